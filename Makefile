@@ -62,7 +62,7 @@ test-torch: setup  ## compare with PyTorch, transformers and tokenizers as they 
 STUDY_ARGUMENTS ?=
 
 .PHONY: study-localize
-study-localize: setup  ## plant bugs of every kind and have localize name them; writes docs/studies/localize.md (STUDY_ARGUMENTS=--help)
+study-localize: setup  ## inject faults of every kind and have localize name them; writes docs/studies/localize.md (STUDY_ARGUMENTS=--help)
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release --target tapml tapml_study
 	@scripts/study_localize $(STUDY_ARGUMENTS)

@@ -80,7 +80,7 @@ class Watched {
     run_program({"carve", "models/demo", "--prompt", "Once", "--max-tokens", "2", "-o", suite});
     run_program({"kernel", "skeleton", suite, kKernel, "--target", target, "-o", file_.string()});
     rpc::PipePair said = unwrap(rpc::make_pipe());
-    process_ = start({"replay", suite, "--target", target, "--kernel", kKernel, "--kernels",
+    process_ = start({"replay", suite, "--target", target, "--kernel", kKernel, "--custom-kernels",
                       kernels_.string(), "--watch"},
                      said.write.get());
     said.write.reset();

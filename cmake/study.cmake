@@ -1,4 +1,4 @@
-# The study of planted bugs (make study-localize). Its times are those of a release build, which has no
+# The study of injected faults (make study-localize). Its times are those of a release build, which has no
 # tests: built where it is asked for, and with all tests.
 
 set(study_scope EXCLUDE_FROM_ALL)

@@ -243,8 +243,9 @@ void bind_localize(py::module_& module) {
       },
       py::arg("model"), py::arg("source"), py::arg("target"), py::arg("prompt"), py::kw_only(),
       py::arg("suite").none(true), py::arg("max_tokens"), py::arg("repeats"), py::arg("sampler"),
-      py::arg("shrink_seconds"), py::arg("tolerance"), py::arg("kernels"), py::arg("plants"),
-      py::arg("cache"), py::arg("in_process"), py::arg("kernel_timeout"), py::arg("progress"));
+      py::arg("shrink_seconds"), py::arg("tolerance"), py::arg("custom_kernels"),
+      py::arg("inject_faults"), py::arg("cache"), py::arg("in_process"), py::arg("kernel_timeout"),
+      py::arg("progress"));
 }
 
 }  // namespace tapml::python

@@ -417,7 +417,7 @@ void bind_migrate(py::module_& module) {
       py::arg("model"), py::arg("source"), py::arg("targets"), py::arg("prompt"), py::kw_only(),
       py::arg("max_tokens"), py::arg("validation_tokens"), py::arg("sampler"), py::arg("order"),
       py::arg("granularity"), py::arg("stop_at_first"), py::arg("state"), py::arg("tolerance"),
-      py::arg("kernels"), py::arg("plant"), py::arg("cache"), py::arg("speed"),
+      py::arg("custom_kernels"), py::arg("inject_fault"), py::arg("cache"), py::arg("speed"),
       py::arg("in_process"), py::arg("kernel_timeout"), py::arg("progress"));
 }
 

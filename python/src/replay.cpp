@@ -296,11 +296,11 @@ void bind_replay(py::module_& module) {
                  return make_replayer(suite, device, kernels, tolerance, only, cache,
                                       {in_process, kernel_timeout});
                }),
-           py::arg("suite"), py::arg("device"), py::kw_only(), py::arg("kernels") = "",
+           py::arg("suite"), py::arg("device"), py::kw_only(), py::arg("custom_kernels") = "",
            py::arg("tolerance") = std::pair<std::string, std::string>(), py::arg("only") = "",
            py::arg("cache") = true, py::arg("in_process") = false, py::arg("kernel_timeout") = 30.0,
-           "``kernels``: a folder of sources of the user's own; ``tolerance``: the text of a file "
-           "of tolerances and its name; ``only``: the kernels that are compiled.")
+           "``custom_kernels``: a folder of custom kernels; ``tolerance``: the text of a file of "
+           "tolerances and its name; ``only``: the kernels that are compiled.")
       .def("kernel", &replay_kernel, py::arg("name"),
            "Runs all tests of a kernel: its name, how it begins, or a pattern with ``*`` and ``?`` "
            "that "

@@ -56,7 +56,7 @@ def device(target: str, *, token_file: str | _os.PathLike[str] | None = None,
            request_seconds: float | None = None, insecure: bool = False) -> Session:
     """Opens a device.
 
-    ``target`` is ``kind[:key=value,...][@place]``: ``"cpu:threads=1"``, ``"opencl"``,
+    ``target`` is ``kind[:key=value,...][@endpoint]``: ``"cpu:threads=1"``, ``"opencl"``,
     ``"vulkan@unix:device.sock"``, ``"cpu@pipe:ssh board tapml rpc serve --stdio"``. A server's token is
     read from ``token_file`` (one token, or lines ``ENDPOINT TOKEN``), else from TAPML_RPC_TOKEN; without
     TLS it goes beyond this machine only with ``insecure``. Root certificates of encrypted places from
@@ -295,7 +295,7 @@ def _suite(suite: Suite | Path, model: Path | None = None) -> Suite:
     return suite if isinstance(suite, Suite) else Suite.load(_os.fspath(suite), model=_path(model))
 
 
-def replayer(suite: Suite | Path, device: Session, *, kernels: Path | None = None,
+def replayer(suite: Suite | Path, device: Session, *, custom_kernels: Path | None = None,
              tolerance: Tolerance | None = None, model: Path | None = None,
              only: str = "", cache: bool = True, in_process: bool = False,
              kernel_timeout: float = 30) -> Replayer:
@@ -303,13 +303,13 @@ def replayer(suite: Suite | Path, device: Session, *, kernels: Path | None = Non
 
     Arguments as of ``replay``; ``only`` says which kernels are compiled, as ``kernel`` does there.
     """
-    return Replayer(_suite(suite, model), device, kernels=_path(kernels),
+    return Replayer(_suite(suite, model), device, custom_kernels=_path(custom_kernels),
                     tolerance=_tolerance(tolerance), only=only, cache=cache,
                     in_process=in_process, kernel_timeout=kernel_timeout)
 
 
 def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
-           kernels: Path | None = None, tolerance: Tolerance | None = None,
+           custom_kernels: Path | None = None, tolerance: Tolerance | None = None,
            model: Path | None = None, report: Path | None = None, junit: Path | None = None,
            markdown: Path | None = None, cache: bool = True, in_process: bool = False,
            kernel_timeout: float = 30,
@@ -321,9 +321,9 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
     list says what they are together, too: ``Replay.verdict`` is ``"PASS"``, ``"FAIL"`` or
     ``"NOT PROVEN"``.
 
-    A kernel that differs is no error: its verdict says so. ``kernels`` is a folder of sources of
-    your own that take the place of the compiler's (docs/user-kernels.md), ``tolerance`` widens the
-    bounds of kernels (docs/cli.md), ``model`` is where weights by reference are, if not where they
+    A kernel that differs is no error: its verdict says so. ``custom_kernels`` is a folder of sources
+    that replace the compiler's kernels (docs/user-kernels.md), ``tolerance`` widens the bounds of
+    kernels (docs/cli.md), ``model`` is where weights by reference are, if not where they
     were. ``report`` is a folder for report.html and report.json, ``junit`` and ``markdown`` are
     files for CI. ``on_verdict`` sees each verdict when it is known.
 
@@ -336,7 +336,7 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
     """
     name = suite.folder or "a suite" if isinstance(suite, Suite) else _os.fspath(suite)
     suite = _suite(suite, model)
-    tests = replayer(suite, device, kernels=kernels, tolerance=tolerance, only=kernel or "",
+    tests = replayer(suite, device, custom_kernels=custom_kernels, tolerance=tolerance, only=kernel or "",
                      cache=cache, in_process=in_process, kernel_timeout=kernel_timeout)
     verdicts = []
     start = _time.monotonic()
@@ -372,8 +372,8 @@ def migrate(model: LanguageModel | Path, source: Session, target: Session, promp
             top_p: float = 1.0, top_k: int = 0, seed: int = 0, order: str = "execution",
             granularity: str | Sequence[str] = "kernel", stop_at_first: bool = False,
             state: Path | None = None, tolerance: Tolerance | None = None,
-            kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
-            markdown: Path | None = None, plant: str = "", quantize: str = "", cache: bool = True,
+            custom_kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
+            markdown: Path | None = None, inject_fault: str = "", quantize: str = "", cache: bool = True,
             in_process: bool = False, kernel_timeout: float = 30,
             progress: Callable[[str, int, int], None] | None = None) -> Migration: ...
 
@@ -385,8 +385,8 @@ def migrate(model: LanguageModel | Path, source: Session,
             top_p: float = 1.0, top_k: int = 0, seed: int = 0, order: str = "execution",
             granularity: str | Sequence[str] = "kernel", stop_at_first: bool = False,
             state: Path | None = None, tolerance: Tolerance | None = None,
-            kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
-            markdown: Path | None = None, plant: str = "", quantize: str = "", cache: bool = True,
+            custom_kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
+            markdown: Path | None = None, inject_fault: str = "", quantize: str = "", cache: bool = True,
             in_process: bool = False, kernel_timeout: float = 30,
             progress: Callable[[str, int, int], None] | None = None) -> Migrations: ...
 
@@ -397,8 +397,8 @@ def migrate(model: LanguageModel | Path, source: Session,
             top_p: float = 1.0, top_k: int = 0, seed: int = 0, order: str = "execution",
             granularity: str | Sequence[str] = "kernel", stop_at_first: bool = False,
             state: Path | None = None, tolerance: Tolerance | None = None,
-            kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
-            markdown: Path | None = None, plant: str = "", quantize: str = "", cache: bool = True,
+            custom_kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
+            markdown: Path | None = None, inject_fault: str = "", quantize: str = "", cache: bool = True,
             in_process: bool = False, kernel_timeout: float = 30,
             progress: Callable[[str, int, int], None] | None = None) -> Migration | Migrations:
     """Moves a language model from one device to another, kernel by kernel.
@@ -413,17 +413,17 @@ def migrate(model: LanguageModel | Path, source: Session,
     ``temperature`` (``top_p``, ``top_k``, ``seed`` as in ``Engine.generate``) tokens are drawn, and
     drawing migrates, too; where the two texts part then decides nothing. ``order`` is
     ``"execution"``, ``"cost"`` or ``"risk"``; ``granularity`` one or several of ``"kernel"``,
-    ``"layer"`` and groups ``"NAME=GLOB,GLOB"``, or ``"layer-by-layer"`` (docs/cli.md). ``stop_at_first`` ends behind the
+    ``"layer"`` and groups ``"NAME=GLOB,GLOB"``, or ``"layer-by-layer"`` (docs/migrate.md). ``stop_at_first`` ends behind the
     first kernel that stays. ``state`` is a folder that keeps what is done: the same call goes on
-    there after an interruption. ``tolerance``, ``kernels``, ``junit``, ``markdown``,
-    ``in_process``, ``kernel_timeout`` as in ``replay``; ``report`` is a folder for report.html and report.json. ``plant``
-    (``"KERNEL:KIND"``) puts a bug into the target; ``progress(step, done, total)`` is called on the
+    there after an interruption. ``tolerance``, ``custom_kernels``, ``junit``, ``markdown``,
+    ``in_process``, ``kernel_timeout`` as in ``replay``; ``report`` is a folder for report.html and report.json. ``inject_fault``
+    (``"KERNEL:KIND"``) changes a kernel of the target so that it is wrong; ``progress(step, done, total)`` is called on the
     way.
 
     Several devices in ``target`` are gone to at once, which gives a ``Migrations``: the source runs
     and is judged once, then every kernel is tried on each device before the next one. A device that
     fails ends its own migration alone (``Migration.error``). ``state`` and ``report`` then have a
-    folder for each; a plant goes into all of them, or as ``"TARGET/KERNEL:KIND"`` into one.
+    folder for each; a fault is injected into all of them, or as ``"TARGET/KERNEL:KIND"`` into one.
 
     Raises UserError for bad arguments and for the state of another migration, PlatformError where a
     device fails; Ctrl-C raises KeyboardInterrupt.
@@ -435,7 +435,7 @@ def migrate(model: LanguageModel | Path, source: Session,
         sampler=(temperature, top_p, top_k, seed), order=order,
         granularity=[granularity] if isinstance(granularity, str) else list(granularity),
         stop_at_first=stop_at_first, state=_path(state), tolerance=_tolerance(tolerance),
-        kernels=_path(kernels), plant=plant, cache=cache, speed=report is not None,
+        custom_kernels=_path(custom_kernels), inject_fault=inject_fault, cache=cache, speed=report is not None,
         in_process=in_process, kernel_timeout=kernel_timeout, progress=progress)
     result: Migration | Migrations = moved if several else moved.targets[0]
     if report is not None:
@@ -447,10 +447,10 @@ def migrate(model: LanguageModel | Path, source: Session,
 def localize(model: LanguageModel | Path, source: Session, target: Session, prompt: str, *,
              suite: Suite | Path | None = None, max_tokens: int = 4, temperature: float = 0.0,
              top_p: float = 1.0, top_k: int = 0, seed: int = 0, repeats: int = 5,
-             shrink_seconds: float = 10, kernels: Path | None = None,
+             shrink_seconds: float = 10, custom_kernels: Path | None = None,
              tolerance: Tolerance | None = None, report: Path | None = None,
              junit: Path | None = None, markdown: Path | None = None,
-             plant: str | Sequence[str] = (), quantize: str = "", cache: bool = True,
+             inject_fault: str | Sequence[str] = (), quantize: str = "", cache: bool = True,
              in_process: bool = False, kernel_timeout: float = 30,
              progress: Callable[[str, int, int], None] | None = None) -> Localization:
     """Names the kernels that make a model wrong on ``target``, all of them.
@@ -469,8 +469,9 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
         model, source, target, prompt,
         suite=None if suite is None else _suite(suite, model.folder), max_tokens=max_tokens,
         repeats=repeats, sampler=(temperature, top_p, top_k, seed), shrink_seconds=shrink_seconds,
-        tolerance=_tolerance(tolerance), kernels=_path(kernels),
-        plants=[plant] if isinstance(plant, str) else list(plant), cache=cache, in_process=in_process,
+        tolerance=_tolerance(tolerance), custom_kernels=_path(custom_kernels),
+        inject_faults=[inject_fault] if isinstance(inject_fault, str) else list(inject_fault), cache=cache,
+        in_process=in_process,
         kernel_timeout=kernel_timeout, progress=progress)
     if report is not None:
         result.save_report(_path(report))

@@ -313,7 +313,7 @@ class Verdict:
 
 @final
 class Replayer:
-    def __init__(self, suite: Suite, device: Session, *, kernels: str = "",
+    def __init__(self, suite: Suite, device: Session, *, custom_kernels: str = "",
                  tolerance: tuple[str, str] = ("", ""), only: str = "", cache: bool = True,
                  in_process: bool = False, kernel_timeout: float = 30) -> None: ...
     def kernel(self, name: str) -> Verdict: ...
@@ -497,13 +497,13 @@ def serve_kernels(libraries: Sequence[str]) -> None: ...
 def migrate(model: Any, source: Session, targets: Sequence[Session], prompt: str, *,
             max_tokens: int, validation_tokens: int, sampler: tuple[float, float, int, int],
             order: str, granularity: Sequence[str], stop_at_first: bool,
-            state: str, tolerance: tuple[str, str], kernels: str, plant: str, cache: bool,
+            state: str, tolerance: tuple[str, str], custom_kernels: str, inject_fault: str, cache: bool,
             speed: bool, in_process: bool, kernel_timeout: float,
             progress: Optional[Callable[[str, int, int], object]]) -> Migrations: ...
 def localize(model: Any, source: Session, target: Session, prompt: str, *, suite: Optional[Suite],
              max_tokens: int, repeats: int, sampler: tuple[float, float, int, int],
              shrink_seconds: float, tolerance: tuple[str, str],
-             kernels: str, plants: Sequence[str], cache: bool, in_process: bool,
+             custom_kernels: str, inject_faults: Sequence[str], cache: bool, in_process: bool,
              kernel_timeout: float,
              progress: Optional[Callable[[str, int, int], object]]) -> Localization: ...
 def evaluate(model: Any, devices: Sequence[Session], tasks: str, file: str,

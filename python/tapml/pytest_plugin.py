@@ -20,15 +20,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tapml-suite", action="append", default=[], metavar="SUITE",
                     help="folder of a carved suite (several times for several)")
     group.addoption("--tapml-target", default="cpu", metavar="T",
-                    help="kind[:key=value,...][@place] to run the suites on (default: cpu)")
+                    help="kind[:key=value,...][@endpoint] to run the suites on (default: cpu)")
     group.addoption("--tapml-model", default=None, metavar="DIR",
                     help="model of suites that leave their weights there, if not where it was")
     group.addoption("--tapml-tolerance", default=None, metavar="FILE",
                     help="JSON file that widens the bounds of kernels, each with a reason")
-    group.addoption("--tapml-kernels", default=None, metavar="DIR",
-                    help="folder of sources that take the place of the target's kernels")
+    group.addoption("--tapml-custom-kernels", "--tapml-kernels", default=None, metavar="DIR",
+                    help="folder of custom kernels that replace the target's")
     group.addoption("--tapml-token-file", default=None, metavar="FILE",
-                    help="token of the server at the target's place")
+                    help="token of the target's server")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -83,7 +83,7 @@ class SuiteFile(pytest.File):
             self._device = tapml.device(self.config.getoption("--tapml-target"),
                                         token_file=token_file)
             self._replayer = tapml.replayer(
-                self.suite, self._device, kernels=self.config.getoption("--tapml-kernels"),
+                self.suite, self._device, custom_kernels=self.config.getoption("--tapml-custom-kernels"),
                 tolerance=self.config.getoption("--tapml-tolerance"))
         return self._replayer
 

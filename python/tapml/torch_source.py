@@ -222,7 +222,7 @@ def carve_torch(model: Any, inputs: Any, *,
                 source: Union[LanguageModel, Module, str, "os.PathLike[str]", None] = None,
                 device: Optional[Session] = None, quantize: str = "",
                 forward: Optional[Callable[..., Any]] = None,
-                kernels: Union[str, "os.PathLike[str]", None] = None, weights: str = "inside",
+                custom_kernels: Union[str, "os.PathLike[str]", None] = None, weights: str = "inside",
                 decode: int = 0, function: Optional[str] = None,
                 parameters: Optional[Mapping[str, str]] = None,
                 cache: bool = True) -> TorchCarving:
@@ -235,7 +235,7 @@ def carve_torch(model: Any, inputs: Any, *,
     without a cache, and what its modules have of a step's token is held against that step. A run
     with its steps has 512 tokens at most. ``forward(model, tokens)`` runs models that are called in
     another way. ``device`` is the source platform that is to be judged; a cpu without it.
-    ``kernels`` and ``weights`` (of the suite) as in ``replay`` and ``carve``.
+    ``custom_kernels`` and ``weights`` (of the suite) as in ``replay`` and ``carve``.
 
     Of a program ``source`` is a Module whose origins are paths of the model's modules (``""`` for
     what the model's own ``forward`` computes), and ``inputs`` a sequence of argument lists. Its
@@ -265,7 +265,7 @@ def carve_torch(model: Any, inputs: Any, *,
         judged, others, carved, remarks = _judge(
             number, suite, begins, steps,
             lambda tests: Replayer(tests, device, cache=cache,
-                                   kernels="" if kernels is None else os.fspath(kernels)))
+                                   custom_kernels="" if custom_kernels is None else os.fspath(custom_kernels)))
         groups += judged
         unmapped += others
         notes += remarks

@@ -50,14 +50,15 @@ int run(const Command& command, const Output& output) {
 }  // namespace
 
 void add_cache(Registration registration) {
-  auto* app = registration.app.add_subcommand("cache", "Show, bound or clear the compile cache");
+  auto* app = registration.app.add_subcommand("cache", "Show, limit or clear the compile cache");
   app->footer("Example: tapml cache --max-size 512MB");
   auto command = std::make_shared<Command>();
   app->add_option("--max-size", command->max_size,
-                  "Bound of the folder, from now on: bytes, or 512MB, 2GB");
-  auto* clear = app->add_subcommand("clear", "Remove all entries");
+                  "Largest size of the cache from now on, such as 512MB");
+  auto* clear = app->add_subcommand("clear", "Remove all entries of the compile cache");
   for (auto* each : {app, clear}) {
-    each->add_flag("--json", registration.output.json, "One JSON document on stdout");
+    each->add_flag("--json", registration.output.json,
+                   "Print one JSON document on standard output");
   }
   app->callback([command, registration, clear] {
     command->clear = clear->parsed();

@@ -451,47 +451,46 @@ int run(const CarveCommand& command, const Output& output) {
 }  // namespace
 
 void add_carve(Registration registration) {
-  auto* app = registration.app.add_subcommand("carve", "Carve runs into kernel tests");
+  auto* app =
+      registration.app.add_subcommand("carve", "Carve runs into tests of their kernel calls");
   app->footer("Example: tapml carve models/demo --prompt \"And God said\" -o out/suite");
   auto command = std::make_shared<CarveCommand>();
   add_options(*app, command->model);
   app->get_option("model")->description(
-      "Hugging Face model directory, an executable, or a text module");
-  app->add_option("--prompt", command->prompts, "Text to run; as often as there are texts")
+      "Hugging Face model directory, executable, package or text module");
+  app->add_option("--prompt", command->prompts, "Text to run (repeatable)")
       ->allow_extra_args(false);
-  app->add_option("--prompts", command->prompts_file, "File of texts to run, one a line");
+  app->add_option("--prompts", command->prompts_file, "File of texts to run, one per line");
   app->add_option("-o,--output", command->folder, "Folder of the suite")->required();
   auto* tokens =
-      app->add_option("--max-tokens", command->max_tokens, "Tokens to generate behind each text")
+      app->add_option("--max-tokens", command->max_tokens, "Tokens to generate after each text")
           ->check(CLI::Range(int64_t{0}, int64_t{1} << 31))
           ->capture_default_str();
-  app->add_option("--decode", command->decode, "Decode steps to carve behind each text")
+  app->add_option("--decode", command->decode, "Decode steps to carve after each text")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 31))
       ->excludes(tokens);
-  app->add_option("--batch", command->batch,
-                  "Texts that run at once, so that kernels are tested on batches")
+  app->add_option("--batch", command->batch, "Texts to run at once, as one batch")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   add_options(*app, command->sampler);
-  app->add_flag("--edge", command->edge,
-                "Adds edge cases beside the run's data: extreme values, odd sizes");
+  app->add_flag("--edge", command->edge, "Add edge cases: extreme values and odd sizes");
   app->add_option("--calls", command->calls,
-                  "Most calls to keep of a kernel with the same sizes (0: all)")
+                  "Most calls to keep for each kernel and each set of sizes (0: all)")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))
       ->capture_default_str();
-  app->add_option(
-      "--budget", command->budget,
-      "Most bytes of tensors, as in 2GB: of each kernel the calls stay that differ most");
+  app->add_option("--budget", command->budget,
+                  "Largest size of the tensors, such as 2GB, for the calls that differ most");
   app->add_option("--weights", command->weights,
-                  "inside the suite, or by reference to the model directory")
+                  "Where to keep weights: in the suite, or by reference to the model directory")
       ->check(CLI::IsMember({"inside", "reference"}))
       ->capture_default_str();
   app->add_option("--inputs", command->inputs,
-                  "Arguments of a text module's function by name (safetensors); a call each")
+                  "File of a function's arguments by name, for one call (safetensors, repeatable)")
       ->allow_extra_args(false);
-  app->add_option("--function", command->function,
-                  "Function of a text module; its only one, or main");
-  app->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  app->add_option("--function", command->function, "Function of a text module")
+      ->default_str("the only one, or main");
+  app->get_option("--target")->description("Trusted platform: kind[:key=value,...][@endpoint]");
+  app->add_flag("--json", registration.output.json, "Print one JSON document on standard output");
   app->callback([command, registration] {
     registration.selected = [command, registration] { return run(*command, registration.output); };
   });

@@ -8,8 +8,8 @@
 namespace tapml::cli {
 
 void CiReportOptions::add_to(CLI::App& command) {
-  command.add_option("--junit", junit, "Writes JUnit XML, one case a kernel");
-  command.add_option("--markdown", markdown, "Writes a summary in Markdown");
+  command.add_option("--junit", junit, "File for a JUnit XML report with a case for each kernel");
+  command.add_option("--markdown", markdown, "File for a Markdown summary");
 }
 
 void CiReportOptions::check() const {

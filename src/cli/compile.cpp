@@ -279,37 +279,38 @@ void add_compile(Registration registration) {
   command->footer("Example: tapml compile models/demo --target cpu -o demo.tapml");
   auto options = std::make_shared<CompileOptions>();
   command->add_option("model", options->model, "Model directory or text module");
-  command->add_option("--config", options->config, "config.json: no weights are needed");
-  command->add_option("--target", options->target, "kind[:key=value,...]")->capture_default_str();
+  command->add_option("--config", options->config,
+                      "Model configuration to compile without weights (config.json)");
+  command->add_option("--target", options->target, "Platform to compile for: kind[:key=value,...]")
+      ->capture_default_str();
   command->add_option("-o,--output", options->file, "File for the executable");
   command->add_option("--package", options->package,
-                      "Folder for executable, weights and tokenizer, which an application ships");
+                      "Folder for a package of executable, weights and tokenizer");
   options->dumps.add_to(*command);
-  command->add_flag("--time-passes", options->times, "Seconds of every pass");
+  command->add_flag("--time-passes", options->times, "Print the seconds that each pass takes");
   command->add_option(
       "--report-phases", options->phases,
-      "File for bindings, calls, kernels and bytes after every pass, as JSON; bytes "
-      "for the values of --memory");
-  command->add_flag("--verify", options->verify, "Check the invariants after every pass");
+      "File for the module's bindings, calls, kernels and bytes after each pass (JSON)");
+  command->add_flag("--verify", options->verify, "Check the invariants after each pass");
   command
       ->add_option("--skip-pass", options->skip,
-                   "Passes to leave out, separated by commas, as in fuse_ops,plan_memory")
+                   "Optional passes to leave out, such as fuse_ops,plan_memory")
       ->delimiter(',');
   command->add_option("--bound", options->bounds,
-                      "The most that symbolic variables can be, as in n=512,b=1: memory is "
-                      "allocated at load");
-  auto* memory = command->add_option("--memory", options->memory,
-                                     "What every function needs in memory; in bytes for values, as "
-                                     "in n=512,b=1 (after MODEL)");
+                      "Upper bounds of symbolic variables, such as n=512,b=1");
+  auto* memory = command->add_option(
+      "--memory", options->memory,
+      "Print the memory that each function needs, for values such as n=512,b=1 (after MODEL)");
   memory->expected(0, 1);
   command->add_option("--memory-limit", options->memory_limit,
-                      "Refuse what needs more, as in 512M, with the peak by tensor");
+                      "Largest memory that a function may need, such as 512M");
   add_options(*command, options->cache);
   add_options(*command, options->patterns);
   add_quantize_option(*command, options->quantize);
   add_options(*command, options->libraries);
   options->shapes.add_to(*command);
-  command->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  command->add_flag("--json", registration.output.json,
+                    "Print one JSON document on standard output");
   command->callback([options, registration, memory] {
     options->print_memory = memory->count() > 0;
     registration.selected = [options, registration] { return run(*options, registration.output); };

@@ -152,10 +152,10 @@ void add_completion(Registration registration) {
                                               "Print a script that completes commands in a shell");
   app->footer("Example: source <(tapml completion bash)");
   auto shell = std::make_shared<std::string>();
-  app->add_option("SHELL", *shell, "bash or zsh")
+  app->add_option("SHELL", *shell, "Shell that runs the script")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh"}));
-  app->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  app->add_flag("--json", registration.output.json, "Print one JSON document on standard output");
   app->callback([shell, registration] {
     registration.selected = [shell, registration] {
       const std::vector<Completed> all = commands_of(registration.app);

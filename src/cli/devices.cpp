@@ -160,22 +160,25 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
 }  // namespace
 
 void add_devices(Registration registration, const DeviceWork& work) {
-  auto* command = registration.app.add_subcommand("devices", "List the platforms");
+  auto* command =
+      registration.app.add_subcommand("devices", "List the platforms, available or not");
   command->footer("Example: tapml devices --json");
-  command->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  command->add_flag("--json", registration.output.json,
+                    "Print one JSON document on standard output");
   auto choices = std::make_shared<Choices>();
   command
       ->add_option("--target", choices->targets,
-                   "This device instead, here or at a place; as often as there are devices")
+                   "Device to list instead, local or remote (repeatable)")
       ->allow_extra_args(false);
   add_options(*command, choices->remote);
   if (work.measure) {
-    command->add_flag("--measure", choices->measured, "Measure each platform's ceilings (seconds)");
+    command->add_flag("--measure", choices->measured,
+                      "Measure the operations and bytes per second that each platform reaches");
   }
   if (work.check) {
-    command->add_flag("--check", choices->checked,
-                      "Check that each platform does what it claims; exit code 1 where not");
-    command->add_flag("--markdown", choices->table, "The platforms as a table, checked");
+    command->add_flag("--check", choices->checked, "Check that each platform does what it claims");
+    command->add_flag("--markdown", choices->table,
+                      "Check the platforms and print them as a Markdown table");
   }
   command->callback([registration, choices, work] {
     choices->checked |= choices->table;

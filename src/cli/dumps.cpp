@@ -9,10 +9,8 @@ namespace tapml::cli {
 
 void DumpOptions::add_to(CLI::App& command) {
   command.add_option("--dump-ir", folder,
-                     "Folder for the text after every pass, what each changed (.diff), and "
-                     "passes.log, which lists them");
-  command.add_flag("--dump-diff", diff,
-                   "Print which passes changed something, with the difference of the texts");
+                     "Folder for the module's text and its changes after each pass");
+  command.add_flag("--dump-diff", diff, "Print what each pass changed, as a diff");
 }
 
 void Dumps::attach(pipeline::Instruments& instruments) {

@@ -220,28 +220,30 @@ int run(const EvalCommand& command, const Output& output) {
 
 void add_eval(Registration registration) {
   auto* app = registration.app.add_subcommand(
-      "eval", "How well a model does on tasks, on several platforms side by side");
+      "eval", "Evaluate a model's tasks on several platforms, side by side");
   app->footer(
       "Example: tapml eval models/demo --target opencl --reference cpu --tasks models/cloze.jsonl");
   auto command = std::make_shared<EvalCommand>();
-  app->add_option("model", command->model.model, "Hugging Face model directory, or an executable")
+  app->add_option("model", command->model.model,
+                  "Hugging Face model directory, executable or package")
       ->required();
   app->add_option("--target", command->targets,
-                  "kind[:key=value,...][@place]; as often as there are platforms to compare")
+                  "Platform to run on: kind[:key=value,...][@endpoint] (repeatable)")
       ->capture_default_str();
-  app->add_option("--reference", command->reference,
-                  "The platform that the others must agree with");
-  app->add_option("--tasks", command->tasks, "JSON lines, one task each (docs/cli.md)")->required();
+  app->add_option("--reference", command->reference, "Platform that the others must agree with");
+  app->add_option("--tasks", command->tasks,
+                  "File of tasks, one JSON object per line (docs/cli.md)")
+      ->required();
   app->add_option("--model", command->model.folder,
-                  "Model directory of an executable, where it is not the one it was made from");
+                  "Model directory of an executable whose weights have moved");
   add_options(*app, command->model.cache);
   add_options(*app, command->model.patterns);
   add_quantize_option(*app, command->model.quantize);
   app->add_flag("--unquantized", command->unquantized,
-                "Hold the quantized model against the model as it is, on the first target");
+                "Compare the quantized model with the unquantized one on the first target");
   add_options(*app, command->model.libraries);
   add_options(*app, command->model.remote);
-  app->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  app->add_flag("--json", registration.output.json, "Print one JSON document on standard output");
   app->callback([command, registration] {
     registration.selected = [command, registration] { return run(*command, registration.output); };
   });

@@ -213,34 +213,35 @@ int run(ExecOptions options, const Output& output) {
 }  // namespace
 
 void add_exec(Registration registration) {
-  auto* command =
-      registration.app.add_subcommand("exec", "Run a function of a text module, show its result");
+  auto* command = registration.app.add_subcommand(
+      "exec", "Run a function of a text module and show its result");
   command->footer(
       "Example: tapml exec program.txt --function main --args \"x=f32[2,3]:random(1)\" n=4");
   auto options = std::make_shared<ExecOptions>();
   command->add_option("module", options->module, "Text module")->required();
-  command->add_option("--function", options->function, "Its only function, or main");
-  command->add_option("--args", options->args,
-                      "NAME=VALUE for each parameter, or values in their order: "
-                      "FILE.safetensors:NAME, FILE.npz:NAME, FILE.npy, f32[2,3]:[1, 2, ...], "
-                      "f32[2,3]:random(SEED), full(1), arange(0), zeros, ones, i32(5), 5, true, "
-                      "prim(5), shape(2, 3), (VALUE, VALUE), @FUNCTION");
+  command->add_option("--function", options->function, "Function to run")
+      ->default_str("the only one, or main");
+  command->add_option(
+      "--args", options->args,
+      "Arguments: NAME=VALUE, or values in the order of the parameters (docs/cli.md)");
   command
       ->add_option("--bind", options->bindings,
-                   "VARIABLE=INTEGER,...: for elements whose shape the annotation says")
+                   "Values of symbolic variables, for arguments without a shape of their own")
       ->delimiter(',');
   command
-      ->add_option("--target", options->target,
-                   "kind[:key=value,...][@place], or interp: the reference evaluator, in f64")
+      ->add_option(
+          "--target", options->target,
+          "Platform to run on: kind[:key=value,...][@endpoint], or interp, the reference evaluator")
       ->capture_default_str();
   command->add_option("-o,--output", options->file,
-                      "Write the result's tensors to FILE.safetensors or FILE.npz");
-  command->add_flag("--full", options->whole, "Show every element");
+                      "File for the result's tensors (.safetensors, .st or .npz)");
+  command->add_flag("--full", options->whole, "Show all elements");
   add_options(*command, options->cache);
   add_options(*command, options->patterns);
   add_options(*command, options->libraries);
   add_options(*command, options->remote);
-  command->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  command->add_flag("--json", registration.output.json,
+                    "Print one JSON document on standard output");
   command->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };
   });

@@ -54,10 +54,10 @@ void add_help(Registration registration) {
   auto* app = registration.app.add_subcommand("help", "Describe a command and its options");
   app->footer("Example: tapml help migrate");
   auto words = std::make_shared<std::vector<std::string>>();
-  app->add_option("COMMAND", *words, "The command, e.g. rpc serve; none: all commands");
+  app->add_option("COMMAND", *words, "Command to describe, such as rpc serve");
   auto markdown = std::make_shared<bool>(false);
-  app->add_flag("--markdown", *markdown, "Tables of options in Markdown, of all commands below");
-  app->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  app->add_flag("--markdown", *markdown, "Print the options as Markdown tables");
+  app->add_flag("--json", registration.output.json, "Print one JSON document on standard output");
   app->callback([words, markdown, registration] {
     registration.selected = [words, markdown, registration] {
       const std::string help = help_of(registration.app, *words, *markdown);

@@ -183,26 +183,27 @@ int show(const ShowOptions& options, const Output& output) {
 
 void add_show(CLI::App& command, Registration registration) {
   auto* show_command = command.add_subcommand(
-      "show", "Print a kernel: its specification, its scheduled loops and its code for a target");
+      "show", "Print a kernel's specification, scheduled loops and code for a target");
   show_command->footer("Example: tapml kernel show models/demo \"rms_norm*\" --target opencl");
   auto options = std::make_shared<ShowOptions>();
   show_command
       ->add_option("model", options->model,
-                   "Model directory, executable, text module, or folder of a suite")
+                   "Model directory, executable, text module or suite folder")
       ->required();
   show_command->add_option("name", options->kernel,
-                           "The kernel, how its name begins, or a pattern with * and ?; without it "
-                           "the names of all kernels");
-  show_command->add_option("--target", options->target, "kind[:key=value,...]")
+                           "Kernel: its name, the beginning of it, or a pattern with * and ?");
+  show_command
+      ->add_option("--target", options->target, "Platform of the code: kind[:key=value,...]")
       ->capture_default_str();
   show_command->add_option("--model", options->folder,
-                           "Model directory of an executable, where it is not the one it was made "
-                           "from");
-  show_command->add_option("-o,--output", options->file, "File; standard output without it");
+                           "Model directory of an executable whose weights have moved");
+  show_command->add_option("-o,--output", options->file, "File for the text")
+      ->default_str("standard output");
   add_quantize_option(*show_command, options->quantize);
   add_options(*show_command, options->patterns);
   add_options(*show_command, options->libraries);
-  show_command->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  show_command->add_flag("--json", registration.output.json,
+                         "Print one JSON document on standard output");
   show_command->callback([options, registration] {
     registration.selected = [options, registration] { return show(*options, registration.output); };
   });
@@ -211,11 +212,11 @@ void add_show(CLI::App& command, Registration registration) {
 }  // namespace
 
 void add_kernel(Registration registration) {
-  auto* command = registration.app.add_subcommand("kernel", "Help for kernels of one's own");
+  auto* command = registration.app.add_subcommand("kernel", "Show a kernel, or start a custom one");
   command->require_subcommand(1);
   command->footer("Example: tapml kernel skeleton out/suite rms_norm_485247dc --target opencl");
   auto* skeleton =
-      command->add_subcommand("skeleton", "Print a source for a kernel of a suite to begin with");
+      command->add_subcommand("skeleton", "Print a source to start a custom kernel from");
   skeleton->footer(
       "Example: tapml kernel skeleton out/suite rms_norm_485247dc --target opencl -o "
       "kernels/rms.cl");
@@ -223,11 +224,14 @@ void add_kernel(Registration registration) {
   skeleton->add_option("suite", options->suite, "Folder of the suite")->required();
   skeleton
       ->add_option("name", options->kernel,
-                   "The kernel, how its name begins, or a pattern with * and ?")
+                   "Kernel: its name, the beginning of it, or a pattern with * and ?")
       ->required();
-  skeleton->add_option("--target", options->target, "kind[:key=value,...]")->capture_default_str();
-  skeleton->add_option("-o,--output", options->file, "File; standard output without it");
-  skeleton->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  skeleton->add_option("--target", options->target, "Platform of the code: kind[:key=value,...]")
+      ->capture_default_str();
+  skeleton->add_option("-o,--output", options->file, "File for the source")
+      ->default_str("standard output");
+  skeleton->add_flag("--json", registration.output.json,
+                     "Print one JSON document on standard output");
   skeleton->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };
   });

@@ -34,8 +34,8 @@ namespace {
 
 struct LocalizeCommand {
   std::string model, from = kDefaultPlatform, to = kDefaultNewPlatform, prompt, suite, report,
-                     kernels, bisect = "kernels";
-  std::vector<std::string> plants;
+                     custom_kernels, bisect = "kernels";
+  std::vector<std::string> faults;
   int64_t max_tokens = 4, repeats = 5;
   llm::SamplerOptions sampler;
   double shrink_seconds = 10;
@@ -53,7 +53,7 @@ struct LocalizeCommand {
 // Of the commands that the page shows.
 topdown::CommandOptions options_of(const LocalizeCommand& command) {
   topdown::CommandOptions options = page_options(command);
-  options.plants = command.plants;
+  options.plants = command.faults;
   return options;
 }
 
@@ -89,23 +89,23 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
     throw_user("passes are bisected by running the model, not by tests", "--suite",
                "none with --bisect passes", command.suite);
   }
-  if (!command.kernels.empty()) {
-    throw_user("passes are bisected among kernels of the compiler", "--kernels",
-               "none with --bisect passes", command.kernels);
+  if (!command.custom_kernels.empty()) {
+    throw_user("passes are bisected with the compiler's kernels", "--custom-kernels",
+               "none with --bisect passes", command.custom_kernels);
   }
   for (const CLI::Option* option : command.of_kernels) {
     if (option->count() == 0) continue;
-    throw_user("passes are told by the model's logits, not by tests of kernels", option->get_name(),
-               "none with --bisect passes", option->results().at(0));
+    throw_user("passes are compared by the model's logits, not by tests of kernels",
+               option->get_name(), "none with --bisect passes", option->results().at(0));
   }
   command.ci.check();
   check_report_folder(command.report);
   topdown::BisectPassesOptions options;
-  for (const std::string& plant : command.plants) {
-    const auto pass = topdown::parse_plant_of_pass(plant);
+  for (const std::string& fault : command.faults) {
+    const auto pass = topdown::parse_plant_of_pass(fault);
     if (!pass || options.rewrite_pass) {
-      throw_user("this is not planted with --bisect passes", "--plant " + plant,
-                 "one PASS:wrong-operator", plant);
+      throw_user("this fault cannot be injected with --bisect passes", "--inject-fault " + fault,
+                 "one PASS:wrong-operator", fault);
     }
     options.rewrite_pass = topdown::wrong_operator_after(*pass);
   }
@@ -117,7 +117,7 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
   auto source_session = open_session(from, {}, libraries, remote);
   const PlatformUnderTest target =
       open_under_test(to, command.libraries, remote, command.isolation);
-  if (command.plants.empty()) {
+  if (command.faults.empty()) {
     warn_of_same_platform("localize", from, source_session->info(), to, target.info);
   }
   LoadedModel model =
@@ -168,10 +168,10 @@ int run(const LocalizeCommand& command, const Output& output) {
   target::Target from = target::parse_target(command.from);
   target::Target to = target::parse_target(command.to);
   unwrap(llm::check_sampler_options(command.sampler));
-  for (const std::string& plant : command.plants) topdown::parse_plant(plant);
+  for (const std::string& fault : command.faults) topdown::parse_plant(fault);
   topdown::LocalizeOptions options;
-  if (!command.kernels.empty()) {
-    options.user_sources = topdown::read_user_sources(command.kernels, to);
+  if (!command.custom_kernels.empty()) {
+    options.user_sources = topdown::read_user_sources(command.custom_kernels, to);
   }
   command.ci.check();
   check_report_folder(command.report);
@@ -184,7 +184,7 @@ int run(const LocalizeCommand& command, const Output& output) {
   auto source_session = open_session(from, command.cache, libraries, remote);
   CompileCache cache(command.cache);
   PlatformUnderTest target = open_under_test(to, command.libraries, remote, command.isolation);
-  if (command.plants.empty() && options.user_sources.empty()) {
+  if (command.faults.empty() && options.user_sources.empty()) {
     warn_of_same_platform("localize", from, source_session->info(), to, target.info);
   }
   LoadedModel model =
@@ -207,7 +207,7 @@ int run(const LocalizeCommand& command, const Output& output) {
   options.repeats = command.repeats;
   options.shrink_time =
       std::chrono::milliseconds(static_cast<int64_t>(command.shrink_seconds * 1e3));
-  options.plants = command.plants;
+  options.plants = command.faults;
   options.tolerances = tolerances;
   options.libraries = library_options(libraries, command.patterns);
   options.cache = cache.kernels();
@@ -256,37 +256,33 @@ void add_localize(Registration registration) {
   app->footer(
       "Example: tapml localize models/demo --from cpu --to opencl --prompt \"And God said\"");
   auto command = std::make_shared<LocalizeCommand>();
-  app->add_option("model", command->model, "Hugging Face model directory, or an executable")
+  app->add_option("model", command->model, "Hugging Face model directory, executable or package")
       ->required();
-  app->add_option("--from", command->from, "The trusted platform")->capture_default_str();
-  app->add_option("--to", command->to, "The platform on which the model is wrong")
+  app->add_option("--from", command->from, "Trusted platform")->capture_default_str();
+  app->add_option("--to", command->to, "Platform on which the model is wrong")
       ->capture_default_str();
-  app->add_option("--prompt", command->prompt, "Text on which it is wrong")->required();
-  app->add_option(
-      "--suite", command->suite,
-      "Carved tests of this model to start with; without it the prompt's run is carved");
-  app->add_option("--kernels", command->kernels,
-                  "Folder of hand-written sources that take the place of kernels on the target");
-  app->add_option(
-         "--bisect", command->bisect,
-         "kernels: which of them are wrong on the platform; passes: which pass or choice of "
-         "the compiler makes the model wrong there")
+  app->add_option("--prompt", command->prompt, "Text for which the model is wrong")->required();
+  app->add_option("--suite", command->suite,
+                  "Carved tests of this model to use, instead of carving the prompt's run");
+  app->add_option("--custom-kernels,--kernels", command->custom_kernels,
+                  "Folder of sources that replace the target's kernels (docs/user-kernels.md)");
+  app->add_option("--bisect", command->bisect,
+                  "What to search for the fault: kernels, or passes of the compiler")
       ->check(CLI::IsMember({"kernels", "passes"}))
       ->capture_default_str();
   app->add_option("--max-tokens", command->max_tokens, "Decode steps of the run")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   add_options(*app, command->sampler);
-  CLI::Option* repeats =
-      app->add_option("--repeats", command->repeats, "Runs of each culprit, to tell its rate");
+  CLI::Option* repeats = app->add_option("--repeats", command->repeats,
+                                         "Runs of each culprit, to measure how often it is wrong");
   repeats->check(CLI::Range(1, 1000))->capture_default_str();
   CLI::Option* shrink =
       app->add_option("--shrink-seconds", command->shrink_seconds,
-                      "For the smallest failing input of each culprit; 0: none is looked for");
+                      "Time to search the smallest failing input of each culprit (0: no search)");
   shrink->check(CLI::Range(0.0, 1e6))->capture_default_str();
   app->add_option("--report", command->report,
-                  "Folder for report.html, report.json and a reproducer for each culprit; with "
-                  "--bisect passes for the program before and after a wrong pass");
+                  "Folder for report.html, report.json and a reproducer of each culprit");
   add_options(*app, command->cache);
   add_options(*app, command->patterns);
   add_quantize_option(*app, command->quantize);
@@ -302,10 +298,10 @@ void add_localize(Registration registration) {
                          app->get_option("--top-p"),
                          app->get_option("--seed")};
   add_options(*app, command->isolation);
-  app->add_option("--plant", command->plants,
-                  "KERNEL:KIND, plants a bug into the target, as often as there are bugs; "
-                  "PASS:wrong-operator with --bisect passes");
-  app->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  app->add_option(
+      "--inject-fault", command->faults,
+      "Fault to inject into the target (repeatable), or PASS:wrong-operator for --bisect passes");
+  app->add_flag("--json", registration.output.json, "Print one JSON document on standard output");
   app->callback([command, registration] {
     registration.selected = [command, registration] { return run(*command, registration.output); };
   });

@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
     Progress::line_to_stderr(std::string(log_level_name(level)) + ": " + std::string(message));
   });
 
-  CLI::App app("tapml brings machine-learning models up on new platforms, kernel by kernel.");
+  CLI::App app("Bring machine-learning models up on new platforms, kernel by kernel.");
   app.name("tapml");
   app.formatter(cli::help_formatter());
   app.require_subcommand(1);

@@ -32,7 +32,7 @@ namespace tapml::cli {
 namespace {
 
 struct MigrateCommand {
-  std::string model, from = kDefaultPlatform, prompt, report, plant, kernels;
+  std::string model, from = kDefaultPlatform, prompt, report, inject_fault, custom_kernels;
   std::vector<std::string> to = {kDefaultNewPlatform};
   int64_t max_tokens = 64, validation_tokens = 4;
   llm::SamplerOptions sampler;
@@ -59,9 +59,10 @@ class Targets {
     for (const std::string& text : command.to) {
       topdown::MigrationTarget& target = targets_.emplace_back();
       target.platform.target = target::parse_target(text);
-      target.plant = topdown::plant_of(command.plant, text, command.to);
-      if (!command.kernels.empty()) {
-        target.user_sources = topdown::read_user_sources(command.kernels, target.platform.target);
+      target.plant = topdown::plant_of(command.inject_fault, text, command.to);
+      if (!command.custom_kernels.empty()) {
+        target.user_sources =
+            topdown::read_user_sources(command.custom_kernels, target.platform.target);
       }
     }
     for (size_t t = 0; t < targets_.size() && !command.state.empty(); ++t) {
@@ -94,7 +95,7 @@ class Targets {
     }
     if (absent == targets_.size()) throw_error(*first);
   }
-  // Of those that are the source again. A bug or kernels of one's own make another target.
+  // Of those that are the source again. An injected fault or custom kernels make another target.
   void warn_of_source(const target::Target& from, const DeviceInfo& info) const {
     for (const auto& [target, own] : infos_) {
       if (!target->plant.empty() || !target->user_sources.empty()) continue;
@@ -124,10 +125,10 @@ std::string command_line(const MigrateCommand& command, const std::vector<std::s
          " --validation-tokens " + std::to_string(command.validation_tokens);
 }
 
-// Of the commands that the page shows. `plant`: into the target in question.
-topdown::CommandOptions options_of(const MigrateCommand& command, const std::string& plant) {
+// Of the commands that the page shows. `fault`: into the target in question.
+topdown::CommandOptions options_of(const MigrateCommand& command, const std::string& fault) {
   topdown::CommandOptions options = page_options(command);
-  if (!plant.empty()) options.plants = {plant};
+  if (!fault.empty()) options.plants = {fault};
   return options;
 }
 
@@ -246,7 +247,7 @@ int run(const MigrateCommand& command, const Output& output) {
   if (!command.report.empty() || output.json) {
     texts.run = topdown::run_facts(command.model, model.files.weights);
   }
-  texts.command = command_line(command, command.to, options_of(command, command.plant));
+  texts.command = command_line(command, command.to, options_of(command, command.inject_fault));
   for (size_t t = 0; t < migrations.targets.size(); ++t) {
     texts.targets.push_back(texts_of(command, model, targets.all()[t], migrations.targets[t]));
     texts.targets.back().run = texts.run;
@@ -260,45 +261,43 @@ int run(const MigrateCommand& command, const Output& output) {
 
 void add_migrate(Registration registration) {
   auto* app = registration.app.add_subcommand(
-      "migrate", "Move a model to a platform kernel by kernel, each step validated");
+      "migrate", "Migrate a model to another platform, kernel by kernel");
   app->footer(
       "Example: tapml migrate models/demo --from cpu --to opencl --prompt \"And God said\"");
   auto command = std::make_shared<MigrateCommand>();
-  app->add_option("model", command->model, "Hugging Face model directory, or an executable")
+  app->add_option("model", command->model, "Hugging Face model directory, executable or package")
       ->required();
-  app->add_option("--from", command->from, "The trusted platform")->capture_default_str();
-  app->add_option("--to", command->to, "The new platform; several times: several at once")
+  app->add_option("--from", command->from, "Trusted platform")->capture_default_str();
+  app->add_option("--to", command->to, "New platform (repeatable, for several at once)")
       ->allow_extra_args(false)
       ->default_str(kDefaultNewPlatform);
   app->add_option("--prompt", command->prompt, "Text to run")->required();
-  app->add_option("--max-tokens", command->max_tokens, "Tokens of the continuations")
+  app->add_option("--max-tokens", command->max_tokens, "Most tokens to generate on each platform")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   add_options(*app, command->sampler);
-  app->add_option("--kernels", command->kernels,
-                  "Folder of hand-written sources that take the place of kernels on the target");
+  app->add_option("--custom-kernels,--kernels", command->custom_kernels,
+                  "Folder of sources that replace the target's kernels (docs/user-kernels.md)");
   app->add_option("--report", command->report,
                   "Folder for report.html, report.json and the failing calls");
   app->add_option("--validation-tokens", command->validation_tokens,
-                  "Decode steps that are carved, and compared in every hybrid run; without one the "
-                  "kernels of decode are untested")
+                  "Decode steps to carve, and to compare in each hybrid run")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
-  app->add_option("--order", command->order, "Which kernels are tried first")
+  app->add_option("--order", command->order, "Order in which to try the kernels")
       ->check(CLI::IsMember({"execution", "cost", "risk"}))
       ->capture_default_str();
   app->add_option(
          "--granularity", command->granularity,
-         "What moves together: kernel, layer, NAME=GLOB,GLOB,... of kernel names; several; or "
-         "layer-by-layer")
+         "What moves together: kernel, layer, NAME=GLOB,GLOB,... (repeatable) or layer-by-layer")
       ->capture_default_str();
   auto* keep_going = app->add_flag("--keep-going", command->keep_going,
-                                   "Goes on behind a kernel that stays on the source (default)");
+                                   "Continue after a kernel that stays on the source (default)");
   app->add_flag("--stop-at-first", command->stop_at_first,
-                "Ends at the first kernel that stays on the source")
+                "Stop at the first kernel that stays on the source")
       ->excludes(keep_going);
   app->add_option("--state", command->state,
-                  "Folder that keeps what is done: the same command goes on there");
+                  "Folder that keeps the progress, so that the same command continues from it");
   add_options(*app, command->cache);
   add_options(*app, command->patterns);
   add_quantize_option(*app, command->quantize);
@@ -310,10 +309,9 @@ void add_migrate(Registration registration) {
   add_options(*app, command->isolation);
   // A trace has one session, of this process.
   app->get_option("--trace")->excludes(app->get_option("--kernel-timeout"));
-  app->add_option(
-      "--plant", command->plant,
-      "KERNEL:KIND, plants a bug into the target; TARGET/KERNEL:KIND into one of several");
-  app->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  app->add_option("--inject-fault", command->inject_fault,
+                  "Fault to inject into the target, or TARGET/KERNEL:KIND for one of several");
+  app->add_flag("--json", registration.output.json, "Print one JSON document on standard output");
   app->callback([command, registration] {
     registration.selected = [command, registration] { return run(*command, registration.output); };
   });

@@ -107,16 +107,15 @@ void add_opt(Registration registration) {
   command->footer("Example: tapml opt program.txt --passes legalize,dead_code --verify");
   auto options = std::make_shared<OptOptions>();
   command->add_option("text", options->text, "Text module");
-  command->add_option("--passes", options->passes, "Passes in order, separated by commas")
-      ->delimiter(',');
-  command->add_option(
-      "--trace", options->traces,
-      "PROGRAM=FILE: replays a schedule trace on a tensor program, after the passes");
-  command->add_flag("--verify", options->verify, "Check the invariants before and after");
+  command->add_option("--passes", options->passes, "Passes to run, in this order")->delimiter(',');
+  command->add_option("--trace", options->traces,
+                      "Schedule trace to replay on a tensor program after the passes (repeatable)");
+  command->add_flag("--verify", options->verify, "Check the invariants before and after each pass");
   options->dumps.add_to(*command);
   options->shapes.add_to(*command);
   command->add_flag("--list-passes", options->list, "Print the known passes");
-  command->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  command->add_flag("--json", registration.output.json,
+                    "Print one JSON document on standard output");
   command->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };
   });

@@ -22,65 +22,73 @@ std::string is_seed(const std::string& text) {
 }  // namespace
 
 void add_options(CLI::App& command, app::CacheOptions& options) {
-  command.add_flag("--no-cache", options.off, "Neither look into the compile cache nor add to it");
+  command.add_flag("--no-cache", options.off, "Do not use the compile cache");
 }
 
 void add_options(CLI::App& command, app::PatternOptions& options) {
-  command.add_option("--patterns", options.file,
-                     "Text module of patterns: each match becomes one kernel");
+  command.add_option(
+      "--patterns", options.file,
+      "Text module of patterns whose matches become single kernels (docs/patterns.md)");
 }
 
 void add_quantize_option(CLI::App& command, std::string& quantize) {
   command.add_option("--quantize", quantize,
-                     "q4f32 or q4f16: linear weights as integers of four bits, "
-                     "activations in f32 or f16 (docs/quantization.md)");
+                     "Format of linear weights: q4f32 or q4f16 (docs/quantization.md)");
 }
 
 void add_options(CLI::App& command, app::LibraryFiles& options) {
   command.add_option("--library", options.files,
-                     "Shared object of routines that kernels may call (docs/libraries.md)");
+                     "Shared object of routines for kernels (docs/libraries.md, repeatable)");
 }
 
 void add_token_option(CLI::App& command, app::RemoteOptions& options) {
-  command.add_option("--token-file", options.token_file,
-                     "File with the server's token, or with lines ENDPOINT TOKEN; without it "
-                     "TAPML_RPC_TOKEN");
+  command
+      .add_option("--token-file", options.token_file,
+                  "File with the server's token, or with lines ENDPOINT TOKEN")
+      ->default_str("TAPML_RPC_TOKEN");
 }
 
 void add_options(CLI::App& command, app::RemoteOptions& options) {
   add_token_option(command, options);
-  command.add_option("--tls-ca", options.tls_ca,
-                     "File with the root certificates to trust (PEM) at tls:host:port; without it "
-                     "TAPML_RPC_CA, else the system's");
-  command.add_flag("--insecure", options.insecure,
-                   "Send the token beyond this machine without encryption too");
   command
-      .add_option("--request-seconds", options.request_seconds,
-                  "Longest request to a device at a place; 0: as long as it shows signs of life")
+      .add_option("--tls-ca", options.tls_ca,
+                  "File of the root certificates to trust for tls: endpoints (PEM)")
+      ->default_str("TAPML_RPC_CA, or the system's");
+  command.add_flag("--insecure", options.insecure,
+                   "Send the token to other machines even without encryption");
+  command
+      .add_option(
+          "--request-seconds", options.request_seconds,
+          "Longest request to a remote device (0: as long as the server shows signs of life)")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
 }
 
 void add_options(CLI::App& command, app::IsolationOptions& options) {
-  CLI::Option* in_process =
-      command.add_flag("--in-process", options.in_process,
-                       "Kernels under test, and those that are not proved to stay inside of their "
-                       "buffers, run in this process, which ends when one crashes");
+  CLI::Option* in_process = command.add_flag(
+      "--in-process", options.in_process,
+      "Run kernels under test and unproved kernels in this process, which a crash ends");
   command
       .add_option("--kernel-timeout", options.kernel_seconds,
-                  "Seconds that a kernel call may take in its own process")
+                  "Longest kernel call in a process of its own")
       ->check(CLI::Range(0.001, 1e6))
       ->excludes(in_process)  // nothing ends a call there
       ->capture_default_str();
 }
 
 void add_options(CLI::App& command, llm::SamplerOptions& options) {
-  command.add_option("--temperature", options.temperature, "0: greedy")->capture_default_str();
-  command.add_option("--top-k", options.top_k, "Likeliest tokens to draw from; 0: all")
+  command
+      .add_option("--temperature", options.temperature,
+                  "Temperature of drawing tokens (0: always take the most likely one)")
       ->capture_default_str();
-  command.add_option("--top-p", options.top_p, "Nucleus to draw from, in (0, 1]")
+  command
+      .add_option("--top-k", options.top_k, "Number of most likely tokens to draw from (0: all)")
       ->capture_default_str();
-  command.add_option("--seed", options.seed, "Seed of the sampler")
+  command
+      .add_option("--top-p", options.top_p,
+                  "Probability of the most likely tokens to draw from, in (0, 1]")
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "Seed of the random numbers")
       ->check(is_seed)
       ->capture_default_str();
   command.parse_complete_callback([&options] {
@@ -90,12 +98,13 @@ void add_options(CLI::App& command, llm::SamplerOptions& options) {
 }
 
 void add_options(CLI::App& command, app::ModelOptions& options) {
-  command.add_option("model", options.model, "Hugging Face model directory, or an executable")
+  command.add_option("model", options.model, "Hugging Face model directory, executable or package")
       ->required();
-  command.add_option("--target", options.target,
-                     "kind[:key=value,...][@place], see tapml devices; cpu, or the executable's");
+  command
+      .add_option("--target", options.target, "Platform to run on: kind[:key=value,...][@endpoint]")
+      ->default_str("cpu, or the executable's");
   command.add_option("--model", options.folder,
-                     "Model directory of an executable, where it is not the one it was made from");
+                     "Model directory of an executable whose weights have moved");
   add_options(command, options.cache);
   add_options(command, options.patterns);
   add_quantize_option(command, options.quantize);
@@ -104,8 +113,7 @@ void add_options(CLI::App& command, app::ModelOptions& options) {
   add_options(command, options.isolation);
   command
       .add_option("--step-limit", options.step_limit,
-                  "End a run that calls functions more often than this, every iteration of a loop "
-                  "included; 0: never")
+                  "Most function calls of a run, loop iterations included (0: no limit)")
       ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
       ->capture_default_str();
 }

@@ -14,7 +14,7 @@ topdown::CommandOptions page_options(const Command& command) {
   options.max_tokens = command.max_tokens;
   options.sampler = command.sampler;
   options.patterns = command.patterns.file;
-  options.kernels = command.kernels;
+  options.kernels = command.custom_kernels;
   options.tolerance = command.tolerance.file;
   return options;
 }

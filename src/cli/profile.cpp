@@ -137,15 +137,17 @@ int run(ProfileOptions options, const Output& output) {
 }  // namespace
 
 void add_profile(Registration registration) {
-  auto* command =
-      registration.app.add_subcommand("profile", "Show where a run spends its time, by kernel");
+  auto* command = registration.app.add_subcommand(
+      "profile", "Show where a run spends its time, kernel by kernel");
   command->footer("Example: tapml profile models/demo --target cpu --trace out/trace.json");
   auto options = std::make_shared<ProfileOptions>();
   add_options(*command, options->model);
   command->add_option("--prompt", options->prompt, "Text to run")->capture_default_str();
-  command->add_option("--max-tokens", options->max_tokens, "Decode steps")->capture_default_str();
+  command->add_option("--max-tokens", options->max_tokens, "Most decode steps of the run")
+      ->capture_default_str();
   add_options(*command, options->trace);
-  command->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  command->add_flag("--json", registration.output.json,
+                    "Print one JSON document on standard output");
   command->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };
   });

@@ -40,7 +40,7 @@ namespace tapml::cli {
 namespace {
 
 struct ReplayOptions {
-  std::string suite, model, target = kDefaultPlatform, kernel, plant, kernels, report;
+  std::string suite, model, target = kDefaultPlatform, kernel, inject_fault, custom_kernels, report;
   std::optional<int64_t> group;
   bool watch = false;
   CacheOptions cache;
@@ -57,12 +57,12 @@ topdown::CommandOptions options_again(const ReplayOptions& options) {
   topdown::CommandOptions again =
       command_options(options.libraries, options.remote, options.isolation);
   again.patterns = options.patterns.file;
-  again.kernels = options.kernels;
+  again.kernels = options.custom_kernels;
   again.tolerance = options.tolerance.file;
   again.model = options.model;
   again.group = options.group;
   again.launches = options.launches;
-  if (!options.plant.empty()) again.plants = {options.plant};
+  if (!options.inject_fault.empty()) again.plants = {options.inject_fault};
   return again;
 }
 
@@ -158,15 +158,15 @@ Wanted wanted_of(const topdown::Suite& suite, const ReplayOptions& options) {
                       : "it is part of a group: --group " + part_of);
 }
 
-// A bug in a kernel that is not run would show nothing.
-void expect_planted(const topdown::Suite& suite, const Wanted& wanted,
-                    const ReplayOptions& options) {
+// A fault in a kernel that is not run would show nothing.
+void expect_fault_runs(const topdown::Suite& suite, const Wanted& wanted,
+                       const ReplayOptions& options) {
   const std::string kernel =
-      topdown::planted_kernel(suite, topdown::parse_plant(options.plant).first);
+      topdown::planted_kernel(suite, topdown::parse_plant(options.inject_fault).first);
   if (wanted.compiled.contains(kernel)) return;
   std::string known;
   for (const std::string& name : wanted.compiled) known += (known.empty() ? "" : ", ") + name;
-  throw_user("the bug is for a kernel that is not run", "--plant " + options.plant,
+  throw_user("the fault is for a kernel that is not run", "--inject-fault " + options.inject_fault,
              "one of " + known, kernel, options.group ? "leave --group out" : "leave --kernel out");
 }
 
@@ -184,7 +184,7 @@ Module module_of(const Module& all, const std::set<std::string>& kernels) {
 
 int run(const ReplayOptions& options, const Output& output) {
   target::Target target = target::parse_target(options.target);
-  if (!options.plant.empty()) topdown::parse_plant(options.plant);
+  if (!options.inject_fault.empty()) topdown::parse_plant(options.inject_fault);
   options.ci.check();
   check_report_folder(options.report);
   const topdown::Tolerances tolerances = options.tolerance.load();
@@ -195,7 +195,8 @@ int run(const ReplayOptions& options, const Output& output) {
   PlatformUnderTest platform =
       open_under_test(target, options.libraries, remote, options.isolation);
   std::vector<topdown::UserSource> sources;
-  if (!options.kernels.empty()) sources = topdown::read_user_sources(options.kernels, target);
+  if (!options.custom_kernels.empty())
+    sources = topdown::read_user_sources(options.custom_kernels, target);
   progress.begin("read " + options.suite, 0, Progress::kPatience);
   topdown::Suite suite =
       unwrap(topdown::load_suite(options.suite, options.model, progress.watcher()));
@@ -206,7 +207,7 @@ int run(const ReplayOptions& options, const Output& output) {
   launches.seconds *= std::max(1.0, static_cast<double>(launches.launches) /
                                         static_cast<double>(topdown::ReplayOptions().launches));
   const Wanted wanted = wanted_of(suite, options);
-  if (!options.plant.empty()) expect_planted(suite, wanted, options);
+  if (!options.inject_fault.empty()) expect_fault_runs(suite, wanted, options);
   topdown::Replayed replayed;
   replayed.suite = options.suite;
   replayed.target = options.target;
@@ -227,10 +228,10 @@ int run(const ReplayOptions& options, const Output& output) {
   topdown::Sandbox sandbox(std::move(platform.platform), interrupted);
   if (options.watch) {
     progress.end();
-    watch_kernel(suite, judge, *wanted.compiled.begin(), options.kernels, sandbox, output);
+    watch_kernel(suite, judge, *wanted.compiled.begin(), options.custom_kernels, sandbox, output);
   }
-  if (!options.plant.empty()) {
-    auto [kernel, kind] = topdown::parse_plant(options.plant);
+  if (!options.inject_fault.empty()) {
+    auto [kernel, kind] = topdown::parse_plant(options.inject_fault);
     const topdown::PlantedKernel planted =
         topdown::plant(suite, judge, kernel, kind, sandbox, interrupted);
     implement.rewrite = [planted](const std::string& name, tir::PrimFuncRef scheduled) {
@@ -353,34 +354,33 @@ void add_replay(Registration registration) {
   auto options = std::make_shared<ReplayOptions>();
   command->add_option("suite", options->suite, "Folder of the suite")->required();
   command->add_option("--model", options->model,
-                      "Model directory, for weights by reference that have moved");
-  command->add_option("--target", options->target, "kind[:key=value,...][@place]")
+                      "Model directory of weights by reference that have moved");
+  command
+      ->add_option("--target", options->target, "Platform to test: kind[:key=value,...][@endpoint]")
       ->capture_default_str();
   auto* kernel = command->add_option(
       "--kernel", options->kernel,
-      "Only the kernels of this name, that begin so, or that a pattern with * and ? "
-      "describes");
-  auto* kernels =
-      command->add_option("--kernels", options->kernels,
-                          "Folder of hand-written sources that take the place of kernels");
-  auto* group = command
-                    ->add_option("--group", options->group,
-                                 "Only this group of kernels, by its number in the suite")
+      "Kernels to test: a name, the beginning of names, or a pattern with * and ?");
+  auto* kernels = command->add_option(
+      "--custom-kernels,--kernels", options->custom_kernels,
+      "Folder of sources that replace the target's kernels (docs/user-kernels.md)");
+  auto* group = command->add_option("--group", options->group, "Number of the only group to test")
                     ->excludes(kernel);
   auto* watch = command->add_flag("--watch", options->watch,
-                                  "Judges the kernel again whenever a source is saved");
+                                  "Test the kernel again whenever a source is saved");
   watch->needs(kernel)->needs(kernels)->excludes(group);
   command
       ->add_option("--launches", options->launches.launches,
-                   "Launches of each kernel, over its calls, at least")
+                   "Fewest launches of each kernel, over all of its calls")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  command->add_option("--launch-seed", options->launches.seed, "Of the order of launches")
+  command->add_option("--launch-seed", options->launches.seed, "Seed of the order of launches")
       ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
       ->capture_default_str();
-  command->add_option("--patterns", options->patterns.file,
-                      "Text module of patterns that name routines of a library");
-  command->add_option("--plant", options->plant, "KERNEL:KIND, plants a bug into the target")
+  command->add_option(
+      "--patterns", options->patterns.file,
+      "Text module of patterns that name routines of a library (docs/libraries.md)");
+  command->add_option("--inject-fault", options->inject_fault, "Fault to inject into the target")
       ->excludes(watch);
   command->add_option("--report", options->report, "Folder for report.html and report.json")
       ->excludes(watch);
@@ -392,7 +392,8 @@ void add_replay(Registration registration) {
   watch->excludes(command->get_option("--junit"))->excludes(command->get_option("--markdown"));
   options->tolerance.add_to(*command);
   add_options(*command, options->isolation);
-  command->add_flag("--json", registration.output.json, "One JSON document on stdout")
+  command
+      ->add_flag("--json", registration.output.json, "Print one JSON document on standard output")
       ->excludes(watch);
   command->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };

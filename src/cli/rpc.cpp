@@ -201,43 +201,48 @@ int status(const StatusOptions& options, const Output& output) {
 }
 
 void add_serve(CLI::App& rpc, const Registration& registration) {
-  auto* command = rpc.add_subcommand("serve", "Serve the devices of this machine");
+  auto* command = rpc.add_subcommand(
+      "serve", "Serve the devices of this machine to other processes and machines");
   command->footer("Example: tapml rpc serve --listen unix:$XDG_RUNTIME_DIR/device.sock");
   auto options = std::make_shared<ServeOptions>();
-  command->add_option("--listen", options->listen,
-                      "tcp:host:port (port 0: a free one), tls:host:port or unix:path");
+  command->add_option(
+      "--listen", options->listen,
+      "Endpoint to listen on: tcp:host:port (port 0: a free one), tls:host:port or unix:path");
   command->add_flag("--stdio", options->stdio,
-                    "One session over standard input and output, for pipe:command");
+                    "Serve one session over standard input and output, for pipe:command");
   add_token_option(*command, options->remote);
+  command->get_option("--token-file")->description("File with the token that clients must show");
   command->add_option("--tls-cert", options->tls_certificate,
-                      "Certificate (PEM) of an encrypted place, with those up to its root");
-  command->add_option("--tls-key", options->tls_key, "Private key (PEM) of the certificate");
+                      "Certificate for a tls: endpoint, followed by those up to its root (PEM)");
+  command->add_option("--tls-key", options->tls_key, "Private key of the certificate (PEM)");
   command->add_flag("--insecure", options->insecure,
-                    "Listen beyond this machine without encryption; takes a token");
+                    "Listen beyond this machine without encryption (needs a token)");
   command->add_option("--sessions", options->sessions, "Most sessions at once")
       ->check(CLI::Range(int64_t{1}, int64_t{10000}))
       ->capture_default_str();
   command
       ->add_option("--call-seconds", options->call_seconds,
-                   "Longest request; then the session's process is killed")
+                   "Longest request before the session's process is killed")
       ->check(CLI::Range(int64_t{1}, int64_t{1000000}))
       ->capture_default_str();
   command
       ->add_option("--idle-seconds", options->idle_seconds,
-                   "How long a session may be without a request; then it is ended")
+                   "Longest time without a request before a session is ended")
       ->check(CLI::Range(int64_t{1}, int64_t{1000000}))
       ->capture_default_str();
   command->add_option("--memory", options->memory,
-                      "Bytes that a session's buffers take at most, as in 4GiB");
-  command->add_option("--process-memory", options->process_memory,
-                      "Most data and private mappings of a session's process; the machine's "
-                      "memory without it");
+                      "Largest size of all buffers of a session, such as 4GiB");
+  command
+      ->add_option("--process-memory", options->process_memory,
+                   "Largest size of data and private mappings of a session's process")
+      ->default_str("the machine's memory");
   command
       ->add_option("--keep", options->keep,
-                   "Bytes of weights and modules that are kept on disk for later sessions; 0: none")
+                   "Largest size of weights and modules kept on disk for later sessions (0: none)")
       ->capture_default_str();
-  command->add_flag("--quiet", options->quiet, "No line for each session on standard error");
-  command->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  command->add_flag("--quiet", options->quiet, "Do not print a line for each session");
+  command->add_flag("--json", registration.output.json,
+                    "Print one JSON document on standard output");
   command->callback([options, registration] {
     registration.selected = [options, registration] {
       return serve(*options, registration.output);
@@ -246,14 +251,16 @@ void add_serve(CLI::App& rpc, const Registration& registration) {
 }
 
 void add_status(CLI::App& rpc, const Registration& registration) {
-  auto* command = rpc.add_subcommand("status", "Ask a server for its version and devices");
+  auto* command = rpc.add_subcommand("status", "Show the version, limits and devices of a server");
   command->footer("Example: tapml rpc status unix:$XDG_RUNTIME_DIR/device.sock");
   auto options = std::make_shared<StatusOptions>();
   command
-      ->add_option("place", options->place, "host:port, tls:host:port, unix:path or pipe:command")
+      ->add_option("endpoint", options->place,
+                   "Endpoint: host:port, tls:host:port, unix:path or pipe:command")
       ->required();
   add_options(*command, options->remote);
-  command->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  command->add_flag("--json", registration.output.json,
+                    "Print one JSON document on standard output");
   command->callback([options, registration] {
     registration.selected = [options, registration] {
       return status(*options, registration.output);
@@ -264,7 +271,8 @@ void add_status(CLI::App& rpc, const Registration& registration) {
 }  // namespace
 
 void add_rpc(Registration registration) {
-  auto* rpc = registration.app.add_subcommand("rpc", "Devices of other machines");
+  auto* rpc =
+      registration.app.add_subcommand("rpc", "Serve devices to other machines, or query a server");
   rpc->require_subcommand(1);
   add_serve(*rpc, registration);
   add_status(*rpc, registration);

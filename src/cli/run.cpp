@@ -133,7 +133,7 @@ int run(RunOptions options, const Output& output) {
 }  // namespace
 
 void add_run(Registration registration) {
-  auto* command = registration.app.add_subcommand("run", "Generate text");
+  auto* command = registration.app.add_subcommand("run", "Generate text with a model");
   command->footer("Example: tapml run models/demo --prompt \"In the beginning\" --max-tokens 40");
   auto options = std::make_shared<RunOptions>();
   add_options(*command, options->model);
@@ -142,9 +142,10 @@ void add_run(Registration registration) {
       ->capture_default_str();
   add_options(*command, options->sampler);
   command->add_option("--dump-logits", options->dump_logits,
-                      "Write tokens and logits to a safetensors file");
+                      "File for the tokens and logits (safetensors)");
   add_options(*command, options->trace);
-  command->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  command->add_flag("--json", registration.output.json,
+                    "Print one JSON document on standard output");
   command->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };
   });

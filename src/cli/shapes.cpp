@@ -9,8 +9,7 @@
 namespace tapml::cli {
 
 void ShapeOptions::add_to(CLI::App& command) {
-  command
-      .add_option("--bind", bindings, "FUNCTION.VARIABLE=VALUE,...: shapes that are known already")
+  command.add_option("--bind", bindings, "Values of symbolic variables, such as main.n=128")
       ->delimiter(',');
 }
 

@@ -273,7 +273,7 @@ CLI::App& add(CLI::App& suite, const Registration& registration, const char* nam
               const char* example, const std::shared_ptr<SuiteCommand>& command, Work work) {
   CLI::App* app = suite.add_subcommand(name, doc);
   app->footer(std::string("Example: tapml suite ") + example);
-  app->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  app->add_flag("--json", registration.output.json, "Print one JSON document on standard output");
   app->callback([command, registration, work] {
     registration.selected = [command, registration, work] {
       return work(*command, registration.output);
@@ -290,67 +290,69 @@ void add_model_option(CLI::App& app, SuiteCommand& command, const char* doc) {
   app.add_option("--model", command.model, doc);
 }
 
-constexpr const char* kWeightsAt = "Model directory, for weights by reference that have moved";
+constexpr const char* kWeightsAt = "Model directory of weights by reference that have moved";
 
 }  // namespace
 
 void add_suite(Registration registration) {
-  auto* suite = registration.app.add_subcommand("suite", "Suites of carved tests");
+  auto* suite =
+      registration.app.add_subcommand("suite", "Inspect or change suites of carved tests");
   suite->require_subcommand(1);
   auto command = std::make_shared<SuiteCommand>();
 
-  CLI::App& ls = add(*suite, registration, "ls", "Kernels and what there is of each",
+  CLI::App& ls = add(*suite, registration, "ls", "List the kernels and groups of a suite",
                      "ls out/suite", command, list);
   add_suite_option(ls, *command);
 
-  CLI::App& shown = add(*suite, registration, "show", "A kernel's specification and its tests",
+  CLI::App& shown = add(*suite, registration, "show", "Show a kernel's specification and its tests",
                         "show out/suite rms_norm_485247dc", command, show);
   add_suite_option(shown, *command);
   shown
       .add_option("kernel", command->kernel,
-                  "The kernel, how its name begins, or a pattern with * and ?")
+                  "Kernel: its name, the beginning of it, or a pattern with * and ?")
       ->required();
   add_model_option(shown, *command, kWeightsAt);
 
-  CLI::App& merged = add(*suite, registration, "merge", "One suite of several",
+  CLI::App& merged = add(*suite, registration, "merge", "Merge suites of one model into one",
                          "merge out/a out/b -o out/both", command, merge);
   merged.add_option("suites", command->suites, "Folders of the suites")->required();
   merged.add_option("-o,--output", command->output, "Folder of the new suite")->required();
   add_model_option(merged, *command, kWeightsAt);
 
-  CLI::App& pruned = add(*suite, registration, "prune", "Keep less of a suite",
+  CLI::App& pruned = add(*suite, registration, "prune", "Keep a part of a suite",
                          "prune out/suite --budget 100MB", command, prune);
   add_suite_option(pruned, *command);
-  pruned.add_option("-o,--output", command->output, "Folder of the new suite; the suite itself");
+  pruned.add_option("-o,--output", command->output, "Folder of the new suite")
+      ->default_str("the suite itself");
   pruned
       .add_option(
           "--kernel", command->kernels,
-          "Only kernels of this name, that begin so, or that a pattern with * and ? describes; "
-          "as often as needed")
+          "Kernels to keep: a name, the beginning of names, or a pattern with * and ? (repeatable)")
       ->allow_extra_args(false);
   pruned
       .add_option("--calls", command->calls,
-                  "Most tests to keep of a kernel with the same sizes (0: all)")
+                  "Most tests to keep for each kernel and each set of sizes (0: all)")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
   pruned.add_option("--budget", command->budget,
-                    "Most bytes of tensors: of each kernel the tests stay that differ most");
+                    "Largest size of the tensors, such as 2GB, for the tests that differ most");
   add_model_option(pruned, *command, kWeightsAt);
 
-  CLI::App& exported = add(*suite, registration, "export", "Tensors for other programs",
-                           "export out/suite --npz -o out/arrays", command, export_arrays);
+  CLI::App& exported =
+      add(*suite, registration, "export", "Export the tensors of tests for other programs",
+          "export out/suite --npz -o out/arrays", command, export_arrays);
   add_suite_option(exported, *command);
-  exported.add_flag("--npz", command->npz, "An archive of NumPy arrays for each test");
+  exported.add_flag("--npz", command->npz, "Write an archive of NumPy arrays for each test");
   exported.add_option("-o,--output", command->output, "Folder for the files")->required();
   exported.add_option(
       "--kernel", command->kernel,
-      "Only kernels of this name, that begin so, or that a pattern with * and ? describes");
+      "Kernels to export: a name, the beginning of names, or a pattern with * and ?");
   add_model_option(exported, *command, kWeightsAt);
 
-  CLI::App& verified = add(*suite, registration, "verify", "Check every hash",
+  CLI::App& verified = add(*suite, registration, "verify", "Check the hash of each tensor",
                            "verify out/suite --model models/demo", command, verify);
   add_suite_option(verified, *command);
   add_model_option(verified, *command,
-                   "Model directory that the kernels and weights by reference must be in");
+                   "Model directory to compare kernels and weights by reference with");
   add_options(verified, command->patterns);
   add_quantize_option(verified, command->quantize);
 }

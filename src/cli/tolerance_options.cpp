@@ -8,7 +8,7 @@ namespace tapml::cli {
 
 void ToleranceOptions::add_to(CLI::App& command) {
   command.add_option("--tolerance", file,
-                     "JSON file that widens the bounds of kernels, each with a reason");
+                     "File of wider bounds for kernels, each with a reason (JSON)");
 }
 
 topdown::Tolerances ToleranceOptions::load() const {

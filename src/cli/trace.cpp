@@ -9,7 +9,7 @@ namespace tapml::cli {
 
 void add_options(CLI::App& command, TraceOptions& options) {
   command.add_option("--trace", options.file,
-                     "Write a Chrome trace: kernels, copies and waits of all sessions");
+                     "File for a Chrome trace of kernels, copies and waits in all sessions");
 }
 
 Trace::Trace(const TraceOptions& options) : file_(options.file) {

@@ -154,8 +154,9 @@ void adopt_device(Target& target, const DeviceInfo& info) {
         PlatformFault::kAbsent,
         "code for " + own.architecture + " is asked for, the machine is " + there.architecture,
         where,
-        target.place.empty() ? "cpu@PLACE is another machine; tapml compile -o writes a file for it"
-                             : "without \"arch\" and \"features\" the machine says what it has");
+        target.place.empty()
+            ? "cpu@ENDPOINT is another machine; tapml compile -o writes a file for it"
+            : "without \"arch\" and \"features\" the machine says what it has");
   }
   if (std::string missing = missing_feature(own.features, there.features); !missing.empty()) {
     throw_platform(PlatformFault::kAbsent, "the machine's processor lacks " + missing, where,

@@ -82,7 +82,7 @@ const PlatformTable& platforms();
 // Of that table; null: there is none of the name.
 const Description* find_description(std::string_view platform);
 
-// `kind[:key=value,...][@place]`, for example "cpu:threads=1" or "opencl@host:9000".
+// `kind[:key=value,...][@endpoint]`, for example "cpu:threads=1" or "opencl@host:9000".
 struct Target {
   std::string text;  // as written
   Description description;

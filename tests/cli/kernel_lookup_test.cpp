@@ -79,12 +79,13 @@ TEST_F(KernelLookup, SuitesAreShownPrunedAndExported) {
 
 TEST_F(KernelLookup, BugsAndSkeletonsAreForOne) {
   const ProgramResult planted =
-      run_program({"replay", suite_, "--plant", "matm*:off-by-one", "--kernel", "matmul"});
+      run_program({"replay", suite_, "--inject-fault", "matm*:off-by-one", "--kernel", "matmul"});
   EXPECT_EQ(planted.exit_code, 1) << planted.all();
-  expect_failure({"replay", suite_, "--plant", "s*:off-by-one"}, 2, {"several kernels", "--plant"});
-  expect_failure({"replay", suite_, "--plant", "matmull:off-by-one"}, 2,
+  expect_failure({"replay", suite_, "--inject-fault", "s*:off-by-one"}, 2,
+                 {"several kernels", "--inject-fault"});
+  expect_failure({"replay", suite_, "--inject-fault", "matmull:off-by-one"}, 2,
                  {"no such kernel", "did you mean 'matmul_"});
-  expect_failure({"replay", suite_, "--plant", "matmul:off-by-one", "--kernel", "s*"}, 2,
+  expect_failure({"replay", suite_, "--inject-fault", "matmul:off-by-one", "--kernel", "s*"}, 2,
                  {"a kernel that is not run", "softmax_"});
   const ProgramResult skeleton =
       run_program({"kernel", "skeleton", suite_, "soft*", "--target", "opencl"});
@@ -110,7 +111,7 @@ TEST_F(KernelLookup, TolerancesNameThemTheSameWay) {
 // The page's command repeats what decides how kernels are launched.
 TEST_F(KernelLookup, TheReportRepeatsTheLaunches) {
   const ProgramResult result =
-      run_program({"replay", suite_, "--plant", "matmul:off-by-one", "--launches", "33",
+      run_program({"replay", suite_, "--inject-fault", "matmul:off-by-one", "--launches", "33",
                    "--launch-seed", "7", "--report", folder_ / "report"});
   EXPECT_EQ(result.exit_code, 1) << result.all();
   const std::string page = testing::read_bytes(folder_ / "report/report.html");

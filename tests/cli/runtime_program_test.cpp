@@ -28,7 +28,7 @@ TEST(RuntimeProgram, SaysWhatItLacks) {
   auto [text, code] = run_runtime("compile model.tapml -o file");
   EXPECT_EQ(code, 2) << text;
   EXPECT_NE(text.find("built without the compiler"), std::string::npos) << text;
-  EXPECT_NE(text.find("cpu@PLACE"), std::string::npos) << text;
+  EXPECT_NE(text.find("cpu@ENDPOINT"), std::string::npos) << text;
   std::tie(text, code) = run_runtime("devices");
   EXPECT_EQ(code, 0) << text;
   EXPECT_NE(text.find("cpu: here"), std::string::npos) << text;
@@ -57,7 +57,7 @@ TEST(RuntimeProgram, IsTheMachineThatTargetsMustFit) {
   expect_failure({"run", kDemoModel, "--prompt", "x", "--target", "cpu:arch=" + other + place}, 4,
                  {"code for " + other + " is asked for"});
   expect_failure({"run", kDemoModel, "--prompt", "x", "--target", "cpu:arch=" + other}, 4,
-                 {"code for " + other + " is asked for", "cpu@PLACE"});
+                 {"code for " + other + " is asked for", "cpu@ENDPOINT"});
 }
 
 TEST(RuntimeProgram, WhatCannotBeStartedIsSaidWithWhatToDo) {

@@ -54,8 +54,10 @@ TEST(SamePlatform, MigrateAndLocalizeSaySo) {
   EXPECT_TRUE(said({"localize", "--from", "cpu", "--to", "cpu", "--bisect", "passes"}));
   EXPECT_FALSE(said({"migrate", "--from", "cpu", "--to", "cpu:libs=off"}));
   EXPECT_FALSE(said({"migrate", "--from", "cpu", "--to", "null"}));
-  EXPECT_FALSE(said({"migrate", "--from", "cpu", "--to", "cpu", "--plant", "matmul:off-by-one"}));
-  EXPECT_FALSE(said({"localize", "--from", "cpu", "--to", "cpu", "--plant", "matmul:off-by-one"}));
+  EXPECT_FALSE(
+      said({"migrate", "--from", "cpu", "--to", "cpu", "--inject-fault", "matmul:off-by-one"}));
+  EXPECT_FALSE(
+      said({"localize", "--from", "cpu", "--to", "cpu", "--inject-fault", "matmul:off-by-one"}));
 }
 
 }  // namespace

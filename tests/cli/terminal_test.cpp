@@ -99,7 +99,7 @@ TempFolder* TerminalTable::folder_ = nullptr;
 
 TEST_F(TerminalTable, RowsChangeTheirStates) {
   const TerminalRun run =
-      run_on_terminal({"replay", suite(), "--plant", "slice_:dropped-tail"}, {});
+      run_on_terminal({"replay", suite(), "--inject-fault", "slice_:dropped-tail"}, {});
   EXPECT_EQ(run.exit_code, 1) << run.written;
   EXPECT_EQ(run.screen.unknown(), "");
   for (const char* part :
@@ -168,11 +168,11 @@ TEST_F(TerminalTable, AMigrationShowsItsHybrids) {
 }
 
 TEST_F(TerminalTable, SeveralTargetsShareTheRowOfAKernel) {
-  const TerminalRun run =
-      run_on_terminal({"migrate", kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--to",
-                       "cpu:threads=2", "--prompt", "Emma was", "--max-tokens", "1",
-                       "--validation-tokens", "1", "--plant", "cpu:threads=2/slice_:dropped-tail"},
-                      {.columns = 160});
+  const TerminalRun run = run_on_terminal(
+      {"migrate", kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--to", "cpu:threads=2",
+       "--prompt", "Emma was", "--max-tokens", "1", "--validation-tokens", "1", "--inject-fault",
+       "cpu:threads=2/slice_:dropped-tail"},
+      {.columns = 160});
   EXPECT_EQ(run.exit_code, 1) << run.written;
   EXPECT_EQ(run.screen.unknown(), "");
   // The state is that of the target that needs looking at; the detail has both.

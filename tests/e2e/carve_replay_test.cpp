@@ -29,7 +29,7 @@ TEST(CarveReplay, DrawingIsTested) {
   ProgramResult right = run_program({"replay", suite, "--target", "cpu", "--kernel", drawing});
   EXPECT_EQ(right.exit_code, 0) << right.all();
   ProgramResult wrong = run_program({"replay", suite, "--target", "cpu", "--kernel", drawing,
-                                     "--plant", drawing + ":off-by-one"});
+                                     "--inject-fault", drawing + ":off-by-one"});
   EXPECT_EQ(wrong.exit_code, 1) << wrong.all();
 }
 

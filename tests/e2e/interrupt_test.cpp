@@ -108,8 +108,8 @@ TEST(Interrupt, MigrateWhileItGenerates) {
 TEST(Interrupt, MigrateWhileAKernelHangs) {
   ProgramResult result =
       run_program({"migrate", kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--prompt",
-                   "Emma was", "--max-tokens", "1", "--plant", "rms_norm_485247dc:endless-loop",
-                   "--kernel-timeout", "100000"},
+                   "Emma was", "--max-tokens", "1", "--inject-fault",
+                   "rms_norm_485247dc:endless-loop", "--kernel-timeout", "100000"},
                   after("compile for cpu:threads=1: done"));
   expect_interrupted(result);
   EXPECT_NE(result.err.find("interrupted"), std::string::npos) << result.err;

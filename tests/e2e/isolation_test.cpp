@@ -20,8 +20,8 @@ using testing::TempFolder;
 
 ProgramResult migrate_planted(const std::string& kind, std::vector<std::string> more) {
   std::vector<std::string> args = {
-      "migrate",  kDemoModel, "--from",       "cpu", "--to",    "cpu:threads=1",
-      "--prompt", "Emma was", "--max-tokens", "2",   "--plant", "rms_norm_485247dc:" + kind,
+      "migrate",  kDemoModel, "--from",       "cpu", "--to",           "cpu:threads=1",
+      "--prompt", "Emma was", "--max-tokens", "2",   "--inject-fault", "rms_norm_485247dc:" + kind,
       "--json"};
   args.insert(args.end(), more.begin(), more.end());
   return run_program(args);

@@ -23,9 +23,9 @@ std::vector<std::string> localize(std::vector<std::string> more) {
 TEST(Localize, NamesBugsOfSeveralKindsAtOnce) {
   TempFolder folder;
   const std::string report = folder / "report";
-  ProgramResult result =
-      run_program(localize({"--plant", "rms_norm_485247dc:crash", "--plant", "slice_:dropped-tail",
-                            "--shrink-seconds", "30", "--report", report, "--json"}));
+  ProgramResult result = run_program(
+      localize({"--inject-fault", "rms_norm_485247dc:crash", "--inject-fault",
+                "slice_:dropped-tail", "--shrink-seconds", "30", "--report", report, "--json"}));
   ASSERT_EQ(result.exit_code, 1) << result.all();
   const Json json = result.json();
   EXPECT_TRUE(json.find("found")->as_bool());
@@ -59,8 +59,9 @@ TEST(Localize, NamesBugsOfSeveralKindsAtOnce) {
         run_program({"replay", report + "/" + name + "/suite", "--target", "cpu", "--json"});
     ASSERT_EQ(mended.exit_code, 0) << mended.all();
     EXPECT_EQ(mended.json().find("kernels")->items()[0].find("calls")->as_integer(), 1);
-    const std::string line = std::string("tapml replay 'suite' --target 'cpu:threads=1' --plant ") +
-                             (crashes ? "'rms_norm_485247dc:crash'" : "'slice_:dropped-tail'");
+    const std::string line =
+        std::string("tapml replay 'suite' --target 'cpu:threads=1' --inject-fault ") +
+        (crashes ? "'rms_norm_485247dc:crash'" : "'slice_:dropped-tail'");
     EXPECT_NE(page.find("cd '" + name + "' &amp;&amp; " + line + "</pre>"), std::string::npos);
     EXPECT_EQ(testing::run_line(report + "/" + name, line), 1);
   }
@@ -89,7 +90,7 @@ TEST(Localize, FindsNothingInARightModel) {
 
 TEST(Localize, OnOpenClShowsTheCode) {
   ProgramResult result = run_program({"localize", kDemoModel, "--from", "cpu", "--to", "opencl",
-                                      "--prompt", "Emma was", "--max-tokens", "0", "--plant",
+                                      "--prompt", "Emma was", "--max-tokens", "0", "--inject-fault",
                                       "take_:dropped-tail", "--shrink-seconds", "0", "--json"});
   ASSERT_EQ(result.exit_code, 1) << result.all();
   const Json json = result.json();
@@ -102,7 +103,7 @@ TEST(Localize, OnOpenClShowsTheCode) {
 TEST(Localize, PassesHaveReportsToo) {
   TempFolder folder;
   ProgramResult result = run_program(localize(
-      {"--bisect", "passes", "--plant", "simplify_graph:wrong-operator", "--report",
+      {"--bisect", "passes", "--inject-fault", "simplify_graph:wrong-operator", "--report",
        folder / "report", "--junit", folder / "junit.xml", "--markdown", folder / "s.md"}));
   ASSERT_EQ(result.exit_code, 1) << result.all();
   const std::string xml = testing::read_bytes(folder / "junit.xml");
@@ -122,9 +123,9 @@ TEST(Localize, PassesHaveReportsToo) {
 }
 
 TEST(Localize, SuitesAndOptionsThatDoNotFit) {
-  testing::expect_failure(localize({"--plant", "slice_:nonsense"}), 2, {"unknown kind"});
+  testing::expect_failure(localize({"--inject-fault", "slice_:nonsense"}), 2, {"unknown kind"});
   testing::expect_failure(localize({"--suite", "/nowhere"}), 2, {"/nowhere"});
-  testing::expect_failure(localize({"--plant", "slice_:crash", "--in-process"}), 2,
+  testing::expect_failure(localize({"--inject-fault", "slice_:crash", "--in-process"}), 2,
                           {"ends the process", "--in-process"});
 }
 

@@ -145,7 +145,7 @@ class MigratePlanted : public ::testing::TestWithParam<Plant> {
 TEST_P(MigratePlanted, IsNamedAlone) {
   const std::string kernel = kernel_of(GetParam());
   ProgramResult result = run_program(
-      with(migrate("Emma was", "4"), {"--plant", kernel + ":" + GetParam().kind, "--json"}));
+      with(migrate("Emma was", "4"), {"--inject-fault", kernel + ":" + GetParam().kind, "--json"}));
   ASSERT_EQ(result.exit_code, 1) << result.all();
   Json json = result.json();
   EXPECT_FALSE(json.find("passed")->as_bool());
@@ -178,12 +178,12 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(Migrate, SaysInTextWhatIsWrong) {
-  ProgramResult result =
-      run_program(with(migrate("Emma was", "4"), {"--plant", "matmul_silu_multiply_:off-by-one"}));
+  ProgramResult result = run_program(
+      with(migrate("Emma was", "4"), {"--inject-fault", "matmul_silu_multiply_:off-by-one"}));
   EXPECT_EQ(result.exit_code, 2) << result.all();
   EXPECT_NE(result.err.find("several kernels of the suite"), std::string::npos) << result.err;
 
-  result = run_program(with(migrate("Emma was", "4"), {"--plant", "slice_:dropped-tail"}));
+  result = run_program(with(migrate("Emma was", "4"), {"--inject-fault", "slice_:dropped-tail"}));
   EXPECT_EQ(result.exit_code, 1) << result.all();
   EXPECT_NE(result.out.find("culprit: kernel slice_"), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("layers behind it: model.norm"), std::string::npos) << result.out;
@@ -209,9 +209,9 @@ TEST(Migrate, ValidationTokensAreDecodeSteps) {
         << file;
   }
   for (const char* steps : {"1", "2"}) {
-    const ProgramResult result =
-        run_program(with(migrate("Emma was", "4", "cpu:threads=1"),
-                         {"--validation-tokens", steps, "--plant", decode + ":wrong-constant"}));
+    const ProgramResult result = run_program(
+        with(migrate("Emma was", "4", "cpu:threads=1"),
+             {"--validation-tokens", steps, "--inject-fault", decode + ":wrong-constant"}));
     EXPECT_EQ(result.exit_code, 1) << result.all();
     EXPECT_NE(result.out.find("culprit: kernel " + decode), std::string::npos) << result.all();
     EXPECT_TRUE(result.last_line().starts_with("FAIL 27 of 28 kernels, ")) << result.all();
@@ -220,15 +220,16 @@ TEST(Migrate, ValidationTokensAreDecodeSteps) {
 }
 
 TEST(Migrate, AKindThatDoesNotBiteNamesThoseThatDo) {
-  testing::expect_failure(with(migrate("Emma was", "2"), {"--plant", "slice_:wrong-accumulation"}),
-                          2, {"no site of this kind", "dropped-tail"});
+  testing::expect_failure(
+      with(migrate("Emma was", "2"), {"--inject-fault", "slice_:wrong-accumulation"}), 2,
+      {"no site of this kind", "dropped-tail"});
 }
 
 TEST(Migrate, LayerByLayer) {
   TempFolder folder;
   const ProgramResult result =
       run_program(with(migrate("Emma was", "4"),
-                       {"--granularity", "layer-by-layer", "--plant", "slice_:dropped-tail",
+                       {"--granularity", "layer-by-layer", "--inject-fault", "slice_:dropped-tail",
                         "--report", folder / "report", "--junit", folder / "junit.xml"}));
   ASSERT_EQ(result.exit_code, 1) << result.all();
   const Json json =
@@ -273,7 +274,7 @@ TEST(MigrateToSeveral, SideBySide) {
   TempFolder folder;
   const std::vector<std::string> args =
       with(migrate("Emma was", "4"),
-           {"--to", "vulkan", "--plant", "vulkan/slice_:dropped-tail", "--report",
+           {"--to", "vulkan", "--inject-fault", "vulkan/slice_:dropped-tail", "--report",
             folder / "report", "--state", folder / "state", "--junit", folder / "junit.xml"});
   const ProgramResult result = run_program(args);
   ASSERT_EQ(result.exit_code, 1) << result.all();
@@ -313,9 +314,9 @@ TEST(MigrateToSeveral, SideBySide) {
   EXPECT_NE(junit.find("cpu to opencl\" tests="), std::string::npos) << junit;
   EXPECT_NE(junit.find("cpu to vulkan\" tests="), std::string::npos) << junit;
   // One target alone goes on from the state that it has among several.
-  const ProgramResult alone = run_program(
-      with(migrate("Emma was", "4", "vulkan"),
-           {"--plant", "slice_:dropped-tail", "--state", folder / "state/vulkan", "--json"}));
+  const ProgramResult alone = run_program(with(
+      migrate("Emma was", "4", "vulkan"),
+      {"--inject-fault", "slice_:dropped-tail", "--state", folder / "state/vulkan", "--json"}));
   EXPECT_EQ(alone.exit_code, 1) << alone.all();
   EXPECT_EQ(alone.json().find("resumed")->as_integer(),
             std::ssize(alone.json().find("kernels")->items()));

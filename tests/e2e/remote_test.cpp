@@ -227,9 +227,10 @@ TEST(Remote, AModelMigratesFromARemoteDevice) {
 TEST(Remote, ABugIsLocalizedFromARemoteDevice) {
   TempFolder folder;
   BackgroundServer server({"--listen", "unix:" + folder / "server"});
-  ProgramResult result = run_program({"localize", kDemoModel, "--from", "cpu@" + server.place(),
-                                      "--to", "cpu:threads=1", "--prompt", "In the beginning",
-                                      "--plant", "rms_norm_485247dc:wrong-constant", "--json"});
+  ProgramResult result =
+      run_program({"localize", kDemoModel, "--from", "cpu@" + server.place(), "--to",
+                   "cpu:threads=1", "--prompt", "In the beginning", "--inject-fault",
+                   "rms_norm_485247dc:wrong-constant", "--json"});
   ASSERT_EQ(result.exit_code, 1) << result.all();
   const Json json = result.json();
   const auto& culprits = json.find("culprits")->items();

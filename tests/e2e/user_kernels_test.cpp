@@ -67,8 +67,8 @@ const std::string& demo_suite() {
 class UserKernelProgram : public ::testing::Test {
  protected:
   std::vector<std::string> replay(std::vector<std::string> more = {}) const {
-    std::vector<std::string> args = {"replay",    demo_suite(),  "--target", "cpu:threads=1",
-                                     "--kernels", folder_ / ".", "--kernel", kKernel};
+    std::vector<std::string> args = {"replay",           demo_suite(),  "--target", "cpu:threads=1",
+                                     "--custom-kernels", folder_ / ".", "--kernel", kKernel};
     args.insert(args.end(), more.begin(), more.end());
     return args;
   }
@@ -92,9 +92,10 @@ TEST_F(UserKernelProgram, ReplaySaysWhichFileAKernelCameFrom) {
 
 TEST_F(UserKernelProgram, MigrateRunsTheModelWithThem) {
   save(kRmsNorm);
-  ProgramResult result = run_program(
-      {"migrate", kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--prompt", "Emma was",
-       "--max-tokens", "2", "--kernels", folder_ / ".", "--report", folder_ / "report", "--json"});
+  ProgramResult result =
+      run_program({"migrate", kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--prompt",
+                   "Emma was", "--max-tokens", "2", "--custom-kernels", folder_ / ".", "--report",
+                   folder_ / "report", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.all();
   const Json json = result.json();
   EXPECT_EQ(json.find("user_kernels")->members().size(), 1u);
@@ -106,14 +107,15 @@ TEST_F(UserKernelProgram, MigrateRunsTheModelWithThem) {
 TEST_F(UserKernelProgram, TheCommandOfThePageShowsTheFailureAgain) {
   save(replaced(kRmsNorm, "sum / 192", "sum / 96"));
   const std::string report = folder_ / "report";
-  ProgramResult result = run_program(
-      {"migrate", kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--prompt", "Emma was",
-       "--max-tokens", "1", "--kernels", folder_ / ".", "--stop-at-first", "--report", report});
+  ProgramResult result =
+      run_program({"migrate", kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--prompt",
+                   "Emma was", "--max-tokens", "1", "--custom-kernels", folder_ / ".",
+                   "--stop-at-first", "--report", report});
   ASSERT_EQ(result.exit_code, 1) << result.all();
   const std::string page = testing::read_bytes(report + "/report.html");
   const std::string kernel = kKernel;
   const std::string line = "tapml replay '" + kernel + "/suite' --target 'cpu:threads=1' " +
-                           "--kernels '" + kernel + "/kernels'";
+                           "--custom-kernels '" + kernel + "/kernels'";
   EXPECT_NE(page.find("<pre>" + line + "</pre>"), std::string::npos);
   EXPECT_EQ(testing::run_line(report, line), 1);
   write_bytes(report + "/" + kernel + "/kernels/rms.c", kRmsNorm);
@@ -194,6 +196,7 @@ TEST_F(UserKernelProgram, AKernelThatFailsItsLaunchesIsTheOnlyOneThatIsNamed) {
       EXPECT_GE(row.find("launches")->find("wrong")->as_integer(), 1);
       EXPECT_TRUE(row.find("launches")->find("flaky")->as_bool());
     }
+    // --kernels is the short form of --custom-kernels.
     for (const char* command : {"migrate", "localize"}) {
       result =
           run_program({command, kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--prompt",

@@ -139,7 +139,7 @@ TEST(ContradictoryOptions, AreRefusedBeforeAnyWork) {
   refused(
       {"eval", none, "--tasks", folder / "tasks.jsonl", "--target", "cpu", "--reference", "cpu"},
       {"--reference", "agrees with itself", "another --target"});
-  refused({"replay", none, "--watch", "--kernel", "k", "--kernels", ".", "--junit", one},
+  refused({"replay", none, "--watch", "--kernel", "k", "--custom-kernels", ".", "--junit", one},
           {"--watch", "--junit"});
 }
 
@@ -151,17 +151,18 @@ TEST(ContradictoryOptions, APlantIsForAKernelThatIsRun) {
   ASSERT_GE(kernels.items().size(), 2u);
   const std::string run = kernels.items()[0].find("kernel")->as_string();
   const std::string other = kernels.items()[1].find("kernel")->as_string();
-  expect_failure({"replay", suite, "--kernel", run, "--plant", other + ":dropped-tail"}, 2,
-                 {"--plant", other, "one of " + run, "leave --kernel out"});
+  expect_failure({"replay", suite, "--kernel", run, "--inject-fault", other + ":dropped-tail"}, 2,
+                 {"--inject-fault", other, "one of " + run, "leave --kernel out"});
 }
 
 TEST(BadPlant, UnknownKindOrKernel) {
   auto migrate = [](const std::string& plant, const std::vector<std::string>& parts) {
     SCOPED_TRACE(plant);
-    expect_failure({"migrate", kDemoModel, "--prompt", "x", "--max-tokens", "1", "--plant", plant},
-                   2, parts);
+    expect_failure(
+        {"migrate", kDemoModel, "--prompt", "x", "--max-tokens", "1", "--inject-fault", plant}, 2,
+        parts);
   };
-  migrate("matmul:gremlin", {"gremlin", "off-by-one", "missing-init", "--plant"});
+  migrate("matmul:gremlin", {"gremlin", "off-by-one", "missing-init", "--inject-fault"});
   migrate("matmul", {"KERNEL:KIND", "off-by-one"});
   migrate(":", {"KERNEL:KIND"});
   migrate("frobnicate_00000000:off-by-one", {"frobnicate_00000000", "rms_norm_"});

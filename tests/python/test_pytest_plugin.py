@@ -149,7 +149,7 @@ void nothing(void* const* buffers, const int64_t* scalars, int64_t begin, int64_
 }
 """)
     arguments = ("--tapml-suite", tmp_path / "suite", "--tapml-model", tmp_path / "moved", "-k",
-                 "rms_norm or take", "--tapml-kernels", kernels)
+                 "rms_norm or take", "--tapml-custom-kernels", kernels)
     done = run(*arguments, cwd=tmp_path)
     assert done.returncode == 1 and "1 failed" in done.stdout, done.stdout
     assert "passed" in done.stdout

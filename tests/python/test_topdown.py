@@ -147,7 +147,7 @@ def test_migration_with_a_planted_bug(demo_suite, cpu, opencl):
     kernels = tapml.Suite.load(str(demo_suite)).kernels
     name = next(kernel.name for kernel in kernels if kernel.name.startswith("slice_"))
     result = tapml.migrate(DEMO, cpu, opencl, "In the beginning", max_tokens=2,
-                           plant=f"{name}:dropped-tail")
+                           inject_fault=f"{name}:dropped-tail")
     assert not result.passed and len(result.culprits) == 1
     (step,) = [step for step in result.steps if not step.migrated]
     assert step.kernel == result.culprits[0] == name and step.outcome == "differs"
@@ -162,7 +162,7 @@ def test_migration_to_several_devices(demo, demo_suite, cpu, opencl, tmp_path):
         steps = []
         arguments = dict(max_tokens=2, validation_tokens=1, state=tmp_path / "state")
         both = tapml.migrate(demo, cpu, [opencl, other], "In the beginning",
-                             plant=f"{other.target}/{name}:dropped-tail",
+                             inject_fault=f"{other.target}/{name}:dropped-tail",
                              report=tmp_path / "report", junit=tmp_path / "junit.xml",
                              progress=lambda step, done, total: steps.append(step), **arguments)
         assert isinstance(both, tapml.Migrations) and not both.passed and steps.count("carve") == 1
@@ -190,7 +190,7 @@ def test_migration_to_several_devices(demo, demo_suite, cpu, opencl, tmp_path):
             tapml.migrate(demo, cpu, [opencl, opencl], "In the beginning")
         with pytest.raises(tapml.UserError, match="TARGET/KERNEL:KIND"):
             tapml.migrate(demo, cpu, (opencl, other), "In the beginning",
-                          plant=f"vulkan/{name}:dropped-tail")
+                          inject_fault=f"vulkan/{name}:dropped-tail")
     with pytest.raises(tapml.UserError, match="nothing to move to"):
         tapml.migrate(demo, cpu, [], "In the beginning")
 
@@ -301,7 +301,7 @@ def test_kernels_that_crash_or_hang_are_verdicts(demo_suite, cpu, tmp_path, faul
     source = skeleton(demo_suite, name)
     assert "r < 192" in source
     (tmp_path / "norm.c").write_text(source.replace("r < 192", fault))
-    tests = tapml.replayer(suite, cpu, kernels=tmp_path, kernel_timeout=0.5)
+    tests = tapml.replayer(suite, cpu, custom_kernels=tmp_path, kernel_timeout=0.5)
     verdict = tests.kernel(name)
     assert not verdict.passed
     assert verdict.to_dict()["failed"] == failed and words in verdict.to_dict()["failure"]
@@ -333,7 +333,7 @@ def test_a_kernel_that_never_ends_ends_with_its_program(demo_suite, tmp_path):
     (tmp_path / "norm.c").write_text(hang)
     program = f"""
 import tapml
-tests = tapml.replayer({str(demo_suite)!r}, tapml.cpu(), kernels={str(tmp_path)!r}, only={name!r},
+tests = tapml.replayer({str(demo_suite)!r}, tapml.cpu(), custom_kernels={str(tmp_path)!r}, only={name!r},
                        kernel_timeout=1000)
 print("ready", flush=True)
 tests.kernel({name!r})
@@ -361,18 +361,18 @@ def test_replay_with_tolerances_and_own_kernels(demo_suite, cpu, tmp_path):
     kernels.mkdir()
     source = skeleton(demo_suite, name)
     (kernels / "norm.c").write_text(source)
-    (verdict,) = tapml.replay(suite, cpu, kernel=name, kernels=kernels)
+    (verdict,) = tapml.replay(suite, cpu, kernel=name, custom_kernels=kernels)
     assert verdict.passed and verdict.provider.startswith("user:") and not verdict.tolerated
     assert "r < 192" in source
     (kernels / "norm.c").write_text(source.replace("r < 192", "r < 190"))
-    (wrong,) = tapml.replay(suite, cpu, kernel=name, kernels=kernels, report=tmp_path / "wrong")
-    again = f"tapml replay '{suite.folder}' --target '{cpu.target}' --kernel '{name}' --kernels '{kernels}'"
+    (wrong,) = tapml.replay(suite, cpu, kernel=name, custom_kernels=kernels, report=tmp_path / "wrong")
+    again = f"tapml replay '{suite.folder}' --target '{cpu.target}' --kernel '{name}' --custom-kernels '{kernels}'"
     assert f"<pre>{again}</pre>" in (tmp_path / "wrong/report.html").read_text()
     assert not wrong.passed and wrong.max_abs > wrong.allowed
     loose = tmp_path / "loose.json"
     loose.write_text(json.dumps({"tolerances": [
         {"kernel": "rms_norm_*", "absolute": 10, "reason": "a test"}]}))
-    (verdict,) = tapml.replay(demo_suite, cpu, kernel=name, kernels=kernels, tolerance=loose,
+    (verdict,) = tapml.replay(demo_suite, cpu, kernel=name, custom_kernels=kernels, tolerance=loose,
                               junit=tmp_path / "junit.xml", markdown=tmp_path / "summary.md",
                               report=tmp_path / "report")
     assert name in (tmp_path / "report/report.html").read_text()
@@ -384,7 +384,7 @@ def test_replay_with_tolerances_and_own_kernels(demo_suite, cpu, tmp_path):
     assert name.replace("_", "\\_") in (tmp_path / "summary.md").read_text()
     (kernels / "norm.c").write_text(source.replace("#include <math.h>", "nonsense(;"))
     with pytest.raises(tapml.UserError, match="nonsense|compile"):
-        tapml.replay(suite, cpu, kernel=name, kernels=kernels)
+        tapml.replay(suite, cpu, kernel=name, custom_kernels=kernels)
     with pytest.warns(tapml.Warning, match="applies to no kernel"):
         tapml.replay(suite, cpu, kernel=name,
                      tolerance=[{"kernel": "nothing_*", "factor": 2, "reason": "a test"}])
@@ -410,7 +410,7 @@ def test_migration_in_steps(demo, cpu, opencl, tmp_path):
     name = next(kernel.name for kernel in suite.kernels if kernel.name.startswith("take_"))
     arguments = dict(max_tokens=2, validation_tokens=1, state=tmp_path / "state")
     first = tapml.migrate(demo, cpu, opencl, "In the beginning", stop_at_first=True,
-                          plant=f"{name}:dropped-tail", junit=tmp_path / "junit.xml", **arguments)
+                          inject_fault=f"{name}:dropped-tail", junit=tmp_path / "junit.xml", **arguments)
     assert first.culprits == (name,) and first.untried and first.resumed == 0
     assert "<skipped" in (tmp_path / "junit.xml").read_text()
     with pytest.raises(tapml.UserError, match="another"):
@@ -426,11 +426,11 @@ def test_localization(demo, demo_suite, cpu, opencl, tmp_path):
     name = next(kernel.name for kernel in kernels if kernel.name.startswith("slice_"))
     steps = []
     found = tapml.localize(demo, cpu, opencl, "In the beginning", suite=demo_suite, max_tokens=1,
-                           repeats=2, shrink_seconds=5, plant=f"{name}:dropped-tail",
+                           repeats=2, shrink_seconds=5, inject_fault=f"{name}:dropped-tail",
                            report=tmp_path / "report", junit=tmp_path / "junit.xml",
                            progress=lambda step, done, total: steps.append(step))
     assert found.found and [one.kernel for one in found.culprits] == [name] and steps
-    again = f"cd '{name}' &amp;&amp; tapml replay 'suite' --target '{opencl.target}' --plant '{name}:dropped-tail'"
+    again = f"cd '{name}' &amp;&amp; tapml replay 'suite' --target '{opencl.target}' --inject-fault '{name}:dropped-tail'"
     assert f"<pre>{again}</pre>" in (tmp_path / "report/report.html").read_text()
     (culprit,) = found.culprits
     assert culprit.found_by == "replay" and culprit.failed_runs == culprit.runs == 2

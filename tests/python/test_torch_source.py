@@ -217,7 +217,7 @@ void norm(void* const* buffers, const int64_t* scalars, int64_t begin, int64_t e
   }}
 }}
 """)
-    result = tapml.carve_torch(model, TOKENS, source=loaded, device=cpu, kernels=kernels)
+    result = tapml.carve_torch(model, TOKENS, source=loaded, device=cpu, custom_kernels=kernels)
     assert [(one.kernels, one.outcome) for one in result.culprits] == [((name,), "differs")] * 4
     assert all("norm" in one.outputs[0] and not one.verdict.source_wrong for one in result.culprits)
 

@@ -109,7 +109,7 @@ TEST(Processor, TheTargetsOptionsMustFitTheDevice) {
                         {"code for aarch64 is asked for, the machine is x86-64", "without"});
   Target here = parse_target("cpu:arch=aarch64");
   expect_platform_error([&] { adopt_device(here, machine("x86-64", "+avx")); },
-                        PlatformFault::kAbsent, {"the machine is x86-64", "cpu@PLACE", "-o"});
+                        PlatformFault::kAbsent, {"the machine is x86-64", "cpu@ENDPOINT", "-o"});
   Target any = parse_target("cpu@board:9000");
   expect_platform_error([&] { adopt_device(any, machine("z80", "")); }, PlatformFault::kAbsent,
                         {"no code is made for", "z80", "aarch64, x86-64"});

@@ -269,7 +269,7 @@ TEST(Localize, WrongPackedWeightsAreToldOfAllKernelsThatUseThem) {
 TEST(Localize, BugsOfTheRuntimeWantAProcess) {
   LocalizeOptions options;
   options.plants = {kernel_named("rms_norm_") + ":missing-wait"};
-  testing::expect_user_error([&] { localized(options); }, {"--plant", "process of its own"});
+  testing::expect_user_error([&] { localized(options); }, {"--inject-fault", "process of its own"});
 }
 
 // Carved with prompts, and a token behind each.
@@ -486,7 +486,7 @@ TEST(Localize, AWrongKernelOfTheUserIsNamedWithItsSource) {
   unwrap(write_reproducer(found.culprits[0], "cpu", {}, folder / "r"));
   EXPECT_EQ(testing::read_bytes(folder / "r/kernels/wrong.c"), text);
   EXPECT_EQ(testing::read_bytes(folder / "r/kernel.c"), text);
-  EXPECT_NE(testing::read_bytes(folder / "r/README.md").find("--kernels 'kernels'"),
+  EXPECT_NE(testing::read_bytes(folder / "r/README.md").find("--custom-kernels 'kernels'"),
             std::string::npos);
 }
 

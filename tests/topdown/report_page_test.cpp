@@ -377,12 +377,15 @@ TEST(ReportPage, TellsHowToReplayWhereTheCallIsKept) {
   texts.options.kernels = "own";
   const std::string page = migration_html(migration, texts);
   EXPECT_EQ(
-      count(page, "tapml replay 'crash_1/suite' --target 'opencl' --plant 'crash_:crash'</pre>"),
+      count(page,
+            "tapml replay 'crash_1/suite' --target 'opencl' --inject-fault 'crash_:crash'</pre>"),
       1);
   // The failing call of the other one is not kept: its model is run again.
   EXPECT_EQ(count(page, "--to 'opencl' --prompt "), 1);
   EXPECT_EQ(count(page, "tapml localize 'models/&lt;demo&gt;' --quantize 'q4f32' --from 'cpu'"), 1);
-  EXPECT_EQ(count(page, "--kernels 'own' --plant 'crash_:crash' --plant 'another_2:crash'</pre>"),
+  EXPECT_EQ(count(page,
+                  "--custom-kernels 'own' --inject-fault 'crash_:crash' --inject-fault "
+                  "'another_2:crash'</pre>"),
             1);
 }
 
@@ -429,8 +432,9 @@ TEST(ReportPage, OfAReplay) {
   options.plants = {"b_2:crash"};
   const std::string page = replay_html(replayed, "tapml replay", options);
   EXPECT_EQ(markup_fault(page), "");
-  EXPECT_NE(page.find("tapml replay 'out/it'\\''s' --target 'opencl' --kernel 'b_2' --plant"),
-            std::string::npos);
+  EXPECT_NE(
+      page.find("tapml replay 'out/it'\\''s' --target 'opencl' --kernel 'b_2' --inject-fault"),
+      std::string::npos);
   EXPECT_NE(page.find("left out"), std::string::npos);
   EXPECT_NE(page.find("untested"), std::string::npos);
   EXPECT_NE(page.find("lm_head"), std::string::npos) << "its layers";
@@ -488,13 +492,13 @@ TEST(CommandLine, QuotesEveryWordAndRepeatsTheOptions) {
       model_command("localize", "models/demo", "cpu", "opencl@pipe:ssh board", "Emma", options),
       "tapml localize 'models/demo' --quantize 'q4f32' --from 'cpu' --to "
       "'opencl@pipe:ssh board' --prompt 'Emma' --max-tokens 2 --patterns 'it'\\''s.txt' "
-      "--library 'a.so' --library 'b.so' --kernels 'own kernels' --tolerance 'loose.json' "
+      "--library 'a.so' --library 'b.so' --custom-kernels 'own kernels' --tolerance 'loose.json' "
       "--token-file 'token' --tls-ca 'ca.pem' --insecure --kernel-timeout 0.5 "
-      "--plant 'a_1:crash' --plant 'b_:hang'");
+      "--inject-fault 'a_1:crash' --inject-fault 'b_:hang'");
   // Nothing ends a call in this process.
   options.in_process = true;
   EXPECT_NE(model_command("localize", "m", "cpu", "cpu", "Emma", options)
-                .find("'ca.pem' --insecure --in-process --plant"),
+                .find("'ca.pem' --insecure --in-process --inject-fault"),
             std::string::npos);
   KernelVerdict own = verdict("b_2", 0, 40);
   own.provider = "user:kernels/b.cl";
@@ -503,15 +507,16 @@ TEST(CommandLine, QuotesEveryWordAndRepeatsTheOptions) {
   rest.model = "models/demo";
   rest.plants = options.plants;
   EXPECT_EQ(replay_command("b_2/suite", "cpu", "", options_of_reproducer(rest, own, "b_2/kernels")),
-            "tapml replay 'b_2/suite' --target 'cpu' --kernels 'b_2/kernels' --plant 'b_:hang'");
+            "tapml replay 'b_2/suite' --target 'cpu' --custom-kernels 'b_2/kernels' --inject-fault "
+            "'b_:hang'");
   EXPECT_EQ(replay_command("suite", "cpu", "c_3", options_of_kernel(rest, "c_3")),
             "tapml replay 'suite' --target 'cpu' --kernel 'c_3' --model 'models/demo' "
-            "--kernels 'own kernels'");
+            "--custom-kernels 'own kernels'");
   rest.launches.launches = 100;
   rest.launches.seed = 3;
   EXPECT_EQ(replay_command("suite", "cpu", "c_3", options_of_kernel(rest, "c_3")),
             "tapml replay 'suite' --target 'cpu' --kernel 'c_3' --model 'models/demo' "
-            "--launches 100 --launch-seed 3 --kernels 'own kernels'");
+            "--launches 100 --launch-seed 3 --custom-kernels 'own kernels'");
   // A bug stays where its pattern describes the kernel.
   rest.plants = {"*_3:crash", "d*:hang"};
   EXPECT_EQ(options_of_kernel(rest, "c_3").plants, std::vector<std::string>{"*_3:crash"});

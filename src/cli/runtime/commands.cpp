@@ -20,7 +20,7 @@ void add_absent(const Registration& registration, const std::string& name) {
     registration.selected = [name]() -> int {
       throw_user("this program was built without the compiler, which " + name + " is part of",
                  "tapml " + name, "rpc or devices", name,
-                 "run it on a machine with a full build; --target cpu@PLACE runs kernels here");
+                 "run it on a machine with a full build; --target cpu@ENDPOINT runs kernels here");
     };
   });
 }

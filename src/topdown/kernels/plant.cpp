@@ -19,7 +19,7 @@ constexpr int kMostAlternatives = 4;
 }  // namespace
 
 std::string planted_kernel(const Suite& suite, const std::string& wanted) {
-  return find_kernel(kernel_names(suite), wanted, {"--plant " + wanted, "the suite"});
+  return find_kernel(kernel_names(suite), wanted, {"--inject-fault " + wanted, "the suite"});
 }
 
 std::vector<HostTensor> carved_outputs(const Suite& suite, const std::string& kernel,
@@ -91,14 +91,14 @@ PlantedKernel plant(const Suite& suite, Judge& judge, const std::string& kernel,
                     Sandbox& sandbox, const std::function<bool()>& cancelled, uint64_t seed) {
   std::string name = planted_kernel(suite, kernel);
   if (is_of_session(kind)) {
-    throw_user("bugs of this kind show in whole runs",
-               "--plant " + name + ":" + plant_kind_name(kind), "a kind of bugs of kernels", "",
-               "tapml localize plants it");
+    throw_user("a fault of this kind shows only in runs of the whole model",
+               "--inject-fault " + name + ":" + plant_kind_name(kind),
+               "a kind of fault within one kernel", "", "tapml localize injects it");
   }
   if (ends_process(kind) && !sandbox.isolated()) {
-    throw_user("a bug of this kind ends the process that runs the kernel",
-               "--plant " + name + ":" + plant_kind_name(kind), "a process of its own for it", "",
-               "leave --in-process out");
+    throw_user("a fault of this kind ends the process that runs the kernel",
+               "--inject-fault " + name + ":" + plant_kind_name(kind),
+               "a process of its own for it", "", "leave --in-process out");
   }
   const tir::PrimFunc& loops = passes::kernel_implementation(judge.module(), name);
   const tir::PrimFuncRef scheduled = schedule::schedule_for(loops, sandbox.target()).func;
@@ -135,7 +135,7 @@ PlantedKernel plant(const Suite& suite, Judge& judge, const std::string& kernel,
     biting += (biting.empty() ? "" : ", ") + std::string(other.name);
   }
   throw_user("no site of this kind changes an output of the kernel on the carved inputs",
-             "--plant " + name + ":" + plant_kind_name(kind),
+             "--inject-fault " + name + ":" + plant_kind_name(kind),
              biting.empty() ? "another kernel" : "a kind that does: " + biting);
 }
 

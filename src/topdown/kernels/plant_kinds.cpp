@@ -85,7 +85,7 @@ const PlantKindInfo& plant_kind(PlantKind kind) {
   for (const PlantKindInfo& info : plant_kinds()) {
     if (info.kind == kind) return info;
   }
-  throw_internal("a kind of planted bug that is not in the table", "plant_kinds");
+  throw_internal("a kind of fault that is not in the table", "plant_kinds");
 }
 
 const char* plant_kind_name(PlantKind kind) { return plant_kind(kind).name; }
@@ -104,7 +104,7 @@ std::pair<std::string, PlantKind> parse_plant(const std::string& text) {
     if (wanted == info.name) return {text.substr(0, colon), info.kind};
     known += std::string(known.empty() ? "" : "; ") + info.name + " (" + info.doc + ")";
   }
-  throw_user("unknown kind of planted bug", "--plant " + text, "KERNEL:KIND, KIND one of " + known,
+  throw_user("unknown kind of fault", "--inject-fault " + text, "KERNEL:KIND, KIND one of " + known,
              wanted.empty() ? "no kind" : wanted);
 }
 

@@ -38,11 +38,11 @@ std::optional<std::string> parse_plant_of_pass(const std::string& text) {
     has_operators = has_operators && pass.name != std::string("legalize");
     if (pass.name != name) continue;
     if (kind != kWrongOperator) {
-      throw_user("unknown kind of planted bug of a pass", "--plant " + text, kWrongOperator, kind);
+      throw_user("unknown kind of fault of a pass", "--inject-fault " + text, kWrongOperator, kind);
     }
     if (!has_operators) {
-      throw_user("no operators are left after this pass", "--plant " + text,
-                 "a pass before legalize", name, "plant into a kernel: KERNEL:KIND");
+      throw_user("no operators are left after this pass", "--inject-fault " + text,
+                 "a pass before legalize", name, "inject the fault into a kernel: KERNEL:KIND");
     }
     return name;
   }

@@ -243,8 +243,9 @@ class Localizer {
   void plant_sessions() {
     if (!plants_sessions(options_)) return;
     if (!sandbox_.isolated()) {
-      throw_user("bugs of this kind are planted into a session", "--plant " + options_.plants[0],
-                 "a process of its own for it", "", "leave --in-process out");
+      throw_user("faults of this kind are injected into a session",
+                 "--inject-fault " + options_.plants[0], "a process of its own for it", "",
+                 "leave --in-process out");
     }
     sandbox_.load(target_executable_);
     for (const std::string& text : options_.plants) {
@@ -262,8 +263,8 @@ class Localizer {
         if (!bites) session_plants_->pop_back();
       }
       if (!bites) {
-        throw_user("a bug of this kind changes nothing in this prompt's run", "--plant " + text,
-                   "another kernel, or another kind");
+        throw_user("a fault of this kind changes nothing in this prompt's run",
+                   "--inject-fault " + text, "another kernel, or another kind");
       }
     }
   }

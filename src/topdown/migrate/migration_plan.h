@@ -11,7 +11,7 @@ namespace tapml::topdown {
 enum class MigrationOrder : uint8_t {
   kExecution,  // as the kernels are first called
   kCost,       // what computes and moves most first
-  kRisk,       // what is likeliest to be wrong first (docs/cli.md has the points)
+  kRisk,       // what is most likely wrong first (docs/migrate.md has the points)
 };
 const char* migration_order_name(MigrationOrder order);  // "execution", "cost", "risk"
 

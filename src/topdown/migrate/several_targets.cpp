@@ -41,7 +41,7 @@ std::string plant_of(const std::string& text, const std::string& target,
   if (std::ranges::find(targets, of) == targets.end()) {
     std::string known;
     for (const std::string& one : targets) known += (known.empty() ? "" : ", ") + one;
-    throw_user("the bug is for a platform that nothing moves to", "--plant " + text,
+    throw_user("the fault is for a platform that nothing moves to", "--inject-fault " + text,
                "KERNEL:KIND, or TARGET/KERNEL:KIND with one of " + known, "\"" + of + "\"");
   }
   return of == target ? plant : "";

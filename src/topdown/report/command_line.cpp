@@ -21,7 +21,7 @@ std::string shared_words(const CommandOptions& options) {
   std::string line;
   add(line, "--patterns", options.patterns);
   for (const std::string& library : options.libraries) add(line, "--library", library);
-  add(line, "--kernels", options.kernels);
+  add(line, "--custom-kernels", options.kernels);
   add(line, "--tolerance", options.tolerance);
   add(line, "--token-file", options.token_file);
   add(line, "--tls-ca", options.tls_ca);
@@ -32,7 +32,7 @@ std::string shared_words(const CommandOptions& options) {
     std::snprintf(text, sizeof text, " --kernel-timeout %g", *options.kernel_seconds);
     line += text;
   }
-  for (const std::string& plant : options.plants) add(line, "--plant", plant);
+  for (const std::string& plant : options.plants) add(line, "--inject-fault", plant);
   return line;
 }
 
