@@ -145,12 +145,31 @@ void fields(A& a, VmFunction& x) {
 }
 
 template <class A>
-void fields(A& a, KvLayout& x) {
-  a(x.layers);
-  a(x.kv_heads);
-  a(x.head_dim);
-  a(x.page_size);
+void fields(A& a, Role& x) {
+  a.choice(x, Role::kGenerator);
+}
+
+template <class A>
+void fields(A& a, StateKind& x) {
+  a.choice(x, StateKind::kFixed);
+}
+
+template <class A>
+void fields(A& a, StateTensor& x) {
+  a(x.name);
+  a(x.kind);
   a.choice(x.dtype, DType::kF64);
+  a(x.shape);
+  a(x.window);
+}
+
+template <class A>
+void fields(A& a, ModelFunction& x) {
+  a(x.name);
+  a(x.inputs);
+  a(x.outputs);
+  a(x.state);
+  a(x.weights);
 }
 
 template <class A>
@@ -158,7 +177,9 @@ void fields(A& a, ModelInterface& x) {
   a(x.architecture);
   a(x.vocabulary);
   a(x.context);
-  a(x.kv);
+  a(x.page_size);
+  a(x.state);
+  a(x.functions);
   a(x.weights);
 }
 

@@ -1,5 +1,7 @@
 #include "llm/engine.h"
 
+#include <algorithm>
+
 #include "llm/engine_state.h"
 
 namespace tapml::llm {
@@ -9,23 +11,66 @@ using runtime::Value;
 
 namespace {
 
-constexpr const char* kFunctions[] = {"prefill", "decode", "logits_all", "sample"};
+// What the engine can give a function.
+struct Known {
+  const char* name;
+  std::vector<Role> inputs, outputs;  // outputs: exactly these
+  bool required = true;
+};
+
+const std::vector<Known>& known_functions() {
+  static const std::vector<Role> texts = {Role::kTokens,  Role::kPositions, Role::kPageTable,
+                                          Role::kLengths, Role::kSlots,     Role::kFeatureLengths};
+  static const std::vector<Role> drawing = {Role::kLogits, Role::kParameters, Role::kGenerator};
+  static const std::vector<Role> drawn = {Role::kTokens, Role::kGenerator};
+  static const std::vector<Known> all = {
+      {"prefill", texts, {Role::kLogits}},
+      {"decode", texts, {Role::kLogits}},
+      {"logits_all", texts, {Role::kLogits}},
+      {"sample", drawing, drawn},
+      {"draw", drawing, drawn, false},
+      {"encode", {Role::kFeatures, Role::kFeatureLengths, Role::kSlots}, {}, false},
+  };
+  return all;
+}
+
+bool is_complete(const ModelInterface& model) {
+  const auto is_whole = [](const StateTensor& state) {
+    return std::ranges::all_of(state.shape, [](int64_t size) { return size > 0; }) &&
+           checked_byte_count(state.dtype, state.shape).has_value();
+  };
+  return model.vocabulary > 0 && model.context > 0 && model.page_size > 0 &&
+         std::ranges::all_of(model.state, is_whole);
+}
+
+Status check_function(const Executable& executable, const Known& known) {
+  const ModelFunction* function = executable.model.find_function(known.name);
+  const bool is_there = function && executable.find_function(known.name);
+  if (!is_there && known.required) {
+    return fail(user_error("the executable lacks a function of a language model", executable.target,
+                           known.name, "no such function"));
+  }
+  if (!function) return {};
+  const bool takes_known = std::ranges::all_of(function->inputs, [&](Role role) {
+    return std::ranges::find(known.inputs, role) != known.inputs.end();
+  });
+  if (takes_known && function->outputs == known.outputs) return {};
+  std::string inputs;
+  for (const Role role : known.inputs)
+    inputs += (inputs.empty() ? "" : ", ") + std::string(role_name(role));
+  return fail(user_error("the function " + std::string(known.name) +
+                             " of the model has inputs or outputs that it cannot have",
+                         executable.target, "inputs among " + inputs,
+                         model_function_text(*function)));
+}
 
 Status check_model(const Executable& executable) {
-  const ModelInterface& model = executable.model;
-  const KvLayout& kv = model.kv;
-  const bool complete = model.vocabulary > 0 && model.context > 0 && kv.layers > 0 &&
-                        kv.kv_heads > 0 && kv.head_dim > 0 && kv.page_size > 0;
-  if (!complete) {
+  if (!is_complete(executable.model)) {
     return fail(user_error("the executable is not a language model", executable.target,
-                           "a model interface with vocabulary, context and cache layout",
+                           "a model interface with vocabulary, context and state",
                            "none, or an incomplete one"));
   }
-  for (const char* name : kFunctions) {
-    if (executable.find_function(name)) continue;
-    return fail(user_error("the executable lacks a function of a language model", executable.target,
-                           name, "no such function"));
-  }
+  for (const Known& known : known_functions()) TAPML_TRY(check_function(executable, known));
   return {};
 }
 
@@ -83,7 +128,7 @@ const ModelInterface& Engine::model() const { return state_->model; }
 runtime::Machine& Engine::machine() const { return *state_->machine; }
 runtime::VirtualMachine& Engine::vm() const { return *state_->vm; }
 int64_t Engine::capacity() const { return state_->capacity; }
-int64_t Engine::length() const { return state_->own.length; }
+int64_t Engine::length() const { return state_->own.size(); }
 double Engine::load_seconds() const { return state_->load_seconds; }
 void Engine::set_watcher(WorkWatcher watcher) { state_->watcher = std::move(watcher); }
 const WorkWatcher& Engine::watcher() const { return state_->watcher; }
@@ -95,14 +140,38 @@ void Engine::reset() {
 
 void Engine::rewind(int64_t length) {
   Sequence& own = state_->own;
-  if (length >= own.length) return;
-  own.rewind(std::max<int64_t>(length, 0));
+  length = std::max<int64_t>(length, 0);
+  if (length >= own.size()) return;
   state_->last.function = nullptr;
+  if (length <= own.length && !state_->model.has_state(StateKind::kRecurrent)) {
+    own.unread.clear();
+    own.rewind(length);
+  } else if (length <= own.length) {
+    own.start_over(length);
+  } else {
+    own.unread.resize(static_cast<size_t>(length - own.length));
+  }
 }
 
 Status Engine::clear() {
   reset();
-  return state_->clear_pools();
+  return state_->state.clear();
+}
+
+bool Engine::reads_features() const { return state_->model.find_function("encode") != nullptr; }
+
+Status Engine::set_features(HostTensor features) {
+  if (!reads_features()) {
+    return fail(user_error("the model reads no features", "features", "a model with an encoder",
+                           state_->model.architecture));
+  }
+  if (features.shape().empty() || features.size() == 0) {
+    return fail(user_error("there are no features", "features", "a row at least",
+                           shape_to_string(features.shape())));
+  }
+  reset();
+  state_->features = std::move(features);
+  return {};
 }
 
 Result<Tensor> Engine::prefill(std::span<const int32_t> tokens) {

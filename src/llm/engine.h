@@ -91,11 +91,17 @@ class Engine {
   // Forgets the sequence: its pages are free again.
   void reset();
   // Forgets what lies behind the first `length` tokens of the sequence; a longer one than it has
-  // changes nothing.
+  // changes nothing. A model with recurrent state reads those that stay once more, with the next
+  // call.
   void rewind(int64_t length);
   // Forgets the sequence and zeroes the pools, so that nothing of an earlier run can stand in for
   // what the next one must write.
   Status clear();
+  // Whether texts of the model are about something that its encoder reads first.
+  bool reads_features() const;
+  // What that is, [rows, ...], from now on; forgets the sequence. UserError for a model that reads
+  // none. Without features such a model's calls are UserErrors.
+  Status set_features(HostTensor features);
   // Appends tokens and returns the logits f32[1, vocabulary] of the last one, on the session; waits
   // for nothing. UserError for no tokens, a token outside the vocabulary, and more than fit.
   Result<runtime::Tensor> prefill(std::span<const int32_t> tokens);

@@ -1,6 +1,7 @@
 #include "llm/engine_state.h"
 
 #include <cmath>
+#include <utility>
 
 namespace tapml::llm {
 
@@ -13,9 +14,7 @@ namespace {
 constexpr const char* kPrepare = "prepare";  // of weights, once
 constexpr const char* kDraw = "draw";
 
-bool same_bytes(std::span<const std::byte> a, std::span<const int32_t> b) {
-  return std::ranges::equal(a, std::as_bytes(b));
-}
+constexpr const char* kEncode = "encode";
 
 }  // namespace
 
@@ -35,12 +34,8 @@ Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights
   std::vector<Value> weights;
   for (Tensor& tensor : tensors) weights.emplace_back(std::move(tensor));
   TAPML_TRY(prepare(weights));
-  args.resize(kInputs);
-  for (int64_t i = 0; i < 2 * model.kv.layers; ++i) {
-    TAPML_ASSIGN(Tensor pool, zero_pool(allocator.pages()));
-    args.emplace_back(std::move(pool));
-  }
-  args.insert(args.end(), weights.begin(), weights.end());
+  arguments.set_weights(std::move(weights));
+  TAPML_TRY(state.allocate(rows.pages.pages(), rows.slots.pages()));
   return session.synchronize(runtime::kDefaultStream);
 }
 
@@ -54,34 +49,59 @@ Status Engine::State::prepare(std::vector<Value>& weights) {
   return {};
 }
 
-// Slots that nobody has written are never read, but what is carved of a pool must not depend on
-// what the memory held before.
-Result<Tensor> Engine::State::zero_pool(int64_t pool_pages) {
-  const KvLayout& kv = model.kv;
-  TAPML_ASSIGN(Tensor pool,
-               runtime::make_tensor(session, kv.dtype,
-                                    {pool_pages, kv.page_size, kv.kv_heads, kv.head_dim}));
-  TAPML_TRY(session.fill_zero(runtime::kDefaultStream, {pool.storage->buffer(), pool.offset},
-                              pool.byte_size()));
-  pool.storage->written();
-  return pool;
+Status Engine::State::grow(int64_t needed, int64_t sequences) {
+  if (needed <= rows.pages.pages()) return {};
+  const int64_t target =
+      std::max(needed, std::min(sequences * pages_for(capacity), 2 * rows.pages.pages()));
+  TAPML_TRY(state.grow_pages(target));
+  rows.pages.grow(target);
+  return {};
 }
 
-Status Engine::State::grow(int64_t needed, int64_t sequences) {
-  if (needed <= allocator.pages()) return {};
-  const int64_t target =
-      std::max(needed, std::min(sequences * pages_for(capacity), 2 * allocator.pages()));
-  for (Value& value : pools()) {
-    const Tensor& old = *value.tensor();
-    TAPML_ASSIGN(Tensor pool, zero_pool(target));
-    TAPML_TRY(session.copy(runtime::kDefaultStream, {old.storage->buffer(), old.offset},
-                           {pool.storage->buffer(), pool.offset}, old.byte_size()));
-    pool.storage->written();
-    // The old pool may go only when its copy is done.
-    TAPML_TRY(session.synchronize(runtime::kDefaultStream));
-    value = std::move(pool);
+Status Engine::State::reserve_pages(std::span<Sequence* const> sequences, int64_t count) {
+  if (!model.has_state(StateKind::kPaged)) return {};
+  int64_t needed = rows.pages.pages() - rows.pages.free_pages();
+  for (const Sequence* sequence : sequences) {
+    needed += pages_for(sequence->length + count) - std::ssize(sequence->pages.table());
   }
-  allocator.grow(target);
+  TAPML_TRY(grow(needed, std::ssize(sequences)));
+  for (Sequence* sequence : sequences) {
+    TAPML_TRY(sequence->pages.reserve(sequence->length + count));
+  }
+  return {};
+}
+
+Status Engine::State::reserve_slots(std::span<Sequence* const> sequences) {
+  if (!model.has_state(StateKind::kRecurrent) && !model.has_state(StateKind::kFixed)) return {};
+  for (Sequence* sequence : sequences) {
+    if (sequence->slot < 0) {
+      if (rows.slots.free_pages() == 0) {
+        TAPML_TRY(state.grow_slots(2 * rows.slots.pages()));
+        rows.slots.grow(2 * rows.slots.pages());
+      }
+      TAPML_TRY(sequence->take_slot());
+      TAPML_TRY(state.clear_slot(sequence->slot));
+    }
+    if (!sequence->is_encoded && model.find_function(kEncode)) TAPML_TRY(encode(*sequence));
+  }
+  return {};
+}
+
+Status Engine::State::encode(Sequence& sequence) {
+  if (features.size() == 0) {
+    return fail(user_error("the model's texts are about something that it reads first", "features",
+                           "a tensor of features", "none"));
+  }
+  const ModelFunction& encoder = function(kEncode);
+  Shape shape = features.shape();
+  const int32_t count = static_cast<int32_t>(shape[0]);
+  shape.insert(shape.begin(), 1);
+  TAPML_ASSIGN(Tensor uploaded, runtime::upload(session, features.reshaped(shape)));
+  arguments.set(Role::kFeatures, std::move(uploaded));
+  TAPML_TRY(arguments.set(Role::kFeatureLengths, {1}, {{count}}));
+  TAPML_TRY(arguments.set(Role::kSlots, {1}, {{sequence.slot}}));
+  TAPML_TRY(call(encoder, nullptr));
+  sequence.is_encoded = true;
   return {};
 }
 
@@ -97,9 +117,9 @@ Status Engine::State::check_tokens(const Sequence& sequence,
                            std::to_string(tokens[i])));
   }
   const auto count = static_cast<int64_t>(tokens.size());
-  if (count > capacity - sequence.length) {
+  if (count > capacity - sequence.size()) {
     std::string found = std::to_string(count) + " tokens";
-    if (sequence.length > 0) found += " behind " + std::to_string(sequence.length);
+    if (sequence.size() > 0) found += " behind " + std::to_string(sequence.size());
     const bool whole = capacity == model.context;
     return fail(user_error(
         whole ? "the text is longer than the model's context" : "the text is longer than the cache",
@@ -109,28 +129,98 @@ Status Engine::State::check_tokens(const Sequence& sequence,
   return {};
 }
 
-Status Engine::State::set_input(size_t i, const Shape& shape, std::span<const int32_t> values) {
-  Input& input = inputs[i];
-  const Tensor* there = args[i].tensor();
-  const bool known = there && input.generation == session.generation() &&
-                     there->storage->version() == input.version;
-  if (known && there->shape == runtime::Extents(shape) && same_bytes(input.bytes, values))
-    return {};
-  const std::span<const std::byte> bytes = std::as_bytes(values);
-  if (!there || there->shape != runtime::Extents(shape)) {
-    args[i] = {};  // before there is another one
-    TAPML_ASSIGN(Tensor fresh, runtime::make_tensor(session, DType::kI32, shape));
-    args[i] = std::move(fresh);
-    there = args[i].tensor();
+Status Engine::State::set_page_table(std::span<Sequence* const> sequences) {
+  size_t columns = 0;
+  for (const Sequence* sequence : sequences) {
+    columns = std::max(columns, sequence->pages.table().size());
   }
-  input.bytes.clear();
-  TAPML_TRY(
-      session.write(runtime::kDefaultStream, {there->storage->buffer(), there->offset}, bytes));
-  there->storage->written();
-  input.bytes.assign(bytes.begin(), bytes.end());
-  input.version = there->storage->version();
-  input.generation = session.generation();
+  std::vector<int32_t> table;
+  for (const Sequence* sequence : sequences) {
+    const std::vector<int32_t>& pages = sequence->pages.table();
+    table.insert(table.end(), pages.begin(), pages.end());
+    // No token is there; a page of its own is at least one that exists.
+    table.insert(table.end(), columns - pages.size(), pages.back());
+  }
+  return arguments.set(Role::kPageTable, {std::ssize(sequences), static_cast<int64_t>(columns)},
+                       table);
+}
+
+Status Engine::State::set_inputs(const ModelFunction& function,
+                                 std::span<Sequence* const> sequences,
+                                 std::span<const int32_t> tokens) {
+  const int64_t batch = std::ssize(sequences);
+  const int64_t count = std::ssize(tokens) / batch;
+  // A number of each sequence.
+  const auto set_each = [&](Role role, auto&& number) {
+    std::vector<int32_t> numbers;
+    for (const Sequence* sequence : sequences) {
+      numbers.push_back(static_cast<int32_t>(number(*sequence)));
+    }
+    return arguments.set(role, {batch}, numbers);
+  };
+  for (const Role role : function.inputs) {
+    switch (role) {
+      case Role::kTokens:
+        TAPML_TRY(arguments.set(role, {batch, count}, tokens));
+        break;
+      case Role::kPositions: {
+        std::vector<int32_t> positions;
+        for (const Sequence* sequence : sequences) {
+          for (int64_t i = 0; i < count; ++i) {
+            positions.push_back(static_cast<int32_t>(sequence->length + i));
+          }
+        }
+        TAPML_TRY(arguments.set(role, {batch, count}, positions));
+        break;
+      }
+      case Role::kPageTable:
+        TAPML_TRY(set_page_table(sequences));
+        break;
+      case Role::kLengths:
+        TAPML_TRY(set_each(role, [](const Sequence& one) { return one.length; }));
+        break;
+      case Role::kSlots:
+        TAPML_TRY(set_each(role, [](const Sequence& one) { return one.slot; }));
+        break;
+      case Role::kFeatureLengths:
+        TAPML_TRY(set_each(role, [this](const Sequence&) { return features.shape()[0]; }));
+        break;
+      default:  // check_model() takes no function with others
+        return fail(internal_error("an input that no text has", role_name(role)));
+    }
+  }
   return {};
+}
+
+Result<std::vector<Value>> Engine::State::call(const ModelFunction& function, HostTensor* read) {
+  const std::span<const Value> args = arguments.of(function, model, state.values());
+  Value result;
+  if (!read) {
+    TAPML_ASSIGN(result, machine->call(function.name, args));
+  } else {
+    TAPML_ASSIGN(auto both, machine->call_and_read(function.name, args, 0));
+    result = std::move(both.result);
+    *read = std::move(both.bytes);
+  }
+  arguments.release();
+  const runtime::ValueList* fields = result.tuple();
+  const size_t outputs = function.outputs.size();
+  size_t kept = 0;
+  for (const StateTensor& one : model.state) kept += function.takes(one.kind) ? 1 : 0;
+  if (!fields || fields->size() != outputs + kept ||
+      std::ranges::any_of(*fields, [](const Value& field) { return !field.tensor(); })) {
+    return fail(
+        internal_error("the function returned something else than the model's interface "
+                       "says: " +
+                           model_function_text(function),
+                       function.name));
+  }
+  size_t next = outputs;
+  for (size_t i = 0; i < model.state.size(); ++i) {
+    if (function.takes(model.state[i].kind)) state.set(i, (*fields)[next++]);
+  }
+  return std::vector<Value>(fields->begin(),
+                            fields->begin() + static_cast<std::ptrdiff_t>(outputs));
 }
 
 void Engine::State::note_call(const char* function, std::span<Sequence* const> sequences,
@@ -149,51 +239,24 @@ void Engine::State::note_call(const char* function, std::span<Sequence* const> s
   last.offset = logits.offset;
 }
 
-Result<Tensor> Engine::State::step(const char* function, std::span<Sequence* const> sequences,
+Result<Tensor> Engine::State::step(const char* name, std::span<Sequence* const> sequences,
                                    std::span<const int32_t> tokens, bool read) {
-  const auto batch = static_cast<int64_t>(sequences.size());
-  const int64_t count = static_cast<int64_t>(tokens.size()) / batch;
-  int64_t needed = allocator.pages() - allocator.free_pages();
-  for (const Sequence* sequence : sequences) {
-    needed += pages_for(sequence->length + count) - std::ssize(sequence->pages.table());
-  }
-  TAPML_TRY(grow(needed, batch));
-  size_t columns = 0;
-  std::vector<int32_t> lengths;
   for (Sequence* sequence : sequences) {
-    TAPML_TRY(sequence->pages.reserve(sequence->length + count));
-    columns = std::max(columns, sequence->pages.table().size());
-    lengths.push_back(static_cast<int32_t>(sequence->length));
+    const std::vector<int32_t> unread = std::exchange(sequence->unread, {});
+    if (!unread.empty()) TAPML_TRY(prefill({&sequence, 1}, unread));
   }
-  std::vector<int32_t> table;
-  for (const Sequence* sequence : sequences) {
-    const std::vector<int32_t>& pages = sequence->pages.table();
-    table.insert(table.end(), pages.begin(), pages.end());
-    // No token is there; a page of its own is at least one that exists.
-    table.insert(table.end(), columns - pages.size(), pages.back());
-  }
-  TAPML_TRY(set_input(0, {batch, count}, tokens));
-  TAPML_TRY(set_input(1, {batch, static_cast<int64_t>(columns)}, table));
-  TAPML_TRY(set_input(2, {batch}, lengths));
-  Value result;
+  const int64_t count = std::ssize(tokens) / std::ssize(sequences);
+  TAPML_TRY(reserve_pages(sequences, count));
+  TAPML_TRY(reserve_slots(sequences));
+  const ModelFunction& called = function(name);
+  TAPML_TRY(set_inputs(called, sequences, tokens));
   // Far away, reading is one more wait: the logits come with the result.
-  if (samples_there || !read) {
-    TAPML_ASSIGN(result, machine->call(function, args));
-  } else {
-    TAPML_ASSIGN(auto both, machine->call_and_read(function, args, 0));
-    result = std::move(both.result);
-    read_bytes = std::move(both.bytes);
-  }
-  const runtime::ValueList* fields = result.tuple();
-  if (!fields || fields->size() != 1 + pools().size() || !fields->front().tensor()) {
-    return fail(
-        internal_error("a model function returned something else than logits and pools", function));
-  }
-  std::copy(fields->begin() + 1, fields->end(), pools().begin());
+  const bool comes_along = !samples_there && read;
+  TAPML_ASSIGN(const std::vector<Value> outputs, call(called, comes_along ? &read_bytes : nullptr));
   for (Sequence* sequence : sequences) sequence->length += count;
-  const Tensor& logits = *fields->front().tensor();
-  if (!tracing) note_call(function, sequences, tokens, logits);
-  if (!samples_there && read) {
+  const Tensor& logits = *outputs.front().tensor();
+  if (!tracing) note_call(name, sequences, tokens, logits);
+  if (comes_along) {
     read_tensor = logits;
     read_version = logits.storage->version();
     read_generation = session.generation();
@@ -328,16 +391,6 @@ Result<HostTensor> Engine::State::likeliest(const Tensor& logits) {
     if (!std::isfinite(taken)) token = -1;
   }
   return tokens;
-}
-
-Status Engine::State::clear_pools() {
-  for (const Value& value : pools()) {
-    const Tensor& pool = *value.tensor();
-    TAPML_TRY(session.fill_zero(runtime::kDefaultStream, {pool.storage->buffer(), pool.offset},
-                                pool.byte_size()));
-    pool.storage->written();
-  }
-  return {};
 }
 
 }  // namespace tapml::llm

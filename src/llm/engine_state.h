@@ -7,44 +7,14 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "llm/call_arguments.h"
 #include "llm/engine.h"
+#include "llm/model_state.h"
 #include "llm/non_finite.h"
 #include "llm/prompt_watch.h"
+#include "llm/sequence.h"
 
 namespace tapml::llm {
-
-// A text in the cache.
-struct Sequence {
-  Sequence(PageAllocator& allocator, int64_t page_size) : pages(allocator, page_size) {}
-  void clear() {
-    pages.clear();
-    length = 0;
-    tokens.clear();
-    calls.clear();
-  }
-
-  // Forgets what lies behind the first `count` tokens, 0 to `length`.
-  void rewind(int64_t count) {
-    while (length > count) {
-      const int64_t cut = std::min(calls.back().tokens, length - count);
-      calls.back().tokens -= cut;
-      if (calls.back().tokens == 0) calls.pop_back();
-      length -= cut;
-    }
-    tokens.resize(static_cast<size_t>(length));
-    pages.shrink(length);
-  }
-
-  SequencePages pages;
-  int64_t length = 0;  // tokens
-  // How it came about: its tokens, and the calls that appended them.
-  struct Call {
-    const char* function;
-    int64_t tokens;
-  };
-  std::vector<int32_t> tokens;
-  std::vector<Call> calls;
-};
 
 // Rows of f32 logits that are put together on the host.
 class LogitRows {
@@ -79,28 +49,39 @@ struct Engine::State {
         model(machine->executable().model),
         capacity(options.capacity ? options.capacity : model.context),
         prefill_chunk(options.prefill_chunk),
-        allocator(pages_for(std::min(capacity, options.first_capacity))),
-        own(allocator, model.kv.page_size) {}
+        rows{PageAllocator(pages_for(std::min(capacity, options.first_capacity))), PageAllocator(1),
+             model.page_size},
+        own(rows),
+        state(session, model),
+        arguments(session) {}
 
   Status load(const std::map<std::string, HostTensor>& host_weights, bool in_place);
   int64_t pages_for(int64_t tokens) const {
-    return (tokens + model.kv.page_size - 1) / model.kv.page_size;
+    return (tokens + model.page_size - 1) / model.page_size;
   }
   Status prepare(std::vector<runtime::Value>& weights);
-  Result<runtime::Tensor> zero_pool(int64_t pool_pages);
-  // Makes the pools large enough for `pages`, at least twice as large as they were but for no more
-  // than `sequences` full ones, so that a long context costs memory only when it is used.
+  // The interface's entry; create() has checked that the model has those that it must have.
+  const ModelFunction& function(const char* name) const { return *model.find_function(name); }
+  // Makes room for `pages`, at least for twice as many as there were but for no more than
+  // `sequences` full texts, so that a long context costs memory only when it is used.
   Status grow(int64_t pages, int64_t sequences);
+  // Pages for `count` more tokens of each.
+  Status reserve_pages(std::span<Sequence* const> sequences, int64_t count);
+  // A slot for each, with what the encoder makes of the features.
+  Status reserve_slots(std::span<Sequence* const> sequences);
+  Status encode(Sequence& sequence);
   Status check_tokens(const Sequence& sequence, std::span<const int32_t> tokens) const;
-  std::span<runtime::Value> pools() {
-    return std::span(args).subspan(kInputs, 2 * static_cast<size_t>(model.kv.layers));
-  }
-  // Writes what differs from the call before, to the tensor of that call where it fits.
-  Status set_input(size_t i, const Shape& shape, std::span<const int32_t> values);
+  // The tokens, and what follows from the sequences, as `function` takes them.
+  Status set_inputs(const ModelFunction& function, std::span<Sequence* const> sequences,
+                    std::span<const int32_t> tokens);
+  Status set_page_table(std::span<Sequence* const> sequences);
+  // Calls `function` with the inputs that were set, the state and the weights, and keeps the state
+  // that it returns. The other results; `read`: with the bytes of the first one.
+  Result<std::vector<runtime::Value>> call(const ModelFunction& function, HostTensor* read);
   // Runs prefill, decode or logits_all over tokens that were checked, as many behind each of the
   // sequences (`tokens` has them one after the other), and returns the logits. `read`: their bytes
   // will be wanted here.
-  Result<runtime::Tensor> step(const char* function, std::span<Sequence* const> sequences,
+  Result<runtime::Tensor> step(const char* name, std::span<Sequence* const> sequences,
                                std::span<const int32_t> tokens, bool read = true);
   // What trace() needs to know of a call.
   void note_call(const char* function, std::span<Sequence* const> sequences,
@@ -134,7 +115,6 @@ struct Engine::State {
   // By the calls of the sequence alone, from an empty cache.
   Result<std::optional<NonFiniteOrigin>> trace_all_calls(Sequence& sequence,
                                                          const NonFiniteTracer& tracer);
-  Status clear_pools();
 
   runtime::Session& session;
   std::unique_ptr<runtime::Machine> machine;
@@ -142,17 +122,11 @@ struct Engine::State {
   const bool samples_there;     // tokens are chosen by the model's functions
   const ModelInterface& model;
   int64_t capacity, prefill_chunk;
-  PageAllocator allocator;
+  StateRows rows;
   Sequence own;
-  // Of every call: its inputs, the pools, the weights, and what `prepare` made of these.
-  std::vector<runtime::Value> args;
-  static constexpr size_t kInputs = 3;  // tokens, page table, lengths
-  // What was written to an input last, and the tensor's version then.
-  struct Input {
-    std::vector<std::byte> bytes;
-    uint64_t version = 0, generation = 0;
-  };
-  std::array<Input, kInputs> inputs;
+  ModelState state;
+  CallArguments arguments;
+  HostTensor features;  // that texts are about, of models with an encoder
   SamplerOptions sampler;
   runtime::Value sampler_parameters, sampler_state;
   runtime::Tensor draw_parameters;  // with a temperature

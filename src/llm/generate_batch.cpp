@@ -53,7 +53,7 @@ class Engine::BatchGenerator {
   struct Text {
     Text(State& state, const GenerateOptions& options, const SamplerOptions& own, size_t prompt)
         : number(prompt),
-          sequence(state.allocator, state.model.kv.page_size),
+          sequence(state.rows),
           text(options),
           sampler(own),
           generator(sampler_state(own)) {}

@@ -87,17 +87,13 @@ Result<std::optional<NonFiniteOrigin>> Engine::State::trace(Sequence& sequence) 
     far = std::exchange(machine, std::move(*here));
   }
   std::vector<GivenTensor> given;
-  for (size_t i = kInputs; i < args.size(); ++i) {
-    const size_t pool = i - kInputs, weight = pool - pools().size();
-    if (pool < pools().size()) {
-      given.push_back(
-          {*args[i].tensor(),
-           "the cache of layer " + std::to_string(pool / 2) + (pool % 2 ? ", v" : ", k"), true});
-    } else {
-      given.push_back({*args[i].tensor(), weight < model.weights.size()
-                                              ? "weight " + model.weights[weight]
+  for (size_t i = 0; i < model.state.size(); ++i) {
+    given.push_back({*state.values()[i].tensor(), "state " + model.state[i].name, true});
+  }
+  for (size_t i = 0; i < arguments.weights().size(); ++i) {
+    given.push_back({*arguments.weights()[i].tensor(),
+                     i < model.weights.size() ? "weight " + model.weights[i]
                                               : std::string("what was prepared of weights")});
-    }
   }
   runtime::Observer* const observer = runs->call_point().observer();
   auto observed = [&](auto&& run) {
@@ -107,7 +103,10 @@ Result<std::optional<NonFiniteOrigin>> Engine::State::trace(Sequence& sequence) 
     runs->call_point().set_observer(observer);
     return result;
   };
-  found = observed([&](NonFiniteTracer& tracer) { return trace_last_call(tracer); });
+  // Recurrent state is no longer what the last call was given.
+  if (!model.has_state(StateKind::kRecurrent)) {
+    found = observed([&](NonFiniteTracer& tracer) { return trace_last_call(tracer); });
+  }
   // What earlier calls left in the cache, or what an earlier one of these calls gave.
   if (found && (!*found || (*found)->first.from_state)) {
     auto whole =
@@ -137,7 +136,8 @@ Result<std::optional<NonFiniteOrigin>> Engine::State::trace_all_calls(
   Sequence* const one = &sequence;
   std::span<const int32_t> tokens = sequence.tokens;
   std::optional<NonFiniteOrigin> found;
-  Status status = clear_pools();
+  Status status = state.clear();
+  sequence.is_encoded = false;
   for (size_t i = 0; i < sequence.calls.size() && status && !found; ++i) {
     const auto count = static_cast<size_t>(sequence.calls[i].tokens);
     const auto logits = step(sequence.calls[i].function, {&one, 1}, tokens.first(count), false);

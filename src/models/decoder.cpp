@@ -22,6 +22,8 @@ void add_linear(std::vector<WeightSpec>& weights, const std::string& path, int64
 
 namespace {
 
+constexpr const char* kPools[] = {"k_pool.", "v_pool."};  // of each layer
+
 DType activations_of(const WeightDTypes& dtypes) {
   return dtypes.quantization ? dtypes.quantization->activations : DType::kF32;
 }
@@ -67,7 +69,7 @@ void DecoderFunction::add_params(const WeightDTypes& dtypes) {
   lengths_ = builder_.param("lengths", tensor_annotation({b_}, DType::kI32));
   Dims pool = {pages, config_.page_size, config_.kv_heads, config_.head_dim};
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
-    for (const char* name : {"k_pool.", "v_pool."}) {
+    for (const char* name : kPools) {
       pools_.push_back(
           builder_.param(name + std::to_string(layer), tensor_annotation(pool, activations_)));
     }
@@ -194,6 +196,23 @@ Variable DecoderFunction::logits(Variable x) {
 
 namespace {
 
+std::vector<ModelFunction> decoder_functions() {
+  std::vector<ModelFunction> functions;
+  for (const char* name : {"prefill", "decode", "logits_all"}) {
+    functions.push_back({.name = name,
+                         .inputs = {Role::kTokens, Role::kPageTable, Role::kLengths},
+                         .outputs = {Role::kLogits},
+                         .state = {StateKind::kPaged},
+                         .weights = true});
+  }
+  for (const char* name : {"sample", "draw"}) {
+    functions.push_back({.name = name,
+                         .inputs = {Role::kLogits, Role::kParameters, Role::kGenerator},
+                         .outputs = {Role::kTokens, Role::kGenerator}});
+  }
+  return functions;
+}
+
 FunctionRef build_sample(const DecoderConfig& config, const Module& module) {
   build::FunctionBuilder builder(module);
   Var b = make_size("b");
@@ -244,11 +263,15 @@ Module build_decoder(const DecoderConfig& config, const DecoderArchitecture& arc
   model.architecture = architecture.name;
   model.vocabulary = config.vocabulary;
   model.context = config.context;
-  model.kv = {.layers = config.layers,
-              .kv_heads = config.kv_heads,
-              .head_dim = config.head_dim,
-              .page_size = config.page_size,
-              .dtype = activations_of(dtypes)};
+  model.page_size = config.page_size;
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    for (const char* name : kPools) {
+      model.state.push_back({.name = name + std::to_string(layer),
+                             .dtype = activations_of(dtypes),
+                             .shape = {config.kv_heads, config.head_dim}});
+    }
+  }
+  model.functions = decoder_functions();
   const std::vector<WeightSpec> weights = decoder_weights(config, architecture);
   if (dtypes.quantization) check_quantizable(weights);
   for (const WeightSpec& spec : weights) {

@@ -64,6 +64,11 @@ void check_attributes(const Module& module, const std::string& source) {
     throw_user("the module's attribute " + name + " has the wrong type", source,
                type_name_of(expected->second), type_name_of(value));
   }
+  if (const auto model = model_interface_of(module.attrs); !model) {
+    Error error = model.error();
+    error.where = source + ", " + error.where;
+    throw_error(error);
+  }
 }
 
 // A function that calls itself a kernel has its implementation beside it.

@@ -266,7 +266,7 @@ std::shared_ptr<const Executable> implement(const Module& kernels, const target:
   auto executable = std::make_shared<Executable>();
   executable->target = target.text;
   executable->boundary_policy = attr_or<std::string>(fixed.attrs, kBoundaryPolicy, "");
-  executable->model = model_interface_of(fixed.attrs);
+  executable->model = unwrap(model_interface_of(fixed.attrs));
   codegen::VmContext context;
   KernelBuilder builder(target, options, *executable);
   LibraryKernels libraries(target, options, *executable);

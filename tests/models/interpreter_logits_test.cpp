@@ -19,10 +19,10 @@ class Sequence {
  public:
   explicit Sequence(const testing::GoldenModel& golden, int64_t pages)
       : module_(golden.model.module), interface_(golden.interface()) {
-    const KvLayout& kv = interface_.kv;
-    for (int64_t i = 0; i < 2 * kv.layers; ++i) {
-      pools_.push_back(Value::tensor(
-          op::RefTensor::zeros(kv.dtype, {pages, kv.page_size, kv.kv_heads, kv.head_dim})));
+    for (const StateTensor& state : interface_.state) {
+      Shape shape = {pages, interface_.page_size};
+      shape.insert(shape.end(), state.shape.begin(), state.shape.end());
+      pools_.push_back(Value::tensor(op::RefTensor::zeros(state.dtype, shape)));
     }
     // The last page comes first, so that a wrong use of the table shows.
     for (int64_t i = 0; i < pages; ++i) table_.push_back(static_cast<int32_t>(pages - 1 - i));

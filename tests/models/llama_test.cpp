@@ -115,14 +115,17 @@ TEST(Llama, Signatures) {
 
 TEST(Llama, ModelInterfaceAndBounds) {
   Module module = build_llama(small_llama_config(), {});
-  ModelInterface model = model_interface_of(module.attrs);
+  ModelInterface model = unwrap(model_interface_of(module.attrs));
   EXPECT_EQ(model.architecture, "llama");
   EXPECT_EQ(model.vocabulary, 11);
   EXPECT_EQ(model.context, 40);
-  EXPECT_EQ(model.kv.layers, 2);
-  EXPECT_EQ(model.kv.kv_heads, 1);
-  EXPECT_EQ(model.kv.head_dim, 4);
-  EXPECT_EQ(model.kv.page_size, 16);
+  ASSERT_EQ(model.state.size(), 4U);
+  EXPECT_EQ(state_text(model.state.front()), "k_pool.0: paged f32[1, 4]");
+  EXPECT_EQ(state_text(model.state.back()), "v_pool.1: paged f32[1, 4]");
+  EXPECT_EQ(model.page_size, 16);
+  ASSERT_TRUE(model.find_function("decode"));
+  EXPECT_EQ(model_function_text(*model.find_function("decode")),
+            "decode(tokens, page_table, lengths, paged, weights) -> (logits, paged)");
   EXPECT_EQ(model.weights.size(), 21u);
   EXPECT_EQ(attr_or<int64_t>(module.attrs, "bound.n", 0), 40);
   EXPECT_EQ(attr_or<int64_t>(module.attrs, "bound.p", 0), 3);

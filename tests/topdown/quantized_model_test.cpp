@@ -43,12 +43,12 @@ TEST_P(QuantizedModel, LogitsAreTheJudges) {
   if (!session) GTEST_SKIP() << GetParam().platform << " is not here";
   const auto model = quantized_model(GetParam().config, GetParam().quantization);
   const std::vector<int32_t> tokens = {5, 66, 0, 13, 13, 41, 2, 30, 8, 27, 60, 19};
-  const ModelInterface interface = model_interface_of(model.module.attrs);
+  const ModelInterface interface = unwrap(model_interface_of(model.module.attrs));
   const op::RefTensor judge = judge_logits(model.module, interface, model.weights, tokens);
   const HostTensor expected = judge.to_host();
   // Activations in f16 are rounded to 11 bits a hundred times on the way to the logits.
   const bool narrow = models::find_quantization(GetParam().quantization).activations == DType::kF16;
-  EXPECT_EQ(interface.kv.dtype, narrow ? DType::kF16 : DType::kF32);
+  EXPECT_EQ(interface.state.front().dtype, narrow ? DType::kF16 : DType::kF32);
   const double tolerance = (narrow ? 100 : 1) * testing::logit_tolerance(expected);
 
   auto executable = pipeline::compile(model.module, target::parse_target(GetParam().platform));

@@ -99,11 +99,11 @@ TEST(TensorFile, OfACacheOnlyLivePagesAreStored) {
     stored += static_cast<int64_t>(entry.file_size());
   }
   const Suite suite = unwrap(load_suite(folder / "s"));
-  const KvLayout& kv = small_model().executable->model.kv;
+  const int64_t page_size = small_model().executable->model.page_size;
   int64_t pools = 0, expected = 0;
   for (const auto& [hash, tensor] : suite.tensors) {
     expected += stored_bytes(tensor);
-    if (tensor.shape().size() != 4 || tensor.shape()[1] != kv.page_size) continue;
+    if (tensor.shape().size() != 4 || tensor.shape()[1] != page_size) continue;
     ++pools;
     // Seven tokens at most, of 256.
     EXPECT_LT(4 * stored_bytes(tensor), static_cast<int64_t>(tensor.byte_size()));

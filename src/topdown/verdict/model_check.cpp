@@ -53,19 +53,25 @@ interp::Value value_of(const HostTensor& tensor) {
   return interp::Value::tensor(op::RefTensor::from(tensor));
 }
 
-// A model in the interpreter: what its functions are called with, and the cache between calls.
+interp::Value integers(const Shape& shape, const std::vector<int32_t>& values) {
+  return value_of(HostTensor::from<int32_t>(DType::kI32, shape, values));
+}
+
+// A model in the interpreter with one text: what its functions are called with, and the state
+// between calls.
 class EvaluatedModel {
  public:
   EvaluatedModel(const Module& module, const ModelInterface& model,
                  const std::map<std::string, HostTensor>& weights, size_t capacity,
                  const interp::CallOptions& options)
-      : module_(module), options_(options) {
-    const int64_t page = model.kv.page_size;
+      : module_(module), model_(model), options_(options) {
+    const int64_t page = model.page_size;
     const int64_t pages = (static_cast<int64_t>(capacity) + page - 1) / page;
     for (int64_t i = 0; i < pages; ++i) table_.push_back(static_cast<int32_t>(i));
-    for (int64_t i = 0; i < 2 * model.kv.layers; ++i) {
-      pools_.push_back(value_of(
-          HostTensor::zeros(model.kv.dtype, {pages, page, model.kv.kv_heads, model.kv.head_dim})));
+    for (const StateTensor& state : model.state) {
+      Shape shape = state.kind == StateKind::kPaged ? Shape{pages, page} : Shape{1};
+      shape.insert(shape.end(), state.shape.begin(), state.shape.end());
+      state_.push_back(value_of(HostTensor::zeros(state.dtype, shape)));
     }
     const int64_t all = std::ssize(model.weights);
     for (const std::string& name : model.weights) {
@@ -82,27 +88,53 @@ class EvaluatedModel {
   }
 
   // Appends tokens by prefill, decode or logits_all.
-  op::RefTensor step(const char* function, const std::vector<int32_t>& tokens) {
-    const auto count = static_cast<int64_t>(tokens.size());
-    std::vector<interp::Value> args = {
-        value_of(HostTensor::from<int32_t>(DType::kI32, {1, count}, tokens)),
-        value_of(HostTensor::from<int32_t>(DType::kI32, {1, static_cast<int64_t>(table_.size())},
-                                           table_)),
-        value_of(HostTensor::from<int32_t>(DType::kI32, {1},
-                                           std::vector<int32_t>{static_cast<int32_t>(length_)}))};
-    args.insert(args.end(), pools_.begin(), pools_.end());
-    args.insert(args.end(), weights_.begin(), weights_.end());
-    const interp::Value result = interp::call(module_, function, args, options_);
-    pools_.assign(result.as_tuple().begin() + 1, result.as_tuple().end());
-    length_ += count;
+  op::RefTensor step(const char* name, const std::vector<int32_t>& tokens) {
+    const ModelFunction* function = model_.find_function(name);
+    if (!function) throw_user("the model has no such function", "the model's interface", name);
+    std::vector<interp::Value> args;
+    for (const Role role : function->inputs) args.push_back(input(role, tokens));
+    for (size_t i = 0; i < state_.size(); ++i) {
+      if (function->takes(model_.state[i].kind)) args.push_back(state_[i]);
+    }
+    if (function->weights) args.insert(args.end(), weights_.begin(), weights_.end());
+    const interp::Value result = interp::call(module_, name, args, options_);
+    size_t next = function->outputs.size();
+    for (size_t i = 0; i < state_.size(); ++i) {
+      if (function->takes(model_.state[i].kind)) state_[i] = result.as_tuple().at(next++);
+    }
+    length_ += std::ssize(tokens);
     return result.as_tuple().at(0).as_tensor();
   }
 
  private:
+  interp::Value input(Role role, const std::vector<int32_t>& tokens) const {
+    const int64_t count = std::ssize(tokens);
+    switch (role) {
+      case Role::kTokens:
+        return integers({1, count}, tokens);
+      case Role::kPositions: {
+        std::vector<int32_t> positions;
+        for (int64_t i = 0; i < count; ++i) positions.push_back(static_cast<int32_t>(length_ + i));
+        return integers({1, count}, positions);
+      }
+      case Role::kPageTable:
+        return integers({1, std::ssize(table_)}, table_);
+      case Role::kLengths:
+        return integers({1}, {static_cast<int32_t>(length_)});
+      case Role::kSlots:
+        return integers({1}, {0});
+      default:
+        throw_user("the model cannot be evaluated: it has an input that no text has",
+                   "the model's interface", "tokens, positions, pages, lengths or slots",
+                   role_name(role));
+    }
+  }
+
   const Module& module_;
+  const ModelInterface& model_;
   const interp::CallOptions& options_;
   std::vector<int32_t> table_;
-  std::vector<interp::Value> pools_, weights_;
+  std::vector<interp::Value> state_, weights_;
   int64_t length_ = 0;
 };
 

@@ -1,0 +1,50 @@
+// The arguments of a model's functions, by their roles. Not for users of the room.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "abi/model_interface.h"
+#include "runtime/session.h"
+#include "runtime/value.h"
+
+namespace tapml::llm {
+
+class CallArguments {
+ public:
+  explicit CallArguments(runtime::Session& session) : session_(session) {}
+
+  // Writes what differs from the call before, to the tensor of that call where it fits.
+  Status set(Role role, const Shape& shape, std::span<const int32_t> values);
+  void set(Role role, runtime::Tensor tensor) { inputs_[index(role)] = std::move(tensor); }
+  // Of every function that takes weights: these, and what `prepare` made of them.
+  void set_weights(std::vector<runtime::Value> weights) { weights_ = std::move(weights); }
+  const std::vector<runtime::Value>& weights() const { return weights_; }
+
+  // All arguments of `function`: inputs that were set, the state that it takes, the weights. They
+  // stand until release(), after the call: what is kept of them would keep memory that grows into
+  // another tensor.
+  std::span<const runtime::Value> of(const ModelFunction& function, const ModelInterface& model,
+                                     std::span<const runtime::Value> state);
+  void release();
+
+ private:
+  static constexpr size_t index(Role role) { return static_cast<size_t>(role); }
+  // What was written to an input last, and the tensor's version then.
+  struct Written {
+    std::vector<std::byte> bytes;
+    uint64_t version = 0, generation = 0;
+  };
+
+  runtime::Session& session_;
+  std::array<runtime::Value, kRoles> inputs_;
+  std::array<Written, kRoles> written_;
+  std::vector<runtime::Value> weights_;
+  // The arguments of the call before. Decode steps differ in a few inputs from each other, so that
+  // a thousand weights are listed once.
+  std::vector<runtime::Value> arguments_;
+  size_t listed_ = 0;  // of arguments_: inputs and state before the weights
+};
+
+}  // namespace tapml::llm

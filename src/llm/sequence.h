@@ -1,0 +1,78 @@
+// A text in the state of a model: which pages and which slot it has, and how it came about. Not for
+// users of the room.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "llm/page_table.h"
+
+namespace tapml::llm {
+
+// The rows of state that sequences take: pages of all paged tensors, and a slot of each other one.
+struct StateRows {
+  PageAllocator pages, slots;
+  int64_t page_size = 16;
+};
+
+struct Sequence {
+  explicit Sequence(StateRows& rows) : pages(rows.pages, rows.page_size), slots_(rows.slots) {}
+  ~Sequence() { clear(); }
+  Sequence(const Sequence&) = delete;
+
+  void clear() {
+    pages.clear();
+    if (slot >= 0) slots_.give_back(slot);
+    slot = -1;
+    is_encoded = false;
+    length = 0;
+    tokens.clear();
+    unread.clear();
+    calls.clear();
+  }
+
+  Status take_slot() {
+    TAPML_ASSIGN(slot, slots_.take());
+    return {};
+  }
+
+  // Forgets what lies behind the first `count` tokens, 0 to `length`, of paged state.
+  void rewind(int64_t count) {
+    while (length > count) {
+      const int64_t cut = std::min(calls.back().tokens, length - count);
+      calls.back().tokens -= cut;
+      if (calls.back().tokens == 0) calls.pop_back();
+      length -= cut;
+    }
+    tokens.resize(static_cast<size_t>(length));
+    pages.shrink(length);
+  }
+
+  // The same where state has no row for each token: it starts anew, and the tokens that stay are
+  // read once more before others are.
+  void start_over(int64_t count) {
+    std::vector<int32_t> kept(tokens.begin(), tokens.begin() + count);
+    clear();
+    unread = std::move(kept);
+  }
+
+  int64_t size() const { return length + std::ssize(unread); }  // tokens, read or not
+
+  SequencePages pages;
+  int32_t slot = -1;        // none yet
+  bool is_encoded = false;  // the slot has what the model's encoder made
+  int64_t length = 0;       // tokens that the state has
+  // How it came about: its tokens, and the calls that appended them.
+  struct Call {
+    const char* function;
+    int64_t tokens;
+  };
+  std::vector<int32_t> tokens;
+  std::vector<int32_t> unread;
+  std::vector<Call> calls;
+
+ private:
+  PageAllocator& slots_;
+};
+
+}  // namespace tapml::llm

@@ -1,0 +1,101 @@
+#include "abi/model_interface.h"
+
+#include <gtest/gtest.h>
+
+#include "support/expect_error.h"
+
+namespace tapml {
+namespace {
+
+ModelInterface every_kind() {
+  ModelInterface model;
+  model.architecture = "a";
+  model.vocabulary = 7;
+  model.context = 9;
+  model.page_size = 4;
+  model.state = {{.name = "k_pool.0", .dtype = DType::kF16, .shape = {2, 8}},
+                 {.name = "v", .shape = {2, 8}, .window = 4096},
+                 {.name = "conv", .kind = StateKind::kRecurrent, .shape = {}},
+                 {.name = "cross", .kind = StateKind::kFixed, .dtype = DType::kBF16, .shape = {5}}};
+  model.functions = {
+      {"prefill",
+       {Role::kTokens, Role::kPositions, Role::kPageTable, Role::kLengths, Role::kSlots},
+       {Role::kLogits},
+       {StateKind::kPaged, StateKind::kRecurrent, StateKind::kFixed},
+       true},
+      {"encode", {Role::kFeatures, Role::kFeatureLengths}, {}, {StateKind::kFixed}, true},
+      {"sample",
+       {Role::kLogits, Role::kParameters, Role::kGenerator},
+       {Role::kTokens, Role::kGenerator},
+       {},
+       false},
+      {"both", {}, {}, {StateKind::kPaged, StateKind::kFixed}, false}};
+  model.weights = {"w"};
+  return model;
+}
+
+TEST(ModelInterface, GoesToAttributesAndBack) {
+  const ModelInterface model = every_kind();
+  const AttrMap attrs = model_interface_attrs(model);
+  EXPECT_EQ(std::get<std::vector<std::string>>(attrs.at("model.state")),
+            (std::vector<std::string>{"k_pool.0: paged f16[2, 8]", "v: paged f32[2, 8] window 4096",
+                                      "conv: recurrent f32[]", "cross: fixed bf16[5]"}));
+  EXPECT_EQ(std::get<std::vector<std::string>>(attrs.at("model.functions")),
+            (std::vector<std::string>{
+                "prefill(tokens, positions, page_table, lengths, slots, state, weights) -> "
+                "(logits, state)",
+                "encode(features, feature_lengths, fixed, weights) -> (fixed)",
+                "sample(logits, parameters, generator) -> (tokens, generator)",
+                "both(paged, fixed) -> (paged, fixed)"}));
+  const Result<ModelInterface> back = model_interface_of(attrs);
+  ASSERT_TRUE(back) << back.error().to_string();
+  EXPECT_EQ(back->state, model.state);
+  EXPECT_EQ(back->functions, model.functions);
+  EXPECT_EQ(back->weights, model.weights);
+  EXPECT_EQ(back->vocabulary, 7);
+  EXPECT_EQ(back->context, 9);
+  EXPECT_EQ(back->page_size, 4);
+}
+
+TEST(ModelInterface, IsAskedByName) {
+  const ModelInterface model = every_kind();
+  ASSERT_TRUE(model.find_function("encode"));
+  EXPECT_TRUE(model.find_function("encode")->takes(StateKind::kFixed));
+  EXPECT_FALSE(model.find_function("encode")->takes(StateKind::kPaged));
+  EXPECT_FALSE(model.find_function("draw"));
+  EXPECT_TRUE(model.has_state(StateKind::kRecurrent));
+  EXPECT_FALSE(ModelInterface().has_state(StateKind::kPaged));
+}
+
+TEST(ModelInterface, RefusesStateThatItCannotRead) {
+  for (const char* text :
+       {"", "k", "k: paged", "k: paged f32", "k: pooled f32[2]", "k: paged f31[2]",
+        "k: paged f32[2", "k: paged f32[-2]", "k: paged f32[2,]", "k: paged f32[2] window 0",
+        "k: paged f32[2] window", "k: recurrent f32[2] window 3", "k: paged f32[2] more",
+        ": paged f32[2]", "k: paged f32[99999999999999999999]"}) {
+    const Result<StateTensor> state = parse_state(text);
+    ASSERT_FALSE(state) << text;
+    EXPECT_EQ(state.error().kind, ErrorKind::kUser);
+    testing::expect_parts(state.error(), {"no state of a model", "NAME: paged|recurrent|fixed"});
+  }
+}
+
+TEST(ModelInterface, RefusesFunctionsThatItCannotRead) {
+  for (const char* text :
+       {"", "f", "f()", "f() ->", "f() -> (", "() -> ()", "f(tokens) => ()", "f(token) -> ()",
+        "f(tokens,) -> ()", "f(state) -> ()", "f() -> (state)", "f(paged) -> (fixed)",
+        "f(fixed, paged) -> (fixed, paged)", "f(paged, paged) -> (paged, paged)",
+        "f(state, tokens) -> (state)", "f(weights, tokens) -> ()", "f(weights, weights) -> ()",
+        "f() -> (weights)", "f() -> () more"}) {
+    const Result<ModelFunction> function = parse_model_function(text);
+    ASSERT_FALSE(function) << text;
+    EXPECT_EQ(function.error().kind, ErrorKind::kUser);
+    testing::expect_parts(function.error(), {"no function of a model", "page_table"});
+  }
+  AttrMap attrs = model_interface_attrs(every_kind());
+  attrs["model.functions"] = std::vector<std::string>{"prefill(tokens"};
+  EXPECT_FALSE(model_interface_of(attrs));
+}
+
+}  // namespace
+}  // namespace tapml
