@@ -1,4 +1,4 @@
-#include "topdown/verdict/evaluate.h"
+#include "topdown/evaluate/evaluate.h"
 
 #include <pybind11/stl.h>
 

@@ -10,8 +10,8 @@
 #include "session.h"
 #include "target/target.h"
 #include "topdown/kernels/user_source.h"
+#include "topdown/reference_run/tolerance.h"
 #include "topdown/report/command_line.h"
-#include "topdown/verdict/tolerance.h"
 
 namespace tapml::python {
 

@@ -14,6 +14,8 @@
 #include "suite.h"
 #include "topdown/report/localize_report.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/results/result_json.h"
+#include "topdown/suite/coverage.h"
 #include "under_test.h"
 #include "verdict.h"
 

@@ -17,6 +17,8 @@
 #include "topdown/report/layer_table.h"
 #include "topdown/report/report_files.h"
 #include "topdown/report/side_by_side.h"
+#include "topdown/results/result_json.h"
+#include "topdown/suite/coverage.h"
 #include "under_test.h"
 #include "verdict.h"
 

@@ -12,13 +12,16 @@
 #include "judging.h"
 #include "passes/kernel.h"
 #include "suite.h"
-#include "topdown/kernels/kernel_names.h"
 #include "topdown/kernels/user_kernels.h"
 #include "topdown/replay/group_replay.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/speed_table.h"
 #include "topdown/report/verdict_lines.h"
+#include "topdown/results/result_json.h"
+#include "topdown/runner/kernel_speed.h"
+#include "topdown/suite/coverage.h"
+#include "topdown/suite/kernel_names.h"
 #include "under_test.h"
 #include "verdict.h"
 
@@ -320,10 +323,6 @@ void bind_replay(py::module_& module) {
           topdown::Replayed replayed = replayed_of(*state->suite, verdicts, whole);
           replayed.suite = suite;
           replayed.target = replayer.open()->target().text;
-          std::vector<Json> rows, groups;
-          for (const Verdict& one : verdicts) {
-            (one.verdict.group ? groups : rows).push_back(topdown::verdict_json(one.verdict));
-          }
           replayed.target_info = state->info;
           replayed.speed = speed_of(*state, verdicts);
           replayed.seconds = seconds;
@@ -332,16 +331,7 @@ void bind_replay(py::module_& module) {
           unwrap(make_folder(folder));
           unwrap(write_text_atomic(folder + "/report.html",
                                    topdown::replay_html(replayed, command, again)));
-          Json json =
-              Json::object({{"target", Json::string(replayed.target)},
-                            {"passed", Json::boolean(replayed.passed())},
-                            {"verdict", Json::string(topdown::verdict_word(replayed.verdict()))},
-                            {"incomplete", Json::string(replayed.incomplete)},
-                            {"untested", topdown::kernel_uses_json(replayed.untested)},
-                            {"kernels", Json::array(std::move(rows))},
-                            {"groups", Json::array(std::move(groups))},
-                            {"speed", topdown::speed_json(replayed.speed)},
-                            {"seconds", topdown::real(seconds)}});
+          Json json = topdown::replayed_json(replayed);
           json.set("run", topdown::run_json(replayed.run, command));
           unwrap(write_text_atomic(folder + "/report.json", json.dump(1) + "\n"));
         });

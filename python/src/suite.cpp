@@ -15,10 +15,10 @@
 #include "llm/engine.h"
 #include "path.h"
 #include "runtime/vm.h"
-#include "topdown/kernels/kernel_names.h"
 #include "topdown/replay/edge_cases.h"
 #include "topdown/suite/carve.h"
-#include "topdown/verdict/coverage.h"
+#include "topdown/suite/coverage.h"
+#include "topdown/suite/kernel_names.h"
 #include "under_test.h"
 #include "values.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "binding.h"
-#include "topdown/replay/replay.h"
+#include "topdown/results/kernel_verdict.h"
 
 namespace tapml::python {
 

@@ -3,7 +3,7 @@
 #include "app/platforms.h"
 #include "base/log.h"
 #include "ir/exceptions.h"
-#include "topdown/replay/deadline_session.h"
+#include "topdown/runner/deadline_session.h"
 
 namespace tapml::app {
 

@@ -7,7 +7,7 @@
 
 #include "app/libraries.h"
 #include "app/remote.h"
-#include "topdown/replay/sandbox.h"
+#include "topdown/runner/sandbox.h"
 
 namespace tapml::app {
 

@@ -31,7 +31,8 @@
 #include "relax/expr.h"
 #include "text/parser.h"
 #include "topdown/replay/edge_cases.h"
-#include "topdown/verdict/coverage.h"
+#include "topdown/results/result_json.h"
+#include "topdown/suite/coverage.h"
 
 namespace tapml::cli {
 

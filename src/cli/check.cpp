@@ -1,7 +1,7 @@
 #include "cli/check.h"
 
+#include "topdown/device_check/device_check.h"
 #include "topdown/report/verdict_lines.h"
-#include "topdown/verdict/device_check.h"
 
 namespace tapml::cli {
 

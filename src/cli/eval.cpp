@@ -14,9 +14,9 @@
 #include "cli/options.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
+#include "topdown/evaluate/evaluate.h"
+#include "topdown/evaluate/quantization_cost.h"
 #include "topdown/report/verdict_lines.h"
-#include "topdown/verdict/evaluate.h"
-#include "topdown/verdict/quantization_cost.h"
 
 namespace tapml::cli {
 

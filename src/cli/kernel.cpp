@@ -21,11 +21,11 @@
 #include "relax/visit.h"
 #include "text/parser.h"
 #include "text/printer.h"
-#include "topdown/kernels/kernel_names.h"
+#include "topdown/kernels/kernel_source.h"
 #include "topdown/kernels/skeleton.h"
-#include "topdown/replay/kernel_source.h"
 #include "topdown/replay/replay.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/suite/kernel_names.h"
 
 namespace tapml::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/host/progress.h"
-#include "topdown/replay/kernel_event.h"
+#include "topdown/runner/kernel_event.h"
 
 namespace tapml::cli {
 

@@ -20,13 +20,15 @@
 #include "cli/tolerance_options.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
-#include "topdown/kernels/plant_pass.h"
+#include "topdown/faults/plant_pass.h"
 #include "topdown/kernels/user_kernels.h"
+#include "topdown/localize/bisect_passes.h"
 #include "topdown/report/localize_report.h"
 #include "topdown/report/pass_report.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/verdict_lines.h"
+#include "topdown/results/result_json.h"
 
 namespace tapml::cli {
 

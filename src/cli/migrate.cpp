@@ -26,6 +26,7 @@
 #include "topdown/migrate/several_targets.h"
 #include "topdown/report/report_files.h"
 #include "topdown/report/verdict_lines.h"
+#include "topdown/results/result_json.h"
 
 namespace tapml::cli {
 

@@ -7,6 +7,7 @@
 #include "topdown/report/report_parts.h"
 #include "topdown/report/side_by_side.h"
 #include "topdown/report/speed_table.h"
+#include "topdown/suite/coverage.h"
 
 namespace tapml::cli {
 

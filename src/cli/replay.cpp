@@ -26,14 +26,17 @@
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
-#include "topdown/kernels/kernel_names.h"
-#include "topdown/kernels/plant.h"
+#include "topdown/faults/plant.h"
 #include "topdown/kernels/user_kernels.h"
 #include "topdown/replay/group_replay.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/speed_table.h"
 #include "topdown/report/verdict_lines.h"
+#include "topdown/results/result_json.h"
+#include "topdown/runner/kernel_speed.h"
+#include "topdown/suite/coverage.h"
+#include "topdown/suite/kernel_names.h"
 
 namespace tapml::cli {
 
@@ -246,7 +249,6 @@ int run(const ReplayOptions& options, const Output& output) {
   sandbox.load(executable);
   progress.begin("replay", std::ssize(wanted.kernels) + std::ssize(wanted.groups));
   bool colors = terminal_has_colors(1);
-  std::vector<Json> rows, group_rows;
   const topdown::KernelWatcher watch = kernel_rows(progress);
   auto name_of = [&](int32_t kernel) -> const std::string& {
     return suite.kernels[static_cast<size_t>(kernel)].name;
@@ -287,7 +289,6 @@ int run(const ReplayOptions& options, const Output& output) {
           topdown::source_text(verdict)}) {
       if (!text.empty()) say("  " + topdown::indented(text));
     }
-    (verdict.group ? group_rows : rows).push_back(topdown::verdict_json(verdict));
     replayed.verdicts.push_back(std::move(verdict));
   };
   replayed.untested = wanted.untested;
@@ -313,9 +314,7 @@ int run(const ReplayOptions& options, const Output& output) {
   replayed.timeline = timeline.take();
   replayed.seconds = timeline.now();
   const topdown::VerdictLine verdict = topdown::verdict_line(replayed);
-  std::vector<const topdown::KernelVerdict*> all;
-  for (const topdown::KernelVerdict& verdict : replayed.verdicts) all.push_back(&verdict);
-  const std::string own = topdown::user_kernels_text(all);
+  const std::string own = topdown::user_kernels_text(topdown::verdicts_of(replayed));
   if (!own.empty()) say(own);
   progress.finish(verdict.verdict == topdown::Verdict::kFail ? "differences found"
                                                              : "all within their bounds");
@@ -325,17 +324,7 @@ int run(const ReplayOptions& options, const Output& output) {
   warn_unused(options.tolerance, tolerances, kernels);
   options.ci.write(
       topdown::ci_report("tapml replay " + options.suite + " on " + options.target, replayed));
-  Json json = Json::object({{"target", Json::string(options.target)},
-                            {"passed", Json::boolean(verdict.passed())},
-                            {"verdict", Json::string(verdict_word(verdict.verdict))},
-                            {"incomplete", Json::string(replayed.incomplete)},
-                            {"untested", topdown::kernel_uses_json(replayed.untested)},
-                            {"kernels", Json::array(std::move(rows))},
-                            {"groups", Json::array(std::move(group_rows))},
-                            {"user_kernels", topdown::user_kernels_json(all)},
-                            {"speed", topdown::speed_json(replayed.speed)},
-                            {"timeline", topdown::timeline_json(replayed.timeline)},
-                            {"seconds", topdown::real(replayed.seconds)}});
+  Json json = topdown::replayed_json(replayed);
   if (!options.report.empty() || output.json) {
     replayed.run = topdown::run_facts(options.suite, suite);
     json.set("run", topdown::run_json(replayed.run, command_line(options)));

@@ -2,7 +2,8 @@
 
 #include "base/host/terminal.h"
 #include "topdown/report/report_parts.h"
-#include "topdown/verdict/coverage.h"
+#include "topdown/results/result_json.h"
+#include "topdown/suite/coverage.h"
 
 namespace tapml::cli {
 

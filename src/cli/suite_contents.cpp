@@ -13,8 +13,8 @@
 #include "cli/suite_completeness.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
-#include "topdown/kernels/kernel_names.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/suite/kernel_names.h"
 #include "topdown/suite/suite_folder.h"
 
 namespace tapml::cli {

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "topdown/verdict/tolerance.h"
+#include "topdown/reference_run/tolerance.h"
 
 namespace CLI {
 class App;

@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 #include "topdown/replay/replay.h"
-#include "topdown/replay/sandbox.h"
+#include "topdown/runner/sandbox.h"
 
 namespace tapml::cli {
 

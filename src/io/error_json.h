@@ -1,6 +1,9 @@
 // An error as JSON documents show it.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "base/error.h"
 #include "io/json.h"
 
@@ -8,5 +11,10 @@ namespace tapml {
 
 // kind ("user", "platform: lost", ...), message, where, expected, found, hint.
 Json error_json(const Error& error);
+
+// Kind and fault of an error: "user", "platform: lost".
+std::string error_kind_text(const Error& error);
+// Sets both from such a text; false for any other, which leaves the error as it is.
+bool read_error_kind(std::string_view text, Error& error);
 
 }  // namespace tapml

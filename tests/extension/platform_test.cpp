@@ -12,7 +12,7 @@
 #include "support/golden_models.h"
 #include "support/temp_folder.h"
 #include "text/parser.h"
-#include "topdown/replay/kernel_source.h"
+#include "topdown/kernels/kernel_source.h"
 #include "topdown/verdict/compare.h"
 #include "topdown/verdict/device_check.h"
 #include "toy_platform.h"

@@ -5,6 +5,7 @@
 #include "support/expect_error.h"
 #include "topdown/replay/replay.h"
 #include "topdown/report/report.h"
+#include "topdown/results/result_json.h"
 #include "topdown/suite/carve.h"
 
 namespace tapml {

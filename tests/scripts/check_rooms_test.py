@@ -92,6 +92,34 @@ class CheckRooms(unittest.TestCase):
         self.assertEqual(code, 1, output)
         self.assertIn('src/io/b.cpp:2: io/ may not include "text/c.h"; it may include: base', output)
 
+    def test_folders_of_a_room_with_a_table_of_its_own(self):
+        table = TABLE + """
+| in text/ | holds | may include |
+| --- | --- | --- |
+| tree/ | a | – |
+| print/ | b | tree |
+| parse/ | c | tree |
+| tool/ | d | print |
+"""
+        files = {"src/text/tree/t.h": '#include "base/a.h"\n',
+                 "src/text/print/p.cpp": '#include "text/tree/t.h"\n#include "text/print/p.h"\n',
+                 "src/text/tool/m.cpp": '#include "text/tree/t.h"\n',
+                 "src/cli/main.cpp": '#include "text/tool/m.h"\n'}
+        code, output = self.run_on(files, table)
+        self.assertEqual(code, 0, output)
+        files["src/text/parse/x.cpp"] = '// x\n#include "text/print/p.h"\n'
+        files["src/text/tree/t.cpp"] = '#include "text/tool/m.h"\n'
+        files["src/text/other/o.cpp"] = '#include "text/tree/t.h"\n'
+        files["src/text/alone.cpp"] = '#include "text/tree/t.h"\n'
+        code, output = self.run_on(files, table)
+        self.assertEqual(code, 1, output)
+        self.assertIn('src/text/parse/x.cpp:2: text/parse/ may not include "text/print/p.h"; in text/ it may '
+                      'include: tree', output)
+        self.assertIn('src/text/tree/t.cpp:1: text/tree/ may not include "text/tool/m.h"; in text/ it may '
+                      'include: no other folder', output)
+        self.assertIn("src/text/other/o.cpp:1: not in a folder of the table 'in text/'", output)
+        self.assertIn("src/text/alone.cpp:1: not in a folder of the table 'in text/'", output)
+
     def test_third_party_header_outside_its_room(self):
         code, output = self.run_on({"src/io/b.cpp": "#include <llvm/IR/Module.h>\n"})
         self.assertEqual(code, 1, output)

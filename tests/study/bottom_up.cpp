@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "topdown/runner/call_runner.h"
+#include "topdown/suite/select_calls.h"
+
 namespace tapml::study {
 
 using namespace topdown;  // NOLINT: this is about topdown alone

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "study/setting.h"
-#include "topdown/kernels/planted_session.h"
+#include "topdown/faults/planted_session.h"
 
 namespace tapml::study {
 

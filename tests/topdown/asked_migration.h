@@ -8,6 +8,7 @@
 #include "support/sessions.h"
 #include "topdown/migrate/migrate.h"
 #include "topdown/report/report.h"
+#include "topdown/results/result_json.h"
 #include "topdown/small_model.h"
 
 namespace tapml::topdown {

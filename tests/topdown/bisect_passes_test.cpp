@@ -10,8 +10,9 @@
 #include "support/sanitized.h"
 #include "text/printer.h"
 #include "tir/visit.h"
-#include "topdown/kernels/plant_pass.h"
+#include "topdown/faults/plant_pass.h"
 #include "topdown/report/pass_report.h"
+#include "topdown/results/result_json.h"
 #include "topdown/small_model.h"
 
 namespace tapml::topdown {

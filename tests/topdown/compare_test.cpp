@@ -1,5 +1,5 @@
 // The arithmetic of comparisons with the judge.
-#include "topdown/verdict/compare.h"
+#include "topdown/reference_run/compare.h"
 
 #include <gtest/gtest.h>
 

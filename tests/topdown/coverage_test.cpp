@@ -1,5 +1,5 @@
 // Which kernels a run may launch, and which of them have no test.
-#include "topdown/verdict/coverage.h"
+#include "topdown/suite/coverage.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Devices that do what they claim pass; a device that does not is found out, and the rest of its
 // checks still run.
-#include "topdown/verdict/device_check.h"
+#include "topdown/device_check/device_check.h"
 
 #include <gtest/gtest.h>
 

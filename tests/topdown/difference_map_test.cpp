@@ -1,14 +1,15 @@
 // Where outputs differ: blocks, sums, and the way through JSON.
-#include "topdown/verdict/difference_map.h"
+#include "topdown/reference_run/difference_map.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "topdown/kernels/plant.h"
-#include "topdown/report/read_verdict.h"
+#include "topdown/faults/plant.h"
+#include "topdown/replay/replay.h"
 #include "topdown/report/report.h"
+#include "topdown/results/result_json.h"
 #include "topdown/small_model.h"
 
 namespace tapml::topdown {

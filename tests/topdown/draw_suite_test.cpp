@@ -3,7 +3,7 @@
 
 #include "passes/kernel.h"
 #include "support/sessions.h"
-#include "topdown/kernels/plant.h"
+#include "topdown/faults/plant.h"
 #include "topdown/replay/replay.h"
 #include "topdown/small_model.h"
 

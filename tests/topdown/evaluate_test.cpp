@@ -1,5 +1,5 @@
 // Evaluation: files of tasks, scores worked out by hand, the bars between platforms.
-#include "topdown/verdict/evaluate.h"
+#include "topdown/evaluate/evaluate.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "support/expect_error.h"
+#include "topdown/evaluate/quantization_cost.h"
+#include "topdown/reference_run/divergence.h"
 #include "topdown/small_model.h"
-#include "topdown/verdict/divergence.h"
-#include "topdown/verdict/quantization_cost.h"
 
 namespace tapml::topdown {
 namespace {

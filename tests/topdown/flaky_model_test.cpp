@@ -7,8 +7,9 @@
 #include "topdown/kernels/skeleton.h"
 #include "topdown/kernels/user_kernels.h"
 #include "topdown/localize/localize.h"
+#include "topdown/reference_run/repeated_check.h"
 #include "topdown/report/localize_report.h"
-#include "topdown/verdict/repeated_check.h"
+#include "topdown/results/result_json.h"
 
 namespace tapml::topdown {
 namespace {

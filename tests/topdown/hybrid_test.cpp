@@ -8,7 +8,7 @@
 #include "runtime/offload.h"
 #include "support/temp_folder.h"
 #include "tir/visit.h"
-#include "topdown/kernels/plant.h"
+#include "topdown/faults/plant.h"
 #include "topdown/replay/replay.h"
 #include "topdown/small_model.h"
 

@@ -1,9 +1,9 @@
-#include "topdown/kernels/kernel_names.h"
+#include "topdown/suite/kernel_names.h"
 
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
-#include "topdown/verdict/tolerance.h"
+#include "topdown/reference_run/tolerance.h"
 
 namespace tapml::topdown {
 namespace {

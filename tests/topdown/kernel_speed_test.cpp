@@ -1,5 +1,5 @@
 // How fast kernels are, and which of them are slow.
-#include "topdown/replay/kernel_speed.h"
+#include "topdown/runner/kernel_speed.h"
 
 #include <gtest/gtest.h>
 

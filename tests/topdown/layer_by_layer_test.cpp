@@ -15,9 +15,9 @@
 #include "topdown/migrate/layer_moves.h"
 #include "topdown/report/ci_report.h"
 #include "topdown/report/layer_table.h"
-#include "topdown/report/read_verdict.h"
 #include "topdown/report/report_files.h"
 #include "topdown/report/side_by_side.h"
+#include "topdown/results/result_json.h"
 
 namespace tapml::topdown {
 namespace {

@@ -19,9 +19,10 @@
 #include "topdown/losing_session.h"
 #include "topdown/migrate/migration_state.h"
 #include "topdown/refused_kernel.h"
-#include "topdown/report/read_verdict.h"
 #include "topdown/report/report.h"
+#include "topdown/results/result_json.h"
 #include "topdown/small_model.h"
+#include "topdown/suite/suite_hash.h"
 #include "topdown/wrong_decode_kernel.h"
 
 namespace tapml::topdown {

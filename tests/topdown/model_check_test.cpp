@@ -1,9 +1,9 @@
 // A whole model's logits against the judge's: numbers that were worked out by hand.
-#include "topdown/verdict/model_check.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "topdown/reference_run/model_judge.h"
 
 namespace tapml::topdown {
 namespace {

@@ -1,5 +1,5 @@
 // Planted bugs: where they go, and that they stay inside their buffers.
-#include "topdown/kernels/plant.h"
+#include "topdown/faults/plant.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "support/quantized_models.h"
 #include "text/printer.h"
 #include "tir/visit.h"
-#include "topdown/kernels/plants/families.h"
+#include "topdown/faults/plants/families.h"
 #include "topdown/replay/replay.h"
 #include "topdown/small_model.h"
 

@@ -1,12 +1,13 @@
 // A suite that holds a hand-written tensor program: carved, stored, replayed.
 #include <gtest/gtest.h>
 
+#include "pipeline/compile.h"
 #include "runtime/vm.h"
 #include "support/expect_error.h"
 #include "support/sessions.h"
 #include "support/temp_folder.h"
 #include "text/parser.h"
-#include "topdown/kernels/plant.h"
+#include "topdown/faults/plant.h"
 #include "topdown/replay/replay.h"
 #include "topdown/suite/carve.h"
 

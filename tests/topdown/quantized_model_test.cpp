@@ -8,7 +8,7 @@
 #include "support/compiled_models.h"
 #include "support/quantized_models.h"
 #include "support/sanitized.h"
-#include "topdown/verdict/model_check.h"
+#include "topdown/reference_run/model_judge.h"
 
 namespace tapml::topdown {
 namespace {

@@ -1,11 +1,11 @@
 // Sandboxes whose sessions fail on purpose.
-#include "topdown/replay/sandbox.h"
+#include "topdown/runner/sandbox.h"
 
 #include <gtest/gtest.h>
 
 #include "ir/exceptions.h"
 #include "support/sessions.h"
-#include "topdown/replay/deadline_session.h"
+#include "topdown/runner/deadline_session.h"
 
 namespace tapml::topdown {
 namespace {

@@ -1,12 +1,12 @@
 // Tolerances: their file, and what they do to a verdict.
-#include "topdown/verdict/tolerance.h"
+#include "topdown/reference_run/tolerance.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "support/expect_error.h"
-#include "topdown/verdict/compare.h"
+#include "topdown/reference_run/compare.h"
 
 namespace tapml::topdown {
 namespace {

@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "ir/exceptions.h"
+#include "pipeline/compile.h"
 #include "runtime/offload.h"
 #include "runtime/vm.h"
 #include "support/sessions.h"
 #include "support/temp_folder.h"
 #include "text/parser.h"
-#include "topdown/kernels/plant.h"
+#include "topdown/faults/plant.h"
 #include "topdown/replay/replay.h"
 #include "topdown/suite/carve.h"
 

@@ -6,7 +6,7 @@
 #include "topdown/kernels/skeleton.h"
 #include "topdown/kernels/user_kernels.h"
 #include "topdown/small_model.h"
-#include "topdown/verdict/coverage.h"
+#include "topdown/suite/coverage.h"
 
 namespace tapml::topdown {
 

@@ -9,7 +9,7 @@
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
-#include "topdown/kernels/kernel_names.h"
+#include "topdown/suite/kernel_names.h"
 
 namespace tapml::topdown {
 

@@ -9,7 +9,7 @@
 #include "passes/kernel.h"
 #include "text/printer.h"
 #include "topdown/localize/bisect.h"
-#include "topdown/replay/hybrid.h"
+#include "topdown/runner/hybrid.h"
 
 namespace tapml::topdown {
 
@@ -179,7 +179,10 @@ class PassBisector {
         });
     for (const std::vector<size_t>& set : found.sets) {
       SettingCulprit culprit;
-      for (size_t part : set) culprit.settings.push_back(settings_[part].name);
+      for (size_t part : set) {
+        culprit.settings.push_back(settings_[part].name);
+        culprit.docs.push_back(settings_[part].doc);
+      }
       culprit.check = check(arm_of(set), "run with " + culprit.settings[0]);
       for (size_t part : set) add_kernels(arm_of(set), settings_[part].scope, culprit);
       result_.settings.push_back(std::move(culprit));

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "topdown/localize/compiler_settings.h"
-#include "topdown/replay/sandbox.h"
-#include "topdown/verdict/model_check.h"
+#include "topdown/results/pass_bisection.h"
+#include "topdown/runner/platform.h"
 
 namespace tapml::topdown {
 
@@ -26,37 +26,6 @@ struct BisectPassesOptions {
   WorkWatcher watcher;
   std::function<bool()> cancelled;
   const std::atomic<bool>* interrupt = nullptr;
-};
-
-// Settings that make the model wrong when they, and no others, are on, and without any one of which
-// that is right.
-struct SettingCulprit {
-  std::vector<std::string> settings;
-  ModelCheck check;  // with them alone
-  // Where one of them acts on single kernels: on these it has to act for the model to be wrong.
-  std::vector<std::string> kernels;
-};
-
-// A pass that cannot be left out, before which the program means what it should.
-struct PassCulprit {
-  std::string pass;
-  bool loops = false;         // by the loops of its kernels, else by its operators
-  ModelCheck check;           // of the program after it
-  std::string before, after;  // the program, as text
-};
-
-struct PassBisection {
-  std::string source, target;
-  DeviceInfo target_info;
-  ModelCheck whole;  // the target with everything on
-  ModelCheck bare;   // with everything left out that can be; only where `whole` is wrong
-  std::vector<SettingCulprit> settings;
-  std::optional<PassCulprit> pass;  // only where `bare` is wrong, too
-  int64_t runs = 0;                 // of the model on the target
-  int64_t evaluations = 0;          // of programs, by the interpreter
-  double seconds = 0;
-
-  bool found() const { return !whole.passed; }
 };
 
 // `source` runs the model with everything left out, for the tokens that are forced and for what the

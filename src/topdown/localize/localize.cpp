@@ -6,11 +6,13 @@
 #include "passes/kernel.h"
 #include "schedule/rules.h"
 #include "text/printer.h"
-#include "topdown/kernels/planted_session.h"
+#include "topdown/faults/planted_session.h"
+#include "topdown/kernels/kernel_source.h"
 #include "topdown/kernels/user_kernels.h"
 #include "topdown/localize/bisect.h"
-#include "topdown/report/report.h"
+#include "topdown/replay/replay.h"
 #include "topdown/suite/carve.h"
+#include "topdown/suite/select_calls.h"
 
 namespace tapml::topdown {
 
@@ -643,18 +645,6 @@ class Localizer {
 };
 
 }  // namespace
-
-const char* evidence_name(Evidence evidence) {
-  switch (evidence) {
-    case Evidence::kReplay:
-      return "replay";
-    case Evidence::kHybrid:
-      return "hybrid";
-    case Evidence::kTarget:
-      return "target";
-  }
-  return "";
-}
 
 Localization localize(const Module& module, const std::map<std::string, HostTensor>& weights,
                       const std::vector<int32_t>& prompt, const Platform& source,

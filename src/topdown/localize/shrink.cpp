@@ -4,6 +4,8 @@
 
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
+#include "topdown/replay/replay.h"
+#include "topdown/runner/call_runner.h"
 #include "topdown/suite/parameter_shape.h"
 
 namespace tapml::topdown {
@@ -263,22 +265,6 @@ class Shrinker {
 };
 
 }  // namespace
-
-Suite one_call(const Suite& suite, size_t call) {
-  Suite one;
-  one.source = suite.source;
-  one.boundary_policy = suite.boundary_policy;
-  one.model = suite.model;
-  one.kernels = {suite.kernels[static_cast<size_t>(suite.calls[call].kernel)]};
-  one.calls = {suite.calls[call]};
-  one.calls[0].kernel = 0;
-  for (const auto* hashes : {&one.calls[0].before, &one.calls[0].after}) {
-    for (const std::string& hash : *hashes) {
-      if (!hash.empty()) one.tensors.emplace(hash, suite.tensors.at(hash));
-    }
-  }
-  return one;
-}
 
 bool same_failure(const KernelVerdict& a, const KernelVerdict& b) {
   return !a.passed && !b.passed && a.failed == b.failed;

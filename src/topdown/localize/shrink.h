@@ -4,28 +4,15 @@
 #include <chrono>
 #include <optional>
 
-#include "topdown/replay/replay.h"
+#include "topdown/results/localization.h"
+#include "topdown/runner/sandbox.h"
 
 namespace tapml::topdown {
-
-// A suite of one kernel and one call.
-struct SmallestCall {
-  Suite suite;
-  KernelVerdict verdict;                                                 // of that call
-  std::vector<std::pair<std::string, int64_t>> dims_before, dims_after;  // symbolic, by name
-  int64_t bytes_before = 0, bytes_after = 0;                             // of the inputs
-  int64_t nonzero_before = 0, nonzero_after = 0;                         // elements of the inputs
-  int64_t tries = 0;
-  bool complete = true;  // false: time ran out before nothing more could be left out
-};
 
 struct ShrinkOptions {
   std::chrono::milliseconds time{10'000};
   std::function<bool()> cancelled;  // throws kCancelled once it says so; may be empty
 };
-
-// The suite's kernel of `call` and that call alone.
-Suite one_call(const Suite& suite, size_t call);
 
 // Whether both are the same kind of failure; a verdict that passed is none.
 bool same_failure(const KernelVerdict& a, const KernelVerdict& b);

@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "topdown/migrate/migration.h"
 #include "topdown/migrate/model_layers.h"
-#include "topdown/replay/hybrid.h"
+#include "topdown/results/migration.h"
+#include "topdown/runner/hybrid.h"
 
 namespace tapml::topdown {
 

@@ -97,36 +97,6 @@ class Turns {
 
 }  // namespace
 
-Verdict Migration::verdict() const {
-  if (source_nan || !culprits().empty() || (target_ran && !whole_passed())) return Verdict::kFail;
-  const bool all = !error && target_ran && untried.empty() && untested.empty();
-  return all ? Verdict::kPass : Verdict::kNotProven;
-}
-
-std::vector<const MigrationStep*> Migration::culprits() const {
-  std::vector<const MigrationStep*> result;
-  for (const MigrationStep& step : steps) {
-    if (!step.migrated) result.push_back(&step);
-  }
-  return result;
-}
-
-Verdict Migrations::verdict() const {
-  Verdict verdict = Verdict::kPass;
-  for (const Migration& one : targets) {
-    const Verdict own = one.verdict();
-    if (own == Verdict::kFail) return own;
-    if (own == Verdict::kNotProven) verdict = own;
-  }
-  return verdict;
-}
-
-const Error* Migrations::error() const {
-  const auto it =
-      std::ranges::find_if(targets, [](const Migration& one) { return one.error.has_value(); });
-  return it == targets.end() ? nullptr : &*it->error;
-}
-
 Migrations migrate(const Module& module, const std::map<std::string, HostTensor>& weights,
                    const std::vector<int32_t>& prompt, const Platform& source,
                    const std::vector<MigrationTarget>& targets, const MigrateOptions& options) {

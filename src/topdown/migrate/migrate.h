@@ -12,12 +12,14 @@
 
 #include "base/work.h"
 #include "ir/module.h"
+#include "library/choose.h"
 #include "llm/engine.h"
-#include "topdown/kernels/plant.h"
+#include "pipeline/compile.h"
+#include "topdown/faults/plant.h"
 #include "topdown/kernels/user_source.h"
-#include "topdown/migrate/migration.h"
 #include "topdown/migrate/migration_plan.h"
-#include "topdown/replay/kernel_event.h"
+#include "topdown/results/migration.h"
+#include "topdown/runner/kernel_event.h"
 
 namespace tapml::topdown {
 

@@ -9,7 +9,7 @@
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "relax/visit.h"
-#include "topdown/kernels/kernel_names.h"
+#include "topdown/suite/kernel_names.h"
 
 namespace tapml::topdown {
 

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "topdown/replay/replay.h"
+#include "exec/executable.h"
+#include "topdown/reference_run/judge.h"
 
 namespace tapml::topdown {
 
@@ -18,7 +19,7 @@ const char* migration_order_name(MigrationOrder order);  // "execution", "cost",
 // Kernels that move together.
 struct KernelGroup {
   std::string name;
-  // Names of kernels, how they begin, or patterns (topdown/kernels/kernel_names.h).
+  // Names of kernels, how they begin, or patterns (topdown/suite/kernel_names.h).
   std::vector<std::string> globs;
 };
 // "NAME=GLOB,GLOB,..." or "GLOB", which is its own name. UserError.

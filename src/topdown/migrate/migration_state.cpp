@@ -3,37 +3,18 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/hash.h"
 #include "base/log.h"
 #include "exec/code_digest.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
-#include "topdown/report/read_verdict.h"
-#include "topdown/report/report.h"
+#include "topdown/results/result_json.h"
+#include "topdown/suite/field_digest.h"
 
 namespace tapml::topdown {
 
 namespace {
 
 constexpr int64_t kSchema = 2;
-
-// Fields of what is hashed, apart from each other.
-class Digest {
- public:
-  void text(std::string_view text) {
-    number(static_cast<int64_t>(text.size()));
-    hash_.update(text);
-  }
-  void bytes(std::span<const std::byte> bytes) {
-    number(static_cast<int64_t>(bytes.size()));
-    hash_.update(bytes);
-  }
-  void number(int64_t value) { hash_.update(std::as_bytes(std::span(&value, 1))); }
-  std::string hex() { return to_hex(hash_.digest()).substr(0, 32); }
-
- private:
-  Sha256 hash_;
-};
 
 // Whether it crashed or did not end, alone or in the model.
 bool has_ended_its_session(const MigrationStep& step) {
@@ -69,40 +50,11 @@ void expect_identity(const JsonObjectReader& top, const std::string& file,
 
 }  // namespace
 
-std::string suite_hash(const Suite& suite) {
-  Digest digest;
-  for (const SuiteKernel& kernel : suite.kernels) {
-    digest.text(kernel.name);
-    digest.text(kernel.spec);
-  }
-  digest.number(std::ssize(suite.calls));
-  for (const SuiteCall& call : suite.calls) {
-    digest.number(call.kernel);
-    digest.text(call.function);
-    for (int64_t scalar : call.scalars) digest.number(scalar);
-    for (const auto* hashes : {&call.before, &call.after}) {
-      for (const std::string& hash : *hashes) digest.text(hash);
-    }
-  }
-  return digest.hex();
-}
-
-std::string weights_hash(const std::map<std::string, HostTensor>& weights) {
-  Digest digest;
-  for (const auto& [name, tensor] : weights) {
-    digest.text(name);
-    digest.text(dtype_name(tensor.dtype()));
-    for (int64_t extent : tensor.shape()) digest.number(extent);
-    digest.bytes(tensor.bytes());
-  }
-  return digest.hex();
-}
-
 CodeDigests code_digests(const Executable& executable, const DeviceInfo& device) {
   CodeDigests digests;
   for (const Implementation& implementation : executable.implementations) {
     const auto kernel = static_cast<size_t>(implementation.kernel);
-    Digest digest;
+    FieldDigest digest;
     digest.text(code_digest(executable, implementation));
     for (const std::string* text :
          {&device.name, &device.version, &device.cpu, &device.cpu_features}) {

@@ -6,17 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "topdown/migrate/migration.h"
+#include "topdown/results/migration.h"
 
 namespace tapml::topdown {
 
 // What has to be the same for earlier steps to count, by name, in the order in which differences
 // are reported.
 using MigrationIdentity = std::vector<std::pair<std::string, std::string>>;
-
-// Of kernels, calls and the contents of their tensors; of weights by name.
-std::string suite_hash(const Suite& suite);
-std::string weights_hash(const std::map<std::string, HostTensor>& weights);
 
 // What a target runs, by kernel: its code_digest(), and the device with its driver, which may have
 // compiled that code.

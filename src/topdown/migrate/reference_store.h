@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "topdown/verdict/model_check.h"
+#include "topdown/reference_run/model_judge.h"
 
 namespace tapml::topdown {
 

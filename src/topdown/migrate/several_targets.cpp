@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "ir/exceptions.h"
-#include "topdown/kernels/plant_kinds.h"
+#include "topdown/faults/plant_kinds.h"
 
 namespace tapml::topdown {
 

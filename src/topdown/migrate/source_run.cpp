@@ -9,6 +9,8 @@
 #include "text/printer.h"
 #include "topdown/migrate/migration_state.h"
 #include "topdown/suite/carve.h"
+#include "topdown/suite/coverage.h"
+#include "topdown/suite/suite_hash.h"
 
 namespace tapml::topdown {
 

@@ -4,9 +4,12 @@
 
 #include "base/clock.h"
 #include "ir/exceptions.h"
-#include "topdown/localize/shrink.h"
-#include "topdown/report/command_line.h"
-#include "topdown/report/report.h"
+#include "topdown/faults/plant.h"
+#include "topdown/kernels/kernel_source.h"
+#include "topdown/replay/replay.h"
+#include "topdown/results/sampler_words.h"
+#include "topdown/runner/kernel_speed.h"
+#include "topdown/suite/select_calls.h"
 
 namespace tapml::topdown {
 

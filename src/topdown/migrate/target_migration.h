@@ -13,7 +13,7 @@
 #include "topdown/migrate/layer_moves.h"
 #include "topdown/migrate/migration_state.h"
 #include "topdown/migrate/source_run.h"
-#include "topdown/replay/hybrid.h"
+#include "topdown/runner/hybrid.h"
 
 namespace tapml::topdown {
 

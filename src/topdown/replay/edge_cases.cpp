@@ -8,6 +8,8 @@
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "topdown/replay/replay.h"
+#include "topdown/runner/call_runner.h"
+#include "topdown/runner/contained_run.h"
 #include "topdown/suite/parameter_shape.h"
 
 namespace tapml::topdown {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "topdown/replay/sandbox.h"
+#include "topdown/runner/sandbox.h"
 #include "topdown/suite/suite.h"
 
 namespace tapml::topdown {

@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
+#include "topdown/runner/call_runner.h"
+#include "topdown/runner/contained_run.h"
 #include "topdown/suite/parameter_shape.h"
 
 namespace tapml::topdown {

@@ -10,10 +10,11 @@
 #include "base/rng.h"
 #include "ir/exceptions.h"
 #include "runtime/launch_note.h"
-#include "topdown/replay/call_runner.h"
-#include "topdown/replay/guarded_tensor.h"
 #include "topdown/replay/replay.h"
-#include "topdown/replay/stray_argument.h"
+#include "topdown/runner/call_runner.h"
+#include "topdown/runner/contained_run.h"
+#include "topdown/runner/guarded_tensor.h"
+#include "topdown/runner/stray_argument.h"
 
 namespace tapml::topdown {
 
@@ -383,27 +384,6 @@ void KernelReplay::finish() {
 }
 
 }  // namespace
-
-std::string launches_text(const LaunchCount& count) {
-  std::string text;
-  const std::string all = std::to_string(count.launches);
-  if (count.wrong > 0 && count.wrong < count.launches) {
-    text = std::to_string(count.wrong) + " of " + all +
-           (count.wrong == 1 ? " launches was wrong" : " launches were wrong") +
-           ", in the order of seed " + std::to_string(count.seed);
-    if (count.flaky) text += ", and other launches of the same call were right: flaky";
-  }
-  if (count.unequal > 0) {
-    text += (text.empty() ? "" : "; ") + std::string("not deterministic: ") +
-            std::to_string(count.unequal) + " of " + all +
-            " launches gave other bits than the first one of their call";
-  }
-  if (count.cut) {
-    text += (text.empty() ? "" : "; ") + std::string("launched ") + all +
-            " times: there was no time for more";
-  }
-  return text;
-}
 
 Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
                                     runtime::KernelRunner& runner, const ReplayOptions& options) {

@@ -9,6 +9,7 @@
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/verdict_lines.h"
+#include "topdown/suite/coverage.h"
 
 namespace tapml::topdown {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "topdown/localize/bisect_passes.h"
-#include "topdown/localize/localize.h"
-#include "topdown/migrate/migration.h"
 #include "topdown/report/report.h"
+#include "topdown/results/localization.h"
+#include "topdown/results/migration.h"
+#include "topdown/results/pass_bisection.h"
 
 namespace tapml::topdown {
 

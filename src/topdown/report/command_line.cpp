@@ -5,8 +5,8 @@
 
 #include "io/host/files.h"
 #include "io/json.h"
-#include "topdown/kernels/kernel_names.h"
-#include "topdown/report/report.h"
+#include "topdown/results/sampler_words.h"
+#include "topdown/suite/kernel_names.h"
 
 namespace tapml::topdown {
 
@@ -42,16 +42,6 @@ std::string quoted_word(const std::string& text) {
   std::string word = "'";
   for (char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
   return word + "'";
-}
-
-std::string sampler_words(const llm::SamplerOptions& sampler) {
-  if (sampler.temperature == 0) return "";
-  const llm::SamplerOptions defaults;
-  std::string words = " --temperature " + Json::number(sampler.temperature).dump();
-  if (sampler.top_p != defaults.top_p) words += " --top-p " + Json::number(sampler.top_p).dump();
-  if (sampler.top_k != defaults.top_k) words += " --top-k " + std::to_string(sampler.top_k);
-  if (sampler.seed != defaults.seed) words += " --seed " + std::to_string(sampler.seed);
-  return words;
 }
 
 std::string absolute_path(const std::string& path) {

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "llm/sampler.h"
-#include "topdown/replay/kernel_source.h"
-#include "topdown/replay/replay.h"
+#include "topdown/results/kernel_source.h"
+#include "topdown/results/kernel_verdict.h"
+#include "topdown/results/replay_options.h"
 
 namespace tapml::topdown {
 
@@ -36,8 +37,6 @@ std::string absolute_path(const std::string& path);
 
 std::string quoted_word(const std::string& text);  // one word of a shell's command line
 
-// " --temperature 0.8 --seed 3": what is not the default; nothing for temperature 0.
-std::string sampler_words(const llm::SamplerOptions& sampler);
 // `command`: "migrate" or "localize".
 std::string model_command(const std::string& command, const std::string& model,
                           const std::string& source, const std::string& target,

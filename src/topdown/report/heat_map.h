@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "topdown/verdict/difference_map.h"
+#include "topdown/reference_run/difference_map.h"
 
 namespace tapml::topdown {
 

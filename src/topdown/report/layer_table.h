@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "topdown/migrate/migration.h"
 #include "topdown/report/page_content.h"
+#include "topdown/results/migration.h"
 
 namespace tapml::topdown {
 

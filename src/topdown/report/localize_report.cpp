@@ -6,6 +6,7 @@
 #include "io/host/files.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/suite/coverage.h"
 
 namespace tapml::topdown {
 
@@ -44,51 +45,7 @@ std::string dims_text(const std::vector<std::pair<std::string, int64_t>>& dims) 
   return text.empty() ? "no symbolic dimensions" : text;
 }
 
-Json dims_json(const std::vector<std::pair<std::string, int64_t>>& dims) {
-  std::vector<std::pair<std::string, Json>> fields;
-  for (const auto& [name, value] : dims) fields.emplace_back(name, Json::integer(value));
-  return Json::object(std::move(fields));
-}
-
-Json smallest_json(const SmallestCall& smallest) {
-  return Json::object({{"dims_before", dims_json(smallest.dims_before)},
-                       {"dims", dims_json(smallest.dims_after)},
-                       {"bytes_before", Json::integer(smallest.bytes_before)},
-                       {"bytes", Json::integer(smallest.bytes_after)},
-                       {"nonzero_before", Json::integer(smallest.nonzero_before)},
-                       {"nonzero", Json::integer(smallest.nonzero_after)},
-                       {"tries", Json::integer(smallest.tries)},
-                       {"complete", Json::boolean(smallest.complete)},
-                       {"verdict", verdict_json(smallest.verdict)}});
-}
-
-Json culprit_json(const Culprit& culprit) {
-  auto names = [](const std::vector<std::string>& kernels) {
-    std::vector<Json> list;
-    for (const std::string& name : kernels) list.push_back(Json::string(name));
-    return Json::array(std::move(list));
-  };
-  Json json = verdict_json(culprit.verdict);
-  json.set("outcome", Json::string(found_text(culprit)));
-  json.set("found_by", Json::string(evidence_name(culprit.evidence)));
-  json.set("together_with", names(culprit.together_with));
-  json.set("same_preparation", names(culprit.same_preparation));
-  json.set("runs", Json::integer(culprit.runs));
-  json.set("failed_runs", Json::integer(culprit.failed_runs));
-  if (culprit.evidence != Evidence::kReplay) json.set("hybrid", check_json(culprit.hybrid));
-  if (culprit.smallest) json.set("smallest", smallest_json(*culprit.smallest));
-  json.set("loops", Json::string(culprit.source.loops));
-  json.set("code", Json::string(culprit.source.code));
-  json.set("language", Json::string(culprit.source.language));
-  return json;
-}
-
 }  // namespace
-
-std::string found_text(const Culprit& culprit) {
-  if (culprit.evidence == Evidence::kReplay) return verdict_outcome(culprit.verdict);
-  return culprit.hybrid.failure.empty() ? "wrong in the model" : "fails in the model";
-}
 
 std::string rate_text(const Culprit& culprit) {
   const bool launches = culprit.evidence == Evidence::kReplay && culprit.verdict.launches.flaky;
@@ -161,40 +118,6 @@ std::string localization_text(const Localization& localization) {
     return text;
   }
   return "nothing is wrong on " + localization.target;
-}
-
-Json localization_json(const Localization& localization) {
-  std::vector<Json> culprits, names, kernels;
-  for (const Culprit& culprit : localization.culprits) {
-    culprits.push_back(culprit_json(culprit));
-    names.push_back(Json::string(culprit.kernel));
-  }
-  for (const KernelVerdict& verdict : localization.verdicts) {
-    Json json = verdict_json(verdict);
-    json.set("outcome", Json::string(verdict_outcome(verdict)));
-    kernels.push_back(std::move(json));
-  }
-  std::vector<Json> flaky;
-  for (const RepeatedCheck& repeated : localization.flaky) flaky.push_back(repeated_json(repeated));
-  return Json::object({{"source", Json::string(localization.source)},
-                       {"target", Json::string(localization.target)},
-                       {"source_device", device_json(localization.source_info)},
-                       {"target_device", device_json(localization.target_info)},
-                       {"nan", source_nan_json(localization.source_nan)},
-                       {"found", Json::boolean(localization.found())},
-                       {"verdict", Json::string(verdict_word(localization.verdict()))},
-                       {"culprits", Json::array(std::move(names))},
-                       {"findings", Json::array(std::move(culprits))},
-                       {"flaky", Json::array(std::move(flaky))},
-                       {"kernels", Json::array(std::move(kernels))},
-                       {"untested", kernel_uses_json(localization.untested)},
-                       {"incomplete", Json::string(localization.incomplete)},
-                       {"hybrid_runs", Json::integer(localization.hybrid_runs)},
-                       {"rest", check_json(localization.rest)},
-                       {"target_ran_alone", Json::boolean(localization.target_ran)},
-                       {"whole_model", check_json(localization.whole)},
-                       {"timeline", timeline_json(localization.timeline)},
-                       {"seconds", real(localization.seconds)}});
 }
 
 std::string reproducer_command(const Culprit& culprit, const std::string& target,

@@ -4,22 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "io/json.h"
-#include "topdown/localize/localize.h"
 #include "topdown/report/command_line.h"
-#include "topdown/report/run_facts.h"
+#include "topdown/results/localization.h"
+#include "topdown/results/run_facts.h"
 
 namespace tapml::topdown {
 
 // One paragraph a culprit, of several lines; `colors` marks the kernel.
 std::string culprit_text(const Culprit& culprit, bool colors);
-std::string found_text(const Culprit& culprit);  // "differs", "wrong in the model", ...
-std::string rate_text(const Culprit& culprit);   // "5 of 5 runs"
+std::string rate_text(const Culprit& culprit);  // "5 of 5 runs"
 std::string smallest_text(const SmallestCall& smallest);
 // One sentence: how many, or that nothing is wrong, or that it is not in the kernels.
 std::string localization_text(const Localization& localization);
-
-Json localization_json(const Localization& localization);
 
 // Writes a culprit's files below `folder` (README.md, loops.txt, the code where it is text, suite/
 // with the smallest failing input or else the failing call, kernels/ with the user's own source),

@@ -8,6 +8,7 @@
 #include "topdown/report/report.h"
 #include "topdown/report/report_files.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/report/run_facts_part.h"
 #include "topdown/report/side_by_side.h"
 #include "topdown/report/verdict_lines.h"
 

@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "topdown/migrate/migration.h"
 #include "topdown/profile/timeline.h"
-#include "topdown/replay/kernel_source.h"
-#include "topdown/replay/kernel_speed.h"
-#include "topdown/replay/replay.h"
-#include "topdown/report/run_facts.h"
-#include "topdown/verdict/model_check.h"
-#include "topdown/verdict/verdict_line.h"
+#include "topdown/reference_run/model_check.h"
+#include "topdown/results/kernel_source.h"
+#include "topdown/results/kernel_verdict.h"
+#include "topdown/results/migration.h"
+#include "topdown/results/run_facts.h"
+#include "topdown/results/speed_table.h"
+#include "topdown/results/verdict_line.h"
 
 namespace tapml::topdown {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "topdown/verdict/verdict_line.h"
+#include "topdown/results/verdict_line.h"
 
 namespace tapml::topdown {
 

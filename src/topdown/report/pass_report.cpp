@@ -20,16 +20,11 @@ std::string wrong_text(const ModelCheck& check) {
   return "logits off by " + number(check.max_abs) + ", allowed " + number(check.bound);
 }
 
-std::string setting_doc(const std::string& name) {
-  for (const CompilerSetting& setting : compiler_settings()) {
-    if (setting.name == name) return setting.doc;
-  }
-  return "";
-}
-
 std::string setting_text(const SettingCulprit& culprit, bool colors) {
   std::string text = styled("culprit: " + joined(culprit.settings, " with "), Style::kRed, colors);
-  for (const std::string& name : culprit.settings) text += "\n  " + name + ": " + setting_doc(name);
+  for (size_t i = 0; i < culprit.settings.size(); ++i) {
+    text += "\n  " + culprit.settings[i] + ": " + (i < culprit.docs.size() ? culprit.docs[i] : "");
+  }
   text += culprit.settings.size() == 1
               ? "\n  with it alone the model is wrong, without it right: "
               : "\n  with them alone the model is wrong, without any one of them right: ";
@@ -43,15 +38,6 @@ std::string pass_text(const PassCulprit& culprit, bool colors) {
          " (cannot be left out)\n  evaluated " +
          (culprit.loops ? "by its loops" : "by its operators") +
          ", the program is right before it and wrong after it: " + wrong_text(culprit.check);
-}
-
-Json setting_json(const SettingCulprit& culprit) {
-  std::vector<Json> settings, kernels;
-  for (const std::string& name : culprit.settings) settings.push_back(Json::string(name));
-  for (const std::string& name : culprit.kernels) kernels.push_back(Json::string(name));
-  return Json::object({{"settings", Json::array(std::move(settings))},
-                       {"kernels", Json::array(std::move(kernels))},
-                       {"check", check_json(culprit.check)}});
 }
 
 }  // namespace
@@ -87,31 +73,6 @@ std::string pass_bisection_text(const PassBisection& bisection, bool colors) {
   }
   if (bisection.pass) text += pass_text(*bisection.pass, colors) + "\n";
   return text + pass_verdict(bisection);
-}
-
-Json pass_bisection_json(const PassBisection& bisection) {
-  std::vector<Json> settings;
-  for (const SettingCulprit& culprit : bisection.settings) {
-    settings.push_back(setting_json(culprit));
-  }
-  Json json =
-      Json::object({{"source", Json::string(bisection.source)},
-                    {"target", Json::string(bisection.target)},
-                    {"device", device_json(bisection.target_info)},
-                    {"passed", Json::boolean(!bisection.found())},
-                    {"verdict", Json::string(verdict_word(verdict_line(bisection).verdict))},
-                    {"whole", check_json(bisection.whole)},
-                    {"settings", Json::array(std::move(settings))},
-                    {"runs", Json::integer(bisection.runs)},
-                    {"evaluations", Json::integer(bisection.evaluations)},
-                    {"seconds", real(bisection.seconds)}});
-  if (bisection.found()) json.set("bare", check_json(bisection.bare));
-  if (bisection.pass) {
-    json.set("pass", Json::object({{"name", Json::string(bisection.pass->pass)},
-                                   {"loops", Json::boolean(bisection.pass->loops)},
-                                   {"check", check_json(bisection.pass->check)}}));
-  }
-  return json;
 }
 
 std::string pass_bisection_html(const PassBisection& bisection, const std::string& model,

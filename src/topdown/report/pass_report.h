@@ -4,15 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "io/json.h"
-#include "topdown/localize/bisect_passes.h"
-#include "topdown/report/run_facts.h"
+#include "topdown/results/pass_bisection.h"
+#include "topdown/results/run_facts.h"
 
 namespace tapml::topdown {
 
 // Lines: a paragraph a culprit, then one sentence. `colors` marks the culprits.
 std::string pass_bisection_text(const PassBisection& bisection, bool colors);
-Json pass_bisection_json(const PassBisection& bisection);
 
 // A culprit: its settings, or a pass that cannot be left out, and the paragraph about it.
 struct PassFinding {

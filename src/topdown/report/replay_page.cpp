@@ -5,13 +5,9 @@
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/verdict_lines.h"
+#include "topdown/suite/coverage.h"
 
 namespace tapml::topdown {
-
-Verdict Replayed::verdict() const {
-  if (!std::ranges::all_of(verdicts, &KernelVerdict::passed)) return Verdict::kFail;
-  return untested.empty() && incomplete.empty() ? Verdict::kPass : Verdict::kNotProven;
-}
 
 std::string replay_verdict(const Replayed& replayed) {
   const auto failed = std::ranges::count(replayed.verdicts, false, &KernelVerdict::passed);

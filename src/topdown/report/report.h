@@ -5,10 +5,8 @@
 #include <vector>
 
 #include "base/host/table.h"
-#include "io/json.h"
-#include "topdown/migrate/migration.h"
 #include "topdown/report/command_line.h"
-#include "topdown/report/run_facts.h"
+#include "topdown/results/result_json.h"
 
 namespace tapml::topdown {
 
@@ -19,12 +17,6 @@ TableLayout verdict_table(const std::vector<std::string>& names, size_t width, b
 std::string verdict_header(const TableLayout& table);
 std::string verdict_row(const TableLayout& table, const KernelVerdict& verdict,
                         const std::string& outcome);
-
-Json verdict_json(const KernelVerdict& verdict);
-Json step_json(const MigrationStep& step);
-Json layers_json(const std::vector<LayerStep>& layers);
-Json repeated_json(const RepeatedCheck& repeated);
-Json migration_json(const Migration& migration);
 
 // Texts that a report shows beside the numbers.
 struct ReportTexts {
@@ -62,39 +54,13 @@ Status write_failures(const Migration& migration, const std::string& folder);
 // A row of the same table for a kernel without a test.
 std::string untested_row(const TableLayout& table, const KernelUse& kernel);
 
-// What a replay found.
-struct Replayed {
-  std::string suite, target;
-  std::vector<KernelVerdict> verdicts;  // of kernels, then of groups
-  std::vector<KernelUse> untested;      // kernels of the model without a test
-  std::vector<std::string> left_out;    // kernels of the suite that were not asked for
-  std::string incomplete;               // of the suite (Suite::incomplete)
-  DeviceInfo target_info;
-  SpeedTable speed;  // empty: not measured
-  std::vector<TimelineSpan> timeline;
-  double seconds = 0;
-  RunFacts run;
-
-  Verdict verdict() const;
-  bool passed() const { return verdict() == Verdict::kPass; }
-};
 std::string replay_verdict(const Replayed& replayed);  // one sentence
 // One self-contained page. `options` are those of a command that replays one kernel.
 std::string replay_html(const Replayed& replayed, const std::string& command,
                         const CommandOptions& options);
 
-// Of every kernel, in the steps' order.
-std::vector<const KernelVerdict*> verdicts_of(const Migration& migration);
-// "migrated", "differs", "hybrid differs", "hybrid fails", "flaky", or what failed ("crash", ...).
-std::string outcome_of(const MigrationStep& step);
-// "pass", "differs", or what failed.
-std::string verdict_outcome(const KernelVerdict& verdict);
-// The file of the user's own kernel that was judged; empty: it came from elsewhere.
-std::string user_file(const KernelVerdict& verdict);
 // "user's own: rms_norm_485247dc (kernels/rms.cl), ..."; empty where there is none.
 std::string user_kernels_text(const std::vector<const KernelVerdict*>& verdicts);
-// An object of those: file by kernel.
-Json user_kernels_json(const std::vector<const KernelVerdict*>& verdicts);
 // "group 3" of a group of kernels, else the kernel's name.
 std::string test_name(const KernelVerdict& verdict);
 // Of a group: "output of q_proj, ... -> input of o_proj of pytorch"; else empty.

@@ -3,6 +3,7 @@
 #include "io/host/files.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/side_by_side.h"
+#include "topdown/results/json_archive.h"
 
 namespace tapml::topdown {
 

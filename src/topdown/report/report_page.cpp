@@ -9,6 +9,7 @@
 #include "topdown/report/page_shell.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/report/run_facts_part.h"
 #include "topdown/report/speed_table.h"
 #include "topdown/report/timeline_chart.h"
 

@@ -5,10 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/json.h"
-#include "topdown/profile/timeline.h"
-#include "topdown/replay/replay.h"
-#include "topdown/verdict/model_check.h"
+#include "topdown/results/kernel_verdict.h"
 
 namespace tapml::topdown {
 
@@ -24,16 +21,5 @@ std::string used_in(const std::set<std::string>& functions);
 std::string used_in(const std::vector<CallGroup>& groups);
 std::string used_in(const KernelVerdict& verdict);
 std::string layers_text(const KernelVerdict& verdict);
-
-Json real(double value);  // JSON has no infinity: a text then
-Json errors_json(const Errors& errors);
-Json check_json(const ModelCheck& check);
-Json tokens_json(const std::vector<int32_t>& tokens);
-Json device_json(const DeviceInfo& info);
-Json groups_json(const std::vector<CallGroup>& groups);
-Json difference_json(const DifferenceMap& map);
-// Objects of "kernel" and "layers".
-Json kernel_uses_json(const std::vector<KernelUse>& kernels);
-Json timeline_json(const std::vector<TimelineSpan>& timeline);
 
 }  // namespace tapml::topdown

@@ -6,6 +6,7 @@
 #include "topdown/report/layer_table.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/suite/coverage.h"
 
 namespace tapml::topdown {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "topdown/migrate/migration.h"
 #include "topdown/report/page_content.h"
+#include "topdown/results/migration.h"
 
 namespace tapml::topdown {
 

@@ -91,25 +91,4 @@ std::string slow_text(const SpeedTable& speed, const std::string& target) {
   return text;
 }
 
-Json speed_json(const SpeedTable& speed) {
-  std::vector<Json> rows;
-  for (const KernelSpeed& kernel : speed.kernels) {
-    const double excess = speed.excess(kernel);
-    auto known = [&](double value) { return excess > 0 ? Json::number(value) : Json::null(); };
-    rows.push_back(Json::object({{"kernel", Json::string(kernel.kernel)},
-                                 {"call", Json::integer(kernel.sequence)},
-                                 {"seconds", Json::number(kernel.seconds)},
-                                 {"flops", Json::number(kernel.work.flops)},
-                                 {"bytes", Json::number(kernel.work.bytes)},
-                                 {"share_of_ceiling", known(kernel.share(speed.ceilings))},
-                                 {"excess", known(excess)},
-                                 {"slow", Json::boolean(kernel.slow)}}));
-  }
-  return Json::object({{"flops_per_s", Json::number(speed.ceilings.flops_per_s)},
-                       {"bytes_per_s", Json::number(speed.ceilings.bytes_per_s)},
-                       {"launch_seconds", Json::number(speed.launch_seconds())},
-                       {"failure", Json::string(speed.failure)},
-                       {"kernels", Json::array(std::move(rows))}});
-}
-
 }  // namespace tapml::topdown

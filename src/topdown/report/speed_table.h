@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "io/json.h"
-#include "topdown/replay/kernel_speed.h"
 #include "topdown/report/page_content.h"
+#include "topdown/results/speed_table.h"
 
 namespace tapml::topdown {
 
@@ -18,7 +17,5 @@ std::string speed_table(const SpeedTable& speed, const std::vector<PageKernel>& 
 // One line for a terminal: the slow ones, and why others were not timed. Empty where nothing was
 // asked for.
 std::string slow_text(const SpeedTable& speed, const std::string& target);
-
-Json speed_json(const SpeedTable& speed);
 
 }  // namespace tapml::topdown

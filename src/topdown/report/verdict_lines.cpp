@@ -154,7 +154,7 @@ VerdictLine verdict_line(const Localization& localization) {
 }
 
 VerdictLine verdict_line(const PassBisection& bisection) {
-  VerdictLine line{bisection.found() ? Verdict::kFail : Verdict::kPass,
+  VerdictLine line{bisection.verdict(),
                    {"logits of " + count_of(bisection.whole.positions, "token")}};
   if (bisection.found()) {
     const auto culprits = std::ssize(bisection.settings) + (bisection.pass ? 1 : 0);

@@ -1,13 +1,13 @@
 // The last line of each command that validates (docs/cli.md, "Verdicts").
 #pragma once
 
-#include "topdown/localize/bisect_passes.h"
-#include "topdown/localize/localize.h"
-#include "topdown/migrate/migration.h"
 #include "topdown/report/report.h"
+#include "topdown/results/evaluation.h"
+#include "topdown/results/localization.h"
+#include "topdown/results/migration.h"
+#include "topdown/results/pass_bisection.h"
+#include "topdown/results/verdict_line.h"
 #include "topdown/suite/verify_suite.h"
-#include "topdown/verdict/evaluate.h"
-#include "topdown/verdict/verdict_line.h"
 
 namespace tapml::topdown {
 

@@ -4,8 +4,8 @@
 
 #include "ir/exceptions.h"
 #include "tensor/uninitialized.h"
+#include "topdown/suite/coverage.h"
 #include "topdown/suite/tensor_file.h"
-#include "topdown/verdict/coverage.h"
 
 namespace tapml::topdown {
 

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "ir/exceptions.h"
+#include "topdown/suite/coverage.h"
 #include "topdown/suite/suite_weights.h"
-#include "topdown/verdict/coverage.h"
 
 namespace tapml::topdown {
 

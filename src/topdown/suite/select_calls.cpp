@@ -270,4 +270,20 @@ void keep_kernels(Suite& suite, const std::set<int32_t>& wanted) {
   drop_unnamed(suite);
 }
 
+Suite one_call(const Suite& suite, size_t call) {
+  Suite one;
+  one.source = suite.source;
+  one.boundary_policy = suite.boundary_policy;
+  one.model = suite.model;
+  one.kernels = {suite.kernels[static_cast<size_t>(suite.calls[call].kernel)]};
+  one.calls = {suite.calls[call]};
+  one.calls[0].kernel = 0;
+  for (const auto* hashes : {&one.calls[0].before, &one.calls[0].after}) {
+    for (const std::string& hash : *hashes) {
+      if (!hash.empty()) one.tensors.emplace(hash, suite.tensors.at(hash));
+    }
+  }
+  return one;
+}
+
 }  // namespace tapml::topdown

@@ -69,6 +69,8 @@ void prune(Suite& suite, int64_t calls, int64_t budget);
 // Keeps the calls of some kernels (by number) and the groups that they are part of, with whatever
 // kernels these need.
 void keep_kernels(Suite& suite, const std::set<int32_t>& wanted);
+// The suite's kernel of `call` and that call alone.
+Suite one_call(const Suite& suite, size_t call);
 // Takes tensors away that no test names.
 void drop_unnamed(Suite& suite);
 

@@ -14,16 +14,4 @@ std::string source_nan_text(const SourceNaN& nan) {
          "this again";
 }
 
-Json source_nan_json(const std::optional<SourceNaN>& nan) {
-  if (!nan) return Json::null();
-  std::vector<Json> inputs;
-  for (const std::string& input : nan->inputs) inputs.push_back(Json::string(input));
-  return Json::object({{"kernel", Json::string(nan->kernel)},
-                       {"output", Json::string(nan->output)},
-                       {"sequence", Json::integer(nan->sequence)},
-                       {"layers", Json::string(origin_summary(nan->origin))},
-                       {"inputs_with_nan", Json::array(std::move(inputs))},
-                       {"calls", Json::integer(nan->calls)}});
-}
-
 }  // namespace tapml::topdown

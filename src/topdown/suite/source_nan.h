@@ -2,12 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "abi/origin.h"
-#include "io/json.h"
 
 namespace tapml::topdown {
 
@@ -22,7 +20,5 @@ struct SourceNaN {
 
 // One sentence: where, from what, how often, what to do.
 std::string source_nan_text(const SourceNaN& nan);
-// `nan` of the commands' documents (docs/cli.md, carve); null where there is none.
-Json source_nan_json(const std::optional<SourceNaN>& nan);
 
 }  // namespace tapml::topdown

@@ -1,0 +1,39 @@
+// How well a model does on tasks, on one platform and beside another.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "io/json.h"
+#include "llm/engine.h"
+#include "topdown/evaluate/eval_tasks.h"
+
+namespace tapml::topdown {
+
+// A task's continuations as a model sees them.
+struct ScoredTask {
+  EvalTask task;
+  std::vector<ScoredText> texts;
+};
+
+// The log probability in nats that logits f32[tokens, vocabulary] of `text` give its scored tokens,
+// and whether each of them is the likeliest (the lowest id of equal ones).
+struct TextScore {
+  double nll = 0;
+  bool greedy = true;
+};
+TextScore score_text(const HostTensor& logits, const ScoredText& text);
+
+// `before`, where given, is called before each task: what it throws ends the evaluation. Throws.
+Evaluation evaluate(llm::Engine& engine, const std::vector<ScoredTask>& tasks,
+                    const std::function<void(size_t task)>& before = {});
+
+EvalComparison compare_evaluations(const std::vector<ScoredTask>& tasks,
+                                   const Evaluation& evaluation, const Evaluation& reference);
+
+// `comparison` may be null.
+Json evaluation_json(const std::vector<ScoredTask>& tasks, const Evaluation& evaluation,
+                     const EvalComparison* comparison);
+
+}  // namespace tapml::topdown

@@ -1,0 +1,75 @@
+#include "topdown/evaluate/quantization_cost.h"
+
+#include <cmath>
+
+#include "ir/exceptions.h"
+#include "models/quantization.h"
+#include "op/reference/quantization.h"
+#include "topdown/reference_run/divergence.h"
+#include "topdown/results/json_archive.h"
+
+namespace tapml::topdown {
+
+double weight_error(const std::map<std::string, HostTensor>& plain,
+                    const std::map<std::string, HostTensor>& quantized) {
+  double error = 0, all = 0;
+  for (const auto& [name, weight] : plain) {
+    const auto packed = quantized.find(models::packed_name(name));
+    if (packed == quantized.end()) continue;
+    const HostTensor& scales = quantized.at(models::scales_name(name));
+    const auto nibbles = packed->second.values<uint8_t>();
+    for (int64_t i = 0; i < weight.size(); ++i) {
+      const int byte = nibbles[static_cast<size_t>(i / 2)];
+      const int64_t level = (i % 2 == 0 ? byte & 15 : byte >> 4) - op::kQuantizedZero;
+      const double scale = scales.at_f64(i / models::kQuantizationGroup), w = weight.at_f64(i);
+      const double off = static_cast<double>(level) * scale - w;
+      error += off * off;
+      all += w * w;
+    }
+  }
+  return all > 0 ? std::sqrt(error / all) : 0;
+}
+
+QuantizationCost quantization_cost(llm::Engine& plain, llm::Engine& quantized,
+                                   const std::vector<ScoredTask>& tasks,
+                                   const std::function<void(size_t task)>& before) {
+  QuantizationCost cost;
+  auto logits_of = [](llm::Engine& engine, const ScoredText& text) {
+    engine.reset();
+    HostTensor logits = unwrap(engine.logits_all(text.tokens));
+    unwrap(engine.check_logits(logits));
+    return logits;
+  };
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    if (before) before(t);
+    const ScoredText& text = tasks[t].texts.at(tasks[t].task.answer);
+    const HostTensor own = logits_of(plain, text), other = logits_of(quantized, text);
+    cost.nll += score_text(own, text).nll;
+    const auto width = static_cast<size_t>(own.shape().back());
+    for (size_t i = text.first; i < text.tokens.size(); ++i) {
+      auto row = [&](const HostTensor& logits) {
+        const auto values = logits.values<float>().subspan((i - 1) * width, width);
+        return std::vector<double>(values.begin(), values.end());
+      };
+      const double kl = divergence(row(own), row(other));
+      cost.kl_mean += kl;
+      cost.kl_max = std::max(cost.kl_max, kl);
+      ++cost.positions;
+    }
+  }
+  if (cost.positions > 0) {
+    cost.kl_mean /= static_cast<double>(cost.positions);
+    cost.nll /= static_cast<double>(cost.positions);
+  }
+  return cost;
+}
+
+Json quantization_cost_json(const QuantizationCost& cost) {
+  return Json::object({{"weight_error", real(cost.weight_error)},
+                       {"positions", Json::integer(cost.positions)},
+                       {"kl_mean", real(cost.kl_mean)},
+                       {"kl_max", real(cost.kl_max)},
+                       {"unquantized_nll", real(cost.nll)}});
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,138 @@
+#include "topdown/reference_run/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+namespace tapml::topdown {
+
+namespace {
+
+// Distance between neighbouring values of `dtype` at `value`.
+double spacing(double value, DType dtype) {
+  double u = unit_roundoff(dtype);
+  if (u == 0) return 1;
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  return std::ldexp(2 * u, exponent - 1);
+}
+
+// A truth value that is neither 0 nor 1 is as wrong as its byte is far from them.
+double number_at(const HostTensor& tensor, int64_t element) {
+  if (tensor.dtype() != DType::kBool) return tensor.at_f64(element);
+  return std::to_integer<int>(tensor.bytes()[static_cast<size_t>(element)]);
+}
+
+}  // namespace
+
+ElementError element_error(const HostTensor& value, const op::RefTensor& judge, int64_t element,
+                           double slack, const Tolerance* tolerance) {
+  ElementError result;
+  const auto at = static_cast<size_t>(element);
+  const double v = number_at(value, element), j = judge.values[at];
+  if (std::isnan(v) != std::isnan(j) || std::isinf(v) != std::isinf(j) ||
+      (std::isinf(v) && v != j)) {
+    result.mask_mismatch = true;
+    return result;
+  }
+  result.finite = std::isfinite(v);
+  if (!result.finite) return result;
+  result.error = std::abs(v - j);
+  // Differences that a double cannot tell count as one at least.
+  if (!judge.integers.empty() && value.values<int64_t>()[at] != judge.integers[at]) {
+    result.error = std::max(result.error, 1.0);
+  }
+  result.bound = judge.bound[at] + slack;
+  if (tolerance) result.bound = tolerance->factor * result.bound + tolerance->absolute;
+  result.ratio = result.error == 0  ? 0
+                 : result.bound > 0 ? result.error / result.bound
+                                    : std::numeric_limits<double>::infinity();
+  return result;
+}
+
+Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack,
+               const Tolerance* tolerance) {
+  Errors errors;
+  double dot = 0, norm_value = 0, norm_judge = 0, squared = 0;
+  const double rounding = unit_roundoff(judge.dtype);
+  const int64_t size = value.size();
+  for (int64_t i = 0; i < size; ++i) {
+    if (!judge.wants(static_cast<size_t>(i))) continue;
+    ++errors.judged;
+    const ElementError one = element_error(value, judge, i, slack, tolerance);
+    if (one.mask_mismatch) {
+      ++errors.mask_mismatches;
+      errors.worst = errors.worst < 0 ? i : errors.worst;
+      continue;
+    }
+    if (!one.finite) continue;
+    if (errors.worst < 0 || one.ratio > errors.max_ratio) {
+      errors.max_ratio = one.ratio;
+      errors.bound_at_max = one.bound;
+      errors.worst = i;
+    }
+    const double v = value.at_f64(i), j = judge.values[static_cast<size_t>(i)];
+    errors.max_abs = std::max(errors.max_abs, one.error);
+    errors.max_beyond_rounding =
+        std::max(errors.max_beyond_rounding, one.error - rounding * std::abs(j));
+    dot += v * j;
+    norm_value += v * v;
+    norm_judge += j * j;
+    if (one.error == 0) continue;
+    if (j != 0) errors.max_relative = std::max(errors.max_relative, one.error / std::abs(j));
+    errors.max_ulp = std::max(errors.max_ulp, one.error / spacing(j, judge.dtype));
+    squared += one.error * one.error;
+  }
+  if (norm_value > 0 && norm_judge > 0) errors.cosine = dot / std::sqrt(norm_value * norm_judge);
+  if (norm_judge > 0) errors.nmse = squared / norm_judge;
+  return errors;
+}
+
+bool within_bound(const Errors& errors) {
+  return errors.max_ratio <= 1 && errors.mask_mismatches == 0;
+}
+
+const char* outcome_name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPass:
+      return "pass";
+    case Outcome::kFail:
+      return "fail";
+    case Outcome::kSourceWrong:
+      return "source wrong";
+  }
+  return "fail";
+}
+
+Comparison compare(const HostTensor& target, const HostTensor& source, const op::RefTensor& judge,
+                   const Tolerance* tolerance) {
+  Comparison result;
+  result.source = measure(source, judge, 0);
+  result.slack = within_bound(result.source) ? 4 * result.source.max_beyond_rounding : 0;
+  result.target = measure(target, judge, result.slack, tolerance);
+  result.allowed = result.target.bound_at_max;
+  settle(result);
+  result.tolerated =
+      tolerance && result.target_ok && !within_bound(measure(target, judge, result.slack));
+  return result;
+}
+
+void settle(Comparison& comparison) {
+  comparison.target_ok = within_bound(comparison.target);
+  comparison.outcome = !comparison.target_ok              ? Outcome::kFail
+                       : !within_bound(comparison.source) ? Outcome::kSourceWrong
+                                                          : Outcome::kPass;
+}
+
+bool is_worse(const Comparison& a, const Comparison& b) {
+  auto badness = [](const Comparison& one) {
+    const bool source = one.outcome == Outcome::kSourceWrong;
+    const Errors& errors = source ? one.source : one.target;
+    return std::tuple(one.target_ok ? (source ? 1 : 0) : 2, errors.mask_mismatches,
+                      errors.max_ratio);
+  };
+  return badness(a) > badness(b);
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,59 @@
+#include "topdown/reference_run/difference_map.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tapml::topdown {
+
+namespace {
+
+// A picture needs no more, and files that keep it stay small.
+double three_digits(double value) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const double unit = std::pow(10, 2 - std::floor(std::log10(std::abs(value))));
+  // Of a denormal the unit may be infinite.
+  return std::isfinite(unit) ? std::round(value * unit) / unit : value;
+}
+
+int64_t blocks_of(int64_t extent, int64_t block) { return (extent + block - 1) / block; }
+
+}  // namespace
+
+DifferenceMap difference_map(const HostTensor& value, const op::RefTensor& judge, double slack,
+                             const Tolerance* tolerance) {
+  DifferenceMap map;
+  map.shape = value.shape();
+  map.width = map.shape.empty() ? 1 : map.shape.back();
+  map.height = map.width == 0 ? 0 : value.size() / map.width;
+  map.block_height = std::max<int64_t>(1, blocks_of(map.height, DifferenceMap::kMostBlocks));
+  map.block_width = std::max<int64_t>(1, blocks_of(map.width, DifferenceMap::kMostBlocks));
+  map.rows = blocks_of(map.height, map.block_height);
+  map.columns = blocks_of(map.width, map.block_width);
+  map.blocks.assign(static_cast<size_t>(map.rows * map.columns), DifferenceMap::kNotJudged);
+  for (int64_t i = 0; i < value.size(); ++i) {
+    if (!judge.wants(static_cast<size_t>(i))) continue;
+    const ElementError one = element_error(value, judge, i, slack, tolerance);
+    const double ratio = one.mask_mismatch ? std::numeric_limits<double>::infinity() : one.ratio;
+    const int64_t row = i / map.width, column = i % map.width;
+    double& block = map.blocks[static_cast<size_t>(row / map.block_height * map.columns +
+                                                   column / map.block_width)];
+    block = std::max(block, ratio);
+    if (ratio <= 1) continue;
+    if (map.outside++ == 0) {
+      map.first_row = row;
+      map.first_column = map.last_column = column;
+    }
+    map.last_row = row;
+    map.first_column = std::min(map.first_column, column);
+    map.last_column = std::max(map.last_column, column);
+  }
+  for (double& block : map.blocks) {
+    // What is outside stays outside.
+    const double rounded = three_digits(block);
+    block = block > 1 && rounded <= 1 ? block : rounded;
+  }
+  return map;
+}
+
+}  // namespace tapml::topdown

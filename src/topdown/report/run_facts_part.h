@@ -1,0 +1,15 @@
+// The head of a page: when, where and of what it was made.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "topdown/report/page_content.h"
+
+namespace tapml::topdown {
+
+// The facts, the devices and the command.
+std::string run_facts_part(const RunFacts& facts, const std::vector<PageDevice>& devices,
+                           const std::string& command);
+
+}  // namespace tapml::topdown

@@ -1,0 +1,62 @@
+// How well a model does on tasks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tapml::topdown {
+
+enum class TaskKind : uint8_t {
+  kPerplexity,      // how likely a text is
+  kExactMatch,      // whether the likeliest continuation is the answer
+  kMultipleChoice,  // whether the right one of several continuations is the likeliest
+};
+inline constexpr TaskKind kTaskKinds[] = {TaskKind::kPerplexity, TaskKind::kExactMatch,
+                                          TaskKind::kMultipleChoice};
+const char* task_kind_name(TaskKind kind);  // "perplexity", "exact_match", "multiple_choice"
+
+struct TaskScore {
+  bool correct = false;  // never for perplexity
+  double nll = 0;        // sum over the scored tokens of the right continuation, in nats
+  int64_t tokens = 0;    // that were scored of it
+  int64_t choice = -1;   // multiple choice: the likeliest
+};
+
+// Sums over tasks.
+struct EvalTotal {
+  int64_t tasks = 0, correct = 0;
+  int64_t tokens = 0;
+  double nll = 0;
+
+  void add(const TaskScore& score);
+  double mean_nll() const;    // nats a token
+  double perplexity() const;  // exp(mean_nll())
+};
+
+struct Evaluation {
+  std::string target;
+  std::vector<TaskScore> scores;  // in the tasks' order
+  std::map<TaskKind, EvalTotal> kinds;
+  EvalTotal total;
+  // The first task whose logits, or the log probability of its answer, are not finite, and the
+  // kernel where that began; empty: none.
+  std::string failure;
+  double seconds = 0;
+
+  int64_t judged() const;  // tasks that have a right and a wrong outcome
+};
+
+// What a target may differ from the reference in.
+inline constexpr int64_t kMostTasksOff = 3;
+inline constexpr double kMostNllOff = 1e-3;
+
+struct EvalComparison {
+  std::vector<std::string> flipped;  // ids of tasks that are right on one of the two only
+  int64_t tasks_off = 0;             // difference of the numbers of right tasks
+  double nll_off = 0;                // relative difference of the mean negative log-likelihood
+  bool passed = false;
+};
+
+}  // namespace tapml::topdown

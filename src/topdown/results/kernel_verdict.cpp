@@ -1,0 +1,70 @@
+#include "topdown/results/kernel_verdict.h"
+
+#include <utility>
+
+namespace tapml::topdown {
+
+void judge_source(KernelVerdict& verdict, const Errors& source, const std::string& output,
+                  int64_t sequence) {
+  if (within_bound(source)) return;
+  verdict.source_wrong = true;
+  std::optional<SourceError>& worst = verdict.source_error;
+  if (worst && std::pair(worst->mask_mismatches, worst->ratio) >=
+                   std::pair(source.mask_mismatches, source.max_ratio)) {
+    return;
+  }
+  worst = {output,           sequence,
+           source.max_abs,   source.bound_at_max,
+           source.max_ratio, source.mask_mismatches};
+}
+
+const char* failure_name(Failure failure) {
+  switch (failure) {
+    case Failure::kNone:
+      return "none";
+    case Failure::kRefused:
+      return "cannot run";
+    case Failure::kCrash:
+      return "crash";
+    case Failure::kTimeout:
+      return "timeout";
+    case Failure::kOutOfBounds:
+      return "out of bounds";
+    case Failure::kSideEffect:
+      return "side effect";
+  }
+  return "none";
+}
+
+std::string launches_text(const LaunchCount& count) {
+  std::string text;
+  const std::string all = std::to_string(count.launches);
+  if (count.wrong > 0 && count.wrong < count.launches) {
+    text = std::to_string(count.wrong) + " of " + all +
+           (count.wrong == 1 ? " launches was wrong" : " launches were wrong") +
+           ", in the order of seed " + std::to_string(count.seed);
+    if (count.flaky) text += ", and other launches of the same call were right: flaky";
+  }
+  if (count.unequal > 0) {
+    text += (text.empty() ? "" : "; ") + std::string("not deterministic: ") +
+            std::to_string(count.unequal) + " of " + all +
+            " launches gave other bits than the first one of their call";
+  }
+  if (count.cut) {
+    text += (text.empty() ? "" : "; ") + std::string("launched ") + all +
+            " times: there was no time for more";
+  }
+  return text;
+}
+
+std::string verdict_outcome(const KernelVerdict& verdict) {
+  if (verdict.failed != Failure::kNone) return failure_name(verdict.failed);
+  return verdict.passed ? "pass" : "differs";
+}
+
+std::string user_file(const KernelVerdict& verdict) {
+  constexpr std::string_view kUser = "user:";
+  return verdict.provider.starts_with(kUser) ? verdict.provider.substr(kUser.size()) : "";
+}
+
+}  // namespace tapml::topdown

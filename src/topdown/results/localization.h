@@ -1,0 +1,89 @@
+// What a localization found.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "abi/device_info.h"
+#include "topdown/profile/timeline.h"
+#include "topdown/reference_run/model_check.h"
+#include "topdown/reference_run/repeated_check.h"
+#include "topdown/results/kernel_source.h"
+#include "topdown/results/kernel_verdict.h"
+#include "topdown/results/verdict_line.h"
+#include "topdown/suite/source_nan.h"
+#include "topdown/suite/suite.h"
+
+namespace tapml::topdown {
+
+// The smallest failing input that was found: a suite of one kernel and one call.
+struct SmallestCall {
+  Suite suite;
+  KernelVerdict verdict;                                                 // of that call
+  std::vector<std::pair<std::string, int64_t>> dims_before, dims_after;  // symbolic, by name
+  int64_t bytes_before = 0, bytes_after = 0;                             // of the inputs
+  int64_t nonzero_before = 0, nonzero_after = 0;                         // elements of the inputs
+  int64_t tries = 0;
+  bool complete = true;  // false: time ran out before nothing more could be left out
+};
+
+enum class Evidence : uint8_t {
+  kReplay,  // a carved test fails
+  kHybrid,  // its tests pass, and a model with it on the target is wrong each time
+  kTarget,  // hybrids pass, too; the target alone is wrong, and right with it on the source
+};
+const char* evidence_name(Evidence evidence);  // "replay", "hybrid", "target"
+
+struct Culprit {
+  std::string kernel;
+  Evidence evidence = Evidence::kReplay;
+  // Others that have to be on the target, too, for the model to be wrong.
+  std::vector<std::string> together_with;
+  // With kTarget: other culprits whose weights are packed at load by the same launches. The
+  // target's machine runs these once for all of them; each test and hybrid runs them itself.
+  std::vector<std::string> same_preparation;
+  KernelVerdict verdict;  // of its carved tests
+  ModelCheck hybrid;      // else: the run with it, and `together_with`, on the target
+  int64_t runs = 0, failed_runs = 0;
+  // Where a carved test fails: the worst call alone, and what could be made of it.
+  std::optional<Suite> failing;
+  std::optional<SmallestCall> smallest;
+  KernelSource source;
+};
+
+std::string found_text(const Culprit& culprit);  // "differs", "wrong in the model", ...
+
+struct Localization {
+  std::string source, target;
+  DeviceInfo source_info, target_info;
+  // In the source's run, where that was carved: no kernel was tried then.
+  std::optional<SourceNaN> source_nan;
+  std::vector<KernelVerdict> verdicts;  // of all kernels, in order of first call
+  std::vector<Culprit> culprits;
+  // Kernels that a generation calls on the target and that have no test.
+  std::vector<KernelUse> untested;
+  std::string incomplete;  // why the given suite has a part of its runs only; empty: it has all
+  int64_t hybrid_runs = 0;
+  ModelCheck rest;  // the run with all kernels but the culprits on the target
+  // Without culprits: the target alone. Wrong then is what is not in kernels: its memory plan, its
+  // runtime.
+  bool target_ran = false;
+  ModelCheck whole;
+  // Runs of the model that were wrong, and not each time: nothing says whose fault that is.
+  std::vector<RepeatedCheck> flaky;
+  std::vector<TimelineSpan> timeline;
+  double seconds = 0;
+
+  bool found() const {
+    return source_nan || !culprits.empty() || !flaky.empty() || (target_ran && !whole.passed);
+  }
+  Verdict verdict() const {
+    if (found()) return Verdict::kFail;
+    return untested.empty() && incomplete.empty() ? Verdict::kPass : Verdict::kNotProven;
+  }
+};
+
+}  // namespace tapml::topdown

@@ -1,0 +1,35 @@
+// What a replay found.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "abi/device_info.h"
+#include "topdown/profile/timeline.h"
+#include "topdown/results/kernel_verdict.h"
+#include "topdown/results/run_facts.h"
+#include "topdown/results/speed_table.h"
+#include "topdown/results/verdict_line.h"
+#include "topdown/suite/suite.h"
+
+namespace tapml::topdown {
+
+struct Replayed {
+  std::string suite, target;
+  std::vector<KernelVerdict> verdicts;  // of kernels, then of groups
+  std::vector<KernelUse> untested;      // kernels of the model without a test
+  std::vector<std::string> left_out;    // kernels of the suite that were not asked for
+  std::string incomplete;               // of the suite (Suite::incomplete)
+  DeviceInfo target_info;
+  SpeedTable speed;  // empty: not measured
+  std::vector<TimelineSpan> timeline;
+  double seconds = 0;
+  RunFacts run;
+
+  Verdict verdict() const;
+  bool passed() const { return verdict() == Verdict::kPass; }
+};
+// Of every test, in their order.
+std::vector<const KernelVerdict*> verdicts_of(const Replayed& replayed);
+
+}  // namespace tapml::topdown

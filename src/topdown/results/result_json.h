@@ -1,0 +1,42 @@
+// Results as JSON: what reports, --json and the state of a migration say, and read from it again.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "io/json_reader.h"
+#include "topdown/results/localization.h"
+#include "topdown/results/migration.h"
+#include "topdown/results/pass_bisection.h"
+#include "topdown/results/replayed.h"
+
+namespace tapml::topdown {
+
+Json verdict_json(const KernelVerdict& verdict);
+Json step_json(const MigrationStep& step);
+Json layers_json(const std::vector<LayerStep>& layers);
+Json migration_json(const Migration& migration);
+Json localization_json(const Localization& localization);
+Json pass_bisection_json(const PassBisection& bisection);
+Json replayed_json(const Replayed& replayed);
+// An object: the file by kernel, of those that the user wrote.
+Json user_kernels_json(const std::vector<const KernelVerdict*>& verdicts);
+// "run" of report.json.
+Json run_json(const RunFacts& facts, const std::string& command);
+Json device_json(const DeviceInfo& info);
+// Objects of "kernel" and "layers".
+Json kernel_uses_json(const std::vector<KernelUse>& kernels);
+// `nan` of the commands' documents (docs/cli.md, carve); null where there is none.
+Json source_nan_json(const std::optional<SourceNaN>& nan);
+
+// Each reads what the function of that name writes, and gives what writes the same. UserError for
+// anything else. What documents do not have stays as it is in a new value: carved calls, programs.
+Result<KernelVerdict> read_verdict(const JsonObjectReader& json);
+Result<MigrationStep> read_step(const JsonObjectReader& json);
+Result<LayerStep> read_layer(const JsonObjectReader& json);  // an item of layers_json
+Result<Migration> read_migration(const JsonObjectReader& json);
+Result<Localization> read_localization(const JsonObjectReader& json);
+Result<PassBisection> read_pass_bisection(const JsonObjectReader& json);
+Result<Replayed> read_replayed(const JsonObjectReader& json);
+
+}  // namespace tapml::topdown

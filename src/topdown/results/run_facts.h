@@ -1,0 +1,33 @@
+// When, where and of what a result was found.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/host/machine_info.h"
+#include "topdown/suite/suite.h"
+
+namespace tapml::topdown {
+
+// What a reader wants to know before believing a report.
+struct RunFacts {
+  std::string date;  // UTC; empty: nothing of the run is known
+  std::string version;
+  MachineInfo machine;
+  std::string model;  // as the command has it, or the suite
+  // The first half of a SHA-256, as hexadecimal digits: of names, types and contents of all weights
+  // (weights_hash), or of a suite's kernels, calls and tensors (suite_hash).
+  std::string hash;
+  std::string hashed;  // "weights" or "suite"
+};
+
+// Of this moment, this program and this machine. The date is that of SOURCE_DATE_EPOCH where the
+// environment has it, so that reports can be made again byte for byte.
+RunFacts run_facts(const std::string& model, const std::map<std::string, HostTensor>& weights);
+RunFacts run_facts(const std::string& name, const Suite& suite);
+
+// Seconds since 1970 as "2026-11-26T09:46:22Z".
+std::string iso_date(int64_t seconds);
+
+}  // namespace tapml::topdown

@@ -1,0 +1,13 @@
+// How a text is continued, as options of a command.
+#pragma once
+
+#include <string>
+
+#include "llm/sampler.h"
+
+namespace tapml::topdown {
+
+// " --temperature 0.8 --seed 3": what is not the default; nothing for temperature 0.
+std::string sampler_words(const llm::SamplerOptions& sampler);
+
+}  // namespace tapml::topdown

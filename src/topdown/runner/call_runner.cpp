@@ -1,0 +1,122 @@
+#include "topdown/runner/call_runner.h"
+
+#include "topdown/runner/guarded_tensor.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+const SuiteKernel& kernel_of(const Suite& suite, size_t call) {
+  return suite.kernels[static_cast<size_t>(suite.calls[call].kernel)];
+}
+
+}  // namespace
+
+void CallRunner::forget() {
+  arguments_.clear();
+  kept_.clear();
+  kept_bytes_ = 0;
+}
+
+Status CallRunner::check(const Kept& kept, std::string& strayed) const {
+  const SuiteCall& call = suite_.calls[kept.call];
+  return check_unchanged(kept.tensor, suite_.tensors.at(call.before[kept.param]),
+                         kernel_of(suite_, kept.call).params[kept.param], strayed);
+}
+
+Status CallRunner::make_arguments(size_t index, runtime::Session& session) {
+  const SuiteCall& call = suite_.calls[index];
+  const SuiteKernel& kernel = kernel_of(suite_, index);
+  arguments_.clear();
+  int64_t needed = 0;
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    if (kernel.modes[i] != AccessMode::kIn || kept_.contains({call.before[i], i})) continue;
+    needed += static_cast<int64_t>(suite_.tensors.at(call.before[i]).byte_size());
+  }
+  if (kept_bytes_ + needed > kMostKept && !kept_.empty()) {
+    if (strayed_.empty()) TAPML_TRY(check_kept(strayed_, strayed_call_));
+    forget();
+  }
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    const bool fresh = kernel.modes[i] == AccessMode::kOut;
+    const HostTensor& known = suite_.tensors.at(fresh ? call.after[i] : call.before[i]);
+    const Key key{call.before[i], i};
+    if (kernel.modes[i] == AccessMode::kIn) {
+      if (const auto found = kept_.find(key); found != kept_.end()) {
+        arguments_.push_back(found->second.tensor);
+        continue;
+      }
+    }
+    TAPML_ASSIGN(runtime::Tensor argument, make_guarded(session, known, fresh ? nullptr : &known));
+    arguments_.push_back(argument);
+    if (kernel.modes[i] != AccessMode::kIn) continue;
+    kept_.emplace(key, Kept{std::move(argument), index, i});
+    kept_bytes_ += static_cast<int64_t>(known.byte_size());
+  }
+  return {};
+}
+
+Status CallRunner::enqueue(size_t index, runtime::KernelRunner& runner) {
+  const SuiteKernel& kernel = kernel_of(suite_, index);
+  const int32_t number = runner.executable().find_kernel(kernel.name);
+  if (number < 0 || !runner.has(number)) {
+    return fail(platform_error(PlatformFault::kLimit,
+                               "no code was made of the kernel: it computes in a dtype that " +
+                                   runner.executable().target + " lacks",
+                               "kernel " + kernel.name));
+  }
+  TAPML_TRY(make_arguments(index, runner.session()));
+  return runner.enqueue(number, arguments_, suite_.calls[index].scalars);
+}
+
+Result<std::vector<HostTensor>> CallRunner::run(size_t index, runtime::KernelRunner& runner,
+                                                std::string* strayed) {
+  TAPML_TRY(enqueue(index, runner));
+  const SuiteKernel& kernel = kernel_of(suite_, index);
+  std::vector<HostTensor> outputs;
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    if (kernel.modes[i] == AccessMode::kIn) continue;
+    TAPML_ASSIGN(HostTensor output, read_guarded(arguments_[i], kernel.params[i], strayed));
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
+Status CallRunner::check_kept(std::string& strayed, size_t& call) {
+  if (&strayed != &strayed_ && !strayed_.empty()) {
+    strayed = strayed_;
+    call = strayed_call_;
+    return {};
+  }
+  for (const auto& [key, kept] : kept_) {
+    TAPML_TRY(check(kept, strayed));
+    if (strayed.empty()) continue;
+    call = kept.call;
+    return {};
+  }
+  return {};
+}
+
+Result<std::vector<runtime::Tensor>> make_arguments(const Suite& suite, size_t index,
+                                                    runtime::Session& session) {
+  const SuiteCall& call = suite.calls[index];
+  const SuiteKernel& kernel = suite.kernels[static_cast<size_t>(call.kernel)];
+  std::vector<runtime::Tensor> args;
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    const bool fresh = kernel.modes[i] == AccessMode::kOut;
+    const HostTensor& known = suite.tensors.at(fresh ? call.after[i] : call.before[i]);
+    TAPML_ASSIGN(runtime::Tensor arg, make_guarded(session, known, fresh ? nullptr : &known));
+    args.push_back(std::move(arg));
+  }
+  return args;
+}
+
+Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t call,
+                                         runtime::KernelRunner& runner, std::string* strayed) {
+  CallRunner calls(suite);
+  TAPML_ASSIGN(std::vector<HostTensor> outputs, calls.run(call, runner, strayed));
+  if (strayed && strayed->empty()) TAPML_TRY(calls.check_kept(*strayed, call));
+  return outputs;
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,49 @@
+#include "topdown/runner/contained_run.h"
+
+#include "runtime/launch_note.h"
+
+namespace tapml::topdown {
+
+bool is_refusal(const Error& error) {
+  return error.kind == ErrorKind::kUser || error.fault == PlatformFault::kLimit;
+}
+
+Failure failure_of(const Error& contained) {
+  return contained.fault == PlatformFault::kTimeout ? Failure::kTimeout : Failure::kCrash;
+}
+
+Status run_contained(Sandbox& sandbox, KernelVerdict& verdict,
+                     const std::function<Status(runtime::KernelRunner&)>& run) {
+  Status ran = run(sandbox.runner());
+  if (!ran && sandbox.lost(ran.error())) {
+    // Nothing that the kernel did. Where the next session is lost, too, it is the platform's error.
+    sandbox.restart();
+    ran = run(sandbox.runner());
+  }
+  if (ran || !sandbox.contains(ran.error())) return ran;
+  sandbox.restart();
+  const Error first = ran.error();
+  if (runtime::is_misbehavior(first)) {
+    verdict.failed =
+        runtime::find_stray(first.message) ? Failure::kOutOfBounds : Failure::kSideEffect;
+    verdict.failure = first.message;
+    return ran;
+  }
+  if (first.fault != PlatformFault::kTimeout) {
+    // What ran before it in the process may have done the harm.
+    ran = run(sandbox.runner());
+    if (ran || !sandbox.contains(ran.error())) {
+      verdict.note =
+          "crashed once, and not again in a fresh process, so that a kernel before it "
+          "may write out of bounds: " +
+          first.message;
+      return ran;
+    }
+    sandbox.restart();
+  }
+  verdict.failed = failure_of(ran.error());
+  verdict.failure = ran.error().message;
+  return ran;
+}
+
+}  // namespace tapml::topdown

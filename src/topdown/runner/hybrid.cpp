@@ -1,0 +1,73 @@
+#include "topdown/runner/hybrid.h"
+
+#include "runtime/offload.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+CallChoice calls_of(const std::set<std::string>& kernels) {
+  return [&](const runtime::CallSite& site) { return kernels.contains(site.kernel->name); };
+}
+
+// The run of the engine while the chosen calls go to `offload`.
+std::vector<HostTensor> dispatched_logits(llm::Engine& engine, runtime::Offload& offload,
+                                          const CallChoice& choice, const ForcedRun& run) {
+  runtime::Machine& machine = engine.machine();
+  unwrap(machine.set_dispatch(offload.plan(machine.executable(), choice), &offload));
+  auto logits = guard([&] { return forced_logits(engine, run); });
+  unwrap(machine.set_dispatch({}, nullptr));
+  return unwrap(std::move(logits));
+}
+
+}  // namespace
+
+Hybrid::Hybrid(llm::Engine& source, Sandbox& sandbox) : source_(source), sandbox_(sandbox) {
+  sandbox.set_before_end([this](runtime::Session&) { there_.reset(); });
+}
+
+Hybrid::~Hybrid() { sandbox_.set_before_end({}); }
+
+ModelCheck Hybrid::check(const std::set<std::string>& kernels, const ModelJudge& judge,
+                         const ForcedRun& run) {
+  return check(calls_of(kernels), judge, run);
+}
+
+ModelCheck Hybrid::check(const CallChoice& choice, const ModelJudge& judge, const ForcedRun& run) {
+  runtime::KernelRunner& runner = sandbox_.runner();
+  if (!there_) there_.emplace(runner.session());
+  const runtime::CopyCount copied = there_->copies();
+  runtime::Offload offload(runner, *there_);
+  ModelCheck check = contained_check(
+      sandbox_, judge, [&] { return dispatched_logits(source_, offload, choice, run); });
+  ++runs_;
+  dispatched_ = offload.calls();
+  copies_ = there_->copies() - copied;
+  if (!check.failure.empty()) sandbox_.restart();
+  return check;
+}
+
+void TargetHybrid::end() {
+  engine_.reset();
+  there_.reset();
+}
+
+ModelCheck TargetHybrid::check(const std::set<std::string>& away, const ModelJudge& judge,
+                               const ForcedRun& run) {
+  runtime::KernelRunner& runner = source_.runner();
+  if (!there_) there_.emplace(runner.session());
+  runtime::Offload offload(runner, *there_);
+  ModelCheck check = contained_check(target_, judge, [&] {
+    if (!engine_) {
+      engine_ = unwrap(llm::Engine::create(target_.session(), executable_, weights_));
+    }
+    return dispatched_logits(*engine_, offload, calls_of(away), run);
+  });
+  if (!check.failure.empty()) {
+    end();
+    target_.restart();
+  }
+  return check;
+}
+
+}  // namespace tapml::topdown

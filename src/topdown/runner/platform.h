@@ -1,0 +1,26 @@
+// A platform that commands work on.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "runtime/session.h"
+#include "target/target.h"
+
+namespace tapml::topdown {
+
+// A platform with its session.
+struct Platform {
+  target::Target target;
+  runtime::Session* session = nullptr;
+  // For kernels under test: opens a session in a process of its own, and another one after each
+  // crash; throws as the room does. Empty: `session` it is, and a kernel that crashes ends this
+  // process.
+  std::function<std::unique_ptr<runtime::Session>()> open;
+  std::chrono::milliseconds kernel_timeout{30'000};  // with `open`
+  // That process is at a place, which tells of crashes: what is merely lost may be the way to it.
+  bool elsewhere = false;
+};
+
+}  // namespace tapml::topdown

@@ -1,0 +1,268 @@
+// Results that are written as JSON and read again.
+#include "topdown/results/result_json.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "ir/exceptions.h"
+
+namespace tapml::topdown {
+namespace {
+
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
+KernelVerdict failing_verdict(const std::string& kernel) {
+  KernelVerdict verdict;
+  verdict.kernel = kernel;
+  verdict.origin = {"model.layers.0.mlp", "model.layers.1.mlp"};
+  verdict.calls = 3;
+  verdict.shapes = {"[1, 8]", "[4, 8]"};
+  verdict.worst.allowed = 1e-6;
+  verdict.worst.target.max_abs = 0.25;
+  verdict.worst.target.max_ratio = kUnbounded;
+  verdict.worst.target.mask_mismatches = 2;
+  verdict.worst.target.worst = 7;
+  verdict.worst.target.judged = 24;
+  settle(verdict.worst);
+  verdict.worst_output = "y";
+  verdict.worst_sequence = 41;
+  verdict.difference = DifferenceMap{.shape = {2, 3},
+                                     .height = 2,
+                                     .width = 3,
+                                     .block_height = 1,
+                                     .block_width = 3,
+                                     .rows = 2,
+                                     .columns = 1,
+                                     .blocks = {kUnbounded, DifferenceMap::kNotJudged},
+                                     .outside = 3,
+                                     .first_row = 0,
+                                     .last_row = 0,
+                                     .first_column = 0,
+                                     .last_column = 2};
+  verdict.groups = {{.function = "prefill",
+                     .origin = {"model.layers.0.mlp"},
+                     .sequence = 4,
+                     .calls = 3,
+                     .judged = 2,
+                     .ratio = 1.5}};
+  verdict.judged = 20;
+  verdict.elements = 24;
+  verdict.source_wrong = true;
+  verdict.source_error = SourceError{"y", 41, 0.5, 0.25, 2, 1};
+  verdict.passed = false;
+  verdict.failed = Failure::kOutOfBounds;
+  verdict.failure = "64 bytes behind y";
+  verdict.note = "crashed once";
+  verdict.provider = "user:kernels/rms.cl";
+  verdict.launches = {.launches = 20,
+                      .wrong = 3,
+                      .unequal = 2,
+                      .seed = std::numeric_limits<uint64_t>::max(),
+                      .flaky = true,
+                      .cut = true};
+  verdict.seconds = 0.125;
+  verdict.tolerance = Tolerance{.kernel = kernel, .factor = 2, .absolute = 1e-3, .reason = "known"};
+  verdict.tolerated = true;
+  return verdict;
+}
+
+ModelCheck failing_check() {
+  ModelCheck check;
+  check.passed = false;
+  check.max_abs = std::numeric_limits<double>::quiet_NaN();
+  check.bound = 1e-4;
+  check.top1_changes = 2;
+  check.positions = 5;
+  check.kl_max = kUnbounded;
+  check.first_divergent = 3;
+  check.judged_token = 17;
+  check.own_token = 345;
+  check.margin = 2.5;
+  check.failure = "the process crashed";
+  return check;
+}
+
+SpeedTable speed_table() {
+  SpeedTable speed;
+  speed.ceilings = {.flops_per_s = 1e9, .bytes_per_s = 1e10};
+  speed.kernels = {{.kernel = "a_1",
+                    .sequence = 4,
+                    .seconds = 1e-3,
+                    .work = {.flops = 1e5, .bytes = 1e6, .exact = true},
+                    .slow = true},
+                   {.kernel = "b_2",
+                    .sequence = 5,
+                    .seconds = 2e-3,
+                    .work = {.flops = 1, .bytes = 2, .exact = false}}};
+  speed.failure = "lost";
+  return speed;
+}
+
+// Nothing is lost on the way: what is read writes the same document.
+template <class T>
+T expect_same(const Json& json, Result<T> (*read)(const JsonObjectReader&),
+              Json (*write)(const T&)) {
+  const Json parsed = unwrap(parse_json(json.dump(), "report.json"));
+  T again = unwrap(read(JsonObjectReader(parsed, "report.json")));
+  EXPECT_EQ(write(again).dump(1), json.dump(1));
+  return again;
+}
+
+TEST(ResultJson, OfAMigration) {
+  Migration migration;
+  migration.source = "cpu";
+  migration.target = "opencl";
+  migration.source_info.platform = "cpu";
+  migration.target_info.name = "a device";
+  migration.source_nan = SourceNaN{"a_1", "y", 3, {"model.layers.0"}, {"x"}, 2};
+  migration.error = platform_error(PlatformFault::kLost, "the way is gone", "here", "try again");
+  MigrationStep step;
+  step.unit = "mlp";
+  step.verdict = failing_verdict("a_1");
+  step.hybrid = failing_check();
+  step.dispatched = 9;
+  step.copies = {.to_target = 1, .from_target = 2, .bytes_to_target = 3, .bytes_from_target = 4};
+  step.repeated = {.runs = 5, .wrong = 2, .candidates = {"a_1", "b_2"}};
+  migration.steps = {step};
+  migration.layers = {{.layer = "model.layers.0",
+                       .kernels = {"a_1"},
+                       .left = {"a_1"},
+                       .hybrid = failing_check(),
+                       .dispatched = 3,
+                       .copies = step.copies,
+                       .tried = false,
+                       .repeated = step.repeated}};
+  migration.untried = {"c_3"};
+  migration.untested = {{"d_4", {"lm_head"}}};
+  migration.resumed = 1;
+  migration.source_tokens = {1, 2};
+  migration.target_tokens = {1, 3};
+  migration.target_ran = true;
+  migration.whole = failing_check();
+  migration.drawn = migration.tie = true;
+  migration.first_divergence = 1;
+  migration.speed = speed_table();
+  migration.timeline = {{"replay", "a_1", 0.5, 0.25}};
+  migration.seconds = 2;
+
+  const Migration again = expect_same(migration_json(migration), read_migration, migration_json);
+  ASSERT_EQ(again.steps.size(), 1u);
+  EXPECT_EQ(again.steps[0].verdict.launches.seed, std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(again.steps[0].verdict.worst.outcome, Outcome::kFail);
+  EXPECT_EQ(again.error->fault, PlatformFault::kLost);
+  EXPECT_FALSE(again.speed.kernels[1].work.exact);
+  EXPECT_EQ(again.verdict(), migration.verdict());
+}
+
+TEST(ResultJson, OfALocalization) {
+  Culprit culprit;
+  culprit.verdict = failing_verdict("a_1");
+  culprit.kernel = "a_1";
+  culprit.evidence = Evidence::kHybrid;
+  culprit.together_with = {"b_2"};
+  culprit.same_preparation = {"c_3"};
+  culprit.hybrid = failing_check();
+  culprit.runs = 5;
+  culprit.failed_runs = 4;
+  culprit.smallest.emplace();
+  culprit.smallest->verdict = failing_verdict("a_1");
+  culprit.smallest->dims_before = {{"n", 16}, {"m", 3}};
+  culprit.smallest->dims_after = {{"n", 1}, {"m", 3}};
+  culprit.smallest->complete = false;
+  culprit.source = {.loops = "loops", .code = "code", .language = "c", .provider = "user:a.c"};
+  Localization localization;
+  localization.source = "cpu";
+  localization.target = "opencl";
+  localization.verdicts = {failing_verdict("a_1"), failing_verdict("b_2")};
+  localization.culprits = {culprit};
+  localization.untested = {{"d_4", {}}};
+  localization.incomplete = "interrupted";
+  localization.hybrid_runs = 6;
+  localization.rest = localization.whole = failing_check();
+  localization.target_ran = true;
+  localization.flaky = {{.runs = 5, .wrong = 1, .candidates = {"b_2"}}};
+  localization.timeline = {{"hybrid", "a_1", 1, 2}};
+  localization.seconds = 3;
+
+  const Localization again =
+      expect_same(localization_json(localization), read_localization, localization_json);
+  ASSERT_EQ(again.culprits.size(), 1u);
+  EXPECT_EQ(again.culprits[0].evidence, Evidence::kHybrid);
+  EXPECT_EQ(again.culprits[0].smallest->dims_before, culprit.smallest->dims_before);
+  EXPECT_EQ(again.verdict(), localization.verdict());
+}
+
+TEST(ResultJson, OfABisectionOverPasses) {
+  PassBisection bisection;
+  bisection.source = "cpu";
+  bisection.target = "opencl";
+  bisection.whole = bisection.bare = failing_check();
+  bisection.settings = {{.settings = {"fuse_ops"}, .docs = {}, .check = {}, .kernels = {"a_1"}}};
+  bisection.pass = PassCulprit{.pass = "legalize", .loops = true, .check = failing_check()};
+  bisection.runs = 3;
+  bisection.evaluations = 2;
+  const PassBisection again =
+      expect_same(pass_bisection_json(bisection), read_pass_bisection, pass_bisection_json);
+  EXPECT_EQ(again.pass->pass, "legalize");
+  // One that found nothing has no run with everything left out.
+  EXPECT_EQ(pass_bisection_json(PassBisection()).find("bare"), nullptr);
+  EXPECT_NE(pass_bisection_json(bisection).find("bare"), nullptr);
+}
+
+TEST(ResultJson, OfAReplay) {
+  KernelVerdict group = failing_verdict("a_1 + b_2");
+  group.group = JudgedGroup{2, "pytorch", {"a_1", "b_2"}, {"input of norm"}, {"output of norm"}};
+  Replayed replayed;
+  replayed.target = "cpu";
+  replayed.verdicts = {failing_verdict("a_1"), group};
+  replayed.untested = {{"d_4", {"lm_head"}}};
+  replayed.incomplete = "interrupted";
+  replayed.speed = speed_table();
+  replayed.timeline = {{"replay", "a_1", 0, 1}};
+  replayed.seconds = 1;
+  const Replayed again = expect_same(replayed_json(replayed), read_replayed, replayed_json);
+  ASSERT_EQ(again.verdicts.size(), 2u);
+  EXPECT_FALSE(again.verdicts[0].group);
+  EXPECT_EQ(again.verdicts[1].group->index, 2u);
+  EXPECT_EQ(again.verdicts[1].group->outputs, group.group->outputs);
+}
+
+// What earlier versions wrote is read, too.
+TEST(ResultJson, WithoutFieldsThatCameLater) {
+  Json json = Json::object();
+  const Json all = verdict_json(failing_verdict("a_1"));
+  for (const auto& [key, value] : all.members()) {
+    if (key == "launches" || key == "call_groups" || key == "source_error") continue;
+    json.set(key, value);
+  }
+  const KernelVerdict verdict = unwrap(read_verdict(JsonObjectReader(json, "state.json")));
+  EXPECT_EQ(verdict.launches.launches, 0);
+  EXPECT_TRUE(verdict.groups.empty());
+  EXPECT_FALSE(verdict.source_error);
+  EXPECT_EQ(verdict.worst_sequence, 41);
+}
+
+TEST(ResultJson, RefusesWhatIsNotOne) {
+  const Json all = verdict_json(failing_verdict("a_1"));
+  const auto read_with = [&](const std::string& key, Json value) {
+    Json json = all;
+    json.set(key, std::move(value));
+    const auto verdict = read_verdict(JsonObjectReader(json, "state.json"));
+    return verdict ? std::string("accepted") : verdict.error().message;
+  };
+  EXPECT_EQ(read_with("note", Json::string("other")), "accepted");
+  EXPECT_EQ(read_with("calls", Json::string("3")), "state.json: \"calls\" is not an integer");
+  EXPECT_NE(read_with("failed", Json::string("tired")), "accepted");
+  Json groups = *all.find("call_groups");
+  groups.push(Json::object());
+  EXPECT_NE(read_with("call_groups", groups).find("call_groups[1]"), std::string::npos);
+  Json map = *all.find("difference");
+  map.set("blocks", Json::array({Json::string("inf"), Json::string("much")}));
+  EXPECT_NE(read_with("difference", map).find("blocks[1]"), std::string::npos);
+  map.set("blocks", Json::array({Json::number(1)}));
+  EXPECT_NE(read_with("difference", map), "accepted");
+}
+
+}  // namespace
+}  // namespace tapml::topdown
