@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/strings.h"
 #include "cli/command.h"
 #include "target/target.h"
 
@@ -48,11 +49,7 @@ std::vector<Completed> commands_of(const CLI::App& program) {
 }
 
 std::string platforms() {
-  std::string text;
-  for (const target::Description& one : target::descriptions()) {
-    text += (text.empty() ? "" : " ") + one.platform;
-  }
-  return text;
+  return join(target::descriptions(), &target::Description::platform, " ");
 }
 
 // In both shells: the words so far, of which the commands go to $command.
@@ -92,9 +89,7 @@ std::string script_of(const Shell& shell, const std::vector<Completed>& all) {
 }
 
 std::string bash_list(const std::vector<Choice>& choices) {
-  std::string text;
-  for (const Choice& choice : choices) text += (text.empty() ? "" : " ") + choice.word;
-  return "'" + text + "'";
+  return "'" + join(choices, &Choice::word, " ") + "'";
 }
 
 // ('word:text' ...), for _describe.

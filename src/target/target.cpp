@@ -5,18 +5,13 @@
 #include <charconv>
 
 #include "base/host/cpu_features.h"
+#include "base/strings.h"
 #include "ir/exceptions.h"
 #include "target/devices.h"
 
 namespace tapml::target {
 
 namespace {
-
-std::string join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
 
 bool is_subgroup_width(int64_t width) {
   return width > 1 && width <= kWidestSubgroup && std::has_single_bit(static_cast<uint64_t>(width));

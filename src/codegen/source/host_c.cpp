@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/strings.h"
 #include "codegen/source/dialect.h"
 #include "codegen/source/literal.h"
 #include "ir/exceptions.h"
@@ -230,9 +231,7 @@ class HostC : public Dialect {
     if (name == "abs") function = "fabs";
     if (name == "round") function = "rint";
     if (name == "fma" && dtype != DType::kF64) function = "fmaf";
-    std::string call = function + "(";
-    for (size_t i = 0; i < args.size(); ++i) call += (i > 0 ? ", " : "") + args[i];
-    return type + call + "))";
+    return type + function + "(" + join(args) + "))";
   }
 
   std::string round_narrow(const std::string& text, DType dtype) const override {

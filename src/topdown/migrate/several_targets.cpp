@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/strings.h"
 #include "ir/exceptions.h"
 #include "topdown/kernels/plant_kinds.h"
 
@@ -39,8 +40,7 @@ std::string plant_of(const std::string& text, const std::string& target,
   parse_plant(plant);
   if (slash == std::string::npos) return plant;
   if (std::ranges::find(targets, of) == targets.end()) {
-    std::string known;
-    for (const std::string& one : targets) known += (known.empty() ? "" : ", ") + one;
+    const std::string known = join(targets);
     throw_user("the bug is for a platform that nothing moves to", "--plant " + text,
                "KERNEL:KIND, or TARGET/KERNEL:KIND with one of " + known, "\"" + of + "\"");
   }
