@@ -5,6 +5,8 @@
 #include <map>
 #include <vector>
 
+#include "base/strings.h"
+
 namespace tapml {
 
 namespace {
@@ -103,12 +105,7 @@ std::string origin_summary(const Origin& origin) {
     longest = std::max(longest, paths.back().size());
   }
   for (size_t position = longest; position-- > 0;) paths = join_at(paths, position);
-  std::string summary;
-  for (const Path& path : paths) {
-    if (!summary.empty()) summary += ", ";
-    summary += path_to_string(path);
-  }
-  return summary;
+  return join(paths, path_to_string);
 }
 
 }  // namespace tapml

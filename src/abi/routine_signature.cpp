@@ -4,6 +4,8 @@
 #include <charconv>
 #include <limits>
 
+#include "base/strings.h"
+
 namespace tapml {
 
 namespace {
@@ -273,9 +275,7 @@ bool has_group(const RoutineArgument& argument) {
 }
 
 std::string dtypes_text(const std::vector<DType>& dtypes) {
-  std::string text;
-  for (DType dtype : dtypes) text += (text.empty() ? "" : " or ") + std::string(dtype_name(dtype));
-  return text;
+  return join(dtypes, dtype_name, " or ");
 }
 
 }  // namespace

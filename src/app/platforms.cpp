@@ -94,11 +94,7 @@ PlatformStatus status_of(const std::string& text, const RemoteOptions& remote) {
   return {text, target.description.doc, true, session->info(), ""};
 }
 
-std::string dtype_list(const std::set<DType>& set) {
-  std::string text;
-  for (DType dtype : set) text += (text.empty() ? "" : " ") + std::string(dtype_name(dtype));
-  return text;
-}
+std::string dtype_list(const std::set<DType>& set) { return join(set, dtype_name, " "); }
 
 Json platform_json(const PlatformStatus& status) {
   Json json = Json::object({{"platform", Json::string(status.platform)},

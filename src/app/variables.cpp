@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "base/strings.h"
 #include "ir/exceptions.h"
 #include "passes/graph_functions.h"
 #include "relax/bounds.h"
@@ -38,10 +39,8 @@ void check_variables(const std::map<std::string, int64_t>& values, const std::st
   std::set<std::string> more = variables_of(planned);
   for (const auto& [name, value] : values) {
     if (known.contains(name) || more.contains(name)) continue;
-    std::string names;
-    for (const std::string& one : known) names += (names.empty() ? "" : ", ") + one;
     throw_user("no function of the module has this symbolic variable", option,
-               names.empty() ? "nothing: every shape is known" : names, name);
+               known.empty() ? "nothing: every shape is known" : join(known), name);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/strings.h"
 #include "cli/command.h"
 #include "target/target.h"
 
@@ -92,9 +93,7 @@ std::string script_of(const Shell& shell, const std::vector<Completed>& all) {
 }
 
 std::string bash_list(const std::vector<Choice>& choices) {
-  std::string text;
-  for (const Choice& choice : choices) text += (text.empty() ? "" : " ") + choice.word;
-  return "'" + text + "'";
+  return "'" + join(choices, &Choice::word, " ") + "'";
 }
 
 // ('word:text' ...), for _describe.

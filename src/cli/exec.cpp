@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
+#include "base/strings.h"
 #include "base/suggest.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -76,10 +77,7 @@ const relax::Function& find_function(const Module& module, ExecOptions& options)
   const relax::Function* function =
       found == module.functions.end() ? nullptr : relax::as_relax_function(found->second.get());
   if (function) return *function;
-  std::string known;
-  for (const std::string_view name : names)
-    known += (known.empty() ? "" : ", ") + std::string(name);
-  throw_user("the module has no such function to run", "--function", "one of " + known,
+  throw_user("the module has no such function to run", "--function", "one of " + join(names),
              options.function, suggestion(options.function, names));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/verifier.h"
+#include "base/strings.h"
 #include "cli/command.h"
 #include "cli/dumps.h"
 #include "cli/shapes.h"
@@ -44,11 +45,9 @@ int list_passes(const Output& output) {
 // "FILE" of a module with one tensor program, or "PROGRAM=FILE".
 void replay_trace(const std::string& option, Module& module) {
   std::vector<std::string> programs;
-  std::string known;
   for (const auto& [name, function] : module.functions) {
     if (!tir::as_prim_func(function.get())) continue;
     programs.push_back(name);
-    known += (known.empty() ? "" : ", ") + name;
   }
   if (programs.empty()) throw_user("the module has no tensor program", "--trace " + option);
   const size_t equals = option.find('=');
@@ -57,7 +56,8 @@ void replay_trace(const std::string& option, Module& module) {
   if (program.empty() && programs.size() == 1) program = programs[0];
   if (std::find(programs.begin(), programs.end(), program) == programs.end()) {
     throw_user("a trace needs a tensor program of the module", "--trace " + option,
-               "PROGRAM=FILE with one of " + known, program.empty() ? "no program" : program);
+               "PROGRAM=FILE with one of " + join(programs),
+               program.empty() ? "no program" : program);
   }
   const schedule::Trace trace = schedule::Trace::parse(unwrap(read_text_file(file)), file);
   auto function = std::static_pointer_cast<const tir::PrimFunc>(module.functions.at(program));

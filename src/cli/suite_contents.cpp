@@ -9,6 +9,7 @@
 
 #include "base/host/table.h"
 #include "base/host/terminal.h"
+#include "base/strings.h"
 #include "base/units.h"
 #include "cli/suite_completeness.h"
 #include "io/host/files.h"
@@ -74,9 +75,7 @@ std::vector<std::string> names_of(const std::vector<topdown::SuiteBorder>& borde
 }
 
 std::string joined(const std::vector<std::string>& list, const char* between) {
-  std::string text;
-  for (const std::string& one : list) text += (text.empty() ? "" : between) + one;
-  return text.empty() ? "nothing" : text;
+  return list.empty() ? "nothing" : join(list, between);
 }
 
 std::string group_text(const Suite& suite, size_t index) {
@@ -136,10 +135,8 @@ Json tensor_row(const Suite& suite, const SuiteKernel& kernel, size_t param, con
 }
 
 std::string call_text(const SuiteCall& call) {
-  std::string scalars;
-  for (int64_t scalar : call.scalars) {
-    scalars += (scalars.empty() ? "" : ", ") + std::to_string(scalar);
-  }
+  const std::string scalars =
+      join(call.scalars, [](int64_t scalar) { return std::to_string(scalar); });
   return "call " + std::to_string(call.sequence) + " of " + call.function +
          (call.times > 1 ? ", " + std::to_string(call.times) + " times" : "") +
          (scalars.empty() ? "" : ", scalars " + scalars) +

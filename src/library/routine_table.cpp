@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "arith/analyzer.h"
+#include "base/strings.h"
 #include "ir/exceptions.h"
 #include "library/choose.h"
 #include "relax/visit.h"
@@ -101,9 +102,7 @@ const KnownRoutine& RoutineTable::get(const std::string& library,
 }
 
 std::string RoutineTable::names() const {
-  std::string text;
-  for (const KnownRoutine& one : routines_) text += (text.empty() ? "" : ", ") + one.full_name();
-  return text.empty() ? "none" : text;
+  return routines_.empty() ? "none" : join(routines_, &KnownRoutine::full_name);
 }
 
 std::optional<RoutineFault> find_fault(const RoutineSignature& signature,

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/strings.h"
 #include "base/suggest.h"
 #include "ir/exceptions.h"
 #include "op/shapes.h"
@@ -88,9 +89,7 @@ AttrValue converted(const CallView& call, const AttributeSpec& spec, const AttrV
 }
 
 std::string joined_names(const auto& specs) {
-  std::string text;
-  for (const auto& spec : specs) text += (text.empty() ? "" : ", ") + std::string(spec.name);
-  return text.empty() ? "none" : text;
+  return specs.empty() ? "none" : join(specs, [](const auto& spec) { return spec.name; });
 }
 
 bool is_host_integer(const relax::Annotation& annotation) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "op/dtypes.h"
 #include "op/families.h"
 #include "op/sliding_window.h"
@@ -18,9 +19,7 @@ const std::string& text(const CallView& call, const char* name) {
 void expect_one_of(const CallView& call, const char* name, const std::vector<std::string>& known) {
   const std::string& found = text(call, name);
   if (std::find(known.begin(), known.end(), found) != known.end()) return;
-  std::string list;
-  for (const std::string& entry : known) list += (list.empty() ? "" : ", ") + entry;
-  call.error(std::string(name) + " is not known", list, found);
+  call.error(std::string(name) + " is not known", join(known), found);
 }
 
 void check_modes(const CallView& call) {

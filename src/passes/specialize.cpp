@@ -1,6 +1,9 @@
 #include "passes/specialize.h"
 
+#include <ranges>
+
 #include "arith/symbols.h"
+#include "base/strings.h"
 #include "ir/exceptions.h"
 #include "ir/symbol.h"
 #include "passes/graph_functions.h"
@@ -16,17 +19,13 @@ using namespace relax;  // NOLINT: this file is about relax alone
 namespace {
 
 std::string functions_of(const Module& module) {
-  std::string names;
-  for (const auto& [name, function] : graph_functions(module)) {
-    names += (names.empty() ? "" : ", ") + name;
-  }
+  const std::string names = join(std::views::keys(graph_functions(module)));
   return names.empty() ? "a module with functions" : names;
 }
 
 std::string names_of(const std::vector<Var>& vars) {
-  std::string names;
-  for (const Var& var : vars) names += (names.empty() ? "" : ", ") + var->name;
-  return names.empty() ? "no variable: every shape is known" : names;
+  return vars.empty() ? "no variable: every shape is known"
+                      : join(vars, [](const Var& var) { return var->name; });
 }
 
 }  // namespace

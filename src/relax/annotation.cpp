@@ -1,5 +1,7 @@
 #include "relax/annotation.h"
 
+#include "base/strings.h"
+
 namespace tapml::relax {
 
 Annotation object_annotation() { return std::make_shared<ObjectAnnotation>(); }
@@ -60,9 +62,8 @@ const T* as_kind(const Annotation& annotation, AnnotationKind kind) {
 }
 
 std::string dims_text(const Dims& dims) {
-  std::string text = "(";
-  for (size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + to_string(dims[i]);
-  return text + (dims.size() == 1 ? ",)" : ")");
+  const auto text = [](const PrimExpr& dim) { return to_string(dim); };
+  return "(" + join(dims, text) + (dims.size() == 1 ? ",)" : ")");
 }
 }  // namespace
 

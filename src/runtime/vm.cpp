@@ -1,5 +1,8 @@
 #include "runtime/vm.h"
 
+#include <ranges>
+
+#include "base/strings.h"
 #include "runtime/capture.h"
 #include "runtime/dispatch.h"
 #include "runtime/execution.h"
@@ -37,17 +40,12 @@ struct VirtualMachine::State {
 namespace {
 
 std::string function_list(const Executable& executable) {
-  std::string text;
-  for (const VmFunction& function : executable.functions) {
-    if (!text.empty()) text += ", ";
-    text += function.name;
-  }
+  const std::string text = join(executable.functions, &VmFunction::name);
   return text.empty() ? "no function at all" : "one of " + text;
 }
 
 std::string name_list(const HostFunctions& functions) {
-  std::string text;
-  for (const auto& [name, function] : functions) text += (text.empty() ? "" : ", ") + name;
+  const std::string text = join(std::views::keys(functions));
   return text.empty() ? "no function at all" : text;
 }
 

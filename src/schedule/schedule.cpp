@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "base/strings.h"
 #include "ir/exceptions.h"
 #include "schedule/primitives/site.h"
 #include "tir/scalar_ranges.h"
@@ -73,12 +74,10 @@ std::vector<Block> Schedule::blocks() const {
 }
 
 void Schedule::require(const Block& block) const {
-  std::string known;
-  for (const Block& each : blocks()) {
-    if (each.name == block.name) return;
-    known += (known.empty() ? "" : ", ") + each.name;
-  }
-  throw_user("the program has no block called " + block.name, "", "one of " + known, block.name);
+  const std::vector<Block> known = blocks();
+  if (std::ranges::find(known, block.name, &Block::name) != known.end()) return;
+  throw_user("the program has no block called " + block.name, "",
+             "one of " + join(known, &Block::name), block.name);
 }
 
 void Schedule::require(const Loop& loop) const {

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/strings.h"
 #include "ir/exceptions.h"
 
 namespace tapml::schedule {
@@ -27,12 +28,12 @@ std::string in_quotes(const std::string& text) {
 std::string to_text(const TraceValue& value) {
   if (const auto* number = std::get_if<int64_t>(&value)) return std::to_string(*number);
   if (const auto* text = std::get_if<std::string>(&value)) return in_quotes(*text);
-  std::string result = "[";
-  for (const auto& factor : std::get<Factors>(value)) {
-    if (result.size() > 1) result += ", ";
-    result += factor ? std::to_string(*factor) : "?";
-  }
-  return result + "]";
+  return "[" +
+         join(std::get<Factors>(value),
+              [](const std::optional<int64_t>& factor) {
+                return factor ? std::to_string(*factor) : "?";
+              }) +
+         "]";
 }
 
 std::string to_text(const Instruction& instruction) {

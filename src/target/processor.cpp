@@ -1,9 +1,11 @@
 #include "target/processor.h"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "base/host/cpu_features.h"
+#include "base/strings.h"
 #include "ir/exceptions.h"
 
 namespace tapml::target {
@@ -21,9 +23,7 @@ void each_part(std::string_view text, char separator, F&& visit) {
 }
 
 std::string joined(const std::set<std::string>& features) {
-  std::string text;
-  for (const std::string& feature : features) text += (text.empty() ? "+" : ",+") + feature;
-  return text;
+  return (features.empty() ? "" : "+") + join(features, ",+");
 }
 
 bool is_known(const Architecture& architecture, std::string_view feature) {
@@ -36,12 +36,7 @@ bool is_of_cpu(const Architecture& architecture) {
 }
 
 std::string names_of_all() {
-  std::string names;
-  for (const Architecture& one : architectures()) {
-    if (!is_of_cpu(one)) continue;
-    names += (names.empty() ? "" : ", ") + std::string(one.name);
-  }
-  return names;
+  return join(architectures() | std::views::filter(is_of_cpu), &Architecture::name);
 }
 
 }  // namespace
@@ -114,11 +109,8 @@ Processor parse_processor(std::string_view architecture, std::string_view featur
       wanted.emplace(feature);
       return;
     }
-    std::string names;
-    for (const char* name : known->features)
-      names += (names.empty() ? "" : ", ") + std::string(name);
-    throw_user("unknown feature of " + std::string(architecture), where, "some of " + names,
-               std::string(feature));
+    throw_user("unknown feature of " + std::string(architecture), where,
+               "some of " + join(known->features), std::string(feature));
   });
   return {std::string(architecture), joined(wanted)};
 }

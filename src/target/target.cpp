@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/host/cpu_features.h"
+#include "base/strings.h"
 #include "ir/exceptions.h"
 #include "target/devices.h"
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/hash.h"
+#include "base/strings.h"
 #include "tensor/uninitialized.h"
 
 namespace tapml {
@@ -100,12 +101,7 @@ int64_t element_count(std::span<const int64_t> shape) {
 }
 
 std::string shape_to_string(std::span<const int64_t> shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i) {
-    if (i > 0) text += ", ";
-    text += std::to_string(shape[i]);
-  }
-  return text + "]";
+  return "[" + join(shape, [](int64_t extent) { return std::to_string(extent); }) + "]";
 }
 
 HostTensor HostTensor::zeros(DType dtype, Shape shape) {

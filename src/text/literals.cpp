@@ -39,9 +39,7 @@ template <class T>
 std::string format_list(const std::vector<T>& items, const char* empty,
                         std::string (*format)(const T&)) {
   if (items.empty()) return empty;
-  std::string text = "[";
-  for (size_t i = 0; i < items.size(); ++i) text += (i ? ", " : "") + format(items[i]);
-  return text + "]";
+  return "[" + join(items, format) + "]";
 }
 
 }  // namespace

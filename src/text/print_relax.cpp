@@ -1,4 +1,5 @@
 // Graph level: functions, bindings, expressions, annotations.
+#include "base/strings.h"
 #include "text/literals.h"
 #include "text/printer_impl.h"
 
@@ -31,9 +32,7 @@ void Printer::parameter_list(const std::vector<std::string>& items, const std::s
   size_t width = line + rest.size() + 4;
   for (const std::string& item : items) width += item.size() + 2;
   if (width <= kLineWidth) {
-    out_ += '(';
-    for (size_t i = 0; i < items.size(); ++i) out_ += (i ? ", " : "") + items[i];
-    out_ += ')' + rest;
+    out_ += "(" + join(items) + ")" + rest;
     return;
   }
   out_ += "(\n";

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "base/strings.h"
 #include "relax/check_places.h"
 #include "text/literals.h"
 #include "text/normal_form.h"
@@ -202,8 +203,7 @@ class Comparer {
 
   bool differ(const std::string& a, const std::string& b) {
     if (options_.difference && !reported_) {
-      std::string text;
-      for (const std::string& part : path_) text += (text.empty() ? "" : " > ") + part;
+      const std::string text = join(path_, " > ");
       *options_.difference = text + (text.empty() ? "" : ": ") + a + " and " + b;
     }
     reported_ = true;

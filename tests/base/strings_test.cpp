@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <ranges>
+#include <string>
+#include <vector>
 
 namespace tapml {
 namespace {
@@ -15,6 +18,28 @@ TEST(StringsTest, QuotedEscapesAndCuts) {
   EXPECT_EQ(in_quotes("abc", 3), "\"abc\"");
   // No half of a character stays at the cut.
   EXPECT_EQ(in_quotes("ab\xc3\xa9", 3), "\"ab...\"");
+}
+
+TEST(StringsTest, JoinPutsTheSeparatorBetweenItems) {
+  const std::vector<std::string> names = {"a", "", "c"};
+  EXPECT_EQ(join(names), "a, , c");
+  EXPECT_EQ(join(names, " + "), "a +  + c");
+  EXPECT_EQ(join(std::vector<std::string_view>{"one"}), "one");
+  EXPECT_EQ(join(std::vector<std::string>()), "");
+}
+
+TEST(StringsTest, JoinTakesATextOfEachItem) {
+  const auto digits = [](int value) { return std::to_string(value); };
+  EXPECT_EQ(join(std::array{1, 2, 30}, digits, "|"), "1|2|30");
+  struct Named {
+    std::string name;
+    std::string loud() const { return name + "!"; }
+  };
+  const std::vector<Named> named = {{"x"}, {"y"}};
+  EXPECT_EQ(join(named, &Named::name), "x, y");
+  EXPECT_EQ(join(named, &Named::loud, " "), "x! y!");
+  const auto is_y = [](const Named& one) { return one.name == "y"; };
+  EXPECT_EQ(join(named | std::views::filter(is_y), &Named::name), "y");
 }
 
 TEST(StringsTest, Utf8SequencesAreStrict) {

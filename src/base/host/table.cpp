@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+
 namespace tapml {
 
 namespace {
@@ -51,11 +53,7 @@ std::vector<std::string> wrapped_lines(const std::string& text, size_t width, si
 }
 
 std::string wrapped(const std::string& text, size_t width, size_t indent) {
-  std::string result;
-  for (const std::string& line : wrapped_lines(text, width, indent)) {
-    result += (result.empty() ? "" : "\n") + line;
-  }
-  return result;
+  return join(wrapped_lines(text, width, indent), "\n");
 }
 
 TableLayout::TableLayout(std::vector<TableColumn> columns, const std::vector<TableRow>& sample,

@@ -5,6 +5,7 @@
 #include <ranges>
 
 #include "abi/model_interface.h"
+#include "base/strings.h"
 #include "frontend/huggingface/folder.h"
 #include "frontend/huggingface/foreign.h"
 #include "frontend/huggingface/weights.h"
@@ -55,9 +56,7 @@ void warn_of_unreachable_eos(HuggingFaceModel& model) {
 // Where shapes do not fit, an absent field may be why.
 std::string mismatch_hint(const HuggingFaceConfig& config) {
   if (config.defaulted.empty()) return {};
-  std::string fields;
-  for (const std::string& field : config.defaulted) fields += (fields.empty() ? "" : ", ") + field;
-  return "config.json lacks fields, which took their published defaults: " + fields;
+  return "config.json lacks fields, which took their published defaults: " + join(config.defaulted);
 }
 
 bool same_values(const HostTensor& a, const HostTensor& b) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <ranges>
 #include <set>
 
 #include "base/hash.h"
@@ -29,10 +30,8 @@ constexpr const char* kEmbedding = "model.embed_tokens.weight";
 constexpr const char* kHead = "lm_head.weight";
 
 std::string list_names(const std::vector<std::string>& names) {
-  std::string text;
-  for (size_t i = 0; i < names.size() && i < kListed; ++i) {
-    text += (i ? ", " : "") + in_quotes(names[i]);
-  }
+  std::string text = join(names | std::views::take(kListed),
+                          [](const std::string& name) { return in_quotes(name); });
   if (names.size() > kListed) text += " and " + std::to_string(names.size() - kListed) + " more";
   return text;
 }

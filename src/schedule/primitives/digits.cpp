@@ -158,7 +158,8 @@ PrimExpr span(const Number& number, Analyzer& analyzer) {
 namespace {
 
 // Whether the parts join to the whole of their variable, from the units to the top.
-bool join(std::vector<Digit> parts, const PrimExpr& extent, bool exactly, Analyzer& analyzer) {
+bool join_digits(std::vector<Digit> parts, const PrimExpr& extent, bool exactly,
+                 Analyzer& analyzer) {
   PrimExpr reached = 1, values = 1;
   while (true) {
     auto next = parts.begin();
@@ -199,14 +200,14 @@ std::set<const ExprNode*> determined(const std::vector<PrimExpr>& exprs, const E
   auto parts = by_variable(numbers);
   for (const Joint& joint : joints) {
     auto it = parts.find(joint.var.get());
-    if (it == parts.end() || !join(it->second, joint.extent, false, analyzer)) continue;
+    if (it == parts.end() || !join_digits(it->second, joint.extent, false, analyzer)) continue;
     for (const Digit& digit : joint.number.digits) parts[digit.var.get()].push_back(digit);
   }
   std::set<const ExprNode*> result;
   for (const auto& [var, extent] : extents) {
     auto it = parts.find(var);
     if (analyzer.prove_less_equal(extent, 1) ||
-        (it != parts.end() && join(it->second, extent, false, analyzer))) {
+        (it != parts.end() && join_digits(it->second, extent, false, analyzer))) {
       result.insert(var);
     }
   }
@@ -227,7 +228,7 @@ bool fill_box(const std::vector<PrimExpr>& exprs, const Extents& extents, Analyz
     numbers.push_back(joint.number);
   }
   for (const auto& [var, parts] : by_variable(numbers)) {
-    if (!join(parts, known.at(var), true, analyzer)) return false;
+    if (!join_digits(parts, known.at(var), true, analyzer)) return false;
   }
   return true;
 }

@@ -1,6 +1,7 @@
 // reorder: see primitives.h.
 #include <algorithm>
 
+#include "base/strings.h"
 #include "schedule/primitives/dependence.h"
 #include "schedule/primitives/primitives.h"
 
@@ -28,8 +29,7 @@ bool is_free_reduction(const PrimFunc& func, const Site& outer, const Var& a, co
 }  // namespace
 
 PrimFuncRef reorder(const PrimFunc& func, const std::vector<Var>& order) {
-  std::string names;
-  for (const Var& var : order) names += (names.empty() ? "" : ", ") + var->name;
+  const std::string names = join(order, [](const Var& var) { return var->name; });
   auto no = [&](const std::string& reason, const std::string& hint) {
     refuse("reorder", "loops " + names, reason, hint);
   };

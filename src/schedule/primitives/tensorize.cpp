@@ -1,6 +1,7 @@
 // tensorize: see primitives.h.
 #include <map>
 
+#include "base/strings.h"
 #include "schedule/primitives/dependence.h"
 #include "schedule/primitives/primitives.h"
 #include "schedule/primitives/tensor_intrinsics.h"
@@ -144,11 +145,8 @@ PrimFuncRef tensorize(const PrimFunc& func, const Var& loop_var, const std::stri
   };
   const TensorIntrinsic* intrinsic = find_tensor_intrinsic(name);
   if (!intrinsic) {
-    std::string known;
-    for (const TensorIntrinsic& each : tensor_intrinsics()) {
-      known += (known.empty() ? "" : ", ") + std::string(each.name);
-    }
-    no("there is no intrinsic " + name, "name one of " + known);
+    no("there is no intrinsic " + name,
+       "name one of " + join(tensor_intrinsics(), &TensorIntrinsic::name));
   }
   PrimFuncRef description = parse_intrinsic(intrinsic->description);
   Nest wanted = nest_at(description->body), found = nest_at(loop.stmt());

@@ -6,6 +6,7 @@
 #include "arith/analyzer.h"
 #include "arith/scalar_program.h"
 #include "base/log.h"
+#include "base/strings.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
@@ -103,11 +104,12 @@ UserKernels::UserKernels(std::vector<UserSource> sources, const Module& fixed)
       continue;
     }
     if (fits.empty()) {
-      std::string expected;
-      for (const std::string& name : named) {
-        expected += (expected.empty() ? "" : ", or ") + name +
-                    signature_text(passes::kernel_implementation(fixed, name));
-      }
+      const std::string expected = join(
+          named,
+          [&](const std::string& name) {
+            return name + signature_text(passes::kernel_implementation(fixed, name));
+          },
+          ", or ");
       throw_user("the signature in the header is not that of the kernel", source.where(source.line),
                  expected, source.name + signature_text(*source.signature),
                  "`tapml kernel skeleton SUITE " + named[0] + " --target T` prints the right one");

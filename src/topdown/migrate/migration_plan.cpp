@@ -6,6 +6,7 @@
 
 #include "analysis/cost.h"
 #include "arith/analyzer.h"
+#include "base/strings.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "relax/visit.h"
@@ -41,10 +42,7 @@ std::string layer_of(const std::string& path) {
 }
 
 std::string no_kernel_text(const Suite& suite) {
-  std::string known;
-  for (const SuiteKernel& kernel : suite.kernels) {
-    known += (known.empty() ? "" : ", ") + kernel.name;
-  }
+  const std::string known = join(suite.kernels, &SuiteKernel::name);
   return "part of " + known;
 }
 

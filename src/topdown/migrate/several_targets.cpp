@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/strings.h"
 #include "ir/exceptions.h"
 #include "topdown/faults/plant_kinds.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "topdown/report/html.h"
 #include "topdown/report/layer_table.h"
 #include "topdown/report/localize_report.h"
@@ -314,11 +315,7 @@ std::string junit_xml(const std::vector<CiReport>& reports) {
 }
 
 std::string markdown_summary(const std::vector<CiReport>& reports) {
-  std::string text;
-  for (const CiReport& report : reports) {
-    text += (text.empty() ? "" : "\n") + markdown_summary(report);
-  }
-  return text;
+  return join(reports, [](const CiReport& report) { return markdown_summary(report); }, "\n");
 }
 
 std::string markdown_summary(const CiReport& report) {

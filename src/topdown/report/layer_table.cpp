@@ -1,6 +1,7 @@
 #include "topdown/report/layer_table.h"
 
 #include "base/host/table.h"
+#include "base/strings.h"
 #include "base/units.h"
 #include "topdown/report/html.h"
 #include "topdown/report/report_parts.h"
@@ -16,12 +17,6 @@ namespace {
 
 // Whether the model ran with anything of it on the target.
 bool ran(const LayerStep& layer) { return layer.hybrid.positions > 0; }
-
-std::string names_text(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
 
 }  // namespace
 
@@ -45,7 +40,7 @@ std::vector<std::string> layer_lines(const std::vector<LayerStep>& layers, size_
                     ran(layer) ? number(layer.hybrid.max_abs) : "",
                     ran(layer) ? number(layer.hybrid.bound) : "",
                     {layer_outcome(layer), style},
-                    names_text(layer.left)});
+                    join(layer.left)});
   }
   return table_lines({{.name = "layer"},
                       {.name = "calls", .number = true},
@@ -70,7 +65,7 @@ std::string layer_table(const std::vector<LayerStep>& layers) {
          ran(layer) ? number(layer.hybrid.kl_max) : "",
          ran(layer) ? std::to_string(layer.dispatched) : "",
          size_text(layer.copies.bytes_to_target) + ", " + size_text(layer.copies.bytes_from_target),
-         escaped(names_text(layer.left))},
+         escaped(join(layer.left))},
         true);
   }
   return table({"layer", "outcome", "logits error", "bound", "KL at most", "calls on the target",

@@ -1,6 +1,7 @@
 // A localization as a page.
 #include <algorithm>
 
+#include "base/strings.h"
 #include "topdown/report/localize_report.h"
 #include "topdown/report/page_content.h"
 #include "topdown/report/report.h"
@@ -30,8 +31,7 @@ void accuse(PageKernel& kernel, const Culprit& culprit, const std::string& targe
   kernel.source = &culprit.source;
   kernel.details.emplace_back("seen in", rate_text(culprit));
   auto detail = [&](const char* name, const std::vector<std::string>& others) {
-    std::string text;
-    for (const std::string& other : others) text += (text.empty() ? "" : ", ") + other;
+    const std::string text = join(others);
     if (!text.empty()) kernel.details.emplace_back(name, text);
   };
   detail("only together with", culprit.together_with);

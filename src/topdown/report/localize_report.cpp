@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/host/terminal.h"
+#include "base/strings.h"
 #include "io/host/files.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
@@ -11,12 +12,6 @@
 namespace tapml::topdown {
 
 namespace {
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
 
 std::string error_text(const Culprit& culprit) {
   const KernelVerdict& v = culprit.verdict;
@@ -38,11 +33,10 @@ std::string error_text(const Culprit& culprit) {
 }
 
 std::string dims_text(const std::vector<std::pair<std::string, int64_t>>& dims) {
-  std::string text;
-  for (const auto& [name, value] : dims) {
-    text += (text.empty() ? "" : ", ") + name + " = " + std::to_string(value);
-  }
-  return text.empty() ? "no symbolic dimensions" : text;
+  const auto text = [](const std::pair<std::string, int64_t>& dim) {
+    return dim.first + " = " + std::to_string(dim.second);
+  };
+  return dims.empty() ? "no symbolic dimensions" : join(dims, text);
 }
 
 }  // namespace
@@ -66,11 +60,11 @@ std::string culprit_text(const Culprit& culprit, bool colors) {
                      ")\n  layers behind it: " + origin_summary(culprit.verdict.origin) + "\n  " +
                      indented(error_text(culprit));
   if (!culprit.together_with.empty()) {
-    text += "\n  only together with " + joined(culprit.together_with);
+    text += "\n  only together with " + join(culprit.together_with);
   }
   if (!culprit.same_preparation.empty()) {
     text += "\n  may be wrong in how weights are packed at load: the launches are shared with " +
-            joined(culprit.same_preparation);
+            join(culprit.same_preparation);
   }
   if (culprit.smallest) {
     text += "\n  smallest failing input: " + smallest_text(*culprit.smallest);

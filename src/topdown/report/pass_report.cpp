@@ -1,6 +1,7 @@
 #include "topdown/report/pass_report.h"
 
 #include "base/host/terminal.h"
+#include "base/strings.h"
 #include "topdown/report/page_content.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/verdict_lines.h"
@@ -8,12 +9,6 @@
 namespace tapml::topdown {
 
 namespace {
-
-std::string joined(const std::vector<std::string>& names, const std::string& between) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : between) + name;
-  return text;
-}
 
 std::string wrong_text(const ModelCheck& check) {
   if (!check.failure.empty()) return check.failure;
@@ -29,7 +24,7 @@ std::string setting_text(const SettingCulprit& culprit, bool colors) {
               ? "\n  with it alone the model is wrong, without it right: "
               : "\n  with them alone the model is wrong, without any one of them right: ";
   text += wrong_text(culprit.check);
-  if (!culprit.kernels.empty()) text += "\n  on " + joined(culprit.kernels, ", ");
+  if (!culprit.kernels.empty()) text += "\n  on " + join(culprit.kernels, ", ");
   return text;
 }
 
@@ -58,7 +53,7 @@ std::string pass_verdict(const PassBisection& bisection) {
 std::vector<PassFinding> pass_findings(const PassBisection& bisection) {
   std::vector<PassFinding> findings;
   for (const SettingCulprit& culprit : bisection.settings) {
-    findings.push_back({joined(culprit.settings, " with "), setting_text(culprit, false)});
+    findings.push_back({join(culprit.settings, " with "), setting_text(culprit, false)});
   }
   if (bisection.pass) {
     findings.push_back({bisection.pass->pass, pass_text(*bisection.pass, false)});

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/strings.h"
 #include "base/units.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/speed_table.h"
@@ -16,9 +17,7 @@ std::string test_name(const KernelVerdict& verdict) {
 std::string borders_text(const KernelVerdict& verdict) {
   if (!verdict.group) return "";
   auto listed = [](const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-    return text.empty() ? "nothing" : text;
+    return names.empty() ? "nothing" : join(names);
   };
   return listed(verdict.group->inputs) + " -> " + listed(verdict.group->outputs) + " of " +
          verdict.group->source;
@@ -56,16 +55,6 @@ std::string indented(const std::string& text) {
   return result;
 }
 
-namespace {
-
-std::string joined_lines(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += (&line == lines.data() ? "" : "\n") + line;
-  return text;
-}
-
-}  // namespace
-
 TableLayout verdict_table(const std::vector<std::string>& names, size_t width, bool colors) {
   // Rows come one after the other: as wide as they usually are.
   std::vector<TableRow> sample;
@@ -88,7 +77,7 @@ TableLayout verdict_table(const std::vector<std::string>& names, size_t width, b
           colors};
 }
 
-std::string verdict_header(const TableLayout& table) { return joined_lines(table.header()); }
+std::string verdict_header(const TableLayout& table) { return join(table.header(), "\n"); }
 
 std::string verdict_row(const TableLayout& table, const KernelVerdict& verdict,
                         const std::string& outcome) {
@@ -97,27 +86,29 @@ std::string verdict_row(const TableLayout& table, const KernelVerdict& verdict,
   const std::string shown = outcome + (verdict.against_source ? " (source only)" : "");
   const double error =
       verdict.worst.target.mask_mismatches > 0 ? NAN : verdict.worst.target.max_abs;
-  return joined_lines(table.row({test_name(verdict),
-                                 used_in(verdict),
-                                 std::to_string(verdict.calls),
-                                 std::isnan(error) ? "nan/inf" : number(error),
-                                 number(verdict.worst.allowed),
-                                 {shown, good ? Style::kGreen : Style::kRed},
-                                 seconds(verdict.seconds),
-                                 shapes_text(verdict),
-                                 layers_text(verdict)}));
+  return join(table.row({test_name(verdict),
+                         used_in(verdict),
+                         std::to_string(verdict.calls),
+                         std::isnan(error) ? "nan/inf" : number(error),
+                         number(verdict.worst.allowed),
+                         {shown, good ? Style::kGreen : Style::kRed},
+                         seconds(verdict.seconds),
+                         shapes_text(verdict),
+                         layers_text(verdict)}),
+              "\n");
 }
 
 std::string untested_row(const TableLayout& table, const KernelUse& kernel) {
-  return joined_lines(table.row({kernel.kernel,
-                                 "",
-                                 "0",
-                                 "",
-                                 "",
-                                 {"untested", Style::kRed},
-                                 "",
-                                 "",
-                                 layers_text(kernel.origin)}));
+  return join(table.row({kernel.kernel,
+                         "",
+                         "0",
+                         "",
+                         "",
+                         {"untested", Style::kRed},
+                         "",
+                         "",
+                         layers_text(kernel.origin)}),
+              "\n");
 }
 
 std::string user_kernels_text(const std::vector<const KernelVerdict*>& verdicts) {

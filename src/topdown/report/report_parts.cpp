@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/strings.h"
+
 namespace tapml::topdown {
 
 std::string number(double value) {
@@ -40,9 +42,7 @@ std::string shapes_text(const KernelVerdict& verdict) {
 
 std::string used_in(const std::set<std::string>& functions) {
   if (functions == std::set<std::string>{"decode", "prefill"}) return "both";
-  std::string text;
-  for (const std::string& function : functions) text += (text.empty() ? "" : "+") + function;
-  return text;
+  return join(functions, "+");
 }
 
 std::string used_in(const std::vector<CallGroup>& groups) {

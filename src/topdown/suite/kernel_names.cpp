@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/glob.h"
+#include "base/strings.h"
 #include "base/suggest.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
@@ -16,17 +17,11 @@ constexpr size_t kMostSuggested = 3;
 
 bool is_pattern(std::string_view text) { return text.find_first_of("*?") != text.npos; }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 [[noreturn]] void throw_unknown(const std::vector<std::string>& names, const std::string& wanted,
                                 const KernelQuestion& asked) {
   throw_user(asked.owner + " has no such kernel", asked.where,
              names.empty() ? "a kernel; there is none"
-                           : "one of " + listed(names) +
+                           : "one of " + join(names) +
                                  " (the name, how it begins, or a pattern with * and ?)",
              "\"" + wanted + "\"", kernel_suggestion(wanted, names));
 }
@@ -76,7 +71,7 @@ std::string find_kernel(const std::vector<std::string>& names, const std::string
   if (found.size() == 1) return found[0];
   if (found.empty()) throw_unknown(names, wanted, asked);
   throw_user("several kernels of " + asked.owner + " have such a name", asked.where,
-             "one of " + listed(found), "\"" + wanted + "\"");
+             "one of " + join(found), "\"" + wanted + "\"");
 }
 
 std::vector<std::string> find_kernels(const std::vector<std::string>& names,

@@ -1,10 +1,11 @@
 #include "topdown/suite/source_nan.h"
 
+#include "base/strings.h"
+
 namespace tapml::topdown {
 
 std::string source_nan_text(const SourceNaN& nan) {
-  std::string inputs;
-  for (const std::string& input : nan.inputs) inputs += (inputs.empty() ? "" : ", ") + input;
+  const std::string inputs = join(nan.inputs);
   return "NaN in the source's own run: " + nan.kernel +
          (nan.origin.empty() ? "" : " (" + origin_summary(nan.origin) + ")") + ", call " +
          std::to_string(nan.sequence) + ", output " + nan.output + ", from " +
