@@ -84,12 +84,6 @@ std::vector<std::string> kind_words(const std::vector<StateKind>& kinds) {
   return words;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 // Roles, then state, then weights: as far as the words are in this order.
 struct Words {
   std::vector<Role> roles;
@@ -184,7 +178,7 @@ std::string model_function_text(const ModelFunction& function) {
     results.push_back(word);
   }
   if (function.weights) parameters.emplace_back(kWeights);
-  return function.name + "(" + joined(parameters) + ") -> (" + joined(results) + ")";
+  return function.name + "(" + join(parameters) + ") -> (" + join(results) + ")";
 }
 
 Result<ModelFunction> parse_model_function(std::string_view text) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "llm/engine_state.h"
 
 namespace tapml::llm {
@@ -55,12 +56,9 @@ Status check_function(const Executable& executable, const Known& known) {
     return std::ranges::find(known.inputs, role) != known.inputs.end();
   });
   if (takes_known && function->outputs == known.outputs) return {};
-  std::string inputs;
-  for (const Role role : known.inputs)
-    inputs += (inputs.empty() ? "" : ", ") + std::string(role_name(role));
   return fail(user_error("the function " + std::string(known.name) +
                              " of the model has inputs or outputs that it cannot have",
-                         executable.target, "inputs among " + inputs,
+                         executable.target, "inputs among " + join(known.inputs, role_name),
                          model_function_text(*function)));
 }
 
