@@ -13,12 +13,6 @@ namespace tapml::target {
 
 namespace {
 
-std::string join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 const Platform* find_platform(const PlatformTable& table, std::string_view name) {
   for (const Platform& platform : table) {
     if (platform.description.platform == name) return &platform;

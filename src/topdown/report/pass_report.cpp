@@ -16,7 +16,7 @@ std::string wrong_text(const ModelCheck& check) {
 }
 
 std::string setting_text(const SettingCulprit& culprit, bool colors) {
-  std::string text = styled("culprit: " + joined(culprit.settings, " with "), Style::kRed, colors);
+  std::string text = styled("culprit: " + join(culprit.settings, " with "), Style::kRed, colors);
   for (size_t i = 0; i < culprit.settings.size(); ++i) {
     text += "\n  " + culprit.settings[i] + ": " + (i < culprit.docs.size() ? culprit.docs[i] : "");
   }
