@@ -8,21 +8,47 @@
 #include "llm/engine.h"
 #include "pipeline/check_input.h"
 #include "pipeline/compile.h"
+#include "pipeline/kernel_cache.h"
 #include "support/expect_error.h"
 #include "support/golden_models.h"
 #include "support/temp_folder.h"
 #include "text/parser.h"
+#include "topdown/device_check/device_check.h"
 #include "topdown/kernels/kernel_source.h"
-#include "topdown/verdict/compare.h"
-#include "topdown/verdict/device_check.h"
+#include "topdown/kernels/skeleton.h"
+#include "topdown/kernels/user_kernels.h"
+#include "topdown/reference_run/compare.h"
 #include "toy_platform.h"
 
 namespace tapml {
 namespace {
 
+constexpr const char* kTwice = R"(module
+
+def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  dataflow {
+    a: Tensor((n,), f32) = add(x, x)
+    output a
+  }
+  return a
+}
+)";
+
 class ToyPlatform : public ::testing::Test {
  protected:
   void SetUp() override { session_ = app::open_session(target_); }
+
+  // What main returns.
+  HostTensor run(const std::shared_ptr<const Executable>& executable,
+                 const std::vector<HostTensor>& arguments) {
+    auto machine = unwrap(session_->open_machine(executable));
+    std::vector<runtime::Value> values;
+    for (const HostTensor& argument : arguments) {
+      values.emplace_back(unwrap(runtime::upload(*session_, argument)));
+    }
+    const runtime::Value result = unwrap(machine->call("main", values));
+    return unwrap(runtime::download(*result.tensor()));
+  }
 
   target::Target target_ = target::parse_target("toy", testing::with_toy_platform());
   std::unique_ptr<runtime::Session> session_;
@@ -54,11 +80,7 @@ def main(x: Tensor((n, 40), f32), w: Tensor((40, 24), f32)) -> Tensor((n, 24), f
   const auto executable = pipeline::compile(module, target_);
   ASSERT_EQ(executable->modules.size(), 1u);
   EXPECT_EQ(executable->modules[0].platform, "toy");
-  auto machine = unwrap(session_->open_machine(executable));
-  const std::vector<runtime::Value> arguments = {unwrap(runtime::upload(*session_, x)),
-                                                 unwrap(runtime::upload(*session_, w))};
-  const runtime::Value result = unwrap(machine->call("main", arguments));
-  const HostTensor found = unwrap(runtime::download(*result.tensor()));
+  const HostTensor found = run(executable, {x, w});
   const interp::Value expected = interp::call(module, "main",
                                               {interp::Value::tensor(op::RefTensor::from(x)),
                                                interp::Value::tensor(op::RefTensor::from(w))});
@@ -87,14 +109,49 @@ TEST_F(ToyPlatform, TheDemoModelsLogitsAreThoseOfPyTorch) {
 }
 
 TEST_F(ToyPlatform, ItsSourceIsShown) {
-  const Module fixed = pipeline::fix_kernels(
-      text::parse("module\n\ndef main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {\n"
-                  "  dataflow { a: Tensor((n,), f32) = relu(x)\n output a\n }\n  return a\n}\n",
-                  "m.txt"));
+  const Module fixed = pipeline::fix_kernels(text::parse(kTwice, "m.txt"));
   const std::string kernel = pipeline::compile(fixed, target_)->kernels.at(0).name;
   const topdown::KernelSource source = topdown::kernel_source(fixed, kernel, target_, {});
   EXPECT_EQ(source.language, "toy-c");
   EXPECT_NE(source.code.find("\nkernel " + kernel), std::string::npos) << source.code;
+}
+
+// A kernel that a user wrote takes the place of the compiler's.
+TEST_F(ToyPlatform, CustomKernelsAreCompiledAndRun) {
+  const Module fixed = pipeline::fix_kernels(text::parse(kTwice, "m.txt"));
+  const std::string kernel = pipeline::compile(fixed, target_)->kernels.at(0).name;
+  std::string text = topdown::kernel_skeleton(fixed, kernel, target_);
+  EXPECT_NE(text.find("for toy, in Toy C"), std::string::npos) << text;
+  // Wrong, so that it is known which one ran.
+  const size_t at = text.rfind("= ");
+  ASSERT_NE(at, std::string::npos);
+  text.insert(at + 2, "2 + ");
+  const topdown::UserKernels user({topdown::parse_user_source("twice.toy", text)}, fixed);
+  pipeline::ImplementOptions options;
+  options.foreign = user.compile(fixed, target_);
+  const auto executable = pipeline::implement(fixed, target_, options);
+  EXPECT_EQ(executable->implementations.at(0).provider, "user:twice.toy");
+  EXPECT_NEAR(run(executable, {waves({5}, 0.5)}).at_f64(1), 2 + 2 * std::sin(0.5), 1e-6);
+  testing::expect_user_error(
+      [&] {
+        topdown::UserKernels({topdown::parse_user_source("twice.toy", text + "}")}, fixed)
+            .compile(fixed, target_);
+      },
+      {"this kernel does not compile for toy", "twice.toy"});
+}
+
+TEST_F(ToyPlatform, ItsKernelsAreKept) {
+  const testing::TempFolder folder;
+  DiskCache disk({folder / "cache", {}});
+  pipeline::KernelCache cache(std::shared_ptr<DiskCache>(&disk, [](DiskCache*) {}));
+  pipeline::ImplementOptions options;
+  options.cache = &cache;
+  const Module module = text::parse(kTwice, "m.txt");
+  const auto first = pipeline::compile(module, target_, options);
+  EXPECT_EQ(disk.misses(), 1);
+  const auto second = pipeline::compile(module, target_, options);
+  EXPECT_EQ(disk.hits(), 1);
+  EXPECT_EQ(second->modules[0].bytes, first->modules[0].bytes);
 }
 
 TEST(PlatformTable, ARowIsSeenByThoseAloneWhoPassTheTable) {

@@ -6,6 +6,7 @@
 
 #include "base/host/cpu_features.h"
 #include "codegen/code_generator.h"
+#include "codegen/custom/custom_kernels.h"
 #include "codegen/source/emitter.h"
 #include "codegen/source/host_c.h"
 #include "device/inline/inline_kernel.h"
@@ -35,6 +36,7 @@ target::Description describe_toy() {
   set_processor(d, {cpu_architecture(), ""});
   d.features = target::f32_features();
   d.options = {"threads"};
+  d.user_kernels = {"Toy C", ".toy"};
   return d;
 }
 
@@ -73,18 +75,46 @@ class ScratchFolder {
   std::string path_;
 };
 
-std::vector<std::byte> compile_toy(const std::string& source) {
+// A shared object, without names of files in it: the same text gives the same bytes. Empty where cc
+// refuses the text: `log` says why.
+std::vector<std::byte> compile_toy(const std::string& source, std::string& log) {
   const ScratchFolder folder;
   const std::string text = folder.file("kernels.c"), object = folder.file("kernels.so");
   unwrap(write_text_atomic(text, source));
   const CommandResult result =
-      unwrap(run_command({"cc", "-std=gnu17", "-O1", "-ffp-contract=off", "-fPIC", "-shared",
+      unwrap(run_command({"cc", "-std=gnu17", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-s",
                           "-fvisibility=hidden", "-o", object, text, "-lm"},
                          std::chrono::minutes(2)));
-  if (result.exit_code != 0) throw_internal("cc refuses Toy C: " + result.output, text);
+  log = result.output;
+  if (result.exit_code != 0) return {};
   const MappedFile file = unwrap(map_file(object));
   return {file.bytes.begin(), file.bytes.end()};
 }
+
+ModuleBlob toy_module(const target::Target& target, std::vector<std::byte> bytes) {
+  ModuleBlob blob = codegen::empty_module({}, target, runtime::kSharedObjectFormat);
+  blob.cpu = target.description.processor.architecture;
+  blob.bytes = std::move(bytes);
+  return blob;
+}
+
+class ToyKernels : public codegen::CustomKernels {
+ public:
+  std::string skeleton(const std::vector<codegen::DeviceFunc>& launches,
+                       const target::Target&) const override {
+    return codegen::emit_source(launches, dialect_, codegen::Readers::kPeople);
+  }
+  ModuleBlob compile(const codegen::CustomSource& source, const target::Target& target,
+                     const std::function<bool()>&) const override {
+    std::string log;
+    std::vector<std::byte> bytes = compile_toy(source.text, log);
+    if (bytes.empty()) codegen::refuse_custom_source(source, target, log);
+    return toy_module(target, std::move(bytes));
+  }
+
+ private:
+  ToyDialect dialect_;
+};
 
 class ToyGenerator : public codegen::CodeGenerator {
  public:
@@ -100,9 +130,11 @@ class ToyGenerator : public codegen::CodeGenerator {
     for (const codegen::KernelCode& kernel : kernels) {
       functions.append(reinterpret_cast<const char*>(kernel.bytes.data()), kernel.bytes.size());
     }
-    ModuleBlob blob = codegen::empty_module(kernels, target, runtime::kSharedObjectFormat);
-    blob.cpu = target.description.processor.architecture;
-    blob.bytes = compile_toy(dialect_.prelude(functions) + functions);
+    std::string log;
+    std::vector<std::byte> bytes = compile_toy(dialect_.prelude(functions) + functions, log);
+    if (bytes.empty()) throw_internal("generated Toy C does not compile: " + log, kName);
+    ModuleBlob blob = toy_module(target, std::move(bytes));
+    blob.entries = codegen::empty_module(kernels, target, blob.format).entries;
     return blob;
   }
 
@@ -112,8 +144,11 @@ class ToyGenerator : public codegen::CodeGenerator {
     return codegen::emit_source(launches, dialect_);
   }
 
+  const codegen::CustomKernels* custom_kernels() const override { return &custom_; }
+
  private:
   ToyDialect dialect_;
+  ToyKernels custom_;
 };
 
 // ---- the device
