@@ -1,0 +1,82 @@
+// A model whose state is recurrent is carved, replayed by its specification, and migrated, to a
+// local platform and to a remote one: nothing there knows of caches.
+#include <gtest/gtest.h>
+
+#include "device/cpu/cpu_device.h"
+#include "support/memory_channel.h"
+#include "support/sessions.h"
+#include "support/toy_models.h"
+#include "topdown/migrate/migrate.h"
+#include "topdown/small_model.h"
+
+namespace tapml::topdown {
+namespace {
+
+const std::vector<int32_t> kToyPrompt = {3, 1, 4, 1, 5};
+constexpr int64_t kToyTokens = 6;
+
+const testing::ToyModel& toy() {
+  static const testing::ToyModel model = testing::toy_recurrent_model(7);
+  return model;
+}
+
+Migration migrate_toy(const std::string& target, runtime::Session& session) {
+  const auto from = testing::open_session("cpu");
+  MigrateOptions options;
+  options.max_tokens = kToyTokens;
+  options.validation_tokens = 3;
+  options.cache = &kernel_cache();
+  const Platform source{target::parse_target("cpu"), from.get(), {}};
+  const MigrationTarget to{.platform = {target::parse_target(target), &session, {}}};
+  return migrate(toy().module, toy().weights, kToyPrompt, source, to, options);
+}
+
+void expect_migrated(const Migration& migration) {
+  EXPECT_TRUE(migration.passed());
+  EXPECT_TRUE(migration.untested.empty());
+  EXPECT_TRUE(migration.target_ran);
+  // The embedding, the sum, the product with its epilogue, the slot's update, the head and argmax
+  // at least, of prefill and of decode.
+  EXPECT_GE(migration.steps.size(), 8U);
+  for (const MigrationStep& step : migration.steps) {
+    EXPECT_TRUE(step.migrated) << step.unit << ": " << step.verdict.failure;
+  }
+  const std::vector<int32_t> expected = toy().greedy(kToyPrompt, kToyTokens);
+  EXPECT_EQ(migration.source_tokens, expected);
+  EXPECT_EQ(migration.target_tokens, expected);
+}
+
+TEST(OtherModels, ARecurrentModelMigrates) {
+  const auto session = testing::open_session("opencl");
+  ASSERT_TRUE(session);
+  expect_migrated(migrate_toy("opencl", *session));
+}
+
+TEST(OtherModels, ARecurrentModelMigratesToARemoteDevice) {
+  testing::MemoryServer server(testing::open_device("cpu"));
+  const auto session = server.connect();
+  ASSERT_TRUE(session);
+  expect_migrated(migrate_toy("cpu", *session));
+}
+
+// A kernel that leaves the slot as it was is named, though every call alone has its inputs right.
+TEST(OtherModels, AWrongStateKernelIsFound) {
+  const auto from = testing::open_session("cpu"), session = testing::open_session("cpu");
+  MigrateOptions options;
+  options.max_tokens = 2;
+  options.validation_tokens = 2;
+  const Platform source{target::parse_target("cpu"), from.get(), {}};
+  MigrationTarget to{.platform = {target::parse_target("cpu"), session.get(), {}}};
+  const Migration plain = migrate(toy().module, toy().weights, kToyPrompt, source, to, options);
+  const auto update = std::ranges::find_if(plain.steps, [](const MigrationStep& step) {
+    return step.verdict.kernel.find("scatter_nd") != std::string::npos;
+  });
+  ASSERT_NE(update, plain.steps.end());
+  to.plant = update->verdict.kernel + ":off-by-one";
+  const Migration wrong = migrate(toy().module, toy().weights, kToyPrompt, source, to, options);
+  ASSERT_EQ(wrong.culprits().size(), 1U);
+  EXPECT_EQ(wrong.culprits()[0]->verdict.kernel, update->verdict.kernel);
+}
+
+}  // namespace
+}  // namespace tapml::topdown
