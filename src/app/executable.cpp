@@ -142,10 +142,11 @@ std::map<std::string, HostTensor> load_source_weights(const ExecutableFile& file
 }
 
 target::Target executable_target(const ExecutableFile& file, const std::string& path,
-                                 const std::optional<std::string>& wanted) {
-  target::Target own = target::parse_target(file.executable.target);
+                                 const std::optional<std::string>& wanted,
+                                 const target::PlatformTable& table) {
+  target::Target own = target::parse_target(file.executable.target, table);
   if (!wanted) return own;
-  target::Target target = target::parse_target(*wanted);
+  target::Target target = target::parse_target(*wanted, table);
   if (target.description.platform != own.description.platform) {
     throw_user("the executable was made for another platform", path, own.description.platform,
                target.description.platform, "compile the model for " + *wanted);

@@ -41,6 +41,7 @@ std::map<std::string, HostTensor> load_source_weights(const ExecutableFile& file
 // The target that an executable runs on: its own, or `wanted` of the same platform (with other
 // options). UserError for another platform.
 target::Target executable_target(const ExecutableFile& file, const std::string& path,
-                                 const std::optional<std::string>& wanted);
+                                 const std::optional<std::string>& wanted,
+                                 const target::PlatformTable& table = target::platforms());
 
 }  // namespace tapml::app

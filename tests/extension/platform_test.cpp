@@ -3,6 +3,7 @@
 
 #include <regex>
 
+#include "app/executable.h"
 #include "app/platforms.h"
 #include "interp/interpreter.h"
 #include "llm/engine.h"
@@ -152,6 +153,20 @@ TEST_F(ToyPlatform, ItsKernelsAreKept) {
   const auto second = pipeline::compile(module, target_, options);
   EXPECT_EQ(disk.hits(), 1);
   EXPECT_EQ(second->modules[0].bytes, first->modules[0].bytes);
+}
+
+TEST_F(ToyPlatform, AnExecutableIsAFile) {
+  const Module fixed = pipeline::fix_kernels(text::parse(kTwice, "m.txt"));
+  const auto executable = pipeline::implement(fixed, target_);
+  const std::vector<std::byte> bytes =
+      unwrap(write_executable(app::executable_file(*executable, target_, fixed, {})));
+  const ExecutableFile file = unwrap(read_executable(bytes, nullptr, "m.tapml"));
+  target::Target target = app::executable_target(file, "m.tapml", {}, testing::with_toy_platform());
+  EXPECT_EQ(target.description.platform, "toy");
+  session_ = app::open_session(target);
+  const HostTensor found =
+      run(std::make_shared<const Executable>(file.executable), {waves({5}, 0.5)});
+  EXPECT_NEAR(found.at_f64(1), 2 * std::sin(0.5), 1e-6);
 }
 
 TEST(PlatformTable, ARowIsSeenByThoseAloneWhoPassTheTable) {

@@ -14,7 +14,7 @@ namespace tapml::testing {
 
 // Whether the error is a declared refusal of the target: GLSL has no functions of f64.
 inline bool is_declared_refusal(const Error& error, const target::Target& target) {
-  return codegen::generator_of(target).needs_narrow_index() && error.kind == ErrorKind::kPlatform &&
+  return codegen::generator_of(target).language() == "glsl" && error.kind == ErrorKind::kPlatform &&
          error.fault == PlatformFault::kLimit && error.message.find(" of f64") != std::string::npos;
 }
 
