@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/rounding.h"
 #include "llm/engine.h"
 #include "llm/non_finite.h"
 #include "llm/prompt_watch.h"
@@ -83,9 +84,7 @@ struct Engine::State {
         own(allocator, model.kv.page_size) {}
 
   Status load(const std::map<std::string, HostTensor>& host_weights, bool in_place);
-  int64_t pages_for(int64_t tokens) const {
-    return (tokens + model.kv.page_size - 1) / model.kv.page_size;
-  }
+  int64_t pages_for(int64_t tokens) const { return ceil_div(tokens, model.kv.page_size); }
   Status prepare(std::vector<runtime::Value>& weights);
   Result<runtime::Tensor> zero_pool(int64_t pool_pages);
   // Makes the pools large enough for `pages`, at least twice as large as they were but for no more

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "base/strings.h"
 #include "codegen/source/dialect.h"
 #include "codegen/source/literal.h"
 #include "ir/exceptions.h"
@@ -231,7 +230,9 @@ class HostC : public Dialect {
     if (name == "abs") function = "fabs";
     if (name == "round") function = "rint";
     if (name == "fma" && dtype != DType::kF64) function = "fmaf";
-    return type + function + "(" + join(args) + "))";
+    std::string call = function + "(";
+    for (size_t i = 0; i < args.size(); ++i) call += (i > 0 ? ", " : "") + args[i];
+    return type + call + "))";
   }
 
   std::string round_narrow(const std::string& text, DType dtype) const override {

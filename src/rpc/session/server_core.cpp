@@ -220,7 +220,7 @@ Status ServerCore::take_frame(Clock::time_point until) noexcept {
   const auto* list = frame->list();
   const bool calls =
       list->size() > 0 && list->Get(list->size() - 1)->body_type() == wire::Body::Call;
-  if (calls && session_) session_->device().rouse();
+  if (calls && session_) session_->device().wake();
   work(true);
   Status status = run(*frame);
   work(false);

@@ -281,7 +281,7 @@ Status ServerCore::take_arguments(ServedCall& call, const wire::Call& request) n
   const size_t count = request.arguments() ? request.arguments()->size() : 0;
   for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
     const wire::Value& value = *request.arguments()->Get(i);
-    if (value.kind() == wire::ValueKind::Same) {
+    if (value.kind() == wire::ValueKind::Cached) {
       if (value.offset() < 0) return fail(protocol_error("fewer than no arguments are the same"));
       TAPML_TRY(call.arguments.add_same(static_cast<uint64_t>(value.offset()) + 1));
     } else {
@@ -342,7 +342,7 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   machine.set_call_limit(request.call_limit());
   auto result = machine.call(call.function, call.arguments.values(), deadline_);
   // On the same machine the client wants a core once it is answered, until it asks for more.
-  session_->device().rest(link_.doorbell());
+  session_->device().idle(link_.wake_fd());
   machine.set_interrupt(nullptr);
   machine.call_point().set_observer(nullptr);
   machine.call_point().set_dispatcher(nullptr);
@@ -403,7 +403,7 @@ Status ServerCore::answer(ServedCall& call, const wire::Call& request, const run
 }
 
 void ServerCore::remember(ServedMachine& served, ServedCall& call) noexcept {
-  call.arguments.rest();
+  call.arguments.call_done();
   // While the call stood the client may have released what it was called with.
   if (released_ != call.released) {
     call.arguments.forget([&](uint64_t name, const Storage& storage) {

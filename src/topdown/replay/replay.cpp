@@ -217,10 +217,12 @@ Result<std::vector<runtime::Tensor>> make_arguments(const Suite& suite, size_t i
 }
 
 Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t call,
-                                         runtime::KernelRunner& runner, std::string* strayed) {
+                                         runtime::KernelRunner& runner,
+                                         std::string* out_of_bounds_writes) {
   CallRunner calls(suite);
-  TAPML_ASSIGN(std::vector<HostTensor> outputs, calls.run(call, runner, strayed));
-  if (strayed && strayed->empty()) TAPML_TRY(calls.check_kept(*strayed, call));
+  TAPML_ASSIGN(std::vector<HostTensor> outputs, calls.run(call, runner, out_of_bounds_writes));
+  if (out_of_bounds_writes && out_of_bounds_writes->empty())
+    TAPML_TRY(calls.check_kept(*out_of_bounds_writes, call));
   return outputs;
 }
 

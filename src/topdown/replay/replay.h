@@ -178,11 +178,12 @@ Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call,
 // that hold garbage, each with memory around it that is watched.
 Result<std::vector<runtime::Tensor>> make_arguments(const Suite& suite, size_t call,
                                                     runtime::Session& session);
-// Outputs of the suite's call on `runner`, one per out or inout parameter. `strayed`, where given,
-// is told what else was written: the memory around the tensors ("64 bytes behind y") and the inputs
+// Outputs of the suite's call on `runner`, one per out or inout parameter. `out_of_bounds_writes`,
+// where given, is told what else was written: the memory around the tensors ("64 bytes behind y")
+// and the inputs
 // ("4 bytes of x").
 Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t call,
                                          runtime::KernelRunner& runner,
-                                         std::string* strayed = nullptr);
+                                         std::string* out_of_bounds_writes = nullptr);
 
 }  // namespace tapml::topdown

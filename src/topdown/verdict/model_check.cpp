@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/rounding.h"
 #include "ir/exceptions.h"
 #include "topdown/verdict/divergence.h"
 
@@ -61,7 +62,7 @@ class EvaluatedModel {
                  const interp::CallOptions& options)
       : module_(module), options_(options) {
     const int64_t page = model.kv.page_size;
-    const int64_t pages = (static_cast<int64_t>(capacity) + page - 1) / page;
+    const int64_t pages = ceil_div(static_cast<int64_t>(capacity), page);
     for (int64_t i = 0; i < pages; ++i) table_.push_back(static_cast<int32_t>(i));
     for (int64_t i = 0; i < 2 * model.kv.layers; ++i) {
       pools_.push_back(value_of(
