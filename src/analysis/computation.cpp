@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::analysis {
@@ -79,7 +80,7 @@ class Finder {
     }
     bool reads_itself = false, reads_elsewhere = false;
     visit_expr(c.value, [&](const PrimExpr& e) {
-      if (e.kind() != tapml::ExprKind::kLoad || load_buffer(e) != c.out) return;
+      if (!is_load_of(e, c.out)) return;
       (c.is_self_load(e) ? reads_itself : reads_elsewhere) = true;
     });
     for (const Iter& iter : iters_) {
@@ -105,8 +106,7 @@ class Finder {
 }  // namespace
 
 bool Computation::is_self_load(const PrimExpr& load) const {
-  return load.kind() == tapml::ExprKind::kLoad && load_buffer(load) == out &&
-         same_indices(load->operands, indices);
+  return is_load_of(load, out) && same_indices(load->operands, indices);
 }
 
 std::optional<std::vector<Computation>> find_computations(const PrimFunc& func) {

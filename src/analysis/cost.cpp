@@ -5,7 +5,7 @@
 #include <set>
 
 #include "arith/analyzer.h"
-#include "ir/has_load.h"
+#include "ir/queries.h"
 
 namespace tapml::analysis {
 

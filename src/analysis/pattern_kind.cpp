@@ -5,6 +5,7 @@
 
 #include "analysis/computation.h"
 #include "arith/analyzer.h"
+#include "ir/queries.h"
 
 namespace tapml::analysis {
 
@@ -53,11 +54,6 @@ std::vector<PrimExpr> loads_of(const PrimExpr& value) {
 
 const PrimExpr& without_casts(const PrimExpr& e) {
   return e.kind() == ExprKind::kCast ? without_casts(e.operand(0)) : e;
-}
-
-bool uses(const PrimExpr& e, const Var& var) {
-  std::vector<Var> vars = free_vars(e);
-  return std::any_of(vars.begin(), vars.end(), [&](const Var& v) { return v.same_as(var); });
 }
 
 // acc + a*b, where an iterator of the output is absent from one factor: the elements of that factor

@@ -22,6 +22,12 @@ int64_t Elimination::lower(const Polynomial& p) {
   return search(p, Range::kPosInf, kMaxDepth);
 }
 
+// Interval arithmetic forgets that two terms hold the same atom: of n - m with m <= n it sees only
+// the two intervals. So an atom a of p = f*a + r is replaced by a symbolic bound l <= a where f is
+// not negative (by an upper bound where f is not positive), after which p >= f*l + r has one atom
+// less; where all is said, intervals decide. This is symbolic range propagation (Blume and
+// Eigenmann, 1995) as a search: every candidate and bound is tried until the goal is reached or the
+// budget is spent. Witnesses end what cannot succeed.
 int64_t Elimination::search(const Polynomial& p, int64_t goal, int depth) {
   if (!p.valid()) return Range::kNegInf;
   int64_t best = prover_.interval(p).lo;

@@ -5,6 +5,7 @@
 
 #include "arith/evaluate.h"
 #include "arith/float_fold.h"
+#include "ir/queries.h"
 
 namespace tapml::arith {
 
@@ -44,14 +45,6 @@ Polynomial Simplifier::polynomial(const PrimExpr& e) { return recombine(sum(e), 
 Polynomial Simplifier::value_of(const PrimExpr& canonical) {
   return canonical.is_int() ? Polynomial(canonical->int_value) : atom(canonical);
 }
-
-namespace {
-bool uses(const PrimExpr& e, const Var& var) {
-  bool found = false;
-  visit_expr(e, [&](const PrimExpr& part) { found |= part.same_as(var); });
-  return found;
-}
-}  // namespace
 
 template <class T, class F>
 T Simplifier::let_value(const PrimExpr& e, F&& simplified) {

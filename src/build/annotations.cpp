@@ -1,7 +1,7 @@
 #include "build/annotations.h"
 
 #include "op/shapes.h"
-#include "relax/certain.h"
+#include "relax/subtype.h"
 #include "text/structural.h"
 
 namespace tapml::build {
@@ -96,7 +96,7 @@ bool compatible(const Annotation& a, const Annotation& b) {
 }
 
 bool surely_fits(const Annotation& found, const Annotation& expected) {
-  return is_certain(found, expected, op::provably_equal);
+  return is_subtype(found, expected, op::provably_equal);
 }
 
 Annotation join(const Annotation& a, const Annotation& b) {

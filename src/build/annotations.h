@@ -14,7 +14,7 @@ using SymbolSet = std::set<const tapml::ExprNode*>;
 // dimension that is provably different.
 bool compatible(const relax::Annotation& a, const relax::Annotation& b);
 
-// relax::is_certain for symbolic variables that are at least 0.
+// relax::is_subtype for symbolic variables that are at least 0.
 bool surely_fits(const relax::Annotation& found, const relax::Annotation& expected);
 
 // The finest annotation that holds for values of both (the join of an if's branches).

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/hash.h"
+#include "base/rounding.h"
 #include "exec/fields.h"
 #include "exec/sections.h"
 #include "exec/validate.h"
@@ -76,9 +77,7 @@ void fields(A& a, ConstantRecord& x) {
   a(x.offset);
 }
 
-size_t aligned(size_t size) {
-  return (size + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment;
-}
+size_t aligned(size_t size) { return round_up(size, kSectionAlignment); }
 
 void pad(ByteWriter& writer) {
   while (writer.size() % kSectionAlignment != 0) writer.integer(0, 1);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/checksum.h"
+#include "base/rounding.h"
 #include "exec/archive.h"
 
 namespace tapml {
@@ -21,9 +22,7 @@ struct Entry {
   uint64_t offset = 0, size = 0, checksum = 0;
 };
 
-size_t next_section(size_t size) {
-  return (size + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment;
-}
+size_t next_section(size_t size) { return round_up(size, kSectionAlignment); }
 
 // Header and table with `checksum` in its place.
 std::vector<std::byte> head_of(const SectionFormat& format, const std::vector<Entry>& entries,

@@ -7,14 +7,18 @@
 #include "abi/negative_dimension.h"
 #include "arith/evaluate.h"
 #include "interp/apply.h"
-#include "interp/captures.h"
 #include "interp/item.h"
 #include "interp/operand_check.h"
+#include "interp/promises.h"
+#include "interp/scope.h"
+#include "interp/scope_check.h"
 #include "interp/storage.h"
 #include "ir/exceptions.h"
 #include "op/operator.h"
+#include "relax/captures.h"
 #include "relax/check_places.h"
 #include "relax/kernel_call.h"
+#include "relax/tail_call.h"
 #include "relax/visit.h"
 
 namespace tapml::interp {
@@ -23,8 +27,6 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// Calls in calls beyond this are taken for endless recursion.
-constexpr int kMaxDepth = 1000;
 // Bytes of the thread's stack that calls may take: sanitizers make frames many times as large.
 constexpr intptr_t kMaxStack = intptr_t{6} << 20;
 
@@ -41,6 +43,13 @@ int64_t binding_count(const Expr& body) {
     count += std::ssize(seq->blocks[i].bindings);
   return count;
 }
+
+// What a lambda uses of what stands around it. Of the symbolic variables all that it mentions:
+// those that are its own have no value where it is made.
+struct Captures {
+  std::vector<Variable> vars;
+  std::vector<Var> symbols;
+};
 
 class Interpreter {
  public:
@@ -95,46 +104,12 @@ class Interpreter {
   }
 
  private:
-  struct Scope {
-    std::string function;
-    const Function* running = nullptr;
-    const Binding* binding = nullptr;  // whose value is at hand; null: the function's result
-    std::map<const VarNode*, Item> vars;
-    Symbols symbols;
-  };
-
-  // What is said of the value of a call by those whose place the call took.
-  struct Promise {
-    Annotation annotation;
-    Symbols symbols;  // of its variables
-    std::string place;
-    const Function* function = nullptr;  // whose promise it is, and its name
-    std::string name;
-  };
-
   // A call that takes the place of the one that makes it.
   struct Tail {
     std::shared_ptr<const Closure> callee;
     std::vector<Item> args;
-    std::vector<Promise> promises;
+    Promises promises;
   };
-
-  // What `run` computes for `binding`. A UserError that names no place gets this one.
-  template <class Run>
-  static auto located(const Binding* binding, Scope& scope, const Run& run) {
-    const Binding* outer = std::exchange(scope.binding, binding);
-    try {
-      auto result = run();
-      scope.binding = outer;
-      return result;
-    } catch (const CompilerException& exception) {
-      Error error = exception.error();
-      if (error.kind != ErrorKind::kUser || !error.where.empty()) throw;
-      error.where =
-          binding ? operation_place(*binding, scope.function) : result_place(scope.function);
-      throw_error(std::move(error));
-    }
-  }
 
   static Item function_item(std::shared_ptr<const Closure> closure) {
     Item item;
@@ -149,7 +124,7 @@ class Interpreter {
                  "at most " + std::to_string(kMaxDepth) + " calls in progress");
     }
     ++depth_;
-    std::vector<Promise> promises;
+    Promises promises;
     for (int64_t turn = 0;; ++turn) {
       if (limits_.poll) limits_.poll();
       if (max_calls_ > 0 && ++calls_ > max_calls_) {
@@ -187,65 +162,16 @@ class Interpreter {
       Item result = body(function.body, scope, tail);
       const std::string place = result_place(callee->name);
       if (!tail.callee) {
-        if (function.result) check(function.result, result, place, scope);
-        for (size_t i = promises.size(); i-- > 0;) keep(promises[i], result);
+        if (function.result) check(symbols_, function.result, result, place, scope);
+        promises.keep(result, symbols_);
         --depth_;
         return result;
       }
-      if (function.result) promise(function.result, place, scope, promises);
-      for (Promise& one : tail.promises) add(std::move(one), promises);
+      if (function.result) promises.add(function.result, place, scope);
+      promises.add_all(std::move(tail.promises));
       callee = std::move(tail.callee);
       args = std::move(tail.args);
     }
-  }
-
-  // Loops make the same promise in every iteration: it is kept once.
-  void add(Promise promise, std::vector<Promise>& promises) {
-    for (const Promise& known : promises) {
-      if (known.annotation == promise.annotation && known.symbols == promise.symbols) return;
-    }
-    if (promises.size() >= kMaxDepth) {
-      throw_user("functions call each other too deep", promise.place,
-                 "at most " + std::to_string(kMaxDepth) + " different results in progress");
-    }
-    promises.push_back(std::move(promise));
-  }
-
-  void promise(const Annotation& annotation, const std::string& place, const Scope& scope,
-               std::vector<Promise>& promises) {
-    if (annotation->kind == AnnotationKind::kObject) return;
-    Promise promise{annotation, {}, place, scope.running, scope.function};
-    std::vector<Var> vars;
-    collect_vars(annotation, vars);
-    for (const Var& var : vars) {
-      auto it = scope.symbols.find(var.get());
-      if (it != scope.symbols.end()) promise.symbols.insert(*it);
-    }
-    add(std::move(promise), promises);
-  }
-
-  void keep(Promise& promise, const Item& result) const {
-    const CheckedFunction checked{symbols_, *promise.function, promise.name};
-    AnnotationBinder binder(promise.symbols, &checked);
-    binder.bind(promise.annotation, result, promise.place);
-    binder.finish_known();
-  }
-
-  // Checks what is known to be known: variables without a value say nothing.
-  void check(const Annotation& annotation, const Item& item, const std::string& place,
-             Scope& scope) const {
-    const CheckedFunction checked{symbols_, *scope.running, scope.function};
-    AnnotationBinder binder(scope.symbols, &checked);
-    binder.bind(annotation, item, place);
-    binder.finish_known();
-  }
-
-  // The same of the annotations that a call states for its results.
-  void check_stated(const CallNode& node, const Item& result, const std::string& place,
-                    Scope& scope) const {
-    if (node.annotations.empty()) return;
-    check(node.annotations.size() == 1 ? node.annotations[0] : tuple_annotation(node.annotations),
-          result, place, scope);
   }
 
   // The value of a body, or of a branch of `of`, whose value is the function's. Where it is that of
@@ -256,11 +182,7 @@ class Interpreter {
     };
     const auto* seq = as<SeqNode>(expr);
     if (!seq) return result(expr);
-    const Binding* last = nullptr;
-    for (const Block& block : seq->blocks) {
-      if (!block.bindings.empty()) last = &block.bindings.back();
-    }
-    if (last && (last->match_cast || seq->result.get() != last->var.get())) last = nullptr;
+    const Binding* last = returned_binding(*seq);
     for (const Block& block : seq->blocks) {
       for (const Binding& binding : block.bindings) {
         if (&binding != last) bind(binding, scope);
@@ -273,9 +195,9 @@ class Interpreter {
       Item value = body(condition ? branch->then_branch : branch->else_branch, scope, tail, last);
       const std::string place = binding_place(*last, scope.function);
       if (tail.callee) {
-        promise(last->var->annotation, place, scope, tail.promises);
+        tail.promises.add(last->var->annotation, place, scope);
       } else {
-        check(last->var->annotation, value, place, scope);
+        check(symbols_, last->var->annotation, value, place, scope);
       }
       return value;
     }
@@ -286,7 +208,7 @@ class Interpreter {
                          return tail.callee != nullptr;
                        });
     if (calls) {
-      promise(last->var->annotation, binding_place(*last, scope.function), scope, tail.promises);
+      tail.promises.add(last->var->annotation, binding_place(*last, scope.function), scope);
       return {};
     }
     bind(*last, scope);
@@ -391,22 +313,26 @@ class Interpreter {
   // `binding`: whose value it is; null where it is a value without a name.
   Item lambda(const FunctionNode& node, const Binding* binding, Scope& scope) {
     const VarNode* self = binding ? binding->var.get() : nullptr;
-    auto [it, is_new] = free_.try_emplace(node.function.get());
-    if (is_new) it->second = free_of(*node.function, self);
+    auto [it, is_new] = captures_.try_emplace(node.function.get());
+    Captures& captures = it->second;
+    if (is_new) {
+      captures.vars = captured_variables(*node.function, self);
+      collect_symbols(*node.function, captures.symbols);
+    }
     auto closure = std::make_shared<Closure>();
     closure->function = node.function;
     closure->name =
         binding ? lambda_name(scope.function, *binding) : "a lambda of " + scope.function;
     closure->self = self;
-    for (const VarNode* var : it->second.vars) {
-      auto value = scope.vars.find(var);
+    for (const Variable& var : captures.vars) {
+      auto value = scope.vars.find(var.get());
       if (value == scope.vars.end()) {
         throw_internal("variable " + var->name + " has no value", "function " + scope.function);
       }
-      closure->vars.emplace_back(var, value->second);
+      closure->vars.emplace_back(var.get(), value->second);
     }
-    for (const tapml::ExprNode* symbol : it->second.symbols) {
-      auto value = scope.symbols.find(symbol);
+    for (const Var& symbol : captures.symbols) {
+      auto value = scope.symbols.find(symbol.get());
       if (value != scope.symbols.end()) closure->symbols.insert(*value);
     }
     return function_item(std::move(closure));
@@ -436,8 +362,8 @@ class Interpreter {
       binder.bind(binding.match_cast, value, place);
       binder.finish();
     }
-    if (call) check_stated(*call, value, place, scope);
-    check(binding.var->annotation, value, place, scope);
+    if (call) check_stated(symbols_, *call, value, place, scope);
+    check(symbols_, binding.var->annotation, value, place, scope);
     scope.vars[binding.var.get()] = std::move(value);
   }
 
@@ -447,32 +373,9 @@ class Interpreter {
       return evaluate(binding.value, scope);
     } catch (const CompilerException& refused) {
       if (!refused.error().message.starts_with("a dimension of shape ")) throw;
-      throw_error(
-          with_sources(refused.error(), sources_of_negative(binding.var->annotation, scope)));
+      throw_error(with_sources(refused.error(),
+                               sources_of_negative(symbols_, binding.var->annotation, scope)));
     }
-  }
-
-  // Where the variables in the first negative dimension of what cannot be made got their values.
-  std::vector<SymbolValue> sources_of_negative(const Annotation& annotation,
-                                               const Scope& scope) const {
-    std::vector<SymbolValue> sources;
-    if (const auto* tuple = as_tuple(annotation)) {
-      for (const Annotation& field : tuple->fields) {
-        sources = sources_of_negative(field, scope);
-        if (!sources.empty()) break;
-      }
-    }
-    const auto* tensor = as_tensor(annotation);
-    for (size_t d = 0; tensor && tensor->shape && d < tensor->shape->size(); ++d) {
-      const PrimExpr& dim = (*tensor->shape)[d];
-      const std::optional<int64_t> value = arith::evaluate(dim, scope.symbols);
-      if (!value || *value >= 0) continue;
-      for (const Var& var : free_vars(dim)) {
-        sources.push_back({symbols_.source(var, scope.function), scope.symbols.at(var.get())});
-      }
-      break;
-    }
-    return sources;
   }
 
   Item constant(const Expr& expr) {
@@ -540,7 +443,7 @@ class Interpreter {
       if (exception.error().kind == ErrorKind::kUser && scope.binding) {
         check_operands(node, args, *scope.binding, scope.function, scope.symbols,
                        [&](const Annotation& expected, const Item& item, const std::string& place) {
-                         check(expected, item, place, scope);
+                         check(symbols_, expected, item, place, scope);
                        });
       }
       throw;
@@ -596,7 +499,9 @@ class Interpreter {
     if (spec) {
       return apply_program(*func, name, args, symbols, std::move(updated), false, limits_);
     }
-    if (body_ == KernelBody::kSpec && scope.binding) check_arguments(*func, node, args, scope);
+    if (body_ == KernelBody::kSpec && scope.binding) {
+      check_arguments(symbols_, *func, node, args, scope);
+    }
     // A person wrote this program: what it does wrong is no defect of the compiler.
     auto result = guard([&] {
       return apply_program(*func, name, args, symbols, std::move(updated),
@@ -606,30 +511,6 @@ class Interpreter {
     Error error = std::move(result).error();
     if (error.kind != ErrorKind::kInternal) throw_error(std::move(error));
     throw_user(error.message, "tensor program @" + name);
-  }
-
-  // Compares a tensor program's arguments with its signature, over the caller's variables.
-  void check_arguments(const tir::PrimFunc& program, const CallNode& node,
-                       const std::vector<Item>& args, Scope& scope) const {
-    std::vector<Annotation> given;
-    for (const Expr& arg : call_tir_args(node)) {
-      given.push_back(annotation_of(arg));
-      const auto* tensor = as_tensor(given.back());
-      if (!tensor || !tensor->shape) return;
-    }
-    // A call that does not fit the signature is refused later.
-    auto expected = guard([&] {
-      return argument_annotations(program, scalar_values(program, given, call_tir_symbols(node)));
-    });
-    if (!expected || expected->size() != args.size()) return;
-    size_t next = 0;
-    for (const tir::Param& param : program.params) {
-      if (param.mode != AccessMode::kIn && param.mode != AccessMode::kInOut) continue;
-      Binding binding = *scope.binding;
-      binding.check = argument_note(param.buffer->name, call_tir_callee(node), binding);
-      check((*expected)[next], args[next], binding_place(binding, scope.function), scope);
-      ++next;
-    }
   }
 
   const Module& module_;
@@ -642,7 +523,7 @@ class Interpreter {
   int64_t bound_ = 0, bindings_ = 0;  // of the outermost function: evaluated, and in all
   bool writes_ = false;  // somewhere a tensor may be written: the caller's are copied first
   std::map<std::string, std::shared_ptr<const Closure>> named_;
-  std::map<const Function*, Free> free_;
+  std::map<const Function*, Captures> captures_;
   std::map<const relax::ExprNode*, Item> constants_;
   int depth_ = 0;
   const intptr_t stack_base_ = stack_position();

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "abi/expected_text.h"
-#include "arith/one_or.h"
+#include "arith/broadcast_dim.h"
 #include "arith/scalar_program.h"
 #include "ir/exceptions.h"
 #include "relax/solve.h"

@@ -1,6 +1,6 @@
 #include "interp/operand_check.h"
 
-#include "arith/one_or.h"
+#include "arith/broadcast_dim.h"
 #include "ir/exceptions.h"
 #include "op/operand_checks.h"
 #include "relax/check_places.h"
@@ -40,8 +40,8 @@ void check_operands(const CallNode& node, const std::vector<Item>& args, const B
         const int64_t a = value_of(pair.a, symbols), b = value_of(pair.b, symbols);
         if (a == b || a == 1 || b == 1) continue;
         const op::Operand first{*info, pair.first, -1, node.args[pair.first]};
-        compare(first,
-                op::respelled(annotation_of(first.value), pair.a, arith::one_or(pair.a, pair.b)));
+        compare(first, op::respelled(annotation_of(first.value), pair.a,
+                                     arith::broadcast_dim(pair.a, pair.b)));
       }
     }
     op::check_operands(make_call(node.callee, node.args, node.attrs, node.annotations), compare,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/rounding.h"
 #include "base/strings.h"
 #include "io/json.h"
 #include "io/json_reader.h"
@@ -326,7 +327,7 @@ SafetensorsPieces safetensors_pieces(const std::map<std::string, HostTensor>& te
                       {"data_offsets", Json::array({Json::integer(begin), Json::integer(end)})}}));
   }
   std::string text = Json::object(std::move(header)).dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');
+  text.resize(round_up(text.size(), size_t{8}), ' ');
 
   SafetensorsPieces pieces;
   pieces.header.resize(kLengthBytes + text.size());

@@ -148,6 +148,14 @@ PrimExpr floormod(PrimExpr a, PrimExpr b) {
   return make_binary(ExprKind::kFloorMod, std::move(a), std::move(b));
 }
 
+PrimExpr ceil_div(const PrimExpr& extent, const PrimExpr& size) {
+  return floordiv(extent + (size - 1), size);
+}
+
+PrimExpr round_up(const PrimExpr& value, const PrimExpr& step) {
+  return ceil_div(value, step) * step;
+}
+
 PrimExpr min(PrimExpr a, PrimExpr b) {
   match_dtypes(a, b);
   if (both_int(a, b)) return std::min(a->int_value, b->int_value);

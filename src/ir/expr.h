@@ -104,6 +104,10 @@ PrimExpr operator*(PrimExpr a, PrimExpr b);
 PrimExpr fdiv(PrimExpr a, PrimExpr b);
 PrimExpr floordiv(PrimExpr a, PrimExpr b);
 PrimExpr floormod(PrimExpr a, PrimExpr b);
+// The quotient rounded up, for a divisor above 0: how many pieces of `size` cover `extent`.
+PrimExpr ceil_div(const PrimExpr& extent, const PrimExpr& size);
+// The least multiple of `step`, which is above 0, that is `value` or more.
+PrimExpr round_up(const PrimExpr& value, const PrimExpr& step);
 PrimExpr min(PrimExpr a, PrimExpr b);
 PrimExpr max(PrimExpr a, PrimExpr b);
 PrimExpr eq(PrimExpr a, PrimExpr b);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "llm/call_arguments.h"
+#include "base/rounding.h"
 #include "llm/engine.h"
 #include "llm/model_state.h"
 #include "llm/non_finite.h"
@@ -56,9 +57,7 @@ struct Engine::State {
         arguments(session) {}
 
   Status load(const std::map<std::string, HostTensor>& host_weights, bool in_place);
-  int64_t pages_for(int64_t tokens) const {
-    return (tokens + model.page_size - 1) / model.page_size;
-  }
+  int64_t pages_for(int64_t tokens) const { return ceil_div(tokens, model.page_size); }
   Status prepare(std::vector<runtime::Value>& weights);
   // The interface's entry; create() has checked that the model has those that it must have.
   const ModelFunction& function(const char* name) const { return *model.find_function(name); }

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "abi/model_interface.h"
+#include "base/rounding.h"
 #include "ir/exceptions.h"
 #include "models/draw.h"
 #include "models/quantization.h"
@@ -286,7 +287,7 @@ Module build_decoder(const DecoderConfig& config, const DecoderArchitecture& arc
   Module module;
   module.attrs = model_interface_attrs(model);
   module.attrs["bound.n"] = config.context;
-  module.attrs["bound.p"] = (config.context + config.page_size - 1) / config.page_size;
+  module.attrs["bound.p"] = ceil_div(config.context, config.page_size);
   auto build = [&](PrimExpr tokens, DecoderFunction::LogitsOf logits_of) {
     return DecoderFunction(config, architecture, dtypes, module, std::move(tokens), logits_of)
         .build();

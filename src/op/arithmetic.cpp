@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/rounding.h"
 #include "op/elementwise.h"
 #include "op/families.h"
 
@@ -116,7 +117,7 @@ class ExactRemainder {
 
   // f(|x| modulo |y|).
   PrimExpr build(const std::function<PrimExpr(const PrimExpr&)>& f) const {
-    const int steps = (quotient_bits_ + step_bits() - 1) / step_bits();
+    const int steps = ceil_div(quotient_bits_, step_bits());
     return bind("m", intrinsic("abs", y_), [&](const PrimExpr& whole) {
       return bind("r", intrinsic("abs", x_),
                   [&](const PrimExpr& rest) { return step(steps - 1, whole, rest, f); });

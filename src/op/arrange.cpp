@@ -210,8 +210,8 @@ relax::Annotation deduce_broadcast_to(const CallView& call) {
     }
     for (size_t d = 0; d < x.shape->size(); ++d) {
       size_t to = shape->size() - x.shape->size() + d;
-      expect_one_or(call, (*x.shape)[d], (*shape)[to],
-                    "x." + std::to_string(d) + " and shape." + std::to_string(to));
+      expect_broadcast_dim(call, (*x.shape)[d], (*shape)[to],
+                           "x." + std::to_string(d) + " and shape." + std::to_string(to));
     }
   }
   return tensor_result(result);

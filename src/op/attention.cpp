@@ -5,6 +5,7 @@
 // position are never read.
 #include <algorithm>
 
+#include "base/rounding.h"
 #include "op/dtypes.h"
 #include "op/families.h"
 #include "op/lowering.h"
@@ -234,7 +235,7 @@ bool generate_attention(GeneratedCall& call, RandomStream& rng) {
   int64_t kv_heads = rng.between(1, 3);
   heads = std::max<int64_t>(1, heads / kv_heads) * kv_heads;
   int64_t page_size = pick<int64_t>({1, 4, 16}, rng);
-  int64_t per_batch = (count + page_size - 1) / page_size + rng.between(1, 2);
+  int64_t per_batch = ceil_div(count, page_size) + rng.between(1, 2);
   int64_t pages = std::max<int64_t>(1, batches) * per_batch + rng.between(0, 2);
   GeneratedTensor pool = query;
   pool.shape = {pages, page_size, kv_heads, query.shape[3]};

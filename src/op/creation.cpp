@@ -49,7 +49,7 @@ std::optional<PrimExpr> known_integer(const CallView& call, size_t index) {
 PrimExpr range_length(const PrimExpr& start, const PrimExpr& stop, int64_t step) {
   PrimExpr distance = step > 0 ? stop - start : start - stop;
   int64_t size = step > 0 ? step : -step;
-  PrimExpr length = simplified(floordiv(distance + (size - 1), size));
+  PrimExpr length = simplified(ceil_div(distance, size));
   return provably_less(PrimExpr(-1), length) ? length : simplified(max(length, PrimExpr(0)));
 }
 

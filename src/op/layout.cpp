@@ -225,7 +225,7 @@ struct SlicePlan {
 
   PrimExpr extent(size_t a) const {
     PrimExpr length = simplified((*end)[a] - (*begin)[a]);
-    return simplified(floordiv(length + (strides[a] - 1), strides[a]));
+    return simplified(ceil_div(length, strides[a]));
   }
 };
 

@@ -177,12 +177,12 @@ struct Division {
 
   bool is_even() const { return provably_equal(floormod(in, out), 0); }
   PrimExpr longest() const {
-    return simplified(is_even() ? floordiv(in, out) : floordiv(in + (out - 1), out) + 1);
+    return simplified(is_even() ? floordiv(in, out) : ceil_div(in, out) + 1);
   }
   PrimExpr begin(const PrimExpr& o) const {
     return is_even() ? o * simplified(floordiv(in, out)) : floordiv(o * in, out);
   }
-  PrimExpr end(const PrimExpr& o) const { return floordiv((o + 1) * in + (out - 1), out); }
+  PrimExpr end(const PrimExpr& o) const { return ceil_div((o + 1) * in, out); }
   PrimExpr size(const PrimExpr& o) const { return is_even() ? longest() : end(o) - begin(o); }
 };
 

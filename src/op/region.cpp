@@ -36,7 +36,7 @@ struct StridedPlan {
       PrimExpr length = stride > 0 ? to - from : from - to;
       int64_t step = std::abs(stride);
       begin.push_back(simplified(from));
-      extent.push_back(simplified(max(0, floordiv(length + (step - 1), step))));
+      extent.push_back(simplified(max(0, ceil_div(length, step))));
     }
   }
 

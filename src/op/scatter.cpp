@@ -279,8 +279,9 @@ relax::Annotation deduce_index_put(const CallView& call) {
                  dims_text(*values.shape));
     }
     for (size_t d = 0; d < values.shape->size(); ++d) {
-      expect_one_or(call, (*values.shape)[d], written[written.size() - values.shape->size() + d],
-                    "values." + std::to_string(d) + " and what is written");
+      expect_broadcast_dim(call, (*values.shape)[d],
+                           written[written.size() - values.shape->size() + d],
+                           "values." + std::to_string(d) + " and what is written");
     }
   }
   return tensor_result(x);

@@ -111,7 +111,7 @@ tir::PrimFuncRef legalize_nonzero_fill(const CallView& call) {
   const tir::Buffer& x = lowering.arg(0);
   tir::Buffer out = lowering.output("out", *result.shape, DType::kI32);
   PrimExpr size = simplified(product(x->shape));
-  Dims chunks = {simplified(floordiv(size + (kChunk - 1), kChunk))};
+  Dims chunks = {simplified(ceil_div(size, kChunk))};
   tir::Buffer totals = lowering.workspace("totals", chunks, DType::kI32);
   tir::Buffer starts = lowering.workspace("starts", chunks, DType::kI32);
   auto chosen = [&](const PrimExpr& position) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "arith/one_or.h"
+#include "arith/broadcast_dim.h"
 #include "arith/symbols.h"
 #include "ir/exceptions.h"
 
@@ -217,17 +217,18 @@ std::vector<int64_t> normalized_axes(const CallView& call, const std::vector<int
 
 namespace {
 // In a strict call: whether a dimension is 1 or `extent` is decided when the program runs.
-void check_one_or(const CallView& call, const PrimExpr& dim, const PrimExpr& extent) {
-  leave_open(call, {arith::one_or(dim, extent), dim, "a dimension"}, "shapes may not broadcast",
-             "a dimension that is provably 1 or " + to_string(extent), to_string(dim));
+void check_broadcast_dim(const CallView& call, const PrimExpr& dim, const PrimExpr& extent) {
+  leave_open(call, {arith::broadcast_dim(dim, extent), dim, "a dimension"},
+             "shapes may not broadcast", "a dimension that is provably 1 or " + to_string(extent),
+             to_string(dim));
 }
 }  // namespace
 
-void expect_one_or(const CallView& call, const PrimExpr& dim, const PrimExpr& extent,
-                   const std::string& what) {
+void expect_broadcast_dim(const CallView& call, const PrimExpr& dim, const PrimExpr& extent,
+                          const std::string& what) {
   if (dim.is_int(1)) return;
   if (provably_different(dim, 1)) return expect_same_dim(call, dim, extent, what);
-  if (!provably_equal(dim, extent)) check_one_or(call, dim, extent);
+  if (!provably_equal(dim, extent)) check_broadcast_dim(call, dim, extent);
 }
 
 std::optional<Dims> broadcast(const CallView& call, const Dims& a, const Dims& b) {
@@ -252,7 +253,7 @@ std::optional<Dims> broadcast(const CallView& call, const Dims& a, const Dims& b
     } else if (x.is_int() || y.is_int()) {
       // The symbolic side must be 1 or equal: the constant either way.
       out = x.is_int() ? x : y;
-      check_one_or(call, x.is_int() ? y : x, out);
+      check_broadcast_dim(call, x.is_int() ? y : x, out);
     } else {
       known = false;
     }

@@ -50,8 +50,8 @@ void expect_same_dim(const CallView& call, const PrimExpr& a, const PrimExpr& b,
                      const std::string& what);
 
 // The same for a dimension that is repeated where it is 1: it must be 1 or `extent`.
-void expect_one_or(const CallView& call, const PrimExpr& dim, const PrimExpr& extent,
-                   const std::string& what);
+void expect_broadcast_dim(const CallView& call, const PrimExpr& dim, const PrimExpr& extent,
+                          const std::string& what);
 
 // The same for a <= b; `what` says which ("size 0 and x.0"). Where a dimension of an operand can be
 // held to it, that is b.

@@ -41,18 +41,8 @@ class UnusedCasts {
  public:
   Expr run(const Expr& body) {
     if (const auto* seq = as<SeqNode>(body)) return sequence(*seq);
-    if (const auto* branch = as<IfNode>(body)) {
-      auto node = std::make_shared<IfNode>();
-      node->then_branch = run(branch->then_branch);
-      node->else_branch = run(branch->else_branch);
-      node->condition = run(branch->condition);
-      return node;
-    }
-    if (const auto* lambda = as<FunctionNode>(body)) {
-      auto node = std::make_shared<FunctionNode>();
-      node->function = with_body(*lambda->function, run(lambda->function->body));
-      return node;
-    }
+    if (Expr mapped = map_bodies(body, [&](const Expr& inner) { return run(inner); }))
+      return mapped;
     visit(body, [&](const Expr& e) {
       if (const auto* var = as<VarNode>(e)) used_.insert(var);
     });
@@ -96,17 +86,7 @@ class UnusedCasts {
 
 // Blocks first, so that what only a merged neighbour takes counts as inside.
 Expr merge_blocks(const Expr& body) {
-  if (const auto* branch = as<IfNode>(body)) {
-    auto node = std::make_shared<IfNode>(*branch);
-    node->then_branch = merge_blocks(branch->then_branch);
-    node->else_branch = merge_blocks(branch->else_branch);
-    return node;
-  }
-  if (const auto* lambda = as<FunctionNode>(body)) {
-    auto node = std::make_shared<FunctionNode>();
-    node->function = with_body(*lambda->function, merge_blocks(lambda->function->body));
-    return node;
-  }
+  if (Expr mapped = map_bodies(body, merge_blocks)) return mapped;
   const auto* seq = as<SeqNode>(body);
   if (!seq) return body;
   std::vector<Block> merged;

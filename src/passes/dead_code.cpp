@@ -25,20 +25,8 @@ class Remover {
  public:
   // `body` (a sequence, an if, a lambda or any other value) without what nothing uses.
   Expr run(const Expr& body) {
-    if (const auto* branch = as<IfNode>(body)) {
-      auto node = std::make_shared<IfNode>(*branch);
-      node->then_branch = run(branch->then_branch);
-      node->else_branch = run(branch->else_branch);
-      use(branch->condition);
-      return node;
-    }
-    if (const auto* lambda = as<FunctionNode>(body)) {
-      auto function = std::make_shared<Function>(*lambda->function);
-      function->body = run(function->body);
-      auto node = std::make_shared<FunctionNode>();
-      node->function = std::move(function);
-      return node;
-    }
+    if (Expr mapped = map_bodies(body, [&](const Expr& inner) { return run(inner); }))
+      return mapped;
     if (const auto* seq = as<SeqNode>(body)) return sequence(*seq);
     use(body);
     return body;

@@ -74,18 +74,9 @@ Expr decompose_body(const Module& module, const Expr& body) {
     BlockSink sink(module, block.dataflow, result.bindings);
     for (const Binding& binding : block.bindings) {
       Binding copy = binding;
-      if (const auto* branch = as<IfNode>(binding.value)) {
-        auto node = std::make_shared<IfNode>(*branch);
-        node->then_branch = decompose_body(module, branch->then_branch);
-        node->else_branch = decompose_body(module, branch->else_branch);
-        copy.value = node;
-      } else if (const auto* lambda = as<FunctionNode>(binding.value)) {
-        auto function = std::make_shared<Function>(*lambda->function);
-        function->body = decompose_body(module, function->body);
-        auto node = std::make_shared<FunctionNode>();
-        node->function = std::move(function);
-        copy.value = node;
-      }
+      Expr mapped = map_bodies(binding.value,
+                               [&](const Expr& inner) { return decompose_body(module, inner); });
+      if (mapped) copy.value = std::move(mapped);
       sink.add(std::move(copy));
     }
     blocks.push_back(std::move(result));

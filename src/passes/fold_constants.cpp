@@ -126,20 +126,8 @@ class Folder {
   explicit Folder(std::set<const VarNode*> held) : held_(std::move(held)) {}
 
   Expr run(const Expr& body) {
-    if (const auto* branch = as<IfNode>(body)) {
-      auto node = std::make_shared<IfNode>(*branch);
-      node->condition = substitute(branch->condition, folded_);
-      node->then_branch = run(branch->then_branch);
-      node->else_branch = run(branch->else_branch);
-      return node;
-    }
-    if (const auto* lambda = as<FunctionNode>(body)) {
-      auto function = std::make_shared<Function>(*lambda->function);
-      function->body = run(function->body);
-      auto node = std::make_shared<FunctionNode>();
-      node->function = std::move(function);
-      return node;
-    }
+    if (Expr mapped = map_bodies(body, [&](const Expr& inner) { return run(inner); }))
+      return mapped;
     const auto* seq = as<SeqNode>(body);
     if (!seq) return substitute(body, folded_);
     std::vector<Block> blocks;

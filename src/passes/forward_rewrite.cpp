@@ -136,20 +136,8 @@ Expr ForwardRewrite::run(const Expr& body) {
 }
 
 Expr ForwardRewrite::rewrite_body(const Expr& body) {
-  if (const auto* branch = as<IfNode>(body)) {
-    auto node = std::make_shared<IfNode>();
-    node->condition = substitute(branch->condition, replaced_);
-    node->then_branch = rewrite_body(branch->then_branch);
-    node->else_branch = rewrite_body(branch->else_branch);
-    return node;
-  }
-  if (const auto* lambda = as<FunctionNode>(body)) {
-    auto function = std::make_shared<Function>(*lambda->function);
-    function->body = rewrite_body(function->body);
-    auto node = std::make_shared<FunctionNode>();
-    node->function = std::move(function);
-    return node;
-  }
+  Expr mapped = map_bodies(body, [&](const Expr& inner) { return rewrite_body(inner); });
+  if (mapped) return mapped;
   const auto* seq = as<SeqNode>(body);
   if (!seq) return substitute(body, replaced_);
   enter_scope();

@@ -160,6 +160,10 @@ bool FusionGraph::add_inputs(FusionNode& node, const std::vector<Expr>& tensors)
   return true;
 }
 
+// Backwards, so that all readers of a node are done before it: its immediate post-dominator is
+// where their chains of post-dominators meet, which walking up the deeper one finds. This is the
+// intersection of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm", 2001); without
+// cycles one round is enough. Fusion along post-dominators comes from TVM.
 void FusionGraph::find_post_dominators() {
   for (size_t i = nodes_.size(); i-- > 0;) {
     FusionNode& node = nodes_[i];

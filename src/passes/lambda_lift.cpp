@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
-#include "passes/captures.h"
 #include "passes/contradictions.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "passes/symbol_scope.h"
+#include "relax/captures.h"
 #include "relax/check_places.h"
 #include "relax/rewrite.h"
 #include "relax/symbol_ranges.h"

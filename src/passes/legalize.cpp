@@ -276,25 +276,17 @@ Expr legalize_body(Module& module, const std::string& function, const Expr& body
   for (const Block& block : seq->blocks) {
     Block result{.dataflow = block.dataflow, .bindings = {}};
     for (const Binding& binding : block.bindings) {
-      if (const auto* branch = as<IfNode>(binding.value)) {
-        Binding copy = binding;
-        auto node = std::make_shared<IfNode>(*branch);
-        node->then_branch = legalize_body(module, function, branch->then_branch, views);
-        node->else_branch = legalize_body(module, function, branch->else_branch, views);
-        copy.value = node;
-        result.bindings.push_back(std::move(copy));
-      } else if (const auto* lambda = as<FunctionNode>(binding.value)) {
-        Binding copy = binding;
-        auto inner = std::make_shared<Function>(*lambda->function);
-        inner->body =
-            legalize_body(module, function + "." + written_name(binding), inner->body, views);
-        auto node = std::make_shared<FunctionNode>();
-        node->function = std::move(inner);
-        copy.value = node;
-        result.bindings.push_back(std::move(copy));
-      } else {
+      const bool is_lambda = as<FunctionNode>(binding.value) != nullptr;
+      if (!is_lambda && !as<IfNode>(binding.value)) {
         legalize_binding(module, function, binding, block.dataflow, views, result.bindings);
+        continue;
       }
+      const std::string inside = is_lambda ? function + "." + written_name(binding) : function;
+      Binding copy = binding;
+      copy.value = map_bodies(binding.value, [&](const Expr& inner) {
+        return legalize_body(module, inside, inner, views);
+      });
+      result.bindings.push_back(std::move(copy));
     }
     blocks.push_back(std::move(result));
   }

@@ -12,10 +12,6 @@ using namespace relax;  // NOLINT: this file is about the graph level
 
 namespace {
 
-PrimExpr aligned(const PrimExpr& bytes) {
-  return floordiv(bytes + (kWorkspaceAlignment - 1), kWorkspaceAlignment) * kWorkspaceAlignment;
-}
-
 // Null where the call needs nothing, or has what it needs already.
 Expr with_workspace(const Module& module, const Expr& value,
                     const std::map<std::string, PrimExpr>& bytes) {
@@ -42,8 +38,9 @@ PrimExpr workspace_bytes_of(const tir::PrimFunc& func) {
   for (tir::Stmt stmt = func.body; stmt && stmt->kind == tir::StmtKind::kAlloc;) {
     const auto& alloc = tir::as<tir::AllocNode>(stmt);
     if (alloc.buffer->scope == tir::Scope::kGlobal) {
-      PrimExpr bytes = aligned(tir::buffer_size(alloc.buffer) *
-                               static_cast<int64_t>(dtype_bytes(alloc.buffer->dtype)));
+      PrimExpr bytes = round_up(
+          tir::buffer_size(alloc.buffer) * static_cast<int64_t>(dtype_bytes(alloc.buffer->dtype)),
+          kWorkspaceAlignment);
       total = total ? total + bytes : bytes;
     }
     stmt = alloc.body;

@@ -85,7 +85,7 @@ class BlockMatcher {
     if (inputs.size() + 1 > kFusionTensors) return false;
     if (std::find(inputs.begin(), inputs.end(), nullptr) != inputs.end()) return false;
     for (size_t member : members) {
-      if (taken_[member] || !is_certain(block_.bindings[member])) return false;
+      if (taken_[member] || !is_proved(block_.bindings[member])) return false;
     }
     for (size_t i = members.front(); i < members.back(); ++i) {
       if (updates_argument(block_.bindings[i])) return false;
@@ -94,7 +94,7 @@ class BlockMatcher {
   }
 
   // Whether every shape that the call needs is known now.
-  static bool is_certain(const Binding& binding) {
+  static bool is_proved(const Binding& binding) {
     const auto* made = as_tensor(binding.var->annotation);
     if (!made || !made->shape || !made->dtype) return false;
     std::vector<op::OpenEquality> undecided;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "arith/analyzer.h"
-#include "arith/one_or.h"
+#include "arith/broadcast_dim.h"
 #include "base/undo_map.h"
 #include "ir/symbol.h"
 #include "op/operand_checks.h"
@@ -87,20 +87,8 @@ class ShapeNamer {
   }
 
   Expr run(const Expr& body) {
-    if (const auto* branch = as<IfNode>(body)) {
-      auto node = std::make_shared<IfNode>(*branch);
-      node->condition = substitute(branch->condition, known_.entries());
-      node->then_branch = inner(branch->then_branch);
-      node->else_branch = inner(branch->else_branch);
-      return node;
-    }
-    if (const auto* lambda = as<FunctionNode>(body)) {
-      auto function = std::make_shared<Function>(*lambda->function);
-      function->body = inner(function->body);
-      auto node = std::make_shared<FunctionNode>();
-      node->function = std::move(function);
-      return node;
-    }
+    Expr mapped = map_bodies(body, [&](const Expr& one) { return inner(one); });
+    if (mapped) return mapped;
     const auto* seq = as<SeqNode>(body);
     if (!seq) return substitute(body, known_.entries());
     std::vector<Block> blocks;
@@ -276,7 +264,7 @@ class ShapeNamer {
                       operand_note(name, info.name, binding), false, block.bindings);
     };
     // The last way is where dimensions may not broadcast: the message is to name both.
-    if (index == pair.first) cast_to(arith::one_or(old, other));
+    if (index == pair.first) cast_to(arith::broadcast_dim(old, other));
     cast_to(dim);
     Binding inner{make_variable(binding.var->name, binding.var->annotation),
                   make_call(call.callee, std::move(args), call.attrs, call.annotations), nullptr,

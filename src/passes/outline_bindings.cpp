@@ -7,9 +7,9 @@
 #include <span>
 
 #include "ir/exceptions.h"
-#include "passes/captures.h"
 #include "passes/forward_rewrite.h"
 #include "passes/graph_functions.h"
+#include "relax/captures.h"
 #include "relax/rewrite.h"
 #include "relax/solve.h"
 #include "relax/storage.h"

@@ -9,7 +9,6 @@
 #include "build/pattern.h"
 #include "ir/exceptions.h"
 #include "passes/canonicalize.h"
-#include "passes/captures.h"
 #include "passes/contradictions.h"
 #include "passes/fold_constants.h"
 #include "passes/forward_rewrite.h"
@@ -17,6 +16,7 @@
 #include "passes/kernel.h"
 #include "passes/symbol_scope.h"
 #include "relax/bounds.h"
+#include "relax/captures.h"
 #include "relax/rewrite.h"
 #include "relax/unify.h"
 

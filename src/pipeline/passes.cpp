@@ -2,7 +2,6 @@
 #include "build/insert_checks.h"
 #include "passes/a_normal_form.h"
 #include "passes/canonicalize.h"
-#include "passes/chain_concat.h"
 #include "passes/common_subexpressions.h"
 #include "passes/dead_code.h"
 #include "passes/dead_parameters.h"
@@ -26,6 +25,7 @@
 #include "passes/partial_evaluate.h"
 #include "passes/plan_memory.h"
 #include "passes/simplify_graph.h"
+#include "passes/split_wide_concat.h"
 #include "pipeline/compile.h"
 
 namespace tapml::pipeline {
@@ -42,8 +42,8 @@ Names with(Names names, const Names& more) {
 }  // namespace
 
 const std::vector<PassInfo>& pass_table() {
-  static const Names kForOperators = {"lambda_lift", "decompose", "name_shapes", "chain_concat",
-                                      "lower_storage"};
+  static const Names kForOperators = {"lambda_lift", "decompose", "name_shapes",
+                                      "split_wide_concat", "lower_storage"};
   static const Names kLegal = with(kForOperators, {"legalize"});
   // Groups are single kernels; where fuse_ops did not run there are none.
   static const Names kKernelsOnly = with(kLegal, {"fuse_tensor_ir"});
@@ -98,10 +98,10 @@ const std::vector<PassInfo>& pass_table() {
        "operators, before legalize",
        {},
        true},
-      {"chain_concat",
+      {"split_wide_concat",
        "simplify",
        "wide concats become chains",
-       passes::chain_concat,
+       passes::split_wide_concat,
        "operators, before legalize",
        {},
        true},
@@ -113,7 +113,7 @@ const std::vector<PassInfo>& pass_table() {
        {"lambda_lift", "name_shapes"},
        true},
       {"legalize", "legalize", "operators become kernels: a spec and loops", passes::legalize,
-       "lambda_lift, decompose, name_shapes, chain_concat and lower_storage", kForOperators},
+       "lambda_lift, decompose, name_shapes, split_wide_concat and lower_storage", kForOperators},
       {"annotate_patterns", "annotate", "pattern kinds from the loops of every kernel",
        passes::annotate_patterns, "legalize", kLegal},
       {"fuse_ops", "fuse", "kernels that belong together are grouped", passes::fuse_ops,

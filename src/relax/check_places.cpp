@@ -1,6 +1,6 @@
 #include "relax/check_places.h"
 
-#include "arith/one_or.h"
+#include "arith/broadcast_dim.h"
 #include "relax/solve.h"
 #include "relax/visit.h"
 

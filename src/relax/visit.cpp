@@ -43,20 +43,27 @@ void visit(const Expr& expr, const std::function<void(const Expr&)>& f) {
   }
 }
 
-Expr map_blocks(const Expr& body, const std::function<Block(const Block&)>& f) {
-  if (const auto* branch = as<IfNode>(body)) {
+Expr map_bodies(const Expr& expr, const std::function<Expr(const Expr&)>& f) {
+  if (const auto* branch = as<IfNode>(expr)) {
     auto node = std::make_shared<IfNode>(*branch);
-    node->then_branch = map_blocks(branch->then_branch, f);
-    node->else_branch = map_blocks(branch->else_branch, f);
+    node->condition = f(branch->condition);
+    node->then_branch = f(branch->then_branch);
+    node->else_branch = f(branch->else_branch);
     return node;
   }
-  if (const auto* lambda = as<FunctionNode>(body)) {
+  if (const auto* lambda = as<FunctionNode>(expr)) {
     auto function = std::make_shared<Function>(*lambda->function);
-    function->body = map_blocks(function->body, f);
+    function->body = f(function->body);
     auto node = std::make_shared<FunctionNode>();
     node->function = std::move(function);
     return node;
   }
+  return nullptr;
+}
+
+Expr map_blocks(const Expr& body, const std::function<Block(const Block&)>& f) {
+  Expr mapped = map_bodies(body, [&](const Expr& inner) { return map_blocks(inner, f); });
+  if (mapped) return mapped;
   const auto* seq = as<SeqNode>(body);
   if (!seq) return body;
   std::vector<Block> blocks;

@@ -13,6 +13,10 @@ void visit_bindings(const Expr& body, const std::function<void(const Binding&, b
 // Calls f on every expression, outside in.
 void visit(const Expr& expr, const std::function<void(const Expr&)>& f);
 
+// An if with f's results in place of its condition and branches, or a lambda with it in place of
+// its body; null for any other expression.
+Expr map_bodies(const Expr& expr, const std::function<Expr(const Expr&)>& f);
+
 // Rebuilds a body with f's block in place of each: inner ones (branches, lambdas) first. Blocks
 // that become empty are dropped.
 Expr map_blocks(const Expr& body, const std::function<Block(const Block&)>& f);

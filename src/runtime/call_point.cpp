@@ -43,7 +43,7 @@ Status CallPoint::observe(const KernelCall& call, const Scratch& scratch) noexce
 
 Status CallPoint::compute(const CallSite& site, Arguments args, std::span<const int64_t> scalars,
                           const Scratch& scratch) noexcept {
-  if (dispatcher_ && away_[static_cast<size_t>(site.id)]) {
+  if (dispatcher_ && offloaded_sites_[static_cast<size_t>(site.id)]) {
     return dispatcher_->call(site, args, scalars);
   }
   int32_t kernel = static_cast<int32_t>(site.kernel - source_.executable().kernels.data());

@@ -127,7 +127,7 @@ class CallPoint {
   // Calls at the sites (by their id) are `dispatcher`'s from now on; null: none are.
   void set_dispatcher(Dispatcher* dispatcher, std::vector<bool> sites = {}) {
     dispatcher_ = dispatcher;
-    away_ = std::move(sites);
+    offloaded_sites_ = std::move(sites);
   }
   // Enqueues. What a dispatcher takes the source does not compute; the outputs are in `args` all
   // the same. `scratch`: as for the runner, when the source computes.
@@ -153,7 +153,7 @@ class CallPoint {
   KernelRunner& source_;
   Observer* observer_ = nullptr;
   Dispatcher* dispatcher_ = nullptr;
-  std::vector<bool> away_;  // sites of what it takes
+  std::vector<bool> offloaded_sites_;  // sites of what it takes
   int64_t sequence_ = 0;
 };
 

@@ -93,11 +93,11 @@ class Device {
   }
   virtual Result<std::shared_ptr<DeviceModule>> load(const ModuleBlob& blob) noexcept = 0;
   virtual Result<std::unique_ptr<DeviceQueue>> create_queue() noexcept = 0;
-  // Nothing is launched for a while: threads that stay awake for more may sleep. `doorbell`: a file
+  // Nothing is launched for a while: threads that stay awake for more may sleep. `wake_fd`: a file
   // that is readable when there is about to be more, -1 for none; they may wake up with it.
-  virtual void rest(int doorbell) noexcept { static_cast<void>(doorbell); }
+  virtual void idle(int wake_fd) noexcept { static_cast<void>(wake_fd); }
   // There is about to be some: threads of the device's own wake up meanwhile.
-  virtual void rouse() noexcept {}
+  virtual void wake() noexcept {}
 };
 
 }  // namespace tapml::runtime

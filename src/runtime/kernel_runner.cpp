@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "abi/alignment.h"
+#include "base/rounding.h"
 #include "exec/validate.h"
 #include "runtime/arena.h"
 #include "runtime/call_point.h"
@@ -450,7 +451,7 @@ Status KernelRunner::prepare(int32_t kernel, Arguments sources, const Tensor& ou
     TAPML_TRY(check_binding(bytes, state_->session.info().limits,
                             "kernel " + info.name + ", prepared tensor " + tensor.name));
     place.offset += total;
-    total += (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+    total += round_up(bytes, kScratchAlignment);
   }
   TAPML_TRY(State::check_room("prepared tensors", total, out.byte_size(), info));
   out.storage->written();

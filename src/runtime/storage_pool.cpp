@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/rounding.h"
+
 namespace tapml::runtime {
 
 namespace {
@@ -9,7 +11,7 @@ namespace {
 // What Storage::allocate() makes of a size; a size that it refuses stays as it is.
 int64_t padded(int64_t bytes) {
   constexpr int64_t kBlock = 16;
-  return bytes < 0 || bytes > INT64_MAX - kBlock ? bytes : (bytes + kBlock - 1) / kBlock * kBlock;
+  return bytes < 0 || bytes > INT64_MAX - kBlock ? bytes : round_up(bytes, kBlock);
 }
 
 }  // namespace

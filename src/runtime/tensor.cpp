@@ -3,6 +3,7 @@
 #include <limits>
 #include <new>
 
+#include "base/rounding.h"
 #include "runtime/local_session.h"
 #include "tensor/uninitialized.h"
 
@@ -28,7 +29,7 @@ Result<std::shared_ptr<Storage>> Storage::allocate(Session& session, int64_t byt
     return fail(platform_error(PlatformFault::kLimit,
                                "a storage of " + std::to_string(bytes) + " bytes is too large"));
   }
-  int64_t padded = (bytes + kPadding - 1) / kPadding * kPadding;
+  int64_t padded = round_up(bytes, kPadding);
   BufferId buffer{session.new_handle()};
   TAPML_TRY(session.allocate(buffer, padded));
   return adopt(session, buffer, padded);

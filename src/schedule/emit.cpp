@@ -2,6 +2,7 @@
 
 #include "arith/analyzer.h"
 #include "schedule/guard.h"
+#include "tir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::schedule {
@@ -22,10 +23,6 @@ PrimExpr product(const std::vector<BlockIter>& iters) {
   PrimExpr size = 1;
   for (const BlockIter& iter : iters) size = size * iter.extent;
   return arith::Analyzer().simplify(size);
-}
-
-PrimExpr ceil_div(const PrimExpr& extent, int64_t size) {
-  return floordiv(extent + (size - 1), size);
 }
 
 namespace {
@@ -59,8 +56,7 @@ struct ReductionLoops {
 PrimExpr read_accumulator(const PrimExpr& expr, const Stage& stage, const Buffer& accumulator,
                           const PrimExpr& cell) {
   return rewrite_expr(expr, [&](const PrimExpr& e) {
-    return e.kind() == ExprKind::kLoad && load_buffer(e) == stage.out ? load(accumulator, {cell})
-                                                                      : PrimExpr();
+    return is_load_of(e, stage.out) ? load(accumulator, {cell}) : PrimExpr();
   });
 }
 
@@ -80,12 +76,8 @@ Stmt emit_general(const Stage& stage, VarMap at) {
 
 // Whether the steps of the reduction depend on `var`.
 bool steps_depend_on(const Stage& stage, const Var& var) {
-  for (const BlockIter& step : stage.reduction) {
-    for (const Var& used : free_vars(step.extent)) {
-      if (used.same_as(var)) return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(stage.reduction,
+                             [&](const BlockIter& step) { return uses(step.extent, var); });
 }
 
 }  // namespace
@@ -130,11 +122,7 @@ bool runs_along_lane(const Stage& stage) {
     const PrimExpr& last = e->operands.back();
     along |= last.same_as(lane.var);
     // A load whose last index moves with the reduction but that is the same for all lanes is fine.
-    bool uses_lane = false;
-    for (const PrimExpr& index : e->operands) {
-      for (const Var& var : free_vars(index)) uses_lane |= var.same_as(lane.var);
-    }
-    if (uses_lane && last.same_as(step)) across = true;
+    if (last.same_as(step) && uses(e->operands, lane.var)) across = true;
   });
   return along && !across;
 }

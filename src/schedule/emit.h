@@ -8,8 +8,6 @@ namespace tapml::schedule {
 // Values of `iters` (row-major, last fastest) at flat position `item`.
 VarMap decode(const std::vector<tir::BlockIter>& iters, const PrimExpr& item);
 PrimExpr product(const std::vector<tir::BlockIter>& iters);
-// How many pieces of `size` cover `extent`.
-PrimExpr ceil_div(const PrimExpr& extent, int64_t size);
 
 struct PointOptions {
   bool vectorize = false;  // the innermost reduction loop may run as lanes

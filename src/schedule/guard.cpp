@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::schedule {
@@ -10,21 +11,15 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-bool occurs_in(const PrimExpr& expr, const Var& var) {
-  bool found = false;
-  visit_expr(expr, [&](const PrimExpr& e) { found |= e.same_as(var); });
-  return found;
-}
-
 // The first value of `var` that the condition excludes, where it is var < limit or var <= limit - 1
 // with a limit that is free of the reduction's variables; null otherwise.
 PrimExpr upper_limit(const PrimExpr& condition, const Var& var, const Stage& stage) {
   if (condition.kind() != ExprKind::kLt && condition.kind() != ExprKind::kLe) return {};
   if (!condition.operand(0).same_as(var)) return {};
   const PrimExpr& bound = condition.operand(1);
-  if (occurs_in(bound, var)) return {};
+  if (uses(bound, var)) return {};
   for (const BlockIter& step : stage.reduction) {
-    if (occurs_in(bound, step.var)) return {};
+    if (uses(bound, step.var)) return {};
   }
   return condition.kind() == ExprKind::kLt ? bound : bound + 1;
 }
@@ -39,12 +34,7 @@ PrimExpr contribution(const Stage& stage) {
   ExprKind kind = stage.value.kind();
   if (kind != ExprKind::kAdd && kind != ExprKind::kMax && kind != ExprKind::kMin) return {};
   const PrimExpr &own = stage.value.operand(0), &added = stage.value.operand(1);
-  if (own.kind() != ExprKind::kLoad || load_buffer(own) != stage.out) return {};
-  bool reads_own = false;
-  visit_expr(added, [&](const PrimExpr& e) {
-    reads_own |= e.kind() == ExprKind::kLoad && load_buffer(e) == stage.out;
-  });
-  return reads_own ? PrimExpr() : added;
+  return is_load_of(own, stage.out) && !reads(added, stage.out) ? added : PrimExpr();
 }
 
 // Whether the reduction of `value` leaves its element as it is. Sums begin with 0, so that they are
@@ -92,7 +82,7 @@ std::optional<Split> split_last_iterator(const Stage& stage) {
     split.below.value = make_binary(stage.value.kind(), stage.value.operand(0), choice.operand(1));
     split.rest.reduction.clear();
     split.rest.final_value = rewrite_expr(stage.final_value, [&](const PrimExpr& e) {
-      bool own = e.kind() == ExprKind::kLoad && load_buffer(e) == stage.out;
+      bool own = is_load_of(e, stage.out);
       return own ? stage.init_value : PrimExpr();
     });
     split.rest.value = split.rest.final_value;

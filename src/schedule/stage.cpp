@@ -6,6 +6,7 @@
 
 #include "arith/analyzer.h"
 #include "ir/intrinsics.h"
+#include "tir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::schedule {
@@ -26,7 +27,7 @@ std::vector<PrimExpr> loads_of(const Stage& stage, const BufferNode* buffer) {
   auto scan = [&](const PrimExpr& root) {
     if (!root) return;
     visit_expr(root, [&](const PrimExpr& e) {
-      if (e.kind() == ExprKind::kLoad && load_buffer(e).get() == buffer) loads.push_back(e);
+      if (is_load_of(e, buffer)) loads.push_back(e);
     });
   };
   if (stage.simple) {
@@ -212,7 +213,7 @@ bool stays_moderate(const Stage& producer, const Stage& consumer) {
 PrimExpr inline_into(const PrimExpr& expr, const Stage& producer) {
   if (!expr) return expr;
   return rewrite_expr(expr, [&](const PrimExpr& e) {
-    if (e.kind() != ExprKind::kLoad || load_buffer(e) != producer.out) return PrimExpr();
+    if (!is_load_of(e, producer.out)) return PrimExpr();
     VarMap values;
     for (size_t i = 0; i < e->operands.size(); ++i) {
       if (producer.indices[i].is_var()) values[producer.indices[i].get()] = e.operand(i);
@@ -394,10 +395,9 @@ void fold_epilogues(StagedProgram& program) {
       if (!pointwise) break;
       Stage& merged = program.stages[r];
       PrimExpr own_value = reduction.final_value;
-      PrimExpr value =
-          rewrite_expr(tapml::substitute(consumer.value, values), [&](const PrimExpr& e) {
-            return e.kind() == ExprKind::kLoad && load_buffer(e) == result ? own_value : PrimExpr();
-          });
+      PrimExpr value = rewrite_expr(
+          tapml::substitute(consumer.value, values),
+          [&](const PrimExpr& e) { return is_load_of(e, result) ? own_value : PrimExpr(); });
       merged.final_value = value;
       merged.final_out = consumer.out;
       merged.final_indices = substitute_each(consumer.indices, values);

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/has_load.h"
+#include "ir/queries.h"
 #include "ir/symbol.h"
 #include "tir/visit.h"
 

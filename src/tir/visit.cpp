@@ -1,5 +1,7 @@
 #include "tir/visit.h"
 
+#include "ir/queries.h"
+
 namespace tapml::tir {
 
 void visit(const Stmt& stmt, const std::function<void(const Stmt&)>& on_stmt,
@@ -291,15 +293,6 @@ bool add_region(std::vector<Region>& regions, const Buffer& buffer,
   return true;
 }
 
-// Variables that are bound inside the body widen an index to the whole dimension.
-bool uses_any(const PrimExpr& expr, const std::set<const ExprNode*>& inner) {
-  bool found = false;
-  visit_expr(expr, [&](const PrimExpr& e) {
-    found |= inner.contains(e.get()) || e.kind() == ExprKind::kLoad;
-  });
-  return found;
-}
-
 }  // namespace
 
 void infer_regions(BlockNode& block) {
@@ -321,7 +314,8 @@ void infer_regions(BlockNode& block) {
     if (!add_region(regions, buffer, indices)) return;
     Region& region = regions.back();
     for (size_t i = 0; i < indices.size(); ++i) {
-      if (!uses_any(region.begins[i], inner)) continue;
+      // Variables that are bound inside the body widen an index to the whole dimension.
+      if (!has_load(region.begins[i]) && !uses_any(region.begins[i], inner)) continue;
       region.begins[i] = 0;
       region.extents[i] = buffer->shape[i];
     }

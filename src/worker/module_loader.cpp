@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/rounding.h"
 #include "worker/host.h"
 
 namespace tapml::worker {
@@ -38,7 +39,7 @@ class Module final : public runtime::HostCode {
             "no memory for the data of a kernel module: " + std::to_string(bytes) + " bytes"));
       }
       const auto address = reinterpret_cast<uintptr_t>(data_);
-      data = reinterpret_cast<std::byte*>((address + alignment - 1) / alignment * alignment);
+      data = reinterpret_cast<std::byte*>(round_up(address, uintptr_t{alignment}));
     }
     const int32_t made = host::tapml_host_instantiate(number_, data);
     if (made < 0) return fail(host_error("a kernel module does not load", made));

@@ -1,6 +1,8 @@
 // Modules that are checked before and after passes.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "passes/legalize.h"
 #include "relax/visit.h"
 #include "text/parser.h"
+#include "text/printer.h"
 
 namespace tapml::passes {
 
@@ -30,6 +33,23 @@ inline Module through(std::initializer_list<Pass> passes, const std::string& sou
   Module module = checked(text::parse(source, "test"));
   for (Pass pass : passes) module = checked(pass(module));
   return module;
+}
+
+// `pass` makes `after` of `before`.
+inline void expect_becomes(Pass pass, const std::string& before, const std::string& after) {
+  EXPECT_EQ(text::print(through({pass}, before)), text::print(text::parse(after, "after")));
+}
+
+// `pass` changes nothing.
+inline void expect_stays(Pass pass, const std::string& program) {
+  expect_becomes(pass, program, program);
+}
+
+// `expected` is the text of main, whatever else there is.
+inline void expect_main_is(const Module& module, const std::string& expected) {
+  Module alone;
+  alone.functions["main"] = module.functions.at("main");
+  EXPECT_EQ(text::print(alone), text::print(text::parse(expected, "expected")));
 }
 
 // The kernels that fusion alone makes of operators.

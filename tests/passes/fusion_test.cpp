@@ -6,7 +6,6 @@
 #include "build/block_builder.h"
 #include "checked.h"
 #include "ir/exceptions.h"
-#include "passes/chain_concat.h"
 #include "passes/dead_code.h"
 #include "passes/fold_constants.h"
 #include "passes/fuse_ops.h"
@@ -227,61 +226,6 @@ def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   std::string printed = text::print(module);
   EXPECT_NE(printed.find("multiply(x, const(f32, (1,), [2.0]))"), std::string::npos) << printed;
   EXPECT_EQ(printed.find("sqrt"), std::string::npos) << printed;
-}
-
-TEST(ChainConcat, KeepsEveryKernelWithinSixTensors) {
-  Module module = chain_concat(text::parse(R"(
-def main(a: Tensor((n,), f32), b: Tensor((2,), f32)) -> Tensor((n * 2 + 10,), f32) {
-  dataflow {
-    y: Tensor((n * 2 + 10,), f32) = concat((a, b, b, b, b, b, a)) {axis: 0}
-    output y
-  }
-  return y
-}
-)",
-                                           "test"));
-  Module expected = text::parse(R"(
-def main(a: Tensor((n,), f32), b: Tensor((2,), f32)) -> Tensor((n * 2 + 10,), f32) {
-  dataflow {
-    part: Tensor((n + 8,), f32) = concat((a, b, b, b, b)) {axis: 0}
-    y: Tensor((n * 2 + 10,), f32) = concat((part, b, a)) {axis: 0}
-    output y
-  }
-  return y
-}
-)",
-                                "expected");
-  std::string difference;
-  EXPECT_TRUE(text::structural_equal(module, expected, {.difference = &difference})) << difference;
-  build::check_annotations(module);
-}
-
-// Wide ones are trees: an element goes through as many parts as the tree is deep.
-TEST(ChainConcat, CopiesNoElementOften) {
-  constexpr int kOperands = 2000;
-  std::string operands;
-  for (int i = 0; i < kOperands; ++i)
-    operands += std::string(i > 0 ? ", " : "") + (i % 2 ? "a" : "b");
-  const std::string result = "Tensor((" + std::to_string(3 * kOperands) + ",), f32)";
-  Module module =
-      chain_concat(text::parse("def main(a: Tensor((2,), f32), b: Tensor((4,), f32)) -> " + result +
-                                   " {\n  dataflow {\n    y: " + result + " = concat((" + operands +
-                                   ")) {axis: 0}\n    output y\n  }\n  return y\n}\n",
-                               "test"));
-  build::check_annotations(module);
-  int64_t copied = 0;
-  std::set<std::string> shapes;
-  relax::visit_bindings(relax::as_relax_function(module.find("main"))->body,
-                        [&](const relax::Binding& binding, bool) {
-                          const auto& operands_of = *relax::as<relax::TupleNode>(
-                              relax::as<relax::CallNode>(binding.value)->args[0]);
-                          EXPECT_LE(operands_of.fields.size(), kConcatOperands);
-                          const auto& tensor = *relax::as_tensor(binding.var->annotation);
-                          copied += (*tensor.shape)[0]->int_value;
-                          shapes.insert(text::print((*tensor.shape)[0]));
-                        });
-  EXPECT_LE(copied, 5 * 3 * kOperands);
-  EXPECT_LE(shapes.size(), 16u);  // equal parts are one kernel
 }
 
 TEST(Passes, EveryPhasePrintsAndParses) {

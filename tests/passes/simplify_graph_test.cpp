@@ -1,11 +1,10 @@
-// Simplification and common subexpressions: programs before and after, and what must stay.
+// Simplification: programs before and after, and what must stay.
 #include "passes/simplify_graph.h"
 
 #include <gtest/gtest.h>
 
 #include "analysis/verifier.h"
 #include "checked.h"
-#include "passes/common_subexpressions.h"
 #include "passes/dead_code.h"
 #include "relax/visit.h"
 #include "text/parser.h"
@@ -16,7 +15,7 @@ namespace tapml::passes {
 namespace {
 
 // Both as text; bindings that become useless go.
-void expect_becomes(Pass pass, const std::string& before, const std::string& after) {
+void expect_simplified(Pass pass, const std::string& before, const std::string& after) {
   Module module =
       checked(eliminate_dead_code(checked(pass(checked(text::parse(before, "before"))))));
   EXPECT_EQ(text::print(module), text::print(text::parse(after, "after")));
@@ -39,7 +38,8 @@ struct Case {
 class Simplify : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Simplify, Becomes) {
-  expect_becomes(simplify_graph, program(GetParam().before, "r"), program(GetParam().after, "r"));
+  expect_simplified(simplify_graph, program(GetParam().before, "r"),
+                    program(GetParam().after, "r"));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -161,89 +161,7 @@ def main(a: Prim(i64, n)) -> Prim(i64) {
   return prim(n*p)
 }
 )";
-  expect_becomes(simplify_graph, program, program);
-}
-
-TEST(CommonSubexpressions, BecomeOneCall) {
-  expect_becomes(eliminate_common_subexpressions,
-                 program("a: Tensor((n, 4), f32) = exp(x)\n"
-                         "b: Tensor((n, 4), f32) = exp(x)\n"
-                         "c: Tensor((n, 4), f32) = add(a, b)\n"
-                         "d: Tensor((n, 4), f32) = add(b, b)\n"
-                         "e: Tensor((n, 4), f32) = add(a, a)\n"
-                         "f: Tensor((n, 2), f32) = slice(e, shape(0, 0), shape(n, 2))\n"
-                         "g: Tensor((n, 2), f32) = slice(d, shape(0, 2), shape(n, 4))\n"
-                         "h: Tensor((n, 4), f32) = concat((f, g)) {axis: 1}\n"
-                         "r: Tensor((n, 4), f32) = add(h, c)\n",
-                         "r"),
-                 program("a: Tensor((n, 4), f32) = exp(x)\n"
-                         "c: Tensor((n, 4), f32) = add(a, a)\n"
-                         "f: Tensor((n, 2), f32) = slice(c, shape(0, 0), shape(n, 2))\n"
-                         "g: Tensor((n, 2), f32) = slice(c, shape(0, 2), shape(n, 4))\n"
-                         "h: Tensor((n, 4), f32) = concat((f, g)) {axis: 1}\n"
-                         "r: Tensor((n, 4), f32) = add(h, c)\n",
-                         "r"));
-}
-
-TEST(CommonSubexpressions, KeepTheLayersOfBoth) {
-  Module module = checked(eliminate_common_subexpressions(
-      text::parse(program("a: Tensor((n, 4), f32) = exp(x) @origin(\"first\")\n"
-                          "b: Tensor((n, 4), f32) = exp(x) @origin(\"second\")\n"
-                          "r: Tensor((n, 4), f32) = add(a, b)\n",
-                          "r"),
-                  "test")));
-  std::vector<Origin> origins;
-  relax::visit_bindings(
-      relax::as_relax_function(module.find("main"))->body,
-      [&](const relax::Binding& binding, bool) { origins.push_back(binding.origin); });
-  EXPECT_EQ(origins, (std::vector<Origin>{{"first", "second"}, {}}));
-}
-
-// What the branch computes is not there after it, nor in the other one.
-TEST(CommonSubexpressions, StayInTheirBranch) {
-  const std::string source = R"(
-def main(x: Tensor((n,), f32), c: Tensor((), bool)) -> Tensor((n,), f32) {
-  a: Tensor((n,), f32) = exp(x)
-  b: Tensor((n,), f32) = if (c) {
-    d: Tensor((n,), f32) = negative(a)
-    yield d
-  } else {
-    e: Tensor((n,), f32) = negative(a)
-    f: Tensor((n,), f32) = add(e, a)
-    yield f
-  }
-  g: Tensor((n,), f32) = negative(a)
-  r: Tensor((n,), f32) = add(b, g)
-  return r
-}
-)";
-  Module before = checked(text::parse(source, "test"));
-  EXPECT_EQ(text::print(checked(eliminate_common_subexpressions(before))), text::print(before));
-}
-
-TEST(CommonSubexpressions, WhatIsUpdatedIsMadeEachTime) {
-  const std::string pool = "Tensor((p, 2, 1, 4), f32)";
-  const std::string source =
-      "def main(rows: Tensor((1, 1, 1, 4), f32), table: Tensor((1, q), i32),"
-      " lengths: Tensor((1,), i32), old: " +
-      pool + ") -> Tuple(" + pool + ", " + pool +
-      ") {\n  dataflow {\n"
-      "    a: " +
-      pool +
-      " = zeros_like(old)\n"
-      "    b: " +
-      pool +
-      " = zeros_like(old)\n"
-      "    c: " +
-      pool +
-      " = kv_append(a, rows, table, lengths)\n"
-      "    d: " +
-      pool +
-      " = exp(b)\n"
-      "    output c, d\n  }\n  return (c, d)\n}\n";
-  Module before = text::parse(source, "test");
-  analysis::verify(before);
-  EXPECT_EQ(text::print(eliminate_common_subexpressions(before)), text::print(before));
+  expect_simplified(simplify_graph, program, program);
 }
 
 }  // namespace

@@ -274,8 +274,8 @@ TEST(Preconditions, PlannedMemoryIsKnownToPlanningAlone) {
     SCOPED_TRACE(source.name);
     const Module module = read_module(source);
     const Module planned =
-        by_name(module, {"lambda_lift", "decompose", "name_shapes", "chain_concat", "lower_storage",
-                         "legalize", "dead_code", "plan_memory"});
+        by_name(module, {"lambda_lift", "decompose", "name_shapes", "split_wide_concat",
+                         "lower_storage", "legalize", "dead_code", "plan_memory"});
     for (const PassInfo& pass : pass_table()) {
       SCOPED_TRACE(pass.name);
       if (pass.on_planned) {

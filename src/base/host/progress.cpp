@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/host/terminal.h"
+#include "base/rounding.h"
 
 namespace tapml {
 
@@ -46,7 +47,7 @@ std::string left_text(double seconds) {
 // "34 of 272 kernels"
 std::string count_text(int64_t done, int64_t total, std::string_view unit) {
   constexpr int64_t kMiB = int64_t{1} << 20;
-  if (unit == "bytes") return count_text(done / kMiB, (total + kMiB - 1) / kMiB, "MiB");
+  if (unit == "bytes") return count_text(done / kMiB, ceil_div(total, kMiB), "MiB");
   std::string text = std::to_string(done);
   if (total > 0) text += " of " + std::to_string(total);
   if (!unit.empty()) text += " " + std::string(unit);
@@ -107,7 +108,7 @@ struct Progress::State {
     const auto columns = static_cast<size_t>(std::max(options.width, 1));
     size_t up = 0;
     for (size_t i = 0; i < drawn.size(); ++i) {
-      up += std::max<size_t>(1, (drawn[i] + columns - 1) / columns);
+      up += std::max<size_t>(1, ceil_div(drawn[i], columns));
     }
     return up <= 1 ? "\r" : "\r\x1b[" + std::to_string(up - 1) + "A";
   }

@@ -45,14 +45,14 @@ struct ThreadPool::State {
   alignas(64) std::atomic<uint64_t> ticket{0};
   alignas(64) std::atomic<bool> busy{false};  // a caller owns the loop fields
   std::atomic<int> sleepers{0};               // that `wake` wakes
-  std::atomic<int> listeners{0};              // that `doorbell` and `event` wake
-  std::atomic<bool> stop{false}, resting{false};
-  std::atomic<bool> used{false};  // since rouse()
+  std::atomic<int> listeners{0};              // that `wake_fd` and `event` wake
+  std::atomic<bool> stop{false}, idling{false};
+  std::atomic<bool> used{false};  // since wake()
   bool spin = true;
   std::mutex mutex;
   std::condition_variable wake;
-  std::atomic<int> doorbell{-1}, event{-1};  // files
-  std::atomic<bool> rung{false};             // the event, since the last rest
+  std::atomic<int> wake_fd{-1}, event{-1};  // files
+  std::atomic<bool> rung{false};            // the event, since the last idle()
   std::vector<std::thread> workers;
 
   ~State() {
@@ -77,11 +77,11 @@ struct ThreadPool::State {
     while (true) {
       for (int i = 0; spin && i < kWorkerSpins; ++i) {
         if (news(seen)) return;
-        if (resting.load(std::memory_order_relaxed)) break;
+        if (idling.load(std::memory_order_relaxed)) break;
         if (i % kSpinsToYield == kSpinsToYield - 1) std::this_thread::yield();
         pause_briefly();
       }
-      if (spin && resting.load() && doorbell.load() >= 0) {
+      if (spin && idling.load() && wake_fd.load() >= 0) {
         listen(seen);
         continue;
       }
@@ -95,16 +95,16 @@ struct ThreadPool::State {
     }
   }
 
-  // Sleeps until the doorbell or a loop.
+  // Sleeps until `wake_fd` or a loop wakes it.
   void listen(uint64_t seen) {
     // Counted before the last look, as below.
     listeners.fetch_add(1);
     if (!news(seen)) {
-      pollfd files[] = {{doorbell.load(), POLLIN, 0}, {event.load(), POLLIN, 0}};
+      pollfd files[] = {{wake_fd.load(), POLLIN, 0}, {event.load(), POLLIN, 0}};
       ::poll(files, std::size(files), -1);
     }
     listeners.fetch_sub(1);
-    resting.store(false);  // it rings until it is read
+    idling.store(false);  // it rings until it is read
   }
 
   // There is an event, which was not rung; it is below 0 where the process may open no more files.
@@ -176,18 +176,18 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : state_->workers) worker.join();
 }
 
-void ThreadPool::rest(int doorbell) noexcept {
+void ThreadPool::idle(int wake_fd) noexcept {
   if (!state_) return;
   State& state = *state_;
-  const bool listens = doorbell >= 0 && state.spin && state.used.load(std::memory_order_relaxed);
+  const bool listens = wake_fd >= 0 && state.spin && state.used.load(std::memory_order_relaxed);
   if (listens) state.prepare_event();
-  state.doorbell.store(state.event < 0 || !listens ? -1 : doorbell);
-  state.resting.store(true);
+  state.wake_fd.store(state.event < 0 || !listens ? -1 : wake_fd);
+  state.idling.store(true);
 }
 
-void ThreadPool::rouse() noexcept {
+void ThreadPool::wake() noexcept {
   if (!state_ || !state_->used.exchange(false, std::memory_order_relaxed)) return;
-  state_->resting.store(false, std::memory_order_relaxed);
+  state_->idling.store(false, std::memory_order_relaxed);
   state_->wake_sleepers();
 }
 
@@ -200,7 +200,7 @@ void ThreadPool::run(int64_t extent, int64_t grain, void* context, RangeCall cal
     return;
   }
   State& state = *state_;
-  state.resting.store(false, std::memory_order_relaxed);
+  state.idling.store(false, std::memory_order_relaxed);
   state.call = call;
   state.context = context;
   state.extent = extent;

@@ -33,13 +33,13 @@ class ThreadPool {
   }
 
   // No loop follows at once: workers sleep until there is one, so that whoever is about to be woken
-  // finds a core. `doorbell`: a file that is readable when loops are about to follow, -1 for none.
-  // Where there were loops since rouse(), workers wake up with it once: beside the thread that
+  // finds a core. `wake_fd`: a file that is readable when loops are about to follow, -1 for none.
+  // Where there were loops since wake(), workers wake up with it once: beside the thread that
   // reads it, which would wake them later and at its own cost.
-  void rest(int doorbell = -1) noexcept;
+  void idle(int wake_fd = -1) noexcept;
   // Loops follow at once, as they did after the last time that this was said, or else it does
   // nothing: workers that sleep wake up meanwhile.
-  void rouse() noexcept;
+  void wake() noexcept;
 
   // Cores that this process may run on (affinity respected), at least 1.
   static int available_cores();

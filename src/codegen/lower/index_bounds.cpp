@@ -36,6 +36,10 @@ IndexBounds::IndexBounds(const std::vector<Var>& scalars,
   }
 }
 
+// Interval arithmetic whose ends are expressions over the scalars: a loop variable is replaced by
+// its ends, the innermost first, as in symbolic range propagation (Blume and Eigenmann, 1995). The
+// ends stay expressions because the launcher evaluates them where no proof settles a limit; hence
+// they are kept to what a scalar program computes.
 void IndexBounds::bind(const Var& var, const IndexRange& range) {
   if (!range.known()) return;
   if (lows_.contains(var.get())) ranges_.clear();

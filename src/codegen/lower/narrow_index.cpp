@@ -29,6 +29,9 @@ struct TooWide {
   PrimExpr most;  // null: nothing is known
 };
 
+// Every node of an expression is asked for its range: the result alone may fit where a product
+// inside of it does not. What bounds do not show becomes a limit of the launch, if its ends are
+// known to the host; else the expression is too wide.
 class Narrower {
  public:
   Narrower(const DeviceFunc& launch, bool wide)

@@ -13,6 +13,7 @@
 #include "codegen/source/vector_access.h"
 #include "codegen/source/vector_expr.h"
 #include "ir/exceptions.h"
+#include "ir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::codegen {
@@ -363,11 +364,7 @@ class FunctionEmitter {
   }
 
   static bool depends_on_data(const std::vector<PrimExpr>& indices) {
-    bool found = false;
-    for (const PrimExpr& index : indices) {
-      visit_expr(index, [&](const PrimExpr& e) { found |= e.kind() == ExprKind::kLoad; });
-    }
-    return found;
+    return std::ranges::any_of(indices, has_load);
   }
 
   const std::string& name(const Buffer& buffer) {

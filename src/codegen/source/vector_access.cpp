@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::codegen {
@@ -10,11 +11,6 @@ namespace tapml::codegen {
 using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
-
-bool mentions(const PrimExpr& expr, const Var& var) {
-  const std::vector<Var> vars = free_vars(expr);
-  return std::any_of(vars.begin(), vars.end(), [&](const Var& v) { return v.same_as(var); });
-}
 
 // By its terms alone: what schedules write for a piece of `size` is of this form.
 bool is_multiple(const PrimExpr& e, int64_t size = kVectorLanes) {
@@ -65,7 +61,7 @@ std::optional<PrimExpr> without_lane(const PrimExpr& e, const Var& lane) {
   if (e.kind() != ExprKind::kAdd) return std::nullopt;
   for (int side : {0, 1}) {
     const PrimExpr& rest = e.operand(static_cast<size_t>(1 - side));
-    if (mentions(rest, lane)) continue;
+    if (uses(rest, lane)) continue;
     auto inner = without_lane(e.operand(static_cast<size_t>(side)), lane);
     if (inner) return inner->is_int(0) ? rest : *inner + rest;
   }

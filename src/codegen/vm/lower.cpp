@@ -5,11 +5,12 @@
 
 #include "codegen/vm/shape_heap.h"
 #include "ir/exceptions.h"
-#include "relax/certain.h"
 #include "relax/check_places.h"
 #include "relax/kernel_call.h"
 #include "relax/memory.h"
 #include "relax/storage.h"
+#include "relax/subtype.h"
+#include "relax/tail_call.h"
 #include "relax/visit.h"
 
 namespace tapml::codegen {
@@ -140,23 +141,6 @@ class FunctionLowering {
 
   // ---- control flow
 
-  // The binding whose value the sequence returns as it is; null when there is none.
-  static const Binding* last_of(const SeqNode& seq) {
-    for (size_t b = seq.blocks.size(); b-- > 0;) {
-      if (seq.blocks[b].bindings.empty()) continue;
-      const Binding& last = seq.blocks[b].bindings.back();
-      return seq.result == last.var && !last.match_cast ? &last : nullptr;
-    }
-    return nullptr;
-  }
-
-  // Whether the call's result needs no check before it is this function's.
-  bool is_tail_call(const Binding& binding) const {
-    const auto* call = as<CallNode>(binding.value);
-    return call && (as<GlobalVarNode>(call->callee) || as<VarNode>(call->callee)) &&
-           is_certain(binding.var->annotation, function_.result);
-  }
-
   void lower_blocks(const SeqNode& seq, const Binding* but) {
     for (const Block& block : seq.blocks) {
       for (const Binding& binding : block.bindings) {
@@ -167,9 +151,9 @@ class FunctionLowering {
 
   // The sequence's value is the function's. `of`: the binding whose branch it is, if any.
   void return_from(const SeqNode& seq, const Binding* of = nullptr) {
-    const Binding* last = last_of(seq);
+    const Binding* last = returned_binding(seq);
     const auto* branch = last ? as<IfNode>(last->value) : nullptr;
-    if (!branch && last && !is_tail_call(*last)) last = nullptr;
+    if (!branch && last && !is_tail_call(*last, function_.result)) last = nullptr;
     lower_blocks(seq, last);
     if (branch) {
       note(*last);
@@ -188,7 +172,7 @@ class FunctionLowering {
         note({here(), "", {}});
       }
       result = atom(seq.result);
-      if (!is_certain(annotation_of(seq.result), function_.result)) {
+      if (!is_subtype(annotation_of(seq.result), function_.result)) {
         heap_.check({{result, function_.result, result_place(out_.name)}});
       }
     }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "arith/analyzer.h"
-#include "arith/one_or.h"
+#include "arith/broadcast_dim.h"
 #include "arith/scalar_program.h"
 #include "ir/exceptions.h"
 #include "relax/check_places.h"

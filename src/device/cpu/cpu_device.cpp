@@ -198,8 +198,8 @@ Result<std::unique_ptr<DeviceQueue>> CpuDevice::create_queue() noexcept {
   return std::make_unique<CpuQueue>(state_->pool, state_->under_test);
 }
 
-void CpuDevice::rest(int doorbell) noexcept { state_->pool->rest(doorbell); }
-void CpuDevice::rouse() noexcept { state_->pool->rouse(); }
+void CpuDevice::idle(int wake_fd) noexcept { state_->pool->idle(wake_fd); }
+void CpuDevice::wake() noexcept { state_->pool->wake(); }
 
 std::shared_ptr<DeviceMemory> wrap_host_memory(std::byte* data, int64_t size,
                                                std::shared_ptr<const void> owner) {

@@ -31,8 +31,8 @@ class CpuDevice final : public runtime::Device {
       std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner) noexcept override;
   Result<std::shared_ptr<runtime::DeviceModule>> load(const ModuleBlob& blob) noexcept override;
   Result<std::unique_ptr<runtime::DeviceQueue>> create_queue() noexcept override;
-  void rest(int doorbell) noexcept override;
-  void rouse() noexcept override;
+  void idle(int wake_fd) noexcept override;
+  void wake() noexcept override;
 
  private:
   struct State;

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <mutex>
 
-#include "base/hash.h"
+#include "device/module_cache.h"
 #include "device/opencl/cl_context.h"
 
 namespace tapml::device {
@@ -19,7 +17,6 @@ using runtime::DeviceQueue;
 
 // Smallest buffer that is made; OpenCL knows none of zero bytes.
 constexpr int64_t kSmallestBuffer = 64;
-constexpr size_t kMaxCachedModules = 256;
 
 class OpenClDevice final : public Device {
  public:
@@ -65,14 +62,7 @@ class OpenClDevice final : public Device {
           "a module of format " + blob.format + " for " + blob.platform + " is loaded on opencl",
           "opencl"));
     }
-    Sha256Digest key = sha256(blob.bytes);
-    std::lock_guard guard(lock_);
-    auto found = modules_.find(key);
-    if (found != modules_.end()) return found->second;
-    TAPML_ASSIGN(std::shared_ptr<DeviceModule> module, build_cl_module(context_, blob.bytes));
-    if (modules_.size() >= kMaxCachedModules) modules_.clear();
-    modules_.emplace(key, module);
-    return module;
+    return modules_.get(sha256(blob.bytes), [&] { return build_cl_module(context_, blob.bytes); });
   }
 
   Result<std::unique_ptr<DeviceQueue>> create_queue() noexcept override {
@@ -81,8 +71,7 @@ class OpenClDevice final : public Device {
 
  private:
   std::shared_ptr<ClContext> context_;
-  std::mutex lock_;
-  std::map<Sha256Digest, std::shared_ptr<DeviceModule>> modules_;  // by hash of the source
+  ModuleCache modules_;  // by hash of the source
 };
 
 Error no_device(const std::string& message) {

@@ -1,6 +1,6 @@
 #include "device/vulkan/vulkan_device.h"
 
-#include "base/hash.h"
+#include "device/module_cache.h"
 #include "device/vulkan/vulkan_context.h"
 
 namespace tapml::device {
@@ -11,8 +11,6 @@ using runtime::Device;
 using runtime::DeviceMemory;
 using runtime::DeviceModule;
 using runtime::DeviceQueue;
-
-constexpr size_t kMostVulkanModules = 256;
 
 class VulkanDevice final : public Device {
  public:
@@ -46,14 +44,7 @@ class VulkanDevice final : public Device {
       hash.update(std::to_string(entry.size()) + ":" + entry);
     }
     hash.update(blob.bytes);
-    Sha256Digest key = hash.digest();
-    std::lock_guard guard(lock_);
-    auto found = modules_.find(key);
-    if (found != modules_.end()) return found->second;
-    TAPML_ASSIGN(std::shared_ptr<DeviceModule> module, load_vulkan_module(context_, blob));
-    if (modules_.size() >= kMostVulkanModules) modules_.clear();
-    modules_.emplace(key, module);
-    return module;
+    return modules_.get(hash.digest(), [&] { return load_vulkan_module(context_, blob); });
   }
 
   Result<std::unique_ptr<DeviceQueue>> create_queue() noexcept override {
@@ -62,8 +53,7 @@ class VulkanDevice final : public Device {
 
  private:
   std::shared_ptr<VulkanContext> context_;
-  std::mutex lock_;
-  std::map<Sha256Digest, std::shared_ptr<DeviceModule>> modules_;  // by hash of names and code
+  ModuleCache modules_;  // by hash of names and code
 };
 
 }  // namespace

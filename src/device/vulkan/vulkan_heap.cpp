@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/rounding.h"
+
 namespace tapml::device {
 
 VkBufferCreateInfo vulkan_buffer_info(int64_t size) {
@@ -74,7 +76,7 @@ Result<VulkanHeap::Blocks::iterator> VulkanHeap::add_block(int64_t size) {
 
 Result<std::shared_ptr<VulkanRange>> VulkanHeap::allocate(int64_t bytes) {
   if (bytes > INT64_MAX - kAlignment) bytes = INT64_MAX - kAlignment;
-  const int64_t size = std::max(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  const int64_t size = std::max(kAlignment, round_up(bytes, kAlignment));
   std::lock_guard guard(lock_);
   auto take = [&](Blocks::iterator block, std::map<int64_t, int64_t>::iterator part) {
     const auto [offset, length] = *part;

@@ -63,7 +63,6 @@ class VulkanHeap {
 
   // kOutOfMemory. The heap outlives its ranges.
   Result<std::shared_ptr<VulkanRange>> allocate(int64_t bytes);
-  bool is_mapped() const { return mapped_; }
   int64_t blocks();
 
  private:

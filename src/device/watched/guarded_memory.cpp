@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/rounding.h"
 #include "device/inline/inline_memory.h"
 
 namespace tapml::device {
@@ -14,8 +15,6 @@ namespace {
 
 constexpr std::byte kSlack{0x6b};
 constexpr size_t kLeastZone = size_t{64} << 10;
-
-size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
 bool is_slack(const std::byte* begin, const std::byte* end) {
   const auto count = static_cast<size_t>(end - begin);
@@ -57,7 +56,7 @@ GuardedMemory::~GuardedMemory() {
 
 std::optional<int64_t> GuardedMemory::take_stray() noexcept {
   // Kernels may store whole 16-byte vectors, over the end of an output too.
-  std::byte* const end = data_ + round_up(static_cast<size_t>(size_), 16);
+  std::byte* const end = data_ + round_up(static_cast<size_t>(size_), size_t{16});
   std::optional<int64_t> stray;
   if (!is_slack(pages_, data_)) {
     const std::byte* at = data_;

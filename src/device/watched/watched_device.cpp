@@ -174,8 +174,8 @@ class WatchedDevice final : public runtime::Device {
     TAPML_ASSIGN(auto queue, device_->create_queue());
     return std::make_unique<WatchedQueue>(std::move(queue), watch_);
   }
-  void rest(int doorbell) noexcept override { device_->rest(doorbell); }
-  void rouse() noexcept override { device_->rouse(); }
+  void idle(int wake_fd) noexcept override { device_->idle(wake_fd); }
+  void wake() noexcept override { device_->wake(); }
 
  private:
   std::shared_ptr<runtime::Device> device_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/rounding.h"
 #include "llm/tokenizer/byte_alphabet.h"
 #include "llm/tokenizer/metaspace.h"
 #include "llm/tokenizer/object_items.h"
@@ -55,8 +56,8 @@ Status Decoder::add_replace(const JsonObjectReader& field, const RegexEngine& en
   TAPML_ASSIGN(std::string content, field.required_string("content"));
   const std::string* text = pattern.text();
   // An expression may match before every character.
-  growth_ *= text ? std::max<size_t>(1, (content.size() + text->size() - 1) / text->size())
-                  : content.size() + 1;
+  growth_ *=
+      text ? std::max<size_t>(1, ceil_div(content.size(), text->size())) : content.size() + 1;
   if (growth_ > kMaxGrowth) {
     return fail(field.field_error(
         "content", "makes texts too long",

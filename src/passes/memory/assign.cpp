@@ -26,6 +26,12 @@ enum class Growth {
   kAny,   // by no more than that and what aligns it: few, large storages
 };
 
+// To place items with lifetimes and sizes in the least memory is dynamic storage allocation, which
+// is NP-hard. This is a greedy best fit: one item after the other goes where it makes the storages
+// grow least, at the first offset at which nothing lies that is needed at the same time. Which
+// order is good depends on the model (Pisarchyk and Lee, "Efficient Memory Management for Deep
+// Neural Net Inference", 2020, compare some), so that assign_storages() tries several and takes the
+// best. Sizes are symbolic: what cannot be compared does not share.
 class Assignment {
  public:
   Assignment(const std::vector<MemoryItem>& items, Sizes& sizes, AssignOptions options,

@@ -5,8 +5,9 @@
 #include "arith/symbols.h"
 #include "passes/graph_functions.h"
 #include "passes/memory/call_depth.h"
-#include "relax/certain.h"
 #include "relax/memory.h"
+#include "relax/subtype.h"
+#include "relax/tail_call.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -58,16 +59,6 @@ Held either(const Held& a, const Held& b) {
   Held all = both.flat();
   b.flatten(all);
   return all;
-}
-
-// The binding that a sequence returns as it is; null: there is none.
-const Binding* last_of(const SeqNode& seq) {
-  for (auto block = seq.blocks.rbegin(); block != seq.blocks.rend(); ++block) {
-    if (block->bindings.empty()) continue;
-    const Binding& last = block->bindings.back();
-    return seq.result == last.var && !last.match_cast ? &last : nullptr;
-  }
-  return nullptr;
 }
 
 }  // namespace
@@ -179,9 +170,9 @@ class PeakFinder::Simulation {
 
   // `tail`: the sequence's value is the function's.
   Held sequence(const SeqNode& seq, bool tail) {
-    const Binding* last = tail ? last_of(seq) : nullptr;
+    const Binding* last = tail ? returned_binding(seq) : nullptr;
     const auto* side = last ? as<IfNode>(last->value) : nullptr;
-    if (last && !side && !is_tail_call(*last)) last = nullptr;
+    if (last && !side && !is_tail_call(*last, function_.result)) last = nullptr;
     for (const Block& block : seq.blocks) {
       for (const Binding& one : block.bindings) {
         if (&one != last) held_[one.var.get()] = binding(one);
@@ -192,12 +183,6 @@ class PeakFinder::Simulation {
     Held result = value_of(seq.result);
     if (tail) moment("", 0);
     return result;
-  }
-
-  bool is_tail_call(const Binding& one) const {
-    const auto* call = as<CallNode>(one.value);
-    return call && (as<GlobalVarNode>(call->callee) || as<VarNode>(call->callee)) &&
-           is_certain(one.var->annotation, function_.result);
   }
 
   Held branch(const IfNode& node, bool tail) {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "arith/symbols.h"
+#include "base/rounding.h"
 #include "passes/graph_functions.h"
 #include "passes/memory/sizes.h"
 #include "relax/memory.h"
@@ -48,7 +49,7 @@ class Reader {
     visit(function.body, [&](const Expr& e) {
       if (const auto* constant = as<ConstantNode>(e)) {
         constants_[content_hash(constant->value)] =
-            (static_cast<int64_t>(constant->value.bytes().size()) + 15) / 16 * 16;
+            round_up(static_cast<int64_t>(constant->value.bytes().size()), int64_t{16});
       }
     });
     visit_bindings(function.body, [&](const Binding& binding, bool) {

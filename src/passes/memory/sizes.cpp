@@ -19,8 +19,6 @@ constexpr size_t kManySymbols = 16;
 // others have no more than kManySymbols of them, at so many places.
 constexpr size_t kMostOccurrences = 32;
 
-PrimExpr padded(const PrimExpr& bytes, int64_t to) { return floordiv(bytes + (to - 1), to) * to; }
-
 std::optional<int64_t> padded_constant(int64_t bytes, int64_t to) {
   if (bytes > INT64_MAX - (to - 1)) return std::nullopt;
   return (bytes + (to - 1)) / to * to;
@@ -62,7 +60,7 @@ PrimExpr storage_bytes(const Dims& shape, DType dtype) {
   }
   bytes = analyzer.simplify(bytes);
   if (analyzer.prove_divisible(bytes, 16)) return bytes;
-  return analyzer.simplify(padded(bytes, 16));
+  return analyzer.simplify(round_up(bytes, 16));
 }
 
 void Sizes::learn(const PrimExpr& expr, arith::Analyzer& analyzer) const {
@@ -319,7 +317,7 @@ int32_t Sizes::aligned(int32_t a) {
     if (!place) return -1;
     result = add_constant(*place);
   } else if (!analyzer(bytes).prove_divisible(bytes, kTensorAlignment)) {
-    result = add(padded(bytes, kTensorAlignment));
+    result = add(round_up(bytes, kTensorAlignment));
   }
   entries_[static_cast<size_t>(a)].aligned = result;
   return result;

@@ -30,7 +30,7 @@ class Channel {
                                  runtime::Deadline deadline = {}) noexcept = 0;
   // A file that is readable when a frame comes, for others than its reader to wait for too; -1:
   // none is that sure to be.
-  virtual int doorbell() const noexcept { return -1; }
+  virtual int wake_fd() const noexcept { return -1; }
   // Ends both directions; calls in progress on other threads return kLost. Any thread.
   virtual void close() noexcept = 0;
 };

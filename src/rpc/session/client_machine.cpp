@@ -190,8 +190,8 @@ struct ClientMachine::Run {
   uint64_t first = 0, lent = 0;  // names for results, and for what dispatched calls lie in
   std::vector<std::string> held, dropped;      // of the capture
   Called* called = nullptr;                    // of the function; null: nothing is known of it
-  ArgumentMemory memory;                       // of the call before; then of this one
-  std::vector<size_t> changed;                 // arguments that `memory` has not, in order
+  ArgumentCache cache;                         // of the call before; then of this one
+  std::vector<size_t> changed;                 // arguments that `cache` has not, in order
   std::vector<std::shared_ptr<Storage>> made;  // what results lie in, from `first` on
   Storages storages;                           // of a call with a dispatch plan, by their names
 
@@ -222,19 +222,19 @@ Result<flatbuffers::Offset<wire::Call>> ClientMachine::put_call(Builder& builder
   const auto put_same = [&](size_t end) {
     if (next >= end) return;
     const auto further = static_cast<int64_t>(end - next - 1);
-    list.push_back(wire::CreateValue(builder, wire::ValueKind::Same, 0, 0, further));
+    list.push_back(wire::CreateValue(builder, wire::ValueKind::Cached, 0, 0, further));
   };
   for (const size_t i : run.changed) {
     put_same(i);
     TAPML_ASSIGN(const auto value,
                  put_value(builder, run.args[i], name_of, [&] { return run.argument(i); }));
     list.push_back(value);
-    run.memory.keep(i, run.args[i]);
+    run.cache.keep(i, run.args[i]);
     next = i + 1;
   }
   put_same(run.args.size());
-  const uint64_t after = run.memory.request();
-  run.memory.resize(run.args.size());
+  const uint64_t after = run.cache.request();
+  run.cache.resize(run.args.size());
   const auto arguments = builder.CreateVector(list);
   const auto name = builder.CreateString(run.function.data(), run.function.size());
   flatbuffers::Offset<wire::Capture> capture;
@@ -263,10 +263,10 @@ ClientMachine::Called* ClientMachine::find_called(std::string_view function) {
 }
 
 Status ClientMachine::check_arguments(Run& run) const {
-  const ArgumentMemory* memory =
-      run.called && run.called->memory.request() != 0 ? &run.called->memory : nullptr;
+  const ArgumentCache* cache =
+      run.called && run.called->cache.request() != 0 ? &run.called->cache : nullptr;
   for (size_t i = 0; i < run.args.size(); ++i) {
-    if (memory && memory->has(i, run.args[i])) continue;
+    if (cache && cache->has(i, run.args[i])) continue;
     run.changed.push_back(i);
     if (runtime::lives_on(run.args[i], session_)) continue;
     TAPML_TRY(runtime::check_home(run.args[i], session_, run.argument(i)));
@@ -367,7 +367,7 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
     });
   }
   // Nothing is known of a call that does not go well, so that the next one says everything.
-  if (run.called) run.memory = std::exchange(run.called->memory, {});
+  if (run.called) run.cache = std::exchange(run.called->cache, {});
   run.first = session_.new_handle(kMostNames);
   if (dispatcher_) run.lent = session_.new_handle(kMostNames);
   Status refused;
@@ -378,7 +378,7 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
     return {};
   };
   Status called = session_.link().call(request, reply, deadline, interrupt_);
-  run.memory.called_by(reply.request());
+  run.cache.called_by(reply.request());
   if (called && dispatcher_) {
     DispatchedCalls calls(session_, sites_, *dispatcher_, run.lent, run.storages);
     called = resume(calls, reply, deadline);
@@ -397,7 +397,7 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
     value = fail(protocol_error("a call was answered without its result"));
   }
   if (!value || !dispatcher_) note_writes(run);
-  if (value && run.called && session_.recalls()) run.called->memory = std::move(run.memory);
+  if (value && run.called && session_.recalls()) run.called->cache = std::move(run.cache);
   // Where the other side says itself that it failed, there is nothing left of it.
   const bool failed_there = reply.answered() && reply.answer<wire::Failure>();
   if (!value && asked && !failed_there) give_up(run);

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "rpc/session/argument_memory.h"
+#include "rpc/session/argument_cache.h"
 #include "rpc/session/client_dispatch.h"
 #include "runtime/capture.h"
 #include "runtime/machine.h"
@@ -74,7 +74,7 @@ class ClientMachine final : public runtime::Machine {
   runtime::Dispatcher* dispatcher_ = nullptr;
   // What is known of a function from one call of it to the next.
   struct Called {
-    ArgumentMemory memory;      // of the last call that went well
+    ArgumentCache cache;        // of the last call that went well
     std::vector<bool> written;  // written_parameters()
   };
   // Null where the executable has no such function.

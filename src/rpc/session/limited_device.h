@@ -24,8 +24,8 @@ class LimitedDevice final : public runtime::Device {
   Result<std::unique_ptr<runtime::DeviceQueue>> create_queue() noexcept override {
     return device_->create_queue();
   }
-  void rest(int doorbell) noexcept override { device_->rest(doorbell); }
-  void rouse() noexcept override { device_->rouse(); }
+  void idle(int wake_fd) noexcept override { device_->idle(wake_fd); }
+  void wake() noexcept override { device_->wake(); }
 
  private:
   std::shared_ptr<runtime::Device> device_;

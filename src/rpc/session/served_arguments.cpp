@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "rpc/session/argument_memory.h"
+#include "rpc/session/argument_cache.h"
 
 namespace tapml::rpc {
 
@@ -22,8 +22,8 @@ void ServedArguments::begin(uint64_t after) {
 
 void ServedArguments::add(Value value, uint64_t name) {
   const Tensor* tensor = value.tensor();
-  const bool stays = tensor && tensor->shape.size() <= ArgumentMemory::kMostDimensions &&
-                     taken_ < ArgumentMemory::kMostPlaces;
+  const bool stays = tensor && tensor->shape.size() <= ArgumentCache::kMostDimensions &&
+                     taken_ < ArgumentCache::kMostPlaces;
   if (!stays) passing_.push_back(taken_);
   if (taken_ == values_.size()) {
     values_.emplace_back();
@@ -51,7 +51,7 @@ void ServedArguments::end(uint64_t request) {
   request_ = request;
 }
 
-void ServedArguments::rest() {
+void ServedArguments::call_done() {
   for (const size_t i : passing_) values_[i] = {};
   passing_.clear();
 }

@@ -1,4 +1,4 @@
-// The server's side of arguments that are left out because they stay (ArgumentMemory: the
+// The server's side of arguments that are left out because they stay (ArgumentCache: the
 // client's).
 #pragma once
 
@@ -25,7 +25,7 @@ class ServedArguments {
   void end(uint64_t request);
 
   // The call is over: only what the next one may leave out stays.
-  void rest();
+  void call_done();
   // What may be left out, in buffers of which released(name, storage) is true, may be no more.
   template <class Released>
   void forget(Released&& released) noexcept {

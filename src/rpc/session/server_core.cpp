@@ -189,7 +189,7 @@ Status ServerCore::open(const std::string& target) noexcept {
   TAPML_ASSIGN(session_, runtime::LocalSession::create(std::move(*device)));
   session_->name_handles_from(kServerHandles);
   session_->set_interrupt([this] { return link_.interrupt().load(std::memory_order_relaxed); });
-  names(wire::HandleKind::Stream).emplace(0, std::nullopt);
+  handles_.add_own(wire::HandleKind::Stream, 0);
   return {};
 }
 
@@ -220,7 +220,7 @@ Status ServerCore::take_frame(Clock::time_point until) noexcept {
   const auto* list = frame->list();
   const bool calls =
       list->size() > 0 && list->Get(list->size() - 1)->body_type() == wire::Body::Call;
-  if (calls && session_) session_->device().rouse();
+  if (calls && session_) session_->device().wake();
   work(true);
   Status status = run(*frame);
   work(false);

@@ -1,7 +1,6 @@
 // Serves one session: takes its requests in their order and answers them.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,7 +8,10 @@
 #include <unordered_set>
 #include <vector>
 
+#include "rpc/session/blob_table.h"
+#include "rpc/session/code_budget.h"
 #include "rpc/session/condition.h"
+#include "rpc/session/handle_table.h"
 #include "rpc/session/served_arguments.h"
 #include "rpc/session/server_link.h"
 #include "rpc/session/server_session.h"
@@ -27,18 +29,17 @@ namespace tapml::rpc {
 class ServerCore {
  public:
   ServerCore(ServerLink& link, const ServerOptions& options)
-      : link_(link), options_(options), packer_(options.compressor, options.compression) {}
+      : link_(link),
+        options_(options),
+        packer_(options.compressor, options.compression),
+        handles_(options.limits.handles),
+        blobs_(options.limits.module_bytes),
+        code_(options.limits.code_bytes) {}
 
   // As serve_session().
   Status serve() noexcept;
 
  private:
-  struct Blob {
-    uint64_t bytes = 0;  // promised
-    std::optional<Sha256Digest> hash;
-    std::vector<std::byte> data;
-  };
-
   // A call of a machine while it runs. Where a kernel call is the client's it stands: requests are
   // served, until one of them goes on with it.
   struct ServedCall {
@@ -63,9 +64,6 @@ class ServerCore {
     std::unique_ptr<Capture, CaptureDeleter> capture;  // what the client has captured of it
     std::unordered_map<std::string, ServedArguments> arguments;  // of its functions' last calls
   };
-  // Handles of one kind in use, with the error of those that could not be made.
-  using Names = std::unordered_map<uint64_t, std::optional<Error>>;
-
   // The session's life.
   Status serve_requests() noexcept;
   Status handshake() noexcept;
@@ -123,22 +121,14 @@ class ServerCore {
   Status begin_capture(const wire::Capture& request, ServedMachine& served) noexcept;
 
   // Handles.
-  Names& names(wire::HandleKind kind) { return names_[static_cast<size_t>(kind)]; }
   void release(wire::HandleKind kind, uint64_t id) noexcept;
   void release_buffer(uint64_t id) noexcept;
   // Makes what `id` is to name; where that fails, the name stands for the error.
   template <class Make>
   Status make(wire::HandleKind kind, uint64_t id, Make&& make) noexcept;
-  Status check_new(wire::HandleKind kind, uint64_t id) noexcept;
-  Status known(wire::HandleKind kind, uint64_t id) noexcept;
   Result<std::shared_ptr<runtime::Storage>> buffer(uint64_t id) noexcept;
   Status begin_blob(uint64_t id, int64_t bytes, const std::optional<Sha256Digest>& hash) noexcept;
   Result<std::vector<std::byte>> take_blob(uint64_t id) noexcept;
-  // Whether the session may hold so much code more.
-  Status check_code(uint64_t bytes) const noexcept;
-  // `held` has so many bytes of `id` from now on, or none any more (0).
-  void count_code(std::unordered_map<uint64_t, uint64_t>& held, uint64_t id,
-                  uint64_t bytes) noexcept;
   std::string content_key(const Sha256Digest& hash) const;
   // What is kept of so many bytes with the hash; nothing where it is not, or not so any more.
   std::optional<std::vector<std::byte>> find_content(const Sha256Digest& hash,
@@ -185,15 +175,11 @@ class ServerCore {
   Sha256Digest secret_{};  // of the client's token: what it may ask contents_ for
 
   std::unique_ptr<runtime::LocalSession> session_;
-  std::array<Names, static_cast<size_t>(wire::HandleKind::MAX) + 1> names_;
-  size_t handles_ = 0;  // of all kinds
+  HandleTable handles_;
   std::unordered_map<uint64_t, std::shared_ptr<runtime::Storage>> buffers_;
   uint64_t released_ = 0;  // buffers, so far
-  std::unordered_map<uint64_t, Blob> blobs_;
-  uint64_t blob_bytes_ = 0;  // of all of them
-  // Of the modules and machines that the client has names for.
-  std::unordered_map<uint64_t, uint64_t> module_bytes_, machine_bytes_;
-  uint64_t code_bytes_ = 0;  // of all of them
+  BlobTable blobs_;
+  CodeBudget code_;
   std::unordered_map<uint64_t, std::shared_ptr<ServedMachine>> machines_;
   ServedCall* call_ = nullptr;  // at hand
   runtime::Deadline deadline_;  // of the request at hand
@@ -212,11 +198,9 @@ class ServerCore {
 
 template <class Make>
 Status ServerCore::make(wire::HandleKind kind, uint64_t id, Make&& make) noexcept {
-  TAPML_TRY(check_new(kind, id));
+  TAPML_TRY(handles_.check_new(kind, id));
   Status status = make();
-  auto& entry = names(kind)[id];
-  ++handles_;
-  if (!status) entry = status.error();
+  handles_.add(kind, id, status ? std::optional<Error>() : status.error());
   return status;
 }
 

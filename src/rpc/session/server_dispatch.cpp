@@ -35,9 +35,8 @@ Result<uint64_t> ServerCore::Dispatch::name_of(const std::shared_ptr<Storage>& s
                                                   std::to_string(count_) + " that may be named"));
   }
   const uint64_t name = first_ + named_;
-  TAPML_TRY(core_.check_new(wire::HandleKind::Buffer, name));
-  core_.names(wire::HandleKind::Buffer).emplace(name, std::nullopt);
-  ++core_.handles_;
+  TAPML_TRY(core_.handles_.check_new(wire::HandleKind::Buffer, name));
+  core_.handles_.add(wire::HandleKind::Buffer, name);
   core_.buffers_[name] = storage;
   ++named_;
   names_.add(storage.get(), name);

@@ -1,56 +1,10 @@
-// What the client has names for.
+// The client releases what it has names for.
 #include <tuple>
 
 #include "rpc/session/server_dispatch.h"
 #include "runtime/session_errors.h"
 
 namespace tapml::rpc {
-
-namespace {
-
-const char* handle_kind_text(wire::HandleKind kind) {
-  switch (kind) {
-    case wire::HandleKind::Buffer:
-      return "buffer";
-    case wire::HandleKind::Module:
-      return "module";
-    case wire::HandleKind::Kernel:
-      return "kernel";
-    case wire::HandleKind::Stream:
-      return "stream";
-    case wire::HandleKind::Event:
-      return "event";
-    case wire::HandleKind::Blob:
-      return "blob";
-    case wire::HandleKind::Machine:
-      return "machine";
-  }
-  return "handle";
-}
-
-}  // namespace
-
-Status ServerCore::check_new(wire::HandleKind kind, uint64_t id) noexcept {
-  if (id >= kServerHandles) {
-    return fail(internal_error(std::string("the name of a ") + handle_kind_text(kind) +
-                               " is out of range: " + std::to_string(id)));
-  }
-  if (names(kind).contains(id)) {
-    return fail(runtime::handle_in_use(handle_kind_text(kind), id));
-  }
-  if (handles_ < options_.limits.handles) return {};
-  return fail(platform_error(PlatformFault::kLimit, "the session has " + std::to_string(handles_) +
-                                                        " handles, which is all that it may have"));
-}
-
-Status ServerCore::known(wire::HandleKind kind, uint64_t id) noexcept {
-  auto found = names(kind).find(id);
-  if (found == names(kind).end()) {
-    return fail(runtime::unknown_handle(handle_kind_text(kind), id));
-  }
-  if (found->second) return fail(*found->second);
-  return {};
-}
 
 Status ServerCore::handle(const wire::Release& request) noexcept {
   if (request.kind() > wire::HandleKind::MAX) return {};
@@ -77,18 +31,16 @@ void ServerCore::release_buffer(uint64_t id) noexcept {
 
 void ServerCore::release(wire::HandleKind kind, uint64_t id) noexcept {
   if (kind == wire::HandleKind::Stream && id == 0) return;
-  auto found = names(kind).find(id);
-  if (found == names(kind).end()) return;
   // The session keeps its events, which work that is under way may need: they go on to count.
-  if (kind != wire::HandleKind::Event || found->second) --handles_;
-  names(kind).erase(found);
+  const bool stays = kind == wire::HandleKind::Event && !handles_.is_failed(kind, id);
+  if (!handles_.erase(kind, id, stays)) return;
   switch (kind) {
     case wire::HandleKind::Buffer:
       release_buffer(id);
       break;
     case wire::HandleKind::Module:
       session_->unload_module(runtime::ModuleId{id});
-      count_code(module_bytes_, id, 0);
+      code_.release_module(id);
       break;
     case wire::HandleKind::Stream:
       session_->destroy_stream(runtime::StreamId{id});
@@ -98,7 +50,7 @@ void ServerCore::release(wire::HandleKind kind, uint64_t id) noexcept {
       break;
     case wire::HandleKind::Machine:
       machines_.erase(id);
-      count_code(machine_bytes_, id, 0);
+      code_.release_machine(id);
       if (call_ && call_->stands && call_->machine == id) {
         call_->request = 0;
         call_->stands = false;

@@ -37,7 +37,7 @@ class ServerLink {
                       runtime::Deadline deadline) noexcept {
     return channel_.send(head, payload, deadline);
   }
-  int doorbell() const noexcept { return channel_.doorbell(); }
+  int wake_fd() const noexcept { return channel_.wake_fd(); }
   // Between these the device works: heartbeats go out and cancels are looked for.
   virtual void begin_work() noexcept {}
   virtual void end_work() noexcept {}

@@ -30,7 +30,7 @@ Status ServerCore::handle(const wire::Allocate& request) noexcept {
   });
   // Whoever waits for the answer knows that the name is free.
   if (!status && request.reply() && !buffers_.contains(id)) {
-    if (names(HandleKind::Buffer).erase(id) > 0) --handles_;
+    handles_.erase(HandleKind::Buffer, id);
   }
   return status;
 }
@@ -39,8 +39,8 @@ Status ServerCore::handle(const wire::LoadModule& request) noexcept {
   const uint64_t id = request.id();
   TAPML_ASSIGN(std::vector<std::byte> bytes, take_blob(request.blob()));
   TAPML_TRY(awaited());
-  TAPML_TRY(check_new(HandleKind::Module, id));
-  TAPML_TRY(check_code(bytes.size()));
+  TAPML_TRY(handles_.check_new(HandleKind::Module, id));
+  TAPML_TRY(code_.check(bytes.size()));
   ModuleBlob blob;
   blob.bytes = std::move(bytes);
   blob.platform = text_of(request.platform(), copies_);
@@ -54,26 +54,21 @@ Status ServerCore::handle(const wire::LoadModule& request) noexcept {
   TAPML_TRY(session_->load_module(ModuleId{id}, blob, deadline_));
   note("module " + std::to_string(id) + ": " + std::to_string(blob.bytes.size()) + " bytes for " +
        blob.platform + ", " + std::to_string(blob.entries.size()) + " kernels");
-  count_code(module_bytes_, id, blob.bytes.size());
-  names(HandleKind::Module).emplace(id, std::nullopt);
-  ++handles_;
+  code_.hold_module(id, blob.bytes.size());
+  handles_.add(HandleKind::Module, id);
   return {};
 }
 
 Status ServerCore::handle(const wire::GetKernel& request) noexcept {
   const uint64_t id = request.id();
   auto get = [&]() -> Status {
-    TAPML_TRY(known(HandleKind::Module, request.module_()));
+    TAPML_TRY(handles_.known(HandleKind::Module, request.module_()));
     return session_->get_kernel(KernelId{id}, ModuleId{request.module_()},
                                 text_of(request.entry(), copies_), deadline_);
   };
   Status status = make(HandleKind::Kernel, id, get);
   if (!status && request.reply()) {
-    auto found = names(HandleKind::Kernel).find(id);
-    if (found != names(HandleKind::Kernel).end() && found->second) {
-      names(HandleKind::Kernel).erase(found);
-      --handles_;
-    }
+    if (handles_.is_failed(HandleKind::Kernel, id)) handles_.erase(HandleKind::Kernel, id);
   }
   return status;
 }
@@ -86,7 +81,7 @@ Status ServerCore::handle(const wire::CreateStream& request) noexcept {
 Result<std::shared_ptr<Storage>> ServerCore::buffer(uint64_t id) noexcept {
   auto found = buffers_.find(id);
   if (found != buffers_.end()) return found->second;
-  TAPML_TRY(known(HandleKind::Buffer, id));
+  TAPML_TRY(handles_.known(HandleKind::Buffer, id));
   return fail(runtime::unknown_handle("buffer", id));
 }
 
@@ -110,7 +105,7 @@ Status ServerCore::handle(const wire::Write& request) noexcept {
   const uint64_t unpacked = bytes ? 0 : request.unpacked();
   const uint64_t size = bytes ? bytes->size() : unpacked > 0 ? unpacked : payload_;
   auto to = place_to(request.buffer(), request.offset(), static_cast<int64_t>(size), "write");
-  Status status = known(HandleKind::Stream, request.stream());
+  Status status = handles_.known(HandleKind::Stream, request.stream());
   if (status && !to) status = fail(to.error());
   if (status && unpacked > 0) status = check_packed(size, size);
   if (bytes) {
@@ -145,7 +140,7 @@ Status ServerCore::handle(const wire::Write& request) noexcept {
 }
 
 Status ServerCore::handle(const wire::Copy& request) noexcept {
-  TAPML_TRY(known(HandleKind::Stream, request.stream()));
+  TAPML_TRY(handles_.known(HandleKind::Stream, request.stream()));
   TAPML_ASSIGN(const BufferRange from,
                place(request.from(), request.from_offset(), request.size(), "copy"));
   TAPML_ASSIGN(const BufferRange to,
@@ -154,15 +149,15 @@ Status ServerCore::handle(const wire::Copy& request) noexcept {
 }
 
 Status ServerCore::handle(const wire::FillZero& request) noexcept {
-  TAPML_TRY(known(HandleKind::Stream, request.stream()));
+  TAPML_TRY(handles_.known(HandleKind::Stream, request.stream()));
   TAPML_ASSIGN(const BufferRange to,
                place_to(request.buffer(), request.offset(), request.size(), "fill"));
   return session_->fill_zero(StreamId{request.stream()}, to, request.size());
 }
 
 Status ServerCore::handle(const wire::Launch& request) noexcept {
-  TAPML_TRY(known(HandleKind::Stream, request.stream()));
-  TAPML_TRY(known(HandleKind::Kernel, request.kernel()));
+  TAPML_TRY(handles_.known(HandleKind::Stream, request.stream()));
+  TAPML_TRY(handles_.known(HandleKind::Kernel, request.kernel()));
   const size_t count = request.buffers() ? request.buffers()->size() : 0;
   TAPML_TRY(runtime::check_launch_buffers(count));
   BufferRange ranges[runtime::kMaxLaunchBuffers];
@@ -187,9 +182,9 @@ Status ServerCore::handle(const wire::Launch& request) noexcept {
 }
 
 Status ServerCore::handle(const wire::Record& request) noexcept {
-  TAPML_TRY(known(HandleKind::Stream, request.stream()));
+  TAPML_TRY(handles_.known(HandleKind::Stream, request.stream()));
   const uint64_t id = request.event();
-  if (!names(HandleKind::Event).contains(id)) {
+  if (!handles_.contains(HandleKind::Event, id)) {
     return make(HandleKind::Event, id,
                 [&] { return session_->record(StreamId{request.stream()}, EventId{id}); });
   }
@@ -197,8 +192,8 @@ Status ServerCore::handle(const wire::Record& request) noexcept {
 }
 
 Status ServerCore::handle(const wire::WaitEvent& request) noexcept {
-  TAPML_TRY(known(HandleKind::Stream, request.stream()));
-  TAPML_TRY(known(HandleKind::Event, request.event()));
+  TAPML_TRY(handles_.known(HandleKind::Stream, request.stream()));
+  TAPML_TRY(handles_.known(HandleKind::Event, request.event()));
   return session_->wait_event(StreamId{request.stream()}, EventId{request.event()});
 }
 
@@ -206,7 +201,7 @@ Status ServerCore::handle(const wire::Synchronize& request) noexcept {
   shorten_deadline(request.timeout());
   TAPML_TRY(awaited());
   TAPML_TRY(surface());
-  TAPML_TRY(known(HandleKind::Stream, request.stream()));
+  TAPML_TRY(handles_.known(HandleKind::Stream, request.stream()));
   return session_->synchronize(StreamId{request.stream()}, deadline_);
 }
 
@@ -214,7 +209,7 @@ Status ServerCore::read(uint64_t id, const wire::Read& request) noexcept {
   shorten_deadline(request.timeout());
   TAPML_TRY(awaited());
   TAPML_TRY(surface());
-  TAPML_TRY(known(HandleKind::Stream, request.stream()));
+  TAPML_TRY(handles_.known(HandleKind::Stream, request.stream()));
   TAPML_ASSIGN(BufferRange from, place(request.buffer(), request.offset(), request.size(), "read"));
   const StreamId stream{request.stream()};
   const std::byte* there = session_->host_address(from.buffer);
@@ -254,8 +249,8 @@ Status ServerCore::handle(const wire::OpenMachine& request) noexcept {
   const uint64_t id = request.id();
   TAPML_ASSIGN(std::vector<std::byte> bytes, take_blob(request.blob()));
   TAPML_TRY(awaited());
-  TAPML_TRY(check_new(HandleKind::Machine, id));
-  TAPML_TRY(check_code(bytes.size()));
+  TAPML_TRY(handles_.check_new(HandleKind::Machine, id));
+  TAPML_TRY(code_.check(bytes.size()));
   auto image = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   TAPML_ASSIGN(ExecutableFile file, read_executable(*image, image, "the executable sent"));
   auto executable = std::make_shared<const Executable>(std::move(file.executable));
@@ -264,9 +259,8 @@ Status ServerCore::handle(const wire::OpenMachine& request) noexcept {
                runtime::VirtualMachine::create(*session_, std::move(executable), {}, deadline_));
   machines_[id] = std::make_shared<ServedMachine>();
   machines_[id]->machine = std::move(machine);
-  count_code(machine_bytes_, id, image->size());
-  names(HandleKind::Machine).emplace(id, std::nullopt);
-  ++handles_;
+  code_.hold_machine(id, image->size());
+  handles_.add(HandleKind::Machine, id);
   return {};
 }
 
@@ -281,7 +275,7 @@ Status ServerCore::take_arguments(ServedCall& call, const wire::Call& request) n
   const size_t count = request.arguments() ? request.arguments()->size() : 0;
   for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
     const wire::Value& value = *request.arguments()->Get(i);
-    if (value.kind() == wire::ValueKind::Same) {
+    if (value.kind() == wire::ValueKind::Cached) {
       if (value.offset() < 0) return fail(protocol_error("fewer than no arguments are the same"));
       TAPML_TRY(call.arguments.add_same(static_cast<uint64_t>(value.offset()) + 1));
     } else {
@@ -305,7 +299,7 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   }
   TAPML_TRY(awaited());
   TAPML_TRY(surface());
-  TAPML_TRY(known(HandleKind::Machine, request.machine()));
+  TAPML_TRY(handles_.known(HandleKind::Machine, request.machine()));
   auto found = machines_.find(request.machine());
   if (found == machines_.end()) return fail(runtime::unknown_handle("machine", request.machine()));
   if (call_) {
@@ -342,7 +336,7 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   machine.set_call_limit(request.call_limit());
   auto result = machine.call(call.function, call.arguments.values(), deadline_);
   // On the same machine the client wants a core once it is answered, until it asks for more.
-  session_->device().rest(link_.doorbell());
+  session_->device().idle(link_.wake_fd());
   machine.set_interrupt(nullptr);
   machine.call_point().set_observer(nullptr);
   machine.call_point().set_dispatcher(nullptr);
@@ -372,7 +366,7 @@ Status ServerCore::answer(ServedCall& call, const wire::Call& request, const run
                                  "the result lies in more buffers than the " +
                                      std::to_string(request.count()) + " that may be made"));
     }
-    TAPML_TRY(check_new(HandleKind::Buffer, name));
+    TAPML_TRY(handles_.check_new(HandleKind::Buffer, name));
     call.names.add(storage.get(), name);
     made.push_back(storage);
     return name;
@@ -395,15 +389,14 @@ Status ServerCore::answer(ServedCall& call, const wire::Call& request, const run
                       read);
   // The client goes on meanwhile.
   for (size_t i = 0; i < made.size(); ++i) {
-    names(HandleKind::Buffer).emplace(request.first() + i, std::nullopt);
-    ++handles_;
+    handles_.add(HandleKind::Buffer, request.first() + i);
     buffers_[request.first() + i] = std::move(made[i]);
   }
   return {};
 }
 
 void ServerCore::remember(ServedMachine& served, ServedCall& call) noexcept {
-  call.arguments.rest();
+  call.arguments.call_done();
   // While the call stood the client may have released what it was called with.
   if (released_ != call.released) {
     call.arguments.forget([&](uint64_t name, const Storage& storage) {

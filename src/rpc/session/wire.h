@@ -28,7 +28,7 @@ inline constexpr uint64_t kCapabilityCapture = 16;   // Call::capture
 inline constexpr uint64_t kCapabilityDispatch = 32;  // Call::dispatch
 inline constexpr uint64_t kCapabilityTiming = 64;    // Call::timed
 // 128 was recall of one argument a value.
-inline constexpr uint64_t kCapabilityRecall = 256;  // values that are Same or Argument
+inline constexpr uint64_t kCapabilityRecall = 256;  // values that are Cached or Argument
 
 // Payload of one frame that a part of something larger has.
 inline constexpr size_t kPartBytes = size_t{2} << 20;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "rpc/session/argument_memory.h"
+#include "rpc/session/argument_cache.h"
 #include "tensor/host_tensor.h"
 
 namespace tapml::rpc {
@@ -22,7 +22,7 @@ static_assert(kMaxNesting + 8 < kMaxDepth);
 // Dimensions of a tensor or a shape.
 constexpr size_t kMaxIntegers = 1 << 16;
 // And of one that is said to be an argument: a copy of it takes no memory of its own.
-constexpr size_t kMostRecalled = ArgumentMemory::kMostDimensions;
+constexpr size_t kMostRecalled = ArgumentCache::kMostDimensions;
 // Fields that room is made for before they are there.
 constexpr size_t kMostReserved = 256;
 // Arguments that are looked at for one.
@@ -183,7 +183,7 @@ Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_o
       }
       return arguments[place];
     }
-    case wire::ValueKind::Same:
+    case wire::ValueKind::Cached:
       return fail(protocol_error("something other than an argument is said to be what it was"));
   }
   return fail(protocol_error("a value of an unknown kind"));

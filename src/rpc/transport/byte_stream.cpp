@@ -11,7 +11,7 @@
 #include <csignal>
 #include <optional>
 
-#include "rpc/transport/vigil.h"
+#include "rpc/transport/spin_waiter.h"
 
 namespace tapml::rpc {
 
@@ -64,11 +64,11 @@ class FileStream final : public ByteStream {
     wake_.write.reset();
   }
 
-  int doorbell() const noexcept override { return in_.get(); }
+  int wake_fd() const noexcept override { return in_.get(); }
 
   Result<size_t> read_some(std::span<std::byte> to, runtime::Deadline deadline) noexcept override {
-    const Vigil::Clock::time_point began = Vigil::Clock::now();
-    const bool awake = vigil_.pays(began, deadline);
+    const SpinWaiter::Clock::time_point began = SpinWaiter::Clock::now();
+    const bool awake = waiter_.pays(began, deadline);
     // A wait that is not spent awake is one system call, as a rule.
     const bool naps = in_is_socket_ && !(deadline && *deadline - began < kNap);
     bool looked = false;
@@ -77,14 +77,14 @@ class FileStream final : public ByteStream {
       ssize_t count = receive(to, naps && !awake && !looked);
       if (count < 0 && awake && !looked && nothing_yet()) {
         // Looking does not take the socket's lock, which whoever sends needs.
-        const bool came = vigil_.keep(began, [&] {
+        const bool came = waiter_.keep(began, [&] {
           pollfd file = {in_.get(), POLLIN, 0};
           return ::poll(&file, 1, 0) > 0;
         });
         count = receive(to, naps && !came);
       }
       if (count >= 0) {
-        vigil_.waited(Vigil::Clock::now() - began);
+        waiter_.waited(SpinWaiter::Clock::now() - began);
         return static_cast<size_t>(count);
       }
       if (errno == EINTR) continue;
@@ -131,7 +131,7 @@ class FileStream final : public ByteStream {
 
   FileDescriptor in_, out_;  // out_ is not valid where in_ is a socket for both
   bool in_is_socket_ = false, out_is_socket_ = false;
-  Vigil vigil_;
+  SpinWaiter waiter_;
   PipePair wake_;  // closing the writing end wakes both directions; only for pipes
 };
 

@@ -33,7 +33,7 @@ class ByteStream {
   // the next call must begin with the same bytes.
   virtual Result<size_t> write_some(Parts parts, runtime::Deadline deadline) noexcept = 0;
   // A file that is readable when bytes come; -1: there is none.
-  virtual int doorbell() const noexcept { return -1; }
+  virtual int wake_fd() const noexcept { return -1; }
   // Ends both directions; whoever waits in this stream returns kLost.
   virtual void close() noexcept = 0;
 

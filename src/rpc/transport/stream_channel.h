@@ -35,7 +35,7 @@ class StreamChannel : public Channel {
   Status receive(std::vector<std::byte>& head, uint64_t& payload_bytes,
                  runtime::Deadline deadline) noexcept override;
   Status receive_payload(std::span<std::byte> to, runtime::Deadline deadline) noexcept override;
-  int doorbell() const noexcept override { return stream_->doorbell(); }
+  int wake_fd() const noexcept override { return stream_->wake_fd(); }
   void close() noexcept override { stream_->close(); }
 
  private:

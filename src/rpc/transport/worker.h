@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "rpc/transport/crash_notes.h"
+#include "rpc/transport/crash_report.h"
 #include "rpc/transport/descriptor.h"
 #include "rpc/transport/server.h"
 
@@ -18,7 +18,7 @@ struct WorkerPage {
   std::atomic<int64_t> session_ended = 0;  // the same; from then on the process gives things back
   std::atomic<int64_t> memory_limit = 0;   // of data and private mappings; 0: none
   std::atomic<bool> no_memory = false;     // an allocation of the current request was refused
-  CrashNotes crash;
+  CrashReport crash;
   RecentLines log;
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free, "two processes share it");

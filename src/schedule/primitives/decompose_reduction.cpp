@@ -1,4 +1,5 @@
 // decompose_reduction: see primitives.h.
+#include "ir/queries.h"
 #include "schedule/primitives/primitives.h"
 #include "schedule/primitives/reduction.h"
 #include "tir/visit.h"
@@ -87,8 +88,8 @@ NewBlock decompose_reduction(const PrimFunc& func, const std::string& name, cons
         {var, iter.extent, IterType::kSpatial, tapml::substitute(iter.binding, loops)});
   }
   for (const PrimExpr& part : conjuncts(block.predicate)) {
-    if (uses(part, reduction)) {
-      if (uses(part, spatial)) {
+    if (uses_any(part, reduction)) {
+      if (uses_any(part, spatial)) {
         no("its predicate mixes points and reduction steps", "split loops of one kind only");
       }
       continue;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "tir/queries.h"
 #include "tir/subgroup.h"
 #include "tir/visit.h"
 
@@ -15,14 +16,6 @@ using arith::Analyzer;
 using Op = tapml::ExprKind;
 
 namespace {
-
-bool loads_from(const PrimExpr& expr, const BufferNode* buffer) {
-  bool found = false;
-  visit_expr(expr, [&](const PrimExpr& e) {
-    found |= e.kind() == Op::kLoad && load_buffer(e).get() == buffer;
-  });
-  return found;
-}
 
 std::vector<PrimExpr> own_indices(const Stmt& store) { return as<StoreNode>(store).indices; }
 
@@ -39,7 +32,7 @@ std::vector<std::vector<PrimExpr>> touched(const BlockNode& block, const BufferN
         },
         [&](const PrimExpr& root) {
           visit_expr(root, [&](const PrimExpr& e) {
-            if (e.kind() == Op::kLoad && load_buffer(e).get() == buffer) {
+            if (is_load_of(e, buffer)) {
               result.push_back(e->operands);
             }
           });
@@ -52,8 +45,8 @@ std::vector<std::vector<PrimExpr>> touched(const BlockNode& block, const BufferN
 std::string why_shared(const PrimFunc& func, const Site& leaf, const Var& loop,
                        const BufferNode* buffer) {
   const BlockNode& block = leaf.block();
-  bool decides = block.predicate && loads_from(block.predicate, buffer);
-  for (const BlockIter& iter : block.iters) decides |= loads_from(iter.binding, buffer);
+  bool decides = block.predicate && reads(block.predicate, buffer);
+  for (const BlockIter& iter : block.iters) decides |= reads(iter.binding, buffer);
   if (decides)
     return "block " + block.name + " is steered by " + buffer->name + ", which it writes";
   Analyzer analyzer = context(func, leaf);
@@ -81,7 +74,7 @@ std::string why_shared(const PrimFunc& func, const Site& leaf, const Var& loop,
   for (const BlockIter& iter : block.iters) {
     if (known.contains(iter.var.get())) bindings.push_back(iter.binding);
     if (iter.type != IterType::kReduce) continue;
-    for (const Var& var : free_vars(iter.binding)) reduces |= var.same_as(loop);
+    reduces |= uses(iter.binding, loop);
   }
   Extents loops = extents_of(leaf.loops_from(loop));
   if (determined(bindings, loops, analyzer).contains(loop.get())) return "";
@@ -219,12 +212,12 @@ std::optional<Reducer> find_reducer(const BlockNode& block) {
   if (!identity) return std::nullopt;
   for (int side : {0, 1}) {
     const PrimExpr &own = store.value.operand(side), &term = store.value.operand(1 - side);
-    if (own.kind() != Op::kLoad || load_buffer(own) != store.buffer) continue;
+    if (!is_load_of(own, store.buffer)) continue;
     bool same = own->operands.size() == store.indices.size();
     for (size_t d = 0; same && d < store.indices.size(); ++d) {
       same = same_expr(own.operand(d), store.indices[d]);
     }
-    if (!same || loads_from(term, store.buffer.get())) continue;
+    if (!same || reads(term, store.buffer.get())) continue;
     return Reducer{store.buffer, store.indices, store.value.kind(), term, identity};
   }
   return std::nullopt;
@@ -274,7 +267,7 @@ std::optional<Pointwise> find_pointwise(const BlockNode& block) {
   for (size_t d = 0; d < store.indices.size(); ++d) {
     if (store.indices[d].is_int() && !store.buffer->shape[d].is_int(1)) return std::nullopt;
   }
-  if (loads_from(store.value, store.buffer.get())) return std::nullopt;
+  if (reads(store.value, store.buffer.get())) return std::nullopt;
   return Pointwise{store.buffer, store.indices, store.value};
 }
 

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "ir/has_load.h"
+#include "ir/queries.h"
 
 namespace tapml::schedule {
 
@@ -18,12 +18,6 @@ Extents extents_of(const std::vector<tir::Stmt>& loops) {
 }
 
 namespace {
-
-bool uses_any(const PrimExpr& expr, const Extents& extents) {
-  bool found = false;
-  visit_expr(expr, [&](const PrimExpr& e) { found |= extents.contains(e.get()); });
-  return found;
-}
 
 // A sum of several variables that is divided or reduced as one: (i*5 + j)//12 and (i*5 + j)%12.
 struct Joint {

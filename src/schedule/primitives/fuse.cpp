@@ -1,4 +1,5 @@
 // fuse: see primitives.h.
+#include "ir/queries.h"
 #include "schedule/primitives/primitives.h"
 #include "schedule/primitives/site.h"
 #include "tir/visit.h"
@@ -25,8 +26,7 @@ Fuse fuse(const PrimFunc& func, const Var& outer_var, const Var& inner_var) {
   if (inner_var.dtype() != outer_var.dtype()) {
     no("their variables have different dtypes", "fuse loops of one dtype");
   }
-  for (const Var& used : free_vars(inner.extent)) {
-    if (!used.same_as(outer_var)) continue;
+  if (uses(inner.extent, outer_var)) {
     no("the extent " + to_string(inner.extent) + " uses " + outer_var->name,
        "fuse loops of independent extents");
   }

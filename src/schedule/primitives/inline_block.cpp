@@ -1,6 +1,7 @@
 // inline: see primitives.h.
 #include "schedule/primitives/dependence.h"
 #include "schedule/primitives/primitives.h"
+#include "tir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::schedule::primitives {
@@ -12,7 +13,7 @@ namespace {
 // Loads of the buffer replaced by the value at their indices.
 PrimExpr inlined(const PrimExpr& root, const Pointwise& producer) {
   return rewrite_expr(root, [&](const PrimExpr& e) {
-    if (e.kind() != tapml::ExprKind::kLoad || load_buffer(e) != producer.out) return PrimExpr();
+    if (!is_load_of(e, producer.out)) return PrimExpr();
     VarMap values;
     for (size_t d = 0; d < producer.indices.size(); ++d) {
       if (producer.indices[d].is_var()) values[producer.indices[d].get()] = e.operand(d);

@@ -3,6 +3,7 @@
 
 #include "analysis/verifier.h"
 #include "ir/exceptions.h"
+#include "ir/queries.h"
 #include "schedule/primitives/mark.h"
 #include "tir/visit.h"
 
@@ -48,7 +49,7 @@ std::string why_lost_init(const PrimFunc& func, const Site& site) {
     for (const BlockIter& iter : block.iters) {
       if (iter.type != IterType::kReduce) continue;
       direct |= iter.binding.same_as(loop.var);
-      for (const Var& var : free_vars(iter.binding)) reduces |= var.same_as(loop.var);
+      reduces |= uses(iter.binding, loop.var);
     }
     arith::Analyzer analyzer = context(func, outer);
     outer.push_back(site.path[p]);

@@ -1,5 +1,6 @@
 #include "schedule/primitives/mark.h"
 
+#include "ir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::schedule::primitives {
@@ -72,9 +73,7 @@ std::string why_not_lanes(const PrimFunc& func, const Site& site) {
   if (!find_reducer(block)) return why;
   for (const BlockIter& iter : block.iters) {
     if (iter.type == IterType::kReduce) continue;
-    for (const Var& var : free_vars(iter.binding)) {
-      if (var.same_as(site.loop().var)) return why;
-    }
+    if (uses(iter.binding, site.loop().var)) return why;
   }
   return block.init ? why + ", and it sets the initial value inside" : "";
 }

@@ -13,13 +13,6 @@ std::set<const tapml::ExprNode*> loops_of(const BlockNode& block, IterType type)
   return result;
 }
 
-bool uses(const PrimExpr& expr, const std::set<const tapml::ExprNode*>& vars) {
-  for (const Var& var : free_vars(expr)) {
-    if (vars.contains(var.get())) return true;
-  }
-  return false;
-}
-
 std::vector<PrimExpr> conjuncts(const PrimExpr& condition) {
   if (!condition) return {};
   if (condition.kind() != tapml::ExprKind::kAnd) return {condition};

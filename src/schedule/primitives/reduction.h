@@ -7,7 +7,6 @@ namespace tapml::schedule::primitives {
 
 // Loops that the bindings of a block's iterators of one kind use.
 std::set<const ExprNode*> loops_of(const tir::BlockNode& block, tir::IterType type);
-bool uses(const PrimExpr& expr, const std::set<const ExprNode*>& vars);
 // The sides of a conjunction.
 std::vector<PrimExpr> conjuncts(const PrimExpr& condition);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "ir/queries.h"
 #include "schedule/primitives/dependence.h"
 #include "schedule/primitives/primitives.h"
 
@@ -18,9 +19,7 @@ bool is_free_reduction(const PrimFunc& func, const Site& outer, const Var& a, co
   for (const Var& var : {a, b}) {
     for (const BlockIter& iter : below[0].block().iters) {
       if (iter.type == IterType::kReduce) continue;
-      for (const Var& used : free_vars(iter.binding)) {
-        if (used.same_as(var)) return false;
-      }
+      if (uses(iter.binding, var)) return false;
     }
   }
   return true;
@@ -78,10 +77,9 @@ PrimFuncRef reorder(const PrimFunc& func, const std::vector<Var>& order) {
     const auto& first = as<ForNode>(next[i]);
     for (size_t j = i + 1; j < next.size(); ++j) {
       const auto& second = as<ForNode>(next[j]);
-      for (const Var& used : free_vars(first.extent)) {
-        if (!used.same_as(second.var)) continue;
-        no("the extent of " + first.var->name + " uses " + used->name,
-           "keep " + used->name + " outside");
+      if (uses(first.extent, second.var)) {
+        no("the extent of " + first.var->name + " uses " + second.var->name,
+           "keep " + second.var->name + " outside");
       }
       if (old_place(next[i]) < old_place(next[j])) continue;
       // These two change places.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "schedule/primitives/move.h"
+#include "tir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::schedule::primitives {
@@ -51,7 +52,7 @@ std::vector<PrimExpr> read_indices(const BlockNode& block, const Buffer& buffer,
   bool same = true;
   visit(block.body, {}, [&](const PrimExpr& root) {
     visit_expr(root, [&](const PrimExpr& e) {
-      if (e.kind() != tapml::ExprKind::kLoad || load_buffer(e) != buffer) return;
+      if (!is_load_of(e, buffer)) return;
       if (!found) found = e->operands;
       for (size_t d = 0; d < found->size(); ++d) same &= same_expr((*found)[d], e.operand(d));
     });

@@ -1,6 +1,7 @@
 // reverse_inline: see primitives.h.
 #include "schedule/primitives/dependence.h"
 #include "schedule/primitives/primitives.h"
+#include "tir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::schedule::primitives {
@@ -51,7 +52,7 @@ PrimFuncRef reverse_inline(const PrimFunc& func, const std::string& name) {
   std::optional<std::vector<PrimExpr>> at;
   bool same = true;
   visit_expr(consumer->value, [&](const PrimExpr& e) {
-    if (e.kind() != tapml::ExprKind::kLoad || load_buffer(e) != buffer) return;
+    if (!is_load_of(e, buffer)) return;
     if (!at) at = e->operands;
     for (size_t d = 0; d < at->size(); ++d) same &= same_expr((*at)[d], e.operand(d));
   });
@@ -96,7 +97,7 @@ PrimFuncRef reverse_inline(const PrimFunc& func, const std::string& name) {
        "keep it where it is");
   }
   PrimExpr value = rewrite_expr(tapml::substitute(consumer->value, values), [&](const PrimExpr& e) {
-    bool own = e.kind() == tapml::ExprKind::kLoad && load_buffer(e) == buffer;
+    bool own = is_load_of(e, buffer);
     return own ? refresh_lets(producer->value) : PrimExpr();
   });
   std::vector<PrimExpr> indices;

@@ -1,5 +1,5 @@
 // split: see primitives.h.
-#include "ir/has_load.h"
+#include "ir/queries.h"
 #include "schedule/primitives/dependence.h"
 #include "schedule/primitives/primitives.h"
 #include "tir/subgroup.h"

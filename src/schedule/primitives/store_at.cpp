@@ -3,6 +3,7 @@
 
 #include "schedule/primitives/dependence.h"
 #include "schedule/primitives/primitives.h"
+#include "tir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::schedule::primitives {
@@ -35,7 +36,7 @@ Stmt shifted(const BlockNode& old, const Buffer& from, const Buffer& to,
   };
   auto on_expr = [&](const PrimExpr& root) {
     return rewrite_expr(root, [&](const PrimExpr& e) {
-      if (e.kind() != tapml::ExprKind::kLoad || load_buffer(e) != from) return PrimExpr();
+      if (!is_load_of(e, from)) return PrimExpr();
       return load(to, moved(e->operands));
     });
   };

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "base/strings.h"
+#include "ir/queries.h"
 #include "schedule/primitives/dependence.h"
 #include "schedule/primitives/primitives.h"
 #include "schedule/primitives/tensor_intrinsics.h"
@@ -59,11 +60,9 @@ class Matcher {
     for (size_t d = 0; d < indices.size(); ++d) {
       PrimExpr begin = d < lead ? indices[d] : indices[d] - wanted_indices[d - lead];
       begin = analyzer_.simplify(begin);
-      for (const Var& var : free_vars(begin)) {
-        if (tile_vars.contains(var.get())) {
-          return fail("index " + std::to_string(d) + " of " + buffer->name +
-                      " does not run as the intrinsic's");
-        }
+      if (uses_any(begin, tile_vars)) {
+        return fail("index " + std::to_string(d) + " of " + buffer->name +
+                    " does not run as the intrinsic's");
       }
       tile.begins.push_back(begin);
     }

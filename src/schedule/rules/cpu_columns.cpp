@@ -67,7 +67,7 @@ std::optional<LaunchPlan> cpu_columns(const Stage& stage, const target::VectorRe
   } else {
     tir::BlockIter piece = column;
     piece.var = make_var("piece");
-    piece.extent = floordiv(column.extent + (width - 1), width);
+    piece.extent = ceil_div(column.extent, width);
     outer.push_back(piece);
     VarMap at = decode(outer, item);
     PrimExpr first = at.at(piece.var.get()) * width;

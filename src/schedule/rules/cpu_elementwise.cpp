@@ -15,7 +15,7 @@ std::optional<LaunchPlan> cpu_elementwise(const Stage& stage) {
   if (!whole) {
     tir::BlockIter piece = lane;
     piece.var = make_var("piece");
-    piece.extent = floordiv(lane.extent + (kPiece - 1), kPiece);
+    piece.extent = ceil_div(lane.extent, kPiece);
     outer.push_back(piece);
   }
   Var item = make_var("item");

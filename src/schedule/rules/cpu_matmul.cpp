@@ -2,6 +2,7 @@
 
 #include "arith/analyzer.h"
 #include "schedule/rules/rules.h"
+#include "tir/queries.h"
 
 namespace tapml::schedule {
 
@@ -11,18 +12,6 @@ namespace {
 
 constexpr int64_t kRows = 4;     // of a full tile
 constexpr int64_t kColumns = 4;  // accumulators: kRows * kColumns vectors fit the registers
-
-bool depends_on(const PrimExpr& expr, const Var& var) {
-  for (const Var& v : free_vars(expr)) {
-    if (v.same_as(var)) return true;
-  }
-  return false;
-}
-
-bool load_uses(const PrimExpr& load, const Var& var) {
-  return std::any_of(load->operands.begin(), load->operands.end(),
-                     [&](const PrimExpr& index) { return depends_on(index, var); });
-}
 
 // The stage is a sum of products of one operand without the column and one with the column and no
 // row, both contiguous along the reduction.
@@ -43,9 +32,9 @@ bool is_row_times_column(const Stage& stage) {
     if (load->operands.empty() || !load->operands.back().same_as(k)) return false;
     bool row = false;
     for (size_t i = 0; i + 1 < stage.spatial.size(); ++i) {
-      row |= load_uses(load, stage.spatial[i].var);
+      row |= uses(load->operands, stage.spatial[i].var);
     }
-    if (load_uses(load, column)) {
+    if (uses(load->operands, column)) {
       has_right |= !row;
     } else {
       has_left = true;
@@ -90,8 +79,6 @@ class Tiles {
   }
 
  private:
-  static PrimExpr ceil_div(const PrimExpr& a, int64_t b) { return floordiv(a + (b - 1), b); }
-
   // Value of the stage at (row, column) of the flat row space, its element in `cell`.
   PrimExpr at(const PrimExpr& expr, const PrimExpr& row, const PrimExpr& column, const PrimExpr& k,
               const Buffer& accumulator, int64_t cell) {
@@ -99,8 +86,7 @@ class Tiles {
     values[column_.var.get()] = column;
     if (k) values[stage_.reduction[0].var.get()] = k;
     return rewrite_expr(tapml::substitute(expr, values), [&](const PrimExpr& e) {
-      return e.kind() == ExprKind::kLoad && load_buffer(e) == stage_.out ? load(accumulator, {cell})
-                                                                         : PrimExpr();
+      return is_load_of(e, stage_.out) ? load(accumulator, {cell}) : PrimExpr();
     });
   }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/rounding.h"
 #include "schedule/rules/groups.h"
 #include "schedule/rules/panels.h"
 #include "schedule/rules/rules.h"
@@ -115,7 +116,7 @@ class WeightPanels {
     for (const auto& [known, panels] : panels_) {
       if (known == source) return panels;
     }
-    const int64_t count = (lane_.extent->int_value + lanes_ - 1) / lanes_;
+    const int64_t count = ceil_div(lane_.extent->int_value, lanes_);
     panels_.emplace_back(source, make_buffer(source->name + "_panels", source->dtype,
                                              {count, source->shape[1], lanes_}, Scope::kGlobal));
     return panels_.back().second;

@@ -1,4 +1,5 @@
 #include "arith/analyzer.h"
+#include "ir/queries.h"
 #include "schedule/rules/rules.h"
 #include "tir/visit.h"
 
@@ -10,16 +11,10 @@ namespace {
 
 constexpr int64_t kScanBytes = 1024;  // of neighbouring points in one item
 
-bool depends(const PrimExpr& expr, const Var& var) {
-  bool found = false;
-  visit_expr(expr, [&](const PrimExpr& e) { found |= e.same_as(var); });
-  return found;
-}
-
 // Whether neighbours in `var` are neighbours in memory.
 bool steps_by_one(const std::vector<PrimExpr>& indices, const Var& var) {
   for (size_t i = 0; i + 1 < indices.size(); ++i) {
-    if (depends(indices[i], var)) return false;
+    if (uses(indices[i], var)) return false;
   }
   return !indices.empty() && indices.back().same_as(var);
 }
@@ -35,13 +30,13 @@ std::optional<LaunchPlan> cpu_scan(const Stage& stage) {
   }
   const auto& store = as<StoreNode>(loop.body);
   const BlockIter& lane = stage.spatial.back();
-  if (depends(loop.extent, lane.var) || !steps_by_one(store.indices, lane.var)) {
+  if (uses(loop.extent, lane.var) || !steps_by_one(store.indices, lane.var)) {
     return std::nullopt;
   }
   const int64_t width = kScanBytes / dtype_bytes(store.buffer->dtype);
   std::vector<BlockIter> outer = stage.spatial;
   outer.back().var = make_var("piece");
-  outer.back().extent = floordiv(lane.extent + (width - 1), width);
+  outer.back().extent = ceil_div(lane.extent, width);
   Var item = make_var("item"), step = make_var(loop.var->name), at = make_var(lane.var->name);
   VarMap values = decode(outer, item);
   PrimExpr first = values.at(outer.back().var.get()) * width;

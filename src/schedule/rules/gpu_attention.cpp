@@ -6,6 +6,7 @@
 #include "schedule/rules/online_softmax.h"
 #include "schedule/rules/row_buffers.h"
 #include "schedule/rules/rules.h"
+#include "tir/queries.h"
 
 namespace tapml::schedule {
 
@@ -53,7 +54,7 @@ class BlockedRow {
   Stage finish() const {
     Stage stage = point_stage(s_.values.final_out, in_block(s_.values.final_value, s_.values.out));
     stage.final_value = stage.value = rewrite_expr(stage.value, [&](const PrimExpr& e) {
-      const bool is_own = e.kind() == ExprKind::kLoad && load_buffer(e) == s_.values.out;
+      const bool is_own = is_load_of(e, s_.values.out);
       return is_own ? load(sums_, point_) : PrimExpr();
     });
     stage.indices = stage.final_indices = s_.values.final_indices;
@@ -119,7 +120,7 @@ class BlockedRow {
     const Buffer from = stage.out;
     for (PrimExpr* value : {&stage.value, &stage.final_value}) {
       *value = rewrite_expr(*value, [&](const PrimExpr& e) {
-        const bool is_own = e.kind() == ExprKind::kLoad && load_buffer(e) == from;
+        const bool is_own = is_load_of(e, from);
         return is_own ? load(to, indices) : PrimExpr();
       });
     }

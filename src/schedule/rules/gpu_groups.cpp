@@ -5,6 +5,7 @@
 #include "arith/analyzer.h"
 #include "schedule/guard.h"
 #include "schedule/rules/row_buffers.h"
+#include "tir/queries.h"
 #include "tir/subgroup.h"
 #include "tir/visit.h"
 
@@ -88,29 +89,17 @@ PrimExpr neutral_of(ExprKind op, const PrimExpr& init) {
   }
 }
 
-bool reads_own(const PrimExpr& expr, const Stage& stage) {
-  bool found = false;
-  visit_expr(expr, [&](const PrimExpr& e) {
-    found |= e.kind() == ExprKind::kLoad && load_buffer(e) == stage.out;
-  });
-  return found;
-}
-
-bool is_own(const PrimExpr& expr, const Stage& stage) {
-  return expr.kind() == ExprKind::kLoad && load_buffer(expr) == stage.out;
-}
-
 }  // namespace
 
 std::optional<Combination> find_combination(const Stage& stage) {
   if (!stage.simple || !stage.reduces() || !is_binary(stage.value.kind())) return std::nullopt;
   const PrimExpr &a = stage.value.operand(0), &b = stage.value.operand(1);
-  if (is_own(a, stage) == is_own(b, stage)) return std::nullopt;
+  if (is_load_of(a, stage.out) == is_load_of(b, stage.out)) return std::nullopt;
   Combination result;
   result.op = stage.value.kind();
-  result.term = is_own(a, stage) ? b : a;
+  result.term = is_load_of(a, stage.out) ? b : a;
   result.neutral = neutral_of(result.op, stage.init_value);
-  if (!result.neutral || reads_own(result.term, stage)) return std::nullopt;
+  if (!result.neutral || reads(result.term, stage.out)) return std::nullopt;
   return result;
 }
 
@@ -125,8 +114,8 @@ void decode_reduction(const Stage& stage, const PrimExpr& step, VarMap& at) {
 PrimExpr value_at(const PrimExpr& expr, const Stage& stage, const VarMap& at, const PrimExpr& own) {
   PrimExpr value = tapml::substitute(expr, at);
   if (!own) return value;
-  return rewrite_expr(value,
-                      [&](const PrimExpr& e) { return is_own(e, stage) ? own : PrimExpr(); });
+  return rewrite_expr(
+      value, [&](const PrimExpr& e) { return is_load_of(e, stage.out) ? own : PrimExpr(); });
 }
 
 Stmt store_final(const Stage& stage, const VarMap& at, const PrimExpr& own) {

@@ -4,6 +4,7 @@
 // subgroups add up cost much. What is read meets as many sums as registers take.
 #include <algorithm>
 
+#include "base/rounding.h"
 #include "schedule/rules/access.h"
 #include "schedule/rules/gpu_products.h"
 #include "schedule/rules/rules.h"
@@ -201,11 +202,11 @@ class RightAlongColumns final : public LaneTiles {
       : LaneTiles(stage, product, group) {
     const int64_t most = rows_.is_int(1) ? kVectors : kVectorsOfRows;
     const int64_t teams = group.threads / group.subgroup;
-    const int64_t all = std::max<int64_t>(
-        1, (columns_->int_value + kAtOnce * group.subgroup - 1) / (kAtOnce * group.subgroup));
+    const int64_t all =
+        std::max<int64_t>(1, ceil_div(columns_->int_value, kAtOnce * group.subgroup));
     // Tiles of equal width.
-    const int64_t tiles = (all + most * teams - 1) / (most * teams);
-    vectors_ = (all + tiles * teams - 1) / (tiles * teams);
+    const int64_t tiles = ceil_div(all, most * teams);
+    vectors_ = ceil_div(all, tiles * teams);
   }
 
  private:

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "arith/analyzer.h"
+#include "base/rounding.h"
 #include "schedule/rules/access.h"
 #include "schedule/rules/gpu_products.h"
 #include "schedule/rules/rules.h"
@@ -41,8 +42,8 @@ class ProductTiles {
         steps_(reduction_steps(stage)) {
     if (rows_.is_int()) {
       // Tiles of equal height.
-      const int64_t tiles = std::max<int64_t>(1, (rows_->int_value + kTileRows - 1) / kTileRows);
-      tile_rows_ = std::max<int64_t>(1, (rows_->int_value + tiles - 1) / tiles);
+      const int64_t tiles = std::max<int64_t>(1, ceil_div(rows_->int_value, kTileRows));
+      tile_rows_ = std::max<int64_t>(1, ceil_div(rows_->int_value, tiles));
     }
     if (columns_.is_int() && columns_->int_value <= group.threads) tile_columns_ = 1;
     width_ = tile_columns_ * group.threads;

@@ -7,22 +7,13 @@
 #include "arith/analyzer.h"
 #include "schedule/guard.h"
 #include "schedule/rules/gpu_groups.h"
+#include "tir/queries.h"
 
 namespace tapml::schedule {
 
 using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
-
-bool is_load_of(const PrimExpr& e, const Buffer& buffer) {
-  return e.kind() == ExprKind::kLoad && load_buffer(e) == buffer;
-}
-
-bool reads(const PrimExpr& e, const Buffer& buffer) {
-  bool found = false;
-  visit_expr(e, [&](const PrimExpr& part) { found |= is_load_of(part, buffer); });
-  return found;
-}
 
 bool is_zero(const PrimExpr& e) {
   return e.is_int(0) || (e.kind() == ExprKind::kFloat && e->float_value == 0);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/rounding.h"
+#include "tir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::schedule {
@@ -15,22 +17,6 @@ constexpr int64_t kBlockBytes = 65536;  // of sums that an item keeps
 constexpr int64_t kFewLanes = 8;
 constexpr int64_t kVectorsInARow = 4, kMostRows = 12;  // of a tile
 constexpr int64_t kLargestStep = 1024;  // reduction steps inside the outermost reduction loop
-
-bool mentions(const PrimExpr& expr, const Var& var) {
-  bool found = false;
-  visit_expr(expr, [&](const PrimExpr& e) { found |= e.same_as(var); });
-  return found;
-}
-
-bool reads_buffer(const PrimExpr& expr, const Buffer& buffer) {
-  bool found = false;
-  visit_expr(expr, [&](const PrimExpr& e) {
-    found |= e.kind() == ExprKind::kLoad && load_buffer(e) == buffer;
-  });
-  return found;
-}
-
-int64_t rounded_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
 BlockIter iterator(const char* name, PrimExpr extent) {
   return {make_var(name), std::move(extent), IterType::kSpatial, {}};
@@ -57,19 +43,19 @@ std::optional<Product> find_product(const Stage& stage) {
     return std::nullopt;
   }
   PrimExpr sum = stage.value.operand(0), term = stage.value.operand(1);
-  if (sum.kind() != ExprKind::kLoad || load_buffer(sum) != stage.out) return std::nullopt;
-  if (term.kind() != ExprKind::kMul || reads_buffer(term, stage.out)) return std::nullopt;
+  if (!is_load_of(sum, stage.out)) return std::nullopt;
+  if (term.kind() != ExprKind::kMul || reads(term, stage.out)) return std::nullopt;
   Product product;
   product.lane = stage.spatial.back();
   product.left = term.operand(0);
   product.right = term.operand(1);
-  if (mentions(product.left, product.lane.var)) std::swap(product.left, product.right);
-  if (mentions(product.left, product.lane.var) || !mentions(product.right, product.lane.var)) {
+  if (uses(product.left, product.lane.var)) std::swap(product.left, product.right);
+  if (uses(product.left, product.lane.var) || !uses(product.right, product.lane.var)) {
     return std::nullopt;
   }
   for (size_t i = 0; i + 1 < stage.spatial.size(); ++i) {
     const BlockIter& iter = stage.spatial[i];
-    bool only_left = mentions(product.left, iter.var) && !mentions(product.right, iter.var);
+    bool only_left = uses(product.left, iter.var) && !uses(product.right, iter.var);
     (only_left ? product.rows : product.outer).push_back(iter);
   }
   return product;
@@ -105,18 +91,18 @@ std::optional<Tiling> find_tiling(const Stage& stage, const Product& product,
   if (row_count.is_int()) {
     int64_t rows = row_count->int_value;
     t.rows = std::min(t.rows, rows);
-    t.rows = (rows + (rows + t.rows - 1) / t.rows - 1) / ((rows + t.rows - 1) / t.rows);
+    t.rows = ceil_div(rows, ceil_div(rows, t.rows));
     // Blocks of equal size.
-    int64_t blocks = (rows + t.block - 1) / t.block;
-    t.block = (rows + blocks - 1) / blocks;
+    int64_t blocks = ceil_div(rows, t.block);
+    t.block = ceil_div(rows, blocks);
   }
-  t.block = rounded_up(t.block, t.rows);
+  t.block = round_up(t.block, t.rows);
   t.steps = std::max<int64_t>(1, kPanelBytes / (t.lanes * bytes * t.inner));
   const PrimExpr& steps = stage.reduction[0].extent;
   if (steps.is_int()) {
-    int64_t blocks = std::max<int64_t>(1, (steps->int_value + t.steps - 1) / t.steps);
-    t.steps = std::max<int64_t>(1, (steps->int_value + blocks - 1) / blocks);
-    if (t.steps > t.side) t.steps = rounded_up(t.steps, t.side);
+    int64_t blocks = std::max<int64_t>(1, ceil_div(steps->int_value, t.steps));
+    t.steps = std::max<int64_t>(1, ceil_div(steps->int_value, blocks));
+    if (t.steps > t.side) t.steps = round_up(t.steps, t.side);
   }
   return t;
 }
@@ -142,7 +128,7 @@ Panels::Panels(const Stage& stage, const Product& product, const Tiling& tiling,
 
 Buffer Panels::packed_buffer(const Stage& stage, const Product& product, const Tiling& tiling) {
   const int64_t lanes = product.lane.extent->int_value;
-  Dims shape = {(lanes + tiling.lanes - 1) / tiling.lanes};
+  Dims shape = {ceil_div(lanes, tiling.lanes)};
   for (const BlockIter& iter : stage.reduction) shape.push_back(iter.extent);
   shape.push_back(tiling.lanes);
   return make_buffer(stage.out->name + "_packed", kept_of(product.right).dtype(), shape,
@@ -160,7 +146,7 @@ void Panels::start(const Var& item) {
 Stmt Panels::body(const Var& item) {
   start(item);
   rows_here_ = at_most(t_.block, rows_, first_row_);
-  tiles_ = rows_here_.is_int() ? PrimExpr((rows_here_->int_value + t_.rows - 1) / t_.rows)
+  tiles_ = rows_here_.is_int() ? PrimExpr(ceil_div(rows_here_->int_value, t_.rows))
                                : ceil_div(rows_here_, t_.rows);
   const PrimExpr& steps = stage_.reduction[0].extent;
   Var piece = make_var("piece");
@@ -271,7 +257,7 @@ Panels::Factors Panels::factors_of_right() const {
   for (const size_t side : {1, 0}) {
     bool varies = false;
     for (size_t i = 1; i < stage_.reduction.size(); ++i) {
-      varies |= mentions(right.operand(side), stage_.reduction[i].var);
+      varies |= uses(right.operand(side), stage_.reduction[i].var);
     }
     if (!varies) return {right.operand(side), right.operand(1 - side)};
   }
@@ -416,8 +402,7 @@ Stmt Panels::write() const {
                     inner[product_.lane.var.get()] = first_lane_ + lane;
                     auto expr = [&](const PrimExpr& e) {
                       return rewrite_expr(tapml::substitute(e, inner), [&](const PrimExpr& part) {
-                        bool own =
-                            part.kind() == ExprKind::kLoad && load_buffer(part) == stage_.out;
+                        bool own = is_load_of(part, stage_.out);
                         return own ? load(sums_, {row, lane}) : PrimExpr();
                       });
                     };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "arith/analyzer.h"
+#include "tir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::schedule {
@@ -39,7 +40,7 @@ class Redirect {
  private:
   PrimExpr loads(const PrimExpr& expr) const {
     return rewrite_expr(expr, [&](const PrimExpr& e) {
-      if (e.kind() != ExprKind::kLoad || load_buffer(e) != from_) return PrimExpr();
+      if (!is_load_of(e, from_)) return PrimExpr();
       return load(to_, indices_(e->operands));
     });
   }
@@ -53,7 +54,7 @@ std::vector<PrimExpr> reads_of(const Stage& stage, const Buffer& buffer) {
   auto scan = [&](const PrimExpr& root) {
     if (!root) return;
     visit_expr(root, [&](const PrimExpr& e) {
-      if (e.kind() == ExprKind::kLoad && load_buffer(e) == buffer) found.push_back(e);
+      if (is_load_of(e, buffer)) found.push_back(e);
     });
   };
   for (const PrimExpr& e : {stage.value, stage.init_value, stage.final_value}) scan(e);

@@ -11,9 +11,9 @@ namespace tapml::topdown {
 namespace {
 
 // Targets side by side, each of which may end before the others.
-class Turns {
+class RoundRobin {
  public:
-  Turns(SourceRun& source, const std::vector<MigrationTarget>& targets) : source_(source) {
+  RoundRobin(SourceRun& source, const std::vector<MigrationTarget>& targets) : source_(source) {
     const bool several = targets.size() > 1;
     for (const MigrationTarget& target : targets) {
       if (!target.state.empty()) states_.push_back(target.state);
@@ -101,7 +101,7 @@ Migrations migrate(const Module& module, const std::map<std::string, HostTensor>
                    const std::vector<int32_t>& prompt, const Platform& source,
                    const std::vector<MigrationTarget>& targets, const MigrateOptions& options) {
   SourceRun run(module, weights, prompt, source, options);
-  return Turns(run, targets).run();
+  return RoundRobin(run, targets).run();
 }
 
 Migration migrate(const Module& module, const std::map<std::string, HostTensor>& weights,

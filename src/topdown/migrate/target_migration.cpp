@@ -27,14 +27,14 @@ MigrationStep tested(MigrationStep step) {
 }  // namespace
 
 // Counts the time until its end as the target's, and no later one.
-class TargetMigration::Working {
+class TargetMigration::ScopedTimer {
  public:
-  explicit Working(TargetMigration& migration) : migration_(migration), start_(seconds_now()) {}
-  ~Working() {
+  explicit ScopedTimer(TargetMigration& migration) : migration_(migration), start_(seconds_now()) {}
+  ~ScopedTimer() {
     migration_.timeline_.end();
     migration_.seconds_ += seconds_now() - start_;
   }
-  Working(const Working&) = delete;
+  ScopedTimer(const ScopedTimer&) = delete;
 
  private:
   TargetMigration& migration_;
@@ -68,7 +68,7 @@ void TargetMigration::check_user_kernels() {
 void TargetMigration::prepare() {
   timeline_ = source_.timeline();
   if (source_.nan()) return;
-  const Working working(*this);
+  const ScopedTimer timer(*this);
   progress("compile for " + target().text);
   if (!given_.plant.empty()) {
     auto [kernel, kind] = parse_plant(given_.plant);
@@ -98,7 +98,7 @@ void TargetMigration::prepare() {
 }
 
 void TargetMigration::move_next() {
-  const Working working(*this);
+  const ScopedTimer timer(*this);
   // A server ends sessions that are idle, and the others may have taken long.
   if (several_) sandbox_.refresh();
   const MigrationUnit& unit = units_[next_];
@@ -127,7 +127,7 @@ void TargetMigration::move_next() {
 }
 
 void TargetMigration::move_next_layer() {
-  const Working working(*this);
+  const ScopedTimer timer(*this);
   if (several_) sandbox_.refresh();
   const std::string& name = layers_->next().name;
   if (const LayerStep* known = state_ ? state_->layer(name) : nullptr) {
@@ -150,7 +150,7 @@ void TargetMigration::move_next_layer() {
 }
 
 void TargetMigration::finish() {
-  const Working working(*this);
+  const ScopedTimer timer(*this);
   hybrid_.reset();
   if (several_) sandbox_.refresh();
   explain_failures();

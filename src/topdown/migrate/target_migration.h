@@ -50,7 +50,7 @@ class TargetMigration {
   Migration take();
 
  private:
-  class Working;
+  class ScopedTimer;
 
   void progress(const std::string& step);
   void progress_of(const char* lane, const std::string& name, int64_t done, int64_t total);

@@ -23,7 +23,7 @@ Ceilings measure_ceilings(runtime::Session& session, const target::Target& targe
                           pipeline::KernelCache* cache = nullptr);
 
 // What a kernel's calls compute and move (analysis/cost.h).
-struct Work {
+struct CallWork {
   double flops = 0, bytes = 0;
   // False where data says which iterations there are (attention over a cache): what is counted is
   // no measure of what was done then.
@@ -37,7 +37,7 @@ struct Work {
 class KernelWork {
  public:
   explicit KernelWork(const KernelInfo& kernel);
-  Work of(std::span<const int64_t> scalars) const;
+  CallWork of(std::span<const int64_t> scalars) const;
 
  private:
   ScalarProgram flops_, bytes_;

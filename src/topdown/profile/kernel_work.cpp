@@ -9,7 +9,7 @@
 
 namespace tapml::topdown {
 
-double Work::least_seconds(const Ceilings& ceilings) const {
+double CallWork::least_seconds(const Ceilings& ceilings) const {
   if (!exact || ceilings.flops_per_s <= 0 || ceilings.bytes_per_s <= 0) return 0;
   return std::max(flops / ceilings.flops_per_s, bytes / ceilings.bytes_per_s);
 }
@@ -28,8 +28,8 @@ KernelWork::KernelWork(const KernelInfo& kernel) {
   }
 }
 
-Work KernelWork::of(std::span<const int64_t> scalars) const {
-  Work work;
+CallWork KernelWork::of(std::span<const int64_t> scalars) const {
+  CallWork work;
   const Result<int64_t> flops = evaluate(flops_, scalars);
   const Result<int64_t> bytes = evaluate(bytes_, scalars);
   work.exact = exact_ && flops && bytes;

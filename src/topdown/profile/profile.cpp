@@ -43,7 +43,7 @@ void Profiler::add(const runtime::TimedCall& call) {
   const CallSiteInfo& site = executable_.call_sites[static_cast<size_t>(call.site)];
   const auto kernel = static_cast<size_t>(site.kernel);
   KernelProfile& profile = profiles_[kernel];
-  const Work work = work_[kernel].of(call.scalars);
+  const CallWork work = work_[kernel].of(call.scalars);
   ++profile.calls;
   profile.seconds += 1e-9 * static_cast<double>(call.duration);
   profile.work.exact = work.exact;

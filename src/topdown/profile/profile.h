@@ -15,7 +15,7 @@ struct KernelProfile {
   std::string name;
   int64_t calls = 0;
   double seconds = 0;
-  Work work;                        // of all calls
+  CallWork work;                    // of all calls
   std::vector<std::string> layers;  // that the calls came from, in order of appearance
   std::set<std::string> functions;  // of the model, that made them
 

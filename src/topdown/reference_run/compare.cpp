@@ -93,18 +93,6 @@ bool within_bound(const Errors& errors) {
   return errors.max_ratio <= 1 && errors.mask_mismatches == 0;
 }
 
-const char* outcome_name(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kPass:
-      return "pass";
-    case Outcome::kFail:
-      return "fail";
-    case Outcome::kSourceWrong:
-      return "source wrong";
-  }
-  return "fail";
-}
-
 Comparison compare(const HostTensor& target, const HostTensor& source, const op::RefTensor& judge,
                    const Tolerance* tolerance) {
   Comparison result;

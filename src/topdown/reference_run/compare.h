@@ -49,7 +49,6 @@ enum class Outcome : uint8_t {
   kFail,         // the target is outside its bound
   kSourceWrong,  // the source is outside its own bound; the target is judged without its help
 };
-const char* outcome_name(Outcome outcome);  // "pass", "fail", "source wrong"
 
 struct Comparison {
   Outcome outcome = Outcome::kPass;

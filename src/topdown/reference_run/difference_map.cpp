@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/rounding.h"
+
 namespace tapml::topdown {
 
 namespace {
@@ -16,8 +18,6 @@ double three_digits(double value) {
   return std::isfinite(unit) ? std::round(value * unit) / unit : value;
 }
 
-int64_t blocks_of(int64_t extent, int64_t block) { return (extent + block - 1) / block; }
-
 }  // namespace
 
 DifferenceMap difference_map(const HostTensor& value, const op::RefTensor& judge, double slack,
@@ -26,10 +26,10 @@ DifferenceMap difference_map(const HostTensor& value, const op::RefTensor& judge
   map.shape = value.shape();
   map.width = map.shape.empty() ? 1 : map.shape.back();
   map.height = map.width == 0 ? 0 : value.size() / map.width;
-  map.block_height = std::max<int64_t>(1, blocks_of(map.height, DifferenceMap::kMostBlocks));
-  map.block_width = std::max<int64_t>(1, blocks_of(map.width, DifferenceMap::kMostBlocks));
-  map.rows = blocks_of(map.height, map.block_height);
-  map.columns = blocks_of(map.width, map.block_width);
+  map.block_height = std::max<int64_t>(1, ceil_div(map.height, DifferenceMap::kMostBlocks));
+  map.block_width = std::max<int64_t>(1, ceil_div(map.width, DifferenceMap::kMostBlocks));
+  map.rows = ceil_div(map.height, map.block_height);
+  map.columns = ceil_div(map.width, map.block_width);
   map.blocks.assign(static_cast<size_t>(map.rows * map.columns), DifferenceMap::kNotJudged);
   for (int64_t i = 0; i < value.size(); ++i) {
     if (!judge.wants(static_cast<size_t>(i))) continue;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/rounding.h"
 #include "ir/exceptions.h"
 #include "topdown/reference_run/divergence.h"
 
@@ -65,7 +66,7 @@ class EvaluatedModel {
                  const interp::CallOptions& options)
       : module_(module), model_(model), options_(options) {
     const int64_t page = model.page_size;
-    const int64_t pages = (static_cast<int64_t>(capacity) + page - 1) / page;
+    const int64_t pages = ceil_div(static_cast<int64_t>(capacity), page);
     for (int64_t i = 0; i < pages; ++i) table_.push_back(static_cast<int32_t>(i));
     for (const StateTensor& state : model.state) {
       Shape shape = state.kind == StateKind::kPaged ? Shape{pages, page} : Shape{1};

@@ -40,17 +40,17 @@ class GroupRun {
     for (size_t c = 0; c < group_.calls.size(); ++c) {
       const SuiteKernel& kernel = kernel_of(c);
       Suite alone = call_alone(c);
-      std::string strayed;
-      auto outputs = run_call(alone, 0, runner, &strayed);
+      std::string out_of_bounds_writes;
+      auto outputs = run_call(alone, 0, runner, &out_of_bounds_writes);
       if (!outputs) {
         if (!is_refusal(outputs.error())) return fail(outputs.error());
         verdict.failed = Failure::kRefused;
         verdict.failure = kernel.name + ": " + outputs.error().message;
         return {};
       }
-      if (!strayed.empty()) {
+      if (!out_of_bounds_writes.empty()) {
         verdict.failed = Failure::kOutOfBounds;
-        verdict.failure = kernel.name + " writes outside of its outputs: " + strayed;
+        verdict.failure = kernel.name + " writes outside of its outputs: " + out_of_bounds_writes;
         return {};
       }
       size_t next = 0;

@@ -227,11 +227,12 @@ Status KernelReplay::fail_launch(Failure failure, const std::string& text) {
 
 // One launch, whose writes were watched.
 Result<std::vector<HostTensor>> KernelReplay::launch_once(size_t call) {
-  std::string strayed;
-  TAPML_ASSIGN(std::vector<HostTensor> outputs, calls_.run(call, runner(), &strayed));
-  if (!strayed.empty()) {
+  std::string out_of_bounds_writes;
+  TAPML_ASSIGN(std::vector<HostTensor> outputs, calls_.run(call, runner(), &out_of_bounds_writes));
+  if (!out_of_bounds_writes.empty()) {
     return fail(
-        fail_launch(Failure::kOutOfBounds, "writes outside of its outputs: " + strayed).error());
+        fail_launch(Failure::kOutOfBounds, "writes outside of its outputs: " + out_of_bounds_writes)
+            .error());
   }
   return outputs;
 }
@@ -352,10 +353,10 @@ Result<bool> KernelReplay::compare_outputs(size_t c, const std::vector<HostTenso
 
 // The inputs, once all launches are done: reading them back takes longer than most launches.
 Status KernelReplay::check_kept() {
-  std::string strayed;
+  std::string out_of_bounds_writes;
   size_t call = 0;
-  TAPML_TRY(calls_.check_kept(strayed, call));
-  if (strayed.empty()) return {};
+  TAPML_TRY(calls_.check_kept(out_of_bounds_writes, call));
+  if (out_of_bounds_writes.empty()) return {};
   // Other calls read it, too, and may be the ones that write it.
   for (const size_t other : tests_) {
     std::string again;
@@ -367,7 +368,8 @@ Status KernelReplay::check_kept() {
     break;
   }
   verdict_.worst_sequence = suite_.calls[call].sequence;
-  return fail_launch(Failure::kOutOfBounds, "writes outside of its outputs: " + strayed);
+  return fail_launch(Failure::kOutOfBounds,
+                     "writes outside of its outputs: " + out_of_bounds_writes);
 }
 
 void KernelReplay::finish() {

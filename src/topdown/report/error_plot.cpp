@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/rounding.h"
 #include "topdown/report/model_map.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/svg.h"
@@ -84,7 +85,7 @@ class Plot {
       size_t end = first + 1;
       while (end < points_.size() && function(end) == function(first)) ++end;
       const size_t size = end - first;
-      const size_t pieces = (size + kMostPoints - 1) / kMostPoints;
+      const size_t pieces = ceil_div(size, kMostPoints);
       const bool joins =
           !rows_.empty() && rows_.back().end - rows_.back().begin + size <= kMostPoints / 2;
       if (joins) rows_.back().end = end;

@@ -14,7 +14,7 @@ struct KernelSpeed {
   std::string kernel;
   int64_t sequence = -1;  // of the call in the run
   double seconds = 0;     // of a launch among others
-  Work work;
+  CallWork work;
   bool slow = false;  // flag_slow()
 
   // Of what the ceilings allow; 0 where it is not known.

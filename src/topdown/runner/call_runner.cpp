@@ -18,10 +18,10 @@ void CallRunner::forget() {
   kept_bytes_ = 0;
 }
 
-Status CallRunner::check(const Kept& kept, std::string& strayed) const {
+Status CallRunner::check(const Kept& kept, std::string& out_of_bounds_writes) const {
   const SuiteCall& call = suite_.calls[kept.call];
   return check_unchanged(kept.tensor, suite_.tensors.at(call.before[kept.param]),
-                         kernel_of(suite_, kept.call).params[kept.param], strayed);
+                         kernel_of(suite_, kept.call).params[kept.param], out_of_bounds_writes);
 }
 
 Status CallRunner::make_arguments(size_t index, runtime::Session& session) {
@@ -34,7 +34,8 @@ Status CallRunner::make_arguments(size_t index, runtime::Session& session) {
     needed += static_cast<int64_t>(suite_.tensors.at(call.before[i]).byte_size());
   }
   if (kept_bytes_ + needed > kMostKept && !kept_.empty()) {
-    if (strayed_.empty()) TAPML_TRY(check_kept(strayed_, strayed_call_));
+    if (out_of_bounds_writes_.empty())
+      TAPML_TRY(check_kept(out_of_bounds_writes_, out_of_bounds_call_));
     forget();
   }
   for (size_t i = 0; i < kernel.params.size(); ++i) {
@@ -70,27 +71,28 @@ Status CallRunner::enqueue(size_t index, runtime::KernelRunner& runner) {
 }
 
 Result<std::vector<HostTensor>> CallRunner::run(size_t index, runtime::KernelRunner& runner,
-                                                std::string* strayed) {
+                                                std::string* out_of_bounds_writes) {
   TAPML_TRY(enqueue(index, runner));
   const SuiteKernel& kernel = kernel_of(suite_, index);
   std::vector<HostTensor> outputs;
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     if (kernel.modes[i] == AccessMode::kIn) continue;
-    TAPML_ASSIGN(HostTensor output, read_guarded(arguments_[i], kernel.params[i], strayed));
+    TAPML_ASSIGN(HostTensor output,
+                 read_guarded(arguments_[i], kernel.params[i], out_of_bounds_writes));
     outputs.push_back(std::move(output));
   }
   return outputs;
 }
 
-Status CallRunner::check_kept(std::string& strayed, size_t& call) {
-  if (&strayed != &strayed_ && !strayed_.empty()) {
-    strayed = strayed_;
-    call = strayed_call_;
+Status CallRunner::check_kept(std::string& out_of_bounds_writes, size_t& call) {
+  if (&out_of_bounds_writes != &out_of_bounds_writes_ && !out_of_bounds_writes_.empty()) {
+    out_of_bounds_writes = out_of_bounds_writes_;
+    call = out_of_bounds_call_;
     return {};
   }
   for (const auto& [key, kept] : kept_) {
-    TAPML_TRY(check(kept, strayed));
-    if (strayed.empty()) continue;
+    TAPML_TRY(check(kept, out_of_bounds_writes));
+    if (out_of_bounds_writes.empty()) continue;
     call = kept.call;
     return {};
   }

@@ -21,13 +21,13 @@ class CallRunner {
 
   // Enqueues the suite's call. Outputs hold garbage before.
   Status enqueue(size_t call, runtime::KernelRunner& runner);
-  // The same, and reads its outputs: one per out or inout parameter. `strayed`, where given, is
-  // told what was written around them.
+  // The same, and reads its outputs: one per out or inout parameter. `out_of_bounds_writes`, where
+  // given, is told what was written around them.
   Result<std::vector<HostTensor>> run(size_t call, runtime::KernelRunner& runner,
-                                      std::string* strayed);
-  // Adds to `strayed` what was written of the inputs that are on the session, and around them, or
-  // of what had to make room: of one of them. `call`: the first that read it.
-  Status check_kept(std::string& strayed, size_t& call);
+                                      std::string* out_of_bounds_writes);
+  // Adds to `out_of_bounds_writes` what was written of the inputs that are on the session, and
+  // around them, or of what had to make room: of one of them. `call`: the first that read it.
+  Status check_kept(std::string& out_of_bounds_writes, size_t& call);
 
   void forget();
 
@@ -40,14 +40,14 @@ class CallRunner {
   using Key = std::pair<std::string, size_t>;  // content hash, parameter
 
   Status make_arguments(size_t call, runtime::Session& session);
-  Status check(const Kept& kept, std::string& strayed) const;
+  Status check(const Kept& kept, std::string& out_of_bounds_writes) const;
 
   const Suite& suite_;
   std::map<Key, Kept> kept_;
   int64_t kept_bytes_ = 0;
   std::vector<runtime::Tensor> arguments_;  // of the last call
-  std::string strayed_;                     // of what had to make room
-  size_t strayed_call_ = 0;
+  std::string out_of_bounds_writes_;        // of what had to make room
+  size_t out_of_bounds_call_ = 0;
 };
 
 // The arguments of the suite's call on `session`, one a parameter: inputs as they were, outputs

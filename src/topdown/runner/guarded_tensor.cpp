@@ -52,10 +52,11 @@ int64_t changed_guards(std::span<const std::byte> bytes) {
   return std::ranges::count_if(bytes, [](std::byte byte) { return byte != kGuard; });
 }
 
-void add_strayed(std::string& strayed, int64_t count, const char* side, const std::string& name) {
+void add_out_of_bounds_writes(std::string& out_of_bounds_writes, int64_t count, const char* side,
+                              const std::string& name) {
   if (count == 0) return;
-  strayed += (strayed.empty() ? "" : ", ") + std::to_string(count) +
-             (count == 1 ? " byte " : " bytes ") + side + " " + name;
+  out_of_bounds_writes += (out_of_bounds_writes.empty() ? "" : ", ") + std::to_string(count) +
+                          (count == 1 ? " byte " : " bytes ") + side + " " + name;
 }
 
 Status read_image(const runtime::Tensor& tensor, int64_t at, std::span<std::byte> bytes) {
@@ -87,10 +88,10 @@ struct Changed {
     const int64_t from = std::max<int64_t>(at - kGuardBytes, 0);
     inside += different_bytes(content, {before + from, content.size()});
   }
-  void add_to(std::string& strayed, const std::string& name) const {
-    add_strayed(strayed, in_front, "in front of", name);
-    add_strayed(strayed, inside, "of", name);
-    add_strayed(strayed, behind, "behind", name);
+  void add_to(std::string& out_of_bounds_writes, const std::string& name) const {
+    add_out_of_bounds_writes(out_of_bounds_writes, in_front, "in front of", name);
+    add_out_of_bounds_writes(out_of_bounds_writes, inside, "of", name);
+    add_out_of_bounds_writes(out_of_bounds_writes, behind, "behind", name);
   }
 };
 
@@ -110,21 +111,21 @@ Result<runtime::Tensor> make_guarded(runtime::Session& session, const HostTensor
 }
 
 Result<HostTensor> read_guarded(const runtime::Tensor& tensor, const std::string& name,
-                                std::string* strayed) {
+                                std::string* out_of_bounds_writes) {
   const int64_t bytes = tensor.byte_size();
   std::vector<std::byte> image(static_cast<size_t>(image_bytes(bytes)));
   TAPML_TRY(read_image(tensor, 0, image));
   HostTensor result = HostTensor::zeros(tensor.dtype, tensor.shape);
   std::copy_n(image.begin() + kGuardBytes, bytes, result.mutable_bytes().begin());
-  if (!strayed) return result;
+  if (!out_of_bounds_writes) return result;
   Changed changed;
   changed.take(0, image, bytes, nullptr);
-  changed.add_to(*strayed, name);
+  changed.add_to(*out_of_bounds_writes, name);
   return result;
 }
 
 Status check_unchanged(const runtime::Tensor& tensor, const HostTensor& before,
-                       const std::string& name, std::string& strayed) {
+                       const std::string& name, std::string& out_of_bounds_writes) {
   const int64_t bytes = tensor.byte_size(), end = image_bytes(bytes);
   std::vector<std::byte> part(static_cast<size_t>(std::min(end, kPart)));
   Changed changed;
@@ -133,7 +134,7 @@ Status check_unchanged(const runtime::Tensor& tensor, const HostTensor& before,
     TAPML_TRY(read_image(tensor, at, part));
     changed.take(at, part, bytes, before.bytes().data());
   }
-  changed.add_to(strayed, name);
+  changed.add_to(out_of_bounds_writes, name);
   return {};
 }
 

@@ -19,14 +19,14 @@ inline constexpr std::byte kUnwritten{0x7b};
 Result<runtime::Tensor> make_guarded(runtime::Session& session, const HostTensor& like,
                                      const HostTensor* content);
 
-// The tensor's bytes. Adds to `strayed`, where given, what around them is not as it was: "64 bytes
-// behind y".
+// The tensor's bytes. Adds to `out_of_bounds_writes`, where given, what around them is not as it
+// was: "64 bytes behind y".
 Result<HostTensor> read_guarded(const runtime::Tensor& tensor, const std::string& name,
-                                std::string* strayed);
+                                std::string* out_of_bounds_writes);
 
-// Adds to `strayed` what of a tensor that held `before`, and around it, is not as it was: "4 bytes
-// of x".
+// Adds to `out_of_bounds_writes` what of a tensor that held `before`, and around it, is not as it
+// was: "4 bytes of x".
 Status check_unchanged(const runtime::Tensor& tensor, const HostTensor& before,
-                       const std::string& name, std::string& strayed);
+                       const std::string& name, std::string& out_of_bounds_writes);
 
 }  // namespace tapml::topdown

@@ -42,7 +42,7 @@ Result<std::optional<KernelSpeed>> time_kernel(const Suite& suite, int32_t kerne
   std::optional<size_t> largest;
   for (size_t c = 0; c < suite.calls.size(); ++c) {
     if (suite.calls[c].kernel != kernel) continue;
-    const Work one = work.of(suite.calls[c].scalars);
+    const CallWork one = work.of(suite.calls[c].scalars);
     if (largest && one.bytes + one.flops <= speed.work.bytes + speed.work.flops) continue;
     largest = c;
     speed.work = one;

@@ -103,16 +103,16 @@ TEST(ThreadPoolTest, ManyShortLoopsWithSleepsBetween) {
 
 TEST(ThreadPoolTest, RestIsNotTheEnd) {
   ThreadPool pool(2), alone(1);
-  alone.rest();
-  alone.rouse();
+  alone.idle();
+  alone.wake();
   std::atomic<int64_t> sum{0};
   for (int i = 0; i < 300; ++i) {
-    pool.rest();
+    pool.idle();
     if (i % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    if (i % 2 == 0) pool.rouse();
-    if (i % 5 == 0) pool.rouse();
+    if (i % 2 == 0) pool.wake();
+    if (i % 5 == 0) pool.wake();
     pool.parallel_for(64, [&](int64_t begin, int64_t end) { sum += end - begin; });
-    if (i % 3 == 0) pool.rest();
+    if (i % 3 == 0) pool.idle();
   }
   EXPECT_EQ(sum, 300 * 64);
 }
@@ -133,17 +133,17 @@ TEST(ThreadPoolTest, WorkersThatListenForADoorbellJoinLoops) {
     ThreadPool pool(2);
     for (int i = 0; i < 300; ++i) {
       meet(pool);
-      pool.rest(files[0]);
+      pool.idle(files[0]);
       if (i % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
       if (i % 3 == 0) continue;  // a loop that nothing announced
       char byte = 1;
       ASSERT_EQ(::write(files[1], &byte, 1), 1);
       if (i % 50 == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2));
       ASSERT_EQ(::read(files[0], &byte, 1), 1);
-      pool.rouse();
+      pool.wake();
     }
     meet(pool);
-    pool.rest(files[0]);
+    pool.idle(files[0]);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }  // while they listen
   {
@@ -151,7 +151,7 @@ TEST(ThreadPoolTest, WorkersThatListenForADoorbellJoinLoops) {
     meet(pool);
     ::close(files[1]);  // from here on it rings for ever
     for (int i = 0; i < 20; ++i) {
-      pool.rest(files[0]);
+      pool.idle(files[0]);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       meet(pool);
     }

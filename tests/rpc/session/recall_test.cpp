@@ -7,7 +7,7 @@
 #include "native_device.h"
 #include "raw_client.h"
 #include "raw_server.h"
-#include "rpc/session/argument_memory.h"
+#include "rpc/session/argument_cache.h"
 #include "rpc/session/storage_names.h"
 #include "runtime/local_session.h"
 #include "support/expect_error.h"
@@ -229,8 +229,8 @@ class RecallingClient : public RawClient {
       send([=](FlatBufferBuilder& b) { return wire::CreateAllocate(b, buffer, 8); });
     }
   }
-  // main(x, y), whose arguments are tensors in buffers, or Same where they are 0; -1: a shape.
-  // `further`: of Same.
+  // main(x, y), whose arguments are tensors in buffers, or Cached where they are 0; -1: a shape.
+  // `further`: of Cached.
   wire::Answer call(std::vector<int> buffers, uint64_t after, const char* function = "main",
                     int64_t further = 0) {
     send([&](FlatBufferBuilder& b) {
@@ -238,7 +238,7 @@ class RecallingClient : public RawClient {
       std::vector<flatbuffers::Offset<wire::Value>> args;
       for (const int buffer : buffers) {
         if (buffer == 0) {
-          args.push_back(wire::CreateValue(b, wire::ValueKind::Same, 0, 0, further));
+          args.push_back(wire::CreateValue(b, wire::ValueKind::Cached, 0, 0, further));
         } else if (buffer < 0) {
           args.push_back(wire::CreateValueDirect(b, wire::ValueKind::Shape, 0, 0, 0, &shape));
         } else {
@@ -368,7 +368,7 @@ TEST(HostileRecall, WithoutTheCapability) {
   client.open();
   client.open_machine(chain_program(native_blob()));
   client.send([](FlatBufferBuilder& b) {
-    const std::vector args = {wire::CreateValue(b, wire::ValueKind::Same)};
+    const std::vector args = {wire::CreateValue(b, wire::ValueKind::Cached)};
     return wire::CreateCall(b, 1, b.CreateString("main"), b.CreateVector(args), 100, 10);
   });
   ASSERT_EQ(client.next(), wire::Answer::Failure);
@@ -402,7 +402,7 @@ TEST(HostileRecall, ResultsThatMakeNoSense) {
   EXPECT_EQ(answered(wire::ValueKind::Argument, 1), PlatformFault::kProtocol) << "no tensor";
   EXPECT_EQ(answered(wire::ValueKind::Argument, 2), PlatformFault::kProtocol) << "no argument";
   EXPECT_EQ(answered(wire::ValueKind::Argument, -1), PlatformFault::kProtocol);
-  EXPECT_EQ(answered(wire::ValueKind::Same, 0), PlatformFault::kProtocol);
+  EXPECT_EQ(answered(wire::ValueKind::Cached, 0), PlatformFault::kProtocol);
 }
 
 TEST(StorageNames, FewAndMany) {

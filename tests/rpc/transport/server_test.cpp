@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include <future>
 
@@ -554,60 +553,6 @@ constexpr const char* kWays[] = {"unix", "tcp"};
 #endif
 INSTANTIATE_TEST_SUITE_P(Server, Served, ::testing::ValuesIn(kWays),
                          [](const auto& info) { return std::string(info.param); });
-
-TEST(Listen, TheSocketsFileIsItsOwnersAndGoes) {
-  testing::TempFolder folder;
-  const std::string path = folder / "server";
-  {
-    auto server = Server::listen(*parse_place("unix:" + path), {});
-    ASSERT_TRUE(server) << server.error().to_string();
-    struct stat status = {};
-    ASSERT_EQ(::stat(path.c_str(), &status), 0);
-    EXPECT_EQ(status.st_mode & 0777, 0600U);
-    auto second = Server::listen(*parse_place("unix:" + path), {});
-    expect_fault(second, PlatformFault::kAbsent, {"another server listens"});
-    // One that took the path over stays.
-    ::unlink(path.c_str());
-    testing::write_bytes(path, "mine");
-  }
-  EXPECT_EQ(testing::read_bytes(path), "mine");
-  auto taken = Server::listen(*parse_place("unix:" + path), {});
-  ASSERT_FALSE(taken);
-  EXPECT_EQ(taken.error().kind, ErrorKind::kUser);
-  expect_parts(taken.error(), {"no socket"});
-  EXPECT_EQ(testing::read_bytes(path), "mine");
-}
-
-TEST(Listen, BeyondThisMachineWithATokenAndInsecureOnly) {
-  for (const char* text : {"0.0.0.0:0", "[::]:0"}) {
-    for (const bool insecure : {false, true}) {
-      for (const char* token : {"", "secret"}) {
-        ListenOptions options;
-        options.insecure = insecure;
-        options.server.token = token;
-        auto server = Server::listen(*parse_place(text), options);
-        const bool allowed = insecure && options.server.token == "secret";
-        EXPECT_EQ(server.has_value(), allowed) << text;
-        if (server) continue;
-        EXPECT_EQ(server.error().kind, ErrorKind::kUser);
-        expect_parts(server.error(), {"token", "--insecure", "TLS", "loopback"});
-      }
-    }
-  }
-  for (const char* text : {"127.0.0.1:0", "127.0.0.2:0", "localhost:0"}) {
-    auto server = Server::listen(*parse_place(text), {});
-    ASSERT_TRUE(server) << server.error().to_string();
-    EXPECT_NE((*server)->place().port, 0);
-    auto taken = Server::listen((*server)->place(), {});
-    expect_fault(taken, PlatformFault::kAbsent, {"taken"});
-  }
-  auto pipe = Server::listen(*parse_place("pipe:cat"), {});
-  ASSERT_FALSE(pipe);
-  expect_parts(pipe.error(), {"cannot be listened on", "--stdio"});
-  auto nowhere = Server::listen(*parse_place("unix:/no/such/folder/server"), {});
-  ASSERT_FALSE(nowhere);
-  EXPECT_EQ(nowhere.error().kind, ErrorKind::kUser);
-}
 
 }  // namespace
 }  // namespace tapml::rpc

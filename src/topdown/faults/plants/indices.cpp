@@ -66,7 +66,7 @@ Variants broadcast_axis(const PrimFunc& func) {
       if (e.kind() != ExprKind::kLoad || !is_float(e.dtype())) return {};
       const Buffer buffer = load_buffer(e);
       if (buffer->scope != Scope::kGlobal || buffer->shape.size() != 1 ||
-          has_var(e.operand(0), loop.var)) {
+          uses(e.operand(0), loop.var)) {
         return {};
       }
       hit = true;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "tir/queries.h"
 #include "tir/visit.h"
 #include "topdown/faults/plants/sites.h"
 
@@ -53,7 +54,7 @@ Stmt laid_over(const Stmt& body, const Buffer& inner, const Buffer& outer) {
       body,
       [&](const PrimExpr& root) {
         return rewrite_expr(root, [&](const PrimExpr& e) {
-          const bool own = e.kind() == ExprKind::kLoad && load_buffer(e) == inner;
+          const bool own = is_load_of(e, inner);
           return own ? load(outer, place(e->operands)) : PrimExpr();
         });
       },
@@ -164,7 +165,7 @@ Variants aliasing_output(const PrimFunc& func) {
       auto result = std::make_shared<PrimFunc>(func);
       const Stmt shared = rewrite(func.body, [&](const PrimExpr& root) {
         return rewrite_expr(root, [&](const PrimExpr& e) {
-          const bool own = e.kind() == ExprKind::kLoad && load_buffer(e) == input.buffer;
+          const bool own = is_load_of(e, input.buffer);
           return own ? load(output.buffer, e->operands) : PrimExpr();
         });
       });

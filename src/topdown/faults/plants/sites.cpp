@@ -1,5 +1,6 @@
 #include "topdown/faults/plants/sites.h"
 
+#include "tir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::topdown::plants {
@@ -41,13 +42,6 @@ Variants each(const PrimFunc& func, const ExprEdit& on_expr, const StmtEdit& on_
   return variants;
 }
 
-template <class Accepts>
-bool any_node(const PrimExpr& expr, Accepts&& accepts) {
-  bool found = false;
-  visit_expr(expr, [&](const PrimExpr& e) { found |= accepts(e); });
-  return found;
-}
-
 }  // namespace
 
 Variants each_expr(const PrimFunc& func, const ExprEdit& edit) { return each(func, edit, {}); }
@@ -76,8 +70,7 @@ Variants each_input(const PrimFunc& func, const ExprEdit& edit) {
     if (param.mode == AccessMode::kOut) continue;
     append(variants, everywhere(func,
                                 [&](const PrimExpr& e) {
-                                  const bool own =
-                                      e.kind() == ExprKind::kLoad && load_buffer(e) == param.buffer;
+                                  const bool own = is_load_of(e, param.buffer);
                                   if (!own) return PrimExpr();
                                   PrimExpr edited = edit(e);
                                   return edited && !same_expr(edited, e) ? edited : PrimExpr();
@@ -87,18 +80,10 @@ Variants each_input(const PrimFunc& func, const ExprEdit& edit) {
   return variants;
 }
 
-bool reads(const PrimExpr& expr, const Buffer& buffer) {
-  return any_node(expr, [&](const PrimExpr& e) {
-    return e.kind() == ExprKind::kLoad && load_buffer(e) == buffer;
-  });
-}
 bool has_integer_load(const PrimExpr& expr) {
   return any_node(expr, [](const PrimExpr& e) {
     return e.kind() == ExprKind::kLoad && !is_float(e.dtype()) && e.dtype() != DType::kBool;
   });
-}
-bool has_var(const PrimExpr& expr, const Var& var) {
-  return any_node(expr, [&](const PrimExpr& e) { return e.same_as(var); });
 }
 
 void append(Variants& variants, Variants more) {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "ir/has_load.h"
+#include "tir/queries.h"
 #include "topdown/faults/plants/families.h"
 
 namespace tapml::topdown::plants {
@@ -24,10 +24,8 @@ Variants everywhere(const tir::PrimFunc& func, const ExprEdit& on_expr, const St
 // `edit` accepts.
 Variants each_input(const tir::PrimFunc& func, const ExprEdit& edit);
 
-bool reads(const PrimExpr& expr, const tir::Buffer& buffer);
 // Of integers from memory: lengths, ids, page tables.
 bool has_integer_load(const PrimExpr& expr);
-bool has_var(const PrimExpr& expr, const Var& var);
 
 void append(Variants& variants, Variants more);
 

@@ -10,7 +10,7 @@
 
 namespace tapml::rpc {
 
-struct CrashNotes {
+struct CrashReport {
   static constexpr int kFrames = 32;
   struct Frame {
     uintptr_t address = 0;
@@ -33,9 +33,10 @@ struct CrashNotes {
 };
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler writes it");
 
-// From now on a crash of this process fills `notes`, which must stay mapped. Once a process.
+// From now on a crash of this process fills `report`, which must stay mapped. Once a process.
 // `launch`, where given, is kept by the device that is watched.
-void install_crash_handler(CrashNotes& notes, const runtime::LaunchNote* launch = nullptr) noexcept;
+void install_crash_handler(CrashReport& report,
+                           const runtime::LaunchNote* launch = nullptr) noexcept;
 // Once more, where a library has put a handler of its own in its place.
 void keep_crash_handler() noexcept;
 
@@ -44,6 +45,6 @@ bool is_crash_signal(int signal) noexcept;
 // "SIGSEGV"
 std::string signal_name(int signal);
 // "SIGSEGV at address 0x10, a write to byte 4 of argument 0 of scale", and a line for each frame.
-std::string crash_text(const CrashNotes& notes);
+std::string crash_text(const CrashReport& report);
 
 }  // namespace tapml::rpc

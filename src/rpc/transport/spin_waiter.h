@@ -13,7 +13,7 @@ namespace tapml::rpc {
 // A thread that sleeps is woken late, above all on a virtual machine, whose processor has to come
 // back first. Whether it is worth it to stay awake, the last waits tell: while some of them are
 // long, whoever computes meanwhile may want the processor. For one thread at a time.
-class Vigil {
+class SpinWaiter {
  public:
   using Clock = std::chrono::steady_clock;
 
@@ -21,8 +21,8 @@ class Vigil {
   bool pays(Clock::time_point now, const runtime::Deadline& deadline) noexcept {
     if (alone() || (deadline && *deadline - now < kLongest)) return false;
     // Once in a while all the same: what is short when awake may be long asleep.
-    if (long_ > 0 && ++left_out_ < kMostLeftOut) return false;
-    left_out_ = 0;
+    if (long_ > 0 && ++skipped_ < kMostSkipped) return false;
+    skipped_ = 0;
     return true;
   }
   // Looks again and again for a moment; whether `look` returned true.
@@ -40,13 +40,13 @@ class Vigil {
   // ones.
   void waited(Clock::duration time) noexcept {
     if (time < kNone) return;
-    long_ = time < kShort ? std::max(long_ - 1, 0) : std::min(long_ + kWeight, kMostLeftOut);
+    long_ = time < kShort ? std::max(long_ - 1, 0) : std::min(long_ + kWeight, kMostSkipped);
   }
 
  private:
   // Longer than it takes to wake the other side: once both are awake, they stay so.
   static constexpr std::chrono::microseconds kLongest{300}, kShort{100}, kNone{3};
-  static constexpr int kPauses = 8, kMostLeftOut = 64, kWeight = 16;
+  static constexpr int kPauses = 8, kMostSkipped = 64, kWeight = 16;
 
   // The other side has to run somewhere meanwhile.
   static bool alone() noexcept {
@@ -54,8 +54,8 @@ class Vigil {
     return alone;
   }
 
-  int long_ = 0;      // above 0: a wait that begins now is likely to be long
-  int left_out_ = 0;  // waits since the last vigil
+  int long_ = 0;     // above 0: a wait that begins now is likely to be long
+  int skipped_ = 0;  // waits since one that was
 };
 
 }  // namespace tapml::rpc

@@ -1,12 +1,10 @@
-#include "passes/captures.h"
+#include "relax/captures.h"
 
 #include <set>
 
 #include "relax/visit.h"
 
-namespace tapml::passes {
-
-using namespace relax;  // NOLINT: this file is about relax alone
+namespace tapml::relax {
 
 void collect_symbols(const Function& function, std::vector<Var>& into) {
   for (const Variable& param : function.params) collect_vars(param->annotation, into);
@@ -61,4 +59,4 @@ std::vector<Variable> captured_variables(const Function& function, const VarNode
   return captured;
 }
 
-}  // namespace tapml::passes
+}  // namespace tapml::relax

@@ -15,7 +15,7 @@ bool always_equal(const PrimExpr& a, const PrimExpr& b);
 // Whether every value of annotation `found` has annotation `declared`. Of functions: that they take
 // as many arguments and have no effects that `declared` excludes; what they take they check
 // themselves, and what a function value returns is checked where it is called.
-bool is_certain(const Annotation& found, const Annotation& declared,
+bool is_subtype(const Annotation& found, const Annotation& declared,
                 const ProveEqual& equal = always_equal);
 
 }  // namespace tapml::relax

@@ -1,4 +1,4 @@
-#include "arith/one_or.h"
+#include "arith/broadcast_dim.h"
 
 #include "arith/analyzer.h"
 
@@ -20,7 +20,7 @@ PrimExpr asked_dim(const PrimExpr& expr) {
 
 }  // namespace
 
-PrimExpr one_or(const PrimExpr& dim, const PrimExpr& extent) {
+PrimExpr broadcast_dim(const PrimExpr& dim, const PrimExpr& extent) {
   return is_more(dim) * (extent - 1) + 1;
 }
 

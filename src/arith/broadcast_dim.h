@@ -9,9 +9,9 @@
 namespace tapml::arith {
 
 // `extent`, or 1 where `dim` is: what `dim` must equal. Both are at least 0.
-PrimExpr one_or(const PrimExpr& dim, const PrimExpr& extent);
+PrimExpr broadcast_dim(const PrimExpr& dim, const PrimExpr& extent);
 
-// For messages: "1 or n" for one_or(dim, n), else the expression as it is.
+// For messages: "1 or n" for broadcast_dim(dim, n), else the expression as it is.
 std::string dim_text(const PrimExpr& expr);
 
 }  // namespace tapml::arith

@@ -1,4 +1,4 @@
-#include "rpc/session/argument_memory.h"
+#include "rpc/session/argument_cache.h"
 
 namespace tapml::rpc {
 
@@ -15,7 +15,7 @@ bool same_owner(const std::weak_ptr<Storage>& a, const std::shared_ptr<Storage>&
 
 }  // namespace
 
-bool ArgumentMemory::has(size_t place, const Value& value) const noexcept {
+bool ArgumentCache::has(size_t place, const Value& value) const noexcept {
   const Tensor* tensor = value.tensor();
   if (!tensor || place >= places_.size()) return false;
   const Place& kept = places_[place];
@@ -23,7 +23,7 @@ bool ArgumentMemory::has(size_t place, const Value& value) const noexcept {
          kept.dtype == tensor->dtype && kept.shape == tensor->shape;
 }
 
-void ArgumentMemory::keep(size_t place, const Value& value) {
+void ArgumentCache::keep(size_t place, const Value& value) {
   if (place >= kMostPlaces) return;
   if (place >= places_.size()) places_.resize(place + 1);
   const Tensor* tensor = value.tensor();

@@ -1,4 +1,4 @@
-#include "relax/certain.h"
+#include "relax/subtype.h"
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ bool always_equal(const PrimExpr& a, const PrimExpr& b) {
   return same_expr(a, b) || arith::Analyzer().prove_equal(a, b);
 }
 
-bool is_certain(const Annotation& found, const Annotation& declared, const ProveEqual& equal) {
+bool is_subtype(const Annotation& found, const Annotation& declared, const ProveEqual& equal) {
   if (!declared || declared->kind == AnnotationKind::kObject) return true;
   if (!found || found->kind != declared->kind) return false;
   if (const auto* tensor = as_tensor(declared)) {
@@ -44,7 +44,7 @@ bool is_certain(const Annotation& found, const Annotation& declared, const Prove
     const auto* own = as_tuple(found);
     if (own->fields.size() != tuple->fields.size()) return false;
     for (size_t i = 0; i < tuple->fields.size(); ++i) {
-      if (!is_certain(own->fields[i], tuple->fields[i], equal)) return false;
+      if (!is_subtype(own->fields[i], tuple->fields[i], equal)) return false;
     }
     return true;
   }

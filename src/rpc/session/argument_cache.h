@@ -13,7 +13,7 @@ namespace tapml::rpc {
 // The tensors among the arguments of one call, by their places. What they lie in is not kept alive.
 // The server has kept the same (ServedArguments): tensors of at most kMostDimensions, at the first
 // kMostPlaces.
-class ArgumentMemory {
+class ArgumentCache {
  public:
   static constexpr size_t kMostPlaces = size_t{1} << 16;
   static constexpr size_t kMostDimensions = runtime::Extents::kInline;

@@ -1,4 +1,4 @@
-#include "rpc/transport/crash_notes.h"
+#include "rpc/transport/crash_report.h"
 
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -23,7 +23,7 @@ namespace {
 constexpr int kCrashSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr size_t kStackBytes = 64 << 10;
 
-CrashNotes* g_crash_notes = nullptr;  // of this process, for its signal handler
+CrashReport* g_crash_report = nullptr;  // of this process, for its signal handler
 const runtime::LaunchNote* g_launch_note = nullptr;
 alignas(16) char g_crash_stack[kStackBytes];
 
@@ -67,19 +67,19 @@ bool was_write(void* context) {
 #endif
 }
 
-void describe_launch(CrashNotes& notes, bool has_address, void* context) {
+void describe_launch(CrashReport& report, bool has_address, void* context) {
   if (g_launch_note == nullptr || !g_launch_note->running.load()) return;
   const runtime::LaunchNote& launch = *g_launch_note;
-  copy_text(notes.entry, sizeof notes.entry, launch.entry);
-  notes.launching = true;
+  copy_text(report.entry, sizeof report.entry, launch.entry);
+  report.launching = true;
   if (!has_address) return;
-  notes.argument = launch.find(notes.address);
-  if (notes.argument < 0) return;
-  notes.byte = static_cast<int64_t>(notes.address - launch.argument[notes.argument].begin);
-  notes.write = was_write(context);
+  report.argument = launch.find(report.address);
+  if (report.argument < 0) return;
+  report.byte = static_cast<int64_t>(report.address - launch.argument[report.argument].begin);
+  report.write = was_write(context);
 }
 
-void describe_frame(CrashNotes::Frame& frame, uintptr_t address) {
+void describe_frame(CrashReport::Frame& frame, uintptr_t address) {
   frame.address = address;
   Dl_info info = {};
   // NOLINTNEXTLINE(performance-no-int-to-ptr): a register's contents
@@ -95,21 +95,21 @@ void describe_frame(CrashNotes::Frame& frame, uintptr_t address) {
 // inside of the loader, and the alarm ends that.
 void on_crash(int signal, siginfo_t* info, void* context) {
   if (mend_mapping(signal, *info)) return;  // a file's fault, reported where the file is used
-  CrashNotes* notes = g_crash_notes;
+  CrashReport* report = g_crash_report;
   int none = 0;
-  if (notes != nullptr && notes->signal.compare_exchange_strong(none, signal)) {
+  if (report != nullptr && report->signal.compare_exchange_strong(none, signal)) {
     ::alarm(2);
     const bool has_address = signal == SIGSEGV || signal == SIGBUS;
-    if (has_address) notes->address = reinterpret_cast<uintptr_t>(info->si_addr);
-    notes->data_bytes = process_data_bytes();
-    describe_launch(*notes, has_address, context);
-    notes->instruction.address = instruction_of(context);
-    describe_frame(notes->instruction, notes->instruction.address);
-    void* addresses[CrashNotes::kFrames];
-    const int count = ::backtrace(addresses, CrashNotes::kFrames);
+    if (has_address) report->address = reinterpret_cast<uintptr_t>(info->si_addr);
+    report->data_bytes = process_data_bytes();
+    describe_launch(*report, has_address, context);
+    report->instruction.address = instruction_of(context);
+    describe_frame(report->instruction, report->instruction.address);
+    void* addresses[CrashReport::kFrames];
+    const int count = ::backtrace(addresses, CrashReport::kFrames);
     for (int i = 0; i < count; ++i) {
-      describe_frame(notes->stack[i], reinterpret_cast<uintptr_t>(addresses[i]));
-      notes->frames.store(i + 1);
+      describe_frame(report->stack[i], reinterpret_cast<uintptr_t>(addresses[i]));
+      report->frames.store(i + 1);
     }
   }
   ::signal(signal, SIG_DFL);
@@ -136,7 +136,7 @@ void set_crash_handlers() {
   for (const int signal : kCrashSignals) ::sigaction(signal, &action, nullptr);
 }
 
-std::string frame_text(const CrashNotes::Frame& frame) {
+std::string frame_text(const CrashReport::Frame& frame) {
   char number[32];
   std::snprintf(number, sizeof number, "0x%llx", static_cast<unsigned long long>(frame.address));
   std::string text = number;
@@ -152,8 +152,8 @@ std::string frame_text(const CrashNotes::Frame& frame) {
 
 }  // namespace
 
-void install_crash_handler(CrashNotes& notes, const runtime::LaunchNote* launch) noexcept {
-  g_crash_notes = &notes;
+void install_crash_handler(CrashReport& report, const runtime::LaunchNote* launch) noexcept {
+  g_crash_report = &report;
   g_launch_note = launch;
   // The first call loads what unwinds the stack, which a signal handler must not do.
   void* warm[2];
@@ -181,30 +181,30 @@ std::string signal_name(int signal) {
   return name ? std::string("SIG") + name : "signal " + std::to_string(signal);
 }
 
-std::string crash_text(const CrashNotes& notes) {
-  const int signal = notes.signal.load();
+std::string crash_text(const CrashReport& report) {
+  const int signal = report.signal.load();
   std::string text = signal_name(signal);
   if (signal == SIGSEGV || signal == SIGBUS) {
     char address[32];
     std::snprintf(address, sizeof address, " at address 0x%llx",
-                  static_cast<unsigned long long>(notes.address));
+                  static_cast<unsigned long long>(report.address));
     text += address;
   }
-  if (notes.launching) {
-    const std::string entry = written_text(notes.entry);
+  if (report.launching) {
+    const std::string entry = written_text(report.entry);
     text += ", ";
-    text += notes.argument < 0
+    text += report.argument < 0
                 ? "in a launch of " + entry
-                : runtime::stray_text({notes.write, notes.byte, notes.argument, entry});
+                : runtime::stray_text({report.write, report.byte, report.argument, entry});
   }
-  text += "\n  at " + frame_text(notes.instruction);
+  text += "\n  at " + frame_text(report.instruction);
   // The handler's own frames, and the kernel's that called it, come before the crash.
-  const int count = std::clamp(notes.frames.load(), 0, CrashNotes::kFrames);
+  const int count = std::clamp(report.frames.load(), 0, CrashReport::kFrames);
   int first = 0;
   for (int i = 0; i < count; ++i) {
-    if (notes.stack[i].address == notes.instruction.address) first = i + 1;
+    if (report.stack[i].address == report.instruction.address) first = i + 1;
   }
-  for (int i = first; i < count; ++i) text += "\n  by " + frame_text(notes.stack[i]);
+  for (int i = first; i < count; ++i) text += "\n  by " + frame_text(report.stack[i]);
   return text;
 }
 

@@ -1,4 +1,4 @@
-#include "passes/chain_concat.h"
+#include "passes/split_wide_concat.h"
 
 #include <algorithm>
 
@@ -52,7 +52,7 @@ bool is_wide_concat(const Binding& binding) {
 
 }  // namespace
 
-Module chain_concat(const Module& module) {
+Module split_wide_concat(const Module& module) {
   Module result = module;
   for (const auto& [name, source] : graph_functions(module)) {
     Expr body = map_blocks(source->body, [](const Block& block) {

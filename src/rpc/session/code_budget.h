@@ -1,0 +1,35 @@
+// How much code a session holds on the server.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "base/result.h"
+
+namespace tapml::rpc {
+
+// Bytes of the modules and of the machines that a client has names for, which are names of their
+// own kinds. Both count alike.
+class CodeBudget {
+ public:
+  using Bytes = std::unordered_map<uint64_t, uint64_t>;  // by name
+
+  explicit CodeBudget(uint64_t most) : most_(most) {}
+
+  // Ok where so many bytes more are within the budget; else PlatformError (kLimit).
+  Status check(uint64_t bytes) const noexcept;
+  void hold_module(uint64_t id, uint64_t bytes) noexcept { hold(modules_, id, bytes); }
+  void hold_machine(uint64_t id, uint64_t bytes) noexcept { hold(machines_, id, bytes); }
+  void release_module(uint64_t id) noexcept { release(modules_, id); }
+  void release_machine(uint64_t id) noexcept { release(machines_, id); }
+
+ private:
+  void hold(Bytes& held, uint64_t id, uint64_t bytes) noexcept;
+  void release(Bytes& held, uint64_t id) noexcept;
+
+  Bytes modules_, machines_;
+  uint64_t bytes_ = 0;  // of both
+  const uint64_t most_;
+};
+
+}  // namespace tapml::rpc

@@ -1,0 +1,125 @@
+// Parameters that nothing reads: texts before and after.
+#include "passes/dead_parameters.h"
+
+#include <gtest/gtest.h>
+
+#include "checked.h"
+
+namespace tapml::passes {
+namespace {
+
+TEST(DeadParameters, CallsPassOnlyWhatIsRead) {
+  expect_becomes(remove_dead_parameters, R"(
+def scaled(x: Tensor((n,), f32), unused: Tensor((n,), f32)) -> Tensor((n,), f32) {private: true} {
+  dataflow {
+    y: Tensor((n,), f32) = add(x, x)
+    output y
+  }
+  return y
+}
+def main(x: Tensor((n,), f32), z: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  y: Tensor((n,), f32) = @scaled(x, z)
+  return y
+}
+)",
+                 R"(
+def main(x: Tensor((n,), f32), z: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  y: Tensor((n,), f32) = @scaled(x)
+  return y
+}
+
+def scaled(x: Tensor((n,), f32)) -> Tensor((n,), f32) {private: true} {
+  dataflow {
+    y: Tensor((n,), f32) = add(x, x)
+    output y
+  }
+  return y
+}
+)");
+}
+
+// @open is not private, @value is used as a value, and `gives_m` gives a variable that is needed.
+TEST(DeadParameters, SignaturesThatOthersSeeStay) {
+  expect_becomes(remove_dead_parameters, R"(
+def open(x: Tensor((n,), f32), unused: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  return x
+}
+def value(x: Tensor((n,), f32), unused: Tensor((n,), f32)) -> Tensor((n,), f32) {private: true} {
+  return x
+}
+def sized(x: Tensor((n,), f32), gives_m: Tensor((m,), f32)) -> Tensor((m,), f32) {private: true} {
+  y: Tensor((m,), f32) = full(shape(m)) {value: 1.0, dtype: f32}
+  return y
+}
+def main(x: Tensor((n,), f32), z: Tensor((m,), f32)) -> Tensor((m,), f32) {
+  f: Callable((Tensor((n,), f32), Tensor((n,), f32)), Tensor((n,), f32)) = @value
+  a: Tensor((n,), f32) = f(x, x)
+  b: Tensor((n,), f32) = @open(a, x)
+  c: Tensor((m,), f32) = @sized(b, z)
+  return c
+}
+)",
+                 R"(
+def main(x: Tensor((n,), f32), z: Tensor((m,), f32)) -> Tensor((m,), f32) {
+  f: Callable((Tensor((n,), f32), Tensor((n,), f32)), Tensor((n,), f32)) = @value
+  a: Tensor((n,), f32) = f(x, x)
+  b: Tensor((n,), f32) = @open(a, x)
+  c: Tensor((m,), f32) = @sized(z)
+  return c
+}
+
+def open(x: Tensor((n,), f32), unused: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  return x
+}
+
+def sized(gives_m: Tensor((m,), f32)) -> Tensor((m,), f32) {private: true} {
+  y: Tensor((m,), f32) = full(shape(m)) {dtype: f32, value: 1.0}
+  return y
+}
+
+def value(x: Tensor((n,), f32), unused: Tensor((n,), f32)) -> Tensor((n,), f32) {private: true} {
+  return x
+}
+)");
+}
+
+TEST(DeadParameters, PassingOnToItselfIsNoUse) {
+  expect_becomes(remove_dead_parameters, R"(
+def repeat(x: Tensor((n,), f32), unused: Tensor((n,), f32), k: Prim(i64)) -> Tensor((n,), f32) {private: true} {
+  more: Prim(bool) = prim(0 < 3)
+  r: Tensor((n,), f32) = if (more) {
+    y: Tensor((n,), f32) = exp(x)
+    z: Tensor((n,), f32) = @repeat(y, unused, k)
+    yield z
+  } else {
+    yield x
+  }
+  return r
+}
+def main(x: Tensor((n,), f32), u: Tensor((n,), f32), k: Prim(i64)) -> Tensor((n,), f32) {
+  y: Tensor((n,), f32) = @repeat(x, u, k)
+  return y
+}
+)",
+                 R"(
+def main(x: Tensor((n,), f32), u: Tensor((n,), f32), k: Prim(i64)) -> Tensor((n,), f32) {
+  y: Tensor((n,), f32) = @repeat(x)
+  return y
+}
+
+def repeat(x: Tensor((n,), f32)) -> Tensor((n,), f32) {private: true} {
+  more: Prim(bool) = prim(0 < 3)
+  r: Tensor((n,), f32) = if (more) {
+    y: Tensor((n,), f32) = exp(x)
+    z: Tensor((n,), f32) = @repeat(y)
+    yield z
+  } else {
+    yield x
+  }
+  return r
+}
+)");
+}
+
+}  // namespace
+}  // namespace tapml::passes

@@ -1,0 +1,58 @@
+// Kernels that know their weights.
+#include "passes/mark_weights.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checked.h"
+
+namespace tapml::passes {
+namespace {
+
+std::optional<std::vector<int64_t>> weights_of(const Module& module, const std::string& function) {
+  const auto* weights =
+      find_attr<std::vector<int64_t>>(module.find(function)->attrs, tir::kWeightsAttr);
+  return weights ? std::optional(*weights) : std::nullopt;
+}
+
+TEST(MarkWeights, SpecificationAndLoopsNameTheParameter) {
+  const Module module = checked(mark_weights(fused(R"(
+module {model.weights: ["w"]}
+def main(x: Tensor((n, 2), f32), w: Tensor((2, 2), f32)) -> Tensor((n, 2), f32) {
+  dataflow {
+    y: Tensor((n, 2), f32) = matmul(x, w)
+    output y
+  }
+  return y
+}
+)")));
+  const std::vector<int64_t> second = {1};
+  EXPECT_EQ(weights_of(module, "matmul_cfd904be"), second);
+  EXPECT_EQ(weights_of(module, "matmul_cfd904be_impl"), second);
+  const Module unmarked = checked(unmark_weights(module));
+  EXPECT_EQ(weights_of(unmarked, "matmul_cfd904be"), std::nullopt);
+  EXPECT_EQ(weights_of(unmarked, "matmul_cfd904be_impl"), std::nullopt);
+}
+
+// The second call passes what is no weight in the same place.
+TEST(MarkWeights, AllCallsHaveToAgree) {
+  const Module module = checked(mark_weights(fused(R"(
+module {model.weights: ["w"]}
+def main(x: Tensor((2, 2), f32), w: Tensor((2, 2), f32)) -> Tensor((2, 2), f32) {
+  dataflow {
+    y: Tensor((2, 2), f32) = matmul(x, w)
+    z: Tensor((2, 2), f32) = matmul(x, y)
+    output z
+  }
+  return z
+}
+)")));
+  EXPECT_EQ(weights_of(module, "matmul_a1bd0b1a"), std::nullopt);
+  EXPECT_EQ(weights_of(module, "matmul_a1bd0b1a_impl"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace tapml::passes
