@@ -9,8 +9,8 @@ namespace tapml::cli {
 
 void DumpOptions::add_to(CLI::App& command) {
   command.add_option("--dump-ir", folder,
-                     "Folder for the text after every pass, what each changed (.diff), and "
-                     "passes.log, which lists them");
+                     "Folder for the module or the kernels' programs after every pass, what each "
+                     "changed (.diff), and passes.log, which lists them");
   command.add_flag("--dump-diff", diff,
                    "Print which passes changed something, with the difference of the texts");
 }
