@@ -168,7 +168,7 @@ int run(const CompileOptions& options, const Output& output) {
   // A file goes to machines that may have less than this one.
   if (!options.file.empty() || !options.package.empty()) implement.libraries.is_here = nullptr;
   progress.begin("compile for " + options.target);
-  Module fixed = pipeline::fix_kernels(input.module, implement.instruments);
+  Module fixed = pipeline::form_kernels(input.module, implement.instruments);
   Module planned;
   implement.planned = &planned;
   std::vector<pipeline::LeftOut> left_out;

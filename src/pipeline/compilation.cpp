@@ -23,7 +23,7 @@ namespace tapml::pipeline {
 namespace {
 
 constexpr const char* kPhase = "phase";
-constexpr const char* kBoundaryPolicy = passes::kBoundaryPolicyAttr;
+constexpr const char* kFusionPolicy = passes::kFusionPolicyAttr;
 
 // Of a row of the table; dumps are numbered so.
 int number_of(const char* name) {
@@ -81,12 +81,12 @@ void Compilation::pass(const char* name) {
 void Compilation::form_kernels() {
   tell(options_.instruments.watcher, {"passes", common_done_, common_done_, ""});
   module_.attrs[kPhase] = std::string(kLastCommonPhase);
-  if (!module_.attrs.contains(kBoundaryPolicy)) {
-    module_.attrs[kBoundaryPolicy] = std::string(passes::kDefaultBoundaryPolicy);
+  if (!module_.attrs.contains(kFusionPolicy)) {
+    module_.attrs[kFusionPolicy] = std::string(passes::kDefaultFusionPolicy);
   }
   for (const std::string& name : options_.instruments.skip) {
-    module_.attrs[kBoundaryPolicy] =
-        attr_or<std::string>(module_.attrs, kBoundaryPolicy, "") + "+without:" + name;
+    module_.attrs[kFusionPolicy] =
+        attr_or<std::string>(module_.attrs, kFusionPolicy, "") + "+without:" + name;
   }
 }
 
@@ -101,7 +101,7 @@ void Compilation::omit_unsupported() {
 
 void Compilation::list_kernels() {
   executable_->target = target_->text;
-  executable_->boundary_policy = attr_or<std::string>(module_.attrs, kBoundaryPolicy, "");
+  executable_->fusion_policy = attr_or<std::string>(module_.attrs, kFusionPolicy, "");
   executable_->model = model_interface_of(module_.attrs);
   kernel_step("list_kernels", [&] {
     // Where bindings have no limit, nobody asks how large a tensor can get.

@@ -16,7 +16,7 @@ namespace tapml::pipeline {
 // Each step is a row of pass_table(), under whose name and number the instruments see it.
 class Compilation {
  public:
-  // Without a target it ends where the kernels are fixed. The options outlive it.
+  // Without a target it ends where the kernels are formed. The options outlive it.
   Compilation(const Module& module, const target::Target* target, const ImplementOptions& options)
       : target_(target),
         options_(options),
@@ -27,13 +27,13 @@ class Compilation {
   std::shared_ptr<const Executable> executable() const { return executable_; }
   const ImplementOptions& options() const { return options_; }
   bool has_target() const { return target_ != nullptr; }
-  // The module's kernels are fixed: it says so itself, or whoever compiles it.
+  // The module's kernels are formed: it says so itself, or whoever compiles it.
   bool has_kernels() const;
   void take_as_formed() { formed_ = true; }
 
   // Runs a pass as the table has it; nothing where the instruments leave it out.
   void pass(const char* name);
-  // The module's kernels are fixed now, under a policy that names what was left out.
+  // The module's kernels are formed now, under a policy that names what was left out.
   void form_kernels();
 
   // The steps that know the target, named after their rows.
@@ -62,7 +62,7 @@ class Compilation {
   const ImplementOptions& options_;
   Module module_;
   bool formed_ = false;
-  int64_t common_done_ = 0;  // passes before the kernels are fixed
+  int64_t common_done_ = 0;  // passes before the kernels are formed
   std::vector<LoweredKernel> kernels_;
   KernelWorkers workers_;
   std::shared_ptr<Executable> executable_ = std::make_shared<Executable>();

@@ -56,7 +56,7 @@ void run_steps(Compilation& c) {
   if (c.options().lift_workspaces) c.pass("lift_workspaces");
   if (c.options().memory.order_for) c.order_bindings();
   c.plan_memory();
-  c.pass("lift_packing");
+  c.pass("hoist_weight_prepacking");
 
   // Code.
   c.generate_code();
@@ -97,7 +97,7 @@ void leave_out(const std::vector<std::string>& passes, const std::string& where,
       options.lift_workspaces = false;
     } else if (pass == "plan_memory") {
       options.memory.reuse = false;
-    } else if (pass == "lift_packing") {
+    } else if (pass == "hoist_weight_prepacking") {
       options.prepare = false;
     } else {
       options.instruments.skip.push_back(pass);
@@ -105,7 +105,7 @@ void leave_out(const std::vector<std::string>& passes, const std::string& where,
   }
 }
 
-Module fix_kernels(const Module& module, const Instruments& instruments) {
+Module form_kernels(const Module& module, const Instruments& instruments) {
   for (const std::string& name : instruments.skip) check_optional(name, "skip");
   ImplementOptions options;
   options.instruments = instruments;

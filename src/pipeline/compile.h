@@ -25,9 +25,9 @@ namespace tapml::pipeline {
 
 class KernelCache;
 
-// import .. fuse: afterwards the kernels are fixed. Idempotent (a Module of that phase is returned
+// import .. fuse: afterwards the kernels are formed. Idempotent (a Module of that phase is returned
 // as it is). UserError for a pass to skip that is not optional.
-Module fix_kernels(const Module& module, const Instruments& instruments = {});
+Module form_kernels(const Module& module, const Instruments& instruments = {});
 
 // A kernel's code from elsewhere: `module` has the entries of all launches of `implementation`.
 struct ForeignKernel {
@@ -82,7 +82,7 @@ struct ImplementOptions {
 void leave_out(const std::vector<std::string>& passes, const std::string& where,
                ImplementOptions& options);
 
-// The rest, from kernels that are fixed to the executable for `target`: implement, plan memory,
+// The rest, from kernels that are formed to the executable for `target`: implement, plan memory,
 // generate code.
 std::shared_ptr<const Executable> implement(const Module& fixed, const target::Target& target,
                                             const ImplementOptions& options = {});

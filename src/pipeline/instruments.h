@@ -31,8 +31,8 @@ struct Instruments {
   std::function<void(const std::string& pass, const Module& module)> after;
   // Sees it before that and returns the one to use. Planted bugs of passes come in here.
   std::function<Module(const std::string& pass, Module module)> rewrite;
-  // Passes that are left out before the kernels are fixed, by name (PassInfo::without). The
-  // boundary policy names them.
+  // Passes that are left out before the kernels are formed, by name (PassInfo::without). The
+  // fusion policy names them.
   std::vector<std::string> skip;
   // Hears what each pass changed; with `diffs` the difference of the texts, too.
   std::function<void(const PassEffect& effect)> effect;

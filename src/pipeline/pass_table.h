@@ -40,7 +40,7 @@ struct PassInfo {
   const char* without = nullptr;
 
   bool is_by_name_only() const { return phase == std::string(kByName); }
-  // Whether compile() runs it before the kernels are fixed, the same for every target.
+  // Whether compile() runs it before the kernels are formed, the same for every target.
   bool is_common() const;
 };
 

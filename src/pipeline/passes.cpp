@@ -11,10 +11,10 @@
 #include "passes/fold_constants.h"
 #include "passes/fuse_ops.h"
 #include "passes/fuse_tensor_ir.h"
+#include "passes/hoist_weight_prepacking.h"
 #include "passes/inline_functions.h"
 #include "passes/lambda_lift.h"
 #include "passes/legalize.h"
-#include "passes/lift_packing.h"
 #include "passes/lift_preparation.h"
 #include "passes/lift_workspaces.h"
 #include "passes/lower_storage.h"
@@ -48,7 +48,7 @@ Names legal() { return with(for_operators(), {"legalize"}); }
 // Groups are single kernels; where fuse_ops did not run there are none.
 Names kernels_only() { return with(legal(), {"fuse_tensor_ir"}); }
 
-// Before the kernels are fixed: for every target alike.
+// Before the kernels are formed: for every target alike.
 Table common_passes() {
   return {
       {.name = "insert_checks",
@@ -183,7 +183,7 @@ Table common_passes() {
        .run = passes::mark_weights,
        .precondition = "fuse_tensor_ir",
        .after = kernels_only(),
-       .leaves = "kernels that name their weights; the kernels are fixed"},
+       .leaves = "kernels that name their weights; the kernels are formed"},
   };
 }
 
@@ -200,7 +200,7 @@ Table target_steps() {
        .leaves = "kernels that the target computes, or that code generation refuses"},
       {.name = "unmark_weights",
        .phase = "implement",
-       .doc = "weights become tensors like any other, where lift_packing is left out",
+       .doc = "weights become tensors like any other, where hoist_weight_prepacking is left out",
        .run = passes::unmark_weights,
        .leaves = "kernels that name no weights"},
       {.name = "list_kernels",
@@ -208,7 +208,7 @@ Table target_steps() {
        .level = kKernel,
        .doc = "the executable's table of signatures; what is beyond the target's limits is refused",
        .not_by_name = "it fills a table of the executable",
-       .precondition = "kernels that are fixed, and a target",
+       .precondition = "kernels that are formed, and a target",
        .leaves = "a signature for each kernel"},
       {.name = "choose_routines",
        .phase = "implement",
@@ -317,10 +317,10 @@ Table target_steps() {
        .on_planned = true,
        .leaves = "storages, and tensors in them",
        .without = "storage is explicit, but each tensor has one of its own"},
-      {.name = "lift_packing",
+      {.name = "hoist_weight_prepacking",
        .phase = "plan",
        .doc = "what implementations pack of weights is made once, by prepare",
-       .run = passes::lift_packing,
+       .run = passes::hoist_weight_prepacking,
        .precondition = "plan_memory; nothing changes where no kernel says what is packed",
        .after = with(kernels_only(), {"plan_memory"}),
        .on_planned = true,

@@ -14,7 +14,7 @@ using testing::ProgramResult;
 using testing::run_program;
 using testing::TempFolder;
 
-const char* const kMatmulSilu = R"(module {phase: "import", boundary_policy: "default"}
+const char* const kMatmulSilu = R"(module {phase: "import", fusion_policy: "default"}
 
 def main(x: Tensor((n, 4), f32), w: Tensor((4, 8), f32)) -> Tensor((n, 8), f32) {
   dataflow {

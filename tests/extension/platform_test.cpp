@@ -87,7 +87,7 @@ TEST_F(ToyPlatform, TheDemoModelsLogitsAreThoseOfPyTorch) {
 }
 
 TEST_F(ToyPlatform, ItsSourceIsShown) {
-  const Module fixed = pipeline::fix_kernels(
+  const Module fixed = pipeline::form_kernels(
       text::parse("module\n\ndef main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {\n"
                   "  dataflow { a: Tensor((n,), f32) = relu(x)\n output a\n }\n  return a\n}\n",
                   "m.txt"));

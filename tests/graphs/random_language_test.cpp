@@ -162,7 +162,7 @@ class LanguagePrograms {
     expect_machine(session, executable, program.arguments, expected);
   }
 
-  // The pipeline up to where kernels are fixed, without one pass.
+  // The pipeline up to where kernels are formed, without one pass.
   Module fixed_without(Module module, const std::string& omitted) {
     for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
       if (!pass.is_common()) break;

@@ -60,7 +60,7 @@ TEST(Steps, RunInTheOrderOfTheTable) {
     EXPECT_EQ(steps_for(target), table_without({"unmark_weights", "order_bindings"})) << target;
   }
   ImplementOptions options;
-  leave_out({"lift_packing", "fuse_ops"}, "test", options);
+  leave_out({"hoist_weight_prepacking", "fuse_ops"}, "test", options);
   options.memory.order_for = {{"n", 4}};
   EXPECT_EQ(steps_for("null", options), table_without({"fuse_ops"}));
   options = {};
@@ -83,7 +83,7 @@ TEST(Steps, ThoseThatCanBeLeftOutAre) {
     fallbacks += one.provider == "schedule:fallback";
   }
   EXPECT_GT(prepared, 0);
-  for (const Implementation& one : implementation("lift_packing")) {
+  for (const Implementation& one : implementation("hoist_weight_prepacking")) {
     EXPECT_FALSE(has_prepared(one));
   }
   const auto unscheduled = implementation("schedule");
@@ -147,7 +147,7 @@ TEST(Steps, TheResultDoesNotDependOnThreads) {
 
 // On many threads the first kernel that fails is the one that is reported.
 TEST(Steps, TheFirstKernelThatFailsIsReported) {
-  Module module = fix_kernels(text::parse(kProgram, "program"));
+  Module module = form_kernels(text::parse(kProgram, "program"));
   std::vector<std::string> kernels;
   for (const auto& [name, function] : module.functions) {
     if (passes::is_kernel(function.get())) kernels.push_back(name);

@@ -1,4 +1,4 @@
-#include "passes/lift_packing.h"
+#include "passes/hoist_weight_prepacking.h"
 
 #include <algorithm>
 #include <memory>
@@ -20,9 +20,9 @@ namespace {
 
 using Prepared = tir::Requirements::Prepared;
 
-class PackingLifter {
+class PrepackingHoister {
  public:
-  explicit PackingLifter(const Module& planned)
+  explicit PrepackingHoister(const Module& planned)
       : module_(planned), parameters_(module_), prepared_before_(prepared_names(planned)) {
     for (const auto& [name, function] : module_.functions) {
       if (!is_kernel(function.get())) continue;
@@ -198,6 +198,6 @@ class PackingLifter {
 
 }  // namespace
 
-Module lift_packing(const Module& planned) { return PackingLifter(planned).run(); }
+Module hoist_weight_prepacking(const Module& planned) { return PrepackingHoister(planned).run(); }
 
 }  // namespace tapml::passes

@@ -11,6 +11,6 @@ namespace tapml::passes {
 // `prepare(weights...)` returns a tuple of such tensors, one for each weight and way to pack it,
 // however many calls and functions use it; it is made here, or grows where the module has one.
 // Every function with weights takes all of its results, in order, behind its parameters.
-Module lift_packing(const Module& planned);
+Module hoist_weight_prepacking(const Module& planned);
 
 }  // namespace tapml::passes
