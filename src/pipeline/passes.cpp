@@ -89,7 +89,7 @@ Table common_passes() {
        .phase = "simplify",
        .doc = "what is computed twice is computed once",
        .run = passes::eliminate_common_subexpressions,
-       .leaves = "no two equal calls of pure functions in a row of dominance",
+       .leaves = "no pure call that repeats one computed before it",
        .without = "it is computed twice"},
       {.name = "fold_constants",
        .phase = "simplify",
