@@ -68,7 +68,7 @@ study-localize: setup  ## inject faults of every kind and have localize name the
 	@scripts/study_localize $(STUDY_ARGUMENTS)
 
 .PHONY: test-math
-test-math: setup  ## judge own math on all 2^32 values of f32 (about 20 minutes)
+test-math: setup  ## judge portable math on all 2^32 values of f32 (about 20 minutes)
 	@$(configure_dev)
 	@cmake --build --preset dev --target test_math
 	@TAPML_MATH_STRIDE=1 build/dev/tests/test_math --gtest_filter='*OwnMath*'

@@ -69,9 +69,9 @@ Pair fused_bytes(std::string&) {
   pipeline::Instruments apart;
   apart.skip = {"fuse_ops"};
   constexpr double kMiB = 1024.0 * 1024.0;
-  const double with = activation_bytes(pipeline::fix_kernels(module), "prefill", kPrompt) / kMiB;
+  const double with = activation_bytes(pipeline::form_kernels(module), "prefill", kPrompt) / kMiB;
   const double without =
-      activation_bytes(pipeline::fix_kernels(module, apart), "prefill", kPrompt) / kMiB;
+      activation_bytes(pipeline::form_kernels(module, apart), "prefill", kPrompt) / kMiB;
   return {[=] { return with; }, [=] { return without; }};
 }
 

@@ -69,7 +69,10 @@ void run(const std::string& shape, int64_t bindings) {
   const Module marked = marked_for_outlining(module);
   stage("outline_bindings", [&] { passes::outline_bindings(marked); });
   for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
-    if (pass.phase == std::string(pipeline::kByName)) continue;
+    // Calls are ordered only where a limit of memory asks for it.
+    const bool plans =
+        pass.phase == std::string("plan") && pass.name != std::string("order_bindings");
+    if (!pass.is_common() && !plans) continue;
     if (pass.name == std::string("mark_weights")) stage("defuse", [&] { passes::defuse(module); });
     stage(pass.name, [&] { module = pass.run(module); });
   }

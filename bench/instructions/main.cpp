@@ -31,7 +31,7 @@ void run_passes(const char* path) {
   std::string source{std::istreambuf_iterator<char>(file), {}};
   Module module = text::parse(source, path);
   for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
-    if (std::string(pass.phase) == "plan") break;
+    if (!pass.is_common()) break;
     stage(pass.name, [&] { module = pass.run(module); });
   }
   // Loops are shaped for a processor's registers: the same one wherever this is counted.

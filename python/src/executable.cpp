@@ -238,7 +238,7 @@ std::unique_ptr<Compiled> compile(const Module& module, const target::Target& ta
   app::add_bounds(settings.bounds, source);
   Module planned;
   options.planned = &planned;
-  compiled->fixed = pipeline::fix_kernels(source, options.instruments);
+  compiled->fixed = pipeline::form_kernels(source, options.instruments);
   compiled->executable = pipeline::implement(compiled->fixed, target, options);
   app::check_variables(settings.bounds, "bounds", source, planned);
   compiled->open = std::move(open);

@@ -16,7 +16,7 @@ namespace tapml::python {
 // What compile() and load() return.
 struct Compiled {
   std::shared_ptr<const Executable> executable;
-  Module fixed;  // what it was made of, its kernels fixed
+  Module fixed;  // what it was made of, its kernels formed
   ModelSource source;
   SessionRef open;  // that it was compiled for; null where only the target was given
 };

@@ -49,6 +49,8 @@
 //   T11  A subgroup operation (tir/subgroup.h) is the whole value of a store below a loop over
 //        threads, whose extent is a multiple of its width.
 //   T12  A barrier stands below a loop over threads.
+//   T13  Requirements name parameters: in_place an input and an output, prepared inputs. Bytes of a
+//        workspace are an integer over the scalar parameters, those of what is prepared at least 0.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Invariants T1 to T12.
+// Invariants T1 to T13.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -33,6 +33,7 @@ class PrimFuncVerifier {
       modes_[param.buffer.get()] = param.mode;
     }
     report_.at("");
+    if (func_.requirements) requirements(*func_.requirements);
     stmt(func_.body);
     // What a library routine writes, no statement says.
     if (func_.attrs.contains("library")) return;
@@ -44,6 +45,41 @@ class PrimFuncVerifier {
   }
 
  private:
+  void requirements(const Requirements& all) {
+    report_.at("requirements");
+    if (all.workspace) {
+      bool loads = false;
+      visit_expr(all.workspace, [&](const PrimExpr& e) { loads |= e.kind() == ExprKind::kLoad; });
+      use_vars(all.workspace);
+      if (loads || !is_integer(all.workspace.dtype())) {
+        report_.add("T13", "the bytes of the workspace are " + text::print(all.workspace));
+      } else {
+        verify_expr(all.workspace, report_);
+      }
+    }
+    auto is = [&](int32_t number, AccessMode mode) {
+      return number >= 0 && static_cast<size_t>(number) < func_.params.size() &&
+             func_.params[static_cast<size_t>(number)].mode == mode;
+    };
+    for (const Requirements::InPlace& pair : all.in_place) {
+      if (is(pair.input, AccessMode::kIn) && is(pair.output, AccessMode::kOut)) continue;
+      report_.add("T13", "in_place names parameters " + std::to_string(pair.input) + " and " +
+                             std::to_string(pair.output) + ", which are no input and output");
+    }
+    if (all.prepared) {
+      for (int32_t source : all.prepared->sources) {
+        if (is(source, AccessMode::kIn)) continue;
+        report_.add("T13", "something is prepared of parameter " + std::to_string(source) +
+                               ", which is no input");
+      }
+      if (all.prepared->bytes < 0) {
+        report_.add("T13",
+                    "what is prepared has " + std::to_string(all.prepared->bytes) + " bytes");
+      }
+    }
+    report_.at("");
+  }
+
   void bind(const Var& var, const char* what) {
     if (!var || !var.is_var()) return report_.add("T4", std::string(what) + " is no variable");
     if (!known_.insert(var.get()).second) {

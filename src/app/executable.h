@@ -16,7 +16,7 @@ namespace tapml::app {
 // read.
 bool is_executable_file(const std::string& path);
 
-// `executable`, made for `target` of `fixed` (kernels fixed), as a file: its code becomes
+// `executable`, made for `target` of `fixed` (kernels formed), as a file: its code becomes
 // one that needs no compiler to run.
 ExecutableFile executable_file(const Executable& executable, const target::Target& target,
                                const Module& fixed, ModelSource source);

@@ -31,7 +31,7 @@ struct LoadedModel {
 bool is_compiled(const std::string& model);
 
 // Reads a model directory with its tokenizer, or what an executable or a package was made from
-// (with its kernels fixed already); warnings go to the log. `folder`, where given, overrides the
+// (with its kernels formed already); warnings go to the log. `folder`, where given, overrides the
 // executable's. `patterns` and `quantize` (a name of models::quantization_table, or empty) go with
 // a model directory only: UserError. `watcher` is told how many weights are read.
 LoadedModel load_model(const std::string& model, const std::string& folder = "",

@@ -156,6 +156,7 @@ int run(const CompileOptions& options, const Output& output) {
   implement.instruments.watcher = progress.watcher();
   Dumps dumps(options.dumps, output);
   dumps.attach(implement.instruments);
+  implement.cache = cache.kernels();
   pipeline::leave_out(options.skip, "--skip-pass", implement);
   if (!options.phases.empty()) {
     phases.push_back(pipeline::count_pass("read", input.module, values));
@@ -163,12 +164,11 @@ int run(const CompileOptions& options, const Output& output) {
       phases.push_back(pipeline::count_pass(pass, module, values));
     };
   }
-  implement.cache = cache.kernels();
   implement.libraries = library_options(libraries, options.patterns);
   // A file goes to machines that may have less than this one.
   if (!options.file.empty() || !options.package.empty()) implement.libraries.is_here = nullptr;
   progress.begin("compile for " + options.target);
-  Module fixed = pipeline::fix_kernels(input.module, implement.instruments);
+  Module fixed = pipeline::form_kernels(input.module, implement.instruments);
   Module planned;
   implement.planned = &planned;
   std::vector<pipeline::LeftOut> left_out;

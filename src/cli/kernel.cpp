@@ -67,7 +67,7 @@ int run(const SkeletonOptions& options, const Output& output) {
   return kDone;
 }
 
-// A module with its kernels fixed: of a suite, a model directory, an executable or a text module.
+// A module with its kernels formed: of a suite, a model directory, an executable or a text module.
 Module fixed_module(const ShowOptions& options) {
   std::error_code ignored;
   const std::string& model = options.model;
@@ -90,7 +90,7 @@ Module fixed_module(const ShowOptions& options) {
   options.patterns.apply(module);
   pipeline::Instruments instruments;
   instruments.poll = [] { unwrap(check_interrupted()); };
-  return pipeline::fix_kernels(module, instruments);
+  return pipeline::form_kernels(module, instruments);
 }
 
 // The functions that call the kernel, with the layers that it computes there.

@@ -20,7 +20,7 @@ namespace tapml::cli {
 namespace {
 
 struct OptOptions {
-  std::string text;
+  std::string text, target;
   std::vector<std::string> passes;
   ShapeOptions shapes;
   std::vector<std::string> traces;
@@ -30,13 +30,22 @@ struct OptOptions {
 
 int list_passes(const Output& output) {
   std::vector<Json> list;
+  auto text_or_null = [](const char* text) { return text ? Json::string(text) : Json::null(); };
   for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
-    output.line(std::string(pass.name) + "  (" + pass.phase + ")  " + pass.doc);
+    const std::string level = pipeline::pass_level_name(pass.level);
+    output.line(std::string(pass.name) + "  (" + pass.phase + ", " + level + ")  " + pass.doc);
     output.line(std::string("    requires ") + pass.precondition);
+    output.line(std::string("    leaves ") + pass.leaves);
+    if (pass.not_by_name) output.line(std::string("    not by name: ") + pass.not_by_name);
+    if (pass.without) output.line(std::string("    left out: ") + pass.without);
     list.push_back(Json::object({{"name", Json::string(pass.name)},
                                  {"phase", Json::string(pass.phase)},
+                                 {"level", Json::string(level)},
                                  {"doc", Json::string(pass.doc)},
-                                 {"requires", Json::string(pass.precondition)}}));
+                                 {"requires", Json::string(pass.precondition)},
+                                 {"leaves", Json::string(pass.leaves)},
+                                 {"not_by_name", text_or_null(pass.not_by_name)},
+                                 {"without", text_or_null(pass.without)}}));
   }
   output.document(Json::object({{"passes", Json::array(std::move(list))}}));
   return kDone;
@@ -85,9 +94,11 @@ int run(const OptOptions& options, const Output& output) {
   instruments.verify = options.verify;
   Dumps dumps(options.dumps, output);
   dumps.attach(instruments);
+  std::optional<target::Target> target;
+  if (!options.target.empty()) target = target::parse_target(options.target);
   int number = 0;
   for (const std::string& name : options.passes) {
-    module = pipeline::run_by_name(module, name, instruments, number);
+    module = pipeline::run_by_name(module, name, target ? &*target : nullptr, instruments, number);
   }
   for (const std::string& trace : options.traces) {
     replay_trace(trace, module);
@@ -108,6 +119,7 @@ void add_opt(Registration registration) {
   auto options = std::make_shared<OptOptions>();
   command->add_option("text", options->text, "Text module");
   command->add_option("--passes", options->passes, "Passes to run, in this order")->delimiter(',');
+  command->add_option("--target", options->target, "Platform of the passes that depend on one");
   command->add_option("--trace", options->traces,
                       "Schedule trace to replay on a tensor program after the passes (repeatable)");
   command->add_flag("--verify", options->verify, "Check the invariants before and after each pass");

@@ -18,6 +18,7 @@ Json phases_json(const std::vector<pipeline::PassNumbers>& passes,
     }
     list.push_back(Json::object({{"pass", Json::string(pass.pass)},
                                  {"kernels", Json::integer(pass.kernels)},
+                                 {"programs", Json::integer(pass.programs)},
                                  {"functions", Json::object(std::move(functions))}}));
   }
   return Json::object(

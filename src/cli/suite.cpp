@@ -229,7 +229,7 @@ int verify(const SuiteCommand& command, const Output& output) {
         find_quantization(command.quantize.empty() ? check.suite.quantization : command.quantize),
         progress.watcher());
     command.patterns.apply(model.module);
-    auto gone = topdown::kernels_gone(check.suite, pipeline::fix_kernels(model.module), file);
+    auto gone = topdown::kernels_gone(check.suite, pipeline::form_kernels(model.module), file);
     if (!gone) check.faults.push_back(gone.error());
     for (const std::string& name : gone ? *gone : std::vector<std::string>()) {
       check.faults.push_back(user_error("the model no longer has kernel " + name, file,

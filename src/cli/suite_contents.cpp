@@ -268,13 +268,13 @@ int list_suite(const std::string& folder, const Output& output) {
                           std::to_string(suite.groups.size()) + " groups, " +
                           std::to_string(bytes.size()) + " tensors of " + size_text(total) + ", " +
                           std::to_string(suite.weights.size()) + " weights by reference; " +
-                          suite.model + " on " + suite.source + ", policy " + suite.boundary_policy,
+                          suite.model + " on " + suite.source + ", policy " + suite.fusion_policy,
                       width, 2));
   Json json = Json::object({{"source", Json::string(suite.source)},
                             {"model", Json::string(suite.model)},
                             {"model_folder", Json::string(suite.model_folder)},
                             {"quantization", Json::string(suite.quantization)},
-                            {"boundary_policy", Json::string(suite.boundary_policy)},
+                            {"fusion_policy", Json::string(suite.fusion_policy)},
                             {"tests", Json::integer(std::ssize(suite.calls))},
                             {"tensors", Json::integer(std::ssize(bytes))},
                             {"bytes", Json::integer(total)},

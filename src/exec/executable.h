@@ -197,8 +197,8 @@ struct VmFunction {
 };
 
 struct Executable {
-  std::string target;           // as the user wrote it: "cpu:threads=2"
-  std::string boundary_policy;  // two that differ do not migrate into each other
+  std::string target;         // as the user wrote it: "cpu:threads=2"
+  std::string fusion_policy;  // two that differ do not migrate into each other
   std::vector<KernelInfo> kernels;
   std::vector<Implementation> implementations;  // at most one per kernel
   std::vector<ModuleBlob> modules;

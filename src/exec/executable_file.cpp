@@ -40,7 +40,7 @@ struct About {
 template <class A>
 void fields(A& a, About& x) {
   a(x.executable.target);
-  a(x.executable.boundary_policy);
+  a(x.executable.fusion_policy);
   a(x.executable.model);
   a(x.compiler);
   a(x.options);

@@ -45,7 +45,7 @@ struct ExecutableFile {
   ModelSource source;
   std::string compiler;                                      // program and version that made it
   std::vector<std::pair<std::string, std::string>> options;  // of the compilation
-  std::string module;  // text of the Module with its kernels fixed: what a migration starts from
+  std::string module;  // text of the Module with its kernels formed: what a migration starts from
 };
 
 // The file's bytes; the same input gives the same bytes. InternalError for an executable that

@@ -16,8 +16,9 @@
 // Arithmetic of i64 without loads (loop variables, dimensions, constants) is index arithmetic: it
 // must not overflow. Whatever comes from a buffer, or from a float, is data.
 //
-// Angles are radians. Results are NaN outside a function's domain. Functions marked "own math" are
-// within 2 ULP in f32 (f16 and bf16 through f32) on every target; in f64 they are the platform's.
+// Angles are radians. Results are NaN outside a function's domain. Functions marked "portable math"
+// are within 2 ULP in f32 (f16 and bf16 through f32) on every target; in f64 they are the
+// platform's.
 #pragma once
 
 #include <span>
@@ -52,7 +53,7 @@ struct IntrinsicInfo {
 
 // make_call(name, dtype, operands) of ir/expr.h calls one; see the table in ir/intrinsics.cpp.
 //
-// own math:  exp exp2 log log2 log10 pow sin cos tan asin acos atan sinh cosh tanh asinh acosh
+// portable math:  exp exp2 log log2 log10 pow sin cos tan asin acos atan sinh cosh tanh asinh acosh
 //            atanh erf
 // floats:    sqrt rsqrt fma floor ceil trunc round
 // to bool:   isnan isinf isfinite

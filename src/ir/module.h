@@ -22,7 +22,7 @@ struct BaseFunction : Object {
 // Cheap to copy: functions are immutable and shared. A pass takes a Module and returns another.
 struct Module {
   std::map<std::string, std::shared_ptr<const BaseFunction>> functions;
-  // "phase" (last phase done), "boundary_policy", and the model interface ("model.*").
+  // "phase" (last phase done), "fusion_policy", and the model interface ("model.*").
   AttrMap attrs;
 
   const BaseFunction* find(const std::string& name) const {

@@ -1,6 +1,6 @@
 // Libraries whose routines can implement a kernel of the cpu: which specs they match, and how a
 // call is made (Relax paper, section 4.6). A routine never changes what a kernel is: it stands
-// beside a schedule, right of the bar where kernels are fixed.
+// beside a schedule, right of the bar where kernels are formed.
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "llm/call_arguments.h"
 #include "base/rounding.h"
+#include "llm/call_arguments.h"
 #include "llm/engine.h"
 #include "llm/model_state.h"
 #include "llm/non_finite.h"

@@ -38,9 +38,8 @@ class Splitter {
           *find_attr<std::string>(module_.find(name)->attrs, kImplementationAttr));
       result.functions.erase(name);
     }
-    result.attrs[kBoundaryPolicyAttr] =
-        attr_or<std::string>(module_.attrs, kBoundaryPolicyAttr, kDefaultBoundaryPolicy) +
-        "+defused";
+    result.attrs[kFusionPolicyAttr] =
+        attr_or<std::string>(module_.attrs, kFusionPolicyAttr, kDefaultFusionPolicy) + "+defused";
     return legalize(result);
   }
 

@@ -15,7 +15,7 @@ using KernelChoice = std::function<bool(const std::string& kernel)>;
 // Replaces calls of kernels of several operators by calls of a kernel for each of these, in the
 // kernel's order; views become views. The kernels that are split are gone from the module. Kernels
 // of one operator, and calls that update an argument, stay. Needs what fuse_tensor_ir leaves; the
-// boundary policy's name says that the kernels are others.
+// fusion policy's name says that the kernels are others.
 Module defuse(const Module& module);
 Module defuse_kernels(const Module& module, const KernelChoice& choice);
 

@@ -22,8 +22,8 @@ inline constexpr int kFusionTensors = 6;
 
 // Attribute of a Module: the name of the rules by which its kernels were cut. Platforms that share
 // them have the same kernels. The name says which version of fuse_ops made them.
-inline constexpr const char* kBoundaryPolicyAttr = "boundary_policy";
-inline constexpr const char* kDefaultBoundaryPolicy = "default-2";
+inline constexpr const char* kFusionPolicyAttr = "fusion_policy";
+inline constexpr const char* kDefaultFusionPolicy = "default-2";
 
 // Sets "pattern_kind" on the implementation of every kernel, from its loops alone.
 Module annotate_patterns(const Module& module);

@@ -1,5 +1,8 @@
 #include "passes/lift_workspaces.h"
 
+#include <map>
+#include <string>
+
 #include "arith/symbols.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
@@ -18,7 +21,7 @@ Expr with_workspace(const Module& module, const Expr& value,
   if (!is_call_tir(value)) return nullptr;
   const auto& call = *as<CallNode>(value);
   auto found = bytes.find(call_tir_callee(call));
-  if (found == bytes.end() || !found->second || call.args.size() > 3) return nullptr;
+  if (found == bytes.end() || call.args.size() > 3) return nullptr;
   const tir::PrimFunc& func = kernel_implementation(module, found->first);
   std::vector<Annotation> annotations;
   for (const Expr& arg : call_tir_args(call)) annotations.push_back(annotation_of(arg));
@@ -48,8 +51,17 @@ PrimExpr workspace_bytes_of(const tir::PrimFunc& func) {
   return total;
 }
 
-Module lift_given_workspaces(const Module& module, const std::map<std::string, PrimExpr>& bytes) {
+Module lift_workspaces(const Module& module) {
+  std::map<std::string, PrimExpr> bytes;
+  for (const auto& [name, function] : module.functions) {
+    if (!is_kernel(function.get())) continue;
+    const tir::PrimFunc& program = kernel_implementation(module, name);
+    PrimExpr size =
+        program.requirements ? program.requirements->workspace : workspace_bytes_of(program);
+    if (size) bytes[name] = std::move(size);
+  }
   Module result = module;
+  if (bytes.empty()) return result;
   for (const auto& [name, source] : graph_functions(module)) {
     bool changed = false;
     Expr body = map_blocks(source->body, [&](const Block& block) {
@@ -65,15 +77,6 @@ Module lift_given_workspaces(const Module& module, const std::map<std::string, P
     if (changed) result.functions[name] = with_body(*source, std::move(body));
   }
   return result;
-}
-
-Module lift_workspaces(const Module& module) {
-  std::map<std::string, PrimExpr> bytes;
-  for (const auto& [name, function] : module.functions) {
-    if (!is_kernel(function.get())) continue;
-    if (PrimExpr size = workspace_bytes_of(kernel_implementation(module, name))) bytes[name] = size;
-  }
-  return lift_given_workspaces(module, bytes);
 }
 
 }  // namespace tapml::passes

@@ -1,9 +1,6 @@
 // Scratch memory of implementations becomes the caller's (Relax paper, section 4.3).
 #pragma once
 
-#include <map>
-#include <string>
-
 #include "ir/module.h"
 #include "tir/prim_func.h"
 
@@ -20,10 +17,8 @@ PrimExpr workspace_bytes_of(const tir::PrimFunc& func);
 // Calls of kernels that have workspaces name the bytes that they need, which planning then
 // allocates like a tensor that lives for the call alone:
 //   call_tir(@K, (tensors...), shape(symbols...), shape(bytes))
-// The first form asks the tensor programs of the module; in the second `bytes` has, for kernels by
-// name, what their implementations for a target need, over the scalars of the module's tensor
-// programs. The kernels' own signatures stay as they are.
+// Their requirements say how many; of kernels without requirements the tensor programs. The
+// kernels' own signatures stay as they are.
 Module lift_workspaces(const Module& module);
-Module lift_given_workspaces(const Module& module, const std::map<std::string, PrimExpr>& bytes);
 
 }  // namespace tapml::passes

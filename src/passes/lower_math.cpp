@@ -27,7 +27,7 @@ PrimExpr lower_unary(const std::string& name, const PrimExpr& x) {
   for (const UnaryFunction& function : kUnary) {
     if (name == function.name) return function.lower(x);
   }
-  throw_internal("no own math for this function", "intrinsic " + name);
+  throw_internal("no portable math for this function", "intrinsic " + name);
 }
 
 // f64 stays a call: the platform's own function. The operands are bound once, because the formulas

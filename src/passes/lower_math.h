@@ -1,12 +1,12 @@
-// Own math (architecture contract 13).
+// Portable math (architecture contract 13).
 #pragma once
 
 #include "tir/prim_func.h"
 
 namespace tapml::passes {
 
-// Replaces the functions that ir/intrinsics.h calls own math, in f32 (f16 and bf16 through f32), by
-// range reduction and polynomials within 2 ULP (passes/math/). Calls in f64 stay.
+// Replaces the functions that ir/intrinsics.h calls portable math, in f32 (f16 and bf16 through
+// f32), by range reduction and polynomials within 2 ULP (passes/math/). Calls in f64 stay.
 tir::PrimFuncRef lower_math(const tir::PrimFunc& func);
 
 // The same for one expression.

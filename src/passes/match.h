@@ -12,7 +12,7 @@ namespace tapml::passes {
 // an argument's shape is not known, where only run time can tell that dimensions agree, and where
 // something updates an argument between its bindings.
 //
-// The patterns leave the module, and its attribute "boundary_policy" names them by their hash: what
+// The patterns leave the module, and its attribute "fusion_policy" names them by their hash: what
 // was cut out otherwise does not migrate into each other. UserError for a pattern that can match
 // nothing.
 Module match(const Module& module);

@@ -47,7 +47,7 @@ bool is_empty_list(const AttrValue& value) {
 void check_attributes(const Module& module, const std::string& source) {
   AttrMap known = model_interface_attrs({});
   known[kPhaseAttr] = std::string();
-  known[passes::kBoundaryPolicyAttr] = std::string();
+  known[passes::kFusionPolicyAttr] = std::string();
   known[passes::kModelPreparedAttr] = std::vector<std::string>();
   for (const auto& [name, value] : module.attrs) {
     const bool bound = name.starts_with(relax::kBoundPrefix);

@@ -4,25 +4,18 @@
 
 namespace tapml::pipeline {
 
-LibraryKernels::LibraryKernels(const target::Target& target, const ImplementOptions& options,
-                               Executable& executable)
-    : platform_(target.description.platform),
-      options_(options),
-      executable_(executable),
-      chooser_(target, options.libraries) {}
-
-bool LibraryKernels::add(const relax::Function& spec, const tir::PrimFunc& program,
-                         int32_t kernel) {
-  const std::string& name = executable_.kernels[static_cast<size_t>(kernel)].name;
-  std::optional<library::Choice> choice = chooser_.choose(name, spec, program);
-  if (!choice) return false;
-  if (options_.rewrite && (!options_.rewrites || options_.rewrites(name))) {
-    // What takes the place of a schedule takes that of a routine.
-    auto given = std::make_shared<const tir::PrimFunc>(program);
-    if (options_.rewrite(name, given) != given) return false;
+void LibraryKernels::choose(const KernelContext& context, const relax::Function& spec,
+                            LoweredKernel& kernel) const {
+  const tir::PrimFunc& program = *kernel.loops;
+  std::optional<library::Choice> choice = chooser_.choose(kernel.name, spec, program);
+  if (!choice) return;
+  // What takes the place of a schedule takes that of a routine.
+  if (may_be_rewritten(context, kernel) &&
+      context.options.rewrite(kernel.name, kernel.loops) != kernel.loops) {
+    return;
   }
   LibraryCode code;
-  code.entry = name;
+  code.entry = kernel.name;
   code.library = choice->library;
   code.routine = choice->routine;
   code.parameters = std::move(choice->parameters);
@@ -45,23 +38,23 @@ bool LibraryKernels::add(const relax::Function& spec, const tir::PrimFunc& progr
   };
   add_tensors(choice->inputs, code.inputs);
   add_tensors(choice->outputs, code.outputs);
-  Implementation implementation;
-  implementation.kernel = kernel;
-  implementation.provider = "library:" + code.library + "." + code.routine;
-  implementation.launches.push_back(std::move(launch));
-  implementations_.push_back(executable_.implementations.size());
-  executable_.implementations.push_back(std::move(implementation));
-  code_.push_back(std::move(code));
-  kernels_.insert(name);
-  return true;
+  kernel.source = LoweredKernel::Source::kRoutine;
+  kernel.implementation.provider = "library:" + code.library + "." + code.routine;
+  kernel.implementation.launches.push_back(std::move(launch));
+  kernel.routine = std::move(code);
 }
 
-void LibraryKernels::finish() {
-  if (code_.empty()) return;
-  for (size_t i : implementations_) {
-    executable_.implementations[i].module = static_cast<int32_t>(executable_.modules.size());
+void add_library_module(const KernelContext& context, const std::vector<LoweredKernel>& kernels,
+                        Executable& executable) {
+  std::vector<LibraryCode> code;
+  for (const LoweredKernel& kernel : kernels) {
+    if (kernel.source != LoweredKernel::Source::kRoutine) continue;
+    executable.implementations[kernel.number].module =
+        static_cast<int32_t>(executable.modules.size());
+    code.push_back(kernel.routine);
   }
-  executable_.modules.push_back(write_library_module(platform_, code_));
+  if (code.empty()) return;
+  executable.modules.push_back(write_library_module(context.target.description.platform, code));
 }
 
 }  // namespace tapml::pipeline

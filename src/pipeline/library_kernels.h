@@ -1,36 +1,29 @@
 // Kernels that library routines implement. Private to pipeline/.
 #pragma once
 
-#include <set>
-#include <string>
 #include <vector>
 
-#include "exec/library_code.h"
 #include "library/choose.h"
-#include "pipeline/compile.h"
+#include "pipeline/lower_kernels.h"
+#include "pipeline/lowered_kernel.h"
 
 namespace tapml::pipeline {
 
 class LibraryKernels {
  public:
-  LibraryKernels(const target::Target& target, const ImplementOptions& options,
-                 Executable& executable);
+  LibraryKernels(const target::Target& target, const ImplementOptions& options)
+      : chooser_(target, options.libraries) {}
 
-  // Implements executable.kernels[kernel] by a routine; false where generated code is to.
-  bool add(const relax::Function& spec, const tir::PrimFunc& program, int32_t kernel);
-  // Adds the module of all calls, where there are some.
-  void finish();
-  // Names of the kernels that routines implement.
-  const std::set<std::string>& kernels() const { return kernels_; }
+  // Implements the kernel by a routine, where there is one that is to be taken.
+  void choose(const KernelContext& context, const relax::Function& spec,
+              LoweredKernel& kernel) const;
 
  private:
-  const std::string platform_;
-  const ImplementOptions& options_;
-  Executable& executable_;
   library::Chooser chooser_;
-  std::vector<LibraryCode> code_;
-  std::vector<size_t> implementations_;  // of executable_
-  std::set<std::string> kernels_;
 };
+
+// Adds the module of all calls of routines, where there are some.
+void add_library_module(const KernelContext& context, const std::vector<LoweredKernel>& kernels,
+                        Executable& executable);
 
 }  // namespace tapml::pipeline

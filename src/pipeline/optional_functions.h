@@ -18,9 +18,9 @@ struct LeftOut {
   std::string reason;  // "kernel draw_token_1f0a3c5d computes in f64, which the platform lacks"
 };
 
-// `fixed` (kernels fixed) without the kernels of a dtype that the target does not compute, where no
-// function needs them, and without the optional functions that call such kernels. f16 and bf16 are
-// computed in f32 wherever they are stored. `given`: kernels whose code comes from elsewhere.
+// `fixed` (kernels formed) without the kernels of a dtype that the target does not compute, where
+// no function needs them, and without the optional functions that call such kernels. f16 and bf16
+// are computed in f32 wherever they are stored. `given`: kernels whose code comes from elsewhere.
 Module without_unsupported(const Module& fixed, const target::Target& target,
                            const std::function<bool(const std::string& kernel)>& given,
                            std::vector<LeftOut>& left_out);

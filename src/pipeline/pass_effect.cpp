@@ -82,6 +82,7 @@ std::string effect_text(const PassEffect& effect) {
   std::snprintf(time, sizeof time, " (%.1f ms)", effect.seconds * 1e3);
   std::string text = "pass " + effect.pass + ": ";
   if (!effect.changed()) return text + "unchanged" + time;
+  if (effect.executable) return text + "made a part of the executable" + time;
   const int functions = effect.functions();
   text += "changed " + std::to_string(functions) + (functions == 1 ? " function" : " functions");
   std::string parts;

@@ -78,6 +78,7 @@ PassNumbers count_pass(const std::string& pass, const Module& module, const Name
   numbers.pass = pass;
   for (const auto& [name, function] : module.functions) {
     if (passes::is_kernel(function.get())) ++numbers.kernels;
+    if (tir::as_prim_func(function.get())) ++numbers.programs;
   }
   for (const auto& [name, function] : passes::graph_functions(module)) {
     numbers.functions[name] = count_function(*function, values);

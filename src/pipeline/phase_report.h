@@ -20,6 +20,7 @@ struct FunctionNumbers {
 struct PassNumbers {
   std::string pass;
   int64_t kernels = 0;                               // of the module
+  int64_t programs = 0;                              // tensor programs; in the end launches
   std::map<std::string, FunctionNumbers> functions;  // all but kernels and patterns
 };
 

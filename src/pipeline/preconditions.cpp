@@ -17,11 +17,12 @@ namespace tapml::pipeline {
 namespace {
 
 const PassInfo& pass_called(const std::string& name) {
+  if (const PassInfo* pass = find_pass(name)) return *pass;
   std::vector<std::string_view> names;
   std::string known;
   for (const PassInfo& pass : pass_table()) {
-    if (name == pass.name) return pass;
     names.emplace_back(pass.name);
+    if (pass.not_by_name) continue;
     known += (known.empty() ? "" : ", ") + std::string(pass.name);
   }
   throw_user("unknown pass", "--passes", "some of " + known, name, suggestion(name, names));
@@ -89,11 +90,28 @@ void check_precondition(const Module& module, const PassInfo& pass) {
   }
 }
 
-Module run_by_name(const Module& module, const std::string& name, const Instruments& instruments,
-                   int& number) {
+Module run_by_name(const Module& module, const std::string& name, const target::Target* target,
+                   const Instruments& instruments, int& number) {
   const PassInfo& pass = pass_called(name);
+  if (pass.not_by_name) {
+    throw_user("pass " + name + " cannot be run by name: " + pass.not_by_name, where_of(pass),
+               "a pass that makes a module of a module", "a step of tapml compile",
+               "tapml compile --dump-ir DIR shows what it does");
+  }
+  if (pass.run_for && !target) {
+    throw_user("pass " + name + " requires a target", where_of(pass), "--target", "none",
+               "name one, as in --target cpu");
+  }
   check_precondition(module, pass);
-  return run_pass(module, name, pass.run, instruments, number);
+  auto run = [&](const Module& given) {
+    return pass.run ? pass.run(given) : pass.run_for(given, *target);
+  };
+  if (pass.level == PassLevel::kGraph) return run_pass(module, name, run, instruments, ++number);
+  Instruments own = instruments;
+  own.verify = false;
+  Module result = run_pass(module, name, run, own, ++number);
+  if (instruments.verify) verify_programs(result, name);
+  return result;
 }
 
 }  // namespace tapml::pipeline

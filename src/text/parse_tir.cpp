@@ -1,5 +1,6 @@
 // Tensor programs.
 #include <array>
+#include <set>
 
 #include "text/parser_impl.h"
 
@@ -56,10 +57,64 @@ std::shared_ptr<const PrimFunc> Parser::prim_func() {
     }
     if (!at(")") && !accept(",")) unexpected("',' or ')'");
   }
+  if (at("requires")) func->requirements = requirements();
   if (at_attrs()) func->attrs = attrs();
   func->body = braced_stmts();
   scope_.pop();
   return func;
+}
+
+// requires {workspace: n*256, in_place: [0, 1], prepared: [2], bytes: 4096, digest: "3f2a"}, each
+// part where it is there. `in_place` has pairs of an input and an output.
+Requirements Parser::requirements() {
+  Requirements result;
+  Requirements::Prepared prepared;
+  std::set<std::string> given;
+  auto numbers = [&] {
+    std::vector<int32_t> list;
+    expect("[");
+    while (!accept("]")) {
+      list.push_back(small_integer("a parameter's number"));
+      if (!at("]") && !accept(",")) unexpected("',' or ']'");
+    }
+    return list;
+  };
+  expect("requires");
+  const Token& begin = peek();
+  expect("{");
+  while (!accept("}")) {
+    const Token& token = peek();
+    const std::string part = expect_free_name("workspace, in_place, prepared, bytes or digest");
+    if (!given.insert(part).second) {
+      fail(token, "the requirement '" + part + "' is given twice", "each requirement once");
+    }
+    expect(":", "the requirement's name");
+    if (part == "workspace") {
+      result.workspace = scalar();
+    } else if (part == "in_place") {
+      const std::vector<int32_t> list = numbers();
+      if (list.size() % 2 != 0) {
+        fail(token, "an input of in_place has no output", "pairs of an input and an output");
+      }
+      for (size_t i = 0; i < list.size(); i += 2) result.in_place.push_back({list[i], list[i + 1]});
+    } else if (part == "prepared") {
+      prepared.sources = numbers();
+    } else if (part == "bytes") {
+      prepared.bytes = integer();
+    } else if (part == "digest") {
+      prepared.digest = string("a digest in quotes");
+    } else {
+      fail(token, "unknown requirement '" + part + "'",
+           "workspace, in_place, prepared, bytes or digest");
+    }
+    if (!at("}") && !accept(",")) unexpected("',' or '}'");
+  }
+  const auto parts = given.count("prepared") + given.count("bytes") + given.count("digest");
+  if (parts != 0 && parts != 3) {
+    fail(begin, "what is prepared is given in part", "prepared, bytes and digest together");
+  }
+  if (parts == 3) result.prepared = std::move(prepared);
+  return result;
 }
 
 Buffer Parser::buffer_type(const std::string& name) {

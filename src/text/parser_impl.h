@@ -71,6 +71,7 @@ class Parser {
 
   // Literals (parse_literal.cpp).
   AttrMap attrs();
+  tir::Requirements requirements();
   bool at_attrs() const;  // a brace that opens attributes rather than a body
   AttrValue attr_value();
   AttrValue attr_list();

@@ -169,6 +169,43 @@ void Printer::stmts(const Stmt& stmt) {
   for (size_t i = 0; i < list.size(); ++i) one_stmt(list[i], i + 1 == list.size());
 }
 
+void Printer::requirements(const Requirements& requirements) {
+  out_ += " requires {";
+  bool first = true;
+  auto part = [&](const char* name) {
+    out_ += std::string(first ? "" : ", ") + name + ": ";
+    first = false;
+  };
+  auto numbers = [&](const std::vector<int32_t>& list) {
+    out_ += "[";
+    for (size_t i = 0; i < list.size(); ++i) {
+      out_ += (i == 0 ? "" : ", ") + std::to_string(list[i]);
+    }
+    out_ += "]";
+  };
+  if (requirements.workspace) {
+    part("workspace");
+    scalar(requirements.workspace);
+  }
+  if (!requirements.in_place.empty()) {
+    part("in_place");
+    std::vector<int32_t> list;
+    for (const Requirements::InPlace& pair : requirements.in_place) {
+      list.insert(list.end(), {pair.input, pair.output});
+    }
+    numbers(list);
+  }
+  if (requirements.prepared) {
+    part("prepared");
+    numbers(requirements.prepared->sources);
+    part("bytes");
+    out_ += std::to_string(requirements.prepared->bytes);
+    part("digest");
+    out_ += format_string(requirements.prepared->digest);
+  }
+  out_ += "}";
+}
+
 void Printer::prim_func(const PrimFunc& func, const std::string& name) {
   names_.push();
   out_ += "prim def " + format_free_name(name);
@@ -197,7 +234,16 @@ void Printer::prim_func(const PrimFunc& func, const std::string& name) {
       out_ += std::string(": ") + dtype_name(var.dtype());
     });
   }
-  parameter_list(items, func.attrs.empty() ? "" : " " + format_attrs(func.attrs));
+  std::string tail;
+  if (func.requirements) {
+    kept.swap(out_);
+    out_.clear();
+    requirements(*func.requirements);
+    tail = std::move(out_);
+    out_ = std::move(kept);
+  }
+  if (!func.attrs.empty()) tail += " " + format_attrs(func.attrs);
+  parameter_list(items, tail);
   out_ += ' ';
   braced(func.body);
   out_ += '\n';

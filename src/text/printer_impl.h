@@ -20,6 +20,7 @@ class Printer {
   void dims(const Dims& dims);
 
   // Tensor programs (print_tir.cpp).
+  void requirements(const tir::Requirements& requirements);
   void prim_func(const tir::PrimFunc& func, const std::string& name);
   // The statement's lines, each ended by a newline.
   void stmts(const tir::Stmt& stmt);

@@ -383,7 +383,17 @@ class Comparer {
       }
       if (!define_buffer(a.params[i].buffer, b.params[i].buffer)) return false;
     }
-    return stmts(a.body, b.body);
+    return requirements(a.requirements, b.requirements) && stmts(a.body, b.body);
+  }
+
+  bool requirements(const std::optional<tir::Requirements>& a,
+                    const std::optional<tir::Requirements>& b) {
+    if (!a && !b) return true;
+    Step step(*this, "requirements");
+    if (!a || !b) return differ(a ? "some" : "none", b ? "some" : "none");
+    if (a->in_place != b->in_place) return differ("in_place", "another in_place");
+    if (a->prepared != b->prepared) return differ("what is prepared", "something else");
+    return scalars(a->workspace, b->workspace);
   }
 
   bool regions(const std::vector<tir::Region>& a, const std::vector<tir::Region>& b) {

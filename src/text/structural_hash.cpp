@@ -49,6 +49,7 @@ class Hasher {
       number(static_cast<uint64_t>(param.mode));
       define_buffer(*param.buffer);
     }
+    if (prim.requirements) requirements(*prim.requirements);
     stmts(prim.body);
   }
 
@@ -211,6 +212,20 @@ class Hasher {
     if (!known) buffer_type(buffer);
   }
 
+  void requirements(const tir::Requirements& all) {
+    number(all.workspace ? 1 : 0);
+    if (all.workspace) scalar(all.workspace);
+    number(all.in_place.size());
+    for (const tir::Requirements::InPlace& pair : all.in_place) {
+      number(static_cast<uint64_t>(pair.input));
+      number(static_cast<uint64_t>(pair.output));
+    }
+    number(all.prepared ? 1 + all.prepared->sources.size() : 0);
+    if (!all.prepared) return;
+    for (int32_t source : all.prepared->sources) number(static_cast<uint64_t>(source));
+    number(static_cast<uint64_t>(all.prepared->bytes));
+    text(all.prepared->digest);
+  }
   void scalars(const std::vector<PrimExpr>& list) {
     number(list.size());
     for (const PrimExpr& e : list) scalar(e);

@@ -3,6 +3,7 @@
 
 #include "abi/access.h"
 #include "ir/module.h"
+#include "tir/requirements.h"
 #include "tir/stmt.h"
 
 namespace tapml::tir {
@@ -25,6 +26,8 @@ struct PrimFunc : BaseFunction {
   PrimFunc() : BaseFunction(FunctionLevel::kTir) {}
   std::vector<Param> params;
   std::vector<Var> scalars;
+  // Of a kernel that is lowered for a target; none before: whoever asks looks at the loops.
+  std::optional<Requirements> requirements;
   Stmt body;
 };
 using PrimFuncRef = std::shared_ptr<const PrimFunc>;

@@ -289,6 +289,21 @@ const BrokenModule kTirCases[] = {
     {"T11Part", "T11 in k, for t: subgroup_max(f32(1.0), 8) is not the whole value of a store",
      R"(prim def k(out b: Buffer((4,), f32)) {
           for t in thread(16) { b[0] = f32(1) + subgroup_max(f32(1), 8) } })"},
+    {"T13InPlace",
+     "T13 in k, requirements: in_place names parameters 1 and 0, which are no input and output",
+     R"(prim def k(a: Buffer((4,), f32), out b: Buffer((4,), f32)) requires {in_place: [1, 0]} {
+          for i in serial(4) { b[i] = a[i] } })"},
+    {"T13Prepared",
+     "T13 in k, requirements: something is prepared of parameter 7, which is no input",
+     R"(prim def k(out b: Buffer((4,), f32)) requires {prepared: [7], bytes: 4, digest: "d"} {
+          for i in serial(4) { b[i] = f32(0) } })"},
+    {"T13Bytes", "T13 in k, requirements: what is prepared has -4 bytes",
+     R"(prim def k(a: Buffer((4,), f32), out b: Buffer((4,), f32))
+            requires {prepared: [0], bytes: -4, digest: "d"} {
+          for i in serial(4) { b[i] = a[i] } })"},
+    {"T13Workspace", "T13 in k, requirements: the bytes of the workspace are a[0]",
+     R"(prim def k(a: Buffer((4,), i64), out b: Buffer((4,), f32)) requires {workspace: a[0]} {
+          for i in serial(4) { b[i] = f32(0) } })"},
     {"T9SubgroupMask",
      "T9 in k, for t: subgroup_shuffle_xor(f32(1.0), 8, 8) has a mask that is not from 1 to below "
      "the width",

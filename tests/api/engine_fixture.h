@@ -31,7 +31,7 @@ inline void make_demo_package(const std::string& platform, const std::string& fo
   app::CompileCache cache({});
   pipeline::ImplementOptions implement;
   implement.cache = cache.kernels();
-  const Module fixed = pipeline::fix_kernels(model.files.module, {});
+  const Module fixed = pipeline::form_kernels(model.files.module, {});
   const auto executable = pipeline::implement(fixed, target, implement);
   llm::PackageContents contents{app::executable_file(*executable, target, fixed, {}),
                                 model.files.weights, model.files.eos, demo};

@@ -14,7 +14,7 @@ using testing::ProgramResult;
 using testing::run_program;
 using testing::TempFolder;
 
-const char* const kMatmulSilu = R"(module {phase: "import", boundary_policy: "default"}
+const char* const kMatmulSilu = R"(module {phase: "import", fusion_policy: "default"}
 
 def main(x: Tensor((n, 4), f32), w: Tensor((4, 8), f32)) -> Tensor((n, 8), f32) {
   dataflow {
@@ -41,7 +41,9 @@ TEST(Compile, ConfigurationWithoutWeights) {
     passes.insert(pass.find("pass")->as_string());
     EXPECT_GE(pass.find("seconds")->as_double(), 0);
   }
-  for (const char* pass : {"legalize", "fuse_ops", "plan_memory", "codegen"}) {
+  for (const char* pass :
+       {"legalize", "fuse_ops", "schedule", "lower_launches", "record_requirements", "plan_memory",
+        "generate_code", "lower_functions"}) {
     EXPECT_TRUE(passes.contains(pass)) << pass;
   }
 }
@@ -97,6 +99,16 @@ TEST(Compile, PassesCanBeLeftOut) {
   }
   EXPECT_EQ(fused, 0);
   EXPECT_EQ(alone, 2) << "one for prefill, one for decode";
+  ProgramResult plain = run_program({"compile", testing::kDemoModel, "--skip-pass",
+                                     "schedule,choose_routines,find_cached", "--json"});
+  ASSERT_EQ(plain.exit_code, 0) << plain.all();
+  const Json compiled = plain.json();
+  EXPECT_EQ(compiled.find("cached_kernels")->as_integer(), 0);
+  for (const Json& kernel : compiled.find("kernels")->items()) {
+    const std::string& implementation = kernel.find("implementation")->as_string();
+    EXPECT_TRUE(implementation == "schedule:fallback" || implementation == "schedule:as_written")
+        << implementation << ", by no rule for processors and no routine";
+  }
   testing::expect_failure({"compile", testing::kDemoModel, "--skip-pass", "legalize"}, 2,
                           {"cannot be left out", "fuse_ops", "legalize"});
   testing::expect_failure({"compile", testing::kDemoModel, "--skip-pass", "nope"}, 2,

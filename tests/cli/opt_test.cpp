@@ -126,8 +126,15 @@ TEST(Compile, SaysWhichPassesChangedSomething) {
       << result.out;
   const std::string list = testing::read_bytes(dumps + "/passes.log");
   EXPECT_NE(list.find("pass plan_memory: changed"), std::string::npos) << list;
-  EXPECT_TRUE(std::filesystem::exists(dumps + "/52_plan_memory.diff") ||
-              std::filesystem::exists(dumps + "/51_plan_memory.diff"));
+  EXPECT_NE(list.find("pass lower_launches: changed"), std::string::npos) << list;
+  EXPECT_NE(list.find("pass generate_code: made a part of the executable"), std::string::npos)
+      << list;
+  const std::set<std::string> names = testing::names_under(dumps);
+  for (const char* file : {"_plan_memory.diff", "_lower_launches.diff", "_generate_code.log"}) {
+    EXPECT_TRUE(std::ranges::any_of(names, [&](const std::string& name) {
+      return name.ends_with(file);
+    })) << file;
+  }
 }
 
 TEST(Opt, PassesWithoutWhatTheyRequireAreRefused) {
@@ -146,6 +153,29 @@ TEST(Opt, PassesWithoutWhatTheyRequireAreRefused) {
   const ProgramResult planned = run_program({"opt", file, "--passes", "legalize,plan_memory"});
   EXPECT_EQ(planned.exit_code, 0) << planned.all();
   EXPECT_NE(planned.out.find("memory.alloc_storage"), std::string::npos) << planned.out;
+}
+
+TEST(Opt, RunsKernelLevelPassesForATarget) {
+  TempFolder folder;
+  const std::string file = folder / "program.txt";
+  testing::write_bytes(file, kDumped);
+  const ProgramResult opencl =
+      run_program({"opt", file, "--passes", "legalize,schedule", "--target", "opencl", "--verify"});
+  ASSERT_EQ(opencl.exit_code, 0) << opencl.all();
+  EXPECT_NE(opencl.out.find(" in parallel("), std::string::npos) << opencl.out;
+  const ProgramResult cpu =
+      run_program({"opt", file, "--passes", "legalize,schedule,lower_math,check_programs",
+                   "--target", "cpu", "--verify"});
+  ASSERT_EQ(cpu.exit_code, 0) << cpu.all();
+  EXPECT_EQ(cpu.out.find("= exp(x["), std::string::npos) << "a polynomial\n" << cpu.out;
+  testing::expect_failure({"opt", file, "--passes", "legalize,schedule"}, 2,
+                          {"pass schedule requires a target", "--target cpu"});
+  testing::expect_failure({"opt", file, "--passes", "schedule", "--target", "cpu"}, 2,
+                          {"pass schedule requires passes that did not run", "legalize,schedule"});
+  testing::expect_failure({"opt", file, "--passes", "legalize,lower_launches", "--target", "cpu"},
+                          2,
+                          {"pass lower_launches cannot be run by name",
+                           "launches are no functions of the module", "--dump-ir"});
 }
 
 TEST(Compile, ReportsPhases) {
@@ -169,8 +199,13 @@ TEST(Compile, ReportsPhases) {
   EXPECT_EQ(first.find("calls")->as_integer(), 2);
   EXPECT_EQ(first.find("bytes")->as_integer(), 2 * 10 * 4 * 4);
   EXPECT_EQ(passes.front().find("kernels")->as_integer(), 0);
-  EXPECT_EQ(passes.back().find("pass")->as_string(), "plan_memory");
+  EXPECT_EQ(passes.back().find("pass")->as_string(), "lower_functions");
   EXPECT_EQ(passes.back().find("kernels")->as_integer(), 1);
+  EXPECT_EQ(passes.back().find("programs")->as_integer(), 1);
+  EXPECT_TRUE(std::ranges::any_of(passes, [](const Json& pass) {
+    return pass.find("pass")->as_string() == "lower_launches" &&
+           pass.find("programs")->as_integer() == 1 && pass.find("kernels")->as_integer() == 1;
+  }));
   const Json& last = *passes.back().find("functions")->find("main");
   EXPECT_EQ(last.find("calls")->as_integer(), 1);
   EXPECT_EQ(last.find("bytes")->as_integer(), 10 * 4 * 4);

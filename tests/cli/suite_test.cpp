@@ -349,7 +349,7 @@ TEST_F(SuiteCommand, SuitesThatDoNotBelongTogether) {
                       "\"boundary_policy\": \"x");
   const std::vector<std::string> merge = {"suite",       "merge", folder_ / "a",
                                           folder_ / "b", "-o",    folder_ / "c"};
-  expect_failure(merge, 2, {"another boundary policy", "b"});
+  expect_failure(merge, 2, {"another fusion policy", "b"});
   carve("b", {"--inputs", inputs(2, 1), "--function", "main", "--target", "cpu:threads=1"});
   expect_failure(merge, 2, {"another source", "cpu:threads=1"});
   EXPECT_FALSE(std::filesystem::exists(folder_ / "c"));

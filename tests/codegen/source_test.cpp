@@ -216,7 +216,7 @@ TEST(Glsl, WhatThePlatformLacksIsRefused) {
   }
 }
 
-// The language has no functions of f64 but roots and roundings, and own math has none.
+// The language has no functions of f64 but roots and roundings, and portable math has none.
 TEST(Glsl, FunctionsOfDoublesAreRefusedByName) {
   for (const IntrinsicInfo& info : intrinsic_table()) {
     if (!info.needs_math) continue;

@@ -148,7 +148,7 @@ TEST_F(BadSuite, OfAnotherModelOrPolicy) {
   testing::replace_in(suite_ + "/suite.json", "\"boundary_policy\": \"",
                       "\"boundary_policy\": \"x");
   expect_fault({"suite", "verify", suite_, "--model", model},
-               {"another boundary policy", "xdefault", "carve it from this model"});
+               {"another fusion policy", "xdefault", "carve it from this model"});
 }
 
 TEST_F(BadSuite, WeightsByReference) {

@@ -20,7 +20,7 @@ ExecutableFile sample() {
   ExecutableFile file;
   Executable& e = file.executable;
   e.target = "null";
-  e.boundary_policy = "default-1";
+  e.fusion_policy = "default-1";
   e.model = {"llama", 100, 64, {2, 2, 8, 16, DType::kF32}, {"a", "b"}};
   KernelInfo kernel;
   kernel.name = "add_12345678";
@@ -85,7 +85,7 @@ TEST(ExecutableFile, RoundTrip) {
   ASSERT_TRUE(again) << again.error().to_string();
   const Executable& e = again->executable;
   EXPECT_EQ(e.target, "null");
-  EXPECT_EQ(e.boundary_policy, "default-1");
+  EXPECT_EQ(e.fusion_policy, "default-1");
   EXPECT_EQ(e.model.context, 64);
   EXPECT_EQ(e.model.weights, (std::vector<std::string>{"a", "b"}));
   ASSERT_EQ(e.kernels.size(), 1u);

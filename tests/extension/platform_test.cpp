@@ -110,7 +110,7 @@ TEST_F(ToyPlatform, TheDemoModelsLogitsAreThoseOfPyTorch) {
 }
 
 TEST_F(ToyPlatform, ItsSourceIsShown) {
-  const Module fixed = pipeline::fix_kernels(text::parse(kTwice, "m.txt"));
+  const Module fixed = pipeline::form_kernels(text::parse(kTwice, "m.txt"));
   const std::string kernel = pipeline::compile(fixed, target_)->kernels.at(0).name;
   const topdown::KernelSource source = topdown::kernel_source(fixed, kernel, target_, {});
   EXPECT_EQ(source.language, "toy-c");
@@ -119,7 +119,7 @@ TEST_F(ToyPlatform, ItsSourceIsShown) {
 
 // A kernel that a user wrote takes the place of the compiler's.
 TEST_F(ToyPlatform, CustomKernelsAreCompiledAndRun) {
-  const Module fixed = pipeline::fix_kernels(text::parse(kTwice, "m.txt"));
+  const Module fixed = pipeline::form_kernels(text::parse(kTwice, "m.txt"));
   const std::string kernel = pipeline::compile(fixed, target_)->kernels.at(0).name;
   std::string text = topdown::kernel_skeleton(fixed, kernel, target_);
   EXPECT_NE(text.find("for toy, in Toy C"), std::string::npos) << text;
@@ -156,7 +156,7 @@ TEST_F(ToyPlatform, ItsKernelsAreKept) {
 }
 
 TEST_F(ToyPlatform, AnExecutableIsAFile) {
-  const Module fixed = pipeline::fix_kernels(text::parse(kTwice, "m.txt"));
+  const Module fixed = pipeline::form_kernels(text::parse(kTwice, "m.txt"));
   const auto executable = pipeline::implement(fixed, target_);
   const std::vector<std::byte> bytes =
       unwrap(write_executable(app::executable_file(*executable, target_, fixed, {})));

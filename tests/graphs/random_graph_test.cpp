@@ -92,7 +92,7 @@ void run_graph(uint64_t seed, const Sessions& sessions, Constructs& occurred) {
     options.instruments.after = [&](const std::string& pass, const Module& after) {
       if (pass == "match") count_matches(after, occurred);
     };
-    Module optimized = pipeline::fix_kernels(module, options.instruments);
+    Module optimized = pipeline::form_kernels(module, options.instruments);
     expect_graph_text(optimized);
     expect_loops_agree(graph, optimized, expected);
     // Every operator a kernel of its own.

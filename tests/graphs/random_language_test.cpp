@@ -162,10 +162,10 @@ class LanguagePrograms {
     expect_machine(session, executable, program.arguments, expected);
   }
 
-  // The pipeline up to where kernels are fixed, without one pass.
+  // The pipeline up to where kernels are formed, without one pass.
   Module fixed_without(Module module, const std::string& omitted) {
     for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
-      if (std::strcmp(pass.phase, "plan") == 0) break;
+      if (!pass.is_common()) break;
       if (omitted == pass.name) continue;
       module = pass.run(module);
       analysis::verify(module, pass.name);

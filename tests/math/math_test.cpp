@@ -1,4 +1,4 @@
-// Own math within 2 ULP. TAPML_MATH_STRIDE=1 walks all 2^32 values (make test-math).
+// Portable math within 2 ULP. TAPML_MATH_STRIDE=1 walks all 2^32 values (make test-math).
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Own math as compiled for a platform, judged over the values of f32 by the C library in f64.
+// Portable math as compiled for a platform, judged over the values of f32 by the C library in f64.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Function {
   const char* name;
   double (*exact)(double);
 };
-// Every function of one variable with own math.
+// Every function of one variable with portable math.
 std::span<const Function> math_functions();
 
 struct Verdict {

@@ -88,7 +88,7 @@ def linear(x: Tensor((m, k), f32), w: Tensor((k, l), f32), b: Tensor((l,), f32))
   return r
 }
 )")),
-            R"(module {boundary_policy: "default-2+patterns:41c9b060"}
+            R"(module {fusion_policy: "default-2+patterns:41c9b060"}
 
 def fused(
     x0: Tensor((n, 8), f32),

@@ -84,7 +84,7 @@ def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
   return c
 })" + std::string(kDouble),
                               "test");
-  Module fixed = pipeline::fix_kernels(module, {.dump_folder = "", .verify = true});
+  Module fixed = pipeline::form_kernels(module, {.dump_folder = "", .verify = true});
   std::string kernel = kernel_of(fixed);
   EXPECT_EQ(kernel.substr(0, 15), "silu_twice_exp_") << text::print(fixed);
   EXPECT_EQ(kernel_alone(fixed, kernel).functions.size(), 3u);

@@ -35,7 +35,7 @@ void expect_user(const std::string& source, const std::vector<std::string>& part
 TEST(CheckInput, AcceptsAGoodModule) {
   Module module = text::parse(kMainHead + "y: Tensor((n, 4), f32) = silu(x) return y }", "m.txt");
   EXPECT_NO_THROW(check_input(module, "m.txt"));
-  EXPECT_NO_THROW(check_input(fix_kernels(module), "m.txt"));
+  EXPECT_NO_THROW(check_input(form_kernels(module), "m.txt"));
 }
 
 TEST(CheckInput, CallsThatAreIllFormed) {

@@ -46,7 +46,7 @@ TEST(DataDependent, NonzeroThroughMatchCast) {
       {f32({1, 3}, {0, 0, 0}), {0, 2}, {}},
       {f32({0, 3}, {}), {0, 2}, {}},
   };
-  Module fixed = pipeline::fix_kernels(module);
+  Module fixed = pipeline::form_kernels(module);
   for (const Case& test : cases) {
     EXPECT_EQ(interpret_module(module, {test.x})[0].values, test.expected);
     EXPECT_EQ(interpret_module(fixed, {test.x})[0].values, test.expected);
@@ -98,7 +98,7 @@ TEST(DataDependent, UniqueThroughMatchCast) {
   HostTensor x = f32({2, 3}, {5, -1, 5, 2, 5, -1});
   std::vector<double> expected = {-2, 2, 15};
   EXPECT_EQ(interpret_module(module, {x})[0].values, expected);
-  EXPECT_EQ(interpret_module(pipeline::fix_kernels(module), {x})[0].values, expected);
+  EXPECT_EQ(interpret_module(pipeline::form_kernels(module), {x})[0].values, expected);
   for (const char* platform : {"cpu", "opencl"}) {
     auto found = run_for_tensor(platform, module, {x});
     ASSERT_TRUE(found) << found.error().to_string();

@@ -18,7 +18,7 @@
 namespace tapml {
 namespace {
 
-const char* const kExecutableProgram = R"(module {phase: "import", boundary_policy: "default"}
+const char* const kExecutableProgram = R"(module {phase: "import", fusion_policy: "default"}
 
 def main(x: Tensor((n, 4), f32), w: Tensor((4, 8), f32)) -> Tensor((n, 8), f32) {
   dataflow {

@@ -10,7 +10,7 @@ namespace tapml::pipeline {
 namespace {
 
 // Two layers of the same kernels.
-const char* const kTwoLayers = R"(module {phase: "import", boundary_policy: "default"}
+const char* const kTwoLayers = R"(module {phase: "import", fusion_policy: "default"}
 
 def main(x: Tensor((n, 8), f32), w: Tensor((8, 8), f32)) -> Tensor((n, 8), f32) {
   dataflow {

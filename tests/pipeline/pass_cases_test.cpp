@@ -62,10 +62,8 @@ std::string shown(const Module& module, const std::vector<std::string>& names) {
 Module passed(const Module& module, const std::vector<std::string>& passes) {
   Module current = module;
   for (const std::string& name : passes) {
-    const auto& table = pipeline::pass_table();
-    auto pass = std::find_if(table.begin(), table.end(),
-                             [&](const pipeline::PassInfo& info) { return info.name == name; });
-    if (pass == table.end()) throw_user("no such pass", "", "", name);
+    const pipeline::PassInfo* pass = pipeline::find_pass(name);
+    if (!pass || !pass->run) throw_user("no such pass", "", "", name);
     current = pass->run(current);
     analysis::verify(current, name);
     if (attr_or<std::string>(current.attrs, "phase", "") != "plan") {
@@ -121,7 +119,7 @@ TEST(PassCaseFiles, AreWritten) {
 TEST(PassCaseFiles, CoverThePassesByName) {
   const std::vector<LanguageCase> cases = testing::load_case_folder(kFolder);
   for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
-    if (std::string(pass.phase) != pipeline::kByName) continue;
+    if (!pass.is_by_name_only()) continue;
     EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [&](const LanguageCase& test) {
       const std::vector<std::string> passes = list_of(test, "passes");
       return std::find(passes.begin(), passes.end(), pass.name) != passes.end();

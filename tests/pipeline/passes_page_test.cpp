@@ -5,11 +5,12 @@
 //
 //   ## `name`
 //
-//   *phase.* What it does. Requires: what it requires.     (from the table)
+//   *phase, level.* What it does. Requires: what it requires. Leaves: what it leaves.
+//                                                           (from the table)
 //
 // and examples: a block ```tapml that begins with "# before", then one that begins with "# after".
-// "# before, behind a,b" runs these passes first; a line "# shows: main,f" names the functions of
-// the result that stand in the second block.
+// "# before, behind a,b" runs these passes first; "# target: cpu" is for passes that want a target;
+// a line "# shows: main,f" names the functions of the result that stand in the second block.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -37,21 +38,18 @@ std::vector<std::string> lines_of(const std::string& path) {
   return lines;
 }
 
-const PassInfo* find(const std::string& name) {
-  for (const PassInfo& pass : pass_table()) {
-    if (name == pass.name) return &pass;
-  }
-  return nullptr;
-}
-
 std::string capital(std::string text) {
   text[0] = static_cast<char>(std::toupper(text[0]));
   return text;
 }
 
 std::string summary(const PassInfo& pass) {
-  return "*" + std::string(pass.phase) + ".* " + capital(pass.doc) +
-         ". Requires: " + pass.precondition + ".";
+  std::string text = "*" + std::string(pass.phase) + ", " + pass_level_name(pass.level) + ".* " +
+                     capital(pass.doc) + ". Requires: " + pass.precondition +
+                     ". Leaves: " + pass.leaves + ".";
+  if (pass.without) text += " Left out: " + std::string(pass.without) + ".";
+  if (pass.not_by_name) text += " Not by name: " + std::string(pass.not_by_name) + ".";
+  return text;
 }
 
 std::vector<std::string> split(const std::string& text) {
@@ -61,10 +59,10 @@ std::vector<std::string> split(const std::string& text) {
   return items;
 }
 
-Module run_pass(const Module& module, const std::string& name) {
-  const PassInfo* pass = find(name);
-  if (!pass) throw_user("no such pass", "", "", name);
-  Module result = pass->run(module);
+Module run_pass(const Module& module, const std::string& name, const target::Target& target) {
+  const PassInfo* pass = find_pass(name);
+  if (!pass || pass->not_by_name) throw_user("no such pass", "", "", name);
+  Module result = pass->run ? pass->run(module) : pass->run_for(module, target);
   analysis::verify(result, name);
   if (attr_or<std::string>(result.attrs, "phase", "") != "plan") {
     build::check_annotations(result, name);
@@ -76,15 +74,18 @@ Module run_pass(const Module& module, const std::string& name) {
 std::string after(const std::string& pass, const std::vector<std::string>& block) {
   std::string source;
   std::vector<std::string> first, shows;
+  target::Target target = target::parse_target("opencl");
   for (const std::string& line : block) {
-    constexpr std::string_view kBehind = "# before, behind ", kShows = "# shows: ";
+    constexpr std::string_view kBehind = "# before, behind ",
+                               kShows = "# shows: ", kTarget = "# target: ";
     if (line.starts_with(kBehind)) first = split(line.substr(kBehind.size()));
     if (line.starts_with(kShows)) shows = split(line.substr(kShows.size()));
+    if (line.starts_with(kTarget)) target = target::parse_target(line.substr(kTarget.size()));
     source += line + "\n";
   }
   Module module = normal_input(text::parse(source, pass), "docs/passes.md, " + pass);
-  for (const std::string& name : first) module = run_pass(module, name);
-  Module result = run_pass(module, pass);
+  for (const std::string& name : first) module = run_pass(module, name, target);
+  Module result = run_pass(module, pass, target);
   if (shows.empty()) return text::print(result);
   Module some;
   for (const std::string& name : shows) {
@@ -105,7 +106,7 @@ std::string made_page(const std::vector<std::string>& lines, std::vector<std::st
     const std::string& line = lines[i];
     if (line.starts_with("## `") && line.ends_with("`")) {
       sections.push_back(line.substr(4, line.size() - 5));
-      if (const PassInfo* pass = find(sections.back())) {
+      if (const PassInfo* pass = find_pass(sections.back())) {
         page += line + "\n\n" + summary(*pass) + "\n";
         i += 2;
         continue;
@@ -135,7 +136,7 @@ TEST(PassesPage, IsWhatThePassesDo) {
   std::vector<std::string> sections, names;
   const std::string page = made_page(lines, sections);
   for (const PassInfo& pass : pass_table()) names.push_back(pass.name);
-  std::erase_if(sections, [](const std::string& name) { return !find(name); });
+  std::erase_if(sections, [](const std::string& name) { return !find_pass(name); });
   EXPECT_EQ(sections, names) << "a section for each pass, in the table's order";
   if (std::getenv("TAPML_UPDATE_DOCS")) {
     std::ofstream(kPage) << page;

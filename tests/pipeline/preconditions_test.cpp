@@ -165,7 +165,8 @@ Module read_module(const NamedModule& source) {
 
 Module by_name(Module module, const std::vector<std::string>& passes) {
   int number = 0;
-  for (const std::string& pass : passes) module = run_by_name(module, pass, {}, number);
+  static const target::Target kTarget = target::parse_target("opencl");
+  for (const std::string& pass : passes) module = run_by_name(module, pass, &kTarget, {}, number);
   return module;
 }
 
@@ -227,6 +228,7 @@ TEST(Preconditions, EachPassAloneIsRightOrSaysWhatIsMissing) {
   for (const NamedModule& source : modules_of_every_kind()) {
     const Module module = read_module(source);
     for (const PassInfo& pass : pass_table()) {
+      if (pass.not_by_name) continue;
       SCOPED_TRACE(std::string(source.name) + ", " + pass.name);
       auto result = guard([&] { return by_name(module, {pass.name}); });
       if (result) {
@@ -257,10 +259,10 @@ TEST(Preconditions, HoldWhereTheCompilerRunsThem) {
   for (const NamedModule& source : modules_of_every_kind()) {
     SCOPED_TRACE(source.name);
     Module module = read_module(source);
-    int number = 0;
     for (const PassInfo& pass : pass_table()) {
-      if (std::strcmp(pass.phase, kByName) == 0) break;
-      auto next = guard([&] { return run_by_name(module, pass.name, {}, number); });
+      if (pass.is_by_name_only()) break;
+      if (pass.not_by_name) continue;
+      auto next = guard([&] { return by_name(module, {pass.name}); });
       // What a pattern matched is a kernel to be, and other operators may be none.
       ASSERT_TRUE(next) << pass.name << ": " << next.error().to_string();
       module = std::move(*next);
@@ -278,6 +280,7 @@ TEST(Preconditions, PlannedMemoryIsKnownToPlanningAlone) {
                          "lower_storage", "legalize", "dead_code", "plan_memory"});
     for (const PassInfo& pass : pass_table()) {
       SCOPED_TRACE(pass.name);
+      if (pass.not_by_name) continue;
       if (pass.on_planned) {
         EXPECT_NO_THROW(by_name(planned, {pass.name}));
       } else {
@@ -302,6 +305,7 @@ TEST(Preconditions, PassesOverOperatorsWantThem) {
 // The text that people read and the list that is checked are about the same passes.
 TEST(Preconditions, TheTableSaysWhatIsChecked) {
   for (const PassInfo& pass : pass_table()) {
+    if (pass.not_by_name) continue;  // nothing is checked of it
     const std::string text = pass.precondition;
     for (const PassInfo& other : pass_table()) {
       // "match" is a word, too.
@@ -324,6 +328,37 @@ TEST(RunByName, AnswersUnknownPassesWithTheNearest) {
                              {"unknown pass", "fuse_op", "did you mean 'fuse_ops'?"});
 }
 
+TEST(RunByName, SaysWhichStepsItCannotRunAndWhy) {
+  const Module module = read_module(modules_of_every_kind()[0]);
+  int refused = 0;
+  for (const PassInfo& pass : pass_table()) {
+    EXPECT_EQ(pass.not_by_name != nullptr, !pass.run && !pass.run_for) << pass.name;
+    if (!pass.not_by_name) continue;
+    ++refused;
+    testing::expect_user_error([&] { by_name(module, {pass.name}); },
+                               {std::string("pass ") + pass.name + " cannot be run by name",
+                                pass.not_by_name, "--dump-ir"});
+  }
+  EXPECT_GE(refused, 8);
+}
+
+TEST(RunByName, KernelLevelStepsWantATarget) {
+  const Module module = by_name(read_module(modules_of_every_kind()[0]), {"legalize"});
+  int number = 0;
+  testing::expect_user_error([&] { run_by_name(module, "schedule", nullptr, {}, number); },
+                             {"pass schedule requires a target", "--target"});
+  const target::Target cpu = target::parse_target("cpu");
+  const Module scheduled = run_by_name(module, "schedule", &cpu, {}, number);
+  EXPECT_NE(text::print(scheduled).find("parallel("), std::string::npos) << text::print(scheduled);
+  // exp of OpenCL is within 2 ULP only as a polynomial; a processor's always is one.
+  const Module math = by_name(scheduled, {"lower_math"});
+  for (const auto& [name, function] : math.functions) {
+    if (!tir::as_prim_func(function.get())) continue;
+    const std::string program = text::print(*function, name);
+    EXPECT_EQ(program.find(" exp("), std::string::npos) << program;
+  }
+}
+
 TEST(RunByName, TellsWhatChanged) {
   const Module module = read_module(modules_of_every_kind()[0]);
   std::vector<PassEffect> effects;
@@ -331,9 +366,9 @@ TEST(RunByName, TellsWhatChanged) {
   instruments.effect = [&](const PassEffect& effect) { effects.push_back(effect); };
   instruments.diffs = true;
   int number = 0;
-  Module legal = run_by_name(module, "canonicalize", instruments, number);
-  legal = run_by_name(legal, "legalize", instruments, number);
-  run_by_name(legal, "legalize", instruments, number);
+  Module legal = run_by_name(module, "canonicalize", nullptr, instruments, number);
+  legal = run_by_name(legal, "legalize", nullptr, instruments, number);
+  run_by_name(legal, "legalize", nullptr, instruments, number);
   ASSERT_EQ(effects.size(), 3u);
   EXPECT_FALSE(effects[0].changed());
   EXPECT_TRUE(effect_text(effects[0]).starts_with("pass canonicalize: unchanged ("));

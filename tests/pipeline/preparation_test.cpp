@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "ir/exceptions.h"
+#include "passes/hoist_weight_prepacking.h"
 #include "passes/kernel.h"
-#include "passes/lift_packing.h"
 #include "passes/lift_preparation.h"
 #include "pipeline/compile.h"
 #include "relax/expr.h"
@@ -128,7 +128,7 @@ TEST(Preparation, ALongWayFromAWeight) {
 }
 
 TEST(Preparation, KernelsKnowTheirWeights) {
-  Module fixed = pipeline::fix_kernels(text::parse(kModel, "model"));
+  Module fixed = pipeline::form_kernels(text::parse(kModel, "model"));
   int marked = 0;
   for (const auto& [name, function] : fixed.functions) {
     if (!passes::is_kernel(function.get())) continue;

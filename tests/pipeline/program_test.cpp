@@ -33,7 +33,7 @@ class Programs : public ::testing::TestWithParam<const char*> {
     auto found = run_module(GetParam(), module, inputs);
     ASSERT_TRUE(found) << found.error().to_string();
     // Twice: as it is written, and as the compiler cut it into kernels.
-    for (const Module& one : {module, pipeline::fix_kernels(module)}) {
+    for (const Module& one : {module, pipeline::form_kernels(module)}) {
       std::vector<op::RefTensor> expected = interpret_module(one, inputs);
       ASSERT_EQ(found->size(), expected.size());
       for (size_t o = 0; o < expected.size(); ++o) {
@@ -127,8 +127,8 @@ TEST_P(Programs, DimensionsThatMayDifferAreCheckedWhenTheProgramRuns) {
   EXPECT_EQ(failed.error().kind, ErrorKind::kUser);
   testing::expect_parts(failed.error(), {"main", "dimension 0 of operand b of matmul in binding y",
                                          "k = 5", "f32[4, 8]"});
-  // The interpreter refuses the same call, before and after the kernels are fixed.
-  for (const Module& one : {module, pipeline::fix_kernels(module)}) {
+  // The interpreter refuses the same call, before and after the kernels are formed.
+  for (const Module& one : {module, pipeline::form_kernels(module)}) {
     testing::expect_user_error([&] { interpret_module(one, wrong); }, {"5", "4"});
   }
 }
@@ -194,7 +194,7 @@ def attention(q: Object, k: Object, v: Object, t: Shape(ndim=2)) -> Object {patt
   return r
 }
 )");
-  Module fixed = pipeline::fix_kernels(module);
+  Module fixed = pipeline::form_kernels(module);
   size_t functions = 0;
   for (const auto& [name, function] : fixed.functions) {
     functions += function->level == FunctionLevel::kRelax;
@@ -209,7 +209,7 @@ def attention(q: Object, k: Object, v: Object, t: Shape(ndim=2)) -> Object {patt
   p.op("reshape", {weighted, t});
   Module built = module;
   built.functions["attention"] = p.finish();
-  EXPECT_EQ(text::print(pipeline::fix_kernels(built)), text::print(fixed));
+  EXPECT_EQ(text::print(pipeline::form_kernels(built)), text::print(fixed));
   for (int64_t m : {0, 1, 5}) {
     check(built, {counting(DType::kF32, {3, m, 8}, 0.25), counting(DType::kF32, {3, 7, 8}, 0.5),
                   counting(DType::kF32, {3, 7, 8}, 1)});

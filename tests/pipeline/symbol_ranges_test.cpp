@@ -51,7 +51,7 @@ std::map<std::string, std::string> ranges_of(const Module& module) {
 }
 
 TEST(SymbolRangesOfKernels, SayWhatTheirTextSays) {
-  const Module fixed = pipeline::fix_kernels(text::parse(kPrograms, "programs"));
+  const Module fixed = pipeline::form_kernels(text::parse(kPrograms, "programs"));
   const auto made = ranges_of(fixed), read = ranges_of(text::parse(text::print(fixed), "printed"));
   EXPECT_EQ(made, read);
   size_t free = 0, sizes = 0;

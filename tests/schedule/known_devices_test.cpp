@@ -46,7 +46,7 @@ Module module_of(const Shapes& shapes) {
   config.kv_heads = shapes.kv_heads;
   config.head_dim = shapes.head_dim;
   config.context = shapes.context;
-  return pipeline::fix_kernels(models::build_llama(config, {.fallback = DType::kBF16}));
+  return pipeline::form_kernels(models::build_llama(config, {.fallback = DType::kBF16}));
 }
 
 using Findings = std::vector<std::string>;

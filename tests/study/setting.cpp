@@ -54,7 +54,7 @@ Setting::Setting(const Options& options)
   target::adopt_device(target_.target, target_.open()->info());
   pipeline::ImplementOptions implement;
   implement.cache = cache();
-  fixed_ = pipeline::fix_kernels(model_.module);
+  fixed_ = pipeline::form_kernels(model_.module);
   executable_ = pipeline::implement(fixed_, source_target_, implement);
   engine_ = unwrap(llm::Engine::create(*source_session_, executable_, model_.weights));
   run_.prompt = prompt(options.seed);

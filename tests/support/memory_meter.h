@@ -43,7 +43,7 @@ inline Compiled compile_for(const std::string& target, const Module& module,
   options.planned = &result.planned;
   options.memory.bounds = bounds;
   result.executable =
-      pipeline::implement(pipeline::fix_kernels(module), target::parse_target(target), options);
+      pipeline::implement(pipeline::form_kernels(module), target::parse_target(target), options);
   result.report = passes::memory_report(result.planned);
   return result;
 }

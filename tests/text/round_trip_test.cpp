@@ -55,6 +55,27 @@ void expect_stable(const std::string& text) {
   expect_round_trip(text_module(text));
 }
 
+TEST(RoundTrip, Requirements) {
+  const std::string body = " {\n  b[] = a[]\n}\n";
+  const std::string head =
+      "module\n\nprim def f(a: Buffer((), i64), out b: Buffer((), i64), n: i64) requires ";
+  std::set<uint64_t> hashes;
+  for (const char* requirements : {"{}", "{workspace: n*256}", "{in_place: [0, 1]}",
+                                   "{prepared: [0], bytes: 4, digest: \"3f2a\"}",
+                                   "{workspace: n, in_place: [0, 1], prepared: [0], bytes: 4, "
+                                   "digest: \"\\\"\"} {spec: \"f\"}"}) {
+    const Module module = text_module(head + requirements + body);
+    expect_stable(print(module));
+    EXPECT_NE(print(module).find(std::string("requires ") + requirements), std::string::npos)
+        << print(module);
+    hashes.insert(structural_hash(module));
+  }
+  EXPECT_EQ(hashes.size(), 5u);
+  const Module some = text_module(head + "{workspace: n}" + body);
+  EXPECT_FALSE(structural_equal(some, text_module(head + "{workspace: n*2}" + body)));
+  EXPECT_FALSE(structural_equal(some, text_module(head + "{}" + body)));
+}
+
 TEST(RoundTrip, GraphLevelForms) {
   expect_stable(
       R"(module {a: true, b: 1, c: 1.0, d: [1], e: [1.0], f: f64[], g: [], h: str[], i: bf16}

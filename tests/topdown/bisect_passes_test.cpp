@@ -116,7 +116,7 @@ TEST(BisectPasses, LoopsThatAPassMakesWrongAreNamed) {
 
 TEST(BisectPasses, AScheduleIsNamedWithItsKernel) {
   // Wrong where a rule made it, right where the fallback did.
-  const Module fixed = pipeline::fix_kernels(small_model().golden.model.module);
+  const Module fixed = pipeline::form_kernels(small_model().golden.model.module);
   std::string victim;
   for (const auto& [name, function] : fixed.functions) {
     if (passes::is_kernel(function.get()) && name.starts_with("rms_norm")) victim = name;
@@ -159,7 +159,7 @@ TEST(BisectPasses, FixedKernelsAreRefused) {
   const Platform cpu{target::parse_target("cpu"), session.get(), {}};
   testing::expect_user_error(
       [&] {
-        bisect_passes(pipeline::fix_kernels(small_model().golden.model.module),
+        bisect_passes(pipeline::form_kernels(small_model().golden.model.module),
                       small_model().golden.model.weights, kPrompt, cpu, cpu, {});
       },
       {"the passes have run already", "--bisect passes", "compiled from"});

@@ -39,7 +39,7 @@ prim def k(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {
 class EdgeCasesTest : public ::testing::Test {
  protected:
   EdgeCasesTest() {
-    const Module fixed = pipeline::fix_kernels(text::parse(kSigmoid, "m.txt"));
+    const Module fixed = pipeline::form_kernels(text::parse(kSigmoid, "m.txt"));
     executable_ = pipeline::implement(fixed, target_);
     auto vm = unwrap(runtime::VirtualMachine::create(*session_, executable_));
     Carver carver(*executable_);

@@ -57,7 +57,7 @@ std::string head_kernel() {
 // Its source, right in the launches of its tests, and wrong in every fourth one after these.
 UserSource flaky_head(const testing::TempFolder& folder, int phase) {
   const target::Target target = target::parse_target("cpu");
-  const Module fixed = pipeline::fix_kernels(small_model().golden.model.module);
+  const Module fixed = pipeline::form_kernels(small_model().golden.model.module);
   std::string text = kernel_skeleton(fixed, head_kernel(), target);
   const std::string begin = "int64_t end) {\n";
   const size_t at = text.find(begin);

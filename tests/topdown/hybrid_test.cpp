@@ -50,7 +50,7 @@ TEST(Carving, SuiteSavesAndLoads) {
   unwrap(save_suite(suite, folder / "suite"));
   const Suite loaded = unwrap(load_suite(folder / "suite"));
   EXPECT_EQ(loaded.source, suite.source);
-  EXPECT_EQ(loaded.boundary_policy, suite.boundary_policy);
+  EXPECT_EQ(loaded.fusion_policy, suite.fusion_policy);
   EXPECT_EQ(loaded.model, suite.model);
   ASSERT_EQ(loaded.kernels.size(), suite.kernels.size());
   for (size_t i = 0; i < suite.kernels.size(); ++i) {
@@ -98,7 +98,7 @@ TEST(Hybrid, SourceDoesNotComputeWhatTheTargetDoes) {
   if (!target_session) GTEST_SKIP() << "opencl is not here";
   const std::vector<HostTensor> expected = logits_of(*clean.engine());
 
-  Module fixed = pipeline::fix_kernels(clean.golden.model.module);
+  Module fixed = pipeline::form_kernels(clean.golden.model.module);
   auto target_executable = pipeline::implement(fixed, target::parse_target("opencl"));
   auto runner = unwrap(runtime::KernelRunner::create(*target_session, target_executable));
 

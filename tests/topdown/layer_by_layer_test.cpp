@@ -75,7 +75,7 @@ std::vector<UserSource> wrong_in_one_layer(const std::string& kernel, const std:
   }
   const target::Target target = target::parse_target("cpu");
   std::string text =
-      kernel_skeleton(pipeline::fix_kernels(model.golden.model.module), kernel, target);
+      kernel_skeleton(pipeline::form_kernels(model.golden.model.module), kernel, target);
   const size_t loop = text.rfind("  for (int64_t item = begin");
   const size_t store = text.find(" = ", text.find("    out[", loop));
   EXPECT_NE(store, std::string::npos) << text;

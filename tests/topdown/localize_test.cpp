@@ -223,7 +223,7 @@ std::vector<std::string> with_one_preparation() {
   implement.module_per_kernel = true;
   implement.cache = &kernel_cache();
   const auto executable =
-      pipeline::implement(pipeline::fix_kernels(small_model().golden.model.module),
+      pipeline::implement(pipeline::form_kernels(small_model().golden.model.module),
                           target::parse_target("cpu"), implement);
   std::map<std::string, std::vector<std::string>> kernels;
   for (const KernelInfo& kernel : executable->kernels) {
@@ -452,7 +452,7 @@ TEST_P(LocalizeReproducer, NeedsNoModel) {
 INSTANTIATE_TEST_SUITE_P(Seconds, LocalizeReproducer, ::testing::Values(0, 10));
 
 TEST(KernelSource, IsTheTextInThePlatformsLanguage) {
-  const Module fixed = pipeline::fix_kernels(small_model().golden.model.module);
+  const Module fixed = pipeline::form_kernels(small_model().golden.model.module);
   const std::string kernel = kernel_named("rms_norm_");
   for (const auto& [platform, language, word] :
        {std::tuple{"opencl", "opencl-c", "kernel void rms_norm_"},
@@ -467,7 +467,7 @@ TEST(KernelSource, IsTheTextInThePlatformsLanguage) {
 // One of the user's own kernels is right, one is not.
 TEST(Localize, AWrongKernelOfTheUserIsNamedWithItsSource) {
   const target::Target target = target::parse_target("cpu");
-  const Module fixed = pipeline::fix_kernels(small_model().golden.model.module);
+  const Module fixed = pipeline::form_kernels(small_model().golden.model.module);
   const std::string right = kernel_named("matmul_"), wrong = kernel_named("rms_norm_");
   testing::TempFolder folder;
   testing::write_bytes(folder / "right.c", kernel_skeleton(fixed, right, target));
@@ -555,8 +555,8 @@ TEST(Localize, ASuiteOfAnotherModelIsRefused) {
   for (SuiteKernel& kernel : options.suite->kernels) kernel.name += "0";
   testing::expect_user_error([&] { localized(options); }, {"suite of another model", "--suite"});
   options.suite = short_suite();
-  options.suite->boundary_policy = "another";
-  testing::expect_user_error([&] { localized(options); }, {"another boundary policy", "another"});
+  options.suite->fusion_policy = "another";
+  testing::expect_user_error([&] { localized(options); }, {"another fusion policy", "another"});
 }
 
 }  // namespace

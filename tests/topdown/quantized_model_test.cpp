@@ -109,7 +109,8 @@ TEST(QuantizedMemory, WeightsAreNeverExpanded) {
     Module planned;
     pipeline::ImplementOptions options;
     options.planned = &planned;
-    pipeline::implement(pipeline::fix_kernels(module, {}), target::parse_target("opencl"), options);
+    pipeline::implement(pipeline::form_kernels(module, {}), target::parse_target("opencl"),
+                        options);
     // Of one token nothing is as large as the smallest weight would be in f32.
     for (const passes::FunctionMemory& function : passes::memory_report(planned).functions) {
       if (function.name == passes::kPrepareFunction) continue;

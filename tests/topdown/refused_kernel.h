@@ -13,7 +13,7 @@ inline std::vector<UserSource> too_large_for_devices(const Module& module,
                                                      const std::string& kernel,
                                                      const testing::TempFolder& folder) {
   const target::Target target = target::parse_target("cpu");
-  std::string text = kernel_skeleton(pipeline::fix_kernels(module), kernel, target);
+  std::string text = kernel_skeleton(pipeline::form_kernels(module), kernel, target);
   const std::string groups = " in groups of ";
   const size_t size = text.find(groups) + groups.size();
   text.replace(size, text.find('\n', size) - size, "1000000");

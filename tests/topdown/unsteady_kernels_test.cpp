@@ -34,7 +34,7 @@ const Suite& unsteady_suite() {
     auto session = testing::open_session("cpu");
     pipeline::Instruments instruments;
     instruments.skip = {"fuse_ops"};
-    const Module fixed = pipeline::fix_kernels(text::parse(kTwice, "m.txt"), instruments);
+    const Module fixed = pipeline::form_kernels(text::parse(kTwice, "m.txt"), instruments);
     auto executable = pipeline::implement(fixed, target::parse_target("cpu:libs=off"));
     auto vm = unwrap(runtime::VirtualMachine::create(*session, executable));
     Carver carver(*executable);

@@ -25,7 +25,8 @@ using testing::expect_user_error;
 using testing::TempFolder;
 using testing::write_bytes;
 
-// What loops and languages differ in: sums, narrow floats and integers, own math, truth values.
+// What loops and languages differ in: sums, narrow floats and integers, portable math, truth
+// values.
 constexpr const char* kManyOperators = R"(module
 def main(x: Tensor((n, 24), f32), w: Tensor((24,), bf16), k: Tensor((n, 24), i32)) -> Tuple(Tensor((n, 24), f32), Tensor((n, 24), f16), Tensor((n, 24), bf16), Tensor((n, 24), i32), Tensor((n, 24), i8), Tensor((n, 24), f32), Tensor((n,), i32)) {
   dataflow {
@@ -54,7 +55,7 @@ Suite carved_operators() {
   auto session = testing::open_session("cpu");
   pipeline::Instruments instruments;
   instruments.skip = {"fuse_ops"};
-  const Module fixed = pipeline::fix_kernels(text::parse(kManyOperators, "m.txt"), instruments);
+  const Module fixed = pipeline::form_kernels(text::parse(kManyOperators, "m.txt"), instruments);
   auto executable = pipeline::implement(fixed, target::parse_target("cpu:libs=off"));
   auto vm = unwrap(runtime::VirtualMachine::create(*session, executable));
   Carver carver(*executable);

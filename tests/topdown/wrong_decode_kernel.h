@@ -25,7 +25,7 @@ inline std::string decode_norm() {
 // Its results have the wrong sign.
 inline std::vector<UserSource> wrong_decode_norm(const testing::TempFolder& folder) {
   const target::Target target = target::parse_target("cpu");
-  std::string text = kernel_skeleton(pipeline::fix_kernels(small_model().golden.model.module),
+  std::string text = kernel_skeleton(pipeline::form_kernels(small_model().golden.model.module),
                                      decode_norm(), target);
   // The last assignment is that of the output.
   text.insert(text.rfind("] = ") + 4, "-");

@@ -297,7 +297,7 @@ llvm::Value* ScalarOps::round_to_f16(llvm::Value* value) {
   return builder_.CreateTrunc(builder_.CreateOr(result, sign), builder_.getInt16Ty());
 }
 
-// Own math writes sums and products that must be rounded by themselves as an fma with 1 or -0.
+// Portable math writes sums and products that must be rounded by themselves as an fma with 1 or -0.
 // f32's product is exact in f64; their sum, rounded to odd there, is not rounded twice.
 llvm::Value* ScalarOps::fma(const std::vector<llvm::Value*>& args) {
   auto is = [](llvm::Value* value, double number) {

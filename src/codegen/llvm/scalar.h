@@ -40,8 +40,8 @@ class ScalarOps {
   // Any of kAdd to kOr; both operands are `dtype`.
   llvm::Value* binary(ExprKind kind, DType dtype, llvm::Value* a, llvm::Value* b, Freedom freedom);
   llvm::Value* convert(llvm::Value* value, DType from, DType to);
-  // An intrinsic; `from` is the dtype of its operands. Null where it has no machine code: own math
-  // in f32, which lower_math replaces.
+  // An intrinsic; `from` is the dtype of its operands. Null where it has no machine code: portable
+  // math in f32, which lower_math replaces.
   llvm::Value* call(const std::string& name, const std::vector<llvm::Value*>& args, DType from,
                     DType to);
 

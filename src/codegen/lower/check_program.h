@@ -11,7 +11,7 @@ namespace tapml::codegen {
 // UserError, at `where`, for what no code can be made of: a global allocation inside a loop nest,
 // work groups and barriers on a target without them, groups of more threads than the target has,
 // local and shared buffers that need more memory than it has for them,
-// functions that neither the target nor our own math has. `func` is the program after scheduling
+// functions that neither the target nor portable math has. `func` is the program after scheduling
 // and lower_math. Programs that the compiler wrote hold none of these.
 void check_program(const tir::PrimFunc& func, const target::Description& target,
                    const std::string& where);

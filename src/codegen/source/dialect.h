@@ -164,7 +164,7 @@ class Dialect {
 };
 
 const Dialect& opencl_c_dialect();
-// For processors: without work groups. Own math may stay calls, of the C library.
+// For processors: without work groups. Portable math may stay calls, of the C library.
 const Dialect& host_c_dialect();
 // For what the description says that the platform has: storage of 8 and 16 bits (else narrow loads
 // take fields of words, and narrow stores change words atomically), arithmetic of 64 bits.

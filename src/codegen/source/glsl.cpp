@@ -459,7 +459,8 @@ class Glsl : public Dialect, public VectorOperations {
            ", " + limit + ", " + int_literal(-beyond, to) + ", " + most + ")";
   }
 
-  // Own math writes sums and products that must be rounded by themselves as an fma with 1 or -0.
+  // Portable math writes sums and products that must be rounded by themselves as an fma with 1 or
+  // -0.
   std::string fused(const std::vector<std::string>& args, DType dtype) const {
     if (args[1] == float_literal(1, dtype)) return "(" + args[0] + " + " + args[2] + ")";
     if (args[1] == float_literal(-1, dtype)) return "(" + args[2] + " - " + args[0] + ")";

@@ -1,5 +1,5 @@
-// Writing own math: f32 arithmetic as scalar expressions, one named step after the other. Private
-// to passes/math.
+// Writing portable math: f32 arithmetic as scalar expressions, one named step after the other.
+// Private to passes/math.
 //
 // Products and sums of `+` and `*` may be contracted to a fused multiply-add by a platform. Where
 // an error term is computed from such a result, `product` and `sum` stand instead: they are rounded

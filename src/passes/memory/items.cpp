@@ -180,7 +180,11 @@ int32_t FunctionItems::in_place(const CallNode& call, const VarNode* owner,
 
 bool FunctionItems::shares_in_place(const tir::PrimFunc& func, size_t input) {
   auto [known, fresh] = in_place_.emplace(std::pair(&func, input), false);
-  if (fresh) known->second = may_compute_in_place(func, input, func.params.size() - 1);
+  if (fresh) {
+    const size_t output = func.params.size() - 1;
+    known->second = func.requirements ? func.requirements->allows_in_place(input, output)
+                                      : may_compute_in_place(func, input, output);
+  }
   return known->second;
 }
 

@@ -8,7 +8,7 @@
 
 namespace tapml::topdown {
 
-// The source of kernel `name` of `fixed`, a module whose kernels are fixed, in the target's
+// The source of kernel `name` of `fixed`, a module whose kernels are formed, in the target's
 // language: the header that user_source.h reads, what the kernel computes, and the compiler's loops
 // in their plainest form, one work item an output element, which compile and are right. UserError
 // for a target without a language; PlatformError (kLimit) where it cannot run the loops.

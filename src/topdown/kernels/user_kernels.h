@@ -27,7 +27,7 @@ bool names_kernel(const UserSource& source, const std::string& kernel);
 class UserKernels {
  public:
   UserKernels() = default;
-  // Looks for the kernel of every source in `fixed`, a module whose kernels are fixed: of exactly
+  // Looks for the kernel of every source in `fixed`, a module whose kernels are formed: of exactly
   // the header's name, or of that name and any hash, with the header's signature. A source that
   // names the hash goes before one that does not. A warning for a source without a kernel;
   // UserError where no kernel of the name has the signature, and where two sources fit one kernel.

@@ -39,9 +39,9 @@ class PassBisector {
         settings_(compiler_settings()) {
     run_.prompt = prompt;
     run_.cancelled = options.cancelled;
-    if (find_attr<std::string>(module.attrs, "boundary_policy")) {
+    if (find_attr<std::string>(module.attrs, "fusion_policy")) {
       throw_user("the passes have run already", "--bisect passes", "a model's folder",
-                 "kernels that are fixed", "give the model that this was compiled from");
+                 "kernels that are formed", "give the model that this was compiled from");
     }
   }
 
@@ -92,7 +92,7 @@ class PassBisector {
   }
 
   Module fixed(const Arm& arm, const pipeline::ImplementOptions& implement) const {
-    Module kernels = pipeline::fix_kernels(module_, implement.instruments);
+    Module kernels = pipeline::form_kernels(module_, implement.instruments);
     if (!arm.fused) return kernels;
     return passes::defuse_kernels(kernels,
                                   [&](const std::string& kernel) { return !arm.fused(kernel); });
@@ -227,7 +227,7 @@ class PassBisector {
       lowered = lowered || pass == "legalize";
       stages.push_back({.pass = pass, .module = module, .loops = lowered});
     };
-    pipeline::fix_kernels(module_, implement.instruments);
+    pipeline::form_kernels(module_, implement.instruments);
     auto evaluate = [&](const Stage& stage) {
       check_cancelled();
       progress("evaluate after " + stage.pass);

@@ -1,7 +1,5 @@
 #include "topdown/localize/compiler_settings.h"
 
-#include <algorithm>
-
 namespace tapml::topdown {
 
 namespace {
@@ -10,9 +8,8 @@ using pipeline::ImplementOptions;
 
 std::vector<CompilerSetting> all_settings() {
   std::vector<CompilerSetting> settings;
-  const std::vector<std::string>& optional = pipeline::optional_passes();
   for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
-    if (std::ranges::find(optional, pass.name) == optional.end()) continue;
+    if (!pass.without || !pass.is_common()) continue;
     settings.push_back({.name = pass.name,
                         .doc = pass.doc,
                         .scope = pass.name == std::string("fuse_ops") ? SettingScope::kFusion

@@ -93,7 +93,7 @@ class Localizer {
   // The trusted side: engine, tokens to force.
   void prepare_source() {
     progress("compile for " + source_.target.text);
-    fixed_ = pipeline::fix_kernels(module_, implement_options().instruments);
+    fixed_ = pipeline::form_kernels(module_, implement_options().instruments);
     // Before the model runs: what is wrong with them needs no run.
     const UserKernels user(options_.user_sources, fixed_);
     user_code_ = user.compile(fixed_, sandbox_.target(), options_.cancelled);
@@ -156,7 +156,7 @@ class Localizer {
 
   // The tests, and which of them belong to this model.
   void prepare_suite() {
-    const auto policy = find_attr<std::string>(fixed_.attrs, "boundary_policy");
+    const auto policy = find_attr<std::string>(fixed_.attrs, "fusion_policy");
     if (!options_.suite) {
       progress("carve");
       suite_ = carve({});
@@ -165,8 +165,8 @@ class Localizer {
     } else {
       expect_finite_source();
       suite_ = *options_.suite;
-      if (policy && suite_.boundary_policy != *policy) {
-        throw_user("a suite of another boundary policy", "--suite", *policy, suite_.boundary_policy,
+      if (policy && suite_.fusion_policy != *policy) {
+        throw_user("a suite of another fusion policy", "--suite", *policy, suite_.fusion_policy,
                    "carve it from this model");
       }
     }

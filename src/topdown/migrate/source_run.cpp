@@ -19,7 +19,7 @@ SourceRun::SourceRun(const Module& module, const std::map<std::string, HostTenso
                      const MigrateOptions& options)
     : module_(module), weights_(weights), prompt_(prompt), platform_(source), options_(options) {
   begin("compile for " + platform_.target.text);
-  fixed_ = pipeline::fix_kernels(module_, implement_options().instruments);
+  fixed_ = pipeline::form_kernels(module_, implement_options().instruments);
 }
 
 pipeline::ImplementOptions SourceRun::implement_options() const {

@@ -235,10 +235,10 @@ MigrationIdentity TargetMigration::known_identity() {
   std::string prompt;
   for (int32_t token : source_.prompt()) prompt += std::to_string(token) + " ";
   prompt += sampler_words(options_.sampler);
-  const auto* policy = find_attr<std::string>(source_.fixed().attrs, "boundary_policy");
+  const auto* policy = find_attr<std::string>(source_.fixed().attrs, "fusion_policy");
   return {{"source", result_.source},
           {"target", result_.target},
-          {"boundary policy", policy ? *policy : ""},
+          {"fusion policy", policy ? *policy : ""},
           {"model", source_.weights_digest()},
           {"prompt tokens", prompt},
           {"validation tokens", std::to_string(options_.validation_tokens)},

@@ -23,7 +23,7 @@ Judge::Judge(const Suite& suite, int64_t sample_above)
     passes::kernel_implementation(module_, kernel.name);  // it is one, or this throws
   }
   module_.attrs["phase"] = std::string("fuse");
-  module_.attrs["boundary_policy"] = suite.boundary_policy;
+  module_.attrs["fusion_policy"] = suite.fusion_policy;
 }
 
 // Flags of the elements to judge; empty for all of them.

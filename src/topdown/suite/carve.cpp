@@ -35,7 +35,7 @@ Carver::Carver(const Executable& executable, const CarveOptions& options)
       plan_(capture_plan(executable, options)),
       observer_(executable, plan_, *this) {
   suite_.source = executable.target;
-  suite_.boundary_policy = executable.boundary_policy;
+  suite_.fusion_policy = executable.fusion_policy;
   suite_.model = executable.model.architecture;
   if (!options.weights) return;
   suite_.model_folder = options.model_folder;

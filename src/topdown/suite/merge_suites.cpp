@@ -17,7 +17,7 @@ class Merger {
     if (first_.empty()) {
       first_ = name;
       result_.source = suite.source;
-      result_.boundary_policy = suite.boundary_policy;
+      result_.fusion_policy = suite.fusion_policy;
       result_.model = suite.model;
     }
     if (!suite.incomplete.empty()) {
@@ -32,7 +32,7 @@ class Merger {
         known->origin = merge_origins(known->origin, use.origin);
       }
     }
-    same("boundary policy", result_.boundary_policy, suite.boundary_policy, name);
+    same("fusion policy", result_.fusion_policy, suite.fusion_policy, name);
     same("source", result_.source, suite.source, name);
     same("model", result_.model, suite.model, name);
     std::vector<int32_t> numbers;

@@ -273,7 +273,7 @@ void keep_kernels(Suite& suite, const std::set<int32_t>& wanted) {
 Suite one_call(const Suite& suite, size_t call) {
   Suite one;
   one.source = suite.source;
-  one.boundary_policy = suite.boundary_policy;
+  one.fusion_policy = suite.fusion_policy;
   one.model = suite.model;
   one.kernels = {suite.kernels[static_cast<size_t>(suite.calls[call].kernel)]};
   one.calls = {suite.calls[call]};

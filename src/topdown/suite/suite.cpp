@@ -174,7 +174,7 @@ std::string suite_text(const Suite& suite) {
                             {"reason", Json::string(suite.incomplete)},
                             {"untested", untested_json(suite.untested)},
                             {"source", Json::string(suite.source)},
-                            {"boundary_policy", Json::string(suite.boundary_policy)},
+                            {"boundary_policy", Json::string(suite.fusion_policy)},
                             {"model", Json::string(suite.model)},
                             {"model_folder", Json::string(suite.model_folder)},
                             {"quantization", Json::string(suite.quantization)},

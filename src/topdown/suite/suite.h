@@ -85,7 +85,7 @@ struct Suite {
   // What the carved functions may call and no run called.
   std::vector<KernelUse> untested;
   std::string source;  // target that it was carved on
-  std::string boundary_policy;
+  std::string fusion_policy;
   std::string model;  // architecture
   std::vector<SuiteKernel> kernels;
   std::vector<SuiteCall> calls;

@@ -40,7 +40,7 @@ class SuiteReader {
     // Until version 5 a suite did not say whether it is complete.
     if (version_ > 5) TAPML_TRY(read_completeness(json, suite));
     TAPML_ASSIGN(suite.source, string(json, "source"));
-    TAPML_ASSIGN(suite.boundary_policy, string(json, "boundary_policy"));
+    TAPML_ASSIGN(suite.fusion_policy, string(json, "boundary_policy"));
     TAPML_ASSIGN(suite.model, string(json, "model"));
     // Version 1 has all tensors inside, every call of the run on its own, and does not say what it
     // left out.

@@ -17,7 +17,7 @@ class Maker {
  public:
   Maker(const Suite& carved, const std::string& source) : carved_(carved) {
     made_.suite.source = source;
-    made_.suite.boundary_policy = carved.boundary_policy;
+    made_.suite.fusion_policy = carved.fusion_policy;
     made_.suite.model = carved.model;
     made_.suite.incomplete = carved.incomplete;
   }

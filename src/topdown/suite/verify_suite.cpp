@@ -42,10 +42,10 @@ Result<SuiteCheck> verify_suite(const std::string& folder, const std::string& mo
 
 Result<std::vector<std::string>> kernels_gone(const Suite& suite, const Module& fixed,
                                               const std::string& where) {
-  const auto* policy = find_attr<std::string>(fixed.attrs, "boundary_policy");
-  if (policy && suite.boundary_policy != *policy) {
-    return fail(user_error("a suite of another boundary policy", where, *policy,
-                           suite.boundary_policy, "carve it from this model"));
+  const auto* policy = find_attr<std::string>(fixed.attrs, "fusion_policy");
+  if (policy && suite.fusion_policy != *policy) {
+    return fail(user_error("a suite of another fusion policy", where, *policy, suite.fusion_policy,
+                           "carve it from this model"));
   }
   std::vector<std::string> gone;
   for (const SuiteKernel& kernel : suite.kernels) {

@@ -20,8 +20,8 @@ struct SuiteCheck {
 Result<SuiteCheck> verify_suite(const std::string& folder, const std::string& model = "",
                                 const WorkWatcher& watcher = {});
 
-// Names of the suite's kernels that the model no longer has. UserError where the boundary policy is
-// another one than the model's, and where it has none of the kernels. `fixed`: kernels fixed.
+// Names of the suite's kernels that the model no longer has. UserError where the fusion policy is
+// another one than the model's, and where it has none of the kernels. `fixed`: kernels formed.
 Result<std::vector<std::string>> kernels_gone(const Suite& suite, const Module& fixed,
                                               const std::string& where);
 

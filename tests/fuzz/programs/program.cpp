@@ -32,25 +32,25 @@ namespace {
 constexpr int kSteps = 400;
 constexpr int64_t kElements = 2000;
 
-const pipeline::PassInfo* find_pass(std::string_view name) {
+// Passes that need no target.
+std::vector<const pipeline::PassInfo*> all_passes() {
+  std::vector<const pipeline::PassInfo*> passes;
   for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
-    if (name == pass.name) return &pass;
+    if (pass.run) passes.push_back(&pass);
   }
-  return nullptr;
+  return passes;
 }
 
 // Of the first line; the whole pipeline where it names none.
 std::vector<const pipeline::PassInfo*> passes_of(std::string_view source) {
+  if (!source.starts_with(kPassesLine)) return all_passes();
   std::vector<const pipeline::PassInfo*> passes;
-  if (!source.starts_with(kPassesLine)) {
-    for (const pipeline::PassInfo& pass : pipeline::pass_table()) passes.push_back(&pass);
-    return passes;
-  }
   std::string_view list = source.substr(std::strlen(kPassesLine));
   list = list.substr(0, list.find('\n'));
   while (!list.empty() && passes.size() < 40) {
     const size_t comma = list.find(',');
-    if (const auto* pass = find_pass(list.substr(0, comma))) passes.push_back(pass);
+    const auto* pass = pipeline::find_pass(std::string(list.substr(0, comma)));
+    if (pass && pass->run) passes.push_back(pass);
     list = comma == std::string_view::npos ? "" : list.substr(comma + 1);
   }
   return passes;
@@ -187,7 +187,7 @@ void run_passes(Module module, std::string_view source) {
 
 std::vector<std::string> pass_names() {
   std::vector<std::string> names;
-  for (const pipeline::PassInfo& pass : pipeline::pass_table()) names.emplace_back(pass.name);
+  for (const pipeline::PassInfo* pass : all_passes()) names.emplace_back(pass->name);
   return names;
 }
 

@@ -1,4 +1,4 @@
-#include "passes/lift_packing.h"
+#include "passes/hoist_weight_prepacking.h"
 
 #include <algorithm>
 #include <memory>
@@ -18,36 +18,17 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-constexpr const char* kInputsAttr = "packed_inputs";
-constexpr const char* kBytesAttr = "packed_bytes";
-constexpr const char* kDigestAttr = "packing";
+using Prepared = tir::Requirements::Prepared;
 
-std::optional<Packing> packing_of(const std::string& kernel, const AttrMap& attrs) {
-  if (!attrs.contains(kInputsAttr)) return std::nullopt;
-  const auto* inputs = find_attr<std::vector<int64_t>>(attrs, kInputsAttr);
-  const auto* bytes = find_attr<int64_t>(attrs, kBytesAttr);
-  const auto* digest = find_attr<std::string>(attrs, kDigestAttr);
-  if (!inputs || !bytes || *bytes < 0 || !digest) {
-    throw_user("the attributes do not say what is packed", "kernel " + kernel,
-               "packed_inputs, a list of numbers of inputs; packed_bytes, at least 0; packing, a "
-               "text that is the same for the same bytes");
-  }
-  return Packing{{inputs->begin(), inputs->end()}, *bytes, *digest};
-}
-
-class PackingLifter {
+class PrepackingHoister {
  public:
-  explicit PackingLifter(const Module& planned)
+  explicit PrepackingHoister(const Module& planned)
       : module_(planned), parameters_(module_), prepared_before_(prepared_names(planned)) {
-    for (auto& [name, function] : module_.functions) {
-      const Function* kernel = as_relax_function(function.get());
-      if (!kernel || !is_kernel(kernel)) continue;
-      std::optional<Packing> packing = packing_of(name, kernel->attrs);
-      if (!packing) continue;
-      packings_.emplace(name, std::move(*packing));
-      auto unmarked = std::make_shared<Function>(*kernel);
-      for (const char* attr : {kInputsAttr, kBytesAttr, kDigestAttr}) unmarked->attrs.erase(attr);
-      function = std::move(unmarked);
+    for (const auto& [name, function] : module_.functions) {
+      if (!is_kernel(function.get())) continue;
+      const tir::PrimFunc& program = kernel_implementation(module_, name);
+      if (!program.requirements || !program.requirements->prepared) continue;
+      packings_.emplace(name, *program.requirements->prepared);
     }
   }
 
@@ -78,12 +59,13 @@ class PackingLifter {
   };
   using Key = std::pair<std::string, std::vector<std::string>>;  // digest and sources
 
-  // Names of the weights that a planned call packs; empty where it packs none or they are not among
-  // `weights`, the function's.
+  // Names of the weights that a planned call packs; empty where it packs none, takes what is packed
+  // already, or they are not among `weights`, the function's.
   std::vector<std::string> sources_of(const std::unordered_set<const VarNode*>& weights,
                                       const Expr& value) const {
     if (called_operator(value) != "call_tir_dps") return {};
     const auto& call = *as<CallNode>(value);
+    if (call.attrs.contains(kPreparedAttr)) return {};
     const auto* kernel = as<GlobalVarNode>(call.args[0]);
     auto packing = kernel ? packings_.find(kernel->name) : packings_.end();
     if (packing == packings_.end()) return {};
@@ -207,7 +189,7 @@ class PackingLifter {
   }
 
   Module module_;
-  std::map<std::string, Packing> packings_;
+  std::map<std::string, Prepared> packings_;
   const WeightParameters parameters_;
   const std::vector<std::string> prepared_before_;
   std::vector<Made> made_;
@@ -216,19 +198,6 @@ class PackingLifter {
 
 }  // namespace
 
-Module mark_packing(const Module& module, const std::map<std::string, Packing>& packings) {
-  Module result = module;
-  for (const auto& [name, packing] : packings) {
-    auto marked = std::make_shared<Function>(kernel_spec(module, name));
-    marked->attrs[kInputsAttr] =
-        std::vector<int64_t>(packing.sources.begin(), packing.sources.end());
-    marked->attrs[kBytesAttr] = packing.bytes;
-    marked->attrs[kDigestAttr] = packing.digest;
-    result.functions[name] = std::move(marked);
-  }
-  return result;
-}
-
-Module lift_packing(const Module& planned) { return PackingLifter(planned).run(); }
+Module hoist_weight_prepacking(const Module& planned) { return PrepackingHoister(planned).run(); }
 
 }  // namespace tapml::passes

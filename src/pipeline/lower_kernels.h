@@ -1,0 +1,32 @@
+// The steps from a kernel's loops to its launches. Private to pipeline/.
+#pragma once
+
+#include "pipeline/compile.h"
+#include "pipeline/kernel_workers.h"
+#include "pipeline/lowered_kernel.h"
+
+namespace tapml::pipeline {
+
+struct KernelContext {
+  const target::Target& target;
+  const ImplementOptions& options;
+  const codegen::CodeGenerator& generator;
+};
+
+// Whether ImplementOptions::rewrite may make something else of the kernel.
+bool may_be_rewritten(const KernelContext& context, const LoweredKernel& kernel);
+
+// Each step is for kernels that are generated, and changes that kernel alone. All but rewrite() may
+// run on any thread.
+void schedule(const KernelContext& context, LoweredKernel& kernel);  // nothing where it has one
+void rewrite(const KernelContext& context, LoweredKernel& kernel);
+void segment(const KernelContext& context, LoweredKernel& kernel);
+void lower_math(const KernelContext& context, LoweredKernel& kernel);
+void check_programs(const KernelContext& context, LoweredKernel& kernel);
+void lower_launches(const KernelContext& context, LoweredKernel& kernel);
+void narrow_indices(const KernelContext& context, LoweredKernel& kernel);
+void find_preparation(const KernelContext& context, LoweredKernel& kernel);
+// Fills in kernel.implementation: workspaces and launches as the executable has them.
+void describe_launches(const KernelContext& context, LoweredKernel& kernel);
+
+}  // namespace tapml::pipeline

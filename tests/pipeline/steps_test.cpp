@@ -1,0 +1,242 @@
+// The steps of a compilation: their order, what the instruments see of each, and that memory is
+// planned from what kernels require.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "ir/exceptions.h"
+#include "passes/kernel.h"
+#include "passes/lift_workspaces.h"
+#include "passes/plan_memory.h"
+#include "pipeline/compile.h"
+#include "support/expect_error.h"
+#include "support/temp_folder.h"
+#include "text/parser.h"
+#include "text/printer.h"
+#include "text/structural.h"
+
+namespace tapml::pipeline {
+namespace {
+
+// A product with a weight, a softmax over columns, which needs scratch memory, and a chain.
+const char* const kProgram = R"(module {model.weights: ["w"]}
+def main(x: Tensor((n, 64), f32), w: Tensor((64, 64), f32)) -> Tensor((n, 64), f32) {
+  dataflow {
+    a: Tensor((n, 64), f32) = matmul(x, w) {transpose_b: true}
+    b: Tensor((n, 64), f32) = softmax(a) {axis: 0}
+    y: Tensor((n, 64), f32) = tanh(b)
+    output y
+  }
+  return y
+}
+)";
+
+std::vector<std::string> names_of(const std::vector<std::pair<std::string, double>>& times) {
+  std::vector<std::string> names;
+  for (const auto& [name, seconds] : times) names.push_back(name);
+  return names;
+}
+
+std::vector<std::string> steps_for(const char* target, ImplementOptions options = {}) {
+  std::vector<std::pair<std::string, double>> times;
+  options.instruments.times = &times;
+  options.instruments.verify = true;
+  compile(text::parse(kProgram, "program"), target::parse_target(target), options);
+  return names_of(times);
+}
+
+std::vector<std::string> table_without(const std::set<std::string>& omitted) {
+  std::vector<std::string> names;
+  for (const PassInfo& pass : pass_table()) {
+    if (!pass.is_by_name_only() && !omitted.contains(pass.name)) names.emplace_back(pass.name);
+  }
+  return names;
+}
+
+TEST(Steps, RunInTheOrderOfTheTable) {
+  for (const char* target : {"cpu", "opencl", "vulkan", "null"}) {
+    EXPECT_EQ(steps_for(target), table_without({"unmark_weights", "order_bindings"})) << target;
+  }
+  ImplementOptions options;
+  leave_out({"hoist_weight_prepacking", "fuse_ops"}, "test", options);
+  options.memory.order_for = {{"n", 4}};
+  EXPECT_EQ(steps_for("null", options), table_without({"fuse_ops"}));
+  options = {};
+  leave_out({"lift_workspaces"}, "test", options);
+  EXPECT_EQ(steps_for("null", options),
+            table_without({"unmark_weights", "order_bindings", "lift_workspaces"}));
+}
+
+TEST(Steps, ThoseThatCanBeLeftOutAre) {
+  const Module module = text::parse(kProgram, "program");
+  const target::Target target = target::parse_target("cpu");
+  auto implementation = [&](const char* omitted) {
+    ImplementOptions options;
+    if (*omitted) leave_out({omitted}, "test", options);
+    return compile(module, target, options)->implementations;
+  };
+  int prepared = 0, fallbacks = 0;
+  for (const Implementation& one : implementation("")) {
+    prepared += has_prepared(one);
+    fallbacks += one.provider == "schedule:fallback";
+  }
+  EXPECT_GT(prepared, 0);
+  for (const Implementation& one : implementation("hoist_weight_prepacking")) {
+    EXPECT_FALSE(has_prepared(one));
+  }
+  const auto unscheduled = implementation("schedule");
+  EXPECT_LT(fallbacks, std::ssize(unscheduled));
+  for (const Implementation& one : unscheduled) EXPECT_EQ(one.provider, "schedule:fallback");
+  ImplementOptions options;
+  testing::expect_user_error([&] { leave_out({"lower_launches"}, "--skip-pass", options); },
+                             {"cannot be left out", "schedule", "lower_launches"});
+}
+
+TEST(Steps, AreDumpedAndReadAgain) {
+  testing::TempFolder folder;
+  const std::string dumps = folder / "dumps";
+  ImplementOptions options;
+  options.instruments.dump_folder = dumps;
+  std::vector<PassEffect> effects;
+  options.instruments.effect = [&](const PassEffect& effect) { effects.push_back(effect); };
+  compile(text::parse(kProgram, "program"), target::parse_target("vulkan"), options);
+  const auto ran = table_without({"unmark_weights", "order_bindings"});
+  ASSERT_EQ(effects.size(), ran.size());
+  std::map<std::string, std::string> texts;
+  for (size_t i = 0; i < ran.size(); ++i) {
+    EXPECT_EQ(effects[i].pass, ran[i]);
+    char number[8];
+    std::snprintf(number, sizeof number, "%02d_", effects[i].number);
+    const bool code = find_pass(ran[i])->level == PassLevel::kExecutable;
+    const std::string path = dumps + "/" + number + ran[i] + (code ? ".log" : ".txt");
+    texts[ran[i]] = testing::read_bytes(path);
+    if (code) continue;
+    EXPECT_EQ(text::print(text::parse(texts[ran[i]], path)), texts[ran[i]]) << path;
+  }
+  auto has = [&](const char* step, const char* text) {
+    return texts[step].find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(has("list_kernels", "serial(n)"));
+  EXPECT_TRUE(has("schedule", "tanh(") && !has("lower_math", "tanh(")) << texts["lower_math"];
+  EXPECT_TRUE(has("list_kernels", "block \"") && !has("lower_launches", "block \""));
+  EXPECT_TRUE(has("lower_launches", "n: i64") && !has("narrow_indices", "n: i64"))
+      << texts["narrow_indices"];
+  EXPECT_TRUE(has("narrow_indices", "n: i32"));
+  EXPECT_TRUE(has("record_requirements", "requires {workspace: "));
+  EXPECT_TRUE(has("generate_code", "module 0: vulkan, spirv, "));
+  EXPECT_TRUE(has("lower_functions", "function main: ")) << texts["lower_functions"];
+}
+
+TEST(Steps, TheResultDoesNotDependOnThreads) {
+  const Module module = text::parse(kProgram, "program");
+  for (const char* target : {"cpu", "opencl"}) {
+    ImplementOptions one, many;
+    one.threads = 1;
+    many.threads = 8;
+    const auto a = compile(module, target::parse_target(target), one);
+    const auto b = compile(module, target::parse_target(target), many);
+    ASSERT_EQ(a->modules.size(), b->modules.size());
+    for (size_t i = 0; i < a->modules.size(); ++i) {
+      EXPECT_EQ(a->modules[i].bytes, b->modules[i].bytes) << target;
+      EXPECT_EQ(a->modules[i].entries, b->modules[i].entries) << target;
+    }
+  }
+}
+
+// On many threads the first kernel that fails is the one that is reported.
+TEST(Steps, TheFirstKernelThatFailsIsReported) {
+  Module module = form_kernels(text::parse(kProgram, "program"));
+  std::vector<std::string> kernels;
+  for (const auto& [name, function] : module.functions) {
+    if (passes::is_kernel(function.get())) kernels.push_back(name);
+  }
+  ASSERT_GE(kernels.size(), 2u);
+  ImplementOptions options;
+  options.rewrite = [&](const std::string& name, tir::PrimFuncRef func) {
+    auto broken = std::make_shared<tir::PrimFunc>(*func);
+    const tir::Buffer scratch = tir::make_buffer(name, DType::kF32, {4});
+    // Scratch memory inside of a loop: no launch can have it.
+    broken->body = tir::make_for(make_var("i"), 4, tir::make_alloc(scratch, func->body),
+                                 tir::ForKind::kParallel);
+    return broken;
+  };
+  for (int i = 0; i < 20; ++i) {
+    auto result = guard([&] { return compile(module, target::parse_target("null"), options); });
+    ASSERT_FALSE(result);
+    EXPECT_NE(result.error().to_string().find(kernels[0]), std::string::npos)
+        << result.error().to_string();
+  }
+}
+
+// The loops of a kernel say what may lie in one place, and what scratch memory is needed; where
+// requirements are there, they count alone.
+TEST(Requirements, MemoryIsPlannedFromThemAlone) {
+  const char* const source = R"(module {phase: "fuse"}
+def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  a: Tensor((n,), f32) = call_tir(@k, (x,), Tensor((n,), f32))
+  b: Tensor((n,), f32) = call_tir(@k, (a,), Tensor((n,), f32))
+  c: Tensor((n,), f32) = call_tir(@k, (b,), Tensor((n,), f32))
+  return c
+}
+def k(x: Tensor((n,), f32)) -> Tensor((n,), f32) {implementation: "k_impl", kernel: true} {
+  y: Tensor((n,), f32) = exp(x)
+  return y
+}
+prim def k_impl(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64)REQUIRES {spec: "k"} {
+  for i in serial(n) { block "exp" (v: spatial(n) = i) { reads x[v] writes y[v] y[v] = exp(x[v]) } }
+}
+)";
+  auto planned = [&](const std::string& requirements) {
+    std::string text = source;
+    text.replace(text.find("REQUIRES"), 8, requirements);
+    const Module module =
+        passes::plan_memory(passes::lift_workspaces(text::parse(text, "requirements")));
+    return text::print(*module.find("main"), "main");
+  };
+  auto storages = [&](const std::string& text) {
+    int count = 0;
+    for (size_t at = 0; (at = text.find("alloc_storage", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  const std::string by_loops = planned("");
+  EXPECT_EQ(planned(" requires {in_place: [0, 1]}"), by_loops);
+  EXPECT_GT(storages(planned(" requires {}")), storages(by_loops)) << by_loops;
+  EXPECT_EQ(by_loops.find("workspace"), std::string::npos);
+  const std::string scratch = planned(" requires {workspace: n*4096, in_place: [0, 1]}");
+  EXPECT_NE(scratch.find("n*4096"), std::string::npos) << scratch;
+}
+
+TEST(Requirements, AreThoseOfTheImplementations) {
+  Module planned;
+  ImplementOptions options;
+  options.planned = &planned;
+  options.instruments.verify = true;
+  const auto executable =
+      compile(text::parse(kProgram, "program"), target::parse_target("cpu"), options);
+  int prepared = 0, in_place = 0, workspaces = 0;
+  for (const Implementation& implementation : executable->implementations) {
+    const KernelInfo& kernel = executable->kernels[static_cast<size_t>(implementation.kernel)];
+    const auto& requirements = passes::kernel_implementation(planned, kernel.name).requirements;
+    ASSERT_TRUE(requirements) << kernel.name;
+    EXPECT_EQ(requirements->prepared.has_value(), has_prepared(implementation)) << kernel.name;
+    if (requirements->prepared) {
+      ++prepared;
+      EXPECT_EQ(requirements->prepared->bytes, *prepared_bytes(implementation));
+      EXPECT_EQ(requirements->prepared->digest, implementation.preparation);
+      EXPECT_EQ(requirements->prepared->sources, prepared_sources(implementation, kernel));
+    }
+    const bool scratch = std::ranges::any_of(implementation.workspaces, [](const ParamInfo& one) {
+      return one.mode == AccessMode::kWorkspace;
+    });
+    EXPECT_EQ(static_cast<bool>(requirements->workspace), scratch) << kernel.name;
+    workspaces += scratch;
+    in_place += requirements->in_place.empty() ? 0 : 1;
+  }
+  EXPECT_GT(prepared, 0);
+  EXPECT_GT(workspaces + in_place, 0);
+}
+
+}  // namespace
+}  // namespace tapml::pipeline
