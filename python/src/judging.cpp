@@ -1,43 +1,31 @@
 #include "judging.h"
 
-#include <filesystem>
-
-#include "app/command_options.h"
-#include "base/log.h"
-#include "topdown/kernels/user_kernels.h"
-
 namespace tapml::python {
 
-topdown::Tolerances ToleranceText::parse() const {
-  return text.empty() ? topdown::Tolerances() : topdown::Tolerances::parse(text, name);
+app::ModelChoice choice_of(const LanguageModel& model) {
+  return {model.folder, {}, model.quantize, model.loaded};
 }
 
-void ToleranceText::warn_unused(const topdown::Tolerances& tolerances,
-                                const std::set<std::string>& kernels) const {
-  for (const std::string& text : tolerances.unused_texts(kernels)) log_warning(name + ": " + text);
+app::PlatformChoice choice_of(const OpenSession& open, runtime::Session& session) {
+  return {open.target(), &session, open.libraries(), open.remote()};
 }
 
-ToleranceText tolerance_text_of(const std::pair<std::string, std::string>& given) {
-  return {given.first, given.second};
+app::ToleranceChoice choice_of(const std::pair<std::string, std::string>& tolerance) {
+  return {tolerance.second, tolerance.first};
 }
 
-std::vector<topdown::UserSource> sources_of(const std::string& folder,
-                                            const target::Target& target) {
-  if (folder.empty()) return {};
-  return topdown::read_user_sources(folder, target);
+app::CommandHooks interruptible_hooks() {
+  app::CommandHooks hooks;
+  hooks.cancelled = [] { return interrupt_of_this_thread().load(); };
+  hooks.poll = check_interrupt;
+  return hooks;
 }
 
-topdown::CommandOptions options_of_commands(const OpenSession& target, const std::string& kernels,
-                                            const ToleranceText& tolerance,
-                                            const app::IsolationOptions& isolation) {
-  topdown::CommandOptions options =
-      app::command_options(target.libraries(), target.remote(), isolation);
-  options.kernels = kernels;
-  std::error_code ignored;
-  if (!tolerance.text.empty() && std::filesystem::is_regular_file(tolerance.name, ignored)) {
-    options.tolerance = tolerance.name;
-  }
-  return options;
+app::CommandHooks command_hooks(ProgressFunction& told) {
+  app::CommandHooks hooks = interruptible_hooks();
+  hooks.interrupt = &interrupt_of_this_thread();
+  hooks.progress = told.callback();
+  return hooks;
 }
 
 }  // namespace tapml::python

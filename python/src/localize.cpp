@@ -1,9 +1,7 @@
-#include "topdown/localize/localize.h"
+#include "app/commands/localize.h"
 
 #include <pybind11/stl.h>
 
-#include "app/cache.h"
-#include "app/same_platform.h"
 #include "ci_reports.h"
 #include "io/host/files.h"
 #include "judging.h"
@@ -23,11 +21,8 @@ namespace tapml::python {
 
 namespace {
 
-struct Localized {
-  topdown::Localization localization;
-  std::string model, prompt, target, command;
-  topdown::CommandOptions options;
-  topdown::RunFacts run;
+struct Localized : app::Localized {
+  std::string model, prompt, target;
 };
 
 struct LocalizeSettings {
@@ -56,59 +51,32 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
                std::to_string(settings.max_tokens) + ", " + std::to_string(settings.repeats) +
                    ", " + std::to_string(settings.shrink_seconds));
   }
-  const app::IsolationOptions isolation = isolation_of(settings.under_test, where);
   auto source_session = from->use();
   auto target_session = to->use();
+  app::LocalizeCommand command;
+  command.model = choice_of(model);
+  command.source = choice_of(*from, *source_session);
+  command.target = choice_of(*to, *target_session);
+  command.prompt = prompt;
+  command.max_tokens = settings.max_tokens;
+  command.cache.off = !settings.cache;
+  command.isolation = isolation_of(settings.under_test, where);
+  command.faults = settings.plants;
+  if (suite) {
+    command.suite = suite->suite;
+    command.suite_folder = suite->folder;
+  }
+  command.sampler = sampler_of(settings.sampler);
+  command.repeats = settings.repeats;
+  command.shrink_time =
+      std::chrono::milliseconds(static_cast<int64_t>(settings.shrink_seconds * 1e3));
+  command.kernels = settings.kernels;
+  command.tolerance = choice_of(settings.tolerance);
   ProgressFunction told(progress);
   return told.run([&] {
-    const ToleranceText tolerance = tolerance_text_of(settings.tolerance);
-    topdown::LocalizeOptions options;
-    if (suite) options.suite = *suite->suite;
-    options.validation_tokens = settings.max_tokens;
-    options.sampler = sampler_of(settings.sampler);
-    options.eos = model.loaded->files.eos;
-    options.repeats = settings.repeats;
-    options.shrink_time =
-        std::chrono::milliseconds(static_cast<int64_t>(settings.shrink_seconds * 1e3));
-    options.user_sources = sources_of(settings.kernels, to->target());
-    options.plants = settings.plants;
-    options.tolerances = tolerance.parse();
-    app::CacheOptions caching;
-    caching.off = !settings.cache;
-    app::CompileCache cache(caching);
-    options.cache = cache.kernels();
-    options.cancelled = [] { return interrupt_of_this_thread().load(); };
-    options.interrupt = &interrupt_of_this_thread();
-    options.progress = told.callback();
-    if (options.plants.empty() && options.user_sources.empty()) {
-      app::warn_of_same_platform("localize", from->target(), source_session->info(), to->target(),
-                                 target_session->info());
-    }
-    const std::vector<int32_t> tokens = app::encode_prompt(*model.loaded, prompt);
-    auto made = std::make_unique<Localized>();
-    made->localization =
-        topdown::localize(model.loaded->files.module, model.loaded->files.weights, tokens,
-                          trusted_platform(*from, *source_session, isolation),
-                          platform_under_test(*to, *target_session, isolation), options);
-    std::set<std::string> kernels;
-    for (const topdown::KernelVerdict& verdict : made->localization.verdicts) {
-      kernels.insert(verdict.kernel);
-    }
-    tolerance.warn_unused(options.tolerances, kernels);
-    made->model = model.folder;
-    made->prompt = prompt;
-    made->run = topdown::run_facts(model.folder, model.loaded->files.weights);
-    made->target = to->target().text;
-    made->options = options_of_commands(*to, settings.kernels, tolerance, isolation);
-    made->options.quantize = model.quantize;
-    made->options.max_tokens = settings.max_tokens;
-    made->options.sampler = options.sampler;
-    made->options.plants = settings.plants;
-    made->command = topdown::model_command("localize", model.folder, from->target().text,
-                                           to->target().text, prompt, made->options);
-    if (suite && !suite->folder.empty()) {
-      made->command += " --suite " + topdown::quoted_word(suite->folder);
-    }
+    auto made = std::make_unique<Localized>(Localized{app::localize(command, command_hooks(told)),
+                                                      model.folder, prompt, to->target().text});
+    app::log_each(made->warnings);
     return made;
   });
 }

@@ -1,10 +1,8 @@
-#include "topdown/migrate/migrate.h"
+#include "app/commands/migrate.h"
 
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
-#include "app/cache.h"
-#include "app/same_platform.h"
 #include "ci_reports.h"
 #include "io/host/files.h"
 #include "judging.h"
@@ -12,12 +10,10 @@
 #include "path.h"
 #include "progress.h"
 #include "session.h"
-#include "topdown/migrate/several_targets.h"
 #include "topdown/report/ci_report.h"
 #include "topdown/report/layer_table.h"
 #include "topdown/report/report_files.h"
 #include "topdown/report/side_by_side.h"
-#include "topdown/results/result_json.h"
 #include "topdown/suite/coverage.h"
 #include "under_test.h"
 #include "verdict.h"
@@ -27,10 +23,7 @@ namespace tapml::python {
 namespace {
 
 // Of all targets, one or several.
-struct MigratedAll {
-  topdown::Migrations migrations;
-  topdown::MigrationsTexts texts;
-};
+using MigratedAll = app::Migrated;
 using MigratedRef = std::shared_ptr<MigratedAll>;
 
 // One of them.
@@ -55,38 +48,6 @@ struct MigrateSettings {
   UnderTest under_test;
 };
 
-// Its platform in a process of its own. Of several, what cannot be opened is left out.
-topdown::MigrationTarget target_of(const OpenSession& open, runtime::Session& session,
-                                   const MigrateSettings& settings,
-                                   const app::IsolationOptions& isolation, bool several) {
-  topdown::MigrationTarget target{{open.target(), &session}};
-  auto platform = guard([&] { return platform_under_test(open, session, isolation); });
-  if (platform) {
-    target.platform = *platform;
-  } else if (several && platform.error().kind != ErrorKind::kUser) {
-    target.absent = platform.error();
-  } else {
-    throw_error(platform.error());
-  }
-  target.user_sources = sources_of(settings.kernels, open.target());
-  return target;
-}
-
-topdown::ReportTexts texts_of(const topdown::Migration& migration, const LanguageModel& model,
-                              const std::string& prompt, const MigrateSettings& settings,
-                              const topdown::CommandOptions& options) {
-  topdown::ReportTexts texts;
-  texts.model = model.folder;
-  texts.prompt = prompt;
-  texts.source_text = model.loaded->tokenizer.decode(migration.source_tokens);
-  texts.target_text = model.loaded->tokenizer.decode(migration.target_tokens);
-  texts.options = options;
-  texts.options.max_tokens = settings.validation_tokens;
-  // save_report() writes them beside the page.
-  texts.failures = true;
-  return texts;
-}
-
 MigratedRef migrate(const py::object& given, const py::object& source,
                     const std::vector<py::object>& targets, const std::string& prompt,
                     const MigrateSettings& settings, const py::object& progress) {
@@ -104,81 +65,33 @@ MigratedRef migrate(const py::object& given, const py::object& source,
     throw_user("a negative number of tokens", "migrate(validation_tokens=...)", "0 or more",
                std::to_string(settings.validation_tokens));
   }
-  const app::IsolationOptions isolation = isolation_of(settings.under_test, where);
-  auto source_session = from->use();
-  std::vector<std::shared_ptr<runtime::Session>> target_sessions;
-  std::vector<std::string> names;
+  app::MigrateCommand command;
+  command.model = choice_of(model);
+  // Work takes a reference of each session for as long as it goes on.
+  std::vector<std::shared_ptr<runtime::Session>> sessions{from->use()};
+  command.source = choice_of(*from, *sessions.back());
   for (const SessionRef& session : to) {
-    target_sessions.push_back(session->use());
-    names.push_back(session->target().text);
+    sessions.push_back(session->use());
+    command.targets.push_back(choice_of(*session, *sessions.back()));
   }
+  command.prompt = prompt;
+  command.max_tokens = settings.max_tokens;
+  command.validation_tokens = settings.validation_tokens;
+  command.sampler = sampler_of(settings.sampler);
+  command.order = settings.order;
+  command.granularity = settings.granularity;
+  command.stop_at_first = settings.stop_at_first;
+  command.state = settings.state;
+  command.kernels = settings.kernels;
+  command.fault = settings.plant;
+  command.tolerance = choice_of(settings.tolerance);
+  command.cache.off = !settings.cache;
+  command.isolation = isolation_of(settings.under_test, where);
+  command.measure_speed = settings.measure_speed;
   ProgressFunction told(progress);
   return told.run([&] {
-    auto made = std::make_shared<MigratedAll>();
-    made->texts.folders = topdown::target_folders(names);
-    const bool several = to.size() > 1;
-    const ToleranceText tolerance = tolerance_text_of(settings.tolerance);
-    app::CacheOptions caching;
-    caching.off = !settings.cache;
-    app::CompileCache cache(caching);
-    topdown::MigrateOptions options;
-    options.max_tokens = settings.max_tokens;
-    options.validation_tokens = settings.validation_tokens;
-    options.sampler = sampler_of(settings.sampler);
-    options.plan = topdown::parse_plan(settings.order, settings.granularity);
-    options.stop_at_first = settings.stop_at_first;
-    options.tolerances = tolerance.parse();
-    options.cache = cache.kernels();
-    options.measure_speed = settings.measure_speed;
-    options.eos = model.loaded->files.eos;
-    options.cancelled = [] { return interrupt_of_this_thread().load(); };
-    options.interrupt = &interrupt_of_this_thread();
-    options.progress = told.callback();
-    if (!settings.state.empty()) unwrap(make_folder(settings.state));
-    std::vector<topdown::MigrationTarget> moving;
-    for (size_t t = 0; t < to.size(); ++t) {
-      moving.push_back(target_of(*to[t], *target_sessions[t], settings, isolation, several));
-      moving[t].plant = topdown::plant_of(settings.plant, names[t], names);
-      moving[t].state = settings.state;
-      if (several && !settings.state.empty()) moving[t].state += "/" + made->texts.folders[t];
-    }
-    for (size_t t = 0; t < to.size(); ++t) {
-      if (!moving[t].plant.empty() || !moving[t].user_sources.empty()) continue;
-      app::warn_of_same_platform("migrate", from->target(), source_session->info(), to[t]->target(),
-                                 target_sessions[t]->info());
-    }
-    const std::vector<int32_t> tokens = app::encode_prompt(*model.loaded, prompt);
-    made->migrations =
-        topdown::migrate(model.loaded->files.module, model.loaded->files.weights, tokens,
-                         {from->target(), source_session.get()}, moving, options);
-    made->texts.run = topdown::run_facts(model.folder, model.loaded->files.weights);
-    std::set<std::string> kernels;
-    for (size_t t = 0; t < to.size(); ++t) {
-      const topdown::Migration& migration = made->migrations.targets[t];
-      kernels.insert(migration.untried.begin(), migration.untried.end());
-      for (const topdown::MigrationStep& step : migration.steps) {
-        kernels.insert(step.verdict.kernel);
-      }
-      topdown::CommandOptions again =
-          options_of_commands(*to[t], settings.kernels, tolerance, isolation);
-      again.quantize = model.quantize;
-      again.max_tokens = settings.max_tokens;
-      again.sampler = options.sampler;
-      auto command = [&](const std::vector<std::string>& to_all, const std::string& plant) {
-        again.plants.clear();
-        if (!plant.empty()) again.plants = {plant};
-        return topdown::model_command("migrate", model.folder, from->target().text, to_all, prompt,
-                                      again) +
-               " --validation-tokens " + std::to_string(settings.validation_tokens);
-      };
-      if (t == 0) made->texts.command = command(names, settings.plant);
-      const std::string own = command({names[t]}, moving[t].plant);
-      made->texts.targets.push_back(texts_of(migration, model, prompt, settings, again));
-      made->texts.targets[t].command = own;
-      made->texts.targets[t].run = made->texts.run;
-      if (several) made->texts.targets[t].above = "../report.html";
-    }
-    tolerance.warn_unused(options.tolerances, kernels);
+    auto made = std::make_shared<MigratedAll>(app::migrate(command, command_hooks(told)));
+    app::log_each(made->warnings);
     return made;
   });
 }

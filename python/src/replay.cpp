@@ -1,25 +1,23 @@
+#include "app/commands/replay.h"
+
 #include <pybind11/stl.h>
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 
-#include "app/cache.h"
-#include "app/platforms.h"
 #include "base/strings.h"
 #include "ci_reports.h"
 #include "executable.h"
 #include "io/host/files.h"
 #include "judging.h"
-#include "passes/kernel.h"
 #include "suite.h"
-#include "topdown/kernels/user_kernels.h"
 #include "topdown/replay/group_replay.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/speed_table.h"
 #include "topdown/report/verdict_lines.h"
 #include "topdown/results/result_json.h"
-#include "topdown/runner/kernel_speed.h"
 #include "topdown/suite/coverage.h"
 #include "topdown/suite/kernel_names.h"
 #include "under_test.h"
@@ -33,17 +31,18 @@ namespace {
 class Replayer final : public Resource {
  public:
   struct State {
-    explicit State(std::shared_ptr<const topdown::Suite> tests)
-        : suite(std::move(tests)), judge(*suite) {}
+    State(std::shared_ptr<runtime::Session> used, app::ReplayCommand command,
+          app::CommandHooks hooks)
+        : session(std::move(used)), replay(std::move(command), std::move(hooks)) {}
+    const topdown::Suite& suite() const { return replay.suite(); }
+
     std::shared_ptr<runtime::Session> session;
-    std::shared_ptr<const topdown::Suite> suite;
-    topdown::Judge judge;
+    app::SuiteReplay replay;  // goes before the session
     DeviceInfo info;
-    std::optional<topdown::Sandbox> sandbox;  // goes before the session
     std::timed_mutex busy;
   };
-  Replayer(SessionRef open, topdown::CommandOptions options, std::shared_ptr<State> state)
-      : open_(std::move(open)), options_(std::move(options)), state_(std::move(state)) {
+  Replayer(SessionRef open, std::shared_ptr<State> state)
+      : open_(std::move(open)), options_(state->replay.options_again()), state_(std::move(state)) {
     open_->add(this);
   }
   ~Replayer() override { open_->remove(this); }
@@ -65,17 +64,6 @@ class Replayer final : public Resource {
   std::shared_ptr<State> state_;
 };
 
-// Of the kernels that are right.
-topdown::SpeedTable speed_of(Replayer::State& state, const std::vector<Verdict>& verdicts) {
-  std::vector<int32_t> right;
-  for (const Verdict& one : verdicts) {
-    if (!one.verdict.passed || one.verdict.group) continue;
-    right.push_back(state.suite->find_kernel(one.verdict.kernel));
-  }
-  const std::lock_guard<std::timed_mutex> busy(state.busy);
-  return topdown::measure_speed(*state.suite, right, *state.sandbox, nullptr);
-}
-
 int32_t find_kernel(const topdown::Suite& suite, const std::string& name) {
   return suite.find_kernel(
       topdown::find_kernel(topdown::kernel_names(suite), name, {"kernel", "the suite"}));
@@ -87,51 +75,31 @@ std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::obje
                                         const std::pair<std::string, std::string>& tolerance,
                                         const std::string& only, bool use_cache,
                                         const UnderTest& settings) {
-  std::vector<std::string> chosen;
+  std::set<std::string> chosen;
   if (!only.empty()) {
-    chosen =
-        topdown::find_kernels(topdown::kernel_names(*suite.suite), only, {"only", "the suite"});
+    for (std::string& name :
+         topdown::find_kernels(topdown::kernel_names(*suite.suite), only, {"only", "the suite"})) {
+      chosen.insert(std::move(name));
+    }
   }
   const SessionRef open = session_of(device, "Replayer(suite, device)");
-  const app::IsolationOptions isolation = isolation_of(settings, "Replayer(suite, device)");
   auto session = open->use();
+  app::ReplayCommand command;
+  command.suite = suite.suite;
+  command.target = choice_of(*open, *session);
+  command.kernels = kernels;
+  command.tolerance = choice_of(tolerance);
+  command.cache.off = !use_cache;
+  command.isolation = isolation_of(settings, "Replayer(suite, device)");
   auto state = without_interpreter([&] {
-    auto made = std::make_shared<Replayer::State>(suite.suite);
-    made->session = session;
-    made->sandbox.emplace(platform_under_test(*open, *session, isolation),
-                          [] { return interrupt_of_this_thread().load(); });
-    made->info = made->sandbox->session().info();
-    pipeline::ImplementOptions options;
-    options.instruments.poll = check_interrupt;
-    app::CacheOptions caching;
-    caching.off = !use_cache;
-    app::CompileCache cache(caching);
-    options.cache = cache.kernels();
-    options.module_per_kernel = true;
-    const ToleranceText text = tolerance_text_of(tolerance);
-    made->judge.set_tolerances(text.parse());
-    std::set<std::string> names;
-    for (const topdown::SuiteKernel& one : made->suite->kernels) names.insert(one.name);
-    text.warn_unused(made->judge.tolerances(), names);
-    const topdown::UserKernels user(sources_of(kernels, open->target()), made->judge.module());
-    options.foreign = user.compile(made->judge.module(), open->target(),
-                                   [] { return interrupt_of_this_thread().load(); });
-    user.check(options.foreign, open->target(), made->sandbox->session());
-    Module module = made->judge.module();
-    if (!chosen.empty()) module.functions.clear();
-    for (const std::string& name : chosen) {
-      for (const auto& [own, function] :
-           passes::kernel_alone(made->judge.module(), name).functions) {
-        module.functions[own] = function;
-      }
-    }
-    made->sandbox->load(pipeline::implement(module, open->target(), options));
-    made->sandbox->runner();  // what cannot be loaded shows now
+    auto made = std::make_shared<Replayer::State>(session, command, interruptible_hooks());
+    made->info = made->replay.sandbox().session().info();
+    app::log_each(made->replay.warnings());
+    made->replay.compile(chosen);
+    made->replay.sandbox().runner();  // what cannot be loaded shows now
     return made;
   });
-  return std::make_unique<Replayer>(
-      open, options_of_commands(*open, kernels, tolerance_text_of(tolerance), isolation),
-      std::move(state));
+  return std::make_unique<Replayer>(open, std::move(state));
 }
 
 // `whole`: all of the suite was to be replayed, not one kernel of it.
@@ -165,41 +133,43 @@ Verdict run(const Replayer& replayer, Work&& work) {
     std::unique_lock<std::timed_mutex> busy(state->busy, std::defer_lock);
     while (!busy.try_lock_for(std::chrono::milliseconds(100))) check_interrupt();
     // Of this call's thread.
-    state->judge.set_poll(check_interrupt);
+    state->replay.judge().set_poll(check_interrupt);
     return Verdict{unwrap(work(*state))};
   });
 }
 
 Verdict replay_kernel(const Replayer& replayer, const std::string& name) {
   auto state = replayer.use();
-  const int32_t kernel = find_kernel(*state->suite, name);
+  const int32_t kernel = find_kernel(state->suite(), name);
   return run(replayer, [&](Replayer::State& on) {
-    return topdown::replay_kernel(*on.suite, on.judge, kernel, *on.sandbox);
+    return topdown::replay_kernel(on.suite(), on.replay.judge(), kernel, on.replay.sandbox());
   });
 }
 
 Verdict replay_call(const Replayer& replayer, int64_t index) {
   auto state = replayer.use();
-  const auto calls = static_cast<int64_t>(state->suite->calls.size());
+  const auto calls = static_cast<int64_t>(state->suite().calls.size());
   if (index < 0 || index >= calls) {
     throw_user("the suite has no such call", "call(index)", "0 to " + std::to_string(calls - 1),
                std::to_string(index));
   }
   return run(replayer, [&](Replayer::State& on) {
-    return topdown::replay_call(*on.suite, on.judge, static_cast<size_t>(index), *on.sandbox);
+    return topdown::replay_call(on.suite(), on.replay.judge(), static_cast<size_t>(index),
+                                on.replay.sandbox());
   });
 }
 
 Verdict replay_group(const Replayer& replayer, int64_t index) {
   auto state = replayer.use();
-  const auto groups = std::ssize(state->suite->groups);
+  const auto groups = std::ssize(state->suite().groups);
   if (index < 0 || index >= groups) {
     throw_user("the suite has no such group", "group(index)",
                groups == 0 ? "a suite with groups" : "0 to " + std::to_string(groups - 1),
                std::to_string(index));
   }
   return run(replayer, [&](Replayer::State& on) {
-    return topdown::replay_group(*on.suite, on.judge, static_cast<size_t>(index), *on.sandbox);
+    return topdown::replay_group(on.suite(), on.replay.judge(), static_cast<size_t>(index),
+                                 on.replay.sandbox());
   });
 }
 
@@ -320,13 +290,16 @@ void bind_replay(py::module_& module) {
         topdown::CommandOptions again = replayer.options();
         again.model = model;
         without_interpreter([&] {
-          topdown::Replayed replayed = replayed_of(*state->suite, verdicts, whole);
+          topdown::Replayed replayed = replayed_of(state->suite(), verdicts, whole);
           replayed.suite = suite;
           replayed.target = replayer.open()->target().text;
           replayed.target_info = state->info;
-          replayed.speed = speed_of(*state, verdicts);
+          {
+            const std::lock_guard<std::timed_mutex> busy(state->busy);
+            replayed.speed = state->replay.measure_speed(replayed.verdicts);
+          }
           replayed.seconds = seconds;
-          replayed.run = topdown::run_facts(suite, *state->suite);
+          replayed.run = topdown::run_facts(suite, state->suite());
           const std::string command = topdown::replay_command(suite, replayed.target, "", again);
           unwrap(make_folder(folder));
           unwrap(write_text_atomic(folder + "/report.html",

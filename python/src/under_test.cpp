@@ -38,24 +38,6 @@ app::IsolationOptions isolation_of(const UnderTest& settings, const char* where)
   return isolation;
 }
 
-topdown::Platform platform_under_test(const OpenSession& open, runtime::Session& session,
-                                      const app::IsolationOptions& isolation) {
-  if (isolation.in_process) return {open.target(), &session};
-  target::Target target = open.target();
-  return app::open_under_test(target, open.libraries(), open.remote(), isolation).platform;
-}
-
-topdown::Platform trusted_platform(const OpenSession& open, runtime::Session& session,
-                                   const app::IsolationOptions& isolation) {
-  topdown::Platform platform{open.target(), &session};
-  if (isolation.in_process) return platform;
-  platform.elsewhere = !open.target().place.empty();
-  platform.open = app::worker_opener(open.target(), open.libraries(), open.remote(), isolation);
-  platform.kernel_timeout =
-      std::chrono::milliseconds(static_cast<int64_t>(isolation.kernel_seconds * 1e3));
-  return platform;
-}
-
 void bind_under_test(py::module_& module) {
   module.def(
       "serve_kernels",

@@ -2,85 +2,23 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <optional>
 
 #include "abi/platforms.h"
-#include "app/model.h"
-#include "base/host/interrupt.h"
+#include "app/commands/evaluate.h"
 #include "base/host/progress.h"
 #include "base/host/table.h"
 #include "base/host/terminal.h"
 #include "cli/command.h"
+#include "cli/kernel_progress.h"
 #include "cli/options.h"
-#include "io/host/files.h"
-#include "ir/exceptions.h"
-#include "topdown/evaluate/evaluate.h"
-#include "topdown/evaluate/quantization_cost.h"
 #include "topdown/report/verdict_lines.h"
 
 namespace tapml::cli {
 
 namespace {
 
-struct EvalCommand {
-  ModelOptions model;  // whose target is one after the other of `targets`
-  std::vector<std::string> targets = {kDefaultPlatform};
-  std::string tasks, reference;
-  bool unquantized = false;
-};
-
 using topdown::Evaluation;
-using topdown::ScoredTask;
-
-Evaluation evaluate_on(const std::string& target, ModelOptions options,
-                       const std::vector<topdown::EvalTask>& tasks, const std::string& file,
-                       std::vector<ScoredTask>& scored, Progress& progress) {
-  progress.begin("compile for " + target);
-  options.target = target;
-  options.watcher = progress.watcher();
-  const ReadyModel model =
-      make_ready(options, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
-        if (!scored.empty()) return;
-        for (const topdown::EvalTask& task : tasks) {
-          scored.push_back({task, encode_task(task, tokenizer, interface.context, file)});
-        }
-      });
-  auto engine = make_engine(model);
-  engine->machine().set_interrupt(&interrupt_flag());
-  engine->machine().set_call_limit(options.step_limit);
-  engine->set_watcher(progress.watcher());
-  progress.begin("evaluate on " + target, static_cast<int64_t>(scored.size()));
-  Evaluation result = topdown::evaluate(*engine, scored, [&](size_t task) {
-    unwrap(check_interrupted());
-    progress.step(scored[task].task.id);
-  });
-  result.target = target;
-  progress.end(std::to_string(scored.size()) + " tasks");
-  return result;
-}
-
-// The quantized model beside the model as it is, on one target.
-topdown::QuantizationCost cost_on(const std::string& target, ModelOptions options,
-                                  const std::vector<ScoredTask>& scored, Progress& progress) {
-  progress.begin("compile for " + target + ", with and without --quantize");
-  options.target = target;
-  options.watcher = progress.watcher();
-  const ReadyModel quantized = make_ready(options, {});
-  options.quantize.clear();
-  const ReadyModel plain = make_ready(options, {});
-  const auto engine = make_engine(plain), other = make_engine(quantized);
-  engine->set_watcher(progress.watcher());
-  other->set_watcher(progress.watcher());
-  progress.begin("compare on " + target, static_cast<int64_t>(scored.size()));
-  topdown::QuantizationCost cost =
-      topdown::quantization_cost(*engine, *other, scored, [&](size_t task) {
-        unwrap(check_interrupted());
-        progress.step(scored[task].task.id);
-      });
-  cost.weight_error = topdown::weight_error(plain.weights, quantized.weights);
-  progress.end(std::to_string(cost.positions) + " tokens");
-  return cost;
-}
 
 std::string cell(const char* format, double value) {
   char text[64];
@@ -147,52 +85,17 @@ void print(const Output& output, const topdown::QuantizationCost& cost,
   output.line("nats a token as it is         " + cell("%.6f", cost.nll));
 }
 
-int run(const EvalCommand& command, const Output& output) {
-  if (command.unquantized && command.model.quantize.empty()) {
-    throw_user("there is nothing to hold the model against", "--unquantized", "--quantize", "none");
-  }
-  const std::vector<topdown::EvalTask> tasks =
-      topdown::parse_tasks(unwrap(read_text_file(command.tasks)), command.tasks);
-  std::vector<std::string> targets;
-  for (const std::string& target : command.targets) {
-    target::parse_target(target);
-    if (std::ranges::find(targets, target) == targets.end()) targets.push_back(target);
-  }
-  if (!command.reference.empty() &&
-      std::ranges::find(targets, command.reference) == targets.end()) {
-    target::parse_target(command.reference);
-    targets.insert(targets.begin(), command.reference);
-  }
-  if (!command.reference.empty() && targets.size() == 1) {
-    throw_user("the reference is the only platform, and agrees with itself", "--reference",
-               "another --target beside it", command.reference);
-  }
+int run(const EvaluateCommand& command, const Output& output) {
   Progress progress = Progress::to_stderr(output.json);
-  std::vector<ScoredTask> scored;
-  std::vector<Evaluation> evaluations;
-  for (const std::string& target : targets) {
-    evaluations.push_back(
-        evaluate_on(target, command.model, tasks, command.tasks, scored, progress));
-  }
-  std::vector<topdown::EvalComparison> comparisons;
-  bool passed =
-      std::ranges::all_of(evaluations, [](const Evaluation& one) { return one.failure.empty(); });
-  if (!command.reference.empty()) {
-    const auto reference = std::ranges::find(evaluations, command.reference, &Evaluation::target);
-    for (const Evaluation& one : evaluations) {
-      comparisons.push_back(topdown::compare_evaluations(scored, one, *reference));
-      passed &= comparisons.back().passed;
-    }
-  }
+  const Evaluated evaluated = app::evaluate(command, command_hooks(progress));
+  const std::vector<Evaluation>& evaluations = evaluated.evaluations;
+  const std::vector<topdown::EvalComparison>& comparisons = evaluated.comparisons;
   print(output, evaluations, comparisons, command.reference);
-  std::optional<topdown::QuantizationCost> cost;
-  if (command.unquantized && passed) {
-    cost = cost_on(targets[0], command.model, scored, progress);
-    print(output, *cost, command.model.quantize);
-  }
+  const std::optional<topdown::QuantizationCost>& cost = evaluated.cost;
+  if (cost) print(output, *cost, command.model.quantize);
   std::vector<Json> documents;
   for (size_t i = 0; i < evaluations.size(); ++i) {
-    documents.push_back(topdown::evaluation_json(scored, evaluations[i],
+    documents.push_back(topdown::evaluation_json(evaluated.tasks, evaluations[i],
                                                  comparisons.empty() ? nullptr : &comparisons[i]));
   }
   // Without a reference nothing is validated.
@@ -208,12 +111,12 @@ int run(const EvalCommand& command, const Output& output) {
   output.document(Json::object(
       {{"tasks", Json::string(command.tasks)},
        {"reference", judged ? Json::string(command.reference) : Json::null()},
-       {"passed", judged ? Json::boolean(passed) : Json::null()},
+       {"passed", judged ? Json::boolean(evaluated.passed) : Json::null()},
        {"verdict", judged ? Json::string(topdown::verdict_word(verdict->verdict)) : Json::null()},
        {"quantization", cost ? topdown::quantization_cost_json(*cost) : Json::null()},
        {"targets", Json::array(std::move(documents))}}));
   if (verdict) output.last_line(verdict->text());
-  return passed ? kDone : kDifference;
+  return evaluated.passed ? kDone : kDifference;
 }
 
 }  // namespace
@@ -223,7 +126,7 @@ void add_eval(Registration registration) {
       "eval", "Evaluate a model's tasks on several platforms, side by side");
   app->footer(
       "Example: tapml eval models/demo --target opencl --reference cpu --tasks models/cloze.jsonl");
-  auto command = std::make_shared<EvalCommand>();
+  auto command = std::make_shared<EvaluateCommand>();
   app->add_option("model", command->model.model,
                   "Hugging Face model directory, executable or package")
       ->required();

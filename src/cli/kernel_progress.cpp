@@ -5,7 +5,6 @@
 
 #include "base/host/interrupt.h"
 #include "ir/exceptions.h"
-#include "topdown/replay/replay.h"
 #include "topdown/report/report_parts.h"
 
 namespace tapml::cli {
@@ -127,5 +126,20 @@ class KernelRows {
 }  // namespace
 
 topdown::KernelWatcher kernel_rows(Progress& progress) { return KernelRows(progress); }
+
+CommandHooks command_hooks(Progress& progress) {
+  CommandHooks hooks;
+  hooks.phase = [&progress](const std::string& name, int64_t total) {
+    progress.begin(name, total);
+  };
+  hooks.phase_end = [&progress](const std::string& summary) { progress.end(summary); };
+  hooks.progress = [&progress](const std::string& step, int64_t, int64_t) { progress.step(step); };
+  hooks.watcher = progress.watcher();
+  hooks.watch = kernel_rows(progress);
+  hooks.cancelled = interrupted;
+  hooks.interrupt = &interrupt_flag();
+  hooks.poll = [] { unwrap(check_interrupted()); };
+  return hooks;
+}
 
 }  // namespace tapml::cli

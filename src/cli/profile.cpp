@@ -1,22 +1,18 @@
 // tapml profile: where a run spends its time, kernel by kernel.
-#include "topdown/profile/profile.h"
+#include "app/commands/profile.h"
 
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <optional>
 
-#include "app/executable.h"
-#include "app/model.h"
-#include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/host/table.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/kernel_progress.h"
 #include "cli/options.h"
 #include "cli/trace.h"
-#include "io/host/files.h"
-#include "ir/exceptions.h"
-#include "llm/engine.h"
 #include "topdown/report/report_parts.h"
 
 namespace tapml::cli {
@@ -78,56 +74,31 @@ void print(const Output& output, const std::vector<topdown::KernelProfile>& kern
   }
 }
 
-int run(ProfileOptions options, const Output& output) {
-  if (options.max_tokens < 0) {
-    throw_user("a negative number of tokens", "--max-tokens", "0 or more",
-               std::to_string(options.max_tokens));
-  }
-  Trace trace(options.trace);
-  std::vector<int32_t> prompt;
+int run(const ProfileOptions& options, const Output& output) {
+  const ProfileCommand command{options.model, options.prompt, options.max_tokens};
+  std::optional<Trace> trace;
   Progress progress = Progress::to_stderr(output.json);
-  progress.begin(is_compiled(options.model.model) ? "load" : "compile");
-  options.model.watcher = progress.watcher();
-  ReadyModel model =
-      make_ready(options.model, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
-        prompt = encode_prompt(tokenizer, interface.context, options.prompt);
-      });
-  auto engine = unwrap(
-      llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
-                          model.weights, {.weights_in_place = true, .sample_on_machine = true}));
-  model.attach(engine->machine());
-  engine->set_watcher(progress.watcher());
-  llm::GenerateOptions generate;
-  generate.max_tokens = options.max_tokens;
-  generate.on_token = [](int32_t) { return !interrupted(); };
-  engine->machine().set_interrupt(&interrupt_flag());
-  engine->machine().set_call_limit(options.model.step_limit);
-  // Platforms finish compiling at a kernel's first launch.
-  progress.begin("warm up");
-  unwrap(engine->generate(prompt, generate));
-  unwrap(check_interrupted());
-  progress.begin("profile");
-  topdown::Profiler profiler(*model.executable);
-  unwrap(engine->machine().set_timing(&profiler));
-  trace.begin(*model.session, model.target.text);
-  unwrap(engine->generate(prompt, generate));
-  unwrap(engine->machine().set_timing(nullptr));
-  unwrap(check_interrupted());
-  trace.write({profiler.calls()});
-  progress.begin("ceilings");
-  topdown::Ceilings ceilings = topdown::measure_ceilings(*model.session, model.target);
+  CommandHooks hooks = command_hooks(progress);
+  hooks.checked = [&] { trace.emplace(options.trace); };
+  hooks.opened = [&](runtime::Session& session, const std::string& role) {
+    trace->begin(session, role);
+  };
+  const Profiled profiled =
+      profile(command, hooks, [&](const topdown::TraceTrack& calls) { trace->write({calls}); });
   progress.end("done");
 
-  std::vector<topdown::KernelProfile> kernels = profiler.kernels();
-  print(output, kernels, profiler.seconds(), ceilings);
-  output.line("sum of kernels " + time_text(profiler.seconds()) + "; ceilings " +
+  const topdown::Ceilings& ceilings = profiled.ceilings;
+  print(output, profiled.kernels, profiled.seconds, ceilings);
+  output.line("sum of kernels " + time_text(profiled.seconds) + "; ceilings " +
               format("%.1f GFLOP/s", 1e-9 * ceilings.flops_per_s) + ", " +
               format("%.1f GB/s", 1e-9 * ceilings.bytes_per_s));
   std::vector<Json> list;
-  for (const topdown::KernelProfile& kernel : kernels) list.push_back(document(kernel, ceilings));
+  for (const topdown::KernelProfile& kernel : profiled.kernels) {
+    list.push_back(document(kernel, ceilings));
+  }
   output.document(Json::object(
-      {{"target", Json::string(model.target.text)},
-       {"seconds", Json::number(profiler.seconds())},
+      {{"target", Json::string(profiled.target)},
+       {"seconds", Json::number(profiled.seconds)},
        {"ceilings", Json::object({{"flops_per_s", Json::number(ceilings.flops_per_s)},
                                   {"bytes_per_s", Json::number(ceilings.bytes_per_s)}})},
        {"kernels", Json::array(std::move(list))}}));

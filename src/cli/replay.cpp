@@ -1,5 +1,5 @@
 // tapml replay: a suite's tests on a target.
-#include "topdown/replay/replay.h"
+#include "app/commands/replay.h"
 
 #include <unistd.h>
 
@@ -7,11 +7,6 @@
 #include <limits>
 
 #include "abi/platforms.h"
-#include "app/command_options.h"
-#include "app/isolation.h"
-#include "app/libraries.h"
-#include "app/platforms.h"
-#include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/host/table.h"
 #include "base/host/terminal.h"
@@ -25,18 +20,10 @@
 #include "cli/watch.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
-#include "passes/kernel.h"
-#include "topdown/faults/plant.h"
-#include "topdown/kernels/user_kernels.h"
-#include "topdown/replay/group_replay.h"
 #include "topdown/report/report.h"
-#include "topdown/report/report_parts.h"
 #include "topdown/report/speed_table.h"
 #include "topdown/report/verdict_lines.h"
 #include "topdown/results/result_json.h"
-#include "topdown/runner/kernel_speed.h"
-#include "topdown/suite/coverage.h"
-#include "topdown/suite/kernel_names.h"
 
 namespace tapml::cli {
 
@@ -56,232 +43,39 @@ struct ReplayOptions {
   topdown::ReplayOptions launches;
 };
 
-topdown::CommandOptions options_again(const ReplayOptions& options) {
-  topdown::CommandOptions again =
-      command_options(options.libraries, options.remote, options.isolation);
-  again.patterns = options.patterns.file;
-  again.kernels = options.custom_kernels;
-  again.tolerance = options.tolerance.file;
-  again.model = options.model;
-  again.group = options.group;
-  again.launches = options.launches;
-  if (!options.inject_fault.empty()) again.plants = {options.inject_fault};
-  return again;
+ReplayCommand command_of(const ReplayOptions& options) {
+  ReplayCommand command;
+  command.name = options.suite;
+  command.model = options.model;
+  command.target = {target::parse_target(options.target), nullptr, options.libraries,
+                    options.remote};
+  command.kernels = options.custom_kernels;
+  command.fault = options.inject_fault;
+  command.tolerance.name = options.tolerance.file;
+  command.patterns = options.patterns;
+  command.cache = options.cache;
+  command.libraries = options.libraries;
+  command.isolation = options.isolation;
+  command.launches = options.launches;
+  return command;
 }
 
-std::string command_line(const ReplayOptions& options) {
-  return topdown::replay_command(options.suite, options.target, options.kernel,
-                                 options_again(options));
-}
+// The rows of the table, as kernels are judged.
+class VerdictRows {
+ public:
+  VerdictRows(Progress& progress, const Output& output) : progress_(progress), output_(output) {}
 
-void write_report(const ReplayOptions& options, const topdown::Replayed& replayed, const Json& json,
-                  const Output& output) {
-  const std::string page = options.report + "/report.html";
-  unwrap(write_text_atomic(
-      page, topdown::replay_html(replayed, command_line(options), options_again(options))));
-  unwrap(write_text_atomic(options.report + "/report.json", json.dump(1) + "\n"));
-  output.line("report: " + page);
-}
-
-// Of the kernels that are right.
-topdown::SpeedTable measure_speed(const topdown::Suite& suite,
-                                  const std::vector<topdown::KernelVerdict>& verdicts,
-                                  topdown::Sandbox& sandbox, CompileCache& cache) {
-  std::vector<int32_t> right;
-  for (const topdown::KernelVerdict& verdict : verdicts) {
-    if (verdict.passed && !verdict.group) right.push_back(suite.find_kernel(verdict.kernel));
-  }
-  return topdown::measure_speed(suite, right, sandbox, cache.kernels());
-}
-
-// What of the suite is run.
-struct Wanted {
-  std::vector<int32_t> kernels;  // with tests of their own
-  std::vector<size_t> groups;
-  std::vector<std::string> left_out;         // kernels of the suite that were not asked for
-  std::vector<topdown::KernelUse> untested;  // else: kernels without a test
-  std::set<std::string> compiled;            // kernels of all these
-};
-
-Wanted wanted_of(const topdown::Suite& suite, const ReplayOptions& options) {
-  const bool chosen = !options.kernel.empty();
-  std::set<std::string> chosen_names;
-  if (chosen) {
-    const std::vector<std::string> names = topdown::kernel_names(suite);
-    const topdown::KernelQuestion asked{"--kernel", "the suite"};
-    if (options.watch) {
-      chosen_names.insert(topdown::find_kernel(names, options.kernel, asked));
-    } else {
-      const std::vector<std::string> found = topdown::find_kernels(names, options.kernel, asked);
-      chosen_names.insert(found.begin(), found.end());
+  void begin(const topdown::Suite& suite, const WantedTests& wanted) {
+    std::vector<std::string> names;
+    for (int32_t kernel : wanted.kernels) {
+      names.push_back(suite.kernels[static_cast<size_t>(kernel)].name);
     }
+    for (const topdown::KernelUse& use : wanted.untested) names.push_back(use.kernel);
+    table_ = topdown::verdict_table(names, text_width(STDOUT_FILENO), terminal_has_colors(1));
+    say(topdown::verdict_header(*table_));
   }
-  const int64_t groups = std::ssize(suite.groups);
-  if (options.group && (*options.group < 0 || *options.group >= groups)) {
-    throw_user("the suite has no such group", "--group",
-               groups == 0 ? "a suite with groups" : "0 to " + std::to_string(groups - 1),
-               std::to_string(*options.group));
-  }
-  Wanted wanted;
-  std::set<std::string> parts;  // kernels of groups
-  std::string part_of;
-  for (int64_t g = 0; g < groups; ++g) {
-    const auto names = suite.kernels_of(suite.groups[static_cast<size_t>(g)]);
-    if (part_of.empty() && std::ranges::any_of(names, [&](const std::string& name) {
-          return chosen_names.contains(name);
-        })) {
-      part_of = std::to_string(g);
-    }
-    if (options.group ? *options.group != g : chosen) continue;
-    wanted.groups.push_back(static_cast<size_t>(g));
-    parts.insert(names.begin(), names.end());
-  }
-  for (int32_t k = 0; k < static_cast<int32_t>(suite.kernels.size()); ++k) {
-    const std::string& name = suite.kernels[static_cast<size_t>(k)].name;
-    const bool asked = !options.group && (!chosen || chosen_names.contains(name));
-    if (asked && std::ranges::count(suite.calls, k, &topdown::SuiteCall::kernel) > 0) {
-      wanted.kernels.push_back(k);
-      wanted.compiled.insert(name);
-    } else if (!parts.contains(name) && !chosen_names.contains(name) && (options.group || chosen)) {
-      wanted.left_out.push_back(name);
-    }
-  }
-  if (!options.group) {
-    wanted.untested = topdown::untested_kernels(suite);
-    std::erase_if(wanted.untested, [&](const topdown::KernelUse& use) {
-      return chosen && !chosen_names.contains(use.kernel);
-    });
-  }
-  wanted.compiled.merge(parts);
-  if (!wanted.kernels.empty() || !wanted.groups.empty()) return wanted;
-  throw_user(
-      chosen ? "the suite has no test of kernel " + options.kernel : "the suite has no tests",
-      options.suite, "one call at least", "none",
-      part_of.empty() ? "carve a run that calls its kernels"
-                      : "it is part of a group: --group " + part_of);
-}
-
-// A fault in a kernel that is not run would show nothing.
-void expect_fault_runs(const topdown::Suite& suite, const Wanted& wanted,
-                       const ReplayOptions& options) {
-  const std::string kernel =
-      topdown::planted_kernel(suite, topdown::parse_plant(options.inject_fault).first);
-  if (wanted.compiled.contains(kernel)) return;
-  std::string known;
-  for (const std::string& name : wanted.compiled) known += (known.empty() ? "" : ", ") + name;
-  throw_user("the fault is for a kernel that is not run", "--inject-fault " + options.inject_fault,
-             "one of " + known, kernel, options.group ? "leave --group out" : "leave --kernel out");
-}
-
-// The kernels that are wanted, of all.
-Module module_of(const Module& all, const std::set<std::string>& kernels) {
-  Module module;
-  for (const std::string& name : kernels) {
-    for (const auto& [own, function] : passes::kernel_alone(all, name).functions) {
-      module.functions[own] = function;
-    }
-  }
-  module.attrs = all.attrs;
-  return module;
-}
-
-int run(const ReplayOptions& options, const Output& output) {
-  target::Target target = target::parse_target(options.target);
-  if (!options.inject_fault.empty()) topdown::parse_plant(options.inject_fault);
-  options.ci.check();
-  check_report_folder(options.report);
-  const topdown::Tolerances tolerances = options.tolerance.load();
-  const device::HostLibraries libraries = options.libraries.load();
-  Progress progress = Progress::to_stderr(output.json);
-  RemoteOptions remote = options.remote;
-  remote.watcher = progress.watcher();
-  PlatformUnderTest platform =
-      open_under_test(target, options.libraries, remote, options.isolation);
-  std::vector<topdown::UserSource> sources;
-  if (!options.custom_kernels.empty())
-    sources = topdown::read_user_sources(options.custom_kernels, target);
-  progress.begin("read " + options.suite, 0, Progress::kPatience);
-  topdown::Suite suite =
-      unwrap(topdown::load_suite(options.suite, options.model, progress.watcher()));
-  progress.end();
-  if (!suite.incomplete.empty()) say_what_is_missing(suite, output);
-  // More launches than usual take as much longer.
-  topdown::ReplayOptions launches = options.launches;
-  launches.seconds *= std::max(1.0, static_cast<double>(launches.launches) /
-                                        static_cast<double>(topdown::ReplayOptions().launches));
-  const Wanted wanted = wanted_of(suite, options);
-  if (!options.inject_fault.empty()) expect_fault_runs(suite, wanted, options);
-  topdown::Replayed replayed;
-  replayed.suite = options.suite;
-  replayed.target = options.target;
-  topdown::Timeline timeline;
-  progress.begin("compile for " + options.target);
-  timeline.begin("steps", "compile for " + options.target);
-  topdown::Judge judge(suite);
-  judge.set_tolerances(tolerances);
-  judge.set_poll([] { unwrap(check_interrupted()); });
-  judge.set_watcher(progress.watcher());
-  pipeline::ImplementOptions implement;
-  implement.instruments.poll = [] { unwrap(check_interrupted()); };
-  implement.instruments.watcher = progress.watcher();
-  implement.libraries = library_options(libraries, options.patterns);
-  CompileCache cache(options.cache);
-  implement.cache = cache.kernels();
-  implement.module_per_kernel = true;
-  topdown::Sandbox sandbox(std::move(platform.platform), interrupted);
-  if (options.watch) {
-    progress.end();
-    watch_kernel(suite, judge, *wanted.compiled.begin(), options.custom_kernels, sandbox, output);
-  }
-  if (!options.inject_fault.empty()) {
-    auto [kernel, kind] = topdown::parse_plant(options.inject_fault);
-    const topdown::PlantedKernel planted =
-        topdown::plant(suite, judge, kernel, kind, sandbox, interrupted);
-    implement.rewrite = [planted](const std::string& name, tir::PrimFuncRef scheduled) {
-      return name == planted.kernel ? planted.implementation : scheduled;
-    };
-  }
-  const topdown::UserKernels user(std::move(sources), judge.module());
-  const Module module = module_of(judge.module(), wanted.compiled);
-  implement.foreign = user.compile(module, target, interrupted);
-  user.check(implement.foreign, target, sandbox.session());
-  auto executable = pipeline::implement(module, target, implement);
-  sandbox.load(executable);
-  progress.begin("replay", std::ssize(wanted.kernels) + std::ssize(wanted.groups));
-  bool colors = terminal_has_colors(1);
-  const topdown::KernelWatcher watch = kernel_rows(progress);
-  auto name_of = [&](int32_t kernel) -> const std::string& {
-    return suite.kernels[static_cast<size_t>(kernel)].name;
-  };
-  for (int32_t kernel : wanted.kernels) watch({.kernel = name_of(kernel)});
-  for (size_t group : wanted.groups) watch({.kernel = "group " + std::to_string(group)});
-  // On a terminal that shows the rows above the live line, these lines come after it.
-  std::vector<std::string> later;
-  auto say = [&](const std::string& line) {
-    if (progress.live() && is_terminal(STDOUT_FILENO)) {
-      later.push_back(line);
-    } else {
-      output.line(line);
-    }
-  };
-  std::vector<std::string> names;
-  for (int32_t kernel : wanted.kernels) names.push_back(name_of(kernel));
-  for (const topdown::KernelUse& use : wanted.untested) names.push_back(use.kernel);
-  const TableLayout table = topdown::verdict_table(names, text_width(STDOUT_FILENO), colors);
-  say(topdown::verdict_header(table));
-  auto judged = [&](const std::string& name, auto&& replay) {
-    unwrap(check_interrupted());
-    progress.step(name);
-    timeline.begin("replay", name);
-    watch({.kernel = name, .stage = topdown::KernelStage::kTesting});
-    topdown::KernelVerdict verdict = unwrap(replay());
-    const std::string outcome = topdown::verdict_outcome(verdict);
-    watch({.kernel = name,
-           .stage = topdown::KernelStage::kDone,
-           .verdict = &verdict,
-           .outcome = outcome,
-           .good = verdict.passed});
-    say(topdown::verdict_row(table, verdict, outcome));
+  void add(const topdown::KernelVerdict& verdict) {
+    say(topdown::verdict_row(*table_, verdict, topdown::verdict_outcome(verdict)));
     const std::string group =
         verdict.group ? verdict.kernel + ": " + topdown::borders_text(verdict) : "";
     for (const std::string& text :
@@ -289,47 +83,92 @@ int run(const ReplayOptions& options, const Output& output) {
           topdown::source_text(verdict)}) {
       if (!text.empty()) say("  " + topdown::indented(text));
     }
-    replayed.verdicts.push_back(std::move(verdict));
+  }
+  // What comes after the last verdict.
+  void end(const topdown::Replayed& replayed) {
+    for (const topdown::KernelUse& use : replayed.untested) {
+      say(topdown::untested_row(*table_, use));
+    }
+    for (const std::string& text : {topdown::slow_text(replayed.speed, replayed.target),
+                                    topdown::user_kernels_text(topdown::verdicts_of(replayed))}) {
+      if (!text.empty()) say(text);
+    }
+  }
+  // With the live line gone.
+  void flush() const {
+    for (const std::string& line : later_) output_.line(line);
+  }
+
+ private:
+  // On a terminal that shows the rows above the live line, these lines come after it.
+  void say(const std::string& line) {
+    if (progress_.live() && is_terminal(STDOUT_FILENO)) {
+      later_.push_back(line);
+    } else {
+      output_.line(line);
+    }
+  }
+
+  Progress& progress_;
+  const Output& output_;
+  std::optional<TableLayout> table_;
+  std::vector<std::string> later_;
+};
+
+void write_report(const ReplayOptions& options, const topdown::Replayed& replayed,
+                  const std::string& line, const topdown::CommandOptions& again, const Json& json,
+                  const Output& output) {
+  const std::string page = options.report + "/report.html";
+  unwrap(write_text_atomic(page, topdown::replay_html(replayed, line, again)));
+  unwrap(write_text_atomic(options.report + "/report.json", json.dump(1) + "\n"));
+  output.line("report: " + page);
+}
+
+int run(const ReplayOptions& options, const Output& output) {
+  const ReplayCommand command = command_of(options);
+  Progress progress = Progress::to_stderr(output.json);
+  VerdictRows rows(progress, output);
+  CommandHooks hooks = command_hooks(progress);
+  hooks.phase = [&](const std::string& name, int64_t total) {
+    progress.begin(name, total, name.starts_with("read ") ? Progress::kPatience : 0);
   };
-  replayed.untested = wanted.untested;
-  replayed.left_out = wanted.left_out;
-  replayed.incomplete = suite.incomplete;
-  for (int32_t kernel : wanted.kernels) {
-    judged(name_of(kernel),
-           [&] { return topdown::replay_kernel(suite, judge, kernel, sandbox, launches); });
+  hooks.checked = [&] {
+    options.ci.check();
+    check_report_folder(options.report);
+  };
+  hooks.watch = [&rows, live = kernel_rows(progress)](const topdown::KernelEvent& event) {
+    live(event);
+    if (event.stage == topdown::KernelStage::kDone) rows.add(*event.verdict);
+  };
+  SuiteReplay replay(command, hooks);
+  const topdown::Suite& suite = replay.suite();
+  if (!suite.incomplete.empty()) say_what_is_missing(suite, output);
+  const WantedTests wanted = replay.wanted({options.kernel, options.group, options.watch});
+  if (options.watch) {
+    watch_kernel(suite, replay.judge(), *wanted.compiled.begin(), options.custom_kernels,
+                 replay.sandbox(), output);
   }
-  for (size_t group : wanted.groups) {
-    judged("group " + std::to_string(group),
-           [&] { return topdown::replay_group(suite, judge, group, sandbox, launches); });
-  }
-  for (const topdown::KernelUse& use : wanted.untested) say(topdown::untested_row(table, use));
-  replayed.target_info = sandbox.session().info();
-  if (!options.report.empty()) {
-    unwrap(check_interrupted());
-    timeline.begin("steps", "speed");
-    replayed.speed = measure_speed(suite, replayed.verdicts, sandbox, cache);
-    const std::string slow = topdown::slow_text(replayed.speed, options.target);
-    if (!slow.empty()) say(slow);
-  }
-  replayed.timeline = timeline.take();
-  replayed.seconds = timeline.now();
+  replay.compile(wanted.compiled);
+  rows.begin(suite, wanted);
+  topdown::Replayed replayed = replay.run(wanted, !options.report.empty());
+  rows.end(replayed);
   const topdown::VerdictLine verdict = topdown::verdict_line(replayed);
-  const std::string own = topdown::user_kernels_text(topdown::verdicts_of(replayed));
-  if (!own.empty()) say(own);
   progress.finish(verdict.verdict == topdown::Verdict::kFail ? "differences found"
                                                              : "all within their bounds");
-  for (const std::string& line : later) output.line(line);
-  std::set<std::string> kernels;
-  for (const auto& kernel : suite.kernels) kernels.insert(kernel.name);
-  warn_unused(options.tolerance, tolerances, kernels);
+  rows.flush();
+  log_each(replay.warnings());
   options.ci.write(
       topdown::ci_report("tapml replay " + options.suite + " on " + options.target, replayed));
+  topdown::CommandOptions again = replay.options_again();
+  again.group = options.group;
+  const std::string line =
+      topdown::replay_command(options.suite, options.target, options.kernel, again);
   Json json = topdown::replayed_json(replayed);
   if (!options.report.empty() || output.json) {
     replayed.run = topdown::run_facts(options.suite, suite);
-    json.set("run", topdown::run_json(replayed.run, command_line(options)));
+    json.set("run", topdown::run_json(replayed.run, line));
   }
-  if (!options.report.empty()) write_report(options, replayed, json, output);
+  if (!options.report.empty()) write_report(options, replayed, line, again, json, output);
   output.document(json);
   output.last_line(verdict.text());
   return verdict.passed() ? kDone : kDifference;

@@ -1,0 +1,86 @@
+#include "app/commands/choices.h"
+
+#include <filesystem>
+
+#include "app/command_options.h"
+#include "app/platforms.h"
+#include "base/log.h"
+
+namespace tapml::app {
+
+std::shared_ptr<const LoadedModel> ModelChoice::load(const WorkWatcher& watcher) const {
+  if (loaded) return loaded;
+  return std::make_shared<const LoadedModel>(load_model(name, "", patterns, quantize, watcher));
+}
+
+topdown::Tolerances ToleranceChoice::load() const {
+  if (!text) return name.empty() ? topdown::Tolerances() : topdown::Tolerances::load(name);
+  return text->empty() ? topdown::Tolerances() : topdown::Tolerances::parse(*text, name);
+}
+
+std::string ToleranceChoice::file() const {
+  std::error_code ignored;
+  if (!text) return name;
+  return !text->empty() && std::filesystem::is_regular_file(name, ignored) ? name : "";
+}
+
+std::vector<std::string> ToleranceChoice::unused(const topdown::Tolerances& tolerances,
+                                                 const std::set<std::string>& kernels) const {
+  std::vector<std::string> texts = tolerances.unused_texts(kernels);
+  for (std::string& one : texts) one = name + ": " + one;
+  return texts;
+}
+
+OpenPlatform open_platform(const PlatformChoice& choice, const CacheOptions& cache,
+                           const WorkWatcher& watcher) {
+  OpenPlatform open{choice.target, choice.session, nullptr};
+  if (open.session) return open;
+  RemoteOptions remote = choice.remote;
+  remote.watcher = watcher;
+  open.own = open_session(open.target, cache, choice.libraries.load(), remote);
+  open.session = open.own.get();
+  return open;
+}
+
+PlatformUnderTest open_under_test(const PlatformChoice& choice, const IsolationOptions& isolation,
+                                  const WorkWatcher& watcher) {
+  if (isolation.in_process && choice.session) {
+    return {nullptr, {choice.target, choice.session}, choice.session->info()};
+  }
+  target::Target target = choice.target;
+  RemoteOptions remote = choice.remote;
+  if (watcher) remote.watcher = watcher;
+  return open_under_test(target, choice.libraries, remote, isolation);
+}
+
+topdown::Platform trusted_platform(const PlatformChoice& choice, const OpenPlatform& open,
+                                   const IsolationOptions& isolation) {
+  topdown::Platform platform{open.target, open.session};
+  if (isolation.in_process) return platform;
+  platform.elsewhere = !open.target.place.empty();
+  platform.open = worker_opener(open.target, choice.libraries, choice.remote, isolation);
+  platform.kernel_timeout =
+      std::chrono::milliseconds(static_cast<int64_t>(isolation.kernel_seconds * 1e3));
+  return platform;
+}
+
+library::LibraryOptions routine_options(const std::optional<LibraryFiles>& libraries,
+                                        const PatternOptions& patterns) {
+  return libraries ? library_options(libraries->load(), patterns) : library::LibraryOptions();
+}
+
+topdown::CommandOptions repeated_options(const PlatformChoice& target,
+                                         const IsolationOptions& isolation,
+                                         const std::string& kernels,
+                                         const ToleranceChoice& tolerance) {
+  topdown::CommandOptions options = command_options(target.libraries, target.remote, isolation);
+  options.kernels = kernels;
+  options.tolerance = tolerance.file();
+  return options;
+}
+
+void log_each(const std::vector<std::string>& warnings) {
+  for (const std::string& text : warnings) log_warning(text);
+}
+
+}  // namespace tapml::app

@@ -1,0 +1,137 @@
+#include "app/commands/evaluate.h"
+
+#include <algorithm>
+
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+
+namespace tapml::app {
+
+namespace {
+
+using topdown::Evaluation;
+using topdown::ScoredTask;
+
+// Each once, in their order, with the reference.
+std::vector<std::string> targets_of(const EvaluateCommand& command) {
+  std::vector<std::string> targets;
+  for (const std::string& target : command.targets) {
+    target::parse_target(target);
+    if (std::ranges::find(targets, target) == targets.end()) targets.push_back(target);
+  }
+  if (command.reference.empty()) return targets;
+  if (std::ranges::find(targets, command.reference) == targets.end()) {
+    target::parse_target(command.reference);
+    targets.insert(targets.begin(), command.reference);
+  }
+  if (targets.size() == 1) {
+    throw_user("the reference is the only platform, and agrees with itself", "--reference",
+               "another --target beside it", command.reference);
+  }
+  return targets;
+}
+
+class EvaluationRun {
+ public:
+  EvaluationRun(const EvaluateCommand& command, const CommandHooks& hooks)
+      : command_(command), hooks_(hooks) {}
+
+  Evaluated run() {
+    if (command_.unquantized && command_.model.quantize.empty()) {
+      throw_user("there is nothing to hold the model against", "--unquantized", "--quantize",
+                 "none");
+    }
+    tasks_ = topdown::parse_tasks(unwrap(read_text_file(command_.tasks)), command_.tasks);
+    const std::vector<std::string> targets = targets_of(command_);
+    if (hooks_.checked) hooks_.checked();
+    for (const std::string& target : targets) {
+      result_.evaluations.push_back(evaluate_on(target));
+      result_.passed &= result_.evaluations.back().failure.empty();
+    }
+    if (!command_.reference.empty()) compare();
+    if (command_.unquantized && result_.passed) result_.cost = cost_on(targets[0]);
+    return std::move(result_);
+  }
+
+ private:
+  Evaluation evaluate_on(const std::string& target) {
+    begin("compile for " + target, 0);
+    const ReadyModel model = make_ready(
+        options_for(target), [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
+          if (!result_.tasks.empty()) return;
+          for (const topdown::EvalTask& task : tasks_) {
+            result_.tasks.push_back(
+                {task, encode_task(task, tokenizer, interface.context, command_.tasks)});
+          }
+        });
+    auto engine = make_engine(model);
+    engine->machine().set_interrupt(hooks_.interrupt);
+    engine->machine().set_call_limit(command_.model.step_limit);
+    engine->set_watcher(hooks_.watcher);
+    begin("evaluate on " + target, std::ssize(result_.tasks));
+    Evaluation evaluation =
+        topdown::evaluate(*engine, result_.tasks, [&](size_t task) { step(task); });
+    evaluation.target = target;
+    end(std::to_string(result_.tasks.size()) + " tasks");
+    return evaluation;
+  }
+
+  void compare() {
+    const auto reference =
+        std::ranges::find(result_.evaluations, command_.reference, &Evaluation::target);
+    for (const Evaluation& one : result_.evaluations) {
+      result_.comparisons.push_back(topdown::compare_evaluations(result_.tasks, one, *reference));
+      result_.passed &= result_.comparisons.back().passed;
+    }
+  }
+
+  // The quantized model beside the model as it is.
+  topdown::QuantizationCost cost_on(const std::string& target) {
+    begin("compile for " + target + ", with and without --quantize", 0);
+    ModelOptions options = options_for(target);
+    const ReadyModel quantized = make_ready(options, {});
+    options.quantize.clear();
+    const ReadyModel plain = make_ready(options, {});
+    const auto engine = make_engine(plain), other = make_engine(quantized);
+    engine->set_watcher(hooks_.watcher);
+    other->set_watcher(hooks_.watcher);
+    begin("compare on " + target, std::ssize(result_.tasks));
+    topdown::QuantizationCost cost = topdown::quantization_cost(*engine, *other, result_.tasks,
+                                                                [&](size_t task) { step(task); });
+    cost.weight_error = topdown::weight_error(plain.weights, quantized.weights);
+    end(std::to_string(cost.positions) + " tokens");
+    return cost;
+  }
+
+  ModelOptions options_for(const std::string& target) const {
+    ModelOptions options = command_.model;
+    options.target = target;
+    options.watcher = hooks_.watcher;
+    return options;
+  }
+  void begin(const std::string& phase, int64_t total) const {
+    if (hooks_.phase) hooks_.phase(phase, total);
+  }
+  void end(const std::string& summary) const {
+    if (hooks_.phase_end) hooks_.phase_end(summary);
+  }
+  void step(size_t task) const {
+    if (hooks_.poll) hooks_.poll();
+    if (!hooks_.progress) return;
+    hooks_.progress(result_.tasks[task].task.id, static_cast<int64_t>(task),
+                    std::ssize(result_.tasks));
+  }
+
+  const EvaluateCommand& command_;
+  const CommandHooks& hooks_;
+  std::vector<topdown::EvalTask> tasks_;
+  Evaluated result_;
+};
+
+}  // namespace
+
+Evaluated evaluate(const EvaluateCommand& command, const CommandHooks& hooks) {
+  return EvaluationRun(command, hooks).run();
+}
+
+}  // namespace tapml::app

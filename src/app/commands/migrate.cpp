@@ -1,0 +1,191 @@
+#include "app/commands/migrate.h"
+
+#include "app/same_platform.h"
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+#include "topdown/kernels/user_kernels.h"
+#include "topdown/migrate/migrate.h"
+#include "topdown/migrate/several_targets.h"
+
+namespace tapml::app {
+
+namespace {
+
+// The targets, and the sessions that they need.
+class Targets {
+ public:
+  // What the options say of each; UserError.
+  explicit Targets(const MigrateCommand& command) : command_(command) {
+    for (const PlatformChoice& choice : command.targets) names_.push_back(choice.target.text);
+    folders_ = topdown::target_folders(names_);
+    for (size_t t = 0; t < names_.size(); ++t) {
+      topdown::MigrationTarget& target = targets_.emplace_back();
+      target.platform.target = command.targets[t].target;
+      target.plant = topdown::plant_of(command.fault, names_[t], names_);
+      if (!command.kernels.empty()) {
+        target.user_sources = topdown::read_user_sources(command.kernels, target.platform.target);
+      }
+      if (command.state.empty()) continue;
+      target.state = several() ? command.state + "/" + folders_[t] : command.state;
+    }
+  }
+
+  bool several() const { return names_.size() > 1; }
+  const std::vector<std::string>& names() const { return names_; }
+  const std::vector<std::string>& folders() const { return folders_; }
+  const std::vector<topdown::MigrationTarget>& all() const { return targets_; }
+
+  // Of several, those that cannot be opened are left out. Throws where none can.
+  void open(const CommandHooks& hooks) {
+    IsolationOptions isolation = command_.isolation;
+    isolation.in_process |= command_.one_session;
+    const Error* first = nullptr;
+    size_t absent = 0;
+    for (size_t t = 0; t < targets_.size(); ++t) {
+      topdown::MigrationTarget& target = targets_[t];
+      auto opened =
+          guard([&] { return open_under_test(command_.targets[t], isolation, hooks.watcher); });
+      if (opened) {
+        target.platform = opened->platform;
+        infos_[&target] = opened->info;
+        sessions_.push_back(std::move(opened->session));
+        continue;
+      }
+      if (!several() || opened.error().kind == ErrorKind::kUser) throw_error(opened.error());
+      target.absent = opened.error();
+      if (!first) first = &*target.absent;
+      ++absent;
+    }
+    if (absent == targets_.size()) throw_error(*first);
+  }
+  // Of those that are the source again. A fault or custom kernels make another target.
+  void warn_of_source(const OpenPlatform& source) const {
+    for (const auto& [target, own] : infos_) {
+      if (!target->plant.empty() || !target->user_sources.empty()) continue;
+      warn_of_same_platform("migrate", source.target, source.session->info(),
+                            target->platform.target, own);
+    }
+  }
+  void tell_opened(const CommandHooks& hooks) const {
+    for (const topdown::MigrationTarget& target : targets_) {
+      if (runtime::Session* session = target.platform.session) {
+        hooks.opened(*session, "to " + target.platform.target.text);
+      }
+    }
+  }
+
+ private:
+  const MigrateCommand& command_;
+  std::vector<std::string> names_, folders_;
+  std::vector<topdown::MigrationTarget> targets_;
+  std::vector<std::unique_ptr<runtime::Session>> sessions_;      // of this process
+  std::map<const topdown::MigrationTarget*, DeviceInfo> infos_;  // of those that are open
+};
+
+// Of the commands that a page shows. `fault`: into the target in question.
+topdown::CommandOptions options_again(const MigrateCommand& command, const PlatformChoice& target,
+                                      const std::string& fault) {
+  topdown::CommandOptions options =
+      repeated_options(target, command.isolation, command.kernels, command.tolerance);
+  options.patterns = command.model.patterns.file;
+  options.quantize = command.model.quantize;
+  options.max_tokens = command.max_tokens;
+  options.sampler = command.sampler;
+  if (!fault.empty()) options.plants = {fault};
+  return options;
+}
+
+std::string command_line(const MigrateCommand& command, const std::vector<std::string>& targets,
+                         const topdown::CommandOptions& options) {
+  return topdown::model_command("migrate", command.model.name, command.source.target.text, targets,
+                                command.prompt, options) +
+         " --validation-tokens " + std::to_string(command.validation_tokens);
+}
+
+topdown::ReportTexts texts_of(const MigrateCommand& command, const LoadedModel& model,
+                              const PlatformChoice& platform, const std::string& fault,
+                              const topdown::Migration& migration) {
+  topdown::ReportTexts texts;
+  texts.model = command.model.name;
+  texts.prompt = command.prompt;
+  texts.source_text = model.tokenizer.decode(migration.source_tokens);
+  texts.target_text = model.tokenizer.decode(migration.target_tokens);
+  texts.failures = true;
+  texts.options = options_again(command, platform, fault);
+  texts.command = command_line(command, {platform.target.text}, texts.options);
+  texts.options.max_tokens = command.validation_tokens;
+  return texts;
+}
+
+topdown::MigrationsTexts all_texts(const MigrateCommand& command, const LoadedModel& model,
+                                   const Targets& targets, const topdown::Migrations& migrations) {
+  topdown::MigrationsTexts texts;
+  texts.folders = targets.folders();
+  if (command.facts) texts.run = topdown::run_facts(command.model.name, model.files.weights);
+  texts.command = command_line(command, targets.names(),
+                               options_again(command, command.targets.at(0), command.fault));
+  for (size_t t = 0; t < migrations.targets.size(); ++t) {
+    texts.targets.push_back(texts_of(command, model, command.targets[t], targets.all()[t].plant,
+                                     migrations.targets[t]));
+    texts.targets.back().run = texts.run;
+    if (targets.several()) texts.targets.back().above = "../report.html";
+  }
+  return texts;
+}
+
+std::set<std::string> kernels_of(const topdown::Migrations& migrations) {
+  std::set<std::string> kernels;
+  for (const topdown::Migration& migration : migrations.targets) {
+    kernels.insert(migration.untried.begin(), migration.untried.end());
+    for (const topdown::MigrationStep& step : migration.steps) kernels.insert(step.verdict.kernel);
+  }
+  return kernels;
+}
+
+}  // namespace
+
+Migrated migrate(const MigrateCommand& command, const CommandHooks& hooks) {
+  unwrap(llm::check_sampler_options(command.sampler));
+  Targets targets(command);
+  topdown::MigrateOptions options;
+  options.plan = topdown::parse_plan(command.order, command.granularity);
+  if (hooks.checked) hooks.checked();
+  if (!command.state.empty()) {
+    unwrap(make_folder(command.state));
+    unwrap(check_writable(command.state + "/state.json"));
+  }
+  options.tolerances = command.tolerance.load();
+  options.libraries = routine_options(command.libraries, command.model.patterns);
+  const OpenPlatform source = open_platform(command.source, command.cache, hooks.watcher);
+  CompileCache cache(command.cache);
+  targets.open(hooks);
+  targets.warn_of_source(source);
+  const std::shared_ptr<const LoadedModel> model = command.model.load(hooks.watcher);
+  const std::vector<int32_t> prompt = encode_prompt(*model, command.prompt);
+  if (hooks.opened) {
+    hooks.opened(*source.session, "from " + source.target.text);
+    targets.tell_opened(hooks);
+  }
+
+  options.max_tokens = command.max_tokens;
+  options.validation_tokens = command.validation_tokens;
+  options.sampler = command.sampler;
+  options.measure_speed = command.measure_speed;
+  options.stop_at_first = command.stop_at_first;
+  options.eos = model->files.eos;
+  options.cache = cache.kernels();
+  options.cancelled = hooks.cancelled;
+  options.interrupt = hooks.interrupt;
+  options.progress = hooks.progress;
+  options.watcher = hooks.watcher;
+  options.watch = hooks.watch;
+  Migrated migrated;
+  migrated.migrations = topdown::migrate(model->files.module, model->files.weights, prompt,
+                                         {source.target, source.session}, targets.all(), options);
+  if (hooks.worked) hooks.worked();
+  migrated.texts = all_texts(command, *model, targets, migrated.migrations);
+  migrated.warnings = command.tolerance.unused(options.tolerances, kernels_of(migrated.migrations));
+  return migrated;
+}
+
+}  // namespace tapml::app
