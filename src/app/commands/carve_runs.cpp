@@ -1,0 +1,139 @@
+#include "app/commands/carve_runs.h"
+
+#include <filesystem>
+
+#include "app/executable.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "io/host/mapped_ranges.h"
+#include "ir/exceptions.h"
+
+namespace tapml::app {
+
+namespace {
+
+// Adds edge cases to the suite in the folder, computed by what it was carved from.
+topdown::EdgeCases add_edge_cases(const CarveCommand& command, const CarveSource& source,
+                                  runtime::Session& session, const CommandHooks& hooks) {
+  if (hooks.phase) hooks.phase("edge cases", 0);
+  topdown::Suite suite = unwrap(topdown::load_suite(command.folder, "", hooks.watcher));
+  topdown::Platform platform{source.target, &session};
+  platform.open = source.open_contained;
+  topdown::Sandbox sandbox(std::move(platform), hooks.cancelled);
+  sandbox.load(source.executable);
+  topdown::EdgeCases cases = topdown::add_edge_cases(suite, sandbox, hooks.poll, hooks.watcher);
+  suite.incomplete.clear();
+  unwrap(topdown::save_suite(suite, command.folder));
+  if (hooks.phase_end) hooks.phase_end(std::to_string(cases.added) + " edge cases");
+  return cases;
+}
+
+// Empty: the runs came to their end.
+std::string why_incomplete(const Status& status, bool nan, bool cancelled) {
+  if (cancelled) return "interrupted";
+  if (status) return "";
+  return nan ? "NaN in the source's run" : status.error().message;
+}
+
+}  // namespace
+
+int64_t Carved::dropped() const {
+  int64_t calls = 0;
+  for (const topdown::SuiteKernel& kernel : suite.kernels) calls += kernel.dropped;
+  return calls;
+}
+
+bool is_cancelled(const CommandHooks& hooks) { return hooks.cancelled && hooks.cancelled(); }
+
+CarveSource carve_source(const CarveCommand& command, const target::Target& target,
+                         std::shared_ptr<const Executable> executable,
+                         const std::unique_ptr<ContainedKernels>& contained) {
+  CarveSource source{target, std::move(executable), {}};
+  if (contained) {
+    source.open_contained = worker_opener(target, command.model.libraries, command.model.remote,
+                                          command.model.isolation);
+  }
+  return source;
+}
+
+topdown::CarveOptions carve_options(const CarveCommand& command) {
+  topdown::CarveOptions options;
+  options.calls_per_kernel = command.calls;
+  options.budget_bytes = command.budget_bytes;
+  return options;
+}
+
+void refuse(bool given, const char* option, const std::string& with, const std::string& model) {
+  if (given) throw_user(std::string(option) + " goes with " + with + " only", option, with, model);
+}
+
+Carved carve_runs(runtime::Machine& machine, const CarveSource& source, const CarveCommand& command,
+                  topdown::CarveOptions options, const std::vector<CarveRun>& runs,
+                  const CommandHooks& hooks) {
+  auto folder = unwrap(topdown::SuiteFolder::open(command.folder));
+  options.folder = &folder;
+  const std::string unfinished = "the carve did not end";
+  if (hooks.phase) hooks.phase("carve", std::ssize(runs));
+  topdown::Carver carver(machine.executable(), options);
+  unwrap(folder.begin(carver.so_far(unfinished)));
+  unwrap(machine.set_capture(carver.plan(), &carver));
+  machine.set_interrupt(hooks.interrupt);
+  machine.set_call_limit(command.model.step_limit);
+  Status status;
+  size_t indexed = 0;  // calls in the last suite.json
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (hooks.progress) hooks.progress("run", static_cast<int64_t>(i), std::ssize(runs));
+    status = runs[i]();
+    if (!status || is_cancelled(hooks)) break;
+    // What is there already survives a kill; the list is written again when it is worth it.
+    const size_t calls = carver.suite().calls.size();
+    if (calls < indexed + indexed / 4) continue;
+    unwrap(folder.write_index(carver.so_far(unfinished)));
+    indexed = calls;
+  }
+  const Status ended = machine.set_capture({}, nullptr);
+  if (status) unwrap(ended);
+  const bool wrong = carver.nan().has_value();
+  // What was carved before an interruption or a fault is a valid suite, too, and says that it is
+  // not all.
+  std::string incomplete = why_incomplete(status, wrong, is_cancelled(hooks));
+  if (incomplete.empty() && command.edge) incomplete = "edge cases were not added";
+  if (Status files = check_mapped_files(); !files) incomplete = files.error().message;
+  topdown::Suite suite = carver.take(incomplete);
+  unwrap(folder.finish(suite));
+  // Nothing can be sampled of NaN: that is how such a run ends.
+  if (!status && !is_cancelled(hooks) && !wrong) {
+    log_warning(command.folder + " has a part of the suite only");
+    throw_error(status.error());
+  }
+  if (hooks.phase_end) {
+    hooks.phase_end(std::to_string(suite.calls.size()) + " calls of " +
+                    std::to_string(suite.kernels.size()) + " kernels");
+  }
+  if (options.budget_bytes > 0 && carver.bytes() > options.budget_bytes) {
+    log_warning("one call of every kernel takes " + size_text(carver.bytes()) +
+                ", which is more than --budget");
+  }
+  Carved carved;
+  carved.tensors = carver.tensors();
+  carved.bytes = carver.bytes();
+  carved.nan = carver.nan();
+  if (command.edge && !wrong && !is_cancelled(hooks)) {
+    carved.edge = add_edge_cases(command, source, machine.session(), hooks);
+    carved.edge_added = true;
+    suite.incomplete.clear();  // they are there now
+  }
+  carved.suite = std::move(suite);
+  carved.interrupted = is_cancelled(hooks);
+  return carved;
+}
+
+Carved carve(const CarveCommand& command, const CommandHooks& hooks) {
+  const std::string& model = command.model.model;
+  std::error_code ignored;
+  const bool is_text =
+      std::filesystem::is_regular_file(model, ignored) && !is_executable_file(model);
+  return is_text ? carve_module(command, hooks) : carve_model(command, hooks);
+}
+
+}  // namespace tapml::app

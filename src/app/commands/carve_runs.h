@@ -1,0 +1,38 @@
+// Runs that are carved into a folder. Private to the command.
+#pragma once
+
+#include <functional>
+
+#include "app/commands/carve.h"
+#include "topdown/suite/carve.h"
+
+namespace tapml::app {
+
+// What ran, for edge cases.
+struct CarveSource {
+  target::Target target;
+  std::shared_ptr<const Executable> executable;
+  // Opens sessions in a process of their own, where some kernels need one; else empty.
+  std::function<std::unique_ptr<runtime::Session>()> open_contained;
+};
+CarveSource carve_source(const CarveCommand& command, const target::Target& target,
+                         std::shared_ptr<const Executable> executable,
+                         const std::unique_ptr<ContainedKernels>& contained);
+
+// One of the runs to carve, after which the folder is a suite.
+using CarveRun = std::function<Status()>;
+
+topdown::CarveOptions carve_options(const CarveCommand& command);
+// UserError for an option that goes with something else than `model`.
+void refuse(bool given, const char* option, const std::string& with, const std::string& model);
+bool is_cancelled(const CommandHooks& hooks);
+
+Carved carve_runs(runtime::Machine& machine, const CarveSource& source, const CarveCommand& command,
+                  topdown::CarveOptions options, const std::vector<CarveRun>& runs,
+                  const CommandHooks& hooks);
+
+// Of a model, and of a text module.
+Carved carve_model(CarveCommand command, const CommandHooks& hooks);
+Carved carve_module(const CarveCommand& command, const CommandHooks& hooks);
+
+}  // namespace tapml::app
