@@ -21,7 +21,16 @@ ExecutableFile sample() {
   Executable& e = file.executable;
   e.target = "null";
   e.fusion_policy = "default-1";
-  e.model = {"llama", 100, 64, {2, 2, 8, 16, DType::kF32}, {"a", "b"}};
+  e.model = {
+      .architecture = "llama",
+      .vocabulary = 100,
+      .context = 64,
+      .page_size = 32,
+      .state = {{.name = "k_pool.0", .dtype = DType::kF16, .shape = {2, 8}, .window = 7},
+                {.name = "sums", .kind = StateKind::kRecurrent, .shape = {3}}},
+      .functions =
+          {{"decode", {Role::kTokens, Role::kSlots}, {Role::kLogits}, {StateKind::kPaged}, true}},
+      .weights = {"a", "b"}};
   KernelInfo kernel;
   kernel.name = "add_12345678";
   kernel.params = {{"x", DType::kF32, AccessMode::kIn, {ScalarProgram::slot(0)}},
@@ -87,6 +96,9 @@ TEST(ExecutableFile, RoundTrip) {
   EXPECT_EQ(e.target, "null");
   EXPECT_EQ(e.fusion_policy, "default-1");
   EXPECT_EQ(e.model.context, 64);
+  EXPECT_EQ(e.model.page_size, 32);
+  EXPECT_EQ(e.model.state, sample().executable.model.state);
+  EXPECT_EQ(e.model.functions, sample().executable.model.functions);
   EXPECT_EQ(e.model.weights, (std::vector<std::string>{"a", "b"}));
   ASSERT_EQ(e.kernels.size(), 1u);
   EXPECT_EQ(e.kernels[0].spec, "the spec");

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/strings.h"
+#include "rpc/transport/descriptor.h"
 
 namespace tapml::rpc {
 
