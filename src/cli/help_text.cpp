@@ -74,9 +74,9 @@ Entry entry_of(const CLI::Option& option, const std::string& command) {
   const OptionRow* row = find_option_row(command, longer);
   entry.name += longer;
   entry.group = row != nullptr ? row->group : kNoGroup;
-  if (option.get_type_size() == 0) return entry;  // a flag
   const std::string choices = choices_of(option);
-  entry.name += " " + (choices.empty() && row != nullptr ? std::string(row->value) : choices);
+  const std::string value = choices.empty() && row != nullptr ? std::string(row->value) : choices;
+  if (!value.empty()) entry.name += " " + value;  // else a flag
   return entry;
 }
 

@@ -65,9 +65,17 @@ TEST(Help, ThePageHasTheTablesThatTheProgramPrints) {
 TEST(Help, EveryOptionHasItsGroupAndEveryValueItsName) {
   const std::string all = markdown_of("");
   EXPECT_EQ(all.find("**Options**"), std::string::npos) << all;
+  // A flag has no value, and whatever has a default has one.
+  for (const char* option : {"`--json`", "`--prompt TEXT`", "`--target TARGET`", "`--seed SEED`",
+                             "`-o, --output PATH`", "`--order execution\\|cost\\|risk`"}) {
+    EXPECT_NE(all.find(option), std::string::npos) << option;
+  }
   std::istringstream in(all);
   for (std::string line; std::getline(in, line);) {
-    EXPECT_EQ(line.find(" ` |"), std::string::npos) << "an option's value has no name: " << line;
+    if (!line.starts_with("| `--") || line.find("` |  |") != std::string::npos) continue;
+    if (line.find("| required |") != std::string::npos) continue;
+    EXPECT_NE(line.substr(3, line.find("` |") - 3).find(' '), std::string::npos)
+        << "an option with a default has no name for its value: " << line;
   }
 }
 
