@@ -178,11 +178,13 @@ TEST_F(Faults, AKernelCannotEndTheServerOrAnotherSession) {
   // The signals would reach everything here, where a process is not confined.
   if (!testing::can_confine()) FAIL() << "this system does not keep sessions apart";
   ServerProcess server = serve();
-  Client other(server.place());
-  Client client(server.place());
-  EXPECT_TRUE(client.run("kill_others"));
-  EXPECT_TRUE(client.run("fine"));
-  EXPECT_TRUE(other.run("fine"));
+  {
+    Client other(server.place());
+    Client client(server.place());
+    EXPECT_TRUE(client.run("kill_others"));
+    EXPECT_TRUE(client.run("fine"));
+    EXPECT_TRUE(other.run("fine"));
+  }
   expect_nothing_left(server);
 }
 

@@ -45,12 +45,23 @@ TEST(ProcessLimits, DataIsLimitedAndSharedMemoryIsNot) {
 TEST(ProcessLimits, WithoutALimitItIsTheMachinesMemory) {
   if (testing::kSanitized) GTEST_SKIP() << "memory cannot be limited under a sanitizer";
   EXPECT_GT(machine_memory(), int64_t{64} << 20);
-  EXPECT_TRUE(holds_in_child([] {
-    if (limit_process_memory(0) != machine_memory()) return false;
-    int score = 0;
-    std::ifstream("/proc/self/oom_score_adj") >> score;
-    return score == 500;
-  }));
+  EXPECT_TRUE(holds_in_child([] { return limit_process_memory(0) == machine_memory(); }));
+}
+
+int oom_score() {
+  int score = -1;
+  std::ifstream("/proc/self/oom_score_adj") >> score;
+  return score;
+}
+
+TEST(ProcessLimits, TheSystemEndsForkedProcessesFirst) {
+  const int own = oom_score();
+  const EndedFirst first;
+  first.begin();
+  EXPECT_TRUE(holds_in_child([] { return oom_score() == 500; }));
+  first.end();
+  EXPECT_EQ(oom_score(), own);
+  EXPECT_TRUE(holds_in_child([own] { return oom_score() == own; }));
 }
 
 TEST(ProcessLimits, ProcessorTimeCountsFromEachRequest) {
