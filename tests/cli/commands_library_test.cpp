@@ -93,7 +93,7 @@ TEST_F(Replays, RefuseWhatTheSuiteHasNot) {
   SuiteReplay elsewhere(broken, {});
   const auto wanted = guard([&] { return elsewhere.wanted({.kernel = "rms_norm"}); });
   ASSERT_FALSE(wanted);
-  EXPECT_EQ(wanted.error().message, "the bug is for a kernel that is not run");
+  EXPECT_EQ(wanted.error().message, "the fault is for a kernel that is not run");
 }
 
 TEST(Choices, ATextIsReadWithoutItsFile) {
