@@ -10,7 +10,6 @@ namespace tapml::app {
 namespace {
 
 using topdown::Evaluation;
-using topdown::ScoredTask;
 
 // Each once, in their order, with the reference.
 std::vector<std::string> targets_of(const EvaluateCommand& command) {
