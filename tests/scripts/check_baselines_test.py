@@ -56,6 +56,14 @@ class CheckBaselines(unittest.TestCase):
         self.assertIn("without a reason", done.stderr)
         self.assertIn("Tiles are larger", done.stderr)
 
+    def test_a_branch_without_the_rule_is_not_asked(self):
+        self.repository.git("checkout", "-qb", "other", "HEAD~1")
+        self.repository.commit(STORED, "3", "On a branch from before the rule")
+        self.repository.git("checkout", "-q", "-")
+        self.repository.git("merge", "-q", "--no-edit", "other")
+        done = self.repository.check()
+        self.assertEqual(done.returncode, 0, done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
