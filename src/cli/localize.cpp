@@ -45,7 +45,7 @@ struct LocalizeCommand {
 // What both ways of looking for it share.
 void set_shared(ModelRun& run, const LocalizeCommand& command, const Output& output) {
   const auto platform = [&](const std::string& text) {
-    return PlatformChoice{target::parse_target(text), nullptr, command.libraries, command.remote};
+    return PlatformChoice::of(text, command.libraries, command.remote);
   };
   run.model = {command.model, command.patterns, command.quantize, nullptr};
   run.source = platform(command.from);

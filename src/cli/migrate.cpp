@@ -44,7 +44,7 @@ app::MigrateCommand options_of(const MigrateCommand& command, const Output& outp
   app::MigrateCommand options;
   options.model = {command.model, command.patterns, command.quantize, nullptr};
   const auto platform = [&](const std::string& text) {
-    return PlatformChoice{target::parse_target(text), nullptr, command.libraries, command.remote};
+    return PlatformChoice::of(text, command.libraries, command.remote);
   };
   options.source = platform(command.from);
   for (const std::string& to : command.to) options.targets.push_back(platform(to));

@@ -47,8 +47,7 @@ ReplayCommand command_of(const ReplayOptions& options) {
   ReplayCommand command;
   command.name = options.suite;
   command.model = options.model;
-  command.target = {target::parse_target(options.target), nullptr, options.libraries,
-                    options.remote};
+  command.target = PlatformChoice::of(options.target, options.libraries, options.remote);
   command.kernels = options.custom_kernels;
   command.fault = options.inject_fault;
   command.tolerance.name = options.tolerance.file;

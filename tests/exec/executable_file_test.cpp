@@ -7,6 +7,8 @@
 #include "base/hash.h"
 #include "exec/fields.h"
 #include "exec/sections.h"
+#include "io/host/files.h"
+#include "ir/exceptions.h"
 
 namespace tapml {
 namespace {
@@ -84,6 +86,13 @@ ExecutableFile sample() {
 
 Result<ExecutableFile> read(std::span<const std::byte> bytes) {
   return read_executable(bytes, nullptr, "file.tapml");
+}
+
+TEST(ExecutableFile, ThePageHasTheVersion) {
+  const std::string page =
+      unwrap(read_text_file(std::string(TAPML_SOURCE_DIR) + "/docs/executable-format.md", 1 << 20));
+  EXPECT_NE(page.find("format version: " + std::to_string(kExecutableVersion) + ";"),
+            std::string::npos);
 }
 
 TEST(ExecutableFile, RoundTrip) {

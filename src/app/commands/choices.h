@@ -29,6 +29,12 @@ struct PlatformChoice {
   // What other sessions like it are opened with.
   LibraryFiles libraries;
   RemoteOptions remote;
+
+  // Of a target's text: one that is opened.
+  static PlatformChoice of(const std::string& target, const LibraryFiles& libraries,
+                           const RemoteOptions& remote) {
+    return {target::parse_target(target), nullptr, libraries, remote};
+  }
 };
 
 // A language model, which the command reads unless it is there.
@@ -74,6 +80,15 @@ struct CommandHooks {
   // Called during long work; what it throws ends that.
   std::function<void()> poll;
 };
+
+// Topdown's options that say the same.
+template <class Options>
+void set_hooks(Options& options, const CommandHooks& hooks) {
+  options.progress = hooks.progress;
+  options.watcher = hooks.watcher;
+  options.cancelled = hooks.cancelled;
+  options.interrupt = hooks.interrupt;
+}
 
 // A platform with a session, `own` where the command opened it.
 struct OpenPlatform {

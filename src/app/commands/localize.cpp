@@ -44,10 +44,7 @@ void set_shared(Options& options, const ModelRun& command, const LoadedModel& mo
   options.eos = model.files.eos;
   options.libraries = routine_options(command.libraries, command.model.patterns);
   options.cache = cache.kernels();
-  options.progress = hooks.progress;
-  options.watcher = hooks.watcher;
-  options.cancelled = hooks.cancelled;
-  options.interrupt = hooks.interrupt;
+  set_hooks(options, hooks);
 }
 
 }  // namespace

@@ -174,10 +174,7 @@ Migrated migrate(const MigrateCommand& command, const CommandHooks& hooks) {
   options.stop_at_first = command.stop_at_first;
   options.eos = model->files.eos;
   options.cache = cache.kernels();
-  options.cancelled = hooks.cancelled;
-  options.interrupt = hooks.interrupt;
-  options.progress = hooks.progress;
-  options.watcher = hooks.watcher;
+  set_hooks(options, hooks);
   options.watch = hooks.watch;
   Migrated migrated;
   migrated.migrations = topdown::migrate(model->files.module, model->files.weights, prompt,
