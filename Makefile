@@ -1,7 +1,7 @@
 # The front door. Each target does all of its own set-up.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-ops unit install bench format format-check lint wasm check-rooms clean
+.PHONY: help setup demo test test-ops unit install bench format format-check lint wasm check-components clean
 
 # Written sources, tracked or about to be.
 sources = git ls-files -z -co --exclude-standard -- 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' \
@@ -68,7 +68,7 @@ study-localize: setup  ## inject faults of every kind and have localize name the
 	@scripts/study_localize $(STUDY_ARGUMENTS)
 
 .PHONY: test-math
-test-math: setup  ## judge portable math on all 2^32 values of f32 (about 20 minutes)
+test-math: setup  ## check portable math on all 2^32 values of f32 (about 20 minutes)
 	@$(configure_dev)
 	@cmake --build --preset dev --target test_math
 	@TAPML_MATH_STRIDE=1 build/dev/tests/test_math --gtest_filter='*OwnMath*'
@@ -160,8 +160,8 @@ fuzz-text: setup  ## search for programs that break the parser or the passes (MI
 	@cmake --build --preset asan --target fuzz_program
 	@scripts/fuzz_readers --minutes $(MINUTES) --only program
 
-check-rooms:  ## check the includes of src/ against the room table
-	@scripts/check_rooms
+check-components:  ## check the includes of src/ against the component table
+	@scripts/check_components
 
 wasm: setup  ## build the WebAssembly part of the runtime, check that it does not throw, and what --target wasm starts
 	@scripts/build_wasm

@@ -88,7 +88,7 @@ Pair load(const Module& module) {
                                auto read = unwrap(read_executable(image.bytes, image.owner, path));
                                auto executable =
                                    std::make_shared<Executable>(std::move(read.executable));
-                               unwrap(runtime::VirtualMachine::create(*session, executable));
+                               unwrap(runtime::LocalVirtualMachine::create(*session, executable));
                              },
                              5);
           },

@@ -21,13 +21,13 @@ namespace {
 struct Row {
   const Case* test = nullptr;
   Interval value, peer, ratio;
-  std::string absent;  // why there is no figure
-  bool judged = true;  // false: there is a bar, but nothing to hold it against
+  std::string absent;    // why there is no figure
+  bool compared = true;  // false: there is a bar, but nothing to hold it against
   bool ok = true;
 };
 
-bool meets(const Case& test, const Interval& judged) {
-  return test.bound == Bound::kAtLeast ? judged.high >= test.bar : judged.low <= test.bar;
+bool meets(const Case& test, const Interval& compared) {
+  return test.bound == Bound::kAtLeast ? compared.high >= test.bar : compared.low <= test.bar;
 }
 
 struct Sample {
@@ -53,7 +53,7 @@ Row measure(const Case& test) {
   Row row;
   row.test = &test;
   Pair pair = test.prepare(row.absent);
-  row.judged = test.no_bar || (pair.ours && (test.figure || pair.peer));
+  row.compared = test.no_bar || (pair.ours && (test.figure || pair.peer));
   if (!pair.ours) return row;
   std::vector<double> ours, peers, ratios;
   for (int i = 0; i < test.pairs; ++i) {
@@ -94,7 +94,7 @@ Json document(const Row& row) {
   json.set("pairs", Json::integer(test.pairs));
   json.set("bar", test.no_bar ? Json::null() : number(test.bar));
   json.set("bound", Json::string(test.bound == Bound::kAtLeast ? "at least" : "at most"));
-  json.set("ok", row.judged ? Json::boolean(row.ok) : Json::null());
+  json.set("ok", row.compared ? Json::boolean(row.ok) : Json::null());
   if (!row.absent.empty()) json.set("absent", Json::string(row.absent));
   return json;
 }
@@ -114,7 +114,7 @@ void print(const Row& row) {
     std::printf(" %10s %-22s %7s", "-", row.absent.empty() ? "" : row.absent.c_str(), "");
   }
   if (!test.no_bar) {
-    const char* verdict = !row.judged ? "not judged" : row.ok ? "ok" : "MISSED";
+    const char* verdict = !row.compared ? "no bar" : row.ok ? "ok" : "MISSED";
     std::printf("  %s %.3g %s", sign, test.bar, verdict);
   }
   std::printf("\n");
@@ -138,7 +138,7 @@ Interval median_interval(std::vector<double> samples) {
 
 int run(const std::vector<Case>& cases, const Options& options) {
   Json list = Json::array();
-  int missed = 0, found = 0, not_judged = 0;
+  int missed = 0, found = 0, not_compared = 0;
   for (const Case& test : cases) {
     if (!options.only.empty() && test.name.find(options.only) == std::string::npos) continue;
     ++found;
@@ -151,7 +151,7 @@ int run(const std::vector<Case>& cases, const Options& options) {
       row.ok = false;
     }
     missed += !row.ok;
-    not_judged += !row.judged;
+    not_compared += !row.compared;
     print(row);
     list.push(document(row));
     const std::string text = list.dump(2) + "\n";
@@ -159,7 +159,7 @@ int run(const std::vector<Case>& cases, const Options& options) {
   }
   if (found == 0) throw_user("no benchmark has '" + options.only + "' in its name", "ONLY");
   std::printf("%d benchmarks, %d missed their bar, %d without what their bar is held against; %s\n",
-              found, missed, not_judged, options.json.c_str());
+              found, missed, not_compared, options.json.c_str());
   return missed;
 }
 

@@ -84,8 +84,9 @@ Overhead measure(const frontend::HuggingFaceModel& model) {
     const Rooted source(model, target::parse_target("cpu"), *session);
     result.source_compile = source.compile;
     result.source_load = source.load;
-    const CarvingCost cost = carving_cost(*source.executable, source.engine->vm().call_point(),
-                                          [&] { return source.generate(); });
+    const CarvingCost cost =
+        carving_cost(*source.executable, source.engine->local_vm().call_point(),
+                     [&] { return source.generate(); });
     result.carve = cost.seconds;
     result.carve_over_bound = cost.over_bound;
   }

@@ -140,7 +140,7 @@ Pair decode_over_kernels(std::string&) {
   model->decode(kSteps);
   return {[=] { return 1e3 * model->decode(kSteps); },
           [=] {
-            runtime::CallPoint& calls = model->engine->vm().call_point();
+            runtime::CallPoint& calls = model->engine->local_vm().call_point();
             calls.set_observer(clock.get());
             // The prefill before the steps counts too; it is a few percent of them.
             model->decode(kSteps);
@@ -163,7 +163,7 @@ class Calls {
     module.functions["main"] = f.finish(x);
     session_ = unwrap(runtime::LocalSession::create(device_));
     auto executable = pipeline::compile(module, target::parse_target("null"));
-    vm_ = unwrap(runtime::VirtualMachine::create(*session_, executable));
+    vm_ = unwrap(runtime::LocalVirtualMachine::create(*session_, executable));
     runtime::Tensor one =
         unwrap(runtime::upload(*session_, HostTensor::zeros(DType::kF32, {1, 1})));
     arguments_ = {one, one};
@@ -178,7 +178,7 @@ class Calls {
   // In the order in which they are needed: the values go first.
   std::shared_ptr<device::NullDevice> device_ = std::make_shared<device::NullDevice>();
   std::unique_ptr<runtime::LocalSession> session_;
-  std::unique_ptr<runtime::VirtualMachine> vm_;
+  std::unique_ptr<runtime::LocalVirtualMachine> vm_;
   std::vector<runtime::Value> arguments_;
   runtime::Value last_;
 };
@@ -207,12 +207,12 @@ Pair vm_allocations(std::string& absent) {
 // Seconds that carving adds to a run, over what it may add: 20 us a call and 1 GB/s of new bytes.
 Pair carving(std::string&) {
   auto model = std::make_shared<Model>(frontend::read_model(kDemo));
-  return {
-      [=] {
-        const auto run = [&] { return seconds_of([&] { model->decode(16); }); };
-        return carving_cost(*model->executable, model->engine->vm().call_point(), run).over_bound;
-      },
-      nullptr};
+  return {[=] {
+            const auto run = [&] { return seconds_of([&] { model->decode(16); }); };
+            return carving_cost(*model->executable, model->engine->local_vm().call_point(), run)
+                .over_bound;
+          },
+          nullptr};
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ class OpenClRun {
     Variable result = work.emit(f, params);
     f.end_dataflow();
     module.functions["main"] = f.finish(result);
-    vm_ = unwrap(runtime::VirtualMachine::create(
+    vm_ = unwrap(runtime::LocalVirtualMachine::create(
         *session_, pipeline::compile(module, target::parse_target(target))));
     run(1);
   }
@@ -64,7 +64,7 @@ class OpenClRun {
 
  private:
   std::shared_ptr<runtime::LocalSession> session_;
-  std::unique_ptr<runtime::VirtualMachine> vm_;
+  std::unique_ptr<runtime::LocalVirtualMachine> vm_;
   std::vector<runtime::Value> arguments_;
 };
 

@@ -26,7 +26,7 @@ Program::Program(const Body& body, const std::string& target) : session_(cpu_ses
   pipeline::ImplementOptions options;
   options.libraries.is_here = device::is_library_here;
   auto executable = pipeline::compile(module, target::parse_target(target), options);
-  vm_ = unwrap(runtime::VirtualMachine::create(*session_, executable));
+  vm_ = unwrap(runtime::LocalVirtualMachine::create(*session_, executable));
 }
 
 runtime::Tensor Program::random(Shape shape) const {

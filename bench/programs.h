@@ -8,7 +8,7 @@
 
 #include "build/block_builder.h"
 #include "runtime/local_session.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 
 namespace tapml::bench {
 
@@ -30,7 +30,7 @@ class Program {
 
  private:
   std::shared_ptr<runtime::LocalSession> session_;
-  std::unique_ptr<runtime::VirtualMachine> vm_;
+  std::unique_ptr<runtime::LocalVirtualMachine> vm_;
 };
 
 }  // namespace tapml::bench

@@ -50,8 +50,8 @@ class Background {
     rpc::PipePair ready = unwrap(rpc::make_pipe());
     process_ = ::fork();
     if (process_ == 0) {
-      serve([&](const std::string& place) {
-        if (::write(ready.write.get(), place.data(), place.size()) < 0) ::_exit(1);
+      serve([&](const std::string& endpoint) {
+        if (::write(ready.write.get(), endpoint.data(), endpoint.size()) < 0) ::_exit(1);
         ready.write.reset();
       });
       ::_exit(0);
@@ -59,18 +59,18 @@ class Background {
     ready.write.reset();
     char text[256];
     const ssize_t count = ::read(ready.read.get(), text, sizeof text);
-    place_ = unwrap(rpc::parse_place(std::string_view(text, static_cast<size_t>(count))));
+    endpoint_ = unwrap(rpc::parse_endpoint(std::string_view(text, static_cast<size_t>(count))));
   }
   ~Background() {
     ::kill(process_, SIGTERM);
     ::waitpid(process_, nullptr, 0);
   }
   Background(const Background&) = delete;
-  const rpc::Place& place() const { return place_; }
+  const rpc::Place& endpoint() const { return endpoint_; }
 
  private:
   pid_t process_ = 0;
-  rpc::Place place_;
+  rpc::Place endpoint_;
 };
 
 std::atomic<bool> g_stop_server = false;
@@ -84,9 +84,9 @@ std::shared_ptr<Background> start_server(const std::string& way) {
       if (target == "null") return std::make_shared<device::NullDevice>();
       return std::make_shared<device::CpuDevice>(0, codegen::make_jit_loader());
     };
-    auto server = rpc::Server::listen(*rpc::parse_place(place_of(way)), options);
+    auto server = rpc::Server::listen(*rpc::parse_endpoint(place_of(way)), options);
     if (!server) ::_exit(1);
-    ready((*server)->place().text());
+    ready((*server)->endpoint().text());
     std::ignore = (*server)->run(g_stop_server);
   });
 }
@@ -116,9 +116,9 @@ bool receive_whole(int fd, void* bytes, size_t size) {
 // The bare other end: answers `in` bytes with `out` bytes.
 std::shared_ptr<Background> start_bare(const std::string& way, size_t in, size_t out) {
   return std::make_shared<Background>([=](const auto& ready) {
-    auto listener = rpc::Listener::open(*rpc::parse_place(place_of(way)), false);
+    auto listener = rpc::Listener::open(*rpc::parse_endpoint(place_of(way)), false);
     if (!listener) ::_exit(1);
-    ready((*listener)->place().text());
+    ready((*listener)->endpoint().text());
     rpc::wait_ready((*listener)->get(), false, -1, {});
     const rpc::FileDescriptor socket = (*listener)->accept();
     std::vector<char> bytes(std::max(in, out));
@@ -139,7 +139,7 @@ struct Bare {
 
   Bare(const std::string& way, size_t send, size_t receive)
       : process(start_bare(way, send, receive)), out(send), in(receive), bytes(std::max(out, in)) {
-    const auto address = unwrap(rpc::resolve(process->place(), false)).front();
+    const auto address = unwrap(rpc::resolve(process->endpoint(), false)).front();
     socket = unwrap(rpc::open_socket(address, false, "bench"));
     if (::connect(socket.get(), address.get(), address.size) != 0) {
       throw_platform(PlatformFault::kAbsent, "the bare peer does not answer", "bench");
@@ -158,7 +158,7 @@ std::unique_ptr<rpc::RemoteSession> open_remote(const Background& server,
                                                 const std::string& target) {
   rpc::ConnectOptions options;
   options.target = target;
-  return unwrap(rpc::RemoteSession::connect(unwrap(rpc::connect(server.place())), options));
+  return unwrap(rpc::RemoteSession::connect(unwrap(rpc::connect(server.endpoint())), options));
 }
 
 // A device that computes nothing, at the other end, with a buffer and a kernel.
@@ -235,24 +235,24 @@ Case dispatched(const std::string& way) {
         blob.platform = "null";
         blob.format = "none";
         blob.entries = {"add", "scale"};
-        machine = unwrap(there.session->open_machine(
-            std::make_shared<const Executable>(test::chain_program(blob))));
+        vm = unwrap(
+            there.session->open_vm(std::make_shared<const Executable>(test::chain_program(blob))));
         target = unwrap(runtime::KernelRunner::create(
             *here, std::make_shared<const Executable>(test::kernels_only(blob))));
         residency.emplace(*here);
         offload.emplace(*target, *residency);
-        unwrap(machine->set_dispatch({{0, 1, 2}}, &*offload));
+        unwrap(vm->set_dispatch({{0, 1, 2}}, &*offload));
         const HostTensor values = HostTensor::zeros(DType::kF32, {16});
         for (int i = 0; i < 2; ++i) args.emplace_back(unwrap(upload(*there.session, values)));
       }
-      void run() { unwrap(machine->call("main", args)); }
+      void run() { unwrap(vm->call("main", args)); }
 
       Remote there;
       std::unique_ptr<runtime::LocalSession> here;
       std::unique_ptr<runtime::KernelRunner> target;
       std::optional<runtime::Residency> residency;
       std::optional<runtime::Offload> offload;
-      std::unique_ptr<runtime::Machine> machine;
+      std::unique_ptr<runtime::VirtualMachine> vm;
       std::vector<runtime::Value> args;
     };
     auto hybrid = std::make_shared<Hybrid>(way);
@@ -346,8 +346,8 @@ Case decode(const std::string& way) {
     auto there = std::make_shared<Demos>(), here = std::make_shared<Demos>();
     for (const auto& process : processes) {
       Demo remote{.process = process, .session = open_remote(*process, "cpu"), .engine = {}};
-      remote.engine = unwrap(
-          llm::Engine::create(unwrap(remote.session->open_machine(executable)), files.weights));
+      remote.engine =
+          unwrap(llm::Engine::create(unwrap(remote.session->open_vm(executable)), files.weights));
       remote.milliseconds_a_token();
       there->add(std::move(remote));
       Demo local{.process = {}, .session = cpu_session(), .engine = {}};

@@ -46,8 +46,8 @@ class DeviceProgram {
     module.functions["main"] = f.finish(f.emit_op(op, {params[0], params[1]}, attrs));
     target::Target target = target::parse_target(platform);
     target::adopt_device(target, session_->info());
-    vm_ = unwrap(
-        runtime::VirtualMachine::create(*session_, pipeline::compile(module, std::move(target))));
+    vm_ = unwrap(runtime::LocalVirtualMachine::create(
+        *session_, pipeline::compile(module, std::move(target))));
     run(1);
   }
 
@@ -62,7 +62,7 @@ class DeviceProgram {
 
  private:
   std::shared_ptr<runtime::LocalSession> session_;
-  std::unique_ptr<runtime::VirtualMachine> vm_;
+  std::unique_ptr<runtime::LocalVirtualMachine> vm_;
   std::vector<runtime::Value> arguments_;
 };
 

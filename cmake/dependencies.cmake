@@ -1,4 +1,4 @@
-# Third-party libraries. Each becomes one target (an INTERFACE library) that only the rooms named in rooms.cmake link.
+# Third-party libraries. Each becomes one target (an INTERFACE library) that only the components named in components.cmake link.
 # A missing library is an error that names the package to install.
 
 find_package(Threads REQUIRED)
@@ -33,7 +33,7 @@ tapml_require("${TAPML_FLATC}" flatbuffers-compiler "flatc")
 add_library(tapml_dep_flatbuffers INTERFACE)
 target_include_directories(tapml_dep_flatbuffers SYSTEM INTERFACE "${TAPML_FLATBUFFERS_INCLUDE}")
 
-# TLS of remote sessions. Without it tapml is built without encrypted places.
+# TLS of remote sessions. Without it tapml is built without encrypted endpoints.
 find_path(TAPML_OPENSSL_INCLUDE openssl/ssl.h)
 find_library(TAPML_SSL_LIBRARY ssl)
 find_library(TAPML_CRYPTO_LIBRARY crypto)

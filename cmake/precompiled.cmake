@@ -1,4 +1,4 @@
-# Precompiled headers: one set for the rooms, one with GoogleTest for the tests. Off by default, so that
+# Precompiled headers: one set for the components, one with GoogleTest for the tests. Off by default, so that
 # everyday builds notice a missing include; the presets, which build everything, turn it on.
 
 set(standard_headers

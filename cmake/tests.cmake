@@ -11,11 +11,11 @@ endif()
 
 # Helpers of the tests.
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/support/*.cpp")
-set(all_rooms ${TAPML_ROOMS})
-list(TRANSFORM all_rooms PREPEND tapml_)
+set(all_components ${TAPML_COMPONENTS})
+list(TRANSFORM all_components PREPEND tapml_)
 if(support_sources)
   add_library(tapml_test_support STATIC ${support_sources})
-  target_link_libraries(tapml_test_support PUBLIC ${all_rooms} GTest::gtest)
+  target_link_libraries(tapml_test_support PUBLIC ${all_components} GTest::gtest)
   set(support_scope PUBLIC)
 else()
   add_library(tapml_test_support INTERFACE)
@@ -80,35 +80,35 @@ function(tapml_test folder)
   set_property(GLOBAL APPEND PROPERTY TAPML_${test_LABEL}_TARGETS test_${folder})
 endfunction()
 
-# Tests of these rooms run what they compile.
-set(rooms_with_devices schedule library passes codegen pipeline models frontend llm rpc topdown)
-foreach(room IN LISTS TAPML_ROOMS)
-  set(links tapml_${room})
-  if(room IN_LIST rooms_with_devices)
+# Tests of these components run what they compile.
+set(components_with_devices schedule library passes codegen pipeline models frontend llm rpc topdown)
+foreach(component IN LISTS TAPML_COMPONENTS)
+  set(links tapml_${component})
+  if(component IN_LIST components_with_devices)
     list(APPEND links tapml_device tapml_pipeline tapml_frontend tapml_models tapml_llm)
   endif()
-  if(room STREQUAL "library")
+  if(component STREQUAL "library")
     list(APPEND links tapml_topdown)
   endif()
-  tapml_test(${room} LABEL unit LINK ${links})
+  tapml_test(${component} LABEL unit LINK ${links})
 endforeach()
 # Tests of the protocol speak it themselves.
 if(TARGET test_rpc)
   target_include_directories(test_rpc SYSTEM PRIVATE "${CMAKE_BINARY_DIR}/generated")
 endif()
-tapml_test(api LABEL unit LINK tapml_embed ${all_rooms})
-tapml_test(language LABEL unit LINK ${all_rooms})
+tapml_test(api LABEL unit LINK tapml_embed ${all_components})
+tapml_test(language LABEL unit LINK ${all_components})
 # What is added from outside: a platform.
-tapml_test(extension LABEL unit LINK ${all_rooms})
-tapml_test(walk LABEL ops LINK ${all_rooms} TIMEOUT 1200)
-tapml_test(graphs LABEL ops LINK ${all_rooms} TIMEOUT 1200)
+tapml_test(extension LABEL unit LINK ${all_components})
+tapml_test(walk LABEL ops LINK ${all_components} TIMEOUT 1200)
+tapml_test(graphs LABEL ops LINK ${all_components} TIMEOUT 1200)
 tapml_test(math LABEL unit LINK tapml_device tapml_codegen tapml_passes tapml_schedule)
 # All devices of a machine, here and remote, in five minutes.
 tapml_test(conformance LABEL unit LINK tapml_device tapml_codegen tapml_rpc TIMEOUT 300)
-tapml_test(error LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 600)
-tapml_test(e2e LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 1200)
-tapml_test(cli LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 600)
-# Tests of encrypted places make certificates.
+tapml_test(error LABEL e2e LINK ${all_components} PROGRAM TIMEOUT 600)
+tapml_test(e2e LABEL e2e LINK ${all_components} PROGRAM TIMEOUT 1200)
+tapml_test(cli LABEL e2e LINK ${all_components} PROGRAM TIMEOUT 600)
+# Tests of encrypted endpoints make certificates.
 foreach(test test_rpc test_e2e)
   if(TARGET ${test})
     target_link_libraries(${test} PRIVATE tapml_dep_openssl)
@@ -160,9 +160,9 @@ add_custom_target(unit_tests DEPENDS ${unit_targets})
 # The include discipline of src/, and the tests of the script that checks it.
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
-  add_test(NAME rooms COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/scripts/check_rooms")
-  add_test(NAME rooms_violations
-           COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/check_rooms_test.py")
+  add_test(NAME components COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/scripts/check_components")
+  add_test(NAME components_violations
+           COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/check_components_test.py")
   add_test(NAME tutorials_runner
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/run_tutorials_test.py")
   add_test(NAME fuzz_totals
@@ -171,7 +171,7 @@ if(Python3_FOUND)
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/check_skips_test.py")
   add_test(NAME baselines
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/check_baselines_test.py")
-  set_tests_properties(rooms rooms_violations tutorials_runner fuzz_totals skips baselines
+  set_tests_properties(components components_violations tutorials_runner fuzz_totals skips baselines
                        PROPERTIES LABELS unit TIMEOUT 60)
 
   add_test(NAME random_model

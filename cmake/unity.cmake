@@ -1,4 +1,4 @@
-# Sources of a room, a program or a folder of tests compiled in groups, with TAPML_UNITY, as the presets have
+# Sources of a component, a program or a folder of tests compiled in groups, with TAPML_UNITY, as the presets have
 # it: a full build reads headers less often, a change of one file costs more (cmake --preset dev
 # -DTAPML_UNITY=OFF).
 

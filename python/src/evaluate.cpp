@@ -45,9 +45,9 @@ std::vector<std::string> evaluate(const py::object& given, const py::list& devic
       CompileSettings settings;
       settings.cache = cache;
       auto compiled = compile(model.loaded->files.module, target, settings, places[i]);
-      auto engine = unwrap(llm::Engine::create(
-          unwrap(sessions[i]->open_machine(compiled->executable)), model.loaded->files.weights));
-      engine->machine().set_interrupt(&interrupt_of_this_thread());
+      auto engine = unwrap(llm::Engine::create(unwrap(sessions[i]->open_vm(compiled->executable)),
+                                               model.loaded->files.weights));
+      engine->vm().set_interrupt(&interrupt_of_this_thread());
       evaluations.push_back(topdown::evaluate(*engine, tasks, [&](size_t task) {
         tell(target.text, static_cast<int64_t>(task), static_cast<int64_t>(tasks.size()));
       }));

@@ -12,7 +12,7 @@
 #include "io/host/files.h"
 #include "path.h"
 #include "program.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "text/parser.h"
 #include "text/printer.h"
 #include "under_test.h"
@@ -25,24 +25,24 @@ namespace {
 // A machine on a session, until one of them is closed.
 class Library final : public Resource {
  public:
-  Library(SessionRef open, std::shared_ptr<SharedMachine> machine)
-      : open_(std::move(open)), machine_(std::move(machine)) {
+  Library(SessionRef open, std::shared_ptr<SharedVm> vm)
+      : open_(std::move(open)), vm_(std::move(vm)) {
     open_->add(this);
   }
   ~Library() override { open_->remove(this); }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
-  void drop() noexcept override { machine_.reset(); }
+  void drop() noexcept override { vm_.reset(); }
 
   const SessionRef& open() const { return open_; }
-  std::shared_ptr<SharedMachine> use() const {
-    if (!machine_) throw_closed("library");
-    return machine_;
+  std::shared_ptr<SharedVm> use() const {
+    if (!vm_) throw_closed("library");
+    return vm_;
   }
 
  private:
   SessionRef open_;
-  std::shared_ptr<SharedMachine> machine_;
+  std::shared_ptr<SharedVm> vm_;
 };
 
 struct Function {
@@ -104,23 +104,23 @@ std::shared_ptr<Library> upload(const Compiled& compiled, const py::object& devi
                std::to_string(step_limit));
   }
   auto session = open->use();
-  auto machine = without_interpreter([&] {
-    auto shared = std::make_shared<SharedMachine>();
+  auto vm = without_interpreter([&] {
+    auto shared = std::make_shared<SharedVm>();
     shared->session = session;
     shared->contained = app::ContainedKernels::open(compiled.executable, open->target(),
                                                     open->libraries(), open->remote(), isolation);
-    shared->machine = unwrap(session->open_machine(compiled.executable));
-    if (shared->contained) shared->contained->attach(*shared->machine);
-    shared->machine->set_call_limit(step_limit);
+    shared->vm = unwrap(session->open_vm(compiled.executable));
+    if (shared->contained) shared->contained->attach(*shared->vm);
+    shared->vm->set_call_limit(step_limit);
     return shared;
   });
-  return std::make_shared<Library>(open, std::move(machine));
+  return std::make_shared<Library>(open, std::move(vm));
 }
 
 std::unique_ptr<Function> get_function(const std::shared_ptr<Library>& library,
                                        const std::string& name) {
-  auto machine = library->use();
-  const Executable& executable = machine->machine->executable();
+  auto vm = library->use();
+  const Executable& executable = vm->vm->executable();
   const VmFunction* function = executable.find_function(name);
   if (!function) {
     std::string names;
@@ -155,7 +155,7 @@ void store(runtime::Session& session, const std::string& name,
 py::object call(const Function& function, const py::args& args) {
   const SessionRef open = function.library->open();
   auto shared = function.library->use();
-  const VmFunction* callee = shared->machine->executable().find_function(function.name);
+  const VmFunction* callee = shared->vm->executable().find_function(function.name);
   const size_t inputs = function.parameters.size();
   if (args.size() < inputs) {
     std::string names;
@@ -188,9 +188,9 @@ py::object call(const Function& function, const py::args& args) {
   }
   runtime::Value result = without_interpreter([&] {
     auto busy = shared->lock();
-    shared->machine->set_interrupt(&interrupt_of_this_thread());
-    auto called = shared->machine->call(function.name, values);
-    shared->machine->set_interrupt(nullptr);
+    shared->vm->set_interrupt(&interrupt_of_this_thread());
+    auto called = shared->vm->call(function.name, values);
+    shared->vm->set_interrupt(nullptr);
     runtime::Value made = unwrap(std::move(called));
     if (outputs.empty()) return made;
     std::vector<runtime::Tensor> results;
@@ -210,7 +210,7 @@ py::object call(const Function& function, const py::args& args) {
 
 }  // namespace
 
-std::unique_lock<std::timed_mutex> SharedMachine::lock() {
+std::unique_lock<std::timed_mutex> SharedVm::lock() {
   std::unique_lock<std::timed_mutex> held(busy, std::defer_lock);
   while (!held.try_lock_for(std::chrono::milliseconds(100))) check_interrupt();
   return held;
@@ -307,8 +307,7 @@ Calls from several threads run one after the other.)doc")
            "A function by its name; tapml.UserError where there is none.")
       .def("__getitem__", &get_function, py::arg("name"))
       .def_property_readonly(
-          "functions",
-          [](const Library& l) { return function_names(l.use()->machine->executable()); })
+          "functions", [](const Library& l) { return function_names(l.use()->vm->executable()); })
       .def_property_readonly("device", [](const Library& l) { return l.open(); })
       .def("__repr__", [](const Library& l) {
         return "<tapml.Library on " + in_quotes(l.open()->target().text) +

@@ -8,7 +8,7 @@
 #include "app/contained_kernels.h"
 #include "app/executable.h"
 #include "pipeline/compile.h"
-#include "runtime/machine.h"
+#include "runtime/virtual_machine.h"
 #include "session.h"
 
 namespace tapml::python {
@@ -22,10 +22,10 @@ struct Compiled {
 };
 
 // A machine with what it needs, and the order of those who call it.
-struct SharedMachine {
+struct SharedVm {
   std::shared_ptr<runtime::Session> session;
   std::unique_ptr<app::ContainedKernels> contained;  // null: all kernels run on the session
-  std::unique_ptr<runtime::Machine> machine;         // goes first
+  std::unique_ptr<runtime::VirtualMachine> vm;       // goes first
   std::timed_mutex busy;
 
   // Waits until no other thread calls the machine. Ctrl-C ends the wait. Not with the interpreter

@@ -73,7 +73,7 @@ std::unique_ptr<Engine> make_engine(const LanguageModel& model, const py::object
     made->session = session;
     // A machine beside a remote device: each token is one request.
     made->engine =
-        unwrap(llm::Engine::create(unwrap(session->open_machine(compiled->executable)),
+        unwrap(llm::Engine::create(unwrap(session->open_vm(compiled->executable)),
                                    model.loaded->files.weights, {.weights_in_place = true}));
     return made;
   });
@@ -115,10 +115,10 @@ std::unique_ptr<Generated> generate(const Engine& engine, const std::string& pro
     };
     std::unique_lock<std::timed_mutex> busy(state->busy, std::defer_lock);
     while (!busy.try_lock_for(std::chrono::milliseconds(100))) check_interrupt();
-    runtime::Machine& machine = state->engine->machine();
-    machine.set_interrupt(&interrupt_of_this_thread());
+    runtime::VirtualMachine& vm = state->engine->vm();
+    vm.set_interrupt(&interrupt_of_this_thread());
     auto generation = state->engine->generate(made->prompt, options);
-    machine.set_interrupt(nullptr);
+    vm.set_interrupt(nullptr);
     made->generation = unwrap(std::move(generation));
     made->text = model.tokenizer.decode(made->generation.tokens);
     return made;

@@ -2,9 +2,9 @@
 
 #include <pybind11/stl.h>
 
+#include "choices.h"
 #include "ci_reports.h"
 #include "io/host/files.h"
-#include "judging.h"
 #include "language_model.h"
 #include "path.h"
 #include "progress.h"
@@ -31,7 +31,7 @@ struct LocalizeSettings {
   double shrink_seconds;
   std::pair<std::string, std::string> tolerance;
   std::string kernels;  // folder of the user's own; empty: none
-  std::vector<std::string> plants;
+  std::vector<std::string> faults;
   bool cache;
   UnderTest under_test;
 };
@@ -61,7 +61,7 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
   command.max_tokens = settings.max_tokens;
   command.cache.off = !settings.cache;
   command.isolation = isolation_of(settings.under_test, where);
-  command.faults = settings.plants;
+  command.faults = settings.faults;
   if (suite) {
     command.suite = suite->suite;
     command.suite_folder = suite->folder;
@@ -197,7 +197,7 @@ void bind_localize(py::module_& module) {
          const std::string& prompt, const CarvedSuite* suite, int64_t max_tokens, int64_t repeats,
          const SamplerTuple& sampler, double shrink_seconds,
          const std::pair<std::string, std::string>& tolerance, const std::string& kernels,
-         const std::vector<std::string>& plants, bool cache, bool in_process, double kernel_timeout,
+         const std::vector<std::string>& faults, bool cache, bool in_process, double kernel_timeout,
          const py::object& progress) {
         return localize(model, source, target, prompt, suite,
                         {max_tokens,
@@ -206,7 +206,7 @@ void bind_localize(py::module_& module) {
                          shrink_seconds,
                          tolerance,
                          kernels,
-                         plants,
+                         faults,
                          cache,
                          {in_process, kernel_timeout}},
                         progress);

@@ -3,9 +3,9 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include "choices.h"
 #include "ci_reports.h"
 #include "io/host/files.h"
-#include "judging.h"
 #include "language_model.h"
 #include "path.h"
 #include "progress.h"
@@ -43,7 +43,7 @@ struct MigrateSettings {
   bool stop_at_first;
   std::string state;
   std::pair<std::string, std::string> tolerance;
-  std::string kernels, plant;
+  std::string kernels, fault;
   bool cache, measure_speed;
   UnderTest under_test;
 };
@@ -83,7 +83,7 @@ MigratedRef migrate(const py::object& given, const py::object& source,
   command.stop_at_first = settings.stop_at_first;
   command.state = settings.state;
   command.kernels = settings.kernels;
-  command.fault = settings.plant;
+  command.fault = settings.fault;
   command.tolerance = choice_of(settings.tolerance);
   command.cache.off = !settings.cache;
   command.isolation = isolation_of(settings.under_test, where);
@@ -178,7 +178,8 @@ void bind_migrate(py::module_& module) {
       .def_readonly("tried", &Layer::tried, "Else the migration ended before it.")
       .def_property_readonly(
           "max_abs", [=](const Layer& l) { return of_run(l, l.hybrid.max_abs); },
-          "Of the logits against the judge, with this layer and all before it on the target; None "
+          "Of the logits against the reference, with this layer and all before it on the target; "
+          "None "
           "where nothing of it moved.")
       .def_property_readonly("bound", [=](const Layer& l) { return of_run(l, l.hybrid.bound); })
       .def_readonly("dispatched", &Layer::dispatched,
@@ -252,7 +253,7 @@ void bind_migrate(py::module_& module) {
           "The first token that differs; None where none does.")
       .def_property_readonly(
           "tie", [](const Migrated& m) { return m.migration().tie; },
-          "Whether the tokens differ where the judge itself is undecided.")
+          "Whether the tokens differ where the reference itself is undecided.")
       .def_property_readonly("seconds", [](const Migrated& m) { return m.migration().seconds; })
       .def(
           "to_dict",
@@ -311,7 +312,7 @@ void bind_migrate(py::module_& module) {
          const SamplerTuple& sampler, const std::string& order,
          const std::vector<std::string>& granularity, bool stop_at_first, const std::string& state,
          const std::pair<std::string, std::string>& tolerance, const std::string& kernels,
-         const std::string& plant, bool cache, bool speed, bool in_process, double kernel_timeout,
+         const std::string& fault, bool cache, bool speed, bool in_process, double kernel_timeout,
          const py::object& progress) {
         return migrate(model, source, targets, prompt,
                        {max_tokens,
@@ -323,7 +324,7 @@ void bind_migrate(py::module_& module) {
                         state,
                         tolerance,
                         kernels,
-                        plant,
+                        fault,
                         cache,
                         speed,
                         {in_process, kernel_timeout}},

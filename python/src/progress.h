@@ -1,4 +1,4 @@
-// A Python function that is told how far long work is.
+// A Python function that is reported how far long work is.
 #pragma once
 
 #include <exception>

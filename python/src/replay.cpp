@@ -7,10 +7,10 @@
 #include <set>
 
 #include "base/strings.h"
+#include "choices.h"
 #include "ci_reports.h"
 #include "executable.h"
 #include "io/host/files.h"
-#include "judging.h"
 #include "suite.h"
 #include "topdown/replay/group_replay.h"
 #include "topdown/report/report.h"
@@ -107,12 +107,12 @@ topdown::Replayed replayed_of(const topdown::Suite& suite, const std::vector<Ver
                               bool whole) {
   topdown::Replayed replayed;
   replayed.incomplete = suite.incomplete;
-  std::set<std::string> judged;
+  std::set<std::string> compared;
   for (const Verdict& one : verdicts) {
     if (const auto& group = one.verdict.group) {
-      judged.insert(group->kernels.begin(), group->kernels.end());
+      compared.insert(group->kernels.begin(), group->kernels.end());
     } else {
-      judged.insert(one.verdict.kernel);
+      compared.insert(one.verdict.kernel);
     }
     replayed.verdicts.push_back(one.verdict);
   }
@@ -121,7 +121,7 @@ topdown::Replayed replayed_of(const topdown::Suite& suite, const std::vector<Ver
     return replayed;
   }
   for (const topdown::SuiteKernel& kernel : suite.kernels) {
-    if (!judged.contains(kernel.name)) replayed.left_out.push_back(kernel.name);
+    if (!compared.contains(kernel.name)) replayed.not_selected.push_back(kernel.name);
   }
   return replayed;
 }
@@ -133,7 +133,7 @@ Verdict run(const Replayer& replayer, Work&& work) {
     std::unique_lock<std::timed_mutex> busy(state->busy, std::defer_lock);
     while (!busy.try_lock_for(std::chrono::milliseconds(100))) check_interrupt();
     // Of this call's thread.
-    state->replay.judge().set_poll(check_interrupt);
+    state->replay.reference().set_poll(check_interrupt);
     return Verdict{unwrap(work(*state))};
   });
 }
@@ -142,7 +142,7 @@ Verdict replay_kernel(const Replayer& replayer, const std::string& name) {
   auto state = replayer.use();
   const int32_t kernel = find_kernel(state->suite(), name);
   return run(replayer, [&](Replayer::State& on) {
-    return topdown::replay_kernel(on.suite(), on.replay.judge(), kernel, on.replay.sandbox());
+    return topdown::replay_kernel(on.suite(), on.replay.reference(), kernel, on.replay.sandbox());
   });
 }
 
@@ -154,7 +154,7 @@ Verdict replay_call(const Replayer& replayer, int64_t index) {
                std::to_string(index));
   }
   return run(replayer, [&](Replayer::State& on) {
-    return topdown::replay_call(on.suite(), on.replay.judge(), static_cast<size_t>(index),
+    return topdown::replay_call(on.suite(), on.replay.reference(), static_cast<size_t>(index),
                                 on.replay.sandbox());
   });
 }
@@ -168,7 +168,7 @@ Verdict replay_group(const Replayer& replayer, int64_t index) {
                std::to_string(index));
   }
   return run(replayer, [&](Replayer::State& on) {
-    return topdown::replay_group(on.suite(), on.replay.judge(), static_cast<size_t>(index),
+    return topdown::replay_group(on.suite(), on.replay.reference(), static_cast<size_t>(index),
                                  on.replay.sandbox());
   });
 }
@@ -210,8 +210,9 @@ py::object parsed(const Json& json) {
 void bind_replay(py::module_& module) {
   using Kernel = topdown::KernelVerdict;
   auto of = [](auto member) { return [member](const Verdict& v) { return v.verdict.*member; }; };
-  py::class_<Verdict>(module, "Verdict", py::is_final(),
-                      "What tests of a kernel said, held against the judge (docs/verdicts.md).")
+  py::class_<Verdict>(
+      module, "Verdict", py::is_final(),
+      "The results of a kernel's tests, compared with the reference (docs/verdicts.md).")
       .def_property_readonly("kernel", of(&Kernel::kernel),
                              "Of a group all of them, joined by \" + \".")
       .def_property_readonly(
@@ -234,7 +235,8 @@ void bind_replay(py::module_& module) {
       .def_property_readonly("failure", of(&Kernel::failure), "Why it could not be run, if so.")
       .def_property_readonly("source_wrong", of(&Kernel::source_wrong))
       .def_property_readonly("against_source", of(&Kernel::against_source))
-      .def_property_readonly("judged", of(&Kernel::judged), "Elements that were looked at.")
+      .def_property_readonly("compared", of(&Kernel::compared),
+                             "Number of elements that were compared.")
       .def_property_readonly("elements", of(&Kernel::elements))
       .def_property_readonly("seconds", of(&Kernel::seconds))
       .def_property_readonly("worst_output", of(&Kernel::worst_output))
@@ -246,10 +248,10 @@ void bind_replay(py::module_& module) {
       .def_property_readonly("note", of(&Kernel::note), "What a reader should know beside that.")
       .def_property_readonly(
           "source_max_abs", [](const Verdict& v) { return v.verdict.worst.source.max_abs; },
-          "Largest distance of the source's own output from the judge, of the worst output.")
+          "Largest distance of the source's own output from the reference, over the worst output.")
       .def_property_readonly(
           "max_abs", [](const Verdict& v) { return v.verdict.worst.target.max_abs; },
-          "Largest distance from the judge, of the worst output.")
+          "Largest distance from the reference, over the worst output.")
       .def_property_readonly(
           "allowed", [](const Verdict& v) { return v.verdict.worst.allowed; },
           "The bound that the worst element was held against.")
@@ -280,7 +282,7 @@ void bind_replay(py::module_& module) {
            "describes no other one.")
       .def("call", &replay_call, py::arg("index"), "Runs one test.")
       .def("group", &replay_group, py::arg("index"),
-           "Runs one group: its calls one after the other, judged together.")
+           "Runs the calls of one group in order and compares the group's outputs.")
       .def_property_readonly("device", [](const Replayer& r) { return r.open(); });
   module.def(
       "save_replay_report",

@@ -14,7 +14,7 @@
 #include "language_model.h"
 #include "llm/engine.h"
 #include "path.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "topdown/replay/edge_cases.h"
 #include "topdown/suite/carve.h"
 #include "topdown/suite/coverage.h"
@@ -64,7 +64,7 @@ CarvedSuite finished(topdown::Carver& carver, const CarveSource& source) {
   if (source.edge) {
     topdown::Sandbox sandbox({source.target, &source.session});
     sandbox.load(source.executable);
-    for (const std::string& text : topdown::add_edge_cases(suite, sandbox).left_out) {
+    for (const std::string& text : topdown::add_edge_cases(suite, sandbox).unsupported) {
       log_warning("edge case left out: " + text);
     }
   }
@@ -132,7 +132,7 @@ class ModelRun {
     auto compiled = compile(model_.loaded->files.module, open_->target(), settings, open_);
     auto engine = unwrap(llm::Engine::create(
         unwrap(runtime::open_instrumented(*session_, compiled->executable)),
-        model_.loaded->files.weights, {.weights_in_place = true, .sample_on_machine = true}));
+        model_.loaded->files.weights, {.weights_in_place = true, .sample_in_model = true}));
     if (!session_->local()) carving_.held = &model_.loaded->files.weights;
     if (reference_) {
       carving_.weights = &model_.loaded->files.weights;
@@ -141,10 +141,10 @@ class ModelRun {
     }
     carving_.functions = functions(*compiled->executable, session_->info());
     topdown::Carver carver(*compiled->executable, carving_);
-    unwrap(engine->machine().set_capture(carver.plan(), &carver));
-    engine->machine().set_interrupt(&interrupt_of_this_thread());
+    unwrap(engine->vm().set_capture(carver.plan(), &carver));
+    engine->vm().set_interrupt(&interrupt_of_this_thread());
     run(*engine, carver);
-    unwrap(engine->machine().set_capture({}, nullptr));
+    unwrap(engine->vm().set_capture({}, nullptr));
     return finished(carver, {open_->target(), *session_, compiled->executable, edge});
   }
 
@@ -197,14 +197,14 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
 }
 
 // Throws for logits that are not finite.
-int32_t likeliest(llm::Engine& engine, const runtime::Tensor& logits) {
+int32_t most_likely(llm::Engine& engine, const runtime::Tensor& logits) {
   const HostTensor row = unwrap(runtime::download(logits));
   unwrap(engine.check_logits(row));
   HostTensor unused;
   return unwrap(llm::sample_token(row.values<float>(), {}, unused));
 }
 
-// A prompt and `decode` steps, each with the token that is the likeliest after the one before, an
+// A prompt and `decode` steps, each with the token that is the most likely after the one before, an
 // end of the text too. Beside the suite the tokens of the steps, and where in its calls each step
 // begins.
 std::tuple<CarvedSuite, std::vector<int32_t>, std::vector<size_t>> carve_steps(
@@ -222,7 +222,7 @@ std::tuple<CarvedSuite, std::vector<int32_t>, std::vector<size_t>> carve_steps(
           unwrap(engine.clear());
           runtime::Tensor logits = unwrap(engine.prefill(tokens));
           for (int64_t step = 0; step < decode; ++step) {
-            steps.push_back(likeliest(engine, logits));
+            steps.push_back(most_likely(engine, logits));
             begins.push_back(carver.suite().calls.size());
             logits = unwrap(engine.decode(steps.back()));
           }
@@ -268,14 +268,14 @@ CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
   return without_interpreter([&] {
     const auto contained = app::ContainedKernels::open(
         compiled.executable, open->target(), open->libraries(), open->remote(), isolation);
-    auto machine = unwrap(runtime::open_instrumented(*session, compiled.executable));
-    if (contained) contained->attach(*machine);
-    machine->set_call_limit(step_limit);
+    auto vm = unwrap(runtime::open_instrumented(*session, compiled.executable));
+    if (contained) contained->attach(*vm);
+    vm->set_call_limit(step_limit);
     topdown::Carver carver(*compiled.executable, carving);
-    unwrap(machine->set_capture(carver.plan(), &carver));
-    machine->set_interrupt(&interrupt_of_this_thread());
-    for (const auto& values : runs) unwrap(machine->call(name, values));
-    unwrap(machine->set_capture({}, nullptr));
+    unwrap(vm->set_capture(carver.plan(), &carver));
+    vm->set_interrupt(&interrupt_of_this_thread());
+    for (const auto& values : runs) unwrap(vm->call(name, values));
+    unwrap(vm->set_capture({}, nullptr));
     return finished(carver, {open->target(), *session, compiled.executable, edge});
   });
 }
@@ -351,7 +351,7 @@ Carved tests: one real run, kept as a test for every kernel call.)doc")
           "``*`` and ``?``. UserError where there is none, with the names that are near.")
       .def_property_readonly("calls", &calls_of)
       .def_property_readonly("groups", &groups_of,
-                             "Kernels that are judged together (docs/suite-format.md).")
+                             "Kernels that are tested together (docs/suite-format.md).")
       .def(
           "__len__",
           [](const CarvedSuite& s) { return s.suite->calls.size() + s.suite->groups.size(); },

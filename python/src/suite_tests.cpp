@@ -24,15 +24,15 @@ struct SuiteGroup {
   SuiteRef suite;
   size_t index = 0;
   const topdown::SuiteGroup& get() const { return suite->groups[index]; }
-  const std::string& parameter(const topdown::SuitePlace& place) const {
+  const std::string& parameter(const topdown::CallParameter& place) const {
     const auto kernel = static_cast<size_t>(get().calls[place.call].kernel);
     return suite->kernels[kernel].params[place.param];
   }
 };
 
-struct SuiteBorder {
+struct GroupValue {
   SuiteGroup group;
-  const topdown::SuiteBorder* border = nullptr;  // the group's own
+  const topdown::GroupValue* value = nullptr;  // the group's own
 };
 
 // Over the suite's own tensor.
@@ -68,15 +68,16 @@ py::tuple call_list(const SuiteRef& suite, const std::vector<topdown::SuiteCall>
   return list;
 }
 
-py::tuple border_list(const SuiteGroup& group, const std::vector<topdown::SuiteBorder>& borders) {
-  py::tuple list(borders.size());
-  for (size_t i = 0; i < list.size(); ++i) list[i] = SuiteBorder{group, &borders[i]};
+py::tuple group_value_list(const SuiteGroup& group,
+                           const std::vector<topdown::GroupValue>& values) {
+  py::tuple list(values.size());
+  for (size_t i = 0; i < list.size(); ++i) list[i] = GroupValue{group, &values[i]};
   return list;
 }
 
 py::tuple links_of(const SuiteGroup& group) {
   py::list list;
-  auto named = [&](const topdown::SuitePlace& place) {
+  auto named = [&](const topdown::CallParameter& place) {
     return py::make_tuple(place.call, group.parameter(place));
   };
   for (const auto& [from, to] : group.get().links) {
@@ -123,26 +124,25 @@ void bind_suite_tests(py::module_& module) {
       .def("__repr__", [](const SuiteCall& c) {
         return "<tapml.SuiteCall " + std::to_string(c.index) + " of " + c.kernel().name + ">";
       });
-  py::class_<SuiteBorder>(module, "SuiteBorder", py::is_final(),
-                          "A tensor that a group's source has at one of its borders.")
+  py::class_<GroupValue>(module, "GroupValue", py::is_final(),
+                         "A tensor that a group's source has at one of its values.")
       .def_property_readonly(
-          "call", [](const SuiteBorder& b) { return b.border->place.call; },
-          "In the group's calls.")
+          "call", [](const GroupValue& b) { return b.value->place.call; }, "In the group's calls.")
+      .def_property_readonly("parameter",
+                             [](const GroupValue& b) { return b.group.parameter(b.value->place); })
       .def_property_readonly(
-          "parameter", [](const SuiteBorder& b) { return b.group.parameter(b.border->place); })
+          "name", [](const GroupValue& b) { return b.value->name; }, "In the source's words.")
       .def_property_readonly(
-          "name", [](const SuiteBorder& b) { return b.border->name; }, "In the source's words.")
-      .def_property_readonly(
-          "tensor", [](const SuiteBorder& b) { return array_of(b.group.suite, b.border->hash); },
+          "tensor", [](const GroupValue& b) { return array_of(b.group.suite, b.value->hash); },
           "A read-only NumPy array; bf16 as uint16 bits without ml_dtypes.")
       .def("__repr__",
-           [](const SuiteBorder& b) { return "<tapml.SuiteBorder " + b.border->name + ">"; });
+           [](const GroupValue& b) { return "<tapml.GroupValue " + b.value->name + ">"; });
   py::class_<SuiteGroup>(module, "SuiteGroup", py::is_final(),
-                         "Calls that are one test, between borders that a trusted source knows.")
+                         "Calls that are one test, between values that a trusted source knows.")
       .def_readonly("index", &SuiteGroup::index, "In the suite's groups.")
       .def_property_readonly(
           "source", [](const SuiteGroup& g) { return g.get().source; },
-          "Whose the tensors at the borders are.")
+          "Whose the tensors at the values are.")
       .def_property_readonly(
           "carved_on", [](const SuiteGroup& g) { return g.get().carved_on; },
           "The target whose run all other tensors are from.")
@@ -159,10 +159,10 @@ void bind_suite_tests(py::module_& module) {
       .def_property_readonly("links", &links_of,
                              "((call, parameter), (call, parameter)): what is written, and what "
                              "reads it.")
-      .def_property_readonly("inputs",
-                             [](const SuiteGroup& g) { return border_list(g, g.get().inputs); })
-      .def_property_readonly("outputs",
-                             [](const SuiteGroup& g) { return border_list(g, g.get().outputs); })
+      .def_property_readonly(
+          "inputs", [](const SuiteGroup& g) { return group_value_list(g, g.get().inputs); })
+      .def_property_readonly(
+          "outputs", [](const SuiteGroup& g) { return group_value_list(g, g.get().outputs); })
       .def("__repr__", [](const SuiteGroup& g) {
         return "<tapml.SuiteGroup " + std::to_string(g.index) + " of " +
                std::to_string(g.get().calls.size()) + " calls>";

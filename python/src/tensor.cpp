@@ -244,7 +244,7 @@ std::unique_ptr<DeviceTensor> make_tensor(const py::object& x, const SessionRef&
   auto session = open->use();
   TakenArray taken = take_array(x, dtype, where);
   runtime::LocalSession* local = session->local();
-  // Machine code that a device of this process takes works on this process's memory.
+  // VirtualMachine code that a device of this process takes works on this process's memory.
   const bool host_memory = local && !local->info().cpu.empty();
   const auto address = reinterpret_cast<uintptr_t>(taken.array.data);
   std::string why = taken.copied;

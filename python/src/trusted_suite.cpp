@@ -31,7 +31,8 @@ size_t call_number(const topdown::Suite& suite, int64_t call) {
   return static_cast<size_t>(call);
 }
 
-topdown::SuitePlace place_of(const topdown::Suite& suite, int64_t call, const std::string& param) {
+topdown::CallParameter place_of(const topdown::Suite& suite, int64_t call,
+                                const std::string& param) {
   const size_t number = call_number(suite, call);
   const auto& kernel = suite.kernels[static_cast<size_t>(suite.calls[number].kernel)];
   const auto found = std::ranges::find(kernel.params, param);
@@ -70,7 +71,7 @@ std::pair<CarvedSuite, std::vector<std::pair<bool, size_t>>> trusted_suite(
   }
   auto made = without_interpreter([&] { return topdown::trusted_suite(suite, tests, source); });
   std::vector<std::pair<bool, size_t>> places;
-  for (const topdown::TestPlace& place : made.tests) places.emplace_back(place.group, place.index);
+  for (const topdown::TestTensor& place : made.tests) places.emplace_back(place.group, place.index);
   return {{std::make_shared<const topdown::Suite>(std::move(made.suite)), ""}, std::move(places)};
 }
 

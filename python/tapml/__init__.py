@@ -22,7 +22,7 @@ from . import _tapml
 from ._tapml import (
     Culprit, Engine, Executable, Function, FunctionType, Generation, LanguageModel, LayerStep,
     Library, Localization, Migration, Migrations, MigrationStep, Module, Replayer, Session,
-    Snapshot, Suite, SuiteBorder, SuiteCall, SuiteGroup, SuiteKernel, Tensor, Value, ValueType,
+    Snapshot, Suite, GroupValue, SuiteCall, SuiteGroup, SuiteKernel, Tensor, Value, ValueType,
     Verdict,
 )
 from .errors import (
@@ -42,7 +42,7 @@ __all__ = [
     "Generation", "InternalError", "LanguageModel", "LayerStep", "Library", "LimitError",
     "Localization", "LostError", "Migration", "MigrationStep", "Migrations", "Module",
     "OutOfMemoryError", "PlatformError", "ProtocolError", "Replay", "Replayer", "Session", "Snapshot",
-    "Suite", "SuiteBorder", "SuiteCall", "SuiteGroup", "SuiteKernel",
+    "Suite", "GroupValue", "SuiteCall", "SuiteGroup", "SuiteKernel",
     "TaskResult", "Tensor", "TimeoutError", "TorchCarving", "TorchGroup", "TorchUnmapped",
     "UnauthorizedError", "UserError", "Value", "ValueType", "Verdict", "Warning", "allocate",
     "carve", "carve_torch", "compile", "cpu", "device", "devices", "evaluate", "load", "localize",
@@ -59,7 +59,7 @@ def device(target: str, *, token_file: str | _os.PathLike[str] | None = None,
     ``target`` is ``kind[:key=value,...][@endpoint]``: ``"cpu:threads=1"``, ``"opencl"``,
     ``"vulkan@unix:device.sock"``, ``"cpu@pipe:ssh board tapml rpc serve --stdio"``. A server's token is
     read from ``token_file`` (one token, or lines ``ENDPOINT TOKEN``), else from TAPML_RPC_TOKEN; without
-    TLS it goes beyond this machine only with ``insecure``. Root certificates of encrypted places from
+    TLS it goes beyond this machine only with ``insecure``. Root certificates of encrypted endpoints from
     ``tls_ca``, else from TAPML_RPC_CA, else they are the system's. ``cache`` lets drivers keep programs that
     they built; ``libraries`` are shared objects of routines for the cpu of this process. At a place a
     request may take ``request_seconds``, then it is given up with TimeoutError and the session goes
@@ -84,7 +84,7 @@ def _kind(kind: str, at: str | None, options: Mapping[str, Any], token_file: Any
 
 def cpu(*, at: str | None = None, token_file: str | _os.PathLike[str] | None = None,
         **options: Any) -> Session:
-    """Opens a processor: of this machine, or the one at the place ``at``.
+    """Opens a processor: of this machine, or the one at the endpoint ``at``.
 
     ``options`` are those of the target: ``threads=1``.
     """
@@ -93,13 +93,13 @@ def cpu(*, at: str | None = None, token_file: str | _os.PathLike[str] | None = N
 
 def opencl(*, at: str | None = None, token_file: str | _os.PathLike[str] | None = None,
            **options: Any) -> Session:
-    """Opens an OpenCL device, here or at the place ``at``; ``device=0`` chooses one of several."""
+    """Opens an OpenCL device, here or at the endpoint ``at``; ``device=0`` chooses one of several."""
     return _kind("opencl", at, options, token_file)
 
 
 def vulkan(*, at: str | None = None, token_file: str | _os.PathLike[str] | None = None,
            **options: Any) -> Session:
-    """Opens a Vulkan device, here or at the place ``at``; ``device=0`` chooses one of several."""
+    """Opens a Vulkan device, here or at the endpoint ``at``; ``device=0`` chooses one of several."""
     return _kind("vulkan", at, options, token_file)
 
 
@@ -322,7 +322,7 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
     ``"NOT PROVEN"``.
 
     A kernel that differs is no error: its verdict says so. ``custom_kernels`` is a folder of sources
-    that replace the compiler's kernels (docs/user-kernels.md), ``tolerance`` widens the bounds of
+    that replace the compiler's kernels (docs/custom-kernels.md), ``tolerance`` widens the bounds of
     kernels (docs/cli.md), ``model`` is where weights by reference are, if not where they
     were. ``report`` is a folder for report.html and report.json, ``junit`` and ``markdown`` are
     files for CI. ``on_verdict`` sees each verdict when it is known.
@@ -421,7 +421,7 @@ def migrate(model: LanguageModel | Path, source: Session,
     way.
 
     Several devices in ``target`` are gone to at once, which gives a ``Migrations``: the source runs
-    and is judged once, then every kernel is tried on each device before the next one. A device that
+    and is compared with the reference once, then every kernel is tried on each device before the next one. A device that
     fails ends its own migration alone (``Migration.error``). ``state`` and ``report`` then have a
     folder for each; a fault is injected into all of them, or as ``"TARGET/KERNEL:KIND"`` into one.
 

@@ -18,7 +18,7 @@ class TaskResult:
     tokens: int
     #: None where a task has no right and wrong (perplexity).
     correct: Optional[bool]
-    #: The likeliest of several choices, from 0; else None.
+    #: The most likely of several choices, from 0; else None.
     choice: Optional[int]
 
 
@@ -43,7 +43,7 @@ class Evaluation:
     target: str
     tasks: int
     #: Tasks that can be right, and those that are.
-    judged: int
+    scored: int
     correct: int
     #: Scored tokens, their mean negative log-likelihood in nats, and exp of it.
     tokens: int
@@ -77,7 +77,7 @@ class Evaluation:
         nll_off = document.get("nll_off")
         failure = document.get("failure", "")
         return Evaluation(
-            document["target"], document["tasks"], document["judged"], document["correct"],
+            document["target"], document["tasks"], document["scored"], document["correct"],
             document["tokens"], float(document["nll"]), float(document["perplexity"]), kinds,
             results, document["seconds"], False if failure else document.get("passed"),
             tuple(document.get("flipped", ())), document.get("tasks_off"),

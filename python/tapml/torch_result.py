@@ -15,12 +15,12 @@ __all__ = ["TorchCarving", "TorchGroup", "TorchUnmapped"]
 
 @dataclasses.dataclass(frozen=True)
 class TorchGroup:
-    """Kernels between borders that PyTorch has, and what they compute of PyTorch's inputs."""
+    """Kernels between boundaries that PyTorch has, and what they compute of PyTorch's inputs."""
 
     #: Kernel names in the order in which they run, and the layers behind them.
     kernels: tuple[str, ...]
     layers: tuple[str, ...]
-    #: Borders in PyTorch's words: ``"input of model.norm"``, ``"output of lm_head"``.
+    #: Boundaries in PyTorch's words: ``"input of model.norm"``, ``"output of lm_head"``.
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     #: Which of the runs, from 0, and what of it: 0 is the prompt, from 1 on the decode step.
@@ -31,7 +31,7 @@ class TorchGroup:
 
     @property
     def passed(self) -> bool:
-        """Whether the device and PyTorch are both within the bounds of the judge."""
+        """Whether the device and PyTorch are both within the bounds of the reference."""
         return self.verdict.passed and not self.verdict.source_wrong
 
     @property
@@ -94,8 +94,8 @@ class TorchCarving:
         """``"PASS"``, ``"FAIL"``, or ``"NOT PROVEN"``: some kernel is in no group."""
         if self.culprits:
             return "FAIL"
-        judged = {kernel for group in self.groups for kernel in group.kernels}
-        missing = {kernel for one in self.unmapped for kernel in one.kernels} - judged
+        compared = {kernel for group in self.groups for kernel in group.kernels}
+        missing = {kernel for one in self.unmapped for kernel in one.kernels} - compared
         return "NOT PROVEN" if missing or not self.groups else "PASS"
 
     @property
@@ -113,10 +113,10 @@ class TorchCarving:
     def save(self, folder: Union[str, "os.PathLike[str]"]) -> int:
         """Writes ``suite``, for replay on any device; returns how many groups are not in it: 0.
 
-        Raises UserError where nothing was judged.
+        Raises UserError where nothing was compared.
         """
         if self.suite is None:
-            raise UserError("nothing was judged", "save(folder)", "a group at least", "none")
+            raise UserError("nothing was compared", "save(folder)", "a group at least", "none")
         self.suite.save(os.fspath(folder))
         return 0
 
@@ -141,7 +141,7 @@ class TorchCarving:
         for group in self.culprits:
             lines.append(f"culprit: {_joined(group.kernels)} ({group.outcome}), "
                          f"layers: {', '.join(group.layers)}")
-        lines += [f"not judged: {_joined(one.kernels)} ({', '.join(one.layers)}): {one.reason}"
+        lines += [f"not compared: {_joined(one.kernels)} ({', '.join(one.layers)}): {one.reason}"
                   for one in self.unmapped]
         return "\n".join(lines + [f"note: {note}" for note in self.notes])
 

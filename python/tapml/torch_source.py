@@ -1,8 +1,8 @@
 """PyTorch as the trusted source: what its modules compute says what tapml's kernels should.
 
 ``carve_torch`` runs an eager model with hooks on its modules, runs the same tokens (or arrays)
-through tapml's model or program, and finds for each tensor between two of tapml's kernels the module border of PyTorch that is
-the same place. Kernels between borders are judged as one group (docs/python.md).
+through tapml's model or program, and finds for each tensor between two of tapml's kernels the module boundary of PyTorch that is
+the same place. Kernels between boundaries are tested as one group (docs/python.md).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 from . import _tapml
 from ._tapml import LanguageModel, Module, Replayer, Session, Suite
 from .errors import UserError
-from .torch_borders import Borders, Flow, joined_calls
+from .torch_boundaries import Boundaries, Flow, joined_calls
 from .torch_records import ModuleRecord, arrays_in, of_tokens, record_modules
 from .torch_result import TorchCarving, TorchGroup, TorchUnmapped
 
 __all__ = ["TorchCarving", "TorchGroup", "TorchUnmapped", "carve_torch"]
 
-# Longer prompts pass tapml's engine in pieces, which PyTorch's one run has no borders for, and the
+# Longer prompts pass tapml's engine in pieces, which PyTorch's one run has no boundaries for, and the
 # cache grows, which no kernel does.
 MOST_TOKENS = 512
 
@@ -31,16 +31,16 @@ def _reason(layers: Sequence[str], records: Mapping[str, ModuleRecord]) -> str:
     missing = [layer for layer in layers if layer not in records]
     if missing and len(missing) == len(layers):
         return "no module of the PyTorch model has this path"
-    return "it ends at no border of PyTorch's modules that is known to be the same place"
+    return "it ends at no boundary of PyTorch's modules that is known to be the same place"
 
 
-def _judge(run: int, suite: Suite, begins: Sequence[int], steps: Sequence[Mapping[str, ModuleRecord]],
+def _compare_groups(run: int, suite: Suite, begins: Sequence[int], steps: Sequence[Mapping[str, ModuleRecord]],
            replayer: Callable[[Suite], Replayer]
            ) -> tuple[list[TorchGroup], list[TorchUnmapped], Optional[Suite], list[str]]:
     flow = Flow(suite, begins)
-    borders = Borders(flow, steps)
+    boundaries = Boundaries(flow, steps)
     unmapped, tests, groups = [], [], []
-    for calls, ends in joined_calls(flow, borders):
+    for calls, ends in joined_calls(flow, boundaries):
         layers = tuple(sorted({layer for c in calls for layer in flow.calls[c].layers}))
         if not ends:
             unmapped.append(TorchUnmapped(tuple(flow.calls[c].kernel for c in calls), layers, run,
@@ -50,27 +50,27 @@ def _judge(run: int, suite: Suite, begins: Sequence[int], steps: Sequence[Mappin
         for to, source in flow.producer.items():
             if to[0] not in calls:
                 continue
-            if source in borders.arrays:
+            if source in boundaries.arrays:
                 like = flow.inputs[to[0]][to[1]]
-                inputs.append((*to, borders.arrays[source].reshape(like.shape),
-                               borders.names[source]))
+                inputs.append((*to, boundaries.arrays[source].reshape(like.shape),
+                               boundaries.names[source]))
             else:
                 links.append((source, to))
-        outputs = [(*place, borders.arrays[place], borders.names[place]) for place in ends]
+        outputs = [(*place, boundaries.arrays[place], boundaries.names[place]) for place in ends]
         groups.append((calls, layers))
         tests.append((calls, inputs, links, outputs))
     if not tests:
-        return [], unmapped, None, borders.notes
+        return [], unmapped, None, boundaries.notes
     trusted, places = _tapml.trusted_suite(suite, tests, "pytorch")
     on_device = replayer(trusted)
-    judged = []
+    compared = []
     for (calls, layers), (_, inputs, _, outputs), (joined, index) in zip(groups, tests, places):
-        judged.append(TorchGroup(
+        compared.append(TorchGroup(
             tuple(flow.calls[c].kernel for c in calls), layers,
             tuple(dict.fromkeys(one[3] for one in inputs)), tuple(one[3] for one in outputs), run,
             flow.step[calls[-1]],
             on_device.group(index) if joined else on_device.call(index)))
-    return judged, unmapped, trusted, borders.notes
+    return compared, unmapped, trusted, boundaries.notes
 
 
 def _folder_of(model: Any) -> str:
@@ -226,15 +226,15 @@ def carve_torch(model: Any, inputs: Any, *,
                 decode: int = 0, function: Optional[str] = None,
                 parameters: Optional[Mapping[str, str]] = None,
                 cache: bool = True) -> TorchCarving:
-    """Judges tapml's kernels on ``device`` by what an eager PyTorch model computes.
+    """Compares tapml's kernels on ``device`` with what an eager PyTorch model computes.
 
     ``model`` is a torch.nn.Module with its weights in f32 (transformers' LlamaForCausalLM), loaded
     from the folder that ``source`` names, or that it says itself. ``inputs`` is a text, token ids
     (i64[n] or i64[1, n]), or several of these; each is one run. ``decode`` steps follow each, with
-    the tokens that tapml's model finds likeliest; PyTorch's model is called once with all tokens and
+    the tokens that tapml's model finds most likely; PyTorch's model is called once with all tokens and
     without a cache, and what its modules have of a step's token is held against that step. A run
     with its steps has 512 tokens at most. ``forward(model, tokens)`` runs models that are called in
-    another way. ``device`` is the source platform that is to be judged; a cpu without it.
+    another way. ``device`` is the source platform under test; a cpu without it.
     ``custom_kernels`` and ``weights`` (of the suite) as in ``replay`` and ``carve``.
 
     Of a program ``source`` is a Module whose origins are paths of the model's modules (``""`` for
@@ -245,9 +245,9 @@ def carve_torch(model: Any, inputs: Any, *,
 
     Forward hooks record what goes into and comes out of every module. tapml's model runs the same
     tokens; a tensor between two kernels that is, by the layers behind them, where a module begins
-    or ends is a border. The kernels between borders are a group, which gets PyTorch's inputs (weights,
-    page tables and constants are tapml's own) and is judged with PyTorch's outputs as the source's:
-    both have to be within the bounds of docs/verdicts.md. What has no border is listed with the
+    or ends is a boundary. The kernels between boundaries are a group, which gets PyTorch's inputs (weights,
+    page tables and constants are tapml's own) and is compared with PyTorch's outputs as the source's:
+    both have to be within the bounds of docs/verdicts.md. What has no boundary is listed with the
     reason.
 
     Raises UserError for a model that is not f32, a folder that is none, too many tokens, arguments
@@ -262,11 +262,11 @@ def carve_torch(model: Any, inputs: Any, *,
     runs = _runs(model, inputs, source, device, quantize, decode, weights, function, parameters,
                  forward, cache)
     for number, (suite, begins, steps) in enumerate(runs):
-        judged, others, carved, remarks = _judge(
+        compared, others, carved, remarks = _compare_groups(
             number, suite, begins, steps,
             lambda tests: Replayer(tests, device, cache=cache,
                                    custom_kernels="" if custom_kernels is None else os.fspath(custom_kernels)))
-        groups += judged
+        groups += compared
         unmapped += others
         notes += remarks
         if carved is not None:

@@ -135,7 +135,7 @@ FusionTraits fusion_traits(const PrimFunc& func) {
       if (at_own_index(c, e)) {
         traits.inputs[i].own = true;
       } else {
-        ++traits.inputs[i].elsewhere;
+        ++traits.inputs[i].remote_target;
       }
     });
   }

@@ -10,9 +10,9 @@ namespace tapml::analysis {
 
 // How one evaluation of a program's value reads one of its inputs.
 struct InputReads {
-  bool own = false;   // at the output's own index, in a tensor of its shape
-  int elsewhere = 0;  // at how many other indices
-  int loads = 0;      // as they are written; several may be at one index
+  bool own = false;       // at the output's own index, in a tensor of its shape
+  int remote_target = 0;  // at how many other indices
+  int loads = 0;          // as they are written; several may be at one index
 };
 
 struct FusionTraits {

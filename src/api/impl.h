@@ -11,7 +11,7 @@
 
 #include "exec/executable.h"
 #include "runtime/local_session.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 
 struct tapml_session {
   std::unique_ptr<tapml::runtime::LocalSession> session;
@@ -20,7 +20,7 @@ struct tapml_session {
 
 struct tapml_program {
   std::shared_ptr<const tapml::Executable> executable;
-  std::unique_ptr<tapml::runtime::VirtualMachine> vm;
+  std::unique_ptr<tapml::runtime::LocalVirtualMachine> vm;
 };
 
 struct tapml_value {

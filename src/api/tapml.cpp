@@ -138,7 +138,7 @@ tapml_status tapml_program_load(tapml_session* session, const char* path, tapml_
   if (Status status = api::check_platform(*executable, *session->session, path); !status) {
     return failed(status.error());
   }
-  auto vm = runtime::VirtualMachine::create(*session->session, executable, session->functions);
+  auto vm = runtime::LocalVirtualMachine::create(*session->session, executable, session->functions);
   if (!vm) return failed(vm.error());
   if (Status files = check_lost_files(); !files) return failed(files.error());
   *program = new tapml_program{std::move(executable), std::move(*vm)};

@@ -29,12 +29,12 @@ std::unique_ptr<ContainedKernels> ContainedKernels::open(
   return contained;
 }
 
-void ContainedKernels::attach(runtime::Machine& machine) {
-  unwrap(machine.set_dispatch(offload_->plan(machine.executable(),
-                                             [&](const runtime::CallSite& site) {
-                                               return reasons_.contains(site.kernel->name);
-                                             }),
-                              this));
+void ContainedKernels::attach(runtime::VirtualMachine& vm) {
+  unwrap(vm.set_dispatch(offload_->plan(vm.executable(),
+                                        [&](const runtime::CallSite& site) {
+                                          return reasons_.contains(site.kernel->name);
+                                        }),
+                         this));
 }
 
 Status ContainedKernels::call(const runtime::CallSite& site, runtime::Arguments args,

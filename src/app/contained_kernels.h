@@ -9,8 +9,8 @@
 
 #include "app/isolation.h"
 #include "pipeline/unproved_kernels.h"
-#include "runtime/machine.h"
 #include "runtime/offload.h"
+#include "runtime/virtual_machine.h"
 
 namespace tapml::app {
 
@@ -27,7 +27,7 @@ class ContainedKernels final : public runtime::Dispatcher {
 
   // From now on these kernels of the machine, which is one of the executable, run there. This
   // outlives the machine.
-  void attach(runtime::Machine& machine);
+  void attach(runtime::VirtualMachine& vm);
 
   Status call(const runtime::CallSite& site, runtime::Arguments args,
               std::span<const int64_t> scalars) noexcept override;

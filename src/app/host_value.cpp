@@ -6,7 +6,7 @@
 
 #include "exec/executable.h"
 #include "ir/exceptions.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 
 namespace tapml::app {
 

@@ -52,7 +52,7 @@ void serve_kernels(const LibraryFiles& libraries) {
   listen.server.open_device = [&](const std::string& target) {
     return guard([&] {
       auto device = unwrap(open_served_device(target, libraries.load(), true));
-      // Machine code that a device of this process takes runs here.
+      // VirtualMachine code that a device of this process takes runs here.
       const bool in_process = !device->info().cpu.empty();
       return device::watch_launches(std::move(device), {in_process, &note, output});
     });
@@ -92,7 +92,7 @@ PlatformUnderTest open_under_test(target::Target& target, const LibraryFiles& li
   result.info = (*first)->info();
   target::adopt_device(target, result.info);
   result.platform.target = target;
-  result.platform.elsewhere = !target.place.empty();
+  result.platform.remote_target = !target.endpoint.empty();
   auto open = worker_opener(target, libraries, remote, isolation);
   result.platform.open = [first, open] {
     // A server ends sessions that are idle, and what comes before the first use may take long.

@@ -18,7 +18,7 @@
 #include "llm/tokenizer/tokenizer_folder.h"
 #include "pipeline/compile.h"
 #include "runtime/capture.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "text/parser.h"
 
 namespace tapml::app {
@@ -228,12 +228,12 @@ std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model) {
   if (!has_own_process(model.target)) {
     auto engine = unwrap(llm::Engine::create(*model.session, model.executable, model.weights,
                                              {.weights_in_place = true}));
-    model.attach(engine->machine());
+    model.attach(engine->vm());
     unwrap(check_mapped_files());
     return engine;
   }
-  auto engine = unwrap(
-      llm::Engine::create(unwrap(model.session->open_machine(model.executable)), model.weights));
+  auto engine =
+      unwrap(llm::Engine::create(unwrap(model.session->open_vm(model.executable)), model.weights));
   unwrap(check_mapped_files());
   return engine;
 }

@@ -33,7 +33,7 @@ bool is_compiled(const std::string& model);
 // Reads a model directory with its tokenizer, or what an executable or a package was made from
 // (with its kernels formed already); warnings go to the log. `folder`, where given, overrides the
 // executable's. `patterns` and `quantize` (a name of models::quantization_table, or empty) go with
-// a model directory only: UserError. `watcher` is told how many weights are read.
+// a model directory only: UserError. `watcher` is reported how many weights are read.
 LoadedModel load_model(const std::string& model, const std::string& folder = "",
                        const PatternOptions& patterns = {}, const std::string& quantize = "",
                        const WorkWatcher& watcher = {});
@@ -77,8 +77,8 @@ struct ReadyModel {
   std::unique_ptr<ContainedKernels> contained;
 
   // What every machine of the model needs.
-  void attach(runtime::Machine& machine) const {
-    if (contained) contained->attach(machine);
+  void attach(runtime::VirtualMachine& vm) const {
+    if (contained) contained->attach(vm);
   }
 };
 

@@ -29,16 +29,16 @@ std::shared_ptr<runtime::Device> open_device(const target::Target& target,
 }  // namespace
 
 bool has_own_process(const target::Target& target) {
-  return !target.place.empty() || target.description.own_process;
+  return !target.endpoint.empty() || target.description.own_process;
 }
 
 std::unique_ptr<runtime::Session> open_session(target::Target& target, const CacheOptions& cache,
                                                const device::HostLibraries& libraries,
                                                const RemoteOptions& remote) {
-  if (!target.place.empty()) {
+  if (!target.endpoint.empty()) {
     if (!libraries.empty()) {
       throw_user("--library goes with a platform of this machine", "target \"" + target.text + "\"",
-                 "no place", "@" + target.place);
+                 "no place", "@" + target.endpoint);
     }
     auto session = open_remote_session(target, remote);
     target::adopt_device(target, session->info());
@@ -58,9 +58,9 @@ Result<std::shared_ptr<runtime::Device>> open_served_device(const std::string& t
                                                             bool under_test) {
   return guard([&] {
     const target::Target parsed = target::parse_target(target);
-    if (!parsed.place.empty()) {
+    if (!parsed.endpoint.empty()) {
       throw_user("a server opens its own devices only", "target " + in_quotes(target), "no place",
-                 "@" + parsed.place);
+                 "@" + parsed.endpoint);
     }
     return open_device(parsed, {}, libraries, under_test);
   });

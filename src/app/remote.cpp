@@ -43,22 +43,22 @@ std::chrono::milliseconds handshake_left(rpc::Clock::time_point until) {
   return std::max(left, std::chrono::milliseconds(1));
 }
 
-std::unique_ptr<rpc::Channel> open_channel(const rpc::Place& place, const RemoteOptions& options,
+std::unique_ptr<rpc::Channel> open_channel(const rpc::Place& endpoint, const RemoteOptions& options,
                                            bool secret, rpc::Clock::time_point until) {
   rpc::TlsTrust trust{options.tls_ca, secret && !options.insecure};
   if (const char* file = std::getenv("TAPML_RPC_CA"); file && trust.ca_file.empty()) {
     trust.ca_file = file;
   }
-  return unwrap(rpc::connect(place, until, trust, options.interrupted));
+  return unwrap(rpc::connect(endpoint, until, trust, options.interrupted));
 }
 
 std::unique_ptr<rpc::RemoteSession> open_remote_session(const target::Target& target,
                                                         const RemoteOptions& options) {
-  const rpc::Place place = unwrap(rpc::parse_place(target.place));
+  const rpc::Place endpoint = unwrap(rpc::parse_endpoint(target.endpoint));
   // What is wrong with the token is reported before anybody is called.
-  std::string token = Tokens::read(options.token_file).of(place);
+  std::string token = Tokens::read(options.token_file).of(endpoint);
   const auto until = handshake_end(options);
-  auto channel = open_channel(place, options, !token.empty(), until);
+  auto channel = open_channel(endpoint, options, !token.empty(), until);
   return greet(std::move(channel), target, std::move(token), options, until);
 }
 

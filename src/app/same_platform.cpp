@@ -22,7 +22,7 @@ std::map<std::string, std::string> code_options(const target::Target& target) {
 
 // Both name a device of this machine, by other numbers.
 bool other_numbers(const target::Target& a, const target::Target& b) {
-  if (a.place != b.place) return false;
+  if (a.endpoint != b.endpoint) return false;
   const auto first = a.options.find("device"), second = b.options.find("device");
   return first != a.options.end() && second != b.options.end() && first->second != second->second;
 }

@@ -74,7 +74,7 @@ Tokens Tokens::parse(std::string_view text, const std::string& name) {
       *std::ranges::find_if(lines, [](auto line) { return !line.empty(); });
   const auto words = split(first);
   // A token may have blanks as long as it does not read as one that is bound.
-  if (filled == 1 && !(words && rpc::parse_place(words->endpoint))) {
+  if (filled == 1 && !(words && rpc::parse_endpoint(words->endpoint))) {
     if (first.size() > kMostTokenBytes) {
       throw_user("a token is too long", name,
                  "at most " + std::to_string(kMostTokenBytes) + " bytes",
@@ -92,7 +92,7 @@ Tokens Tokens::parse(std::string_view text, const std::string& name) {
       throw_user("not a file with a token", where, kExpected,
                  "one word, in a file of several lines", kHint);
     }
-    auto endpoint = rpc::parse_place(binding->endpoint);
+    auto endpoint = rpc::parse_endpoint(binding->endpoint);
     if (!endpoint) {
       throw_user("the line does not begin with an endpoint", where, endpoint.error().expected,
                  "something else, in a file of several lines", kHint);

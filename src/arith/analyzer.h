@@ -15,8 +15,8 @@
 namespace tapml::arith {
 
 // Facts about variables, passed by value or reference to who needs them; copy one to learn more in
-// an inner scope. Copies share a cache, so use them in one thread. Facts only add up: what is told
-// twice about a variable holds together.
+// an inner scope. Copies share a cache, so use them in one thread. Facts only add up: what is
+// reported twice about a variable holds together.
 class Analyzer {
  public:
   Analyzer();

@@ -5,7 +5,7 @@
 #include "build/pattern.h"
 #include "build/walk.h"
 #include "ir/exceptions.h"
-#include "relax/check_places.h"
+#include "relax/check_location.h"
 #include "relax/visit.h"
 
 namespace tapml::build {

@@ -24,10 +24,10 @@ struct CarveOptions {
 };
 
 Json edge_json(const topdown::EdgeCases& cases) {
-  std::vector<Json> left_out;
-  for (const std::string& text : cases.left_out) left_out.push_back(Json::string(text));
-  return Json::object(
-      {{"added", Json::integer(cases.added)}, {"left_out", Json::array(std::move(left_out))}});
+  std::vector<Json> unsupported;
+  for (const std::string& text : cases.unsupported) unsupported.push_back(Json::string(text));
+  return Json::object({{"added", Json::integer(cases.added)},
+                       {"unsupported", Json::array(std::move(unsupported))}});
 }
 
 // With a budget, what it costs.
@@ -65,7 +65,7 @@ int run(const CarveOptions& options, const Output& output) {
               (dropped > 0 ? ", " + std::to_string(dropped) + " calls dropped" : ""));
   if (carved.edge_added) {
     output.line(std::to_string(carved.edge.added) + " edge cases added");
-    for (const std::string& text : carved.edge.left_out) output.line("left out: " + text);
+    for (const std::string& text : carved.edge.unsupported) output.line("unsupported: " + text);
   }
   if (carved.nan) output.line(topdown::source_nan_text(*carved.nan));
   say_what_is_missing(suite, output);

@@ -171,8 +171,8 @@ int run(const CompileOptions& options, const Output& output) {
   Module fixed = pipeline::form_kernels(input.module, implement.instruments);
   Module planned;
   implement.planned = &planned;
-  std::vector<pipeline::LeftOut> left_out;
-  implement.left_out = &left_out;
+  std::vector<pipeline::OmittedFunction> omitted_functions;
+  implement.omitted_functions = &omitted_functions;
   const size_t fixed_phases = phases.size();
   auto executable = pipeline::implement(fixed, target, implement);
   unwrap(check_interrupted());
@@ -237,7 +237,7 @@ int run(const CompileOptions& options, const Output& output) {
     }
   }
   std::vector<Json> missing;
-  for (const pipeline::LeftOut& one : left_out) {
+  for (const pipeline::OmittedFunction& one : omitted_functions) {
     missing.push_back(Json::object(
         {{"function", Json::string(one.function)}, {"reason", Json::string(one.reason)}}));
     output.line("without function " + one.function + ": " + one.reason);
@@ -259,7 +259,7 @@ int run(const CompileOptions& options, const Output& output) {
   output.document(Json::object({{"target", Json::string(options.target)},
                                 {"kernels", Json::array(std::move(kernels))},
                                 {"code_bytes", Json::integer(static_cast<int64_t>(code))},
-                                {"left_out", Json::array(std::move(missing))},
+                                {"omitted_functions", Json::array(std::move(missing))},
                                 {"cached_kernels", Json::integer(cache.hits())},
                                 {"file", Json::string(options.file)},
                                 {"file_bytes", Json::integer(static_cast<int64_t>(file_bytes))},

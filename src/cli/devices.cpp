@@ -73,7 +73,7 @@ struct Choices {
 };
 
 const char* place_of(const PlatformStatus& status, const target::Target& target) {
-  return !status.here ? "not here" : target.place.empty() ? "here" : "there";
+  return !status.here ? "not here" : target.endpoint.empty() ? "here" : "there";
 }
 
 std::vector<PlatformStatus> statuses(const Choices& choices) {

@@ -99,9 +99,9 @@ int run(const EvaluateCommand& command, const Output& output) {
                                                  comparisons.empty() ? nullptr : &comparisons[i]));
   }
   // Without a reference nothing is validated.
-  const bool judged = !command.reference.empty();
+  const bool compared = !command.reference.empty();
   std::optional<topdown::VerdictLine> verdict;
-  if (judged) {
+  if (compared) {
     std::vector<topdown::EvalComparison> others;
     for (size_t i = 0; i < evaluations.size(); ++i) {
       if (evaluations[i].target != command.reference) others.push_back(comparisons[i]);
@@ -110,9 +110,9 @@ int run(const EvaluateCommand& command, const Output& output) {
   }
   output.document(Json::object(
       {{"tasks", Json::string(command.tasks)},
-       {"reference", judged ? Json::string(command.reference) : Json::null()},
-       {"passed", judged ? Json::boolean(evaluated.passed) : Json::null()},
-       {"verdict", judged ? Json::string(topdown::verdict_word(verdict->verdict)) : Json::null()},
+       {"reference", compared ? Json::string(command.reference) : Json::null()},
+       {"passed", compared ? Json::boolean(evaluated.passed) : Json::null()},
+       {"verdict", compared ? Json::string(topdown::verdict_word(verdict->verdict)) : Json::null()},
        {"quantization", cost ? topdown::quantization_cost_json(*cost) : Json::null()},
        {"targets", Json::array(std::move(documents))}}));
   if (verdict) output.last_line(verdict->text());

@@ -18,7 +18,7 @@
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
 #include "pipeline/compile.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "text/parser.h"
 #include "topdown/suite/npz.h"
 
@@ -123,16 +123,16 @@ Executed run_compiled(Module module, const ExecOptions& options, const std::vect
   implement.instruments.poll = [] { unwrap(check_interrupted()); };
   implement.instruments.watcher = progress.watcher();
   const auto executable = pipeline::compile(module, target, implement);
-  auto machine = has_own_process(target)
-                     ? unwrap(session->open_machine(executable))
-                     : std::unique_ptr<runtime::Machine>(
-                           unwrap(runtime::VirtualMachine::create(*session, executable)));
-  machine->set_interrupt(&interrupt_flag());
+  auto vm = has_own_process(target)
+                ? unwrap(session->open_vm(executable))
+                : std::unique_ptr<runtime::VirtualMachine>(
+                      unwrap(runtime::LocalVirtualMachine::create(*session, executable)));
+  vm->set_interrupt(&interrupt_flag());
   progress.begin("run on " + options.target);
   std::vector<runtime::Value> values;
   for (const HostValue& arg : args) values.push_back(to_machine(arg, *session, *executable));
   const double start = seconds_now();
-  const runtime::Value result = unwrap(machine->call(options.function, values));
+  const runtime::Value result = unwrap(vm->call(options.function, values));
   unwrap(session->synchronize(runtime::kDefaultStream));
   const double seconds = seconds_now() - start;
   return {from_machine(result), seconds, std::numeric_limits<double>::quiet_NaN()};

@@ -52,8 +52,8 @@ int run(const SkeletonOptions& options, const Output& output) {
   const topdown::Suite suite = read_suite(options.suite);
   const std::string kernel =
       topdown::find_kernel(topdown::kernel_names(suite), options.kernel, {"NAME", "the suite"});
-  const topdown::Judge judge(suite);
-  const std::string text = topdown::kernel_skeleton(judge.module(), kernel, target);
+  const topdown::KernelReference reference(suite);
+  const std::string text = topdown::kernel_skeleton(reference.module(), kernel, target);
   if (options.file.empty()) {
     output.text(text);
   } else {
@@ -78,7 +78,7 @@ Module fixed_module(const ShowOptions& options) {
       throw_user("--quantize goes with a model directory", "--quantize", "a model directory", model,
                  "the suite's kernels are what they are");
     }
-    return topdown::Judge(read_suite(model)).module();
+    return topdown::KernelReference(read_suite(model)).module();
   }
   if (is_folder || is_executable_file(model)) {
     module = load_model(model, options.folder, {}, options.quantize).files.module;

@@ -192,7 +192,7 @@ void add_localize(Registration registration) {
   app->add_option("--suite", command->suite,
                   "Carved tests of this model to use, instead of carving the prompt's run");
   app->add_option("--custom-kernels,--kernels", command->custom_kernels,
-                  "Folder of sources that replace the target's kernels (docs/user-kernels.md)");
+                  "Folder of sources that replace the target's kernels (docs/custom-kernels.md)");
   app->add_option("--bisect", command->bisect,
                   "What to search for the fault: kernels, or passes of the compiler")
       ->check(CLI::IsMember({"kernels", "passes"}))

@@ -148,7 +148,7 @@ void add_migrate(Registration registration) {
       ->capture_default_str();
   add_options(*app, command->sampler);
   app->add_option("--custom-kernels,--kernels", command->custom_kernels,
-                  "Folder of sources that replace the target's kernels (docs/user-kernels.md)");
+                  "Folder of sources that replace the target's kernels (docs/custom-kernels.md)");
   app->add_option("--report", command->report,
                   "Folder for report.html, report.json and the failing calls");
   app->add_option("--validation-tokens", command->validation_tokens,

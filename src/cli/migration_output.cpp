@@ -96,7 +96,7 @@ void print_end(const Output& output, const topdown::Migration& migration,
     output.line("stopped: " + std::to_string(migration.untried.size()) + " kernels were not tried");
   }
   if (!migration.steps.empty()) output.line(topdown::copies_text(migration));
-  const std::string user = topdown::user_kernels_text(topdown::verdicts_of(migration));
+  const std::string user = topdown::custom_kernels_text(topdown::verdicts_of(migration));
   if (!user.empty()) output.line(user);
   print_culprits(output, migration, colors);
   print_untested(output, migration, colors);

@@ -42,7 +42,7 @@ void Output::text(const std::string& text) const {
 }
 
 void Output::document(const Json& document) const {
-  // No result is told of a file that changed under it.
+  // No result is reported of a file that changed under it.
   unwrap(check_mapped_files());
   if (json) print_document(document);
 }

@@ -76,7 +76,7 @@ class VerdictRows {
   void add(const topdown::KernelVerdict& verdict) {
     say(topdown::verdict_row(*table_, verdict, topdown::verdict_outcome(verdict)));
     const std::string group =
-        verdict.group ? verdict.kernel + ": " + topdown::borders_text(verdict) : "";
+        verdict.group ? verdict.kernel + ": " + topdown::group_values_text(verdict) : "";
     for (const std::string& text :
          {group, verdict.failure, verdict.note, topdown::tolerance_text(verdict),
           topdown::source_text(verdict)}) {
@@ -89,7 +89,7 @@ class VerdictRows {
       say(topdown::untested_row(*table_, use));
     }
     for (const std::string& text : {topdown::slow_text(replayed.speed, replayed.target),
-                                    topdown::user_kernels_text(topdown::verdicts_of(replayed))}) {
+                                    topdown::custom_kernels_text(topdown::verdicts_of(replayed))}) {
       if (!text.empty()) say(text);
     }
   }
@@ -144,7 +144,7 @@ int run(const ReplayOptions& options, const Output& output) {
   if (!suite.incomplete.empty()) say_what_is_missing(suite, output);
   const WantedTests wanted = replay.wanted({options.kernel, options.group, options.watch});
   if (options.watch) {
-    watch_kernel(suite, replay.judge(), *wanted.compiled.begin(), options.custom_kernels,
+    watch_kernel(suite, replay.reference(), *wanted.compiled.begin(), options.custom_kernels,
                  replay.sandbox(), output);
   }
   replay.compile(wanted.compiled);
@@ -190,7 +190,7 @@ void add_replay(Registration registration) {
       "Kernels to test: a name, the beginning of names, or a pattern with * and ?");
   auto* kernels = command->add_option(
       "--custom-kernels,--kernels", options->custom_kernels,
-      "Folder of sources that replace the target's kernels (docs/user-kernels.md)");
+      "Folder of sources that replace the target's kernels (docs/custom-kernels.md)");
   auto* group = command->add_option("--group", options->group, "Number of the only group to test")
                     ->excludes(kernel);
   auto* watch = command->add_flag("--watch", options->watch,

@@ -102,23 +102,23 @@ rpc::ListenOptions listen_options(const ServeOptions& options) {
 }
 
 // Where to listen: with a certificate a tcp: place is a tls: place.
-rpc::Place listening_place(const ServeOptions& options) {
-  rpc::Place place = unwrap(rpc::parse_place(options.listen));
+rpc::Place listening_endpoint(const ServeOptions& options) {
+  rpc::Place endpoint = unwrap(rpc::parse_endpoint(options.listen));
   const bool certificate = !options.tls_certificate.empty();
   if (certificate != !options.tls_key.empty()) {
     throw_user("TLS takes a certificate and its key", "tapml rpc serve",
                "--tls-cert FILE and --tls-key FILE", certificate ? "--tls-cert" : "--tls-key");
   }
-  if (place.tls && !certificate) {
+  if (endpoint.tls && !certificate) {
     throw_user("an encrypted place takes a certificate", "place \"" + options.listen + "\"",
                "--tls-cert FILE and --tls-key FILE", "neither");
   }
-  if (certificate && place.kind != rpc::Place::Kind::kTcp) {
+  if (certificate && endpoint.kind != rpc::Place::Kind::kTcp) {
     throw_user("only TCP is encrypted", "place \"" + options.listen + "\"",
                "tls:host:port with --tls-cert", options.listen);
   }
-  place.tls = certificate;
-  return place;
+  endpoint.tls = certificate;
+  return endpoint;
 }
 
 int serve(const ServeOptions& options, const Output& output) {
@@ -138,12 +138,12 @@ int serve(const ServeOptions& options, const Output& output) {
     return kDone;
   }
   install_stop_handler();
-  auto server = unwrap(rpc::Server::listen(listening_place(options), listen));
-  const std::string place = server->place().text();
-  output.line("serving at " + place);
-  output.document(Json::object({{"place", Json::string(place)}}));
+  auto server = unwrap(rpc::Server::listen(listening_endpoint(options), listen));
+  const std::string endpoint = server->endpoint().text();
+  output.line("serving at " + endpoint);
+  output.document(Json::object({{"place", Json::string(endpoint)}}));
   std::fflush(stdout);
-  if (listen.server.token.empty() && server->place().kind == rpc::Place::Kind::kTcp &&
+  if (listen.server.token.empty() && server->endpoint().kind == rpc::Place::Kind::kTcp &&
       !options.quiet) {
     std::fprintf(stderr, "no token: every user of this machine can connect\n");
   }
@@ -152,7 +152,7 @@ int serve(const ServeOptions& options, const Output& output) {
 }
 
 struct StatusOptions {
-  std::string place;
+  std::string endpoint;
   RemoteOptions remote;
 };
 
@@ -168,16 +168,16 @@ int64_t number_of(const Json& json, const std::string& name) {
 }
 
 int status(const StatusOptions& options, const Output& output) {
-  const rpc::Place place = unwrap(rpc::parse_place(options.place));
+  const rpc::Place endpoint = unwrap(rpc::parse_endpoint(options.endpoint));
   rpc::ConnectOptions connect;
-  connect.token = Tokens::read(options.remote.token_file).of(place);
+  connect.token = Tokens::read(options.remote.token_file).of(endpoint);
   connect.interrupted = options.remote.interrupted;
   const auto until = handshake_end(options.remote);
-  const auto channel = open_channel(place, options.remote, !connect.token.empty(), until);
+  const auto channel = open_channel(endpoint, options.remote, !connect.token.empty(), until);
   connect.handshake = handshake_left(until);
   const std::string text = unwrap(rpc::query_status(*channel, connect));
-  const Json json = unwrap(parse_json(text, place.text()));
-  output.line("tapml " + plain(json.find("version")) + " at " + place.text());
+  const Json json = unwrap(parse_json(text, endpoint.text()));
+  output.line("tapml " + plain(json.find("version")) + " at " + endpoint.text());
   const int64_t memory = number_of(json, "memory_bytes");
   output.line("limits: " + std::to_string(number_of(json, "sessions")) + " sessions, " +
               std::to_string(number_of(json, "call_seconds")) + " s a call, " +
@@ -255,7 +255,7 @@ void add_status(CLI::App& rpc, const Registration& registration) {
   command->footer("Example: tapml rpc status unix:$XDG_RUNTIME_DIR/device.sock");
   auto options = std::make_shared<StatusOptions>();
   command
-      ->add_option("endpoint", options->place,
+      ->add_option("endpoint", options->endpoint,
                    "Endpoint: host:port, tls:host:port, unix:path or pipe:command")
       ->required();
   add_options(*command, options->remote);

@@ -76,8 +76,8 @@ int run(RunOptions options, const Output& output) {
   auto engine = make_engine(model);
   double load_seconds = model.load_seconds + engine->load_seconds();
 
-  engine->machine().set_interrupt(&interrupt_flag());
-  engine->machine().set_call_limit(options.model.step_limit);
+  engine->vm().set_interrupt(&interrupt_flag());
+  engine->vm().set_call_limit(options.model.step_limit);
   StreamDecoder decoder(model.tokenizer);
   llm::GenerateOptions generate;
   generate.max_tokens = options.max_tokens;

@@ -130,7 +130,7 @@ HostTensor scalars_of(const SuiteCall& call) {
 // Names begin with the number of the call in the group.
 Arrays group_arrays(const Suite& suite, const SuiteGroup& group) {
   Arrays arrays;
-  auto name = [&](const topdown::SuitePlace& place) {
+  auto name = [&](const topdown::CallParameter& place) {
     const auto kernel = static_cast<size_t>(group.calls[place.call].kernel);
     return std::to_string(place.call) + "." + suite.kernels[kernel].params[place.param];
   };
@@ -142,11 +142,11 @@ Arrays group_arrays(const Suite& suite, const SuiteGroup& group) {
     }
     arrays.emplace_back("scalars." + std::to_string(c), scalars_of(call));
   }
-  for (const topdown::SuiteBorder& border : group.inputs) {
-    arrays.emplace_back("input." + name(border.place), suite.tensors.at(border.hash));
+  for (const topdown::GroupValue& value : group.inputs) {
+    arrays.emplace_back("input." + name(value.place), suite.tensors.at(value.hash));
   }
-  for (const topdown::SuiteBorder& border : group.outputs) {
-    arrays.emplace_back("output." + name(border.place), suite.tensors.at(border.hash));
+  for (const topdown::GroupValue& value : group.outputs) {
+    arrays.emplace_back("output." + name(value.place), suite.tensors.at(value.hash));
   }
   std::vector<int64_t> links;
   for (const auto& [from, to] : group.links) {

@@ -66,10 +66,10 @@ std::vector<Json> texts(const std::vector<std::string>& list) {
   return items;
 }
 
-std::vector<std::string> names_of(const std::vector<topdown::SuiteBorder>& borders) {
+std::vector<std::string> names_of(const std::vector<topdown::GroupValue>& values) {
   std::vector<std::string> names;
-  for (const topdown::SuiteBorder& border : borders) {
-    if (std::ranges::find(names, border.name) == names.end()) names.push_back(border.name);
+  for (const topdown::GroupValue& value : values) {
+    if (std::ranges::find(names, value.name) == names.end()) names.push_back(value.name);
   }
   return names;
 }
@@ -159,12 +159,12 @@ Json show_group(const Suite& suite, size_t index, int32_t kernel, const Output& 
       if (call.before[i].empty()) continue;
       tensors.push_back(tensor_row(suite, info, i, "before", call.before[i], table));
     }
-    for (const auto* borders : {&group.inputs, &group.outputs}) {
-      for (const topdown::SuiteBorder& border : *borders) {
-        if (border.place.call != c) continue;
-        const char* when = borders == &group.inputs ? "input" : "output";
-        Json row = tensor_row(suite, info, border.place.param, when, border.hash, table);
-        row.set("border", Json::string(border.name));
+    for (const auto* values : {&group.inputs, &group.outputs}) {
+      for (const topdown::GroupValue& value : *values) {
+        if (value.place.call != c) continue;
+        const char* when = values == &group.inputs ? "input" : "output";
+        Json row = tensor_row(suite, info, value.place.param, when, value.hash, table);
+        row.set("border", Json::string(value.name));
         tensors.push_back(std::move(row));
       }
     }

@@ -6,7 +6,7 @@
 #include "io/host/folder_watch.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
-#include "topdown/kernels/user_kernels.h"
+#include "topdown/kernels/custom_kernels.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 
@@ -17,17 +17,17 @@ namespace {
 constexpr std::chrono::milliseconds kPoll{200};
 
 // The kernel with the source that is there now.
-topdown::KernelVerdict judge_once(const topdown::Suite& suite, topdown::Judge& judge,
-                                  const std::string& kernel, const std::string& folder,
-                                  topdown::Sandbox& sandbox) {
+topdown::KernelVerdict replay_once(const topdown::Suite& suite, topdown::KernelReference& reference,
+                                   const std::string& kernel, const std::string& folder,
+                                   topdown::Sandbox& sandbox) {
   const target::Target& target = sandbox.target();
-  Module alone = passes::kernel_alone(judge.module(), kernel);
-  alone.attrs = judge.module().attrs;
-  std::vector<topdown::UserSource> sources = topdown::read_user_sources(folder, target);
-  std::erase_if(sources, [&](const topdown::UserSource& source) {
+  Module alone = passes::kernel_alone(reference.module(), kernel);
+  alone.attrs = reference.module().attrs;
+  std::vector<topdown::CustomSource> sources = topdown::read_user_sources(folder, target);
+  std::erase_if(sources, [&](const topdown::CustomSource& source) {
     return !topdown::names_kernel(source, kernel);
   });
-  const topdown::UserKernels user(std::move(sources), alone);
+  const topdown::CustomKernels user(std::move(sources), alone);
   if (user.empty()) {
     throw_user("no source is for kernel " + kernel, folder,
                "a *" + topdown::user_source_ending(target) + " with this kernel in its header",
@@ -38,7 +38,7 @@ topdown::KernelVerdict judge_once(const topdown::Suite& suite, topdown::Judge& j
   sandbox.refresh();  // it may be long that the source was saved
   user.check(implement.foreign, target, sandbox.session());
   sandbox.load(pipeline::implement(alone, target, implement));
-  return unwrap(topdown::replay_kernel(suite, judge, suite.find_kernel(kernel), sandbox));
+  return unwrap(topdown::replay_kernel(suite, reference, suite.find_kernel(kernel), sandbox));
 }
 
 std::string verdict_line(const topdown::KernelVerdict& verdict) {
@@ -55,12 +55,13 @@ std::string verdict_line(const topdown::KernelVerdict& verdict) {
 
 }  // namespace
 
-void watch_kernel(const topdown::Suite& suite, topdown::Judge& judge, const std::string& kernel,
-                  const std::string& folder, topdown::Sandbox& sandbox, const Output& output) {
+void watch_kernel(const topdown::Suite& suite, topdown::KernelReference& reference,
+                  const std::string& kernel, const std::string& folder, topdown::Sandbox& sandbox,
+                  const Output& output) {
   const std::unique_ptr<FolderWatch> watch = unwrap(FolderWatch::open(folder));
   const std::string ending = topdown::user_source_ending(sandbox.target());
   for (;;) {
-    auto verdict = guard([&] { return judge_once(suite, judge, kernel, folder, sandbox); });
+    auto verdict = guard([&] { return replay_once(suite, reference, kernel, folder, sandbox); });
     unwrap(check_interrupted());
     if (verdict) {
       output.text(verdict_line(*verdict) + "\n");

@@ -12,7 +12,7 @@ namespace tapml::cli {
 // Prints one line for every version of the source of kernel `kernel` in `folder`: its verdict, or
 // why there is none. Ends by an interrupt alone (PlatformError kCancelled) and by what no source
 // can be blamed for.
-[[noreturn]] void watch_kernel(const topdown::Suite& suite, topdown::Judge& judge,
+[[noreturn]] void watch_kernel(const topdown::Suite& suite, topdown::KernelReference& reference,
                                const std::string& kernel, const std::string& folder,
                                topdown::Sandbox& sandbox, const Output& output);
 

@@ -30,7 +30,7 @@ class KernelCompiler {
   // Takes the launches of a kernel; may compile them at once, on threads of its own.
   virtual void add(std::string kernel, std::vector<DeviceFunc> launches) = 0;
   // Waits for all, and returns their code in the order of add(). Throws what the first kernel that
-  // failed threw. `watcher` is told, from any thread, how many are done.
+  // failed threw. `watcher` is reported, from any thread, how many are done.
   virtual std::vector<KernelCode> finish(const WorkWatcher& watcher) = 0;
 };
 

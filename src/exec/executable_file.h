@@ -12,7 +12,7 @@
 namespace tapml {
 
 // Bumped with every change of the layout; other versions are refused.
-inline constexpr uint32_t kExecutableVersion = 7;
+inline constexpr uint32_t kExecutableVersion = 1;
 
 // A weight of the model's files as it was when the executable was made.
 struct WeightRecord {

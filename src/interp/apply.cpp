@@ -80,7 +80,7 @@ Item apply_operator(const CallNode& node, const std::vector<Item>& items,
 
 Item apply_program(const tir::PrimFunc& func, const std::string& name,
                    const std::vector<Item>& args, const std::vector<int64_t>& symbols,
-                   std::vector<int64_t> inout, bool judged, const ApplyLimits& limits) {
+                   std::vector<int64_t> inout, bool with_bounds, const ApplyLimits& limits) {
   Symbols values;
   AnnotationBinder binder(values);
   size_t next = 0;
@@ -112,8 +112,8 @@ Item apply_program(const tir::PrimFunc& func, const std::string& name,
       params.push_back(zeros(param.buffer->dtype, param.buffer->shape, values, limits));
     }
   }
-  if (judged) {
-    judge_prim_func(func, params, scalars, limits.poll);
+  if (with_bounds) {
+    evaluate_with_bounds(func, params, scalars, limits.poll);
   } else {
     std::vector<HostTensor> host;
     for (const op::RefTensor& param : params) host.push_back(param.to_host());

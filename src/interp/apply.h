@@ -24,6 +24,6 @@ Item apply_operator(const relax::CallNode& node, const std::vector<Item>& items,
 // else in the program's dtypes. UserError for arguments that do not fit the signature.
 Item apply_program(const tir::PrimFunc& func, const std::string& name,
                    const std::vector<Item>& args, const std::vector<int64_t>& symbols,
-                   std::vector<int64_t> inout, bool judged, const ApplyLimits& limits);
+                   std::vector<int64_t> inout, bool with_bounds, const ApplyLimits& limits);
 
 }  // namespace tapml::interp

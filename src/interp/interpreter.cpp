@@ -16,7 +16,7 @@
 #include "ir/exceptions.h"
 #include "op/operator.h"
 #include "relax/captures.h"
-#include "relax/check_places.h"
+#include "relax/check_location.h"
 #include "relax/kernel_call.h"
 #include "relax/tail_call.h"
 #include "relax/visit.h"
@@ -154,13 +154,13 @@ class Interpreter {
       AnnotationBinder binder(scope.symbols, &checked);
       for (size_t i = 0; i < args.size(); ++i) {
         binder.bind(function.params[i]->annotation, args[i],
-                    parameter_place(function.params[i], callee->name));
+                    parameter_location(function.params[i], callee->name));
         scope.vars[function.params[i].get()] = std::move(args[i]);
       }
       binder.finish();
       Tail tail;
       Item result = body(function.body, scope, tail);
-      const std::string place = result_place(callee->name);
+      const std::string place = result_location(callee->name);
       if (!tail.callee) {
         if (function.result) check(symbols_, function.result, result, place, scope);
         promises.keep(result, symbols_);
@@ -193,7 +193,7 @@ class Interpreter {
       const bool condition =
           located(last, scope, [&] { return truth(evaluate(branch->condition, scope)); });
       Item value = body(condition ? branch->then_branch : branch->else_branch, scope, tail, last);
-      const std::string place = binding_place(*last, scope.function);
+      const std::string place = binding_location(*last, scope.function);
       if (tail.callee) {
         tail.promises.add(last->var->annotation, place, scope);
       } else {
@@ -208,7 +208,7 @@ class Interpreter {
                          return tail.callee != nullptr;
                        });
     if (calls) {
-      tail.promises.add(last->var->annotation, binding_place(*last, scope.function), scope);
+      tail.promises.add(last->var->annotation, binding_location(*last, scope.function), scope);
       return {};
     }
     bind(*last, scope);
@@ -355,7 +355,7 @@ class Interpreter {
       if (!call || !as<OperatorNode>(call->callee)) return evaluate(binding.value, scope);
       return made(binding, scope);
     });
-    const std::string place = binding_place(binding, scope.function);
+    const std::string place = binding_location(binding, scope.function);
     if (binding.match_cast) {
       const CheckedFunction checked{symbols_, *scope.running, scope.function};
       AnnotationBinder binder(scope.symbols, &checked);

@@ -1,6 +1,6 @@
-// The judge: evaluates graph-level functions at operator level in f64 with running error bounds,
-// and tensor programs in the program's own dtypes, with running bounds where they are judged. It
-// shares no code with legalization.
+// The reference: evaluates graph-level functions at operator level in f64 with running error
+// bounds, and tensor programs in the program's own dtypes, with running bounds where they are
+// judged. It shares no code with legalization.
 #pragma once
 
 #include <functional>
@@ -54,7 +54,7 @@ struct Value {
 using HostFunctions = std::map<std::string, std::function<Value(const ValueList& args)>>;
 
 enum class KernelBody {
-  kSpec,   // call_tir evaluates the kernel's operators: the judge
+  kSpec,   // call_tir evaluates the kernel's operators: the reference
   kLoops,  // call_tir evaluates the implementation's tensor program, in the program's dtypes
 };
 
@@ -95,7 +95,8 @@ void run_prim_func(const tir::PrimFunc& func, std::vector<HostTensor>& params,
 // The same as a judge: every float in f64 with a running bound on what the program's own dtypes and
 // any order of its sums may make of it (docs/verdicts.md). Parameters in their order; out and inout
 // ones are written.
-void judge_prim_func(const tir::PrimFunc& func, std::vector<op::RefTensor>& params,
-                     const std::vector<int64_t>& scalars, const std::function<void()>& poll = {});
+void evaluate_with_bounds(const tir::PrimFunc& func, std::vector<op::RefTensor>& params,
+                          const std::vector<int64_t>& scalars,
+                          const std::function<void()>& poll = {});
 
 }  // namespace tapml::interp

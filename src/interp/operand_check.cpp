@@ -3,7 +3,7 @@
 #include "arith/broadcast_dim.h"
 #include "ir/exceptions.h"
 #include "op/operand_checks.h"
-#include "relax/check_places.h"
+#include "relax/check_location.h"
 
 namespace tapml::interp {
 
@@ -16,7 +16,7 @@ void check_operands(const CallNode& node, const std::vector<Item>& args, const B
   auto hold = [&](const Annotation& expected, const Item& item, CheckNote note) {
     Binding noted = binding;
     noted.check = std::move(note);
-    auto fits = guard([&] { check(expected, item, binding_place(noted, function)); });
+    auto fits = guard([&] { check(expected, item, binding_location(noted, function)); });
     if (!fits && !wrong) wrong = std::move(fits).error();
   };
   auto compare = [&](const op::Operand& operand, const Annotation& expected) {

@@ -7,7 +7,7 @@
 
 #include "interp/item.h"
 #include "ir/exceptions.h"
-#include "relax/check_places.h"
+#include "relax/check_location.h"
 
 namespace tapml::interp {
 
@@ -33,8 +33,8 @@ auto located(const relax::Binding* binding, Scope& scope, const Run& run) {
   } catch (const CompilerException& exception) {
     Error error = exception.error();
     if (error.kind != ErrorKind::kUser || !error.where.empty()) throw;
-    error.where = binding ? relax::operation_place(*binding, scope.function)
-                          : relax::result_place(scope.function);
+    error.where = binding ? relax::operation_location(*binding, scope.function)
+                          : relax::result_location(scope.function);
     throw_error(std::move(error));
   }
 }

@@ -40,7 +40,7 @@ void check_arguments(const ModuleSymbols& symbols, const tir::PrimFunc& program,
     if (param.mode != AccessMode::kIn && param.mode != AccessMode::kInOut) continue;
     Binding binding = *scope.binding;
     binding.check = argument_note(param.buffer->name, call_tir_callee(node), binding);
-    check(symbols, (*expected)[next], args[next], binding_place(binding, scope.function), scope);
+    check(symbols, (*expected)[next], args[next], binding_location(binding, scope.function), scope);
     ++next;
   }
 }

@@ -14,8 +14,8 @@ using op::reference::kInfinity;
 using op::reference::kMathFactor;
 
 template <class Base, class F>
-struct JudgeLeaf final : Base {
-  explicit JudgeLeaf(F f) : f(std::move(f)) {}
+struct ReferenceLeaf final : Base {
+  explicit ReferenceLeaf(F f) : f(std::move(f)) {}
   auto run(Frame& frame) const -> decltype(std::declval<const Base&>().run(frame)) override {
     return f(frame);
   }
@@ -23,11 +23,11 @@ struct JudgeLeaf final : Base {
 };
 template <class F>
 ShadowPtr make_shadow(F f) {
-  return std::make_unique<JudgeLeaf<ShadowCode, F>>(std::move(f));
+  return std::make_unique<ReferenceLeaf<ShadowCode, F>>(std::move(f));
 }
 template <class F>
 DoubtPtr make_doubt(F f) {
-  return std::make_unique<JudgeLeaf<DoubtCode, F>>(std::move(f));
+  return std::make_unique<ReferenceLeaf<DoubtCode, F>>(std::move(f));
 }
 
 // `value` computed within `error`, then rounded to dtype: the rule of op::reference::put.
@@ -267,7 +267,7 @@ std::unique_ptr<Base> compile_let(ExprCompiler& compiler, const PrimExpr& expr, 
       frame.ints[slot] = value->run(frame);
       return body->run(frame);
     };
-    return std::make_unique<JudgeLeaf<Base, decltype(f)>>(std::move(f));
+    return std::make_unique<ReferenceLeaf<Base, decltype(f)>>(std::move(f));
   }
   auto f = [slot, value = compiler.floating(value), shadow = compile_shadow(compiler, value),
             body = std::move(body)](Frame& frame) {
@@ -276,7 +276,7 @@ std::unique_ptr<Base> compile_let(ExprCompiler& compiler, const PrimExpr& expr, 
     frame.shadows[slot] = bound;
     return body->run(frame);
   };
-  return std::make_unique<JudgeLeaf<Base, decltype(f)>>(std::move(f));
+  return std::make_unique<ReferenceLeaf<Base, decltype(f)>>(std::move(f));
 }
 
 template <class F>
@@ -337,7 +337,7 @@ ShadowPtr compile_shadow(ExprCompiler& compiler, const PrimExpr& expr) {
     case ExprKind::kCall:
       return compile_call(compiler, expr);
     default:
-      throw_internal("the judge cannot evaluate " + to_string(expr));
+      throw_internal("the reference evaluator cannot evaluate " + to_string(expr));
   }
 }
 

@@ -13,9 +13,9 @@ namespace tapml::interp {
 struct Frame;
 class ExprCompiler;
 
-// A value as the judge sees it. `moved` bounds what the operands' own errors and single roundings
-// do to it; the roundings of a sum behave like a random walk, so their squares are kept apart, with
-// the sum of the terms' magnitudes that they are measured against (docs/verdicts.md).
+// A value as the reference sees it. `moved` bounds what the operands' own errors and single
+// roundings do to it; the roundings of a sum behave like a random walk, so their squares are kept
+// apart, with the sum of the terms' magnitudes that they are measured against (docs/verdicts.md).
 struct Shadow {
   double value = 0;
   double moved = 0;

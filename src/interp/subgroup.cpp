@@ -45,10 +45,10 @@ struct SubgroupCode final : StmtCode {
 
   LaneValue read(Frame& frame) const {
     LaneValue result;
-    if (judging) result.in_doubt = doubt && doubt->run(frame);
+    if (with_bounds) result.in_doubt = doubt && doubt->run(frame);
     if (floating) {
       result.floating = floating->run(frame);
-      if (judging && frame.skipping == 0) result.shadow = shadow->run(frame);
+      if (with_bounds && frame.skipping == 0) result.shadow = shadow->run(frame);
     } else {
       result.integer = integer->run(frame);
     }
@@ -67,7 +67,7 @@ struct SubgroupCode final : StmtCode {
     frame.floats[left] = a.floating;
     frame.floats[right] = b.floating;
     result.floating = joined_float->run(frame);
-    if (judging) {
+    if (with_bounds) {
       frame.shadows[left] = a.shadow;
       frame.shadows[right] = b.shadow;
       result.shadow = joined_shadow->run(frame);
@@ -78,7 +78,7 @@ struct SubgroupCode final : StmtCode {
   void write(Frame& frame, const LaneValue& value) const {
     const BufferSlot& buffer = frame.buffers[slot];
     const int64_t at = offset->run(frame);
-    if (judging) {
+    if (with_bounds) {
       Shadow next = value.shadow;
       if (frame.doubtful > 0 || value.in_doubt) next = Shadow::unknown(next.value);
       if (frame.skipping > 0) {
@@ -98,7 +98,7 @@ struct SubgroupCode final : StmtCode {
   size_t width = 1;
   bool shuffles = false;
   size_t mask = 0;
-  bool judging = false;
+  bool with_bounds = false;
   // What is stored, and where.
   size_t slot = 0;
   IntPtr offset, integer;
@@ -120,19 +120,19 @@ StmtPtr compile_subgroup_store(ExprCompiler& compiler, const tir::StoreNode& nod
   code->dtype = node.buffer->dtype;
   code->width = static_cast<size_t>(call.width);
   code->mask = static_cast<size_t>(call.mask);
-  code->judging = compiler.judging;
+  code->with_bounds = compiler.with_bounds;
   code->slot = compiler.buffer_slot(node.buffer);
   code->offset = compiler.offset(node.buffer, node.indices);
   const bool is_floating = is_float(code->dtype);
   std::vector<PrimExpr> decided = node.indices;
   if (is_floating) {
     code->floating = compiler.floating(call.value);
-    if (compiler.judging) code->shadow = compile_shadow(compiler, call.value);
+    if (compiler.with_bounds) code->shadow = compile_shadow(compiler, call.value);
   } else {
     code->integer = compiler.integer(call.value);
     decided.push_back(call.value);
   }
-  if (compiler.judging) {
+  if (compiler.with_bounds) {
     code->doubt = compile_doubt(compiler, make_node(ExprKind::kAdd, DType::kI64, decided));
   }
   const auto combination = tir::combination_of(call.op);
@@ -144,7 +144,7 @@ StmtPtr compile_subgroup_store(ExprCompiler& compiler, const tir::StoreNode& nod
   const PrimExpr joined = make_binary(*combination, a, b);
   if (is_floating) {
     code->joined_float = compiler.floating(joined);
-    if (compiler.judging) code->joined_shadow = compile_shadow(compiler, joined);
+    if (compiler.with_bounds) code->joined_shadow = compile_shadow(compiler, joined);
   } else {
     code->joined_integer = compiler.integer(joined);
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "relax/bounds.h"
-#include "relax/check_places.h"
+#include "relax/check_location.h"
 #include "relax/visit.h"
 
 namespace tapml::interp {

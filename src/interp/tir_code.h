@@ -78,7 +78,7 @@ class ExprCompiler {
   Frame make_frame() const;
 
   // Statements keep the shadow of what they store.
-  bool judging = false;
+  bool with_bounds = false;
 
  private:
   IntPtr integer_call(const PrimExpr& expr);

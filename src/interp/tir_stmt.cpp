@@ -83,13 +83,13 @@ struct ForCode final : StmtCode {
 
 struct StoreCode final : StmtCode {
   void run(Frame& frame) const override {
-    if (judging) {
-      judge(frame);
+    if (with_bounds) {
+      reference(frame);
     } else {
       store(frame);
     }
   }
-  void judge(Frame& frame) const {
+  void reference(Frame& frame) const {
     // Before the store: the value may read the element.
     Shadow next = shadow && frame.skipping == 0 ? shadow->run(frame) : Shadow();
     if (frame.doubtful > 0 || (doubt && doubt->run(frame))) next = Shadow::unknown(next.value);
@@ -116,7 +116,7 @@ struct StoreCode final : StmtCode {
   size_t slot = 0;
   IntPtr offset, integer;
   FloatPtr floating;
-  bool judging = false;
+  bool with_bounds = false;
   ShadowPtr shadow;  // of floats
   DoubtPtr doubt;    // about the indices, and about an integer
 };
@@ -170,7 +170,7 @@ struct AllocCode final : StmtCode {
     Memory memory;
     memory.bytes.assign(static_cast<size_t>(unwrap(std::move(bytes))) + 1, std::byte{0xff});
     buffer.data = memory.bytes.data();
-    if (judging) {
+    if (with_bounds) {
       memory.shadows.assign(static_cast<size_t>(element_count(buffer.dims)),
                             Shadow::unknown(std::nan("")));
       buffer.shadows = memory.shadows.data();
@@ -196,7 +196,7 @@ struct AllocCode final : StmtCode {
   DType dtype = DType::kF32;
   size_t slot = 0;
   bool shared = false;
-  bool judging = false;
+  bool with_bounds = false;
   std::vector<IntPtr> dims;
   StmtPtr body;
 };
@@ -274,8 +274,8 @@ StmtPtr compile_for(ExprCompiler& compiler, const tir::ForNode& node) {
   return code;
 }
 
-void judge_store(ExprCompiler& compiler, const tir::StoreNode& node, StoreCode& code) {
-  code.judging = true;
+void store_with_bounds(ExprCompiler& compiler, const tir::StoreNode& node, StoreCode& code) {
+  code.with_bounds = true;
   std::vector<PrimExpr> decided = node.indices;
   if (code.floating) {
     code.shadow = compile_shadow(compiler, node.value);
@@ -299,7 +299,7 @@ StmtPtr compile_store(ExprCompiler& compiler, const tir::StoreNode& node) {
   } else {
     code->integer = compiler.integer(node.value);
   }
-  if (compiler.judging) judge_store(compiler, node, *code);
+  if (compiler.with_bounds) store_with_bounds(compiler, node, *code);
   return code;
 }
 
@@ -337,7 +337,7 @@ StmtPtr compile_stmt(ExprCompiler& compiler, const tir::Stmt& stmt) {
       const auto& node = tir::as<tir::IfNode>(stmt);
       auto code = std::make_unique<IfCode>();
       code->condition = compiler.integer(node.condition);
-      if (compiler.judging) code->doubt = compile_doubt(compiler, node.condition);
+      if (compiler.with_bounds) code->doubt = compile_doubt(compiler, node.condition);
       code->then_body = compile_stmt(compiler, node.then_body);
       if (node.else_body) code->else_body = compile_stmt(compiler, node.else_body);
       code->has_barrier =
@@ -350,7 +350,7 @@ StmtPtr compile_stmt(ExprCompiler& compiler, const tir::Stmt& stmt) {
       code->dtype = node.buffer->dtype;
       code->slot = compiler.buffer_slot(node.buffer, true);
       code->shared = node.buffer->scope != tir::Scope::kLocal;
-      code->judging = compiler.judging;
+      code->with_bounds = compiler.with_bounds;
       for (const PrimExpr& dim : node.buffer->shape) code->dims.push_back(compiler.integer(dim));
       code->body = compile_stmt(compiler, node.body);
       code->has_barrier = code->body->has_barrier;
@@ -376,7 +376,7 @@ void run(const tir::PrimFunc& func, std::vector<HostTensor>& params,
                    std::to_string(params.size()) + " and " + std::to_string(scalars.size()));
   }
   ExprCompiler compiler;
-  compiler.judging = !shadows.empty();
+  compiler.with_bounds = !shadows.empty();
   std::vector<size_t> scalar_slots, buffer_slots;
   std::vector<std::vector<IntPtr>> shapes;
   for (const Var& var : func.scalars) scalar_slots.push_back(compiler.slot(var));
@@ -413,8 +413,8 @@ void run_prim_func(const tir::PrimFunc& func, std::vector<HostTensor>& params,
   run(func, params, scalars, none, poll);
 }
 
-void judge_prim_func(const tir::PrimFunc& func, std::vector<op::RefTensor>& params,
-                     const std::vector<int64_t>& scalars, const std::function<void()>& poll) {
+void evaluate_with_bounds(const tir::PrimFunc& func, std::vector<op::RefTensor>& params,
+                          const std::vector<int64_t>& scalars, const std::function<void()>& poll) {
   std::vector<HostTensor> host;
   std::vector<std::vector<Shadow>> shadows;
   for (const op::RefTensor& param : params) {

@@ -240,7 +240,7 @@ std::string Json::dump(int indent) const {
   return out;
 }
 
-std::string json_place(std::string_view source, const Json& value) {
+std::string json_location(std::string_view source, const Json& value) {
   std::string place(source);
   if (value.line() > 0) {
     place += ":" + std::to_string(value.line()) + ":" + std::to_string(value.column());

@@ -80,7 +80,7 @@ struct JsonLimits {
 Result<Json> parse_json(std::string_view text, std::string_view source, JsonLimits limits = {});
 
 // "config.json:3:18": where a value stood in `source`, or only the source when it was built.
-std::string json_place(std::string_view source, const Json& value);
+std::string json_location(std::string_view source, const Json& value);
 
 // The value as a message shows it: short, on one line.
 std::string json_excerpt(const Json& value);

@@ -60,7 +60,7 @@ Status JsonObjectReader::check_object() const {
   if (json_->is_object()) return {};
   std::string subject = path_.empty() ? "the top level" : in_quotes(path_);
   return fail(user_error(source_ + ": " + subject + " is not an object",
-                         json_place(source_, *json_), "an object", json_excerpt(*json_)));
+                         json_location(source_, *json_), "an object", json_excerpt(*json_)));
 }
 
 std::string JsonObjectReader::full_path(std::string_view key) const {
@@ -71,14 +71,14 @@ Error JsonObjectReader::missing(std::string_view key, std::string expected) cons
   const Json* value = json_->find(key);
   return user_error(
       source_ + ": " + in_quotes(full_path(key)) + (value ? " is null" : " is missing"),
-      json_place(source_, value ? *value : *json_), std::move(expected),
+      json_location(source_, value ? *value : *json_), std::move(expected),
       value ? "null" : "no such key");
 }
 
 Error JsonObjectReader::item_error(const Json& value, std::string_view path,
                                    std::string_view problem, std::string expected) const {
   return user_error(source_ + ": " + in_quotes(full_path(path)) + " " + std::string(problem),
-                    json_place(source_, value), std::move(expected), json_excerpt(value));
+                    json_location(source_, value), std::move(expected), json_excerpt(value));
 }
 
 Error JsonObjectReader::field_error(std::string_view key, std::string_view problem,

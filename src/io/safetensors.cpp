@@ -86,7 +86,7 @@ class Reader {
                             {.max_depth = kHeaderDepth, .max_values = kMaxHeaderValues}));
     if (!header.is_object()) {
       return fail(user_error(source_ + ": the header is not an object",
-                             json_place(source_ + " (header)", header), "a JSON object",
+                             json_location(source_ + " (header)", header), "a JSON object",
                              json_excerpt(header)));
     }
     SafetensorsFile file;

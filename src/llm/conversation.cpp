@@ -31,7 +31,7 @@ Result<std::unique_ptr<Conversation>> Conversation::create(runtime::Session& ses
                                            {.capacity = capacity, .weights_in_place = true}));
   std::unique_ptr<Conversation> made(new Conversation(
       std::move(engine), std::move(package.tokenizer), std::move(package.end_tokens)));
-  made->engine_->machine().set_interrupt(&made->cancelled_);
+  made->engine_->vm().set_interrupt(&made->cancelled_);
   return made;
 }
 

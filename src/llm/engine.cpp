@@ -102,20 +102,20 @@ Result<std::unique_ptr<Engine>> Engine::create(runtime::Session& session,
   const double start = seconds_now();
   TAPML_TRY(check_model(*executable));
   TAPML_TRY(check_options(options, executable->model));
-  TAPML_ASSIGN(auto vm, runtime::VirtualMachine::create(session, std::move(executable)));
+  TAPML_ASSIGN(auto vm, runtime::LocalVirtualMachine::create(session, std::move(executable)));
   TAPML_ASSIGN(auto engine, create(std::move(vm), weights, options));
   engine->state_->load_seconds = seconds_now() - start;
   return engine;
 }
 
-Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<runtime::Machine> machine,
+Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<runtime::VirtualMachine> vm,
                                                const std::map<std::string, HostTensor>& weights,
                                                const EngineOptions& options) {
   const double start = seconds_now();
-  TAPML_TRY(check_model(machine->executable()));
-  TAPML_TRY(check_options(options, machine->executable().model));
+  TAPML_TRY(check_model(vm->executable()));
+  TAPML_TRY(check_options(options, vm->executable().model));
   std::unique_ptr<Engine> engine(new Engine());
-  engine->state_ = std::make_unique<State>(std::move(machine), options);
+  engine->state_ = std::make_unique<State>(std::move(vm), options);
   TAPML_TRY(engine->state_->load(weights, options.weights_in_place));
   TAPML_TRY(engine->set_sampler({}));
   engine->state_->load_seconds = seconds_now() - start;
@@ -123,8 +123,8 @@ Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<runtime::Machine>
 }
 
 const ModelInterface& Engine::model() const { return state_->model; }
-runtime::Machine& Engine::machine() const { return *state_->machine; }
 runtime::VirtualMachine& Engine::vm() const { return *state_->vm; }
+runtime::LocalVirtualMachine& Engine::local_vm() const { return *state_->local_vm; }
 int64_t Engine::capacity() const { return state_->capacity; }
 int64_t Engine::length() const { return state_->own.size(); }
 double Engine::load_seconds() const { return state_->load_seconds; }
@@ -189,7 +189,8 @@ Result<HostTensor> Engine::logits_all(std::span<const int32_t> tokens) {
   Sequence* own = &state_->own;
   TAPML_TRY(state_->check_tokens(*own, tokens));
   LogitRows rows(state_->model.vocabulary);
-  PromptWatch watch(state_->watcher, state_->session, state_->vm, "logits_all", std::ssize(tokens));
+  PromptWatch watch(state_->watcher, state_->session, state_->local_vm, "logits_all",
+                    std::ssize(tokens));
   while (!tokens.empty()) {
     const size_t count = std::min(tokens.size(), static_cast<size_t>(state_->prefill_chunk));
     watch.begin(static_cast<int64_t>(count));

@@ -12,7 +12,7 @@
 #include "base/work.h"
 #include "llm/page_table.h"
 #include "llm/sampler.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 
 namespace tapml::llm {
 
@@ -28,7 +28,7 @@ struct EngineOptions {
   bool weights_in_place = false;
   // Tokens are chosen by the model's functions also where the machine is remote, which takes one
   // more wait: what captures its calls sees these, too.
-  bool sample_on_machine = false;
+  bool sample_in_model = false;
 };
 
 struct GenerateOptions {
@@ -70,16 +70,16 @@ class Engine {
                                                 const std::map<std::string, HostTensor>& weights,
                                                 const EngineOptions& options = {});
   // The same on a machine, which may be remote: then a decode step is one call and one read, and
-  // the likeliest token is chosen here, unless the options say otherwise.
-  static Result<std::unique_ptr<Engine>> create(std::unique_ptr<runtime::Machine> machine,
+  // the most likely token is chosen here, unless the options say otherwise.
+  static Result<std::unique_ptr<Engine>> create(std::unique_ptr<runtime::VirtualMachine> vm,
                                                 const std::map<std::string, HostTensor>& weights,
                                                 const EngineOptions& options = {});
   ~Engine();
 
   const ModelInterface& model() const;
-  runtime::Machine& machine() const;
-  // The machine where it is on this side, as the one that the first create() makes.
   runtime::VirtualMachine& vm() const;
+  // The VM of this process, as the first create() makes it. Not for engines whose VM is remote.
+  runtime::LocalVirtualMachine& local_vm() const;
   int64_t capacity() const;
   int64_t length() const;  // tokens in the cache
   double load_seconds() const;

@@ -23,7 +23,7 @@ Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights
   for (const std::string& name : model.weights) {
     auto it = host_weights.find(name);
     if (it == host_weights.end()) {
-      return fail(user_error("weight " + name + " is missing", machine->executable().target,
+      return fail(user_error("weight " + name + " is missing", vm->executable().target,
                              std::to_string(model.weights.size()) + " weights",
                              std::to_string(host_weights.size()) + ", this one not among them"));
     }
@@ -41,8 +41,8 @@ Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights
 
 // What the executable computes of weights alone goes behind them in every call.
 Status Engine::State::prepare(std::vector<Value>& weights) {
-  if (!machine->executable().find_function(kPrepare)) return {};
-  TAPML_ASSIGN(Value made, machine->call(kPrepare, weights));
+  if (!vm->executable().find_function(kPrepare)) return {};
+  TAPML_ASSIGN(Value made, vm->call(kPrepare, weights));
   const runtime::ValueList* fields = made.tuple();
   if (!fields) return fail(internal_error("prepare returned something else than a tuple"));
   weights.insert(weights.end(), fields->begin(), fields->end());
@@ -196,9 +196,9 @@ Result<std::vector<Value>> Engine::State::call(const ModelFunction& function, Ho
   const std::span<const Value> args = arguments.of(function, model, state.values());
   Value result;
   if (!read) {
-    TAPML_ASSIGN(result, machine->call(function.name, args));
+    TAPML_ASSIGN(result, vm->call(function.name, args));
   } else {
-    TAPML_ASSIGN(auto both, machine->call_and_read(function.name, args, 0));
+    TAPML_ASSIGN(auto both, vm->call_and_read(function.name, args, 0));
     result = std::move(both.result);
     *read = std::move(both.bytes);
   }
@@ -251,7 +251,7 @@ Result<Tensor> Engine::State::step(const char* name, std::span<Sequence* const> 
   const ModelFunction& called = function(name);
   TAPML_TRY(set_inputs(called, sequences, tokens));
   // Far away, reading is one more wait: the logits come with the result.
-  const bool comes_along = !samples_there && read;
+  const bool comes_along = !samples_in_model && read;
   TAPML_ASSIGN(const std::vector<Value> outputs, call(called, comes_along ? &read_bytes : nullptr));
   for (Sequence* sequence : sequences) sequence->length += count;
   const Tensor& logits = *outputs.front().tensor();
@@ -277,7 +277,7 @@ Result<Tensor> Engine::State::prefill(std::span<Sequence* const> sequences,
                                       std::span<const int32_t> tokens) {
   const size_t batch = sequences.size(), count = tokens.size() / batch;
   const auto chunk = static_cast<size_t>(prefill_chunk);
-  PromptWatch watch(watcher, session, vm, "prefill", std::ssize(tokens));
+  PromptWatch watch(watcher, session, local_vm, "prefill", std::ssize(tokens));
   std::vector<int32_t> piece;
   for (size_t first = 0;; first += chunk) {
     const size_t width = std::min(chunk, count - first);
@@ -297,9 +297,9 @@ Result<Tensor> Engine::State::prefill(std::span<Sequence* const> sequences,
 Result<int32_t> Engine::State::choose(const Tensor& logits) {
   // A call of a function far away would be one more wait for the same token.
   const bool random = sampler.temperature > 0;
-  if (random ? !draws() : !samples_there) return choose_here(logits);
+  if (random ? !draws() : !samples_in_model) return choose_here(logits);
   if (!random) {
-    TAPML_ASSIGN(const HostTensor tokens, likeliest(logits));
+    TAPML_ASSIGN(const HostTensor tokens, most_likely(logits));
     return tokens.values<int32_t>()[0];
   }
   // `sample` knows the state of one sequence as a vector.
@@ -327,7 +327,7 @@ Result<int32_t> Engine::State::choose_here(const Tensor& logits) {
 }
 
 bool Engine::State::draws() const {
-  return samples_there && machine->executable().find_function(kDraw) &&
+  return samples_in_model && vm->executable().find_function(kDraw) &&
          session.info().features.compute_dtypes.contains(DType::kF64);
 }
 
@@ -335,7 +335,7 @@ Result<HostTensor> Engine::State::draw(const Tensor& logits, Tensor parameters,
                                        Tensor& generators) {
   const int64_t rows = logits.shape[0];
   const std::vector<Value> args = {logits, std::move(parameters), generators};
-  TAPML_ASSIGN(Value result, machine->call(kDraw, args));
+  TAPML_ASSIGN(Value result, vm->call(kDraw, args));
   const runtime::ValueList* fields = result.tuple();
   if (!fields || fields->size() != 2 || !(*fields)[0].tensor() || !(*fields)[1].tensor()) {
     return fail(internal_error("draw returned something else than tokens and generators"));
@@ -353,7 +353,7 @@ Result<HostTensor> Engine::State::draw(const Tensor& logits, Tensor parameters,
   return tokens;
 }
 
-Result<HostTensor> Engine::State::likeliest(const Tensor& logits) {
+Result<HostTensor> Engine::State::most_likely(const Tensor& logits) {
   const int64_t rows = logits.shape[0];
   Value parameters = sampler_parameters;
   if (rows != 1) {
@@ -361,7 +361,7 @@ Result<HostTensor> Engine::State::likeliest(const Tensor& logits) {
     parameters = std::move(uploaded);
   }
   const std::vector<Value> args = {logits, parameters, sampler_state};
-  TAPML_ASSIGN(Value result, machine->call("sample", args));
+  TAPML_ASSIGN(Value result, vm->call("sample", args));
   const runtime::ValueList* fields = result.tuple();
   if (!fields || fields->size() != 2 || !fields->front().tensor()) {
     return fail(internal_error("sample returned something else than tokens and state"));

@@ -42,12 +42,12 @@ class LogitRows {
 };
 
 struct Engine::State {
-  State(std::unique_ptr<runtime::Machine> runs, const EngineOptions& options)
+  State(std::unique_ptr<runtime::VirtualMachine> runs, const EngineOptions& options)
       : session(runs->session()),
-        machine(std::move(runs)),
-        vm(dynamic_cast<runtime::VirtualMachine*>(machine.get())),
-        samples_there(vm || options.sample_on_machine),
-        model(machine->executable().model),
+        vm(std::move(runs)),
+        local_vm(dynamic_cast<runtime::LocalVirtualMachine*>(vm.get())),
+        samples_in_model(local_vm || options.sample_in_model),
+        model(vm->executable().model),
         capacity(options.capacity ? options.capacity : model.context),
         prefill_chunk(options.prefill_chunk),
         rows{PageAllocator(pages_for(std::min(capacity, options.first_capacity))), PageAllocator(1),
@@ -101,7 +101,7 @@ struct Engine::State {
                           runtime::Tensor& generators);
   // The model's `sample` on this side: a token for each row of the logits, -1 for a row that has
   // none to take.
-  Result<HostTensor> likeliest(const runtime::Tensor& logits);
+  Result<HostTensor> most_likely(const runtime::Tensor& logits);
   // Why row `row` has none.
   Error not_finite(const runtime::Tensor& logits, int64_t row);
   // Why these logits, of token `token` of `sequence` in the last call or of somewhere else (null),
@@ -116,9 +116,9 @@ struct Engine::State {
                                                          const NonFiniteTracer& tracer);
 
   runtime::Session& session;
-  std::unique_ptr<runtime::Machine> machine;
-  runtime::VirtualMachine* vm;  // null: the machine is remote
-  const bool samples_there;     // tokens are chosen by the model's functions
+  std::unique_ptr<runtime::VirtualMachine> vm;
+  runtime::LocalVirtualMachine* local_vm;  // null: the VM is remote
+  const bool samples_in_model;             // tokens are chosen by the model's functions
   const ModelInterface& model;
   int64_t capacity, prefill_chunk;
   StateRows rows;

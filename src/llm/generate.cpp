@@ -43,7 +43,7 @@ class Engine::Generator {
     if (more) {
       TAPML_ASSIGN(more, choose(logits, token));
     } else {
-      TAPML_TRY(engine_.machine().session().synchronize(runtime::kDefaultStream));
+      TAPML_TRY(engine_.vm().session().synchronize(runtime::kDefaultStream));
     }
     result.prefill_seconds = seconds_now() - start;
     start = seconds_now();
@@ -71,7 +71,7 @@ class Engine::Generator {
     TAPML_ASSIGN(HostTensor all, engine_.logits_all(prompt));
     if (!options_.not_finite_ends) TAPML_TRY(engine_.check_logits(all));
     rows_.append(all);
-    return runtime::upload(engine_.machine().session(), rows_.last());
+    return runtime::upload(engine_.vm().session(), rows_.last());
   }
 
   // The next token; whether the text goes on.

@@ -122,8 +122,8 @@ class Engine::BatchGenerator {
   }
 
   Result<std::vector<int32_t>> sample(const std::vector<Text*>& texts, const Tensor& logits) {
-    if (options_.sampler.temperature == 0 && state_.samples_there) {
-      TAPML_ASSIGN(const HostTensor tokens, state_.likeliest(logits));
+    if (options_.sampler.temperature == 0 && state_.samples_in_model) {
+      TAPML_ASSIGN(const HostTensor tokens, state_.most_likely(logits));
       const auto values = tokens.values<int32_t>();
       return std::vector<int32_t>(values.begin(), values.end());
     }

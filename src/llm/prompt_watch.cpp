@@ -21,7 +21,7 @@ int64_t kernel_calls(const Executable& executable, const char* function) {
 }  // namespace
 
 PromptWatch::PromptWatch(const WorkWatcher& watcher, runtime::Session& session,
-                         runtime::VirtualMachine* vm, const char* function, int64_t tokens)
+                         runtime::LocalVirtualMachine* vm, const char* function, int64_t tokens)
     : watcher_(watcher),
       session_(session),
       vm_(vm),

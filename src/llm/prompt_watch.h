@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/work.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 
 namespace tapml::llm {
 
@@ -13,10 +13,10 @@ namespace tapml::llm {
 class PromptWatch final : public runtime::Observer {
  public:
   // `vm`: null for a remote machine. `function` gets `tokens` in all, those of all sequences.
-  // Without a watcher, or with few tokens, nothing is told and nothing waits. What is passed by
+  // Without a watcher, or with few tokens, nothing is reported and nothing waits. What is passed by
   // reference outlives it.
-  PromptWatch(const WorkWatcher& watcher, runtime::Session& session, runtime::VirtualMachine* vm,
-              const char* function, int64_t tokens);
+  PromptWatch(const WorkWatcher& watcher, runtime::Session& session,
+              runtime::LocalVirtualMachine* vm, const char* function, int64_t tokens);
   ~PromptWatch() override;
   PromptWatch(const PromptWatch&) = delete;
   PromptWatch& operator=(const PromptWatch&) = delete;
@@ -36,7 +36,7 @@ class PromptWatch final : public runtime::Observer {
 
   const WorkWatcher& watcher_;
   runtime::Session& session_;
-  runtime::VirtualMachine* vm_;
+  runtime::LocalVirtualMachine* vm_;
   const int64_t tokens_;
   const bool watched_;
   bool observes_ = false;

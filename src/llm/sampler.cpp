@@ -59,7 +59,7 @@ int32_t rising_bits(float value) {
 }
 
 // The first of the largest. Integers, so that the compiler makes vectors of them.
-Result<int32_t> likeliest_token(std::span<const float> logits) {
+Result<int32_t> most_likely_token(std::span<const float> logits) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const int32_t lowest = rising_bits(-kInfinity);
   int32_t smallest = std::numeric_limits<int32_t>::max(), largest = lowest;
@@ -147,14 +147,14 @@ double exp_nonpositive(double x) {
 }
 
 Status check_logits(std::span<const float> logits) {
-  TAPML_ASSIGN([[maybe_unused]] const int32_t token, likeliest_token(logits));
+  TAPML_ASSIGN([[maybe_unused]] const int32_t token, most_likely_token(logits));
   return {};
 }
 
 Result<int32_t> sample_token(std::span<const float> logits, const SamplerOptions& options,
                              HostTensor& state) {
   TAPML_TRY(check_sampler_options(options));
-  if (options.temperature == 0) return likeliest_token(logits);
+  if (options.temperature == 0) return most_likely_token(logits);
   TAPML_ASSIGN(std::vector<uint64_t> keys, order_keys(logits));
   auto index_of = [](uint64_t key) { return static_cast<uint32_t>(key); };
   if (options.top_k > 0 && static_cast<uint64_t>(options.top_k) < keys.size()) {

@@ -1,6 +1,6 @@
 // Choosing the next token from a row of logits.
 //
-// The likeliest token (temperature 0) is the model's own `sample` function, and drawing at random
+// The most likely token (temperature 0) is the model's own `sample` function, and drawing at random
 // its `draw`. Where the platform has no f64, or is far away, it is done here, with the same bits:
 // in f64 with nothing but correctly rounded operations, so that equal logits and an equal generator
 // give the same token on every platform:
@@ -25,7 +25,7 @@
 namespace tapml::llm {
 
 struct SamplerOptions {
-  double temperature = 0;  // 0: the likeliest token, whatever the rest says
+  double temperature = 0;  // 0: the most likely token, whatever the rest says
   double top_p = 1;        // in (0, 1]; 1 keeps all
   int64_t top_k = 0;       // 0 keeps all
   uint64_t seed = 0;

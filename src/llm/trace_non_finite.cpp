@@ -72,19 +72,19 @@ Error Engine::State::not_finite(std::span<const float> logits, Sequence* sequenc
 Result<std::optional<NonFiniteOrigin>> Engine::State::trace(Sequence& sequence) {
   tracing = true;
   // A remote machine's calls pass no call point on this side, those of a machine here do.
-  std::unique_ptr<runtime::Machine> far;
-  runtime::VirtualMachine* runs = vm;
+  std::unique_ptr<runtime::VirtualMachine> far;
+  runtime::LocalVirtualMachine* runs = local_vm;
   Result<std::optional<NonFiniteOrigin>> found = std::nullopt;
   if (!runs) {
     const std::shared_ptr<const Executable> executable(std::shared_ptr<const void>(),
-                                                       &machine->executable());
-    auto here = runtime::VirtualMachine::create(session, executable);
+                                                       &vm->executable());
+    auto here = runtime::LocalVirtualMachine::create(session, executable);
     if (!here) {
       tracing = false;
       return fail(here.error());
     }
     runs = here->get();
-    far = std::exchange(machine, std::move(*here));
+    far = std::exchange(vm, std::move(*here));
   }
   std::vector<GivenTensor> given;
   for (size_t i = 0; i < model.state.size(); ++i) {
@@ -113,7 +113,7 @@ Result<std::optional<NonFiniteOrigin>> Engine::State::trace(Sequence& sequence) 
         observed([&](NonFiniteTracer& tracer) { return trace_all_calls(sequence, tracer); });
     if (!whole || *whole) found = std::move(whole);
   }
-  if (far) machine = std::move(far);
+  if (far) vm = std::move(far);
   tracing = false;
   return found;
 }

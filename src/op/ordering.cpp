@@ -26,7 +26,7 @@ PrimExpr comes_before(const PrimExpr& a, const PrimExpr& b) {
   return logical_or(less, logical_and(is_nan(y), logical_not(is_nan(x))));
 }
 
-PrimExpr same_place(const PrimExpr& a, const PrimExpr& b) {
+PrimExpr same_endpoint(const PrimExpr& a, const PrimExpr& b) {
   PrimExpr x = comparable(a), y = comparable(b);
   PrimExpr equal = eq(x, y);
   if (!is_float(x.dtype())) return equal;

@@ -10,7 +10,7 @@ namespace tapml::op {
 // Whether element `a` comes before `b` in an ascending order: NaN last, false for equal ones.
 PrimExpr comes_before(const PrimExpr& a, const PrimExpr& b);
 // Whether neither comes before the other.
-PrimExpr same_place(const PrimExpr& a, const PrimExpr& b);
+PrimExpr same_endpoint(const PrimExpr& a, const PrimExpr& b);
 
 // Fills order[row..., 0 .. extent) with the indices 0 .. extent - 1 in a stable order by
 // `before(a, b)`, over pairs of indices (i64). `spare` is of the same shape and lost.

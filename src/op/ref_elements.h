@@ -1,5 +1,5 @@
-// The elements of the judge's tensors. Of whole weights a judge may want little, so what is given
-// or zero takes no memory until it is changed.
+// The elements of the reference's tensors. Of whole weights a judge may want little, so what is
+// given or zero takes no memory until it is changed.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the judge computes with: tensors of f64 values, each with a bound on how far a correct
+// What the reference computes with: tensors of f64 values, each with a bound on how far a correct
 // implementation in the program's dtypes may be from it.
 #pragma once
 

@@ -206,7 +206,7 @@ relax::Annotation deduce_unique_count(const CallView& call) {
 // 1 where a run of equal elements begins at place k.
 PrimExpr starts_run(const tir::Buffer& sorted, const PrimExpr& k) {
   return select(eq(k, 0), make_bool(true),
-                logical_not(same_place(tir::load(sorted, {k - 1}), tir::load(sorted, {k}))));
+                logical_not(same_endpoint(tir::load(sorted, {k - 1}), tir::load(sorted, {k}))));
 }
 
 tir::PrimFuncRef legalize_unique_count(const CallView& call) {

@@ -7,7 +7,7 @@
 #include "build/pattern.h"
 #include "ir/exceptions.h"
 #include "passes/graph_functions.h"
-#include "relax/check_places.h"
+#include "relax/check_location.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {

@@ -58,7 +58,7 @@ class Estimate {
   }
 
   static int count(const analysis::InputReads& reads) {
-    return (reads.own ? 1 : 0) + reads.elsewhere;
+    return (reads.own ? 1 : 0) + reads.remote_target;
   }
 
   // Values as they are with all that is inlined. A reduction's result is read, not inlined.

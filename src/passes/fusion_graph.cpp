@@ -21,7 +21,7 @@ constexpr std::array<int64_t, 3> kSampleValues = {1, 64, 1024};
 // A copy at another index, whatever the shapes: it takes index arithmetic.
 const FusionTraits& view_traits() {
   static const FusionTraits kTraits = {.kind = analysis::PatternKind::kInjective,
-                                       .inputs = {{.own = false, .elsewhere = 1, .loads = 1}},
+                                       .inputs = {{.own = false, .remote_target = 1, .loads = 1}},
                                        .operations = 0,
                                        .costly = false,
                                        .nodes = 10,

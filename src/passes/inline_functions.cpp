@@ -9,7 +9,7 @@
 #include "build/pattern.h"
 #include "passes/kernel.h"
 #include "relax/bounds.h"
-#include "relax/check_places.h"
+#include "relax/check_location.h"
 #include "relax/rewrite.h"
 #include "relax/unify.h"
 #include "relax/visit.h"

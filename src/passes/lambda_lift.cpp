@@ -8,7 +8,7 @@
 #include "passes/kernel.h"
 #include "passes/symbol_scope.h"
 #include "relax/captures.h"
-#include "relax/check_places.h"
+#include "relax/check_location.h"
 #include "relax/rewrite.h"
 #include "relax/symbol_ranges.h"
 #include "relax/visit.h"

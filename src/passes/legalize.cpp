@@ -12,7 +12,7 @@
 #include "passes/outline_library.h"
 #include "passes/outline_program.h"
 #include "passes/shape_check.h"
-#include "relax/check_places.h"
+#include "relax/check_location.h"
 #include "relax/kernel_call.h"
 #include "relax/symbol_ranges.h"
 #include "relax/visit.h"
@@ -251,7 +251,7 @@ void legalize_binding(Module& module, const std::string& function, Binding bindi
                                     ? op::deduce(operation)
                                     : var->annotation;
       binding.value =
-          Outliner(operation, operation_place(binding, function)).outline(module, result);
+          Outliner(operation, operation_location(binding, function)).outline(module, result);
       if (Outliner::is_single(result)) {
         Variable only = make_variable(var->name + "_0", as_tuple(result)->fields[0], dataflow);
         checks.push_back({only, binding.value, nullptr, binding.origin, written_note(binding)});
@@ -296,7 +296,7 @@ Expr legalize_body(Module& module, const std::string& function, const Expr& body
 }  // namespace
 
 Expr outline_operator(Module& module, const Binding& binding) {
-  return Outliner(*as<CallNode>(binding.value), binding_place(binding))
+  return Outliner(*as<CallNode>(binding.value), binding_location(binding))
       .outline(module, binding.var->annotation);
 }
 

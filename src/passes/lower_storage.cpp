@@ -13,7 +13,7 @@
 #include "passes/legalize.h"
 #include "passes/storage/copy_programs.h"
 #include "passes/storage/view_flow.h"
-#include "relax/check_places.h"
+#include "relax/check_location.h"
 #include "relax/storage.h"
 #include "relax/visit.h"
 
@@ -327,7 +327,7 @@ class StorageLowering {
   Variable gather(const Expr& view, const Place& place) {
     const Annotation annotation = annotation_of(view);
     const Expr base = base_of(view, true, place);
-    const ViewPlace where = place_of(view, place);
+    const ViewLocation where = place_of(view, place);
     return emit(place, as<VarNode>(view)->name + "_copy", annotation,
                 call_read_view(module_, base, where, annotation));
   }
@@ -343,7 +343,7 @@ class StorageLowering {
     return emit(place, name + "_vector", tensor_annotation({size}, tensor->dtype), found, true);
   }
 
-  ViewPlace place_of(const Expr& view, const Place& place) {
+  ViewLocation place_of(const Expr& view, const Place& place) {
     const std::string& name = as<VarNode>(view)->name;
     const Annotation annotation = annotation_of(view);
     const size_t rank = as_tensor(annotation)->shape->size();
@@ -410,9 +410,9 @@ class StorageLowering {
     const bool may_be_part = is_part || flow_.may_be_view(target);
     const Annotation annotation = annotation_of(to);
     const Expr base = base_of(to, may_be_part, here_);
-    const ViewPlace where =
+    const ViewLocation where =
         may_be_part ? place_of(to, here_)
-                    : ViewPlace{PrimExpr(0), compact_strides(*as_tensor(annotation)->shape)};
+                    : ViewLocation{PrimExpr(0), compact_strides(*as_tensor(annotation)->shape)};
     emit(here_, target->name + "_written", annotation_of(base),
          call_write_view(module_, base, values, where));
     ++write_count_;

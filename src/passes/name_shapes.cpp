@@ -13,7 +13,7 @@
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "passes/shape_check.h"
-#include "relax/check_places.h"
+#include "relax/check_location.h"
 #include "relax/rewrite.h"
 #include "relax/visit.h"
 

@@ -3,7 +3,7 @@
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "passes/shape_check.h"
-#include "relax/check_places.h"
+#include "relax/check_location.h"
 #include "relax/kernel_call.h"
 #include "relax/symbol_ranges.h"
 #include "relax/visit.h"

@@ -91,12 +91,12 @@ void Compilation::form_kernels() {
 }
 
 void Compilation::omit_unsupported() {
-  std::vector<LeftOut> left_out;
+  std::vector<OmittedFunction> omitted_functions;
   auto foreign = [&](const std::string& kernel) { return options_.foreign.contains(kernel); };
   module_step("omit_unsupported", [&](const Module& module) {
-    return without_unsupported(module, *target_, foreign, left_out);
+    return without_unsupported(module, *target_, foreign, omitted_functions);
   });
-  if (options_.left_out) *options_.left_out = std::move(left_out);
+  if (options_.omitted_functions) *options_.omitted_functions = std::move(omitted_functions);
 }
 
 void Compilation::list_kernels() {

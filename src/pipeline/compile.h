@@ -44,7 +44,7 @@ struct ImplementOptions {
   // for. Nothing is known of how they read and write, so that memory is planned as with `rewrite`.
   std::map<std::string, ForeignKernel> foreign;
   // Sees each implementation after scheduling and before code generation, and returns the one to
-  // use. Planted bugs come in here.
+  // use. Injected faults come in here.
   std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef scheduled)> rewrite;
   // Which kernels it may change; empty: all. The others need no schedule where the cache has them.
   KernelChoice rewrites;
@@ -74,7 +74,7 @@ struct ImplementOptions {
   // Receives the Module after planning, when set: what memory_report() reads.
   Module* planned = nullptr;
   // Receives the optional functions that the target cannot compute, when set.
-  std::vector<LeftOut>* left_out = nullptr;
+  std::vector<OmittedFunction>* omitted_functions = nullptr;
 };
 
 // Leaves passes out: those that pass_table() says of what happens without them. UserError at

@@ -29,7 +29,7 @@ struct Instruments {
   WorkWatcher watcher = {};
   // Sees the Module after every pass; after a step on kernels with the programs that it left.
   std::function<void(const std::string& pass, const Module& module)> after;
-  // Sees it before that and returns the one to use. Planted bugs of passes come in here.
+  // Sees it before that and returns the one to use. Injected faults of passes come in here.
   std::function<Module(const std::string& pass, Module module)> rewrite;
   // Passes that are left out before the kernels are formed, by name (PassInfo::without). The
   // fusion policy names them.

@@ -20,8 +20,8 @@ class KernelWorkers {
       : threads_(threads), instruments_(instruments) {}
 
   // Runs the step on every kernel, which changes that kernel alone, so that the result does not
-  // depend on the threads. Throws what the first kernel that failed threw. `what` is told to the
-  // instruments' watcher with the kernels that are done; null: nothing is.
+  // depend on the threads. Throws what the first kernel that failed threw. `what` is reported to
+  // the instruments' watcher with the kernels that are done; null: nothing is.
   void each(std::vector<LoweredKernel>& kernels, const char* what, const KernelStep& step);
 
  private:

@@ -42,7 +42,7 @@ std::set<std::string> kernels_of(const Module& fixed, const relax::Function& fun
 
 Module without_unsupported(const Module& fixed, const target::Target& target,
                            const std::function<bool(const std::string& kernel)>& given,
-                           std::vector<LeftOut>& left_out) {
+                           std::vector<OmittedFunction>& omitted_functions) {
   std::map<std::string, DType> unsupported;  // kernels, and what they compute in
   for (const auto& [name, function] : fixed.functions) {
     if (!passes::is_kernel(function.get()) || given(name)) continue;
@@ -61,8 +61,9 @@ Module without_unsupported(const Module& fixed, const target::Target& target,
         continue;
       }
       kept.functions.erase(name);
-      left_out.push_back({name, "kernel " + kernel + " computes in " + dtype_name(it->second) +
-                                    ", which the platform lacks"});
+      omitted_functions.push_back({name, "kernel " + kernel + " computes in " +
+                                             dtype_name(it->second) +
+                                             ", which the platform lacks"});
       break;
     }
   }

@@ -13,7 +13,7 @@ namespace tapml::pipeline {
 // Marks a graph-level function that may be missing from an executable.
 inline constexpr const char* kOptionalAttr = "optional";
 
-struct LeftOut {
+struct OmittedFunction {
   std::string function;
   std::string reason;  // "kernel draw_token_1f0a3c5d computes in f64, which the platform lacks"
 };
@@ -23,6 +23,6 @@ struct LeftOut {
 // are computed in f32 wherever they are stored. `given`: kernels whose code comes from elsewhere.
 Module without_unsupported(const Module& fixed, const target::Target& target,
                            const std::function<bool(const std::string& kernel)>& given,
-                           std::vector<LeftOut>& left_out);
+                           std::vector<OmittedFunction>& omitted_functions);
 
 }  // namespace tapml::pipeline

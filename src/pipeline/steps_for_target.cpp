@@ -26,8 +26,9 @@ Module on_every_kernel(const Module& module,
 }  // namespace
 
 Module omit_unsupported_for(const Module& module, const target::Target& target) {
-  std::vector<LeftOut> left_out;
-  return without_unsupported(module, target, [](const std::string&) { return false; }, left_out);
+  std::vector<OmittedFunction> omitted_functions;
+  return without_unsupported(
+      module, target, [](const std::string&) { return false; }, omitted_functions);
 }
 
 Module schedule_for_target(const Module& module, const target::Target& target) {

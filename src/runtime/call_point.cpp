@@ -1,7 +1,7 @@
 #include "runtime/call_point.h"
 
 #include "runtime/dispatch.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 
 namespace tapml::runtime {
 

@@ -78,7 +78,7 @@ Result<Value> Execution::run(const VmFunction& function, std::span<const Value> 
   Status status = run_to_end(result);
   if (!status) {
     std::string& where = status.error().where;
-    if (where.empty()) where = operation_place(frames_[depth_ - 1]);
+    if (where.empty()) where = operation_location(frames_[depth_ - 1]);
     const std::string trace = backtrace();
     if (!trace.empty()) where += "\n    " + trace;
   }
@@ -533,7 +533,7 @@ const BindingNote* Execution::note_of(const Frame& frame) {
 }
 
 // "binding y of main".
-std::string Execution::operation_place(const Frame& frame) {
+std::string Execution::operation_location(const Frame& frame) {
   const std::string& name = frame.function->name;
   const BindingNote* note = note_of(frame);
   if (note == nullptr) return "function " + name;

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "runtime/call_point.h"
+#include "runtime/local_virtual_machine.h"
 #include "runtime/storage_pool.h"
-#include "runtime/vm.h"
 
 namespace tapml::runtime {
 
@@ -84,7 +84,7 @@ class Execution {
   Status lay_out(const Frame& frame, int32_t layout, int64_t room, Tensor& tensor) const;
   Error wrong_value(const Frame& frame, const char* wanted) const;
   static const BindingNote* note_of(const Frame& frame);
-  static std::string operation_place(const Frame& frame);
+  static std::string operation_location(const Frame& frame);
   std::string place(const Frame& frame) const;
   std::string backtrace() const;
 

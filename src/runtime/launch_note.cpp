@@ -41,7 +41,7 @@ int LaunchNote::find(uintptr_t address) const noexcept {
   return -1;
 }
 
-std::string stray_text(const StrayAccess& access) {
+std::string out_of_bounds_text(const StrayAccess& access) {
   return (access.write ? "a write" : "a read") + std::string(kByte) + std::to_string(access.byte) +
          std::string(kArgument) + std::to_string(access.argument) + std::string(kOf) + access.entry;
 }

@@ -38,7 +38,7 @@ struct StrayAccess {
   std::string entry;
 };
 // "a write to byte -4 of argument 2 of scale"
-std::string stray_text(const StrayAccess& access);
+std::string out_of_bounds_text(const StrayAccess& access);
 // The first one in a text, which may come from anywhere.
 std::optional<StrayAccess> find_stray(std::string_view text);
 

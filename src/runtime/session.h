@@ -19,7 +19,7 @@ namespace tapml::runtime {
 
 class DeviceMemory;
 class LocalSession;
-class Machine;
+class VirtualMachine;
 
 enum class BufferId : uint64_t {};
 enum class ModuleId : uint64_t {};
@@ -82,9 +82,9 @@ class Session {
   void set_watcher(WorkWatcher watcher) noexcept { watcher_ = std::move(watcher); }
   virtual const WorkWatcher& watcher() const noexcept { return watcher_; }
 
-  // What runs the functions of `executable` where this session's device is: a VirtualMachine, or
-  // one beside a remote device. The session must outlive it.
-  virtual Result<std::unique_ptr<Machine>> open_machine(
+  // What runs the functions of `executable` where this session's device is: a LocalVirtualMachine,
+  // or one beside a remote device. The session must outlive it.
+  virtual Result<std::unique_ptr<VirtualMachine>> open_vm(
       std::shared_ptr<const Executable> executable, Deadline deadline = {}) noexcept;
 
   virtual Status allocate(BufferId id, int64_t bytes, Deadline deadline = {}) noexcept = 0;

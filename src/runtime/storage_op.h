@@ -2,7 +2,7 @@
 #pragma once
 
 #include "exec/executable.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 
 namespace tapml::runtime {
 

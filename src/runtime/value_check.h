@@ -1,7 +1,7 @@
 // Whether a value looks as the program says, and the symbolic dimensions that it defines.
 #pragma once
 
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 
 namespace tapml::runtime {
 

@@ -32,9 +32,9 @@ Target parse_target(std::string_view text, const PlatformTable& table) {
   std::string where = "target \"" + target.text + "\"";
   std::string_view rest = text;
   if (size_t at = rest.find('@'); at != std::string_view::npos) {
-    target.place = std::string(rest.substr(at + 1));
+    target.endpoint = std::string(rest.substr(at + 1));
     rest = rest.substr(0, at);
-    if (target.place.empty()) throw_user("empty place after '@'", where, "an address");
+    if (target.endpoint.empty()) throw_user("empty place after '@'", where, "an address");
   }
   std::string_view kind = rest.substr(0, rest.find(':'));
   const Platform* platform = find_platform(table, kind);
@@ -149,7 +149,7 @@ void adopt_device(Target& target, const DeviceInfo& info) {
         PlatformFault::kAbsent,
         "code for " + own.architecture + " is asked for, the machine is " + there.architecture,
         where,
-        target.place.empty()
+        target.endpoint.empty()
             ? "cpu@ENDPOINT is another machine; tapml compile -o writes a file for it"
             : "without \"arch\" and \"features\" the machine says what it has");
   }

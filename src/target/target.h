@@ -26,7 +26,7 @@ namespace tapml::target {
 inline constexpr int64_t kWidestSubgroup = 128;
 
 // Kernels that users write for a platform; empty: it takes none.
-struct UserKernels {
+struct KernelLanguage {
   std::string language;
   std::string ending;  // of their files
 };
@@ -59,7 +59,7 @@ struct Description {
   Limits limits;
   Features features;
   std::vector<std::string> options;  // that a target's text may give, sorted
-  UserKernels user_kernels;
+  KernelLanguage kernel_language;
   bool library_routines = false;  // calls routines of libraries in its process
   bool own_process = false;       // served by a program of its own wherever it is
 };
@@ -87,7 +87,7 @@ struct Target {
   std::string text;  // as written
   Description description;
   std::map<std::string, std::string> options;
-  std::string place;  // empty: here
+  std::string endpoint;  // empty: here
   // Of the platform's row.
   const codegen::CodeGenerator* generator = nullptr;
   DeviceOpener open = nullptr;

@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "base/strings.h"
-#include "relax/check_places.h"
+#include "relax/check_location.h"
 #include "text/literals.h"
 #include "text/normal_form.h"
 #include "text/printer.h"
@@ -303,7 +303,7 @@ class Comparer {
       return differ("origin " + origin_summary(a.origin), "origin " + origin_summary(b.origin));
     }
     if (options_.origins && a.check != b.check) {
-      return differ("check " + relax::binding_place(a), "check " + relax::binding_place(b));
+      return differ("check " + relax::binding_location(a), "check " + relax::binding_location(b));
     }
     return bound_variables(*a.var, *b.var, in_dataflow);
   }

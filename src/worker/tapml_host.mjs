@@ -53,7 +53,7 @@ function writeAll(descriptor, bytes) {
 // --- kernel modules -----------------------------------------------------------------------------
 
 const modules = new Map();
-const freePlaces = [];  // in the table
+const freeSlots = [];  // in the table
 let lastModule = 0, lastMessage = new Uint8Array();
 
 function failed(error) {
@@ -133,7 +133,7 @@ function entry(number, name, size) {
   const kernel = instance.exports[symbol];
   if (typeof kernel !== 'function') return 0;
   const table = worker.__indirect_function_table;
-  const place = freePlaces.pop() ?? table.grow(1);
+  const place = freeSlots.pop() ?? table.grow(1);
   table.set(place, kernel);
   places.set(symbol, place);
   return place;
@@ -142,7 +142,7 @@ function entry(number, name, size) {
 function unload(number) {
   for (const place of modules.get(number).places.values()) {
     worker.__indirect_function_table.set(place, null);
-    freePlaces.push(place);
+    freeSlots.push(place);
   }
   modules.delete(number);
 }

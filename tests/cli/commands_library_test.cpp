@@ -43,7 +43,7 @@ TEST_F(Replays, RunsWhatIsWantedAndTellsOfIt) {
   EXPECT_TRUE(checked);
   const WantedTests wanted = replay.wanted({.kernel = "rms_norm"});
   ASSERT_FALSE(wanted.kernels.empty());
-  EXPECT_EQ(wanted.kernels.size() + wanted.left_out.size(), suite_->kernels.size());
+  EXPECT_EQ(wanted.kernels.size() + wanted.unsupported.size(), suite_->kernels.size());
   replay.compile(wanted.compiled);
   const topdown::Replayed replayed = replay.run(wanted, true);
   EXPECT_EQ(phases, (std::vector<std::string>{"compile for cpu", "replay"}));
@@ -55,7 +55,7 @@ TEST_F(Replays, RunsWhatIsWantedAndTellsOfIt) {
   }
   EXPECT_EQ(replayed.suite, "a suite");
   EXPECT_EQ(replayed.target, "cpu");
-  EXPECT_EQ(replayed.left_out, wanted.left_out);
+  EXPECT_EQ(replayed.unsupported, wanted.unsupported);
   EXPECT_EQ(replayed.speed.kernels.size(), replayed.verdicts.size());
   // Compiling, a span for each kernel, and the speed.
   EXPECT_EQ(replayed.timeline.size(), replayed.verdicts.size() + 2);
@@ -75,7 +75,7 @@ TEST_F(Replays, FindAFault) {
   for (const topdown::KernelVerdict& verdict : replayed.verdicts) {
     EXPECT_EQ(verdict.passed, !broken.fault.starts_with(verdict.kernel + ":")) << verdict.kernel;
   }
-  EXPECT_EQ(replay.options_again().plants, std::vector<std::string>{broken.fault});
+  EXPECT_EQ(replay.options_again().faults, std::vector<std::string>{broken.fault});
 }
 
 TEST_F(Replays, RefuseWhatTheSuiteHasNot) {
@@ -90,8 +90,8 @@ TEST_F(Replays, RefuseWhatTheSuiteHasNot) {
   for (const topdown::SuiteKernel& kernel : suite_->kernels) {
     if (!kernel.name.starts_with("rms_norm")) broken.fault = kernel.name + ":off-by-one";
   }
-  SuiteReplay elsewhere(broken, {});
-  const auto wanted = guard([&] { return elsewhere.wanted({.kernel = "rms_norm"}); });
+  SuiteReplay remote_target(broken, {});
+  const auto wanted = guard([&] { return remote_target.wanted({.kernel = "rms_norm"}); });
   ASSERT_FALSE(wanted);
   EXPECT_EQ(wanted.error().message, "the fault is for a kernel that is not run");
 }
@@ -113,7 +113,7 @@ TEST(Choices, ATextIsReadWithoutItsFile) {
   EXPECT_EQ((ToleranceChoice{"missing.json", std::nullopt}.file()), "missing.json");
 }
 
-// What options mean is told before anything is opened or read.
+// What options mean is reported before anything is opened or read.
 TEST(Choices, OptionsAreCheckedFirst) {
   MigrateCommand command;
   command.model.name = "no such folder";

@@ -168,7 +168,7 @@ TEST(Devices, ChecksWhatIsHere) {
 TEST(Devices, AreCheckedAtAPlaceToo) {
   testing::TempFolder folder;
   testing::BackgroundServer server({"--listen", "unix:" + folder / "server"});
-  const std::string target = "cpu:threads=1@" + server.place();
+  const std::string target = "cpu:threads=1@" + server.endpoint();
   ProgramResult result =
       run_program({"devices", "--target", target, "--target", "null", "--check", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.all();

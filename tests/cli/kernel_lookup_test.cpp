@@ -78,9 +78,9 @@ TEST_F(KernelLookup, SuitesAreShownPrunedAndExported) {
 }
 
 TEST_F(KernelLookup, BugsAndSkeletonsAreForOne) {
-  const ProgramResult planted =
+  const ProgramResult faulty =
       run_program({"replay", suite_, "--inject-fault", "matm*:off-by-one", "--kernel", "matmul"});
-  EXPECT_EQ(planted.exit_code, 1) << planted.all();
+  EXPECT_EQ(faulty.exit_code, 1) << faulty.all();
   expect_failure({"replay", suite_, "--inject-fault", "s*:off-by-one"}, 2,
                  {"several kernels", "--inject-fault"});
   expect_failure({"replay", suite_, "--inject-fault", "matmull:off-by-one"}, 2,

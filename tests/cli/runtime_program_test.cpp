@@ -36,12 +36,12 @@ TEST(RuntimeProgram, SaysWhatItLacks) {
 
 // Kernels arrive as shared objects: nothing there links archives.
 TEST(RuntimeProgram, ServesItsProcessor) {
-  const std::string place = std::string("pipe:") + TAPML_RUNTIME_PROGRAM + " rpc serve --stdio";
+  const std::string endpoint = std::string("pipe:") + TAPML_RUNTIME_PROGRAM + " rpc serve --stdio";
   const std::vector<std::string> run = {"run",          kDemoModel, "--prompt", "In the beginning",
                                         "--max-tokens", "6",        "--json",   "--target"};
   std::vector<std::string> here = run, there = run;
   here.push_back("cpu");
-  there.push_back("cpu@" + place);
+  there.push_back("cpu@" + endpoint);
   const ProgramResult expected = run_program(here), result = run_program(there);
   ASSERT_EQ(expected.exit_code, 0) << expected.all();
   ASSERT_EQ(result.exit_code, 0) << result.all();
@@ -51,11 +51,11 @@ TEST(RuntimeProgram, ServesItsProcessor) {
 }
 
 TEST(RuntimeProgram, IsTheMachineThatTargetsMustFit) {
-  const std::string place = std::string("@pipe:") + TAPML_RUNTIME_PROGRAM + " rpc serve --stdio";
+  const std::string endpoint = std::string("@pipe:") + TAPML_RUNTIME_PROGRAM + " rpc serve --stdio";
   const std::string other =
       std::string(target::host_processor().architecture) == "aarch64" ? "x86-64" : "aarch64";
-  expect_failure({"run", kDemoModel, "--prompt", "x", "--target", "cpu:arch=" + other + place}, 4,
-                 {"code for " + other + " is asked for"});
+  expect_failure({"run", kDemoModel, "--prompt", "x", "--target", "cpu:arch=" + other + endpoint},
+                 4, {"code for " + other + " is asked for"});
   expect_failure({"run", kDemoModel, "--prompt", "x", "--target", "cpu:arch=" + other}, 4,
                  {"code for " + other + " is asked for", "cpu@ENDPOINT"});
 }

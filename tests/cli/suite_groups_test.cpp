@@ -41,7 +41,7 @@ class SuiteGroups : public ::testing::Test {
     return suite;
   }
 
-  const std::string suite_ = TAPML_SOURCE_DIR "/tests/golden/suites/version5";
+  const std::string suite_ = TAPML_SOURCE_DIR "/tests/golden/suites/groups";
   TempFolder folder_;
 };
 

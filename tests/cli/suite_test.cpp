@@ -345,8 +345,7 @@ TEST_F(SuiteCommand, AModuleWithWeightsIsCarved) {
 TEST_F(SuiteCommand, SuitesThatDoNotBelongTogether) {
   carve("a", {"--inputs", inputs(2, 1), "--function", "main"});
   carve("b", {"--inputs", inputs(2, 1), "--function", "main"});
-  testing::replace_in(folder_ / "b/suite.json", "\"boundary_policy\": \"",
-                      "\"boundary_policy\": \"x");
+  testing::replace_in(folder_ / "b/suite.json", "\"fusion_policy\": \"", "\"fusion_policy\": \"x");
   const std::vector<std::string> merge = {"suite",       "merge", folder_ / "a",
                                           folder_ / "b", "-o",    folder_ / "c"};
   expect_failure(merge, 2, {"another fusion policy", "b"});

@@ -74,7 +74,7 @@ TEST_P(EveryPlatform, CodeIsTextOrIsDisassembled) {
 }
 
 TEST_P(EveryPlatform, CustomKernelsHaveALanguageWhereTheDescriptionSaysSo) {
-  if (target_.description.user_kernels.ending.empty()) return;
+  if (target_.description.kernel_language.ending.empty()) return;
   ASSERT_NE(generator_.custom_kernels(), nullptr);
   const std::string text =
       custom_kernels_of(target_).skeleton(launches_of("plain", target_), target_);

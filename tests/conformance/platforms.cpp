@@ -13,8 +13,8 @@
 #include "device/vulkan/vulkan_context.h"
 #include "device/vulkan/vulkan_device.h"
 #include "device/watched/watched_device.h"
-#include "support/elsewhere.h"
 #include "support/glsl_module.h"
+#include "support/remote_target.h"
 #include "support/wasm_session.h"
 
 namespace tapml::test {
@@ -157,13 +157,15 @@ Result<std::shared_ptr<Device>> shared_device(const Platform& platform) {
 }
 
 // The machine of support/elsewhere.h, with its processor once a session has asked it.
-target::Target& elsewhere_target() {
-  static target::Target target = target::parse_target(testing::elsewhere());
+target::Target& remote_target() {
+  static target::Target target = target::parse_target(testing::remote_target());
   return target;
 }
-std::unique_ptr<Session> open_elsewhere() { return testing::open_elsewhere(elsewhere_target()); }
+std::unique_ptr<Session> open_remote_target() {
+  return testing::open_remote_target(remote_target());
+}
 ModuleBlob elsewhere_blob() {
-  static const ModuleBlob kBlob = generated_blob(elsewhere_target().description);
+  static const ModuleBlob kBlob = generated_blob(remote_target().description);
   return kBlob;
 }
 
@@ -193,8 +195,8 @@ std::span<const Platform> conformance_platforms() {
       all.push_back(platform);
     }
     all.push_back({"wasm", true, true, nullptr, wasm_blob, true, open_wasm});
-    if (!testing::elsewhere().empty()) {
-      all.push_back({"elsewhere", true, false, nullptr, elsewhere_blob, true, open_elsewhere});
+    if (!testing::remote_target().empty()) {
+      all.push_back({"elsewhere", true, false, nullptr, elsewhere_blob, true, open_remote_target});
     }
     return all;
   }();

@@ -7,14 +7,14 @@
 #include "conformance/programs.h"
 #include "device/cpu/cpu_device.h"
 #include "runtime/local_session.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 
 namespace tapml::test {
 namespace {
 
 using runtime::LocalSession;
+using runtime::LocalVirtualMachine;
 using runtime::Value;
-using runtime::VirtualMachine;
 
 constexpr int kThreads = 4;
 constexpr int kRuns = 25;
@@ -24,7 +24,7 @@ std::shared_ptr<device::CpuDevice> cpu() {
 }
 
 // Runs main(x, y) = 3 (x + 2 y) of the chain program for several sizes; counts wrong results.
-int wrong_results(runtime::Session& session, VirtualMachine& machine, int thread) {
+int wrong_results(runtime::Session& session, LocalVirtualMachine& vm, int thread) {
   int wrong = 0;
   for (int run = 0; run < kRuns; ++run) {
     size_t n = static_cast<size_t>(1 + (run * 37 + thread * 11) % 200);
@@ -33,7 +33,7 @@ int wrong_results(runtime::Session& session, VirtualMachine& machine, int thread
     auto y = runtime::upload(session, f32(std::vector<float>(n, 1)));
     if (!x || !y) return kRuns;
     std::vector<Value> args = {*x, *y};
-    auto result = machine.call("main", args);
+    auto result = vm.call("main", args);
     if (!result || !result->tensor()) {
       ++wrong;
       continue;
@@ -58,8 +58,8 @@ TEST(ConcurrentMachines, ShareExecutableAndSession) {
   auto session = std::move(*LocalSession::create(cpu()));
   auto program = share(chain_program(native_blob()));
   EXPECT_EQ(in_threads([&](int thread) {
-              auto machine = VirtualMachine::create(*session, program);
-              return machine ? wrong_results(*session, **machine, thread) : kRuns;
+              auto vm = LocalVirtualMachine::create(*session, program);
+              return vm ? wrong_results(*session, **vm, thread) : kRuns;
             }),
             0);
 }
@@ -70,8 +70,8 @@ TEST(ConcurrentMachines, ShareExecutableAndDevice) {
   EXPECT_EQ(in_threads([&](int thread) {
               auto session = LocalSession::create(device);
               if (!session) return kRuns;
-              auto machine = VirtualMachine::create(**session, program);
-              return machine ? wrong_results(**session, **machine, thread) : kRuns;
+              auto vm = LocalVirtualMachine::create(**session, program);
+              return vm ? wrong_results(**session, **vm, thread) : kRuns;
             }),
             0);
 }
@@ -83,8 +83,8 @@ TEST(ConcurrentMachines, ComeAndGo) {
   EXPECT_EQ(in_threads([&](int thread) {
               int failed = 0;
               for (int i = 0; i < 5; ++i) {
-                auto machine = VirtualMachine::create(*session, program);
-                failed += machine ? wrong_results(*session, **machine, thread) : 1;
+                auto vm = LocalVirtualMachine::create(*session, program);
+                failed += vm ? wrong_results(*session, **vm, thread) : 1;
               }
               return failed;
             }),

@@ -6,7 +6,7 @@
 #include "device/allocations.h"
 #include "device/null/null_device.h"
 #include "runtime/local_session.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 
 namespace tapml::test {
 namespace {
@@ -63,14 +63,14 @@ Executable steady_program() {
 TEST(SteadyState, CallsTakeNothingFromTheHeap) {
   auto device = std::make_shared<device::NullDevice>();
   auto session = std::move(*runtime::LocalSession::create(device));
-  auto made = runtime::VirtualMachine::create(*session, share(steady_program()));
+  auto made = runtime::LocalVirtualMachine::create(*session, share(steady_program()));
   ASSERT_TRUE(made) << made.error().to_string();
-  runtime::VirtualMachine& machine = **made;
+  runtime::LocalVirtualMachine& vm = **made;
   std::vector<Value> args = {*runtime::upload(*session, f32({1, 2, 3})),
                              *runtime::upload(*session, f32({4, 5, 6}))};
   Value last;
   auto once = [&] {
-    auto result = machine.call("main", args);
+    auto result = vm.call("main", args);
     ASSERT_TRUE(result) << result.error().to_string();
     last = std::move(*result);
   };
@@ -94,14 +94,14 @@ TEST(SteadyState, CallsTakeNothingFromTheHeap) {
 TEST(SteadyState, ANewSizeIsSteadyAfterItsFirstCalls) {
   auto device = std::make_shared<device::NullDevice>();
   auto session = std::move(*runtime::LocalSession::create(device));
-  auto machine = std::move(*runtime::VirtualMachine::create(*session, share(steady_program())));
+  auto vm = std::move(*runtime::LocalVirtualMachine::create(*session, share(steady_program())));
   for (size_t n : {10000, 3, 20000}) {
     runtime::Tensor tensor = *runtime::upload(*session, f32(std::vector<float>(n)));
     std::vector<Value> args = {tensor, tensor};
-    for (int i = 0; i < 4; ++i) ASSERT_TRUE(machine->call("main", args));
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(vm->call("main", args));
     int64_t heap = allocation_count;
     for (int i = 0; i < 4; ++i) {
-      auto result = machine->call("main", args);
+      auto result = vm->call("main", args);
       ASSERT_TRUE(result);
       EXPECT_EQ(result->tensor()->shape[0], static_cast<int64_t>(n));
     }

@@ -153,7 +153,7 @@ TEST(CarveReplay, APromptThatRunsTwiceIsTestedOnce) {
   EXPECT_EQ(tests[0], tests[1]);
 }
 
-// The judge does not depend on the source: where the source's outputs are wrong, it says so.
+// The reference does not depend on the source: where the source's outputs are wrong, it says so.
 TEST(CarveReplay, AnAlteredOutputOfTheSourceIsNotBelieved) {
   TempFolder folder;
   const std::string suite = folder / "suite";

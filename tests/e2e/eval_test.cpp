@@ -39,7 +39,7 @@ TEST(Eval, TheDemoModelOnItsTasks) {
   const Json* kinds = cpu.find("kinds");
   const Json *exact = kinds->find("exact_match"), *choice = kinds->find("multiple_choice");
   EXPECT_GE(exact->find("tasks")->as_integer(), 164);
-  EXPECT_EQ(cpu.find("judged")->as_integer(),
+  EXPECT_EQ(cpu.find("scored")->as_integer(),
             exact->find("tasks")->as_integer() + choice->find("tasks")->as_integer());
   // Chance is one in 2,048, and one in four.
   EXPECT_NEAR(static_cast<double>(exact->find("correct")->as_integer()), 24, 3);

@@ -102,7 +102,8 @@ TEST(Interrupt, MigrateWhileItGenerates) {
                                      after("compile for cpu: done"));
   expect_interrupted(result);
   EXPECT_NE(result.err.find("interrupted"), std::string::npos) << result.err;
-  EXPECT_EQ(result.err.find("judge the whole model"), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find("evaluate the reference of the whole model"), std::string::npos)
+      << result.err;
 }
 
 TEST(Interrupt, MigrateWhileAKernelHangs) {
@@ -126,7 +127,7 @@ TEST(Interrupt, WhileAPlaceDoesNotAnswer) {
     return sent - start > std::chrono::seconds(1);
   };
   ProgramResult result =
-      run_program({"run", kDemoModel, "--target", "cpu@" + listener.place().text(), "--prompt",
+      run_program({"run", kDemoModel, "--target", "cpu@" + listener.endpoint().text(), "--prompt",
                    "In the beginning"},
                   options);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - sent;
@@ -141,11 +142,11 @@ class AtAPlaceThatStalls : public ::testing::TestWithParam<int> {
     testing::Fault up;
     up.cut = testing::Fault::Cut::kStall;
     up.after = GetParam();
-    const auto place = rpc::parse_place(server_.place());
-    EXPECT_TRUE(place) << place.error().to_string();
+    const auto endpoint = rpc::parse_endpoint(server_.endpoint());
+    EXPECT_TRUE(endpoint) << endpoint.error().to_string();
     proxy_ = std::make_unique<testing::FaultProxy>(
-        *place, std::vector<testing::FaultProxy::Plan>{{up, {}}});
-    return "cpu@" + proxy_->place().text();
+        *endpoint, std::vector<testing::FaultProxy::Plan>{{up, {}}});
+    return "cpu@" + proxy_->endpoint().text();
   }
   TempFolder folder_;
   // What it kept of weights would not be sent.
@@ -197,7 +198,7 @@ TEST(SilentPeer, IsGivenUpWithinTheTimeOfARequest) {
     for (std::vector<std::string> command : commands) {
       SCOPED_TRACE(command[0] + " " + scheme);
       const testing::SilentListener listener;  // which takes one connection
-      command.back() += listener.place(scheme).text();
+      command.back() += listener.endpoint(scheme).text();
       command.insert(command.end(), {"--request-seconds", "0.5", "--json"});
       const auto start = std::chrono::steady_clock::now();
       const ProgramResult result = run_program(command);
@@ -216,7 +217,7 @@ TEST(SilentPeer, IsWaitedForWithALineEveryTenSeconds) {
   const testing::SilentListener listener;
   const ProgramResult result =
       run_program({"run", kDemoModel, "--prompt", "In the beginning", "--target",
-                   "cpu@" + listener.place().text(), "--request-seconds", "11"});
+                   "cpu@" + listener.endpoint().text(), "--request-seconds", "11"});
   EXPECT_EQ(result.exit_code, 4) << result.all();
   EXPECT_EQ(result.err.find("load: 10."), 0u) << result.err;
   EXPECT_EQ(result.err.find("load: ", 1), std::string::npos) << "one line: " << result.err;

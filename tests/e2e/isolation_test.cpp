@@ -3,7 +3,7 @@
 
 #include "ir/exceptions.h"
 #include "pipeline/compile.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "support/program.h"
 #include "support/sessions.h"
 #include "text/parser.h"
@@ -18,7 +18,7 @@ using testing::run_program;
 using testing::strings;
 using testing::TempFolder;
 
-ProgramResult migrate_planted(const std::string& kind, std::vector<std::string> more) {
+ProgramResult migrate_with_fault(const std::string& kind, std::vector<std::string> more) {
   std::vector<std::string> args = {
       "migrate",  kDemoModel, "--from",       "cpu", "--to",           "cpu:threads=1",
       "--prompt", "Emma was", "--max-tokens", "2",   "--inject-fault", "rms_norm_485247dc:" + kind,
@@ -44,7 +44,7 @@ Json only_culprit(const ProgramResult& result) {
 }
 
 TEST(Isolation, ACrashIsAFindingWithItsBacktrace) {
-  const Json culprit = only_culprit(migrate_planted("crash", {}));
+  const Json culprit = only_culprit(migrate_with_fault("crash", {}));
   EXPECT_EQ(culprit.find("outcome")->as_string(), "crash");
   const std::string& text = culprit.find("failure")->as_string();
   EXPECT_NE(text.find("crashed: SIGSEGV"), std::string::npos) << text;
@@ -52,14 +52,14 @@ TEST(Isolation, ACrashIsAFindingWithItsBacktrace) {
 }
 
 TEST(Isolation, AnEndlessLoopIsAFinding) {
-  const Json culprit = only_culprit(migrate_planted("endless-loop", {"--kernel-timeout", "1"}));
+  const Json culprit = only_culprit(migrate_with_fault("endless-loop", {"--kernel-timeout", "1"}));
   EXPECT_EQ(culprit.find("outcome")->as_string(), "timeout");
   const std::string& text = culprit.find("failure")->as_string();
   EXPECT_NE(text.find("did not end within 1 s"), std::string::npos) << text;
 }
 
-TEST(Isolation, InProcessNoSuchBugIsPlanted) {
-  ProgramResult result = migrate_planted("crash", {"--in-process"});
+TEST(Isolation, InProcessNoSuchBugIsInjected) {
+  ProgramResult result = migrate_with_fault("crash", {"--in-process"});
   EXPECT_EQ(result.exit_code, 2) << result.all();
   EXPECT_NE(result.json().find("error")->find("hint")->as_string().find("--in-process"),
             std::string::npos);
@@ -109,7 +109,7 @@ topdown::Suite scatter_suite() {
   auto session = testing::open_session("cpu");
   auto executable =
       pipeline::compile(text::parse(kScatter, "scatter"), target::parse_target("cpu"));
-  auto vm = unwrap(runtime::VirtualMachine::create(*session, executable));
+  auto vm = unwrap(runtime::LocalVirtualMachine::create(*session, executable));
   topdown::Carver carver(*executable);
   vm->call_point().set_observer(&carver);
   std::vector<runtime::Value> args = {
@@ -123,9 +123,9 @@ topdown::Suite scatter_suite() {
 }
 
 // The suite with other places to write to.
-void save_with_places(topdown::Suite suite, std::vector<int64_t> places,
+void save_with_places(topdown::Suite suite, std::vector<int64_t> endpoints,
                       const std::string& folder) {
-  HostTensor at = HostTensor::from<int64_t>(DType::kI64, {2}, std::move(places));
+  HostTensor at = HostTensor::from<int64_t>(DType::kI64, {2}, std::move(endpoints));
   const std::string hash = content_hash(at);
   suite.tensors.emplace(hash, at);
   for (topdown::SuiteCall& call : suite.calls) {
@@ -138,7 +138,7 @@ void save_with_places(topdown::Suite suite, std::vector<int64_t> places,
 
 struct Stray {
   const char* name;
-  std::vector<int64_t> places;
+  std::vector<int64_t> endpoints;
   const char* outcome;
   const char* text;
 };
@@ -149,7 +149,7 @@ class ReplayStray : public ::testing::TestWithParam<Stray> {};
 
 TEST_P(ReplayStray, IsFoundAndTheNextKernelRuns) {
   TempFolder folder;
-  save_with_places(scatter_suite(), GetParam().places, folder / "suite");
+  save_with_places(scatter_suite(), GetParam().endpoints, folder / "suite");
   ProgramResult result = run_program({"replay", folder / "suite", "--target", "cpu", "--json"});
   ASSERT_EQ(result.exit_code, 1) << result.all();
   const Json json = result.json();

@@ -1,4 +1,4 @@
-// `tapml migrate` on the demo model: a clean target, planted bugs, an interruption.
+// `tapml migrate` on the demo model: a clean target, injected faults, an interruption.
 #include <gtest/gtest.h>
 
 #include "ir/exceptions.h"
@@ -111,38 +111,38 @@ TEST(Migrate, WritesItsReport) {
 }
 
 // One kernel of every family, one kind each: found, and nothing else is accused.
-struct Plant {
+struct Fault {
   const char* kind;
   const char* operators;  // of the kernel's name
   const char* layer;      // that the report must name
   bool decode;            // of a decode step, else of the prefill
 };
 
-void PrintTo(const Plant& plant, std::ostream* out) { *out << plant.kind; }
+void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.kind; }
 
-class MigratePlanted : public ::testing::TestWithParam<Plant> {
+class MigrateWithFault : public ::testing::TestWithParam<Fault> {
  protected:
   // The name of the wanted kernel in a clean migration, which all cases share.
-  static std::string kernel_of(const Plant& plant) {
+  static std::string kernel_of(const Fault& fault) {
     static const Json kClean = run_program(with(migrate("Emma was", "4"), {"--json"})).json();
     for (const Json& step : kClean.find("kernels")->items()) {
       const std::string& name = step.find("kernel")->as_string();
-      if (name.substr(0, name.rfind('_')) != plant.operators) continue;
+      if (name.substr(0, name.rfind('_')) != fault.operators) continue;
       bool one_row = true;
       for (const std::string& shape : strings(step.find("shapes"))) {
         one_row &= shape.starts_with("[1, 1,");
       }
-      if (one_row != plant.decode) continue;
+      if (one_row != fault.decode) continue;
       for (const std::string& layer : strings(step.find("layers"))) {
-        if (layer.find(plant.layer) != std::string::npos) return name;
+        if (layer.find(fault.layer) != std::string::npos) return name;
       }
     }
-    ADD_FAILURE() << "no kernel " << plant.operators;
+    ADD_FAILURE() << "no kernel " << fault.operators;
     return "";
   }
 };
 
-TEST_P(MigratePlanted, IsNamedAlone) {
+TEST_P(MigrateWithFault, IsNamedAlone) {
   const std::string kernel = kernel_of(GetParam());
   ProgramResult result = run_program(
       with(migrate("Emma was", "4"), {"--inject-fault", kernel + ":" + GetParam().kind, "--json"}));
@@ -164,13 +164,13 @@ TEST_P(MigratePlanted, IsNamedAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Kinds, MigratePlanted,
-    ::testing::Values(Plant{"wrong-constant", "rms_norm", "input_layernorm", false},
-                      Plant{"off-by-one", "matmul_add", "mlp.down_proj", true},
-                      Plant{"dropped-tail", "matmul", "mlp.up_proj", false},
-                      Plant{"swapped-operands", "paged_attention", "self_attn", true},
-                      Plant{"missing-init", "matmul_silu_multiply", "mlp", true},
-                      Plant{"wrong-accumulation", "matmul", "self_attn.q_proj", true}),
+    Kinds, MigrateWithFault,
+    ::testing::Values(Fault{"wrong-constant", "rms_norm", "input_layernorm", false},
+                      Fault{"off-by-one", "matmul_add", "mlp.down_proj", true},
+                      Fault{"dropped-tail", "matmul", "mlp.up_proj", false},
+                      Fault{"swapped-operands", "paged_attention", "self_attn", true},
+                      Fault{"missing-init", "matmul_silu_multiply", "mlp", true},
+                      Fault{"wrong-accumulation", "matmul", "self_attn.q_proj", true}),
     [](const auto& info) {
       std::string name = info.param.kind;
       std::replace(name.begin(), name.end(), '-', '_');
@@ -324,12 +324,12 @@ TEST(MigrateToSeveral, SideBySide) {
 
 TEST(MigrateToSeveral, OneThatIsNotThereTakesNothingFromTheOther) {
   TempFolder folder;
-  const std::string place = "cpu@unix:" + (folder / "none");
+  const std::string endpoint = "cpu@unix:" + (folder / "none");
   const ProgramResult result =
-      run_program({"migrate", kDemoModel, "--from", "cpu", "--to", place, "--to", "cpu", "--prompt",
-                   "Emma was", "--max-tokens", "2", "--report", folder / "report"});
+      run_program({"migrate", kDemoModel, "--from", "cpu", "--to", endpoint, "--to", "cpu",
+                   "--prompt", "Emma was", "--max-tokens", "2", "--report", folder / "report"});
   EXPECT_EQ(result.exit_code, 4) << result.all();
-  EXPECT_NE(result.err.find(place + " is left out from here on: "), std::string::npos)
+  EXPECT_NE(result.err.find(endpoint + " is left out from here on: "), std::string::npos)
       << result.err;
   EXPECT_NE(result.out.find("ended by an error: "), std::string::npos) << result.out;
   const Json json =
@@ -340,14 +340,14 @@ TEST(MigrateToSeveral, OneThatIsNotThereTakesNothingFromTheOther) {
   EXPECT_TRUE(targets[0].find("error")->find("kind")->as_string().starts_with("platform: "));
   EXPECT_TRUE(targets[1].find("passed")->as_bool());
   testing::expect_failure(
-      {"migrate", kDemoModel, "--to", place, "--to", place + "2", "--prompt", "Emma was"}, 4,
+      {"migrate", kDemoModel, "--to", endpoint, "--to", endpoint + "2", "--prompt", "Emma was"}, 4,
       {"none"});
 }
 
 TEST(Migrate, InterruptedLeavesNoReport) {
   TempFolder folder;
   ProgramOptions options;
-  options.interrupt_after = "judge the whole model: done";
+  options.interrupt_after = "evaluate the reference of the whole model: done";
   ProgramResult result =
       run_program(with(migrate("Emma was", "8"), {"--report", folder / "report"}), options);
   EXPECT_EQ(result.exit_code, 130) << result.all();

@@ -33,7 +33,7 @@ TEST(ProfileProgram, SaysOfEveryKernelWhatItTookAndDid) {
   ASSERT_GT(kernels.size(), 5u);
   bool has_layer = false;
   double seconds = 0;
-  size_t judged = 0;
+  size_t compared = 0;
   for (const Json& kernel : kernels) {
     SCOPED_TRACE(kernel.find("kernel")->as_string());
     EXPECT_GE(number(kernel, "calls"), 1);
@@ -43,14 +43,14 @@ TEST(ProfileProgram, SaysOfEveryKernelWhatItTookAndDid) {
     // Work that depends on data is counted only roughly, and has no share.
     const bool exact = kernel.find("exact")->as_bool();
     EXPECT_EQ(number(kernel, "share_of_ceiling") > 0, exact);
-    judged += exact;
+    compared += exact;
     seconds += number(kernel, "seconds");
     for (const Json& layer : kernel.find("layers")->items()) {
       has_layer |= layer.as_string() == "model.layers.0.mlp";
     }
   }
   EXPECT_TRUE(has_layer);
-  EXPECT_GT(judged, kernels.size() / 2);
+  EXPECT_GT(compared, kernels.size() / 2);
   EXPECT_NEAR(seconds, number(document, "seconds"), 1e-6 * seconds);
 
   std::ostringstream text;

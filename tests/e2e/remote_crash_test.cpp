@@ -16,14 +16,14 @@ namespace {
 
 struct Client {
   std::unique_ptr<rpc::RemoteSession> session;
-  std::unique_ptr<runtime::Machine> machine;
+  std::unique_ptr<runtime::VirtualMachine> vm;
 
-  Client(const std::string& place, std::shared_ptr<const Executable> executable) {
+  Client(const std::string& endpoint, std::shared_ptr<const Executable> executable) {
     rpc::ConnectOptions options;
     options.target = "cpu";
     session = unwrap(
-        rpc::RemoteSession::connect(unwrap(rpc::connect(*rpc::parse_place(place))), options));
-    machine = unwrap(session->open_machine(std::move(executable)));
+        rpc::RemoteSession::connect(unwrap(rpc::connect(*rpc::parse_endpoint(endpoint))), options));
+    vm = unwrap(session->open_vm(std::move(executable)));
   }
   Result<HostTensor> scatter(std::vector<int64_t> at) {
     const auto count = static_cast<int64_t>(at.size());
@@ -31,10 +31,10 @@ struct Client {
     for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) + 0.5f;
     TAPML_ASSIGN(auto values,
                  runtime::upload(*session, HostTensor::from<float>(DType::kF32, {count}, x)));
-    TAPML_ASSIGN(auto places,
+    TAPML_ASSIGN(auto endpoints,
                  runtime::upload(*session, HostTensor::from<int64_t>(DType::kI64, {count}, at)));
-    const std::vector<runtime::Value> args = {runtime::Value(values), runtime::Value(places)};
-    TAPML_ASSIGN(runtime::Value result, machine->call("main", args));
+    const std::vector<runtime::Value> args = {runtime::Value(values), runtime::Value(endpoints)};
+    TAPML_ASSIGN(runtime::Value result, vm->call("main", args));
     return runtime::download(*result.tensor());
   }
 };
@@ -44,7 +44,7 @@ TEST(RemoteCrash, AKernelThatWritesToAnUnmappedPageTakesItsSessionOnly) {
                                       target::parse_target("cpu"));
   testing::TempFolder folder;
   testing::BackgroundServer server({"--listen", "unix:" + folder / "server"});
-  Client other(server.place(), executable), wild(server.place(), executable);
+  Client other(server.endpoint(), executable), wild(server.endpoint(), executable);
   auto fine = wild.scatter({2, 0, 1});
   ASSERT_TRUE(fine) << fine.error().to_string();
   EXPECT_EQ(fine->at_f64(0), 1.5);
@@ -60,7 +60,7 @@ TEST(RemoteCrash, AKernelThatWritesToAnUnmappedPageTakesItsSessionOnly) {
   auto still = other.scatter({1, 0});
   ASSERT_TRUE(still) << still.error().to_string();
   EXPECT_EQ(still->at_f64(0), 1.5);
-  EXPECT_TRUE(Client(server.place(), executable).scatter({0}));
+  EXPECT_TRUE(Client(server.endpoint(), executable).scatter({0}));
   EXPECT_EQ(server.end(), 0) << server.log();
 }
 

@@ -28,21 +28,21 @@ using testing::TempFolder;
 // The way to a server that runs, or a command that starts one.
 class RemoteRun : public ::testing::TestWithParam<const char*> {
  protected:
-  std::string place() {
+  std::string endpoint() {
     const std::string way = GetParam();
     if (way == "pipe") return "pipe:" TAPML_PROGRAM " rpc serve --stdio --quiet";
     server_ = std::make_unique<BackgroundServer>(std::vector<std::string>{
         "--listen", way == "unix" ? "unix:" + folder_ / "server" : "tcp:127.0.0.1:0"});
-    return server_->place();
+    return server_->endpoint();
   }
   TempFolder folder_;
   std::unique_ptr<BackgroundServer> server_;
 };
 
 TEST_P(RemoteRun, GivesTheSameTokens) {
-  const std::string place = this->place();
+  const std::string endpoint = this->endpoint();
   for (const std::string platform : {"cpu", "opencl"}) {
-    ProgramResult here = generate(platform), there = generate(platform + "@" + place);
+    ProgramResult here = generate(platform), there = generate(platform + "@" + endpoint);
     ASSERT_EQ(here.exit_code, 0) << here.all();
     ASSERT_EQ(there.exit_code, 0) << there.all();
     EXPECT_EQ(integers(here.json().find("tokens")).size(), 24U);
@@ -61,17 +61,18 @@ TEST(Remote, EveryCommandTakesAPlace) {
   BackgroundServer server({"--listen", "unix:" + folder / "server"});
   const std::string suite = folder / "suite";
   ProgramResult carved =
-      run_program({"carve", kDemoModel, "--target", "cpu@" + server.place(), "--prompt",
+      run_program({"carve", kDemoModel, "--target", "cpu@" + server.endpoint(), "--prompt",
                    "In the beginning", "--max-tokens", "2", "-o", suite});
   ASSERT_EQ(carved.exit_code, 0) << carved.all();
   for (const char* target : {"cpu", "opencl"}) {
     ProgramResult replayed =
-        run_program({"replay", suite, "--target", target + ("@" + server.place()), "--json"});
+        run_program({"replay", suite, "--target", target + ("@" + server.endpoint()), "--json"});
     ASSERT_EQ(replayed.exit_code, 0) << replayed.all();
     EXPECT_TRUE(replayed.json().find("passed")->as_bool());
   }
-  ProgramResult profiled = run_program({"profile", kDemoModel, "--target",
-                                        "opencl@" + server.place(), "--max-tokens", "2", "--json"});
+  ProgramResult profiled =
+      run_program({"profile", kDemoModel, "--target", "opencl@" + server.endpoint(), "--max-tokens",
+                   "2", "--json"});
   EXPECT_EQ(profiled.exit_code, 0) << profiled.all();
   ProgramResult here =
       run_program({"profile", kDemoModel, "--target", "opencl", "--max-tokens", "2", "--json"});
@@ -95,13 +96,13 @@ TEST(Remote, EveryCommandTakesAPlace) {
 
 // What the files of a suite hold; the place, which its index names, left out.
 std::map<std::string, std::string> suite_files(const std::string& folder,
-                                               const std::string& place) {
+                                               const std::string& endpoint) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (!entry.is_regular_file()) continue;
     std::string text = testing::read_bytes(entry.path());
-    for (size_t at = 0; (at = text.find(place, at)) != std::string::npos;) {
-      text.erase(at, place.size());
+    for (size_t at = 0; (at = text.find(endpoint, at)) != std::string::npos;) {
+      text.erase(at, endpoint.size());
     }
     files[std::filesystem::relative(entry.path(), folder)] = std::move(text);
   }
@@ -122,10 +123,10 @@ TEST(Remote, ASuiteThatIsCarvedThereIsTheSame) {
       command.insert(command.end(), options.begin(), options.end());
       ProgramResult result = run_program(command);
       EXPECT_EQ(result.exit_code, 0) << result.all();
-      return suite_files(output, "@" + server.place());
+      return suite_files(output, "@" + server.endpoint());
     };
     const auto here = carve("cpu", folder / "here");
-    const auto there = carve("cpu@" + server.place(), folder / "there");
+    const auto there = carve("cpu@" + server.endpoint(), folder / "there");
     EXPECT_GT(here.size(), 50U);
     ASSERT_EQ(here.size(), there.size());
     for (const auto& [name, bytes] : here) {
@@ -150,11 +151,11 @@ TEST(Remote, AWayThatBreaksIsNoCrashOfAKernel) {
   testing::Fault down;
   down.cut = testing::Fault::Cut::kReset;
   down.after = 20'000;
-  const auto place = rpc::parse_place(server.place());
-  ASSERT_TRUE(place) << place.error().to_string();
+  const auto endpoint = rpc::parse_endpoint(server.endpoint());
+  ASSERT_TRUE(endpoint) << endpoint.error().to_string();
   auto replay = [&](std::vector<testing::FaultProxy::Plan> plans) {
-    const testing::FaultProxy proxy(*place, std::move(plans));
-    return run_program({"replay", suite, "--target", "cpu@" + proxy.place().text(), "--json"});
+    const testing::FaultProxy proxy(*endpoint, std::move(plans));
+    return run_program({"replay", suite, "--target", "cpu@" + proxy.endpoint().text(), "--json"});
   };
   ProgramResult lost = replay({{{}, down}});
   EXPECT_EQ(lost.exit_code, 4) << lost.all();
@@ -168,7 +169,7 @@ TEST(Remote, AWayThatBreaksIsNoCrashOfAKernel) {
 TEST(Remote, APlatformUnderTestOutlivesTheIdleTime) {
   TempFolder folder;
   BackgroundServer server({"--listen", "unix:" + folder / "server", "--idle-seconds", "1"});
-  target::Target target = target::parse_target("null@" + server.place());
+  target::Target target = target::parse_target("null@" + server.endpoint());
   auto opened = app::open_under_test(target, {}, {}, {});
   // As long as carving may take.
   std::this_thread::sleep_for(std::chrono::milliseconds(1600));
@@ -182,7 +183,7 @@ TEST(Remote, AModelMigratesToARemoteDevice) {
   TempFolder folder;
   BackgroundServer server({"--listen", "unix:" + folder / "server"});
   ProgramResult result =
-      run_program({"migrate", kDemoModel, "--from", "cpu", "--to", "opencl@" + server.place(),
+      run_program({"migrate", kDemoModel, "--from", "cpu", "--to", "opencl@" + server.endpoint(),
                    "--prompt", "In the beginning", "--max-tokens", "8", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.all();
   Json json = result.json();
@@ -205,7 +206,7 @@ TEST(Remote, AModelMigratesFromARemoteDevice) {
     EXPECT_EQ(result.exit_code, 0) << result.all();
     return result.json();
   };
-  const Json here = migrate("cpu"), there = migrate("cpu@" + server.place());
+  const Json here = migrate("cpu"), there = migrate("cpu@" + server.endpoint());
   EXPECT_TRUE(there.find("passed")->as_bool());
   EXPECT_EQ(integers(there.find("source_tokens")), integers(here.find("source_tokens")));
   const auto &a = here.find("kernels")->items(), &b = there.find("kernels")->items();
@@ -228,7 +229,7 @@ TEST(Remote, ABugIsLocalizedFromARemoteDevice) {
   TempFolder folder;
   BackgroundServer server({"--listen", "unix:" + folder / "server"});
   ProgramResult result =
-      run_program({"localize", kDemoModel, "--from", "cpu@" + server.place(), "--to",
+      run_program({"localize", kDemoModel, "--from", "cpu@" + server.endpoint(), "--to",
                    "cpu:threads=1", "--prompt", "In the beginning", "--inject-fault",
                    "rms_norm_485247dc:wrong-constant", "--json"});
   ASSERT_EQ(result.exit_code, 1) << result.all();
@@ -244,7 +245,7 @@ TEST(Remote, StatusShowsVersionDevicesAndLimits) {
   BackgroundServer server({"--listen", "unix:" + folder / "server", "--token-file",
                            folder / "token", "--sessions", "3", "--memory", "1MiB"});
   ProgramResult shown =
-      run_program({"rpc", "status", server.place(), "--token-file", folder / "token"});
+      run_program({"rpc", "status", server.endpoint(), "--token-file", folder / "token"});
   EXPECT_EQ(shown.exit_code, 0) << shown.all();
   for (const char* part :
        {"tapml 0.1.0 at unix:", "3 sessions", "1.00 MiB", "cpu: ", "null: computes nothing"}) {
@@ -252,18 +253,19 @@ TEST(Remote, StatusShowsVersionDevicesAndLimits) {
   }
   ProgramOptions environment;
   environment.environment["TAPML_RPC_TOKEN"] = "secret";
-  ProgramResult json = run_program({"rpc", "status", server.place(), "--json"}, environment);
+  ProgramResult json = run_program({"rpc", "status", server.endpoint(), "--json"}, environment);
   EXPECT_EQ(json.exit_code, 0) << json.all();
   EXPECT_EQ(json.json().find("sessions")->as_integer(), 3);
   EXPECT_GE(json.json().find("platforms")->items().size(), 3U);
 
   // The model's weights are more than the server gives a session.
   environment.environment["TAPML_RPC_TOKEN"] = "secret";
-  testing::expect_failure({"run", kDemoModel, "--target", "cpu@" + server.place(), "--prompt", "x"},
-                          4, {"memory"}, environment);
-  testing::expect_failure({"rpc", "status", server.place()}, 2, {"token"});
-  testing::expect_failure({"run", kDemoModel, "--target", "cpu@" + server.place(), "--prompt", "x"},
-                          2, {"token"});
+  testing::expect_failure(
+      {"run", kDemoModel, "--target", "cpu@" + server.endpoint(), "--prompt", "x"}, 4, {"memory"},
+      environment);
+  testing::expect_failure({"rpc", "status", server.endpoint()}, 2, {"token"});
+  testing::expect_failure(
+      {"run", kDemoModel, "--target", "cpu@" + server.endpoint(), "--prompt", "x"}, 2, {"token"});
   EXPECT_EQ(server.end(SIGINT), 0) << server.log();
 }
 
@@ -277,11 +279,12 @@ TEST(Remote, AnEncryptedServerIsUsedLikeAnyOther) {
   // Everywhere, with a token; "tcp:" is as good where there is a certificate.
   BackgroundServer server({"--listen", "tcp:0.0.0.0:0", "--tls-cert", folder / "server.pem",
                            "--tls-key", folder / "key.pem", "--token-file", folder / "token"});
-  ASSERT_TRUE(server.place().starts_with("tls:0.0.0.0:")) << server.place();
-  const std::string place = "tls:localhost" + server.place().substr(server.place().rfind(':'));
+  ASSERT_TRUE(server.endpoint().starts_with("tls:0.0.0.0:")) << server.endpoint();
+  const std::string endpoint =
+      "tls:localhost" + server.endpoint().substr(server.endpoint().rfind(':'));
   const std::vector<std::string> run = {
-      "run",   kDemoModel,     "--target", "cpu@" + place, "--prompt",
-      "Moses", "--max-tokens", "4",        "--token-file", folder / "token"};
+      "run",   kDemoModel,     "--target", "cpu@" + endpoint, "--prompt",
+      "Moses", "--max-tokens", "4",        "--token-file",    folder / "token"};
   std::vector<std::string> trusting = run;
   trusting.insert(trusting.end(), {"--json", "--tls-ca", folder / "root.pem"});
   ProgramResult here = run_program(
@@ -293,10 +296,10 @@ TEST(Remote, AnEncryptedServerIsUsedLikeAnyOther) {
   ProgramOptions environment;
   environment.environment["TAPML_RPC_CA"] = folder / "root.pem";
   environment.environment["TAPML_RPC_TOKEN"] = "secret";
-  ProgramResult status = run_program({"rpc", "status", place}, environment);
+  ProgramResult status = run_program({"rpc", "status", endpoint}, environment);
   EXPECT_EQ(status.exit_code, 0) << status.all();
   testing::expect_failure(run, 2, {"certificate is not accepted", "--tls-ca"});
-  testing::expect_failure({"rpc", "status", "tcp:" + place.substr(4)}, 4,
+  testing::expect_failure({"rpc", "status", "tcp:" + endpoint.substr(4)}, 4,
                           {"encrypted connections only", "tls:host:port"});
   EXPECT_EQ(server.end(SIGINT), 0) << server.log();
 }

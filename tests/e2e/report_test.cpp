@@ -15,15 +15,15 @@ using testing::TempFolder;
 
 TEST(Report, TheCommandsOfThePageShowTheFailureAgain) {
   TempFolder folder;
-  const std::string kernel = "rms_norm_485247dc", plant = kernel + ":dropped-tail";
+  const std::string kernel = "rms_norm_485247dc", fault = kernel + ":dropped-tail";
   ProgramResult result = run_program({"migrate", kDemoModel, "--from", "cpu", "--to",
                                       "cpu:threads=1", "--prompt", "Emma <b>was", "--max-tokens",
-                                      "2", "--inject-fault", plant, "--report", folder / "m"});
+                                      "2", "--inject-fault", fault, "--report", folder / "m"});
   ASSERT_EQ(result.exit_code, 1) << result.all();
   const std::string page = read_bytes(folder / "m/report.html");
   EXPECT_EQ(testing::markup_fault(page), "");
   EXPECT_NE(page.find("tapml replay '" + kernel +
-                      "/suite' --target 'cpu:threads=1' --inject-fault '" + plant + "'"),
+                      "/suite' --target 'cpu:threads=1' --inject-fault '" + fault + "'"),
             std::string::npos);
   EXPECT_NE(page.find("elements are outside of their bounds, in row"), std::string::npos);
   EXPECT_NE(page.find("Emma &lt;b&gt;was"), std::string::npos);
@@ -35,9 +35,9 @@ TEST(Report, TheCommandsOfThePageShowTheFailureAgain) {
   result = run_program(replay);
   EXPECT_EQ(result.exit_code, 0) << "without the bug\n" << result.all();
   EXPECT_EQ(testing::markup_fault(read_bytes(folder / "r/report.html")), "");
-  std::vector<std::string> planted = replay;
-  planted.insert(planted.end(), {"--inject-fault", plant});
-  result = run_program(planted);
+  std::vector<std::string> faulty = replay;
+  faulty.insert(faulty.end(), {"--inject-fault", fault});
+  result = run_program(faulty);
   ASSERT_EQ(result.exit_code, 1) << result.all();
   const std::string again = read_bytes(folder / "r/report.html");
   EXPECT_EQ(testing::markup_fault(again), "");

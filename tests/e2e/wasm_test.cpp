@@ -116,16 +116,16 @@ TEST_F(Wasm, TheWorkerTellsItsStatus) {
 Result<HostTensor> scatter(runtime::Session& session, std::vector<int64_t> at) {
   static const auto kExecutable = pipeline::compile(
       text::parse(testing::kScatterProgram, "scatter"), target::parse_target("wasm"));
-  TAPML_ASSIGN(auto machine, session.open_machine(kExecutable));
+  TAPML_ASSIGN(auto vm, session.open_vm(kExecutable));
   const auto count = static_cast<int64_t>(at.size());
   std::vector<float> x(at.size());
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) + 0.5f;
   TAPML_ASSIGN(auto values,
                runtime::upload(session, HostTensor::from<float>(DType::kF32, {count}, x)));
-  TAPML_ASSIGN(auto places,
+  TAPML_ASSIGN(auto endpoints,
                runtime::upload(session, HostTensor::from<int64_t>(DType::kI64, {count}, at)));
-  const std::vector<runtime::Value> args = {runtime::Value(values), runtime::Value(places)};
-  TAPML_ASSIGN(runtime::Value result, machine->call("main", args));
+  const std::vector<runtime::Value> args = {runtime::Value(values), runtime::Value(endpoints)};
+  TAPML_ASSIGN(runtime::Value result, vm->call("main", args));
   return runtime::download(*result.tensor());
 }
 

@@ -103,7 +103,7 @@ TEST(BadFolder, NothingHalfWrittenStays) {
   EXPECT_EQ(testing::read_bytes(folder / "file"), "here");
 }
 
-// What says two things that do not go together is told before the model is looked for.
+// What says two things that do not go together is reported before the model is looked for.
 TEST(ContradictoryOptions, AreRefusedBeforeAnyWork) {
   TempFolder folder;
   testing::write_bytes(folder / "file", "here");
@@ -144,8 +144,8 @@ TEST(ContradictoryOptions, AreRefusedBeforeAnyWork) {
 }
 
 // A bug in a kernel that is left out would show nothing, and the replay pass.
-TEST(ContradictoryOptions, APlantIsForAKernelThatIsRun) {
-  const std::string suite = TAPML_SOURCE_DIR "/tests/golden/suites/version2";
+TEST(ContradictoryOptions, AFaultIsForAKernelThatIsRun) {
+  const std::string suite = TAPML_SOURCE_DIR "/tests/golden/suites/calls";
   const Json kernels =
       *testing::run_program({"suite", "ls", suite, "--json"}).json().find("kernels");
   ASSERT_GE(kernels.items().size(), 2u);
@@ -155,11 +155,11 @@ TEST(ContradictoryOptions, APlantIsForAKernelThatIsRun) {
                  {"--inject-fault", other, "one of " + run, "leave --kernel out"});
 }
 
-TEST(BadPlant, UnknownKindOrKernel) {
-  auto migrate = [](const std::string& plant, const std::vector<std::string>& parts) {
-    SCOPED_TRACE(plant);
+TEST(BadFault, UnknownKindOrKernel) {
+  auto migrate = [](const std::string& fault, const std::vector<std::string>& parts) {
+    SCOPED_TRACE(fault);
     expect_failure(
-        {"migrate", kDemoModel, "--prompt", "x", "--max-tokens", "1", "--inject-fault", plant}, 2,
+        {"migrate", kDemoModel, "--prompt", "x", "--max-tokens", "1", "--inject-fault", fault}, 2,
         parts);
   };
   migrate("matmul:gremlin", {"gremlin", "off-by-one", "missing-init", "--inject-fault"});

@@ -94,8 +94,8 @@ TEST_F(BadSuite, HostileSuiteJson) {
   refused({"suite.json", "an object"});
   write_bytes(suite_ + "/suite.json", json_);
   altered("\"tapml-suite\"", "\"other\"", {"schema", "tapml-suite"});
-  altered("\"version\": 6", "\"version\": 7", {"another schema version", "1 to 6", "7"});
-  altered("\"version\": 6", "\"version\": 0", {"another schema version", "1 to 6", "0"});
+  altered("\"version\": 1", "\"version\": 2", {"another format version", "version 1", "2"});
+  altered("\"version\": 1", "\"version\": 0", {"another format version", "version 1", "0"});
   altered("\"quantization\": \"\"", "\"quantization\": 4",
           {"suite.json", "quantization", "a string"});
   altered("\"quantization\": \"\"", "\"quantization\": \"q5\"",
@@ -145,8 +145,7 @@ TEST_F(BadSuite, OfAnotherModelOrPolicy) {
   testing::replace_in(model + "/config.json", "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": 1e-06");
   expect_fault({"suite", "verify", suite_, "--model", model},
                {"the model no longer has kernel rms_norm_"});
-  testing::replace_in(suite_ + "/suite.json", "\"boundary_policy\": \"",
-                      "\"boundary_policy\": \"x");
+  testing::replace_in(suite_ + "/suite.json", "\"fusion_policy\": \"", "\"fusion_policy\": \"x");
   expect_fault({"suite", "verify", suite_, "--model", model},
                {"another fusion policy", "xdefault", "carve it from this model"});
 }
@@ -199,7 +198,7 @@ TEST_F(BadSuite, UnknownKernelAndTarget) {
 class BadGroup : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::filesystem::copy(std::string(TAPML_SOURCE_DIR) + "/tests/golden/suites/version5", suite_,
+    std::filesystem::copy(std::string(TAPML_SOURCE_DIR) + "/tests/golden/suites/groups", suite_,
                           std::filesystem::copy_options::recursive);
     json_ = read_bytes(file_);
   }

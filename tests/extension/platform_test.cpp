@@ -15,9 +15,9 @@
 #include "support/temp_folder.h"
 #include "text/parser.h"
 #include "topdown/device_check/device_check.h"
+#include "topdown/kernels/custom_kernels.h"
 #include "topdown/kernels/kernel_source.h"
 #include "topdown/kernels/skeleton.h"
-#include "topdown/kernels/user_kernels.h"
 #include "topdown/reference_run/compare.h"
 #include "toy_platform.h"
 
@@ -42,12 +42,12 @@ class ToyPlatform : public ::testing::Test {
   // What main returns.
   HostTensor run(const std::shared_ptr<const Executable>& executable,
                  const std::vector<HostTensor>& arguments) {
-    auto machine = unwrap(session_->open_machine(executable));
+    auto vm = unwrap(session_->open_vm(executable));
     std::vector<runtime::Value> values;
     for (const HostTensor& argument : arguments) {
       values.emplace_back(unwrap(runtime::upload(*session_, argument)));
     }
-    const runtime::Value result = unwrap(machine->call("main", values));
+    const runtime::Value result = unwrap(vm->call("main", values));
     return unwrap(runtime::download(*result.tensor()));
   }
 
@@ -86,7 +86,7 @@ def main(x: Tensor((n, 40), f32), w: Tensor((40, 24), f32)) -> Tensor((n, 24), f
                                               {interp::Value::tensor(op::RefTensor::from(x)),
                                                interp::Value::tensor(op::RefTensor::from(w))});
   const topdown::Errors errors = topdown::measure(found, expected.as_tensor(), 0);
-  EXPECT_EQ(errors.judged, 7 * 24);
+  EXPECT_EQ(errors.compared, 7 * 24);
   EXPECT_TRUE(topdown::within_bound(errors)) << errors.max_ratio << " times the bound";
 }
 
@@ -127,7 +127,7 @@ TEST_F(ToyPlatform, CustomKernelsAreCompiledAndRun) {
   const size_t at = text.rfind("= ");
   ASSERT_NE(at, std::string::npos);
   text.insert(at + 2, "2 + ");
-  const topdown::UserKernels user({topdown::parse_user_source("twice.toy", text)}, fixed);
+  const topdown::CustomKernels user({topdown::parse_user_source("twice.toy", text)}, fixed);
   pipeline::ImplementOptions options;
   options.foreign = user.compile(fixed, target_);
   const auto executable = pipeline::implement(fixed, target_, options);
@@ -135,7 +135,7 @@ TEST_F(ToyPlatform, CustomKernelsAreCompiledAndRun) {
   EXPECT_NEAR(run(executable, {waves({5}, 0.5)}).at_f64(1), 2 + 2 * std::sin(0.5), 1e-6);
   testing::expect_user_error(
       [&] {
-        topdown::UserKernels({topdown::parse_user_source("twice.toy", text + "}")}, fixed)
+        topdown::CustomKernels({topdown::parse_user_source("twice.toy", text + "}")}, fixed)
             .compile(fixed, target_);
       },
       {"this kernel does not compile for toy", "twice.toy"});

@@ -36,7 +36,7 @@ target::Description describe_toy() {
   set_processor(d, {cpu_architecture(), ""});
   d.features = target::f32_features();
   d.options = {"threads"};
-  d.user_kernels = {"Toy C", ".toy"};
+  d.kernel_language = {"Toy C", ".toy"};
   return d;
 }
 

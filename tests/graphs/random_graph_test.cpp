@@ -1,6 +1,6 @@
-// Random programs: the judge against native code on every platform, optimized, cut out by patterns,
-// with routines of libraries and without any of it, the loops interpreted, the text form, and the
-// verifier after each pass.
+// Random programs: the reference against native code on every platform, optimized, cut out by
+// patterns, with routines of libraries and without any of it, the loops interpreted, the text form,
+// and the verifier after each pass.
 //
 // TAPML_GRAPHS=n programs with fixed seeds (300), then fresh ones for TAPML_GRAPH_SECONDS (2).
 // TAPML_SEED=s runs that program alone.
@@ -24,8 +24,8 @@ namespace {
 
 constexpr int kFixedGraphs = 300;
 
-interp::Value judged_graph(const Module& module, const std::vector<HostTensor>& arguments,
-                           interp::KernelBody body) {
+interp::Value evaluated_graph(const Module& module, const std::vector<HostTensor>& arguments,
+                              interp::KernelBody body) {
   std::vector<interp::Value> values;
   for (const HostTensor& argument : arguments) {
     values.push_back(interp::Value::tensor(op::RefTensor::from(argument)));
@@ -44,7 +44,7 @@ void expect_graph_text(const Module& module) {
 void expect_loops_agree(const RandomGraph& graph, const Module& fixed,
                         const std::vector<op::RefTensor>& expected) {
   std::vector<op::RefTensor> found;
-  collect(judged_graph(fixed, graph.arguments, interp::KernelBody::kLoops), found);
+  collect(evaluated_graph(fixed, graph.arguments, interp::KernelBody::kLoops), found);
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i) {
     auto problem = outside_bound(found[i].to_host(), expected[i]);
@@ -70,7 +70,8 @@ void expect_on(runtime::Session& session, const target::Target& target, const Mo
     return;
   }
   count_routines(*executable, occurred);
-  expect_judged(session, std::move(executable), graph.module, {{"main", "", graph.arguments}});
+  expect_matches_reference(session, std::move(executable), graph.module,
+                           {{"main", "", graph.arguments}});
 }
 
 void run_graph(uint64_t seed, const Sessions& sessions, Constructs& occurred) {
@@ -86,7 +87,7 @@ void run_graph(uint64_t seed, const Sessions& sessions, Constructs& occurred) {
     expect_graph_text(module);
     EXPECT_EQ(patterns_without_match(module), std::vector<std::string>());
     std::vector<op::RefTensor> expected;
-    collect(judged_graph(graph.module, graph.arguments, interp::KernelBody::kSpec), expected);
+    collect(evaluated_graph(graph.module, graph.arguments, interp::KernelBody::kSpec), expected);
     pipeline::ImplementOptions options;
     options.instruments.verify = true;
     options.instruments.after = [&](const std::string& pass, const Module& after) {
@@ -112,7 +113,7 @@ void run_graph(uint64_t seed, const Sessions& sessions, Constructs& occurred) {
   }
 }
 
-TEST(RandomGraphs, AgreeWithTheJudge) {
+TEST(RandomGraphs, AgreeWithTheReference) {
   Sessions sessions;
   for (const char* platform : {"cpu", "opencl", "vulkan", "wasm"}) {
     if (auto session = open_session(platform)) sessions.emplace_back(platform, std::move(session));

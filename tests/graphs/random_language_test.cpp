@@ -1,7 +1,7 @@
-// Random programs with every construct of the language: the judge against compiled code on every
-// platform, with every optimization and without one, with patterns, with routines of libraries and
-// with bounds of symbolic variables, the loops interpreted, the text form, and the verifier after
-// each pass.
+// Random programs with every construct of the language: the reference against compiled code on
+// every platform, with every optimization and without one, with patterns, with routines of
+// libraries and with bounds of symbolic variables, the loops interpreted, the text form, and the
+// verifier after each pass.
 //
 // TAPML_GRAPHS=n programs with fixed seeds (66), then fresh ones for TAPML_GRAPH_SECONDS (2).
 // TAPML_SEED=s runs that program alone.
@@ -55,8 +55,8 @@ void expect_program_text(const Module& module, bool parsed) {
   }
 }
 
-interp::Value judged_program(const Module& module, const std::vector<interp::Value>& arguments,
-                             interp::KernelBody body) {
+interp::Value evaluated_program(const Module& module, const std::vector<interp::Value>& arguments,
+                                interp::KernelBody body) {
   interp::CallOptions options;
   options.body = body;
   options.packed = language_functions();
@@ -121,7 +121,7 @@ class LanguagePrograms {
     expect_program_text(program.module, true);
     EXPECT_EQ(patterns_without_match(program.module), std::vector<std::string>());
     const interp::Value expected =
-        judged_program(program.module, program.arguments, interp::KernelBody::kSpec);
+        evaluated_program(program.module, program.arguments, interp::KernelBody::kSpec);
     for (const auto& [platform, session] : sessions_) {
       if (seed % share_of_programs(platform) != 0) continue;
       for (const Arm& arm : arms_of(platform, program.module, program.arguments, rng_)) {
@@ -142,8 +142,8 @@ class LanguagePrograms {
     expect_program_text(fixed, false);
     // Routines of a library mean nothing to the interpreter.
     if (arm.target.starts_with("cpu") && !arm.library_calls) {
-      EXPECT_EQ(difference_beyond_bounds(
-                    expected, judged_program(fixed, program.arguments, interp::KernelBody::kLoops)),
+      EXPECT_EQ(difference_beyond_bounds(expected, evaluated_program(fixed, program.arguments,
+                                                                     interp::KernelBody::kLoops)),
                 "")
           << "interpreted loops";
     }
@@ -179,8 +179,8 @@ class LanguagePrograms {
                              const std::shared_ptr<const Executable>& executable,
                              const std::vector<interp::Value>& arguments,
                              const interp::Value& expected) {
-    auto vm = runtime::VirtualMachine::create(session, executable,
-                                              machine_functions(*executable, language_functions()));
+    auto vm = runtime::LocalVirtualMachine::create(
+        session, executable, machine_functions(*executable, language_functions()));
     ASSERT_TRUE(vm) << vm.error().to_string();
     // Twice: what one run leaves behind must not change the next.
     for (int run = 0; run < 2; ++run) {
@@ -190,7 +190,8 @@ class LanguagePrograms {
     }
   }
 
-  static Result<runtime::Value> call_main(runtime::Session& session, runtime::VirtualMachine& vm,
+  static Result<runtime::Value> call_main(runtime::Session& session,
+                                          runtime::LocalVirtualMachine& vm,
                                           const Executable& executable,
                                           const std::vector<interp::Value>& arguments) {
     std::vector<runtime::Value> args;
@@ -214,7 +215,7 @@ class LanguagePrograms {
     options.memory.bounds[name] = extent - 1;
     auto executable = pipeline::compile(program.module, target::parse_target("null"), options);
     auto session = open_session("null");
-    auto vm = unwrap(runtime::VirtualMachine::create(
+    auto vm = unwrap(runtime::LocalVirtualMachine::create(
         *session, executable, machine_functions(*executable, language_functions())));
     auto result = call_main(*session, *vm, *executable, program.arguments);
     ASSERT_FALSE(result) << name << " may be above its bound";
@@ -277,7 +278,7 @@ TEST(RandomLanguage, DrawsEveryConstruct) {
                       "layer_norm"});
 }
 
-TEST(RandomLanguage, AgreesWithTheJudge) {
+TEST(RandomLanguage, AgreesWithTheReference) {
   Sessions sessions = open_sessions();
   LanguagePrograms programs(sessions);
   Seeds seeds(kFixedPrograms);

@@ -199,7 +199,7 @@ TEST_F(Graph, MatchCastBindsAndChecks) {
             "3 (m is dimension 0 of match_cast y) / 4 (a tensor f32[3, 4])");
 }
 
-// A kernel whose loops differ from its spec: the judge follows the spec, kLoops the loops.
+// A kernel whose loops differ from its spec: the reference follows the spec, kLoops the loops.
 TEST_F(Graph, KernelsAreSpecOrLoops) {
   Variable a = var("a", {n}), r = make_variable("r", object_annotation());
   module.functions["k"] =

@@ -86,8 +86,8 @@ TEST(JsonTest, PositionsCountCharactersFromOne) {
   EXPECT_EQ(array.column(), 7);
   EXPECT_EQ(array.items()[1].line(), 4);
   EXPECT_EQ(array.items()[1].column(), 2);
-  EXPECT_EQ(json_place("t.json", array.items()[1]), "t.json:4:2");
-  EXPECT_EQ(json_place("t.json", Json::integer(1)), "t.json");
+  EXPECT_EQ(json_location("t.json", array.items()[1]), "t.json:4:2");
+  EXPECT_EQ(json_location("t.json", Json::integer(1)), "t.json");
 }
 
 struct Fault {

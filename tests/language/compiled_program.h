@@ -12,7 +12,7 @@
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
 #include "pipeline/compile.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "support/sessions.h"
 #include "support/vm_values.h"
 #include "text/parser.h"
@@ -53,13 +53,13 @@ class CompiledProgram {
 
  private:
   void load() {
-    vm_ = unwrap(runtime::VirtualMachine::create(*session_, executable_));
+    vm_ = unwrap(runtime::LocalVirtualMachine::create(*session_, executable_));
     vm_->set_call_limit(100'000);
   }
 
   std::unique_ptr<runtime::Session> session_;
   std::shared_ptr<const Executable> executable_;
-  std::unique_ptr<runtime::VirtualMachine> vm_;
+  std::unique_ptr<runtime::LocalVirtualMachine> vm_;
 };
 
 }  // namespace tapml::testing

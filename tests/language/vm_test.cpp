@@ -1,6 +1,4 @@
 // Every case of the language compiled and run by the virtual machine.
-#include "runtime/vm.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
@@ -8,6 +6,7 @@
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
 #include "pipeline/compile.h"
+#include "runtime/local_virtual_machine.h"
 #include "support/expect_error.h"
 #include "support/language_case.h"
 #include "support/sessions.h"
@@ -83,7 +82,7 @@ TEST_P(LanguageOnDevices, Runs) {
   options.instruments.verify = true;
   auto executable = pipeline::compile(module, target::parse_target(platform), options);
   expect_compiled(test, *executable);
-  auto vm = runtime::VirtualMachine::create(
+  auto vm = runtime::LocalVirtualMachine::create(
       *session, executable, testing::machine_functions(*executable, testing::language_functions()));
   ASSERT_TRUE(vm) << vm.error().to_string();
   (*vm)->set_call_limit(100'000);

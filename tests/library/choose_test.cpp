@@ -11,7 +11,7 @@ namespace tapml {
 namespace {
 
 using testing::compile_text;
-using testing::expect_judged;
+using testing::expect_matches_reference;
 using testing::expect_parts;
 using testing::expect_user_error;
 using testing::provider_of;
@@ -96,7 +96,7 @@ TEST(Choose, MixesLibraryAndGeneratedCode) {
   EXPECT_EQ(kinds, (std::multiset<std::string>{"library", "schedule"}));
   auto session = testing::cpu_session();
   for (int64_t b : {1, 5, 64}) {
-    expect_judged(
+    expect_matches_reference(
         *session, executable, kTwoProducts,
         {random_tensor(DType::kF32, {b, 1024}, 1), random_tensor(DType::kF32, {1024, 48}, 2),
          random_tensor(DType::kF32, {1024, 80}, 3)});
@@ -159,8 +159,9 @@ TEST(Choose, ExecutablesHoldLibraryCalls) {
   ASSERT_TRUE(read) << read.error().to_string();
   auto session = unwrap(runtime::LocalSession::create(
       std::make_shared<device::CpuDevice>(1, runtime::make_shared_object_loader())));
-  expect_judged(*session, std::make_shared<Executable>(read->executable), text,
-                {random_tensor(DType::kF32, {9, 40}, 1), random_tensor(DType::kF32, {40, 24}, 2)});
+  expect_matches_reference(
+      *session, std::make_shared<Executable>(read->executable), text,
+      {random_tensor(DType::kF32, {9, 40}, 1), random_tensor(DType::kF32, {40, 24}, 2)});
 }
 
 TEST(Choose, ExecutablesAreChecked) {
@@ -203,7 +204,8 @@ TEST(Choose, ExecutablesAreChecked) {
   Executable large = good;
   large.modules[at] = write_library_module("cpu", code);
   auto session = testing::cpu_session();
-  auto vm = unwrap(runtime::VirtualMachine::create(*session, std::make_shared<Executable>(large)));
+  auto vm =
+      unwrap(runtime::LocalVirtualMachine::create(*session, std::make_shared<Executable>(large)));
   std::vector<runtime::Value> args;
   for (const HostTensor& tensor :
        {random_tensor(DType::kF32, {9, 40}, 1), random_tensor(DType::kF32, {40, 24}, 2)}) {

@@ -49,11 +49,13 @@ inline std::shared_ptr<const Executable> compile_text(const std::string& text,
   return pipeline::compile(text::parse(text, "program"), target::parse_target(target), options);
 }
 
-// Runs main of `text` on these tensors and holds it against the judge.
-inline void expect_judged(runtime::Session& session, std::shared_ptr<const Executable> executable,
-                          const std::string& text, const std::vector<HostTensor>& arguments) {
-  expect_judged(session, std::move(executable), text::parse(text, "program"),
-                {{"main", "library", arguments}});
+// Runs main of `text` on these tensors and holds it against the reference.
+inline void expect_matches_reference(runtime::Session& session,
+                                     std::shared_ptr<const Executable> executable,
+                                     const std::string& text,
+                                     const std::vector<HostTensor>& arguments) {
+  expect_matches_reference(session, std::move(executable), text::parse(text, "program"),
+                           {{"main", "library", arguments}});
 }
 
 }  // namespace tapml::testing

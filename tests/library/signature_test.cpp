@@ -125,7 +125,7 @@ TEST(Signatures, BuiltInRoutinesRefuseOtherDtypesRanksAndShapes) {
 
 Status run_main(runtime::Session& session, std::shared_ptr<const Executable> executable,
                 const std::vector<HostTensor>& tensors) {
-  TAPML_ASSIGN(auto vm, runtime::VirtualMachine::create(session, std::move(executable)));
+  TAPML_ASSIGN(auto vm, runtime::LocalVirtualMachine::create(session, std::move(executable)));
   std::vector<runtime::Value> args;
   for (const HostTensor& tensor : tensors) {
     TAPML_ASSIGN(runtime::Tensor uploaded, runtime::upload(session, tensor));

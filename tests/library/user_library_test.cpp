@@ -14,7 +14,7 @@ namespace {
 using device::HostLibrary;
 using testing::compile_text;
 using testing::cpu_session;
-using testing::expect_judged;
+using testing::expect_matches_reference;
 using testing::expect_parts;
 using testing::expect_user_error;
 using testing::library_file;
@@ -110,7 +110,7 @@ TEST(UserLibrary, ImplementsWhatAPatternNames) {
   EXPECT_EQ(provider_of(*executable, "silu_multiply"), "library:example.swiglu");
   auto session = cpu_session({library("example")});
   for (int64_t n : {0, 1, 7}) {
-    expect_judged(
+    expect_matches_reference(
         *session, executable, kGated,
         {random_tensor(DType::kF32, {2, n, 8}, 1), random_tensor(DType::kF32, {2, n, 8}, 2)});
   }
@@ -120,7 +120,7 @@ TEST(UserLibrary, ImplementsWhatAPatternNames) {
 
 Status run(runtime::Session& session, std::shared_ptr<const Executable> executable,
            const std::vector<HostTensor>& tensors) {
-  TAPML_ASSIGN(auto vm, runtime::VirtualMachine::create(session, std::move(executable)));
+  TAPML_ASSIGN(auto vm, runtime::LocalVirtualMachine::create(session, std::move(executable)));
   std::vector<runtime::Value> args;
   for (const HostTensor& tensor : tensors) {
     TAPML_ASSIGN(runtime::Tensor uploaded, runtime::upload(session, tensor));
@@ -152,7 +152,7 @@ TEST(UserLibrary, IsCalledDirectly) {
   auto executable = compile_text(kDirect, "cpu", options(false));
   EXPECT_EQ(provider_of(*executable, "scale"), "library:example.scale");
   auto session = cpu_session({library("example")});
-  auto vm = unwrap(runtime::VirtualMachine::create(*session, executable));
+  auto vm = unwrap(runtime::LocalVirtualMachine::create(*session, executable));
   HostTensor x = random_tensor(DType::kF32, {5, 8}, 1);
   std::vector<runtime::Value> args = {unwrap(runtime::upload(*session, x))};
   HostTensor z = unwrap(runtime::download(*unwrap(vm->call("main", args)).tensor()));
@@ -181,10 +181,10 @@ TEST(UserLibrary, DirectCallsNeedTheirLibrary) {
       {"scale", "no specification"});
 }
 
-TEST(UserLibrary, DirectCallsAreJudgedByTheSource) {
+TEST(UserLibrary, DirectCallsAreComparedByTheSource) {
   auto executable = compile_text(kDirect, "cpu", options(false));
   auto session = cpu_session({library("example")});
-  auto vm = unwrap(runtime::VirtualMachine::create(*session, executable));
+  auto vm = unwrap(runtime::LocalVirtualMachine::create(*session, executable));
   topdown::Carver carver(*executable);
   vm->call_point().set_observer(&carver);
   std::vector<runtime::Value> args = {
@@ -193,14 +193,14 @@ TEST(UserLibrary, DirectCallsAreJudgedByTheSource) {
   vm->call_point().set_observer(nullptr);
   topdown::Suite suite = carver.take();
   ASSERT_EQ(suite.kernels.size(), 3u);
-  topdown::Judge judge(suite);
+  topdown::KernelReference reference(suite);
   pipeline::ImplementOptions implement;
   implement.libraries = options(false);
-  auto again = pipeline::implement(judge.module(), target::parse_target("cpu"), implement);
+  auto again = pipeline::implement(reference.module(), target::parse_target("cpu"), implement);
   auto runner = unwrap(runtime::KernelRunner::create(*session, again));
   int direct = 0;
   for (int32_t k = 0; k < 3; ++k) {
-    auto verdict = unwrap(topdown::replay_kernel(suite, judge, k, *runner));
+    auto verdict = unwrap(topdown::replay_kernel(suite, reference, k, *runner));
     EXPECT_TRUE(verdict.passed) << verdict.kernel;
     if (!verdict.against_source) continue;
     ++direct;

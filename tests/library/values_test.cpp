@@ -1,11 +1,12 @@
-// Values of library routines against the judge: dynamic and static sizes, empty ones, around tiles.
+// Values of library routines against the reference: dynamic and static sizes, empty ones, around
+// tiles.
 #include "library_program.h"
 
 namespace tapml {
 namespace {
 
 using testing::compile_text;
-using testing::expect_judged;
+using testing::expect_matches_reference;
 using testing::provider_of;
 using testing::random_tensor;
 
@@ -34,7 +35,7 @@ TEST_P(LibraryRoutine, IsRight) {
       arguments.push_back(random_tensor(routine.dtype, shape, arguments.size() + 1));
     }
     SCOPED_TRACE(shape_to_string(shapes[0]));
-    expect_judged(*session, executable, routine.text, arguments);
+    expect_matches_reference(*session, executable, routine.text, arguments);
   }
 }
 

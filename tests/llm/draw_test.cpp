@@ -77,8 +77,7 @@ class Draw : public ::testing::TestWithParam<const char*> {
     models::add_draw(module, kVocabulary);
     analysis::verify(module);
     build::check_annotations(module);
-    machine_ =
-        unwrap(session_->open_machine(pipeline::compile(module, target::parse_target(GetParam()))));
+    vm_ = unwrap(session_->open_vm(pipeline::compile(module, target::parse_target(GetParam()))));
   }
 
   // Tokens and states.
@@ -87,14 +86,14 @@ class Draw : public ::testing::TestWithParam<const char*> {
     for (const HostTensor* arg : {&rows.logits, &rows.parameters, &rows.states}) {
       args.emplace_back(unwrap(runtime::upload(*session_, *arg)));
     }
-    Value result = unwrap(machine_->call("draw", args));
+    Value result = unwrap(vm_->call("draw", args));
     const runtime::ValueList& fields = *result.tuple();
     return {unwrap(runtime::download(*fields.at(0).tensor())),
             unwrap(runtime::download(*fields.at(1).tensor()))};
   }
 
   std::unique_ptr<runtime::Session> session_;
-  std::unique_ptr<runtime::Machine> machine_;
+  std::unique_ptr<runtime::VirtualMachine> vm_;
 };
 
 TEST_P(Draw, IsTheHostsToTheBit) {
@@ -155,11 +154,11 @@ struct Text {
 
 Text continued(llm::Engine& engine, std::span<const int32_t> prompt) {
   Counter counter;
-  engine.vm().call_point().set_observer(&counter);
+  engine.local_vm().call_point().set_observer(&counter);
   llm::GenerateOptions options{
       .max_tokens = 12, .eos = {}, .sampler = {.temperature = 1.5, .top_p = 0.9, .seed = 3}};
   auto tokens = unwrap(engine.generate(prompt, options)).tokens;
-  engine.vm().call_point().set_observer(nullptr);
+  engine.local_vm().call_point().set_observer(nullptr);
   return {std::move(tokens), counter.calls};
 }
 
@@ -214,15 +213,15 @@ TEST(OptionalDraw, IsLeftOutWithoutF64) {
   auto session = testing::open_session("vulkan");
   if (!session) GTEST_SKIP() << "vulkan is not here";
   const testing::GoldenModel golden = testing::golden_model("one_layer");
-  std::vector<pipeline::LeftOut> left_out;
+  std::vector<pipeline::OmittedFunction> unsupported;
   pipeline::ImplementOptions options;
-  options.left_out = &left_out;
+  options.omitted_functions = &omitted;
   auto executable = pipeline::compile(
       golden.model.module, target::parse_target("vulkan:for=adreno-740,subgroups=0"), options);
-  ASSERT_EQ(left_out.size(), 1u);
-  EXPECT_EQ(left_out[0].function, "draw");
-  EXPECT_NE(left_out[0].reason.find("draw_token"), std::string::npos);
-  EXPECT_NE(left_out[0].reason.find("f64"), std::string::npos);
+  ASSERT_EQ(omitted.size(), 1u);
+  EXPECT_EQ(omitted[0].function, "draw");
+  EXPECT_NE(omitted[0].reason.find("draw_token"), std::string::npos);
+  EXPECT_NE(omitted[0].reason.find("f64"), std::string::npos);
   EXPECT_EQ(executable->find_function("draw"), nullptr);
   EXPECT_NE(executable->find_function("sample"), nullptr);
   for (const KernelInfo& kernel : executable->kernels) {

@@ -35,7 +35,7 @@ TEST_F(Generation, IsTheSameEveryTime) {
   EXPECT_EQ(kept->tokens, plain->tokens);
   EXPECT_EQ(seen, plain->tokens);
   ASSERT_EQ(kept->logits.shape(), (Shape{16, model_.golden.interface().vocabulary}));
-  // Each token is the likeliest of the row before it.
+  // Each token is the most likely of the row before it.
   auto values = kept->logits.values<float>();
   const auto vocabulary = static_cast<size_t>(model_.golden.interface().vocabulary);
   for (size_t i = 0; i < kept->tokens.size(); ++i) {

@@ -168,11 +168,11 @@ TEST_P(NonFinite, OfALaterStepIsThatSteps) {
     seen.push_back(token);
     return true;
   };
-  const int64_t calls = engine->vm().call_point().calls();
+  const int64_t calls = engine->local_vm().call_point().calls();
   const auto generation = engine->generate(prompt(), options);
   ASSERT_FALSE(generation);
-  EXPECT_GT(engine->vm().call_point().calls(), calls);
-  EXPECT_EQ(engine->vm().call_point().observer(), nullptr);
+  EXPECT_GT(engine->local_vm().call_point().calls(), calls);
+  EXPECT_EQ(engine->local_vm().call_point().observer(), nullptr);
   testing::expect_parts(generation.error(),
                         {"decode of token " + std::to_string(prompt().size() + at),
                          "model.embed_tokens", "in decode"});

@@ -1,4 +1,4 @@
-// What a watcher is told of a prompt, and that the prompt does not notice.
+// What a watcher is reported of a prompt, and that the prompt does not notice.
 #include "llm/prompt_watch.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST_F(PromptWatching, TellsTokensThatAreDone) {
   Told told;
   engine->set_watcher(told.watcher("prompt"));
   EXPECT_EQ(logits_of(*engine, tokens), plain);
-  EXPECT_EQ(engine->vm().call_point().observer(), nullptr);
+  EXPECT_EQ(engine->local_vm().call_point().observer(), nullptr);
   ASSERT_FALSE(told.done.empty());
   EXPECT_TRUE(std::ranges::is_sorted(told.done));
   EXPECT_EQ(told.total, 40);
@@ -118,9 +118,9 @@ TEST_F(PromptWatching, LeavesTheObserverThatIsThere) {
     Told told;
     if (watched) engine->set_watcher(told.watcher("prompt"));
     Counter& counter = counters[watched ? 1 : 0];
-    engine->vm().call_point().set_observer(&counter);
+    engine->local_vm().call_point().set_observer(&counter);
     logits_of(*engine, tokens);
-    EXPECT_EQ(engine->vm().call_point().observer(), &counter);
+    EXPECT_EQ(engine->local_vm().call_point().observer(), &counter);
     EXPECT_EQ(told.done.empty(), !watched);
   }
   EXPECT_GT(counters[0].before_calls, 0);

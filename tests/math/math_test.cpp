@@ -21,7 +21,7 @@ bool is_asked_for(const std::string& name) {
   return !list || ("," + std::string(list) + ",").find("," + name + ",") != std::string::npos;
 }
 
-class OwnMath : public ::testing::TestWithParam<const char*> {
+class PortableMath : public ::testing::TestWithParam<const char*> {
  protected:
   static MathKernels& kernels(const std::string& platform) {
     static MathKernels cpu("cpu"), opencl("opencl");
@@ -29,8 +29,8 @@ class OwnMath : public ::testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(OwnMath, IsWithinTwoUlp) {
-  MathKernels& kernels = OwnMath::kernels(GetParam());
+TEST_P(PortableMath, IsWithinTwoUlp) {
+  MathKernels& kernels = PortableMath::kernels(GetParam());
   if (!kernels.here()) GTEST_SKIP() << GetParam() << " is not here";
   bool cpu = GetParam() == std::string("cpu");
   bool verbose = std::getenv("TAPML_MATH_STRIDE") != nullptr;
@@ -59,8 +59,8 @@ TEST_P(OwnMath, IsWithinTwoUlp) {
 
 // -0x1.b08c4ap+111 lies just below a multiple of pi/2: a fraction of a quadrant that is negative
 // and tiny must keep its bits. A stride that divides its bits visits it.
-TEST_P(OwnMath, ReductionKeepsTinyNegativeFractions) {
-  MathKernels& kernels = OwnMath::kernels(GetParam());
+TEST_P(PortableMath, ReductionKeepsTinyNegativeFractions) {
+  MathKernels& kernels = PortableMath::kernels(GetParam());
   if (!kernels.here()) GTEST_SKIP() << GetParam() << " is not here";
   constexpr uint64_t kStride = 35377;
   static_assert(0xf7584625u % kStride == 0);
@@ -72,7 +72,7 @@ TEST_P(OwnMath, ReductionKeepsTinyNegativeFractions) {
 }
 
 // Narrow floats compute in f32, so that only the rounding at the end is seen.
-TEST_P(OwnMath, OfNarrowFloatsIsRoundedOnce) {
+TEST_P(PortableMath, OfNarrowFloatsIsRoundedOnce) {
   if (!kernels(GetParam()).here()) GTEST_SKIP() << GetParam() << " is not here";
   for (const Function& function : math_functions()) {
     std::string name = function.name;
@@ -91,7 +91,7 @@ TEST_P(OwnMath, OfNarrowFloatsIsRoundedOnce) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Platforms, OwnMath, ::testing::Values("cpu", "opencl"),
+INSTANTIATE_TEST_SUITE_P(Platforms, PortableMath, ::testing::Values("cpu", "opencl"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

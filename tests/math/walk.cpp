@@ -146,12 +146,12 @@ std::string pow_kernel(const std::string& type) {
          "), n: i64) {\n  for i in parallel(n) {\n    y[i] = pow(a[i], b[i])\n  }\n}\n";
 }
 
-class Judge {
+class KernelReference {
  public:
   void take(double distance, float input) {
     if (distance > verdict_.max_ulp) verdict_ = {distance, input, 0};
   }
-  void merge(const Judge& other) {
+  void merge(const KernelReference& other) {
     if (other.verdict_.max_ulp > verdict_.max_ulp) verdict_ = other.verdict_;
   }
   double worst() const { return verdict_.max_ulp; }
@@ -234,12 +234,12 @@ bool MathKernels::here() const { return state_->device.here(); }
 
 namespace {
 
-void judge_chunk(const Function& function, const float* inputs, const float* values, size_t count,
-                 Judge& judge, Suspects& suspects) {
+void check_chunk(const Function& function, const float* inputs, const float* values, size_t count,
+                 KernelReference& reference, Suspects& suspects) {
   suspects.clear();
-  find_suspects(function, inputs, values, count, judge.worst() - 1e-6, suspects);
+  find_suspects(function, inputs, values, count, reference.worst() - 1e-6, suspects);
   for (size_t j : suspects) {
-    judge.take(ulps(values[j], function.exact(static_cast<double>(inputs[j]))), inputs[j]);
+    reference.take(ulps(values[j], function.exact(static_cast<double>(inputs[j]))), inputs[j]);
   }
 }
 
@@ -249,17 +249,17 @@ float input_of(uint64_t number, uint64_t stride) {
 
 }  // namespace
 
-// Machine code is called where it lies, chunk by chunk in the first-level cache.
+// VirtualMachine code is called where it lies, chunk by chunk in the first-level cache.
 Verdict MathKernels::walk_native(const Function& function, uint64_t stride, bool progress) {
   uint64_t total = ((uint64_t{1} << 32) + stride - 1) / stride;
   runtime::CpuKernel kernel = *state_->code->find(state_->entries.at(function.name));
   std::atomic<uint64_t> next = 0;
-  Judge judge;
+  KernelReference reference;
   std::mutex mutex;
   bool shows = progress && isatty(STDERR_FILENO) != 0;
   auto work = [&](bool first) {
     alignas(64) static thread_local float inputs[kChunk], values[kChunk];
-    Judge own;
+    KernelReference own;
     Suspects suspects;
     constexpr uint64_t kTake = 256 * kChunk;
     for (uint64_t begin; (begin = next.fetch_add(kTake)) < total;) {
@@ -269,11 +269,11 @@ Verdict MathKernels::walk_native(const Function& function, uint64_t stride, bool
         for (size_t j = 0; j < count; ++j) inputs[j] = input_of(i + j, stride);
         void* buffers[] = {inputs, values};
         kernel(buffers, nullptr, 0, static_cast<int64_t>(count));
-        judge_chunk(function, inputs, values, count, own, suspects);
+        check_chunk(function, inputs, values, count, own, suspects);
       }
       std::lock_guard lock(mutex);
-      judge.merge(own);
-      own = judge;
+      reference.merge(own);
+      own = reference;
       if (first && shows) {
         std::fprintf(stderr, "\r%-6s %5.1f%%", function.name,
                      100.0 * static_cast<double>(end) / static_cast<double>(total));
@@ -284,13 +284,13 @@ Verdict MathKernels::walk_native(const Function& function, uint64_t stride, bool
   work(true);
   other.join();
   if (shows) std::fprintf(stderr, "\r              \r");
-  return judge.verdict(static_cast<int64_t>(total));
+  return reference.verdict(static_cast<int64_t>(total));
 }
 
 Verdict MathKernels::walk(const Function& function, uint64_t stride, bool progress) {
   if (state_->code) return walk_native(function, stride, progress);
   auto total = static_cast<int64_t>(((uint64_t{1} << 32) + stride - 1) / stride);
-  Judge judge;
+  KernelReference reference;
   Suspects suspects;
   for (int64_t done = 0; done < total; done += kBatch) {
     int64_t n = std::min(kBatch, total - done);
@@ -303,9 +303,9 @@ Verdict MathKernels::walk(const Function& function, uint64_t stride, bool progre
     for (size_t j = 0; j < inputs.size(); ++j) {
       inputs[j] = input_of(static_cast<uint64_t>(done) + j, stride);
     }
-    judge_chunk(function, inputs.data(), values.data(), inputs.size(), judge, suspects);
+    check_chunk(function, inputs.data(), values.data(), inputs.size(), reference, suspects);
   }
-  return judge.verdict(total);
+  return reference.verdict(total);
 }
 
 namespace {
@@ -416,12 +416,13 @@ Verdict MathKernels::walk_narrow(const std::string& platform, const Function& fu
   std::vector<HostTensor> arguments = {HostTensor::zeros(dtype, {65536})};
   device.run(kernel, arguments, {});
   std::span<const uint16_t> values = std::as_const(arguments[0]).values<uint16_t>();
-  Judge judge;
+  KernelReference reference;
   for (uint32_t i = 0; i < 65536; ++i) {
     const float input = widened(static_cast<uint16_t>(i), dtype);
-    judge.take(narrow_ulps(widened(values[i], dtype), function.exact(double{input}), dtype), input);
+    reference.take(narrow_ulps(widened(values[i], dtype), function.exact(double{input}), dtype),
+                   input);
   }
-  return judge.verdict(65536);
+  return reference.verdict(65536);
 }
 
 Verdict MathKernels::walk_narrow_pow(const std::string& platform, DType dtype, int64_t pairs) {
@@ -439,14 +440,14 @@ Verdict MathKernels::walk_narrow_pow(const std::string& platform, DType dtype, i
   device.load();
   device.run(kernel, arguments, {n});
   auto bits_of = [&](size_t tensor) { return std::as_const(arguments[tensor]).values<uint16_t>(); };
-  Judge judge;
+  KernelReference reference;
   for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
     const float base = widened(bits_of(0)[i], dtype), power = widened(bits_of(1)[i], dtype);
-    judge.take(
+    reference.take(
         narrow_ulps(widened(bits_of(2)[i], dtype), std::pow(double{base}, double{power}), dtype),
         base);
   }
-  return judge.verdict(n);
+  return reference.verdict(n);
 }
 
 Verdict MathKernels::walk_pow(int64_t pairs) {
@@ -457,15 +458,15 @@ Verdict MathKernels::walk_pow(int64_t pairs) {
                                        HostTensor::zeros(DType::kF32, {n})};
   state_->device.run(state_->pow, arguments, {n});
   std::span<const float> values = std::as_const(arguments[2]).values<float>();
-  Judge judge;
+  KernelReference reference;
   for (size_t i = 0; i < a.size(); ++i) {
     double distance = ulps(values[i], std::pow(double{a[i]}, double{b[i]}));
     if (std::isinf(distance)) {
       std::fprintf(stderr, "pow(%a, %a) = %a\n", double{a[i]}, double{b[i]}, double{values[i]});
     }
-    judge.take(distance, a[i]);
+    reference.take(distance, a[i]);
   }
-  return judge.verdict(n);
+  return reference.verdict(n);
 }
 
 double MathKernels::seconds_per_value(const std::string& name) {

@@ -3,7 +3,7 @@
 
 #include "exec/executable_file.h"
 #include "pipeline/compile.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "support/expect_error.h"
 #include "support/sessions.h"
 #include "text/parser.h"
@@ -20,7 +20,7 @@ def main(x: Tensor((n, 2), f32)) -> Tensor((n, 2), f32) {
                               "m.txt");
   module.attrs["bound.n"] = int64_t{4};
   auto session = testing::open_session("cpu");
-  auto vm = unwrap(runtime::VirtualMachine::create(
+  auto vm = unwrap(runtime::LocalVirtualMachine::create(
       *session, pipeline::compile(module, target::parse_target("cpu"))));
   auto call = [&](int64_t n) {
     HostTensor x = HostTensor::zeros(DType::kF32, {n, 2});
@@ -54,7 +54,7 @@ def main(x: Tensor((n + 1, k), f32), y: Tensor((k,), f32)) -> Tensor((n + 1, k),
   auto read = std::make_shared<const Executable>(
       unwrap(read_executable(bytes, nullptr, "m.tapml")).executable);
   for (const auto& executable : {compiled, std::shared_ptr<const Executable>(read)}) {
-    auto vm = unwrap(runtime::VirtualMachine::create(*session, executable));
+    auto vm = unwrap(runtime::LocalVirtualMachine::create(*session, executable));
     auto call = [&](int64_t n, int64_t k) {
       std::vector<runtime::Value> args;
       for (const Shape& shape : {Shape{n + 1, 3}, Shape{k}}) {

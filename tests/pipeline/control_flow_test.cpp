@@ -5,7 +5,7 @@
 #include "analysis/verifier.h"
 #include "pipeline/compile.h"
 #include "run_module.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "support/expect_error.h"
 #include "support/sessions.h"
 #include "text/parser.h"
@@ -34,7 +34,7 @@ class Program {
     pipeline::ImplementOptions options;
     options.instruments.verify = true;
     executable_ = pipeline::compile(parse_input(text), target::parse_target(platform), options);
-    auto vm = runtime::VirtualMachine::create(*session_, executable_, std::move(functions));
+    auto vm = runtime::LocalVirtualMachine::create(*session_, executable_, std::move(functions));
     if (vm) {
       vm_ = std::move(*vm);
     } else {
@@ -62,13 +62,13 @@ class Program {
     return list;
   }
   const Error& error() const { return error_; }
-  runtime::VirtualMachine& vm() { return *vm_; }
+  runtime::LocalVirtualMachine& vm() { return *vm_; }
   const Executable& executable() const { return *executable_; }
 
  private:
   std::unique_ptr<runtime::Session> session_;
   std::shared_ptr<const Executable> executable_;
-  std::unique_ptr<runtime::VirtualMachine> vm_;
+  std::unique_ptr<runtime::LocalVirtualMachine> vm_;
   Error error_;
 };
 

@@ -11,7 +11,7 @@
 #include "ir/exceptions.h"
 #include "pipeline/compile.h"
 #include "runtime/host/shared_object.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "support/sessions.h"
 #include "text/parser.h"
 
@@ -57,7 +57,7 @@ ExecutableFile as_file() {
 // The program on 3 rows, by a session of its own without a compiler.
 Result<HostTensor> run_three_rows(std::shared_ptr<const Executable> executable,
                                   runtime::Session& session) {
-  TAPML_ASSIGN(auto vm, runtime::VirtualMachine::create(session, std::move(executable)));
+  TAPML_ASSIGN(auto vm, runtime::LocalVirtualMachine::create(session, std::move(executable)));
   std::vector<runtime::Value> args;
   for (const HostTensor& input : {ramp({3, 4}), ramp({4, 8})}) {
     TAPML_ASSIGN(runtime::Tensor tensor, runtime::upload(session, input));

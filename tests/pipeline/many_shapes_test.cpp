@@ -50,7 +50,7 @@ TEST(ManyShapes, AMachineHoldsNoMoreThanItsLargestCall) {
     runtime::Tensor x = *args[0].tensor();
     x.shape = Shape{n, 6};
     args[0] = runtime::Value(x);
-    auto result = meter.machine().call("main", args);
+    auto result = meter.vm().call("main", args);
     ASSERT_TRUE(result) << result.error().to_string();
     EXPECT_LE(meter.live_bytes(), most) << "n " << n;
     EXPECT_LE(meter.peak_bytes(), most) << "n " << n;
@@ -70,7 +70,7 @@ TEST(ManyShapes, WithBoundsNothingIsAllocatedInTheSteadyState) {
     runtime::Tensor x = *args[0].tensor();
     x.shape = Shape{n, 6};
     args[0] = runtime::Value(x);
-    auto result = meter.machine().call("main", args);
+    auto result = meter.vm().call("main", args);
     ASSERT_TRUE(result) << result.error().to_string();
   }
   EXPECT_EQ(meter.allocations(), before);
@@ -80,7 +80,7 @@ TEST(ManyShapes, WithBoundsNothingIsAllocatedInTheSteadyState) {
 // storages of their own.
 class ManyShapesOn : public ::testing::TestWithParam<const char*> {
  protected:
-  HostTensor run(runtime::Session& session, runtime::VirtualMachine& machine, int64_t n) {
+  HostTensor run(runtime::Session& session, runtime::LocalVirtualMachine& vm, int64_t n) {
     auto filled = [](Shape shape) {
       HostTensor tensor = HostTensor::zeros(DType::kF32, std::move(shape));
       for (int64_t i = 0; i < tensor.size(); ++i) {
@@ -90,7 +90,7 @@ class ManyShapesOn : public ::testing::TestWithParam<const char*> {
     };
     std::vector<runtime::Value> args = {unwrap(runtime::upload(session, filled({n, 6}))),
                                         unwrap(runtime::upload(session, filled({6, 10})))};
-    auto result = machine.call("main", args);
+    auto result = vm.call("main", args);
     if (!result) throw_internal(result.error().to_string());
     return unwrap(runtime::download(*result->tensor()));
   }
@@ -107,11 +107,11 @@ TEST_P(ManyShapesOn, ResultsStayRight) {
   for (bool bounded : {false, true}) {
     pipeline::ImplementOptions options;
     if (bounded) options.memory.bounds = {{"n", 64}};
-    auto machine = unwrap(
-        runtime::VirtualMachine::create(*session, pipeline::compile(module, target, options)));
+    auto vm = unwrap(
+        runtime::LocalVirtualMachine::create(*session, pipeline::compile(module, target, options)));
     for (int64_t n : shapes()) {
-      auto fresh = unwrap(runtime::VirtualMachine::create(*session, plain));
-      HostTensor found = run(*session, *machine, n), expected = run(*session, *fresh, n);
+      auto fresh = unwrap(runtime::LocalVirtualMachine::create(*session, plain));
+      HostTensor found = run(*session, *vm, n), expected = run(*session, *fresh, n);
       ASSERT_TRUE(std::ranges::equal(found.bytes(), expected.bytes()))
           << "n " << n << ", bounded " << bounded;
     }

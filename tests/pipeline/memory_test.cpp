@@ -320,7 +320,7 @@ TEST(StaticMemory, BoundsAreCheckedAtTheEntry) {
   Meter meter(compiled);
   meter.prepare("main", {{"n", 5}});
   meter.load();
-  auto result = meter.machine().call("main", meter.args());
+  auto result = meter.vm().call("main", meter.args());
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().kind, ErrorKind::kUser);
   EXPECT_NE(result.error().message.find("n is 5, above its bound of 4"), std::string::npos)

@@ -9,7 +9,7 @@
 #include "relax/expr.h"
 #include "relax/visit.h"
 #include "run_module.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "support/sessions.h"
 #include "text/parser.h"
 #include "text/printer.h"
@@ -55,12 +55,12 @@ class LoadedModel {
       : session_(testing::open_session("cpu")) {
     executable_ =
         pipeline::compile(text::parse(text, "model"), target::parse_target("cpu"), options);
-    auto vm = runtime::VirtualMachine::create(*session_, executable_);
+    auto vm = runtime::LocalVirtualMachine::create(*session_, executable_);
     EXPECT_TRUE(vm) << vm.error().to_string();
     vm_ = std::move(*vm);
   }
   const Executable& executable() const { return *executable_; }
-  runtime::VirtualMachine& vm() { return *vm_; }
+  runtime::LocalVirtualMachine& vm() { return *vm_; }
   runtime::Value upload(const HostTensor& tensor) { return *runtime::upload(*session_, tensor); }
   runtime::Value call(const std::string& function, const std::vector<runtime::Value>& args) {
     auto result = vm_->call(function, args);
@@ -74,7 +74,7 @@ class LoadedModel {
  private:
   std::unique_ptr<runtime::Session> session_;
   std::shared_ptr<const Executable> executable_;
-  std::unique_ptr<runtime::VirtualMachine> vm_;
+  std::unique_ptr<runtime::LocalVirtualMachine> vm_;
 };
 
 TEST(Preparation, EachWeightIsPackedOnceForAllFunctions) {

@@ -277,7 +277,7 @@ TEST(ProgramFaults, LocalMemoryIsLimited) {
       target::parse_target("cpu")));
 }
 
-TEST(ProgramFaults, AnIndexOutsideIsTheProgramsFaultForTheJudge) {
+TEST(ProgramFaults, AnIndexOutsideIsTheProgramsFaultForTheReference) {
   Module module = program("for i in serial(n) { y[i] = x[cast(i64, x[i]) + 3] }");
   testing::expect_user_error([&] { interpret_module(module, {counting(DType::kF32, {3}, 1)}); },
                              {"@f", "index", "buffer x"});

@@ -9,7 +9,7 @@
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
 #include "pipeline/compile.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "support/sessions.h"
 #include "text/parser.h"
 
@@ -40,7 +40,7 @@ inline HostTensor random_tensor(Shape shape, DType dtype, unsigned seed) {
 inline Result<std::vector<HostTensor>> run_main(runtime::Session& session,
                                                 const std::shared_ptr<const Executable>& executable,
                                                 const std::vector<HostTensor>& inputs) {
-  TAPML_ASSIGN(auto vm, runtime::VirtualMachine::create(session, executable));
+  TAPML_ASSIGN(auto vm, runtime::LocalVirtualMachine::create(session, executable));
   std::vector<runtime::Value> args;
   for (const HostTensor& input : inputs) {
     TAPML_ASSIGN(runtime::Tensor tensor, runtime::upload(session, input));

@@ -72,7 +72,7 @@ class Segments : public ::testing::TestWithParam<const char*> {
     return count;
   }
 
-  // The text's main in segments, against the judge; without segments it is refused.
+  // The text's main in segments, against the reference; without segments it is refused.
   void check(const std::string& text, const std::vector<HostTensor>& inputs, size_t parts) {
     Module module = text::parse("module\n" + text, "m.txt");
     auto found = run(module, target_, inputs);

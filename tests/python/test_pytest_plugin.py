@@ -61,7 +61,7 @@ def test_every_carved_call_is_an_item(suite, tmp_path, server):
 
 
 def test_groups_are_items(tmp_path):
-    suite = ROOT / "tests/golden/suites/version5"
+    suite = ROOT / "tests/golden/suites/groups"
     done = run("--tapml-suite", suite, "--tapml-target", "opencl", "-v", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "suite.json::softmax_ab2d711a[0] PASSED" in done.stdout

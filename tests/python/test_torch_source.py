@@ -39,7 +39,7 @@ def model(weights):
     return Llama(weights)
 
 
-def test_every_kernel_lies_between_borders(model, loaded, cpu, opencl, tmp_path):
+def test_every_kernel_lies_between_boundaries(model, loaded, cpu, opencl, tmp_path):
     result = tapml.carve_torch(model, [TOKENS, [3, 4]], source=loaded, device=cpu)
     assert result.passed and not result.culprits and result.unmapped == () and result.notes == ()
     wanted = ["output of model.embed_tokens", *(one.format(i) for i in range(2) for one in LAYER),
@@ -66,8 +66,8 @@ def test_every_kernel_lies_between_borders(model, loaded, cpu, opencl, tmp_path)
     assert (group.source, group.carved_on) == ("pytorch", "cpu")
     assert group.kernels == tuple(dict.fromkeys(attention.kernels))
     assert group.layers == attention.layers
-    assert tuple(border.name for border in group.outputs) == attention.outputs
-    q = next(border for border in group.inputs if border.name.endswith("layers.0.self_attn.q_proj"))
+    assert tuple(boundary.name for boundary in group.outputs) == attention.outputs
+    q = next(boundary for boundary in group.inputs if boundary.name.endswith("layers.0.self_attn.q_proj"))
     assert q.parameter == "x" and q.tensor.shape == (1, 5, 4, 8)
     assert q.parameter not in group.calls[q.call].inputs and not group.calls[q.call].outputs
     assert all(start < end for (start, _), (end, _) in group.links) and len(group.links) >= 4
@@ -238,16 +238,16 @@ def test_groups_grow_where_pytorch_has_no_modules(model, loaded, cpu):
     assert len(group.kernels) == 9 and len(result.groups) == 3 + 2 * 6
 
 
-def test_what_has_no_border_says_why(model, loaded, cpu):
+def test_what_has_no_boundary_says_why(model, loaded, cpu):
     hide(model, lambda path: path in ("", "lm_head", "model.norm", "model"))
     result = tapml.carve_torch(model, TOKENS, source=loaded, device=cpu)
     assert result.passed and len(result.groups) == 21
     (rest,) = result.unmapped
     assert rest.layers == ("lm_head", "model.norm") and "no module" in rest.reason
-    assert f"not judged: {' + '.join(rest.kernels)}" in str(result)
+    assert f"not compared: {' + '.join(rest.kernels)}" in str(result)
 
 
-def test_the_models_own_output_is_a_border(model, loaded, cpu):
+def test_the_models_own_output_is_a_boundary(model, loaded, cpu):
     hide(model, lambda path: path == "lm_head")
     result = tapml.carve_torch(model, TOKENS, source=loaded, device=cpu)
     assert result.passed and not result.unmapped
@@ -260,7 +260,7 @@ def test_a_module_that_is_called_twice(model, loaded, cpu):
     model.model.layers[0].forward = lambda x, angles: (norm(x), plain(x, angles))[1]
     result = tapml.carve_torch(model, TOKENS, source=loaded, device=cpu)
     assert result.notes == ("model.layers.0.input_layernorm was called 2 times, and is left aside",)
-    assert result.passed, "the modules beside it have the same borders"
+    assert result.passed, "the modules beside it have the same boundaries"
 
 
 def test_bad_input(model, loaded, cpu):

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "conformance/programs.h"
+#include "runtime/local_virtual_machine.h"
 #include "runtime/offload.h"
-#include "runtime/vm.h"
 #include "test_device.h"
 
 namespace tapml::test {
@@ -16,12 +16,12 @@ namespace {
 using runtime::CallSite;
 using runtime::KernelCall;
 using runtime::KernelRunner;
+using runtime::LocalVirtualMachine;
 using runtime::Observer;
 using runtime::Offload;
 using runtime::Residency;
 using runtime::Tensor;
 using runtime::Value;
-using runtime::VirtualMachine;
 
 // Keeps the last argument of the calls that it wants, before and after.
 class Recorder final : public Observer {
@@ -53,7 +53,7 @@ class Recorder final : public Observer {
 class CallPointTest : public ::testing::Test {
  protected:
   void make(const std::string& source_entry = "add") {
-    machine_ = std::move(*VirtualMachine::create(
+    vm_ = std::move(*LocalVirtualMachine::create(
         *source_, share(chain_program(native_blob("source"), source_entry))));
     target_runner_ =
         std::move(*KernelRunner::create(*target_, share(kernels_only(native_blob("target")))));
@@ -67,18 +67,18 @@ class CallPointTest : public ::testing::Test {
     const auto named = [&](const CallSite& site) {
       return std::ranges::count(names, site.kernel->name) > 0;
     };
-    ASSERT_TRUE(machine_->set_dispatch(offload_->plan(machine_->executable(), named), &*offload_));
+    ASSERT_TRUE(vm_->set_dispatch(offload_->plan(vm_->executable(), named), &*offload_));
   }
-  void dispatch_nothing() { ASSERT_TRUE(machine_->set_dispatch({}, nullptr)); }
+  void dispatch_nothing() { ASSERT_TRUE(vm_->set_dispatch({}, nullptr)); }
   std::vector<float> run() {
     std::vector<Value> args = {x_, y_};
-    auto result = machine_->call("main", args);
+    auto result = vm_->call("main", args);
     EXPECT_TRUE(result) << result.error().to_string();
     return result ? floats(*runtime::download(*result->tensor())) : std::vector<float>{};
   }
 
   TestSession source_{"source"}, target_{"target"};
-  std::unique_ptr<VirtualMachine> machine_;
+  std::unique_ptr<LocalVirtualMachine> vm_;
   std::unique_ptr<KernelRunner> target_runner_;
   std::optional<Residency> residency_;
   std::optional<Offload> offload_;
@@ -92,7 +92,7 @@ TEST_F(CallPointTest, AnObserverSeesValuesAndChangesNothing) {
   std::vector<float> plain = run();
   Recorder recorder;
   recorder.all = true;
-  machine_->call_point().set_observer(&recorder);
+  vm_->call_point().set_observer(&recorder);
   EXPECT_EQ(run(), plain);
   EXPECT_EQ(recorder.afters, (std::vector<std::vector<float>>{{11, 22}, {21, 42}, {63, 126}}));
   EXPECT_EQ(recorder.befores[2], (std::vector<float>{21, 42}));
@@ -104,9 +104,9 @@ TEST_F(CallPointTest, OnlyAWantedCallWaits) {
   make();
   source_.behaviour().deferred = true;
   Recorder recorder;
-  machine_->call_point().set_observer(&recorder);
+  vm_->call_point().set_observer(&recorder);
   std::vector<Value> args = {x_, y_};
-  ASSERT_TRUE(machine_->call("main", args));
+  ASSERT_TRUE(vm_->call("main", args));
   EXPECT_EQ(source_.behaviour().synchronizes, 0);
   EXPECT_EQ(source_.behaviour().reads, 0);
   EXPECT_EQ(recorder.asked.size(), 3u);
@@ -120,10 +120,10 @@ TEST_F(CallPointTest, AnErrorIsNotBlamedOnTheObservedCall) {
   make();
   Recorder recorder;
   recorder.only = 2;
-  machine_->call_point().set_observer(&recorder);
+  vm_->call_point().set_observer(&recorder);
   source_.behaviour().launch_error = internal_error("the first kernel broke");
   std::vector<Value> args = {x_, y_};
-  auto result = machine_->call("main", args);
+  auto result = vm_->call("main", args);
   ASSERT_FALSE(result);
   EXPECT_TRUE(recorder.befores.empty());
 }
@@ -181,7 +181,7 @@ TEST_F(CallPointTest, AHybridObservesTheSame) {
   dispatch(*target_runner_, {"add_00000001"});
   Recorder recorder;
   recorder.all = true;
-  machine_->call_point().set_observer(&recorder);
+  vm_->call_point().set_observer(&recorder);
   EXPECT_EQ(run(), kExpected);
   EXPECT_EQ(recorder.afters, (std::vector<std::vector<float>>{{11, 22}, {21, 42}, {63, 126}}));
 }
@@ -202,12 +202,12 @@ TEST_F(CallPointTest, APlanNamesSites) {
   residency_.emplace(*target_);
   offload_.emplace(*target_runner_, *residency_);
   // The second of two calls of one kernel: the first spoils its result here.
-  ASSERT_TRUE(machine_->set_dispatch({{1}}, &*offload_));
+  ASSERT_TRUE(vm_->set_dispatch({{1}}, &*offload_));
   EXPECT_NE(run(), kExpected);
   EXPECT_EQ(offload_->calls(), 1);
   EXPECT_EQ(target_.behaviour().launched, std::vector<std::string>{"add"});
   for (const int32_t site : {-1, 3}) {
-    const Status set = machine_->set_dispatch({{0, site}}, &*offload_);
+    const Status set = vm_->set_dispatch({{0, site}}, &*offload_);
     ASSERT_FALSE(set);
     EXPECT_EQ(set.error().kind, ErrorKind::kUser);
     EXPECT_EQ(set.error().found, std::to_string(site));
@@ -219,7 +219,7 @@ TEST_F(CallPointTest, AnErrorOfTheTargetEndsTheCall) {
   dispatch(*target_runner_, {"add_00000001"});
   target_.behaviour().launch_error = platform_error(PlatformFault::kLost, "it is gone");
   std::vector<Value> args = {x_, y_};
-  auto result = machine_->call("main", args);
+  auto result = vm_->call("main", args);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().fault, PlatformFault::kLost);
   dispatch_nothing();
@@ -234,7 +234,7 @@ TEST_F(CallPointTest, AKernelThatTheTargetLacks) {
   ASSERT_TRUE(runner);
   dispatch(**runner, {"add_00000001"});
   std::vector<Value> args = {x_, y_};
-  auto result = machine_->call("main", args);
+  auto result = vm_->call("main", args);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().where, "kernel add_00000001");
 }

@@ -3,14 +3,14 @@
 
 #include "base/rng.h"
 #include "conformance/programs.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "test_device.h"
 
 namespace tapml::test {
 namespace {
 
+using runtime::LocalVirtualMachine;
 using runtime::Value;
-using runtime::VirtualMachine;
 using Op = Opcode;
 
 constexpr uint64_t kSeed = 20260101;
@@ -240,15 +240,15 @@ TEST(HostileExecutable, NeverCrashesTheMachine) {
     functions["note"] = [](runtime::Session&, std::span<const Value> values) -> Result<Value> {
       return values.empty() ? Value(Shape{1}) : values[0];
     };
-    auto machine = VirtualMachine::create(*test, share(std::move(program)), functions);
-    if (!machine) {
-      EXPECT_FALSE(machine.error().message.empty());
+    auto vm = LocalVirtualMachine::create(*test, share(std::move(program)), functions);
+    if (!vm) {
+      EXPECT_FALSE(vm.error().message.empty());
       continue;
     }
     ++loaded;
-    (*machine)->set_call_limit(1000);
+    (*vm)->set_call_limit(1000);
     std::vector<Value> args = {*runtime::upload(*test, f32({1, 2, 3})), Shape{7}};
-    auto result = (*machine)->call("outer", args);
+    auto result = (*vm)->call("outer", args);
     if (result) {
       ++ran;
     } else {

@@ -9,8 +9,9 @@ TEST(LaunchNote, StrayAccessesAreFoundInTheirText) {
   for (const StrayAccess& access :
        {StrayAccess{true, -4, 0, "scale"}, StrayAccess{false, 1 << 20, 63, "matmul_0a1b2c3d_a"}}) {
     for (const char* more : {"", "\n  at 0x10", ", and more"}) {
-      const auto found = find_stray("SIGSEGV at address 0x10, " + stray_text(access) + more);
-      ASSERT_TRUE(found) << stray_text(access) + more;
+      const auto found =
+          find_stray("SIGSEGV at address 0x10, " + out_of_bounds_text(access) + more);
+      ASSERT_TRUE(found) << out_of_bounds_text(access) + more;
       EXPECT_EQ(found->write, access.write);
       EXPECT_EQ(found->byte, access.byte);
       EXPECT_EQ(found->argument, access.argument);

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/programs.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "test_device.h"
 
 namespace tapml::test {
@@ -43,13 +43,13 @@ TEST(PackedCalls, AreObserved) {
     if (prim->value < 0) return fail(user_error("no number follows"));
     return Value(runtime::Prim{DType::kI64, prim->value + 1});
   };
-  auto machine =
-      runtime::VirtualMachine::create(*session, share(std::move(program)), std::move(functions));
-  ASSERT_TRUE(machine) << machine.error().to_string();
+  auto vm = runtime::LocalVirtualMachine::create(*session, share(std::move(program)),
+                                                 std::move(functions));
+  ASSERT_TRUE(vm) << vm.error().to_string();
   Events events;
-  (*machine)->call_point().set_observer(&events);
+  (*vm)->call_point().set_observer(&events);
   auto call = [&](int64_t k) {
-    return (*machine)->call("main", std::vector<Value>{runtime::Prim{DType::kI64, k}});
+    return (*vm)->call("main", std::vector<Value>{runtime::Prim{DType::kI64, k}});
   };
   auto result = call(4);
   ASSERT_TRUE(result) << result.error().to_string();

@@ -1,25 +1,24 @@
-#include "runtime/vm.h"
-
 #include <gtest/gtest.h>
 
 #include "conformance/programs.h"
+#include "runtime/local_virtual_machine.h"
 #include "test_device.h"
 
 namespace tapml::test {
 namespace {
 
+using runtime::LocalVirtualMachine;
 using runtime::Tensor;
 using runtime::Value;
 using runtime::ValueList;
-using runtime::VirtualMachine;
 using Op = Opcode;
 
 class VmTest : public ::testing::Test {
  protected:
   void make(Executable program) {
-    auto machine = VirtualMachine::create(*test_, share(std::move(program)));
-    ASSERT_TRUE(machine) << machine.error().to_string();
-    machine_ = std::move(*machine);
+    auto vm = LocalVirtualMachine::create(*test_, share(std::move(program)));
+    ASSERT_TRUE(vm) << vm.error().to_string();
+    vm_ = std::move(*vm);
   }
   // A program of one function "main" beside the kernels.
   void make_function(VmFunction main) {
@@ -30,7 +29,7 @@ class VmTest : public ::testing::Test {
     make(std::move(program));
   }
   Tensor tensor(std::vector<float> values) { return *runtime::upload(*test_, f32(values)); }
-  Result<Value> call(std::vector<Value> args) { return machine_->call("main", args); }
+  Result<Value> call(std::vector<Value> args) { return vm_->call("main", args); }
   Value value(std::vector<Value> args) {
     auto result = call(std::move(args));
     EXPECT_TRUE(result) << result.error().to_string();
@@ -43,7 +42,7 @@ class VmTest : public ::testing::Test {
   }
 
   TestSession test_;
-  std::unique_ptr<VirtualMachine> machine_;
+  std::unique_ptr<LocalVirtualMachine> vm_;
 };
 
 TEST_F(VmTest, RunsAProgramForAnySize) {
@@ -52,19 +51,19 @@ TEST_F(VmTest, RunsAProgramForAnySize) {
   EXPECT_EQ(numbers(value({tensor({1, 2, 3}), tensor({1, 1, 1})})),
             (std::vector<float>{9, 12, 15}));
   EXPECT_EQ(numbers(value({tensor({}), tensor({})})), std::vector<float>{});
-  EXPECT_EQ(machine_->call_point().calls(), 9);
-  ASSERT_EQ(machine_->call_sites().size(), 3u);
-  EXPECT_EQ(machine_->call_sites()[1].kernel->name, "add_00000001");
-  EXPECT_EQ(machine_->call_sites()[1].origin, Origin{"model.layers.1"});
-  EXPECT_EQ(machine_->call_sites()[2].id, 2);
+  EXPECT_EQ(vm_->call_point().calls(), 9);
+  ASSERT_EQ(vm_->call_sites().size(), 3u);
+  EXPECT_EQ(vm_->call_sites()[1].kernel->name, "add_00000001");
+  EXPECT_EQ(vm_->call_sites()[1].origin, Origin{"model.layers.1"});
+  EXPECT_EQ(vm_->call_sites()[2].id, 2);
 }
 
 TEST_F(VmTest, PreparesOnceWhatCallsTake) {
   make(packing_program(native_blob()));
   Value w(tensor({1, 2, 3, 4}));
-  auto prepared = machine_->call("prepare", std::vector<Value>{w});
+  auto prepared = vm_->call("prepare", std::vector<Value>{w});
   ASSERT_TRUE(prepared) << prepared.error().to_string();
-  EXPECT_EQ(machine_->call_point().calls(), 0) << "no kernel call";
+  EXPECT_EQ(vm_->call_point().calls(), 0) << "no kernel call";
   EXPECT_EQ(numbers(value({w, tensor({10, 20, 30, 40}), *prepared})),
             (std::vector<float>{12, 24, 36, 48}));
   auto wrong = call({w, tensor({1, 2, 3, 4}), Value(Shape{1})});
@@ -104,7 +103,7 @@ TEST_F(VmTest, MemoryIsKeptBetweenCalls) {
   int64_t before = test_.behaviour().allocations;
   for (int i = 0; i < 5; ++i) value(args);
   EXPECT_EQ(test_.behaviour().allocations, before);
-  EXPECT_EQ(machine_->peak_bytes(), 800) << "two tensors of 400 bytes at a time";
+  EXPECT_EQ(vm_->peak_bytes(), 800) << "two tensors of 400 bytes at a time";
 
   // A result that someone holds is not overwritten by the next call.
   Value first = value(args);
@@ -168,7 +167,7 @@ TEST_F(VmTest, ArgumentsAreCheckedAgainstTheSignature) {
   EXPECT_EQ(error.expected, "2 arguments");
   EXPECT_EQ(error.found, "1");
 
-  auto unknown = machine_->call("prefill", {});
+  auto unknown = vm_->call("prefill", {});
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().kind, ErrorKind::kUser);
   EXPECT_EQ(unknown.error().expected, "one of main");
@@ -244,11 +243,11 @@ TEST_F(VmTest, FunctionsCallEachOther) {
   program.functions.push_back(endless);
   make(std::move(program));
   std::vector<Value> args = {tensor({1, 2})};
-  auto result = machine_->call("outer", args);
+  auto result = vm_->call("outer", args);
   ASSERT_TRUE(result) << result.error().to_string();
   // main(x, y) = 3 (x + 2 y): main(main(1, 1), 1) = main(9, 1) = 33
   EXPECT_EQ(numbers(*result), (std::vector<float>{33, 66}));
-  auto deep = machine_->call("endless", args);
+  auto deep = vm_->call("endless", args);
   ASSERT_FALSE(deep);
   EXPECT_NE(deep.error().message.find("too deep"), std::string::npos);
 }
@@ -348,7 +347,7 @@ TEST_F(VmTest, TensorsLieAtOffsetsInTheirStorage) {
 TEST_F(VmTest, AMalformedExecutableIsNotLoaded) {
   Executable program = chain_program(native_blob());
   program.functions[0].code[2].a = 6;
-  EXPECT_FALSE(VirtualMachine::create(*test_, share(std::move(program))));
+  EXPECT_FALSE(LocalVirtualMachine::create(*test_, share(std::move(program))));
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ class Pages(unittest.TestCase):
     def test_what_happens_passes(self):
         self.assertTrue(self.console("$ tapml x", "one line", "and 42 more", "the end")[0])
 
-    def test_a_page_that_needs_more_is_left_out(self):
+    def test_a_page_that_needs_more_is_unsupported(self):
         page = self.folder / "page.md"
         page.write_text("# Page\n\n<!-- needs: board -->\n")
         with contextlib.redirect_stdout(io.StringIO()) as printed:

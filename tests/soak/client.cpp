@@ -24,7 +24,7 @@ Status wrong(const std::string& what) { return fail(internal_error("a wrong resu
 
 Client::~Client() {
   buffers_.clear();
-  machine_.reset();  // before its session
+  vm_.reset();  // before its session
 }
 
 Status Client::step() noexcept {
@@ -67,15 +67,15 @@ Status Client::reconnect() {
 }
 
 Status Client::open_session() {
-  machine_.reset();  // of an attempt that failed, too; before its session
+  vm_.reset();  // of an attempt that failed, too; before its session
   session_.reset();
-  TAPML_ASSIGN(auto channel, rpc::connect(place_, soon()));
+  TAPML_ASSIGN(auto channel, rpc::connect(endpoint_, soon()));
   rpc::ConnectOptions options;
   options.target = "cpu";
   options.handshake = kPatience;
   options.silence = kPatience;
   TAPML_ASSIGN(session_, rpc::RemoteSession::connect(std::move(channel), options));
-  TAPML_ASSIGN(machine_, session_->open_machine(soak_program()));
+  TAPML_ASSIGN(vm_, session_->open_vm(soak_program()));
   const auto module = runtime::ModuleId(session_->new_handle());
   fold_ = runtime::KernelId(session_->new_handle());
   TAPML_TRY(session_->load_module(module, test::native_blob()));
@@ -169,7 +169,7 @@ Status Client::call_machine() {
   TAPML_ASSIGN(runtime::Tensor x_there, runtime::upload(*session_, x));
   TAPML_ASSIGN(runtime::Tensor y_there, runtime::upload(*session_, y));
   const std::vector<runtime::Value> args = {std::move(x_there), std::move(y_there)};
-  TAPML_ASSIGN(const runtime::Value result, machine_->call("main", args));
+  TAPML_ASSIGN(const runtime::Value result, vm_->call("main", args));
   if (!result.tensor()) return wrong("a call gave no tensor");
   TAPML_ASSIGN(const HostTensor came, runtime::download(*result.tensor()));
   for (size_t i = 0; i < size; ++i) {
@@ -181,15 +181,15 @@ Status Client::call_machine() {
 
 Status Client::cancel() {
   std::atomic<bool> interrupt = false;
-  machine_->set_interrupt(&interrupt);
+  vm_->set_interrupt(&interrupt);
   const std::chrono::microseconds after(below(5000));
   std::thread setter([&] {
     std::this_thread::sleep_for(after);
     interrupt = true;
   });
-  auto result = machine_->call("spin", {});
+  auto result = vm_->call("spin", {});
   setter.join();
-  machine_->set_interrupt(nullptr);
+  vm_->set_interrupt(nullptr);
   if (result) return wrong("a function that never ends ended");
   if (result.error().fault != PlatformFault::kCancelled) return fail(result.error());
   return {};
@@ -225,7 +225,7 @@ Status Client::nonsense() {
 }
 
 Status Client::ask_status() {
-  TAPML_ASSIGN(const auto channel, rpc::connect(place_, soon()));
+  TAPML_ASSIGN(const auto channel, rpc::connect(endpoint_, soon()));
   rpc::ConnectOptions options;
   options.handshake = options.silence = kPatience;
   TAPML_ASSIGN(const std::string text, rpc::query_status(*channel, options));

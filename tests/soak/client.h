@@ -13,8 +13,8 @@ namespace tapml::soak {
 class Client {
  public:
   // `steady` ones keep their session for the whole time.
-  Client(rpc::Place place, uint64_t seed, bool steady)
-      : place_(std::move(place)), random_(seed), steady_(steady) {}
+  Client(rpc::Place endpoint, uint64_t seed, bool steady)
+      : endpoint_(std::move(endpoint)), random_(seed), steady_(steady) {}
   ~Client();
 
   // One random call. An error: what should have worked did not, or a result is wrong.
@@ -54,11 +54,11 @@ class Client {
     return status;
   }
 
-  rpc::Place place_;
+  rpc::Place endpoint_;
   std::mt19937_64 random_;
   bool steady_;
   std::unique_ptr<rpc::RemoteSession> session_;
-  std::unique_ptr<runtime::Machine> machine_;
+  std::unique_ptr<runtime::VirtualMachine> vm_;
   runtime::KernelId fold_{};
   std::vector<Buffer> buffers_;
   std::map<std::string, int64_t> calls_;

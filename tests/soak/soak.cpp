@@ -71,7 +71,7 @@ bool parse(int argc, char** argv, Options& options) {
 std::atomic<bool> g_stop = false;
 
 // In the server's process.
-int serve(const std::string& place, const std::string& kept, int sessions, int ready) {
+int serve(const std::string& endpoint, const std::string& kept, int sessions, int ready) {
   std::signal(SIGTERM, [](int) { g_stop = true; });
   rpc::ListenOptions options;
   options.sessions = 2 * sessions + 16;  // processes of clients that are gone take a moment
@@ -84,9 +84,9 @@ int serve(const std::string& place, const std::string& kept, int sessions, int r
     return std::make_shared<device::CpuDevice>(1, std::make_shared<test::NativeLoader>());
   };
   options.server.open_contents = [kept] { return rpc::open_content_folder(kept, 64 << 20); };
-  auto parsed = rpc::parse_place(place);
+  auto parsed = rpc::parse_endpoint(endpoint);
   auto server = parsed ? rpc::Server::listen(*parsed, options) : fail(parsed.error());
-  const std::string text = server ? (*server)->place().text() : server.error().to_string();
+  const std::string text = server ? (*server)->endpoint().text() : server.error().to_string();
   if (::write(ready, text.data(), text.size()) < 0 || !server) return 3;
   ::close(ready);
   return (*server)->run(g_stop) ? 0 : 4;
@@ -151,8 +151,8 @@ bool becomes_idle(pid_t server) {
 
 class Soak {
  public:
-  Soak(Options options, rpc::Place place, pid_t server)
-      : options_(std::move(options)), place_(std::move(place)), server_(server) {}
+  Soak(Options options, rpc::Place endpoint, pid_t server)
+      : options_(std::move(options)), endpoint_(std::move(endpoint)), server_(server) {}
 
   // All sessions; samples after a tenth, at the half, and when nine tenths are over.
   void run() {
@@ -224,7 +224,7 @@ class Soak {
  private:
   void use_session(int index) {
     const uint64_t seed = options_.seed + 1000003ULL * static_cast<uint64_t>(index);
-    Client client(place_, seed, index % 4 == 0);
+    Client client(endpoint_, seed, index % 4 == 0);
     while (!stop_) {
       const Status status = client.step();
       ++calls_;
@@ -237,7 +237,7 @@ class Soak {
   }
 
   const Options options_;
-  const rpc::Place place_;
+  const rpc::Place endpoint_;
   const pid_t server_;
   Sample samples_[3];
   std::atomic<bool> stop_ = false;
@@ -252,17 +252,17 @@ int run(const Options& options) {
   if (::mkdtemp(folder.data()) == nullptr) return 2;
   int ready[2];
   if (::pipe(ready) != 0) return 2;
-  const std::string place =
+  const std::string endpoint =
       options.way == "unix" ? "unix:" + folder + "/server" : "tcp:127.0.0.1:0";
   std::fprintf(stderr, "soak: %d sessions over %s for %.0f s, seed %llu\n", options.sessions,
                options.way.c_str(), options.seconds, static_cast<unsigned long long>(options.seed));
   const pid_t server = ::fork();
-  if (server == 0) ::_exit(serve(place, folder + "/kept", options.sessions, ready[1]));
+  if (server == 0) ::_exit(serve(endpoint, folder + "/kept", options.sessions, ready[1]));
   ::close(ready[1]);
   char text[512] = {};
   const ssize_t count = ::read(ready[0], text, sizeof text - 1);
   ::close(ready[0]);
-  auto chosen = rpc::parse_place(count > 0 ? text : "");
+  auto chosen = rpc::parse_endpoint(count > 0 ? text : "");
   if (!chosen) {
     std::fprintf(stderr, "soak: no server: %s\n", text);
     return 2;

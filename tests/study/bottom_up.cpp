@@ -49,7 +49,7 @@ Suite random_call(const Setting& setting, size_t call) {
 
 std::set<std::string> bottom_up(Setting& setting, const std::vector<Bug>& bugs) {
   const Suite& suite = setting.suite();
-  Sandbox sandbox(with_session_plants(setting.target(), session_plants_of(bugs)));
+  Sandbox sandbox(with_session_faults(setting.target(), session_faults_of(bugs)));
   Sandbox reference(setting.source());
   sandbox.load(setting.target_executable(rewrite_of(bugs)));
   reference.load(setting.source_executable());

@@ -28,10 +28,10 @@ void shuffle(std::vector<T>& items, RandomStream& random) {
 }
 
 // All kinds, from where the cases before `number` leave off.
-std::vector<PlantKind> kinds_of(const Setting& setting, const Options& options, int64_t number) {
-  std::vector<PlantKind> kinds;
-  for (const PlantKindInfo& info : plant_kinds()) {
-    if (info.kind != PlantKind::kEndlessLoop) kinds.push_back(info.kind);  // takes its timeout
+std::vector<FaultKind> kinds_of(const Setting& setting, const Options& options, int64_t number) {
+  std::vector<FaultKind> kinds;
+  for (const FaultKindInfo& info : fault_kinds()) {
+    if (info.kind != FaultKind::kEndlessLoop) kinds.push_back(info.kind);  // takes its timeout
   }
   RandomStream random = setting.random("kinds");
   shuffle(kinds, random);
@@ -42,9 +42,9 @@ std::vector<PlantKind> kinds_of(const Setting& setting, const Options& options, 
 }
 
 // Shown on the carved calls or on a whole run; how often is counted.
-std::optional<Bug> session_bug(Setting& setting, const std::string& kernel, PlantKind kind) {
-  auto plants = std::make_shared<std::vector<SessionPlant>>();
-  Sandbox sandbox(with_session_plants(setting.target(), plants));
+std::optional<Bug> session_bug(Setting& setting, const std::string& kernel, FaultKind kind) {
+  auto faults = std::make_shared<std::vector<SessionFault>>();
+  Sandbox sandbox(with_session_faults(setting.target(), faults));
   const auto executable = setting.target_executable({});
   sandbox.load(executable);
   const auto tests = carved_outputs(setting.suite(), kernel, sandbox);
@@ -54,8 +54,8 @@ std::optional<Bug> session_bug(Setting& setting, const std::string& kernel, Plan
            !same_bits(logits, setting.target_logits(sandbox, executable));
   };
   for (size_t site = 0; site < session_sites(kind); ++site) {
-    *plants = {{kernel, kind, site}};
-    Bug bug{kernel, kind, nullptr, plants->front()};
+    *faults = {{kernel, kind, site}};
+    Bug bug{kernel, kind, nullptr, faults->front()};
     for (int run = 0; run < kRuns && (run == 0 || bug.changed > 0); ++run) {
       bug.changed += changes() ? 1 : 0;
     }
@@ -79,7 +79,7 @@ double largest_error(Setting& setting, const std::string& kernel,
         outputs.begin() + static_cast<std::ptrdiff_t>(next),
         outputs.begin() + static_cast<std::ptrdiff_t>(next + count));
     next += count;
-    const std::vector<op::RefTensor> expected = setting.judge().outputs(c, of_call);
+    const std::vector<op::RefTensor> expected = setting.reference().outputs(c, of_call);
     for (size_t o = 0; o < count; ++o) {
       const Errors errors = measure(of_call[o], expected[o], 0);
       if (errors.mask_mismatches > 0) return std::numeric_limits<double>::infinity();
@@ -89,19 +89,20 @@ double largest_error(Setting& setting, const std::string& kernel,
   return largest;
 }
 
-std::optional<Bug> kernel_bug(Setting& setting, const std::string& kernel, PlantKind kind,
+std::optional<Bug> kernel_bug(Setting& setting, const std::string& kernel, FaultKind kind,
                               uint64_t seed) {
   Sandbox sandbox(setting.target());
-  auto planted = guard(
-      [&] { return plant(setting.suite(), setting.judge(), kernel, kind, sandbox, {}, seed); });
-  if (!planted) return std::nullopt;
-  Bug bug{kernel, kind, planted->implementation, {}};
+  auto faulty = guard([&] {
+    return inject_fault(setting.suite(), setting.reference(), kernel, kind, sandbox, {}, seed);
+  });
+  if (!faulty) return std::nullopt;
+  Bug bug{kernel, kind, faulty->implementation, {}};
   if (ends_process(kind)) {
     bug.changed = kRuns;
     return bug;
   }
-  Module alone = passes::kernel_alone(setting.judge().module(), kernel);
-  alone.attrs = setting.judge().module().attrs;
+  Module alone = passes::kernel_alone(setting.reference().module(), kernel);
+  alone.attrs = setting.reference().module().attrs;
   pipeline::ImplementOptions implement;
   sandbox.load(pipeline::implement(alone, setting.target().target, implement));
   const auto expected = carved_outputs(setting.suite(), kernel, sandbox);
@@ -126,7 +127,7 @@ std::vector<Bug> draw_bugs(Setting& setting, const Options& options, int64_t num
   std::vector<std::string> kernels;
   for (const SuiteKernel& kernel : setting.suite().kernels) kernels.push_back(kernel.name);
   std::vector<Bug> bugs;
-  for (const PlantKind kind : kinds_of(setting, options, number)) {
+  for (const FaultKind kind : kinds_of(setting, options, number)) {
     if (std::ssize(bugs) == count_of(options, number) || kernels.empty()) break;
     // Two bugs of the runtime at once would hide each other in one held launch.
     const bool has_session = std::ranges::any_of(bugs, [](const Bug& b) { return !!b.session; });
@@ -163,12 +164,12 @@ pipeline::KernelChoice rewritten_by(const std::vector<Bug>& bugs) {
   return [kernels](const std::string& name) { return kernels.contains(name); };
 }
 
-SessionPlants session_plants_of(const std::vector<Bug>& bugs) {
-  auto plants = std::make_shared<std::vector<SessionPlant>>();
+SessionFaults session_faults_of(const std::vector<Bug>& bugs) {
+  auto faults = std::make_shared<std::vector<SessionFault>>();
   for (const Bug& bug : bugs) {
-    if (bug.session) plants->push_back(*bug.session);
+    if (bug.session) faults->push_back(*bug.session);
   }
-  return plants;
+  return faults;
 }
 
 }  // namespace tapml::study

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "study/setting.h"
-#include "topdown/faults/planted_session.h"
+#include "topdown/faults/faulty_session.h"
 
 namespace tapml::study {
 
@@ -11,9 +11,9 @@ constexpr double kHarmless = 2;
 
 struct Bug {
   std::string kernel;
-  topdown::PlantKind kind = topdown::PlantKind::kOffByOne;
+  topdown::FaultKind kind = topdown::FaultKind::kOffByOne;
   tir::PrimFuncRef implementation;               // of kernels
-  std::optional<topdown::SessionPlant> session;  // of the runtime
+  std::optional<topdown::SessionFault> session;  // of the runtime
   int changed = 0;                               // of kRuns
   // Of kernels: the outputs are as near to the specification's as those of the right kernel, within
   // a factor of kHarmless.
@@ -30,6 +30,6 @@ Setting::Rewrite rewrite_of(const std::vector<Bug>& bugs);
 // The kernels that these change.
 pipeline::KernelChoice rewritten_by(const std::vector<Bug>& bugs);
 // Those of the runtime.
-topdown::SessionPlants session_plants_of(const std::vector<Bug>& bugs);
+topdown::SessionFaults session_faults_of(const std::vector<Bug>& bugs);
 
 }  // namespace tapml::study

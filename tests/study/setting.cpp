@@ -59,7 +59,7 @@ Setting::Setting(const Options& options)
   engine_ = unwrap(llm::Engine::create(*source_session_, executable_, model_.weights));
   run_.prompt = prompt(options.seed);
   suite_ = carve();
-  judge_.emplace(suite_);
+  reference_.emplace(suite_);
 }
 
 RandomStream Setting::random(const std::string& purpose) const {
@@ -79,11 +79,11 @@ std::vector<int32_t> Setting::prompt(uint64_t seed) const {
 
 topdown::Suite Setting::carve() {
   topdown::Carver carver(*executable_);
-  engine_->vm().call_point().set_observer(&carver);
+  engine_->local_vm().call_point().set_observer(&carver);
   llm::GenerateOptions generate;
   generate.max_tokens = kForced;
   run_.forced = unwrap(engine_->generate(run_.prompt, generate)).tokens;
-  engine_->vm().call_point().set_observer(nullptr);
+  engine_->local_vm().call_point().set_observer(nullptr);
   return carver.take();
 }
 

@@ -31,7 +31,7 @@ class Setting {
   const topdown::Platform& source() const { return source_; }
   const topdown::Platform& target() const { return target_; }
   const topdown::Suite& suite() const { return suite_; }
-  topdown::Judge& judge() { return *judge_; }
+  topdown::KernelReference& reference() { return *reference_; }
   pipeline::KernelCache* cache() { return cache_.kernels(); }
   const std::shared_ptr<const Executable>& source_executable() const { return executable_; }
 
@@ -63,7 +63,7 @@ class Setting {
   std::unique_ptr<llm::Engine> engine_;
   topdown::ForcedRun run_;
   topdown::Suite suite_;
-  std::optional<topdown::Judge> judge_;
+  std::optional<topdown::KernelReference> reference_;
 };
 
 }  // namespace tapml::study

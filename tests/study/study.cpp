@@ -1,6 +1,6 @@
-// The study of planted bugs (make study-localize): one model on one target. Bugs are drawn from a
-// seed and planted, each first shown to change something; localize() is asked for them. Beside it a
-// bottom-up arm: each kernel on random inputs, source against target, with a fixed tolerance; and
+// The study of injected faults (make study-localize): one model on one target. Bugs are drawn from
+// a seed and planted, each first shown to change something; localize() is asked for them. Beside it
+// a bottom-up arm: each kernel on random inputs, source against target, with a fixed tolerance; and
 // clean migrations. One JSON file a case; finished ones are kept.
 #include <chrono>
 #include <cstdio>
@@ -85,7 +85,7 @@ class Study {
     options.rewrites = rewritten_by(bugs);
     const auto start = Clock::now();
     const Localization found = setting().localize(
-        with_session_plants(setting().target(), session_plants_of(bugs)), options);
+        with_session_faults(setting().target(), session_faults_of(bugs)), options);
     const double seconds = seconds_since(start);
     std::map<std::string, std::string> evidence;
     for (const Culprit& culprit : found.culprits) {
@@ -98,7 +98,7 @@ class Study {
     for (const auto& report : reports) sets.push_back(names(report));
     for (const Bug& bug : bugs) {
       list.push_back(Json::object({{"kernel", Json::string(bug.kernel)},
-                                   {"kind", Json::string(plant_kind_name(bug.kind))},
+                                   {"kind", Json::string(fault_kind_name(bug.kind))},
                                    {"changed", Json::integer(bug.changed)},
                                    {"harmless", Json::boolean(bug.harmless)}}));
     }

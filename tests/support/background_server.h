@@ -37,7 +37,7 @@ class BackgroundServer {
     ::close(out[0]);
     const std::string before = "serving at ";
     EXPECT_TRUE(line.starts_with(before)) << line << "\n" << log();
-    if (line.starts_with(before)) place_ = line.substr(before.size());
+    if (line.starts_with(before)) endpoint_ = line.substr(before.size());
   }
   ~BackgroundServer() {
     if (process_ != 0) end(SIGKILL);
@@ -45,7 +45,7 @@ class BackgroundServer {
   BackgroundServer(const BackgroundServer&) = delete;
 
   // As a target's place; empty where it did not start.
-  const std::string& place() const { return place_; }
+  const std::string& endpoint() const { return endpoint_; }
   std::string log() const { return read_bytes(log_ / "err"); }
   // The exit code, or 128 and the signal.
   int end(int signal = SIGTERM) {
@@ -58,7 +58,7 @@ class BackgroundServer {
  private:
   TempFolder log_;
   pid_t process_ = 0;
-  std::string place_;
+  std::string endpoint_;
 };
 
 }  // namespace tapml::testing

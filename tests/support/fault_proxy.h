@@ -44,7 +44,7 @@ class FaultProxy {
 
   FaultProxy(rpc::Place target, std::vector<Plan> plans)
       : target_(std::move(target)), plans_(std::move(plans)) {
-    auto listener = rpc::Listener::open(*rpc::parse_place("127.0.0.1:0"), false);
+    auto listener = rpc::Listener::open(*rpc::parse_endpoint("127.0.0.1:0"), false);
     if (!listener) {
       ADD_FAILURE() << listener.error().to_string();
       return;
@@ -60,10 +60,10 @@ class FaultProxy {
   FaultProxy(const FaultProxy&) = delete;
 
   // Encrypted where the target is: the bytes pass as they are.
-  rpc::Place place() const {
-    rpc::Place place = listener_->place();
-    place.tls = target_.tls;
-    return place;
+  rpc::Place endpoint() const {
+    rpc::Place endpoint = listener_->endpoint();
+    endpoint.tls = target_.tls;
+    return endpoint;
   }
   int connections() const { return connections_; }
   // Whether bytes wait because of a Fault::hold, and lets them go on.

@@ -17,7 +17,7 @@
 #include "op/operator.h"
 #include "passes/legalize.h"
 #include "pipeline/compile.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "support/sessions.h"
 
 namespace tapml::testing {
@@ -27,7 +27,7 @@ struct GeneratedProgram {
   std::string function;
   std::string text;  // of the call, for messages
   std::vector<HostTensor> arguments;
-  bool may_refuse = false;  // where the judge refuses the sizes, so must what was compiled
+  bool may_refuse = false;  // where the reference refuses the sizes, so must what was compiled
 };
 
 // Dimensions as the program states them.
@@ -206,7 +206,7 @@ inline std::vector<HostTensor> random_arguments(const op::GeneratedCall& call, R
   return tensors;
 }
 
-// The first element of `found` outside the judge's bound, as a message.
+// The first element of `found` outside the reference's bound, as a message.
 inline std::optional<std::string> outside_bound(const HostTensor& found,
                                                 const op::RefTensor& expected) {
   if (found.shape() != expected.shape || found.dtype() != expected.dtype) {
@@ -250,32 +250,34 @@ inline void collect(const runtime::Value& value, std::vector<HostTensor>& tensor
   }
 }
 
-// Runs each program in `executable`, compiled of `module`, and holds it against the judge.
-inline void expect_judged(runtime::Session& session, std::shared_ptr<const Executable> executable,
-                          const Module& module, const std::vector<GeneratedProgram>& programs) {
-  auto vm = runtime::VirtualMachine::create(session, std::move(executable));
+// Runs each program in `executable`, compiled of `module`, and holds it against the reference.
+inline void expect_matches_reference(runtime::Session& session,
+                                     std::shared_ptr<const Executable> executable,
+                                     const Module& module,
+                                     const std::vector<GeneratedProgram>& programs) {
+  auto vm = runtime::LocalVirtualMachine::create(session, std::move(executable));
   ASSERT_TRUE(vm) << vm.error().to_string();
   for (const GeneratedProgram& program : programs) {
     SCOPED_TRACE(program.function + ": " + program.text);
     std::vector<runtime::Value> args;
-    std::vector<interp::Value> judge_args;
+    std::vector<interp::Value> reference_args;
     for (const HostTensor& argument : program.arguments) {
       auto tensor = runtime::upload(session, argument);
       ASSERT_TRUE(tensor) << tensor.error().to_string();
       args.emplace_back(*tensor);
-      judge_args.push_back(interp::Value::tensor(op::RefTensor::from(argument)));
+      reference_args.push_back(interp::Value::tensor(op::RefTensor::from(argument)));
     }
     std::vector<op::RefTensor> expected;
     std::optional<Error> refusal;
     try {
-      collect(interp::call(module, program.function, judge_args), expected);
+      collect(interp::call(module, program.function, reference_args), expected);
     } catch (const CompilerException& exception) {
       if (!program.may_refuse || exception.error().kind != ErrorKind::kUser) throw;
       refusal = exception.error();
     }
     auto result = (*vm)->call(program.function, args);
     if (refusal) {
-      EXPECT_FALSE(result) << "the judge refuses: " << refusal->to_string();
+      EXPECT_FALSE(result) << "the reference refuses: " << refusal->to_string();
       continue;
     }
     if (!result) {

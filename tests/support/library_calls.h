@@ -1,5 +1,5 @@
-// Functions that are there twice: of operators, which the judge understands, and as calls of the
-// example library's routines (examples/library), which only the cpu has.
+// Functions that are there twice: of operators, which the reference understands, and as calls of
+// the example library's routines (examples/library), which only the cpu has.
 #pragma once
 
 #include "ir/module.h"

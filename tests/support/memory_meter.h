@@ -7,7 +7,7 @@
 #include "pipeline/compile.h"
 #include "relax/expr.h"
 #include "relax/visit.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "support/counting_device.h"
 #include "support/sessions.h"
 
@@ -80,19 +80,19 @@ class Meter {
 
   void load() {
     before_ = device_->counts().live_bytes;
-    machine_ = unwrap(runtime::VirtualMachine::create(*session_, compiled_.executable));
+    vm_ = unwrap(runtime::LocalVirtualMachine::create(*session_, compiled_.executable));
   }
 
   // The most that was handed out at one time since load().
   int64_t call(const std::string& function) {
-    unwrap(machine_->call(function, args_));
+    unwrap(vm_->call(function, args_));
     return device_->counts().peak_bytes - before_;
   }
 
   int64_t allocations() const { return device_->counts().allocations; }
   int64_t peak_bytes() const { return device_->counts().peak_bytes - before_; }
   int64_t live_bytes() const { return device_->counts().live_bytes - before_; }
-  runtime::VirtualMachine& machine() { return *machine_; }
+  runtime::LocalVirtualMachine& vm() { return *vm_; }
   std::vector<runtime::Value>& args() { return args_; }
 
  private:
@@ -100,7 +100,7 @@ class Meter {
   std::shared_ptr<CountingDevice> device_;
   std::unique_ptr<runtime::LocalSession> session_;
   std::vector<runtime::Value> args_;
-  std::unique_ptr<runtime::VirtualMachine> machine_;
+  std::unique_ptr<runtime::LocalVirtualMachine> vm_;
   int64_t before_ = 0;
 };
 

@@ -110,8 +110,8 @@ inline int run_line(const std::string& folder, const std::string& line) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// A failure is told twice: on standard error for people, as one JSON document for programs. `parts`
-// stand in the message, wherever it is.
+// A failure is reported twice: on standard error for people, as one JSON document for programs.
+// `parts` stand in the message, wherever it is.
 inline void expect_failure(std::vector<std::string> args, int exit_code,
                            const std::vector<std::string>& parts,
                            const ProgramOptions& options = {}) {

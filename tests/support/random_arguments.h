@@ -18,7 +18,7 @@ std::optional<std::vector<interp::Value>> random_arguments(const Module& module,
                                                            const relax::Function& function,
                                                            RandomStream& rng, int largest = 4);
 
-// Where `found` is another value than the judge's, beyond the bounds of both; else empty. Of
+// Where `found` is another value than the reference's, beyond the bounds of both; else empty. Of
 // functions nothing is compared.
 std::string difference_beyond_bounds(const interp::Value& expected, const interp::Value& found);
 

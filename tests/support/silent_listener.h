@@ -41,11 +41,11 @@ class SilentListener {
       waiting_.push_back(std::move(client));
     }
   }
-  rpc::Place place(const std::string& scheme = "tcp:",
-                   const std::string& host = "127.0.0.1") const {
-    auto place = rpc::parse_place(scheme + host + ":" + std::to_string(port_));
-    EXPECT_TRUE(place) << place.error().to_string();
-    return *place;
+  rpc::Place endpoint(const std::string& scheme = "tcp:",
+                      const std::string& host = "127.0.0.1") const {
+    auto endpoint = rpc::parse_endpoint(scheme + host + ":" + std::to_string(port_));
+    EXPECT_TRUE(endpoint) << endpoint.error().to_string();
+    return *endpoint;
   }
 
  private:

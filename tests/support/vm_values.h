@@ -3,7 +3,7 @@
 
 #include "exec/executable.h"
 #include "interp/interpreter.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 
 namespace tapml::testing {
 

@@ -15,11 +15,11 @@ namespace tapml::topdown {
 
 // What a migration is asked for, its one target's own options among it.
 struct Asked : MigrateOptions {
-  std::vector<UserSource> user_sources;
-  std::string plant, state;
+  std::vector<CustomSource> custom_sources;
+  std::string fault, state;
 
   MigrationTarget target(runtime::Session& session) const {
-    return {{target::parse_target("cpu"), &session, {}}, user_sources, plant, state};
+    return {{target::parse_target("cpu"), &session, {}}, custom_sources, fault, state};
   }
 };
 

@@ -13,10 +13,10 @@ namespace {
 TEST(Carver, BatchesAreTests) {
   auto engine = small_model().engine();
   Carver carver(*small_model().executable);
-  engine->vm().call_point().set_observer(&carver);
+  engine->local_vm().call_point().set_observer(&carver);
   const std::vector<std::vector<int32_t>> prompts = {{3, 1, 4, 1, 5}, {2, 7}};
   unwrap(engine->generate_batch(prompts, {.max_tokens = 3, .eos = {}, .sampler = {}}));
-  engine->vm().call_point().set_observer(nullptr);
+  engine->local_vm().call_point().set_observer(nullptr);
   const Suite suite = carver.take();
   bool batched = false;
   for (const SuiteCall& call : suite.calls) {
@@ -27,11 +27,11 @@ TEST(Carver, BatchesAreTests) {
     }
   }
   EXPECT_TRUE(batched) << "attention of a decode step sees both texts";
-  Judge judge(suite);
+  KernelReference reference(suite);
   auto session = testing::open_session("cpu");
   auto runner = unwrap(runtime::KernelRunner::create(*session, small_model().executable));
   for (size_t k = 0; k < suite.kernels.size(); ++k) {
-    const auto verdict = unwrap(replay_kernel(suite, judge, static_cast<int32_t>(k), *runner));
+    const auto verdict = unwrap(replay_kernel(suite, reference, static_cast<int32_t>(k), *runner));
     EXPECT_TRUE(verdict.passed) << verdict.kernel;
     EXPECT_FALSE(verdict.source_wrong) << verdict.kernel;
   }

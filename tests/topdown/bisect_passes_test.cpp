@@ -10,7 +10,7 @@
 #include "support/sanitized.h"
 #include "text/printer.h"
 #include "tir/visit.h"
-#include "topdown/faults/plant_pass.h"
+#include "topdown/faults/pass_fault.h"
 #include "topdown/report/pass_report.h"
 #include "topdown/results/result_json.h"
 #include "topdown/small_model.h"
@@ -105,7 +105,7 @@ TEST(BisectPasses, LoopsThatAPassMakesWrongAreNamed) {
           scaled(passes::kernel_implementation(module, name));
       return module;
     }
-    ADD_FAILURE() << "no kernel to plant into";
+    ADD_FAILURE() << "no kernel to inject into";
     return module;
   };
   const PassBisection found = bisected(options);
@@ -165,11 +165,11 @@ TEST(BisectPasses, FixedKernelsAreRefused) {
       {"the passes have run already", "--bisect passes", "compiled from"});
 }
 
-TEST(BisectPasses, PlantsOfPassesAreChecked) {
-  EXPECT_EQ(parse_plant_of_pass("decompose:wrong-operator"), "decompose");
-  EXPECT_FALSE(parse_plant_of_pass("rms_norm_1:wrong-constant"));
-  testing::expect_user_error([] { parse_plant_of_pass("decompose:crash"); }, {"wrong-operator"});
-  testing::expect_user_error([] { parse_plant_of_pass("fuse_ops:wrong-operator"); },
+TEST(BisectPasses, FaultsOfPassesAreChecked) {
+  EXPECT_EQ(parse_pass_fault("decompose:wrong-operator"), "decompose");
+  EXPECT_FALSE(parse_pass_fault("rms_norm_1:wrong-constant"));
+  testing::expect_user_error([] { parse_pass_fault("decompose:crash"); }, {"wrong-operator"});
+  testing::expect_user_error([] { parse_pass_fault("fuse_ops:wrong-operator"); },
                              {"no operators are left", "KERNEL:KIND"});
 }
 

@@ -75,7 +75,7 @@ TEST(Bisect, WhatIsRightInASecondTestIsNoneBesideOneThatIsWrong) {
     return std::ranges::count(parts, 5) == 1 || (std::ranges::count(parts, 1) == 1 && tests <= 5);
   };
   EXPECT_EQ(minimal_wrong_sets(8, wrong).sets, (Sets{{5}}));
-  // Where it is all there is, it is told of.
+  // Where it is all there is, it is reported of.
   tests = 0;
   const auto flaky = [&](const std::vector<size_t>& parts) {
     return std::ranges::count(parts, 1) == 1 && ++tests <= 4;

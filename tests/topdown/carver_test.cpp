@@ -22,18 +22,18 @@ class CarverTest : public ::testing::Test {
   void SetUp() override {
     device_ = std::make_shared<device::NullDevice>();
     session_ = std::move(*runtime::LocalSession::create(device_));
-    machine_ =
-        std::move(*runtime::VirtualMachine::create(*session_, share(chain_program(native_blob()))));
+    vm_ = std::move(
+        *runtime::LocalVirtualMachine::create(*session_, share(chain_program(native_blob()))));
   }
   Tensor tensor(std::vector<float> values) {
     return *runtime::upload(*session_, f32(std::move(values)));
   }
   void run(topdown::Carver& carver, const Tensor& x, const Tensor& y) {
-    machine_->call_point().set_observer(&carver);
+    vm_->call_point().set_observer(&carver);
     std::vector<Value> args = {x, y};
-    auto result = machine_->call("main", args);
+    auto result = vm_->call("main", args);
     ASSERT_TRUE(result) << result.error().to_string();
-    machine_->call_point().set_observer(nullptr);
+    vm_->call_point().set_observer(nullptr);
   }
 
   static const topdown::SuiteCall* call_at(const topdown::Carver& carver, int64_t sequence) {
@@ -45,11 +45,11 @@ class CarverTest : public ::testing::Test {
 
   std::shared_ptr<device::NullDevice> device_;
   std::unique_ptr<runtime::LocalSession> session_;
-  std::unique_ptr<runtime::VirtualMachine> machine_;
+  std::unique_ptr<runtime::LocalVirtualMachine> vm_;
 };
 
 TEST_F(CarverTest, KeepsEachContentOnceUnderItsHash) {
-  topdown::Carver carver(machine_->executable());
+  topdown::Carver carver(vm_->executable());
   run(carver, tensor({1, 2}), tensor({3, 4}));
   topdown::Suite suite = carver.take();
   ASSERT_EQ(suite.kernels.size(), 2u);
@@ -72,7 +72,7 @@ TEST_F(CarverTest, KeepsEachContentOnceUnderItsHash) {
 }
 
 TEST_F(CarverTest, WhatWasWrittenSinceIsReadAgain) {
-  topdown::Carver carver(machine_->executable());
+  topdown::Carver carver(vm_->executable());
   Tensor x = tensor({1, 2}), y = tensor({3, 4});
   run(carver, x, y);
   HostTensor other = f32({5, 6});
@@ -96,7 +96,7 @@ TEST_F(CarverTest, WhatWasWrittenSinceIsReadAgain) {
 }
 
 TEST_F(CarverTest, TheSameCallAgainIsOneTest) {
-  topdown::Carver carver(machine_->executable());
+  topdown::Carver carver(vm_->executable());
   Tensor x = tensor({1, 2}), y = tensor({3, 4});
   run(carver, x, y);
   ASSERT_EQ(carver.suite().calls.size(), 3u);
@@ -113,7 +113,7 @@ TEST_F(CarverTest, TheSameCallAgainIsOneTest) {
 }
 
 TEST_F(CarverTest, KeepsAsManyCallsAsAskedFor) {
-  topdown::Carver carver(machine_->executable(), 1);
+  topdown::Carver carver(vm_->executable(), 1);
   run(carver, tensor({1, 2}), tensor({3, 4}));
   run(carver, tensor({1, 2, 3}), tensor({3, 4, 5}));
   run(carver, tensor({9, 9}), tensor({3, 4}));
@@ -123,7 +123,7 @@ TEST_F(CarverTest, KeepsAsManyCallsAsAskedFor) {
 
 // A large tensor is copied while it is hashed; what is written later is not in the suite.
 TEST_F(CarverTest, LargeTensorsKeepTheirValues) {
-  topdown::Carver carver(machine_->executable());
+  topdown::Carver carver(vm_->executable());
   std::vector<float> values(size_t{1} << 19);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
   const HostTensor large = f32(values);
@@ -155,23 +155,23 @@ def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
                            target::parse_target("cpu"), {.instruments = instruments});
 }
 
-bool call_roots(runtime::Session& session, runtime::VirtualMachine& machine, float x) {
+bool call_roots(runtime::Session& session, runtime::LocalVirtualMachine& vm, float x) {
   const HostTensor input = HostTensor::from<float>(DType::kF32, {2, 8}, std::vector<float>(16, x));
   std::vector<Value> args = {*runtime::upload(session, input)};
-  return machine.call("main", args).has_value();
+  return vm.call("main", args).has_value();
 }
 
 TEST(CarverNaN, IsSeenInCallsThatAreNotKept) {
   auto session = testing::open_session("cpu");
-  auto machine = std::move(*runtime::VirtualMachine::create(*session, roots()));
-  topdown::Carver carver(machine->executable(), 1);
-  machine->call_point().set_observer(&carver);
-  EXPECT_TRUE(call_roots(*session, *machine, 4));
+  auto vm = std::move(*runtime::LocalVirtualMachine::create(*session, roots()));
+  topdown::Carver carver(vm->executable(), 1);
+  vm->call_point().set_observer(&carver);
+  EXPECT_TRUE(call_roots(*session, *vm, 4));
   EXPECT_FALSE(carver.nan());
-  EXPECT_TRUE(call_roots(*session, *machine, 9));
+  EXPECT_TRUE(call_roots(*session, *vm, 9));
   EXPECT_FALSE(carver.nan());
-  EXPECT_TRUE(call_roots(*session, *machine, -1));
-  machine->call_point().set_observer(nullptr);
+  EXPECT_TRUE(call_roots(*session, *vm, -1));
+  vm->call_point().set_observer(nullptr);
   EXPECT_EQ(carver.suite().calls.size(), 2u);
   ASSERT_TRUE(carver.nan());
   EXPECT_TRUE(carver.nan()->kernel.starts_with("sqrt_")) << carver.nan()->kernel;
@@ -190,17 +190,17 @@ TEST(CarverNaN, NegativeNumbersOfSixteenBitsAreNone) {
         " = negative(x)\n    z: " + tensor + " = sqrt(y)\n    w: " + tensor +
         " = negative(z)\n    output w\n  }\n  return w\n}\n";
     auto session = testing::open_session("cpu");
-    auto machine = std::move(*runtime::VirtualMachine::create(
+    auto vm = std::move(*runtime::LocalVirtualMachine::create(
         *session, pipeline::compile(text::parse(program, "m.txt"), target::parse_target("cpu"),
                                     {.instruments = instruments})));
-    topdown::Carver carver(machine->executable(), 0);
-    machine->call_point().set_observer(&carver);
+    topdown::Carver carver(vm->executable(), 0);
+    vm->call_point().set_observer(&carver);
     auto call = [&](int64_t element, double value) {
       HostTensor x = HostTensor::zeros(dtype, {1500});
       for (int64_t i = 0; i < x.size(); ++i) x.set_f64(i, -4);
       x.set_f64(element, value);
       std::vector<Value> args = {*runtime::upload(*session, x)};
-      EXPECT_TRUE(machine->call("main", args));
+      EXPECT_TRUE(vm->call("main", args));
     };
     call(3, -std::numeric_limits<double>::infinity());
     EXPECT_FALSE(carver.nan()) << tensor;
@@ -208,17 +208,17 @@ TEST(CarverNaN, NegativeNumbersOfSixteenBitsAreNone) {
     ASSERT_TRUE(carver.nan()) << tensor;
     EXPECT_TRUE(carver.nan()->kernel.starts_with("sqrt_")) << carver.nan()->kernel;
     EXPECT_TRUE(carver.nan()->inputs.empty()) << "-4 is none";
-    machine->call_point().set_observer(nullptr);
+    vm->call_point().set_observer(nullptr);
   }
 }
 
 TEST(CarverTake, LeavesOutWhatNeverEnded) {
   topdown::LosingSession session(1);
-  auto machine = std::move(*runtime::VirtualMachine::create(session, roots()));
-  topdown::Carver carver(machine->executable());
-  machine->call_point().set_observer(&carver);
-  EXPECT_FALSE(call_roots(session, *machine, 4)) << "the device is lost";
-  machine->call_point().set_observer(nullptr);
+  auto vm = std::move(*runtime::LocalVirtualMachine::create(session, roots()));
+  topdown::Carver carver(vm->executable());
+  vm->call_point().set_observer(&carver);
+  EXPECT_FALSE(call_roots(session, *vm, 4)) << "the device is lost";
+  vm->call_point().set_observer(nullptr);
   const topdown::Suite suite = carver.take();
   ASSERT_EQ(suite.kernels.size(), 1u);
   EXPECT_TRUE(suite.kernels[0].name.starts_with("sqrt_"));

@@ -1,4 +1,4 @@
-// The arithmetic of comparisons with the judge.
+// The arithmetic of comparisons with the reference.
 #include "topdown/reference_run/compare.h"
 
 #include <gtest/gtest.h>
@@ -17,14 +17,14 @@ HostTensor floats(const std::vector<float>& values) {
   return HostTensor::from<float>(DType::kF32, {static_cast<int64_t>(values.size())}, values);
 }
 
-op::RefTensor judge(const std::vector<float>& values, double bound) {
+op::RefTensor reference(const std::vector<float>& values, double bound) {
   op::RefTensor tensor = op::RefTensor::from(floats(values));
   tensor.bound.assign(tensor.values.size(), bound);
   return tensor;
 }
 
 TEST(Measure, LargestErrorAndItsBound) {
-  Errors errors = measure(floats({1, 2.5, 3, -4}), judge({1, 2, 3, -4.25}, 0.5), 0);
+  Errors errors = measure(floats({1, 2.5, 3, -4}), reference({1, 2, 3, -4.25}, 0.5), 0);
   EXPECT_EQ(errors.max_abs, 0.5);
   EXPECT_EQ(errors.max_ratio, 1);
   EXPECT_EQ(errors.bound_at_max, 0.5);
@@ -40,32 +40,32 @@ TEST(Measure, LargestErrorAndItsBound) {
 }
 
 TEST(Measure, SlackAddsToEveryBound) {
-  EXPECT_EQ(measure(floats({2}), judge({1}, 0.5), 0).max_ratio, 2);
-  EXPECT_EQ(measure(floats({2}), judge({1}, 0.5), 1.5).max_ratio, 0.5);
+  EXPECT_EQ(measure(floats({2}), reference({1}, 0.5), 0).max_ratio, 2);
+  EXPECT_EQ(measure(floats({2}), reference({1}, 0.5), 1.5).max_ratio, 0.5);
 }
 
 TEST(Measure, ABoundOfZeroAllowsNothing) {
-  EXPECT_EQ(measure(floats({1}), judge({1}, 0), 0).max_ratio, 0);
-  EXPECT_TRUE(std::isinf(measure(floats({1.0000001f}), judge({1}, 0), 0).max_ratio));
+  EXPECT_EQ(measure(floats({1}), reference({1}, 0), 0).max_ratio, 0);
+  EXPECT_TRUE(std::isinf(measure(floats({1.0000001f}), reference({1}, 0), 0).max_ratio));
 }
 
-TEST(Measure, NanAndInfinityMustStandWhereTheJudgeHasThem) {
-  EXPECT_EQ(
-      measure(floats({kNan, kInf, -kInf, 1}), judge({kNan, kInf, -kInf, 1}, 0), 0).mask_mismatches,
-      0);
-  EXPECT_EQ(measure(floats({1}), judge({kNan}, 1), 0).mask_mismatches, 1);
-  EXPECT_EQ(measure(floats({kNan}), judge({1}, 1), 0).mask_mismatches, 1);
-  EXPECT_EQ(measure(floats({kNan}), judge({kInf}, 1), 0).mask_mismatches, 1);
-  EXPECT_EQ(measure(floats({3e38f}), judge({kInf}, 1e38), 0).mask_mismatches, 1);
-  EXPECT_EQ(measure(floats({-kInf}), judge({kInf}, 1), 0).mask_mismatches, 1);
+TEST(Measure, NanAndInfinityMustStandWhereTheReferenceHasThem) {
+  EXPECT_EQ(measure(floats({kNan, kInf, -kInf, 1}), reference({kNan, kInf, -kInf, 1}, 0), 0)
+                .mask_mismatches,
+            0);
+  EXPECT_EQ(measure(floats({1}), reference({kNan}, 1), 0).mask_mismatches, 1);
+  EXPECT_EQ(measure(floats({kNan}), reference({1}, 1), 0).mask_mismatches, 1);
+  EXPECT_EQ(measure(floats({kNan}), reference({kInf}, 1), 0).mask_mismatches, 1);
+  EXPECT_EQ(measure(floats({3e38f}), reference({kInf}, 1e38), 0).mask_mismatches, 1);
+  EXPECT_EQ(measure(floats({-kInf}), reference({kInf}, 1), 0).mask_mismatches, 1);
 }
 
 TEST(Compare, AllowsFourTimesTheSourcesErrorAndTheBound) {
   // The source is 0.25 off, and rounding explains 2^-24 of it: 4 * 0.25 + 0.5 is allowed, nearly.
-  Comparison inside = compare(floats({2.4375}), floats({1.25}), judge({1}, 0.5));
+  Comparison inside = compare(floats({2.4375}), floats({1.25}), reference({1}, 0.5));
   EXPECT_EQ(inside.outcome, Outcome::kPass);
   EXPECT_EQ(inside.allowed, 1.5 - std::ldexp(4, -24));
-  Comparison outside = compare(floats({2.5625}), floats({1.25}), judge({1}, 0.5));
+  Comparison outside = compare(floats({2.5625}), floats({1.25}), reference({1}, 0.5));
   EXPECT_EQ(outside.outcome, Outcome::kFail);
   EXPECT_FALSE(outside.target_ok);
 }
@@ -86,23 +86,24 @@ TEST(Compare, RoundingOfALargeResultExcusesNoSmallOne) {
 }
 
 TEST(Compare, AWrongSourceHelpsNobody) {
-  Comparison wrong = compare(floats({1.25}), floats({9}), judge({1}, 0.5));
+  Comparison wrong = compare(floats({1.25}), floats({9}), reference({1}, 0.5));
   EXPECT_EQ(wrong.outcome, Outcome::kSourceWrong);
   EXPECT_TRUE(wrong.target_ok);
   EXPECT_EQ(wrong.allowed, 0.5);
   // A target that agrees with a wrong source is wrong.
-  EXPECT_EQ(compare(floats({9}), floats({9}), judge({1}, 0.5)).outcome, Outcome::kFail);
-  EXPECT_EQ(compare(floats({1}), floats({kNan}), judge({1}, 0.5)).outcome, Outcome::kSourceWrong);
+  EXPECT_EQ(compare(floats({9}), floats({9}), reference({1}, 0.5)).outcome, Outcome::kFail);
+  EXPECT_EQ(compare(floats({1}), floats({kNan}), reference({1}, 0.5)).outcome,
+            Outcome::kSourceWrong);
 }
 
 TEST(Compare, ATargetOfNansFails) {
-  Comparison nans = compare(floats({kNan, 1}), floats({1, 1}), judge({1, 1}, 10));
+  Comparison nans = compare(floats({kNan, 1}), floats({1, 1}), reference({1, 1}, 10));
   EXPECT_EQ(nans.outcome, Outcome::kFail);
   EXPECT_EQ(nans.target.mask_mismatches, 1);
 }
 
 TEST(Compare, WhatFailsIsWorseThanWhatPasses) {
-  const op::RefTensor ones = judge({1, 1}, 0.5);
+  const op::RefTensor ones = reference({1, 1}, 0.5);
   const HostTensor right = floats({1, 1});
   const Comparison exact = compare(right, right, ones),
                    near = compare(floats({1.25, 1}), right, ones),
@@ -119,7 +120,7 @@ TEST(Compare, WhatFailsIsWorseThanWhatPasses) {
 }
 
 TEST(Compare, ElementsThatNobodyWantsDoNotCount) {
-  op::RefTensor sampled = judge({1, 1, 1}, 0.5);
+  op::RefTensor sampled = reference({1, 1, 1}, 0.5);
   sampled.wanted = {1, 0, 1};
   EXPECT_EQ(compare(floats({1, 9, 1}), floats({1, 1, 1}), sampled).outcome, Outcome::kPass);
   EXPECT_EQ(compare(floats({1, 1, 9}), floats({1, 1, 1}), sampled).outcome, Outcome::kFail);

@@ -99,7 +99,7 @@ TEST(Coverage, ACarverKnowsWhatItsRunDidNotCall) {
   CarveOptions options;
   options.functions = {"prefill", "decode"};
   Carver carver(executable, options);
-  engine->vm().call_point().set_observer(&carver);
+  engine->local_vm().call_point().set_observer(&carver);
   unwrap(engine->clear());
   unwrap(engine->prefill(kPrompt));
   const std::vector<KernelUse> decode =

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "topdown/faults/plant.h"
+#include "topdown/faults/inject_fault.h"
 #include "topdown/replay/replay.h"
 #include "topdown/report/report.h"
 #include "topdown/results/result_json.h"
@@ -15,10 +15,10 @@
 namespace tapml::topdown {
 namespace {
 
-op::RefTensor judge_of(const Shape& shape, double bound) {
-  op::RefTensor judge = op::RefTensor::zeros(DType::kF32, shape);
-  judge.bound.assign(judge.values.size(), bound);
-  return judge;
+op::RefTensor reference_of(const Shape& shape, double bound) {
+  op::RefTensor reference = op::RefTensor::zeros(DType::kF32, shape);
+  reference.bound.assign(reference.values.size(), bound);
+  return reference;
 }
 
 HostTensor zeros_but(const Shape& shape, const std::vector<std::pair<size_t, float>>& values) {
@@ -32,7 +32,7 @@ HostTensor zeros_but(const Shape& shape, const std::vector<std::pair<size_t, flo
 TEST(DifferenceMap, OfASmallOutputHasABlockAnElement) {
   const HostTensor value =
       zeros_but({2, 1, 3}, {{1, 0.25f}, {4, 3.0f}, {5, std::numeric_limits<float>::quiet_NaN()}});
-  const DifferenceMap map = difference_map(value, judge_of({2, 1, 3}, 0.5), 0.5);
+  const DifferenceMap map = difference_map(value, reference_of({2, 1, 3}, 0.5), 0.5);
   EXPECT_EQ(map.shape, (Shape{2, 1, 3}));
   EXPECT_EQ(map.height, 2);
   EXPECT_EQ(map.width, 3);
@@ -47,7 +47,7 @@ TEST(DifferenceMap, OfASmallOutputHasABlockAnElement) {
 TEST(DifferenceMap, OfALargeOutputHasFewBlocks) {
   // 130 x 200: 44 x 50 blocks of 3 x 4.
   const HostTensor value = zeros_but({130, 200}, {{0, 2.0f}, {129 * 200 + 199, 7.0f}});
-  const DifferenceMap map = difference_map(value, judge_of({130, 200}, 1), 0);
+  const DifferenceMap map = difference_map(value, reference_of({130, 200}, 1), 0);
   EXPECT_EQ(map.block_height, 3);
   EXPECT_EQ(map.block_width, 4);
   EXPECT_EQ(map.rows, 44);
@@ -59,54 +59,55 @@ TEST(DifferenceMap, OfALargeOutputHasFewBlocks) {
   EXPECT_EQ(map.last_row, 129);
 }
 
-TEST(DifferenceMap, ElementsThatNobodyJudgedAreNotRight) {
-  op::RefTensor judge = judge_of({4}, 1);
-  judge.wanted = {1, 0, 1, 0};
-  const DifferenceMap map = difference_map(zeros_but({4}, {{1, 5.0f}, {2, 0.5f}}), judge, 0);
-  EXPECT_EQ(map.blocks,
-            (std::vector<double>{0, DifferenceMap::kNotJudged, 0.5, DifferenceMap::kNotJudged}));
+TEST(DifferenceMap, ElementsThatNobodyComparedAreNotRight) {
+  op::RefTensor reference = reference_of({4}, 1);
+  reference.wanted = {1, 0, 1, 0};
+  const DifferenceMap map = difference_map(zeros_but({4}, {{1, 5.0f}, {2, 0.5f}}), reference, 0);
+  EXPECT_EQ(map.blocks, (std::vector<double>{0, DifferenceMap::kNotCompared, 0.5,
+                                             DifferenceMap::kNotCompared}));
   EXPECT_EQ(map.outside, 0);
   EXPECT_EQ(map.first_row, -1);
 }
 
 TEST(DifferenceMap, OfNothingAndOfOneNumber) {
-  EXPECT_TRUE(difference_map(zeros_but({0, 3}, {}), judge_of({0, 3}, 1), 0).blocks.empty());
-  EXPECT_TRUE(difference_map(zeros_but({3, 0}, {}), judge_of({3, 0}, 1), 0).blocks.empty());
-  EXPECT_EQ(difference_map(zeros_but({}, {{0, 2.0f}}), judge_of({}, 1), 0).blocks,
+  EXPECT_TRUE(difference_map(zeros_but({0, 3}, {}), reference_of({0, 3}, 1), 0).blocks.empty());
+  EXPECT_TRUE(difference_map(zeros_but({3, 0}, {}), reference_of({3, 0}, 1), 0).blocks.empty());
+  EXPECT_EQ(difference_map(zeros_but({}, {{0, 2.0f}}), reference_of({}, 1), 0).blocks,
             std::vector<double>{2});
 }
 
 TEST(DifferenceMap, RoundingLeavesWhatIsOutsideOutside) {
-  const DifferenceMap map = difference_map(zeros_but({1}, {{0, 1.0001f}}), judge_of({1}, 1), 0);
+  const DifferenceMap map = difference_map(zeros_but({1}, {{0, 1.0001f}}), reference_of({1}, 1), 0);
   EXPECT_GT(map.blocks[0], 1);
   EXPECT_EQ(map.outside, 1);
 }
 
-// A planted bug in a real kernel, from the replay to JSON and back.
-TEST(DifferenceMap, OfAPlantedBugIsInTheVerdict) {
+// A injected fault in a real kernel, from the replay to JSON and back.
+TEST(DifferenceMap, OfAInjectedFaultIsInTheVerdict) {
   const Suite suite = carved();
-  Judge judge(suite);
+  KernelReference reference(suite);
   auto session = testing::open_session("cpu");
   Sandbox sandbox(Platform{target::parse_target("cpu"), session.get(), {}});
   int32_t kernel = 0;
   while (!suite.kernels[static_cast<size_t>(kernel)].name.starts_with("rms_norm")) ++kernel;
-  const PlantedKernel planted = plant(suite, judge, suite.kernels[static_cast<size_t>(kernel)].name,
-                                      PlantKind::kDroppedTail, sandbox, {});
+  const FaultyKernel faulty =
+      inject_fault(suite, reference, suite.kernels[static_cast<size_t>(kernel)].name,
+                   FaultKind::kDroppedTail, sandbox, {});
   pipeline::ImplementOptions implement;
   implement.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
-    return name == planted.kernel ? planted.implementation : scheduled;
+    return name == faulty.kernel ? faulty.implementation : scheduled;
   };
-  sandbox.load(pipeline::implement(judge.module(), sandbox.target(), implement));
-  const KernelVerdict verdict = unwrap(replay_kernel(suite, judge, kernel, sandbox));
+  sandbox.load(pipeline::implement(reference.module(), sandbox.target(), implement));
+  const KernelVerdict verdict = unwrap(replay_kernel(suite, reference, kernel, sandbox));
   EXPECT_FALSE(verdict.passed);
   ASSERT_TRUE(verdict.difference);
   EXPECT_GT(verdict.difference->outside, 0);
-  EXPECT_EQ(verdict.difference->height * verdict.difference->width, verdict.worst.target.judged);
+  EXPECT_EQ(verdict.difference->height * verdict.difference->width, verdict.worst.target.compared);
   // Its calls, by layer.
   int64_t calls = 0;
   double largest = 0;
   for (const CallGroup& group : verdict.groups) {
-    EXPECT_EQ(group.judged, group.calls);
+    EXPECT_EQ(group.compared, group.calls);
     calls += group.calls;
     largest = std::max(largest, group.ratio);
   }

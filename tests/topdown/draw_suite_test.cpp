@@ -3,7 +3,7 @@
 
 #include "passes/kernel.h"
 #include "support/sessions.h"
-#include "topdown/faults/plant.h"
+#include "topdown/faults/inject_fault.h"
 #include "topdown/replay/replay.h"
 #include "topdown/small_model.h"
 
@@ -13,9 +13,9 @@ namespace {
 Suite carved_at(const llm::SamplerOptions& sampler, int64_t tokens) {
   auto engine = small_model().engine();
   Carver carver(*small_model().executable);
-  engine->vm().call_point().set_observer(&carver);
+  engine->local_vm().call_point().set_observer(&carver);
   unwrap(engine->generate(kPrompt, {.max_tokens = tokens, .eos = {}, .sampler = sampler}));
-  engine->vm().call_point().set_observer(nullptr);
+  engine->local_vm().call_point().set_observer(nullptr);
   return carver.take();
 }
 
@@ -34,7 +34,7 @@ int32_t kernel_called(const std::string& prefix) {
 
 KernelVerdict replayed(int32_t kernel, const std::string& platform,
                        const std::function<tir::PrimFuncRef(const tir::PrimFunc&)>& change = {}) {
-  Judge judge(drawn_suite());
+  KernelReference reference(drawn_suite());
   auto session = testing::open_session(platform);
   pipeline::ImplementOptions options;
   const std::string name = drawn_suite().kernels[static_cast<size_t>(kernel)].name;
@@ -43,9 +43,10 @@ KernelVerdict replayed(int32_t kernel, const std::string& platform,
       return own == name ? change(*scheduled) : scheduled;
     };
   }
-  auto executable = pipeline::implement(judge.module(), target::parse_target(platform), options);
+  auto executable =
+      pipeline::implement(reference.module(), target::parse_target(platform), options);
   auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
-  return unwrap(replay_kernel(drawn_suite(), judge, kernel, *runner));
+  return unwrap(replay_kernel(drawn_suite(), reference, kernel, *runner));
 }
 
 TEST(DrawSuite, HasTheSortAndTheDrawWithItsState) {
@@ -69,13 +70,13 @@ TEST(DrawSuite, HasTheSortAndTheDrawWithItsState) {
   EXPECT_EQ(after, (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
-TEST(DrawSuite, TheJudgeIsSureOfEveryElement) {
-  Judge judge(drawn_suite());
+TEST(DrawSuite, TheReferenceIsSureOfEveryElement) {
+  KernelReference reference(drawn_suite());
   const int32_t sort = kernel_called("topk"), draw = kernel_called("draw_token");
   for (size_t c = 0; c < drawn_suite().calls.size(); ++c) {
     const SuiteCall& call = drawn_suite().calls[c];
     if (call.kernel != draw && call.kernel != sort) continue;
-    for (const op::RefTensor& output : judge.outputs(c, {})) {
+    for (const op::RefTensor& output : reference.outputs(c, {})) {
       for (size_t i = 0; i < output.values.size(); ++i) EXPECT_EQ(output.bound[i], 0);
     }
   }
@@ -97,39 +98,41 @@ TEST(DrawSuite, PlatformsWithoutF64RunTheRest) {
   const target::Target target = target::parse_target("opencl:for=adreno-740,subgroups=0");
   auto session = testing::open_session("opencl");
   if (!session) GTEST_SKIP() << "opencl is not here";
-  Judge judge(drawn_suite());
+  KernelReference reference(drawn_suite());
   Module module;
   for (const char* kernel : {"topk", "draw_token"}) {
     const std::string& name =
         drawn_suite().kernels[static_cast<size_t>(kernel_called(kernel))].name;
-    Module alone = passes::kernel_alone(judge.module(), name);
+    Module alone = passes::kernel_alone(reference.module(), name);
     module.functions.insert(alone.functions.begin(), alone.functions.end());
   }
-  module.attrs = judge.module().attrs;
+  module.attrs = reference.module().attrs;
   auto runner =
       unwrap(runtime::KernelRunner::create(*session, pipeline::implement(module, target)));
-  EXPECT_TRUE(unwrap(replay_kernel(drawn_suite(), judge, kernel_called("topk"), *runner)).passed);
+  EXPECT_TRUE(
+      unwrap(replay_kernel(drawn_suite(), reference, kernel_called("topk"), *runner)).passed);
   const KernelVerdict verdict =
-      unwrap(replay_kernel(drawn_suite(), judge, kernel_called("draw_token"), *runner));
+      unwrap(replay_kernel(drawn_suite(), reference, kernel_called("draw_token"), *runner));
   EXPECT_FALSE(verdict.passed);
   EXPECT_EQ(verdict.failed, Failure::kRefused);
   EXPECT_NE(verdict.failure.find("dtype that opencl"), std::string::npos) << verdict.failure;
 }
 
 // A loop that runs one time too few, a constant that is off, a comparison the other way round.
-TEST(DrawSuite, PlantedBugsAreFound) {
+TEST(DrawSuite, InjectedFaultsAreFound) {
   const int32_t draw = kernel_called("draw_token");
-  for (PlantKind kind : {PlantKind::kOffByOne, PlantKind::kWrongConstant,
-                         PlantKind::kSwappedOperands, PlantKind::kShiftedIndex}) {
-    Judge judge(drawn_suite());
+  for (FaultKind kind : {FaultKind::kOffByOne, FaultKind::kWrongConstant,
+                         FaultKind::kSwappedOperands, FaultKind::kShiftedIndex}) {
+    KernelReference reference(drawn_suite());
     auto session = testing::open_session("cpu");
     Sandbox sandbox({target::parse_target("cpu"), session.get()});
-    const PlantedKernel planted = plant(
-        drawn_suite(), judge, drawn_suite().kernels[static_cast<size_t>(draw)].name, kind, sandbox);
+    const FaultyKernel faulty =
+        inject_fault(drawn_suite(), reference,
+                     drawn_suite().kernels[static_cast<size_t>(draw)].name, kind, sandbox);
     const KernelVerdict verdict =
-        replayed(draw, "cpu", [&](const tir::PrimFunc&) { return planted.implementation; });
-    EXPECT_FALSE(verdict.passed) << plant_kind_name(kind);
-    EXPECT_FALSE(verdict.source_wrong) << plant_kind_name(kind);
+        replayed(draw, "cpu", [&](const tir::PrimFunc&) { return faulty.implementation; });
+    EXPECT_FALSE(verdict.passed) << fault_kind_name(kind);
+    EXPECT_FALSE(verdict.source_wrong) << fault_kind_name(kind);
     EXPECT_TRUE(verdict.worst_output == "tokens" || verdict.worst_output == "state")
         << verdict.worst_output;
   }

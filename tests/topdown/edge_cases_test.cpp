@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "support/sessions.h"
 #include "support/temp_folder.h"
 #include "text/parser.h"
@@ -41,7 +41,7 @@ class EdgeCasesTest : public ::testing::Test {
   EdgeCasesTest() {
     const Module fixed = pipeline::form_kernels(text::parse(kSigmoid, "m.txt"));
     executable_ = pipeline::implement(fixed, target_);
-    auto vm = unwrap(runtime::VirtualMachine::create(*session_, executable_));
+    auto vm = unwrap(runtime::LocalVirtualMachine::create(*session_, executable_));
     Carver carver(*executable_);
     vm->call_point().set_observer(&carver);
     HostTensor x = HostTensor::zeros(DType::kF32, {16});
@@ -58,8 +58,8 @@ class EdgeCasesTest : public ::testing::Test {
   }
 
   // Of the suite's kernel, by `program` where one is given.
-  KernelVerdict judged(const char* program = nullptr) {
-    Judge judge(suite_);
+  KernelVerdict compared(const char* program = nullptr) {
+    KernelReference reference(suite_);
     pipeline::ImplementOptions options;
     if (program) {
       const Module written = text::parse(program, "k");
@@ -67,9 +67,9 @@ class EdgeCasesTest : public ::testing::Test {
         return std::static_pointer_cast<const tir::PrimFunc>(written.functions.at("k"));
       };
     }
-    auto executable = pipeline::implement(judge.module(), target_, options);
+    auto executable = pipeline::implement(reference.module(), target_, options);
     auto runner = unwrap(runtime::KernelRunner::create(*session_, executable));
-    return unwrap(replay_kernel(suite_, judge, 0, *runner));
+    return unwrap(replay_kernel(suite_, reference, 0, *runner));
   }
 
   target::Target target_ = target::parse_target("cpu");
@@ -80,14 +80,14 @@ class EdgeCasesTest : public ::testing::Test {
 
 TEST_F(EdgeCasesTest, FindWhatTheRunDoesNotShow) {
   for (const char* program : {kOverflows, kDropsTail}) {
-    EXPECT_TRUE(judged(program).passed) << "the run's data does not show it:" << program;
+    EXPECT_TRUE(compared(program).passed) << "the run's data does not show it:" << program;
   }
   const EdgeCases cases = add();
   EXPECT_EQ(cases.added, 3 + 7) << "14 values, six a call; seven sizes";
-  EXPECT_TRUE(cases.left_out.empty());
-  EXPECT_TRUE(judged().passed);
+  EXPECT_TRUE(cases.unsupported.empty());
+  EXPECT_TRUE(compared().passed);
   for (const char* program : {kOverflows, kDropsTail}) {
-    EXPECT_FALSE(judged(program).passed) << program;
+    EXPECT_FALSE(compared(program).passed) << program;
   }
 }
 
@@ -113,17 +113,19 @@ TEST(EdgeCases, OfAModelPassOnEveryPlatform) {
   const EdgeCases cases = add_edge_cases(suite, source);
   EXPECT_GT(cases.added, std::ssize(suite.kernels));
   EXPECT_EQ(suite.calls.size(), before + static_cast<size_t>(cases.added));
-  for (const std::string& text : cases.left_out) ADD_FAILURE() << text;
+  for (const std::string& text : cases.unsupported) ADD_FAILURE() << text;
   for (const char* platform : {"cpu", "opencl"}) {
     auto session = testing::open_session(platform);
     if (!session) continue;
-    Judge judge(suite);
+    KernelReference reference(suite);
     pipeline::ImplementOptions options;
     options.cache = &kernel_cache();
-    auto executable = pipeline::implement(judge.module(), target::parse_target(platform), options);
+    auto executable =
+        pipeline::implement(reference.module(), target::parse_target(platform), options);
     auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
     for (size_t k = 0; k < suite.kernels.size(); ++k) {
-      const auto verdict = unwrap(replay_kernel(suite, judge, static_cast<int32_t>(k), *runner));
+      const auto verdict =
+          unwrap(replay_kernel(suite, reference, static_cast<int32_t>(k), *runner));
       EXPECT_TRUE(verdict.passed) << platform << " " << verdict.kernel << " call "
                                   << verdict.worst_sequence << ": " << verdict.worst.target.max_abs
                                   << " allowed " << verdict.worst.allowed;

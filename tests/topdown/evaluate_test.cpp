@@ -89,7 +89,7 @@ TEST(Evaluate, ScoresAreLogProbabilities) {
   const TextScore last = score_text(rows, {{0, 1, 1}, 2});
   EXPECT_NEAR(last.nll, -std::log(0.875), 1e-7);
   EXPECT_TRUE(last.greedy);
-  // Of equal tokens the lowest is the likeliest.
+  // Of equal tokens the lowest is the most likely.
   EXPECT_FALSE(score_text(logits({1, 3, 3}, 3), {{0, 2}, 1}).greedy);
   EXPECT_TRUE(score_text(logits({1, 3, 3}, 3), {{0, 1}, 1}).greedy);
   const float nan = std::nanf("");
@@ -124,7 +124,7 @@ TEST(Evaluate, TheModelsOwnContinuationIsRight) {
   EXPECT_EQ(correct, (std::vector<bool>{true, false, true, false, false}));
   EXPECT_EQ(result.scores[3].choice, 1);
   EXPECT_EQ(result.total.correct, 2);
-  EXPECT_EQ(result.judged(), 4);
+  EXPECT_EQ(result.compared(), 4);
   EXPECT_EQ(result.kinds.at(TaskKind::kExactMatch).correct, 1);
   EXPECT_EQ(result.scores[0].nll, result.scores[4].nll);
   EXPECT_LT(result.scores[0].nll, result.scores[1].nll);

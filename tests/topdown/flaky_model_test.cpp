@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "topdown/asked_migration.h"
+#include "topdown/kernels/custom_kernels.h"
 #include "topdown/kernels/skeleton.h"
-#include "topdown/kernels/user_kernels.h"
 #include "topdown/localize/localize.h"
 #include "topdown/reference_run/repeated_check.h"
 #include "topdown/report/localize_report.h"
@@ -55,7 +55,7 @@ std::string head_kernel() {
 }
 
 // Its source, right in the launches of its tests, and wrong in every fourth one after these.
-UserSource flaky_head(const testing::TempFolder& folder, int phase) {
+CustomSource flaky_head(const testing::TempFolder& folder, int phase) {
   const target::Target target = target::parse_target("cpu");
   const Module fixed = pipeline::form_kernels(small_model().golden.model.module);
   std::string text = kernel_skeleton(fixed, head_kernel(), target);
@@ -78,7 +78,7 @@ UserSource flaky_head(const testing::TempFolder& folder, int phase) {
 TEST(FlakyModel, MigrateNamesNoKernel) {
   testing::TempFolder folder;
   Asked asked = short_run();
-  asked.user_sources = {flaky_head(folder, 0)};
+  asked.custom_sources = {flaky_head(folder, 0)};
   const Migration migration = migrated(asked);
   EXPECT_FALSE(migration.passed());
   int flaky = 0;
@@ -107,7 +107,7 @@ TEST(FlakyModel, LocalizeNamesNoKernel) {
     LocalizeOptions options;
     options.validation_tokens = 2;
     options.cache = &kernel_cache();
-    options.user_sources = {flaky_head(folder, phase)};
+    options.custom_sources = {flaky_head(folder, phase)};
     auto from = testing::open_session("cpu"), to = testing::open_session("cpu");
     const target::Target cpu = target::parse_target("cpu");
     found = localize(small_model().golden.model.module, small_model().golden.model.weights, kPrompt,

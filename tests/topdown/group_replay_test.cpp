@@ -13,12 +13,12 @@ namespace {
 Result<KernelVerdict> replay(const Suite& suite, const Tolerances& tolerances = {},
                              const char* platform = "cpu") {
   auto session = testing::open_session(platform);
-  Judge judge(suite);
-  judge.set_tolerances(tolerances);
-  auto executable = pipeline::implement(judge.module(), target::parse_target(platform));
+  KernelReference reference(suite);
+  reference.set_tolerances(tolerances);
+  auto executable = pipeline::implement(reference.module(), target::parse_target(platform));
   Sandbox sandbox({target::parse_target(platform), session.get()});
   sandbox.load(executable);
-  return replay_group(suite, judge, 0, sandbox);
+  return replay_group(suite, reference, 0, sandbox);
 }
 
 TEST(GroupReplay, GetsOtherInputsAndPassesThemOn) {
@@ -34,7 +34,7 @@ TEST(GroupReplay, GetsOtherInputsAndPassesThemOn) {
   ASSERT_TRUE(verdict.group);
   EXPECT_EQ(verdict.group->index, 0u);
   EXPECT_EQ(verdict.group->kernels.size(), 2u);
-  EXPECT_EQ(borders_text(verdict), "input of softmax -> output of linear of pytorch");
+  EXPECT_EQ(group_values_text(verdict), "input of softmax -> output of linear of pytorch");
 }
 
 TEST(GroupReplay, ASourceThatIsWrongIsNoFaultOfTheKernels) {

@@ -8,7 +8,7 @@
 #include "runtime/offload.h"
 #include "support/temp_folder.h"
 #include "tir/visit.h"
-#include "topdown/faults/plant.h"
+#include "topdown/faults/inject_fault.h"
 #include "topdown/replay/replay.h"
 #include "topdown/small_model.h"
 
@@ -30,9 +30,9 @@ TEST(Carving, ObservedRunComputesTheSameBits) {
   auto engine = small_model().engine();
   const std::vector<HostTensor> plain = logits_of(*engine);
   Carver carver(*small_model().executable);
-  unwrap(engine->machine().set_capture(carver.plan(), &carver));
+  unwrap(engine->vm().set_capture(carver.plan(), &carver));
   EXPECT_TRUE(same_tensors(plain, logits_of(*engine)));
-  unwrap(engine->machine().set_capture({}, nullptr));
+  unwrap(engine->vm().set_capture({}, nullptr));
   EXPECT_TRUE(same_tensors(plain, logits_of(*engine)));
   // The suite ends in the logits of the last step.
   const Suite& suite = carver.suite();
@@ -130,14 +130,14 @@ TEST(Hybrid, SourceDoesNotComputeWhatTheTargetDoes) {
     // ... and right as soon as the target computes this kernel.
     runtime::Residency residency(*target_session);
     runtime::Offload offload(*runner, residency);
-    unwrap(engine->machine().set_dispatch(offload.plan(*executable,
-                                                       [&](const runtime::CallSite& site) {
-                                                         return site.kernel->name == kernel.name;
-                                                       }),
-                                          &offload));
+    unwrap(engine->vm().set_dispatch(offload.plan(*executable,
+                                                  [&](const runtime::CallSite& site) {
+                                                    return site.kernel->name == kernel.name;
+                                                  }),
+                                     &offload));
     EXPECT_LE(worst(), testing::logit_tolerance(expected[0])) << kernel.name;
     EXPECT_GT(offload.calls(), 0) << kernel.name;
-    unwrap(engine->machine().set_dispatch({}, nullptr));
+    unwrap(engine->vm().set_dispatch({}, nullptr));
     EXPECT_GT(worst(), 1e-2) << kernel.name;
   }
   EXPECT_GE(tried.size(), 3u);
@@ -145,13 +145,13 @@ TEST(Hybrid, SourceDoesNotComputeWhatTheTargetDoes) {
 
 TEST(Replay, TheSourceOnItselfPasses) {
   const Suite suite = carved();
-  Judge judge(suite);
-  auto executable = pipeline::implement(judge.module(), target::parse_target("cpu"));
+  KernelReference reference(suite);
+  auto executable = pipeline::implement(reference.module(), target::parse_target("cpu"));
   auto session = testing::open_session("cpu");
   auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
   int64_t calls = 0;
   for (int32_t k = 0; k < static_cast<int32_t>(suite.kernels.size()); ++k) {
-    KernelVerdict verdict = unwrap(replay_kernel(suite, judge, k, *runner));
+    KernelVerdict verdict = unwrap(replay_kernel(suite, reference, k, *runner));
     EXPECT_TRUE(verdict.passed) << verdict.kernel;
     EXPECT_FALSE(verdict.source_wrong) << verdict.kernel;
     EXPECT_EQ(verdict.worst.target.max_abs, verdict.worst.source.max_abs) << verdict.kernel;

@@ -9,8 +9,8 @@
 #include "support/expect_error.h"
 #include "support/well_formed.h"
 #include "topdown/asked_migration.h"
+#include "topdown/kernels/custom_kernels.h"
 #include "topdown/kernels/skeleton.h"
-#include "topdown/kernels/user_kernels.h"
 #include "topdown/losing_session.h"
 #include "topdown/migrate/layer_moves.h"
 #include "topdown/report/ci_report.h"
@@ -58,8 +58,8 @@ std::string shared_norm() {
 
 // That kernel for the cpu: `factor` times too large where it is called with the weight of one
 // layer, right elsewhere.
-std::vector<UserSource> wrong_in_one_layer(const std::string& kernel, const std::string& layer,
-                                           double factor, const testing::TempFolder& folder) {
+std::vector<CustomSource> wrong_in_one_layer(const std::string& kernel, const std::string& layer,
+                                             double factor, const testing::TempFolder& folder) {
   const testing::CompiledModel& model = small_model();
   const std::string weight = layer + ".input_layernorm.weight";
   auto bits_of = [](const HostTensor& tensor) {
@@ -159,7 +159,7 @@ TEST(LayerByLayer, ABugOfOneLayersCallsKeepsTheKernelThereAlone) {
   const std::string victim = shared_norm();
   testing::TempFolder folder;
   Asked options = by_layers();
-  options.user_sources = wrong_in_one_layer(victim, "model.layers.1", 1.5, folder);
+  options.custom_sources = wrong_in_one_layer(victim, "model.layers.1", 1.5, folder);
   const Migration migration = migrated(options);
   EXPECT_FALSE(migration.passed());
   EXPECT_FALSE(migration.target_ran);
@@ -183,7 +183,7 @@ TEST(LayerByLayer, ABugThatOnlyTheModelShowsStaysInItsLayer) {
   const std::string victim = shared_norm();
   testing::TempFolder folder;
   Asked options = by_layers();
-  options.user_sources = wrong_in_one_layer(victim, "model.layers.1", 1.5, folder);
+  options.custom_sources = wrong_in_one_layer(victim, "model.layers.1", 1.5, folder);
   options.tolerances = Tolerances::parse(
       R"({"tolerances": [{"kernel": ")" + victim + R"(", "absolute": 100, "reason": "a test"}]})",
       "tolerances.json");
@@ -285,7 +285,7 @@ TEST(LayerByLayer, SeveralTargetsEachAsAlone) {
   auto from = testing::open_session("cpu"), a = testing::open_session("cpu"),
        b = testing::open_session("cpu");
   MigrationTarget right = options.target(*a), wrong = options.target(*b);
-  wrong.user_sources = wrong_in_one_layer(victim, "model.layers.0", 2, folder);
+  wrong.custom_sources = wrong_in_one_layer(victim, "model.layers.0", 2, folder);
   const Migrations both =
       migrate(small_model().golden.model.module, small_model().golden.model.weights, kPrompt,
               {target::parse_target("cpu"), from.get(), {}}, {right, wrong}, options);

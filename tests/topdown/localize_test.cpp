@@ -1,5 +1,5 @@
-// Localization on a small random model: planted bugs of several kinds, two at once, none; bugs that
-// the suite's inputs do not show; the smallest failing input and its reproducer.
+// Localization on a small random model: injected faults of several kinds, two at once, none; bugs
+// that the suite's inputs do not show; the smallest failing input and its reproducer.
 #include "topdown/localize/localize.h"
 
 #include <gtest/gtest.h>
@@ -11,11 +11,11 @@
 #include "support/temp_folder.h"
 #include "topdown/altered_kernels.h"
 #include "topdown/described_session.h"
-#include "topdown/faults/planted_session.h"
-#include "topdown/faults/plants/families.h"
+#include "topdown/faults/faulty_session.h"
+#include "topdown/faults/variants/families.h"
+#include "topdown/kernels/custom_kernels.h"
 #include "topdown/kernels/kernel_source.h"
 #include "topdown/kernels/skeleton.h"
-#include "topdown/kernels/user_kernels.h"
 #include "topdown/limiting_session.h"
 #include "topdown/refused_kernel.h"
 #include "topdown/replay/replay.h"
@@ -85,7 +85,7 @@ TEST(Localize, AWrongDecodeKernelIsNamedOrListedAsUntested) {
   const testing::TempFolder folder;
   const std::string victim = decode_norm();
   LocalizeOptions options;
-  options.user_sources = wrong_decode_norm(folder);
+  options.custom_sources = wrong_decode_norm(folder);
   options.shrink_time = std::chrono::milliseconds(0);
   for (const int64_t steps : {0, 1, 2}) {
     SCOPED_TRACE(steps);
@@ -122,7 +122,7 @@ TEST(Localize, NoTestIsNoPass) {
   EXPECT_EQ(clean.verdict(), Verdict::kNotProven);
   EXPECT_NE(localization_text(clean).find("the suite is incomplete: interrupted"),
             std::string::npos);
-  options.user_sources = wrong_decode_norm(folder);
+  options.custom_sources = wrong_decode_norm(folder);
   options.shrink_time = std::chrono::milliseconds(0);
   const Localization found = localized(options);
   EXPECT_EQ(culprits_of(found), std::set<std::string>{victim});
@@ -130,19 +130,19 @@ TEST(Localize, NoTestIsNoPass) {
   EXPECT_FALSE(found.culprits.at(0).verdict.origin.empty()) << "its layers are known";
 }
 
-class LocalizePlanted : public ::testing::TestWithParam<std::vector<std::string>> {};
+class LocalizeFault : public ::testing::TestWithParam<std::vector<std::string>> {};
 
-TEST_P(LocalizePlanted, NamesAllCulpritsAndNothingElse) {
+TEST_P(LocalizeFault, NamesAllCulpritsAndNothingElse) {
   LocalizeOptions options;
-  std::set<std::string> planted;
+  std::set<std::string> faulty;
   for (const std::string& text : GetParam()) {
     const std::string kernel = kernel_named(text.substr(0, text.find(':')));
-    planted.insert(kernel);
-    options.plants.push_back(kernel + text.substr(text.find(':')));
+    faulty.insert(kernel);
+    options.faults.push_back(kernel + text.substr(text.find(':')));
   }
   const Localization found = localized(options);
   EXPECT_TRUE(found.found());
-  EXPECT_EQ(culprits_of(found), planted);
+  EXPECT_EQ(culprits_of(found), faulty);
   EXPECT_TRUE(found.rest.passed) << "without them the model is right";
   EXPECT_FALSE(found.target_ran);
   for (const Culprit& culprit : found.culprits) {
@@ -161,7 +161,7 @@ TEST_P(LocalizePlanted, NamesAllCulpritsAndNothingElse) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, LocalizePlanted,
+INSTANTIATE_TEST_SUITE_P(Kinds, LocalizeFault,
                          ::testing::Values(std::vector<std::string>{"rms_norm_:wrong-constant"},
                                            std::vector<std::string>{"matmul_:missing-init"},
                                            std::vector<std::string>{"paged_attention:off-by-one"},
@@ -170,11 +170,11 @@ INSTANTIATE_TEST_SUITE_P(Kinds, LocalizePlanted,
 
 // Sessions that stand for processes of their own: those are what bugs of the runtime are planted
 // in.
-Localization localized_apart(const std::vector<std::string>& plants) {
+Localization localized_apart(const std::vector<std::string>& faults) {
   Platforms platforms;
   platforms.target.open = [] { return testing::open_session("cpu"); };
   LocalizeOptions options;
-  options.plants = plants;
+  options.faults = faults;
   options.shrink_time = std::chrono::milliseconds(0);
   options.cache = &kernel_cache();
   return localize(small_model().golden.model.module, small_model().golden.model.weights, kPrompt,
@@ -244,16 +244,16 @@ TEST(Localize, WrongPackedWeightsAreToldOfAllKernelsThatUseThem) {
   ASSERT_GT(sharing.size(), 1u);
   Platforms platforms;
   platforms.target.open = [] { return testing::open_session("cpu"); };
-  auto plants = std::make_shared<std::vector<SessionPlant>>();
+  auto faults = std::make_shared<std::vector<SessionFault>>();
   for (const std::string& kernel : sharing) {
-    plants->push_back({kernel, PlantKind::kStaleBinding, 1});
+    faults->push_back({kernel, FaultKind::kStaleBinding, 1});
   }
   LocalizeOptions options;
   options.shrink_time = std::chrono::milliseconds(0);
   options.cache = &kernel_cache();
   const Localization found =
       localize(small_model().golden.model.module, small_model().golden.model.weights, kPrompt,
-               platforms.source, with_session_plants(platforms.target, plants), options);
+               platforms.source, with_session_faults(platforms.target, faults), options);
   EXPECT_TRUE(found.rest.passed);
   EXPECT_EQ(culprits_of(found), std::set<std::string>(sharing.begin(), sharing.end()));
   // A binding that is stale shows in tests, too, where the launch before it has other weights.
@@ -271,7 +271,7 @@ TEST(Localize, WrongPackedWeightsAreToldOfAllKernelsThatUseThem) {
 
 TEST(Localize, BugsOfTheRuntimeWantAProcess) {
   LocalizeOptions options;
-  options.plants = {kernel_named("rms_norm_") + ":missing-wait"};
+  options.faults = {kernel_named("rms_norm_") + ":missing-wait"};
   testing::expect_user_error([&] { localized(options); }, {"--inject-fault", "process of its own"});
 }
 
@@ -279,13 +279,13 @@ TEST(Localize, BugsOfTheRuntimeWantAProcess) {
 Suite suite_of(const std::vector<std::vector<int32_t>>& prompts) {
   auto engine = small_model().engine();
   Carver carver(*small_model().executable);
-  engine->vm().call_point().set_observer(&carver);
+  engine->local_vm().call_point().set_observer(&carver);
   for (const std::vector<int32_t>& prompt : prompts) {
     unwrap(engine->clear());
     unwrap(runtime::download(unwrap(engine->prefill(prompt))));
     unwrap(runtime::download(unwrap(engine->decode(9))));
   }
-  engine->vm().call_point().set_observer(nullptr);
+  engine->local_vm().call_point().set_observer(nullptr);
   return carver.take();
 }
 Suite short_suite() { return suite_of({{3, 1}}); }
@@ -407,7 +407,7 @@ TEST(Localize, WhereTheSourceIsWrongTooNothingIsMadeSmaller) {
     }
   }
   options.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
-    return name == victim ? plants::wrong_constant(*scheduled).at(0) : scheduled;
+    return name == victim ? variants::wrong_constant(*scheduled).at(0) : scheduled;
   };
   const Localization found = localized(options);
   ASSERT_EQ(culprits_of(found), std::set<std::string>{victim});
@@ -425,7 +425,7 @@ TEST_P(LocalizeReproducer, NeedsNoModel) {
   tir::PrimFuncRef implementation;
   options.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
     if (name != kernel) return scheduled;
-    return implementation = plants::wrong_constant(*scheduled).at(0);
+    return implementation = variants::wrong_constant(*scheduled).at(0);
   };
   const Localization found = localized(options);
   ASSERT_EQ(found.culprits.size(), 1u);
@@ -439,11 +439,11 @@ TEST_P(LocalizeReproducer, NeedsNoModel) {
   Platforms platforms;
   Sandbox sandbox(platforms.target);
   for (bool wrong : {true, false}) {
-    Judge judge(suite);
+    KernelReference reference(suite);
     pipeline::ImplementOptions implement;
     if (wrong) implement.rewrite = [&](const auto&, const auto&) { return implementation; };
-    sandbox.load(pipeline::implement(judge.module(), sandbox.target(), implement));
-    KernelVerdict verdict = unwrap(replay_kernel(suite, judge, 0, sandbox));
+    sandbox.load(pipeline::implement(reference.module(), sandbox.target(), implement));
+    KernelVerdict verdict = unwrap(replay_kernel(suite, reference, 0, sandbox));
     EXPECT_EQ(verdict.passed, !wrong);
     EXPECT_FALSE(verdict.source_wrong);
   }
@@ -477,7 +477,7 @@ TEST(Localize, AWrongKernelOfTheUserIsNamedWithItsSource) {
   text.replace(root, 4, "fabs");
   testing::write_bytes(folder / "wrong.c", text);
   LocalizeOptions options;
-  options.user_sources = read_user_sources(folder / ".", target);
+  options.custom_sources = read_user_sources(folder / ".", target);
   const Localization found = localized(options);
   EXPECT_EQ(culprits_of(found), std::set<std::string>{wrong});
   ASSERT_EQ(found.culprits.size(), 1u);
@@ -498,7 +498,7 @@ TEST(Localize, AKernelBeyondALimitOfTheDeviceIsTheOnlyCulprit) {
   LocalizeOptions options;
   options.cache = &kernel_cache();
   const testing::TempFolder folder;
-  options.user_sources = too_large_for_devices(small_model().golden.model.module, victim, folder);
+  options.custom_sources = too_large_for_devices(small_model().golden.model.module, victim, folder);
   Platforms platforms;
   DescribedSession session;
   session.described.limits.max_workgroup_threads = 65536;

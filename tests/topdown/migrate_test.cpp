@@ -37,12 +37,12 @@ const Migration& plain() {
 class MigrationOrders : public ::testing::Test {
  protected:
   Suite suite_ = carved();
-  Judge judge_{suite_};
+  KernelReference reference_{suite_};
 
   std::vector<std::string> planned(const PlanOptions& options) {
     std::vector<std::string> names;
     for (const MigrationUnit& unit :
-         plan_migration(suite_, judge_, *small_model().executable, options)) {
+         plan_migration(suite_, reference_, *small_model().executable, options)) {
       for (int32_t kernel : unit.kernels) {
         names.push_back(suite_.kernels[static_cast<size_t>(kernel)].name);
       }
@@ -50,7 +50,7 @@ class MigrationOrders : public ::testing::Test {
     return names;
   }
   std::vector<MigrationUnit> units(const PlanOptions& options) {
-    return plan_migration(suite_, judge_, *small_model().executable, options);
+    return plan_migration(suite_, reference_, *small_model().executable, options);
   }
 };
 
@@ -67,10 +67,10 @@ TEST_F(MigrationOrders, CostFallsAndRiskFalls) {
   options.order = MigrationOrder::kRisk;
   const std::vector<std::string> by_risk = planned(options);
   for (size_t i = 0; i + 1 < by_cost.size(); ++i) {
-    EXPECT_GE(kernel_cost(suite_, judge_, suite_.find_kernel(by_cost[i])),
-              kernel_cost(suite_, judge_, suite_.find_kernel(by_cost[i + 1])));
-    EXPECT_GE(kernel_risk(suite_, judge_, suite_.find_kernel(by_risk[i]), ""),
-              kernel_risk(suite_, judge_, suite_.find_kernel(by_risk[i + 1]), ""));
+    EXPECT_GE(kernel_cost(suite_, reference_, suite_.find_kernel(by_cost[i])),
+              kernel_cost(suite_, reference_, suite_.find_kernel(by_cost[i + 1])));
+    EXPECT_GE(kernel_risk(suite_, reference_, suite_.find_kernel(by_risk[i]), ""),
+              kernel_risk(suite_, reference_, suite_.find_kernel(by_risk[i + 1]), ""));
   }
   EXPECT_TRUE(std::ranges::is_permutation(by_cost, planned({})));
   EXPECT_TRUE(std::ranges::is_permutation(by_risk, planned({})));
@@ -95,9 +95,9 @@ TEST_F(MigrationOrders, CostIsFlopsAndBytesOfAllCalls) {
     const std::string& name = suite_.kernels[static_cast<size_t>(kernel)].name;
     if (name.starts_with("paged_attention")) continue;
     if (name.starts_with("take") || name.starts_with("kv_append") || name.starts_with("slice")) {
-      EXPECT_LT(kernel_cost(suite_, judge_, kernel), bytes) << name;
+      EXPECT_LT(kernel_cost(suite_, reference_, kernel), bytes) << name;
     } else {
-      EXPECT_GE(kernel_cost(suite_, judge_, kernel), bytes) << name;
+      EXPECT_GE(kernel_cost(suite_, reference_, kernel), bytes) << name;
     }
   }
 }
@@ -105,13 +105,13 @@ TEST_F(MigrationOrders, CostIsFlopsAndBytesOfAllCalls) {
 TEST_F(MigrationOrders, AUserKernelIsTheRiskiest) {
   int64_t most = 0;
   for (int32_t kernel = 0; kernel < std::ssize(suite_.kernels); ++kernel) {
-    most = std::max(most, kernel_risk(suite_, judge_, kernel, "schedule:elementwise"));
+    most = std::max(most, kernel_risk(suite_, reference_, kernel, "schedule:elementwise"));
   }
   const int32_t norm = 0;
-  EXPECT_GT(kernel_risk(suite_, judge_, norm, "user:norm.cl"),
-            kernel_risk(suite_, judge_, norm, "library:openblas"));
-  EXPECT_GT(kernel_risk(suite_, judge_, norm, "library:openblas"),
-            kernel_risk(suite_, judge_, norm, "schedule:reduction"));
+  EXPECT_GT(kernel_risk(suite_, reference_, norm, "user:norm.cl"),
+            kernel_risk(suite_, reference_, norm, "library:openblas"));
+  EXPECT_GT(kernel_risk(suite_, reference_, norm, "library:openblas"),
+            kernel_risk(suite_, reference_, norm, "schedule:reduction"));
   EXPECT_GT(most, 1);
 }
 
@@ -166,7 +166,7 @@ TEST(Migrate, OnlyWhatIsWrongInAGroupStays) {
   Asked options = short_run();
   options.plan.groups = {parse_kernel_group("all=*")};
   const std::string victim = kernels_of(plain()).at(3);
-  options.plant = victim + ":wrong-constant";
+  options.fault = victim + ":wrong-constant";
   const Migration wrong = migrated(options);
   for (const MigrationStep& step : wrong.steps) {
     EXPECT_EQ(step.migrated, step.verdict.kernel != victim) << step.verdict.kernel;
@@ -178,7 +178,7 @@ TEST(Migrate, OnlyWhatIsWrongInAGroupStays) {
 TEST(Migrate, StopsAtTheFirstThatStays) {
   Asked options = short_run();
   const std::vector<std::string> all = kernels_of(plain());
-  options.plant = all.at(3) + ":wrong-constant";
+  options.fault = all.at(3) + ":wrong-constant";
   options.stop_at_first = true;
   const Migration stopped = migrated(options);
   EXPECT_FALSE(stopped.passed());
@@ -208,7 +208,7 @@ class OtherTokenSession : public runtime::ForwardingSession {
   int32_t from_, to_;
 };
 
-// One platform goes on where the other ends the text; the judge finds both as likely.
+// One platform goes on where the other ends the text; the reference finds both as likely.
 TEST(Migrate, ATieWithAStopTokenIsATie) {
   Asked options = short_run();
   options.cache = &kernel_cache();
@@ -269,7 +269,7 @@ TEST(Migrate, AKernelBeyondALimitOfTheDeviceStays) {
   const std::string victim = kernels_of(plain()).at(3);
   Asked options = short_run();
   const testing::TempFolder folder;
-  options.user_sources = too_large_for_devices(small_model().golden.model.module, victim, folder);
+  options.custom_sources = too_large_for_devices(small_model().golden.model.module, victim, folder);
   auto session = std::make_unique<DescribedSession>();
   session->described.limits.max_workgroup_threads = 65536;
   const Migration migration = migrated(options, std::move(session));
@@ -320,7 +320,7 @@ TEST(Migrate, AWrongDecodeKernelIsNamedOrListedAsUntested) {
   const testing::TempFolder folder;
   const std::string victim = decode_norm();
   Asked options = short_run();
-  options.user_sources = wrong_decode_norm(folder);
+  options.custom_sources = wrong_decode_norm(folder);
   for (const int64_t steps : {0, 1, 2}) {
     SCOPED_TRACE(steps);
     options.validation_tokens = steps;
@@ -521,7 +521,7 @@ TEST(MigrationState, KeepsWhatTheReferenceSays) {
 
 TEST(MigrationState, EveryDifferenceIsNamed) {
   testing::TempFolder folder;
-  const MigrationIdentity identity = {{"model", "llama 12"}, {"target", "cpu"}, {"plant", ""}};
+  const MigrationIdentity identity = {{"model", "llama 12"}, {"target", "cpu"}, {"fault", ""}};
   MigrationStep step;
   step.unit = "u";
   step.verdict.kernel = "k";
@@ -701,7 +701,7 @@ TEST(ReadVerdict, EverythingIsReadAsItWasWritten) {
   EXPECT_EQ(step_json(read).dump(), json.dump());
   EXPECT_EQ(read.verdict.worst.outcome, Outcome::kFail);
   EXPECT_EQ(read.verdict.worst.target.max_ratio, step.verdict.worst.target.max_ratio);
-  EXPECT_EQ(read.verdict.worst.target.judged, 77);
+  EXPECT_EQ(read.verdict.worst.target.compared, 77);
   EXPECT_EQ(read.hybrid.margin, 0.125);
   EXPECT_EQ(read.verdict.origin, step.verdict.origin);
   EXPECT_TRUE(read.repeated.flaky());

@@ -1,9 +1,9 @@
-// A whole model's logits against the judge's: numbers that were worked out by hand.
+// A whole model's logits against the reference's: numbers that were worked out by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "topdown/reference_run/model_judge.h"
+#include "topdown/reference_run/model_reference.h"
 
 namespace tapml::topdown {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kVocabulary = 6;
 
 // Two positions behind a prompt of one token. Logs of 1/2, 1/4, ...: probabilities that are known.
-op::RefTensor judged_logits() {
+op::RefTensor reference_logits() {
   const std::vector<float> logits = {0, -1, -2, -3, -4, -5, 3, 1, 2, 0, 0, 0};
   return op::RefTensor::from(HostTensor::from<float>(DType::kF32, {1, 2, kVocabulary}, logits));
 }
@@ -22,10 +22,10 @@ HostTensor row(const std::vector<float>& values) {
 
 const HostTensor kFirst = row({0, -1, -2, -3, -4, -5}), kSecond = row({3, 1, 2, 0, 0, 0});
 
-ModelJudge model_judge() { return {judged_logits(), 1, {kFirst, kSecond}}; }
+ModelReference model_reference() { return {reference_logits(), 1, {kFirst, kSecond}}; }
 
-TEST(ModelCheck, TheJudgesOwnLogitsAgree) {
-  const ModelCheck check = model_judge().check({kFirst, kSecond});
+TEST(ModelCheck, TheReferencesOwnLogitsAgree) {
+  const ModelCheck check = model_reference().check({kFirst, kSecond});
   EXPECT_TRUE(check.passed);
   EXPECT_EQ(check.positions, 2);
   EXPECT_EQ(check.max_abs, 0);
@@ -37,14 +37,14 @@ TEST(ModelCheck, TheJudgesOwnLogitsAgree) {
 
 TEST(ModelCheck, DivergenceIsThatOfTheDistributions) {
   // The same logits but for a shift are the same distribution, whatever the error.
-  const ModelCheck shifted = model_judge().check({row({7, 6, 5, 4, 3, 2}), kSecond});
+  const ModelCheck shifted = model_reference().check({row({7, 6, 5, 4, 3, 2}), kSecond});
   EXPECT_FALSE(shifted.passed);
   EXPECT_EQ(shifted.max_abs, 7);
   EXPECT_NEAR(shifted.kl_max, 0, 1e-15);
   EXPECT_EQ(shifted.first_divergent, -1);
 
-  // Against a uniform target: log(6) minus the judge's entropy.
-  const ModelCheck uniform = model_judge().check({row({0, 0, 0, 0, 0, 0}), kSecond});
+  // Against a uniform target: log(6) minus the reference's entropy.
+  const ModelCheck uniform = model_reference().check({row({0, 0, 0, 0, 0, 0}), kSecond});
   double scale = 0, entropy = 0;
   for (int i = 0; i < 6; ++i) scale += std::exp(-i);
   for (int i = 0; i < 6; ++i) {
@@ -56,22 +56,22 @@ TEST(ModelCheck, DivergenceIsThatOfTheDistributions) {
 }
 
 TEST(ModelCheck, CandidatesAndTheirMargin) {
-  // Token 2 before token 0; of the judge's five likeliest of the second position, 0 .. 4, one falls
-  // out for 5.
-  const ModelCheck check = model_judge().check({kFirst, row({1, 1, 2.5, 0, -1, 0})});
+  // Token 2 before token 0; of the reference's five most likely of the second position, 0 .. 4, one
+  // falls out for 5.
+  const ModelCheck check = model_reference().check({kFirst, row({1, 1, 2.5, 0, -1, 0})});
   EXPECT_EQ(check.first_divergent, 1);
-  EXPECT_EQ(check.judged_token, 0);
+  EXPECT_EQ(check.reference_token, 0);
   EXPECT_EQ(check.own_token, 2);
   EXPECT_EQ(check.margin, 1);
   EXPECT_EQ(check.top1_changes, 1);
   EXPECT_DOUBLE_EQ(check.top_k_agreement, 0.9);
   EXPECT_EQ(divergence_text(check),
-            "token 1 after the prompt: 2, where the judge prefers 0 by 1.00e+00");
+            "token 1 after the prompt: 2, where the reference prefers 0 by 1.00e+00");
 }
 
 TEST(ModelCheck, NoNumbersAreNoAgreement) {
   const float nan = std::nanf("");
-  const ModelCheck check = model_judge().check({row({nan, nan, nan, nan, nan, nan}), kSecond});
+  const ModelCheck check = model_reference().check({row({nan, nan, nan, nan, nan, nan}), kSecond});
   EXPECT_FALSE(check.passed);
   EXPECT_TRUE(std::isinf(check.kl_max));
   EXPECT_TRUE(std::isinf(check.max_abs));

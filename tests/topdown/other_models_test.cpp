@@ -72,7 +72,7 @@ TEST(OtherModels, AWrongStateKernelIsFound) {
     return step.verdict.kernel.find("scatter_nd") != std::string::npos;
   });
   ASSERT_NE(update, plain.steps.end());
-  to.plant = update->verdict.kernel + ":off-by-one";
+  to.fault = update->verdict.kernel + ":off-by-one";
   const Migration wrong = migrate(toy().module, toy().weights, kToyPrompt, source, to, options);
   ASSERT_EQ(wrong.culprits().size(), 1U);
   EXPECT_EQ(wrong.culprits()[0]->verdict.kernel, update->verdict.kernel);

@@ -21,11 +21,11 @@ TEST(Profile, CountsEveryCallAndItsWork) {
   llm::Generation alone = generate(*engine);
 
   Profiler profiler(*model->executable);
-  runtime::CallPoint& calls = engine->vm().call_point();
+  runtime::CallPoint& calls = engine->local_vm().call_point();
   int64_t before = calls.calls();
-  unwrap(engine->machine().set_timing(&profiler));
+  unwrap(engine->vm().set_timing(&profiler));
   EXPECT_EQ(generate(*engine).tokens, alone.tokens);
-  unwrap(engine->machine().set_timing(nullptr));
+  unwrap(engine->vm().set_timing(nullptr));
 
   int64_t counted = 0;
   double seconds = 0, flops = 0;

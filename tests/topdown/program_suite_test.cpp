@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/compile.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "support/expect_error.h"
 #include "support/sessions.h"
 #include "support/temp_folder.h"
 #include "text/parser.h"
-#include "topdown/faults/plant.h"
+#include "topdown/faults/inject_fault.h"
 #include "topdown/replay/replay.h"
 #include "topdown/suite/carve.h"
 
@@ -40,7 +40,7 @@ Suite carved_total() {
   auto session = testing::open_session("cpu");
   auto executable =
       pipeline::compile(text::parse(kScaledTotal, "m.txt"), target::parse_target("cpu"));
-  auto vm = unwrap(runtime::VirtualMachine::create(*session, executable));
+  auto vm = unwrap(runtime::LocalVirtualMachine::create(*session, executable));
   Carver carver(*executable);
   vm->call_point().set_observer(&carver);
   for (int64_t n : {1, 30}) {
@@ -64,11 +64,11 @@ TEST(ProgramSuite, ReplaysFromDiskOnEveryPlatform) {
   for (const char* platform : {"cpu", "opencl"}) {
     auto session = testing::open_session(platform);
     if (!session) continue;
-    Judge judge(loaded);
-    auto executable = pipeline::implement(judge.module(), target::parse_target(platform));
+    KernelReference reference(loaded);
+    auto executable = pipeline::implement(reference.module(), target::parse_target(platform));
     auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
     for (int32_t kernel = 0; kernel < 2; ++kernel) {
-      KernelVerdict verdict = unwrap(replay_kernel(loaded, judge, kernel, *runner));
+      KernelVerdict verdict = unwrap(replay_kernel(loaded, reference, kernel, *runner));
       EXPECT_TRUE(verdict.passed) << platform << " " << verdict.kernel;
       EXPECT_FALSE(verdict.source_wrong) << verdict.kernel;
       EXPECT_EQ(verdict.calls, 2);
@@ -77,23 +77,23 @@ TEST(ProgramSuite, ReplaysFromDiskOnEveryPlatform) {
   }
 }
 
-TEST(ProgramSuite, APlantedBugIsSeen) {
+TEST(ProgramSuite, AInjectedFaultIsSeen) {
   Suite suite = carved_total();
   auto session = testing::open_session("cpu");
   target::Target target = target::parse_target("cpu");
   Sandbox sandbox({target, session.get()});
-  Judge judge(suite);
+  KernelReference reference(suite);
   for (const char* kernel : {"silu_scaled_", "total_"}) {
-    PlantedKernel planted = plant(suite, judge, kernel, PlantKind::kOffByOne, sandbox);
+    FaultyKernel faulty = inject_fault(suite, reference, kernel, FaultKind::kOffByOne, sandbox);
     pipeline::ImplementOptions options;
     options.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
-      return name == planted.kernel ? planted.implementation : scheduled;
+      return name == faulty.kernel ? faulty.implementation : scheduled;
     };
-    auto executable = pipeline::implement(judge.module(), target, options);
+    auto executable = pipeline::implement(reference.module(), target, options);
     auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
     for (int32_t k = 0; k < 2; ++k) {
-      KernelVerdict verdict = unwrap(replay_kernel(suite, judge, k, *runner));
-      EXPECT_EQ(verdict.passed, verdict.kernel != planted.kernel) << verdict.kernel;
+      KernelVerdict verdict = unwrap(replay_kernel(suite, reference, k, *runner));
+      EXPECT_EQ(verdict.passed, verdict.kernel != faulty.kernel) << verdict.kernel;
     }
   }
 }

@@ -1,4 +1,4 @@
-// Quantized models on every platform of this machine against the judge with the same weights.
+// Quantized models on every platform of this machine against the reference with the same weights.
 #include <gtest/gtest.h>
 
 #include "models/quantization.h"
@@ -8,7 +8,7 @@
 #include "support/compiled_models.h"
 #include "support/quantized_models.h"
 #include "support/sanitized.h"
-#include "topdown/reference_run/model_judge.h"
+#include "topdown/reference_run/model_reference.h"
 
 namespace tapml::topdown {
 namespace {
@@ -35,7 +35,7 @@ frontend::HuggingFaceModel quantized_model(const char* config, const char* quant
 
 class QuantizedModel : public ::testing::TestWithParam<Case> {};
 
-TEST_P(QuantizedModel, LogitsAreTheJudges) {
+TEST_P(QuantizedModel, LogitsAreTheReferences) {
   if (testing::kSanitized && std::string(GetParam().platform) != "cpu") {
     GTEST_SKIP() << "takes minutes under a sanitizer";
   }
@@ -44,8 +44,8 @@ TEST_P(QuantizedModel, LogitsAreTheJudges) {
   const auto model = quantized_model(GetParam().config, GetParam().quantization);
   const std::vector<int32_t> tokens = {5, 66, 0, 13, 13, 41, 2, 30, 8, 27, 60, 19};
   const ModelInterface interface = unwrap(model_interface_of(model.module.attrs));
-  const op::RefTensor judge = judge_logits(model.module, interface, model.weights, tokens);
-  const HostTensor expected = judge.to_host();
+  const op::RefTensor reference = evaluate_logits(model.module, interface, model.weights, tokens);
+  const HostTensor expected = reference.to_host();
   // Activations in f16 are rounded to 11 bits a hundred times on the way to the logits.
   const bool narrow = models::find_quantization(GetParam().quantization).activations == DType::kF16;
   EXPECT_EQ(interface.state.front().dtype, narrow ? DType::kF16 : DType::kF32);

@@ -3,15 +3,15 @@
 
 #include "pipeline/compile.h"
 #include "support/temp_folder.h"
+#include "topdown/kernels/custom_kernels.h"
 #include "topdown/kernels/skeleton.h"
-#include "topdown/kernels/user_kernels.h"
 
 namespace tapml::topdown {
 
 // The kernel's own code for the cpu, which asks for work groups of 1,000,000 threads, in `folder`.
-inline std::vector<UserSource> too_large_for_devices(const Module& module,
-                                                     const std::string& kernel,
-                                                     const testing::TempFolder& folder) {
+inline std::vector<CustomSource> too_large_for_devices(const Module& module,
+                                                       const std::string& kernel,
+                                                       const testing::TempFolder& folder) {
   const target::Target target = target::parse_target("cpu");
   std::string text = kernel_skeleton(pipeline::form_kernels(module), kernel, target);
   const std::string groups = " in groups of ";

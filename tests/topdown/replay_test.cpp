@@ -5,14 +5,14 @@
 
 #include <limits>
 
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "support/expect_error.h"
 #include "support/sessions.h"
 #include "support/temp_folder.h"
 #include "text/parser.h"
 #include "topdown/altered_kernels.h"
+#include "topdown/kernels/custom_kernels.h"
 #include "topdown/kernels/skeleton.h"
-#include "topdown/kernels/user_kernels.h"
 #include "topdown/suite/carve.h"
 
 namespace tapml::topdown {
@@ -24,7 +24,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 Suite carved_program(const std::string& program, const std::vector<double>& inputs) {
   auto session = testing::open_session("cpu");
   auto executable = pipeline::compile(text::parse(program, "m.txt"), target::parse_target("cpu"));
-  auto vm = unwrap(runtime::VirtualMachine::create(*session, executable));
+  auto vm = unwrap(runtime::LocalVirtualMachine::create(*session, executable));
   Carver carver(*executable);
   vm->call_point().set_observer(&carver);
   std::vector<runtime::Value> args;
@@ -52,35 +52,35 @@ def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
 }
 
 // The skeleton of the suite's kernel with one text in the place of another.
-KernelVerdict judged_with(const Suite& suite, const std::string& from, const std::string& to) {
+KernelVerdict replayed_with(const Suite& suite, const std::string& from, const std::string& to) {
   const target::Target target = target::parse_target("cpu");
-  Judge judge(suite);
-  std::string text = kernel_skeleton(judge.module(), suite.kernels[0].name, target);
+  KernelReference reference(suite);
+  std::string text = kernel_skeleton(reference.module(), suite.kernels[0].name, target);
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << text;
   text.replace(at, from.size(), to);
   testing::TempFolder folder;
   testing::write_bytes(folder / "k.c", text);
-  const UserKernels user(read_user_sources(folder / ".", target), judge.module());
+  const CustomKernels user(read_user_sources(folder / ".", target), reference.module());
   pipeline::ImplementOptions options;
-  options.foreign = user.compile(judge.module(), target);
-  auto executable = pipeline::implement(judge.module(), target, options);
+  options.foreign = user.compile(reference.module(), target);
+  auto executable = pipeline::implement(reference.module(), target, options);
   auto session = testing::open_session("cpu");
   auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
-  return unwrap(replay_kernel(suite, judge, 0, *runner));
+  return unwrap(replay_kernel(suite, reference, 0, *runner));
 }
 
 // What the suite's kernel is judged to be with results `factor` times what they should be.
-KernelVerdict judged(const Suite& suite, double factor) {
+KernelVerdict compared(const Suite& suite, double factor) {
   auto session = testing::open_session("cpu");
-  Judge judge(suite);
+  KernelReference reference(suite);
   pipeline::ImplementOptions options;
   options.rewrite = [&](const std::string&, tir::PrimFuncRef scheduled) {
     return factor == 1 ? scheduled : scaled_when_long(*scheduled, 0, factor);
   };
-  auto executable = pipeline::implement(judge.module(), target::parse_target("cpu"), options);
+  auto executable = pipeline::implement(reference.module(), target::parse_target("cpu"), options);
   auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
-  return unwrap(replay_kernel(suite, judge, 0, *runner));
+  return unwrap(replay_kernel(suite, reference, 0, *runner));
 }
 
 // The source's outputs of all calls, `factor` times what they were.
@@ -100,7 +100,7 @@ void scale_source(Suite& suite, double factor) {
 TEST(ReplayKernel, AKernelWithoutTestsIsNotRight) {
   Suite suite = carved_tanh();
   suite.calls.clear();
-  testing::expect_user_error([&] { judged(suite, 1); }, {"no test of this kernel", "tanh_"});
+  testing::expect_user_error([&] { compared(suite, 1); }, {"no test of this kernel", "tanh_"});
 }
 
 // Whether the target fails too is another matter.
@@ -109,7 +109,7 @@ TEST(ReplayKernel, ASourceOutsideOfItsBoundIsWrong) {
     for (double target : {1.0, 1.01, kNaN}) {
       Suite suite = carved_tanh();
       if (source != 1) scale_source(suite, source);
-      const KernelVerdict verdict = judged(suite, target);
+      const KernelVerdict verdict = compared(suite, target);
       EXPECT_EQ(verdict.source_wrong, source != 1) << source << " and " << target;
       EXPECT_EQ(verdict.passed, target == 1) << source << " and " << target;
     }
@@ -128,8 +128,8 @@ def main(x: Tensor((n, 8), f32), y: Tensor((n, 8), f32)) -> Tensor((n, 8), bool)
 }
 )",
                                      {1, -1});
-  EXPECT_TRUE(judged_with(suite, "launch", "launch").passed);
-  const KernelVerdict half = judged_with(suite, " over n*8 ", " over n*4 ");
+  EXPECT_TRUE(replayed_with(suite, "launch", "launch").passed);
+  const KernelVerdict half = replayed_with(suite, " over n*8 ", " over n*4 ");
   EXPECT_FALSE(half.passed);
   EXPECT_EQ(half.failed, Failure::kNone);
   EXPECT_EQ(half.note.substr(0, 20), "12 of 24 elements of") << half.note;
@@ -141,7 +141,7 @@ TEST(ReplayKernel, AnInputThatIsWrittenIsOutOfBounds) {
   const Suite suite = carved_tanh();
   const std::string x = suite.kernels[0].params[0], begin = "int64_t end) {\n";
   auto after_write = [&](const std::string& element) {
-    return judged_with(suite, begin, begin + "  ((float*)buffers[0])[" + element + "] = 42;\n");
+    return replayed_with(suite, begin, begin + "  ((float*)buffers[0])[" + element + "] = 42;\n");
   };
   for (const auto& [element, said] :
        std::map<std::string, std::string>{{"23", "4 bytes of " + x},
@@ -171,7 +171,7 @@ TEST(ReplayKernel, WritesBesideALargeInputAreSeen) {
        {std::pair{int64_t{0}, "4 bytes of "}, std::pair{part - 1, "4 bytes of "},
         std::pair{part, "4 bytes of "}, std::pair{rows * 8 - 1, "4 bytes of "},
         std::pair{rows * 8, "4 bytes behind "}, std::pair{int64_t{-1}, "4 bytes in front of "}}) {
-    const KernelVerdict verdict = judged_with(
+    const KernelVerdict verdict = replayed_with(
         suite, begin, begin + "  ((float*)buffers[0])[" + std::to_string(element) + "] = 1.1f;\n");
     EXPECT_EQ(verdict.failure, "writes outside of its outputs: " + (said + x)) << element;
   }

@@ -44,7 +44,7 @@ KernelVerdict verdict(const std::string& name, double first_ratio, double second
   one.passed = first_ratio <= 1 && second_ratio <= 1;
   one.worst_output = "out";
   one.worst_sequence = 5;
-  one.worst.target.judged = one.judged = one.elements = 4;
+  one.worst.target.compared = one.compared = one.elements = 4;
   one.worst.target.max_abs = 0.5;
   one.worst.target.max_ratio = std::max(first_ratio, second_ratio);
   one.worst.allowed = 0.25;
@@ -68,7 +68,7 @@ Migration wrong_migration() {
   crash.passed = false;
   crash.failed = Failure::kCrash;
   crash.failure = kNasty;
-  for (CallGroup& group : crash.groups) group.judged = 0;
+  for (CallGroup& group : crash.groups) group.compared = 0;
   KernelVerdict own = verdict("own_2", 0.5, 0.25);
   own.provider = "user:kernels/<b>.cl";
   own.tolerance = Tolerance{"own_*", 2, 0, "the driver's exp2 " + kNasty};
@@ -109,7 +109,7 @@ ReportTexts nasty_texts() {
   texts.command = "tapml migrate";
   texts.run = {.date = iso_date(0),
                .version = "9.8.7",
-               .machine = {"A <fast> one", 4, 3 << 20, "Minix & co"},
+               .vm = {"A <fast> one", 4, 3 << 20, "Minix & co"},
                .model = "models/<demo>",
                .hash = "0123abcd",
                .hashed = "weights"};
@@ -176,9 +176,9 @@ TEST(RunFacts, AreOfThisMachineAndOfADateThatCanBeSet) {
   const RunFacts facts = run_facts("models/x", {{"w", HostTensor::zeros(DType::kF32, {2})}});
   unsetenv("SOURCE_DATE_EPOCH");
   EXPECT_EQ(facts.date, "2023-11-14T22:13:20Z");
-  EXPECT_NE(facts.machine.processor, "");
-  EXPECT_GT(facts.machine.cores, 0);
-  EXPECT_GT(facts.machine.memory_bytes, 1 << 20);
+  EXPECT_NE(facts.vm.processor, "");
+  EXPECT_GT(facts.vm.cores, 0);
+  EXPECT_GT(facts.vm.memory_bytes, 1 << 20);
   EXPECT_EQ(facts.hash.size(), 32u);
   EXPECT_NE(facts.hash, run_facts("models/x", {{"w", HostTensor::zeros(DType::kF32, {3})}}).hash);
   EXPECT_NE(run_facts("models/x", std::map<std::string, HostTensor>()).date, facts.date);
@@ -372,7 +372,7 @@ TEST(ReportPage, TellsHowToReplayWhereTheCallIsKept) {
   migration.failed["crash_1"].suite.emplace();
   ReportTexts texts = nasty_texts();
   texts.failures = true;
-  texts.options.plants = {"crash_:crash", "another_2:crash"};
+  texts.options.faults = {"crash_:crash", "another_2:crash"};
   texts.options.quantize = "q4f32";
   texts.options.kernels = "own";
   const std::string page = migration_html(migration, texts);
@@ -425,11 +425,11 @@ TEST(ReportPage, OfAReplay) {
   replayed.target = "opencl";
   replayed.verdicts = {verdict("a_1", 0, 0.5), verdict("b_2", 3, 0.5)};
   replayed.untested = {{"c_3", {"model.lm_head"}}};
-  replayed.left_out = {"d_4"};
+  replayed.unsupported = {"d_4"};
   EXPECT_FALSE(replayed.passed());
   EXPECT_EQ(replay_verdict(replayed), "1 of 2 kernels is wrong on opencl.");
   CommandOptions options;
-  options.plants = {"b_2:crash"};
+  options.faults = {"b_2:crash"};
   const std::string page = replay_html(replayed, "tapml replay", options);
   EXPECT_EQ(markup_fault(page), "");
   EXPECT_NE(
@@ -487,7 +487,7 @@ TEST(CommandLine, QuotesEveryWordAndRepeatsTheOptions) {
   options.tls_ca = "ca.pem";
   options.insecure = true;
   options.kernel_seconds = 0.5;
-  options.plants = {"a_1:crash", "b_:hang"};
+  options.faults = {"a_1:crash", "b_:hang"};
   EXPECT_EQ(
       model_command("localize", "models/demo", "cpu", "opencl@pipe:ssh board", "Emma", options),
       "tapml localize 'models/demo' --quantize 'q4f32' --from 'cpu' --to "
@@ -505,7 +505,7 @@ TEST(CommandLine, QuotesEveryWordAndRepeatsTheOptions) {
   CommandOptions rest;
   rest.kernels = "own kernels";
   rest.model = "models/demo";
-  rest.plants = options.plants;
+  rest.faults = options.faults;
   EXPECT_EQ(replay_command("b_2/suite", "cpu", "", options_of_reproducer(rest, own, "b_2/kernels")),
             "tapml replay 'b_2/suite' --target 'cpu' --custom-kernels 'b_2/kernels' --inject-fault "
             "'b_:hang'");
@@ -518,20 +518,21 @@ TEST(CommandLine, QuotesEveryWordAndRepeatsTheOptions) {
             "tapml replay 'suite' --target 'cpu' --kernel 'c_3' --model 'models/demo' "
             "--launches 100 --launch-seed 3 --custom-kernels 'own kernels'");
   // A bug stays where its pattern describes the kernel.
-  rest.plants = {"*_3:crash", "d*:hang"};
-  EXPECT_EQ(options_of_kernel(rest, "c_3").plants, std::vector<std::string>{"*_3:crash"});
+  rest.faults = {"*_3:crash", "d*:hang"};
+  EXPECT_EQ(options_of_kernel(rest, "c_3").faults, std::vector<std::string>{"*_3:crash"});
 }
 
 TEST(ModelMap, PlacesPathsInLayers) {
-  EXPECT_EQ(layer_place("model.layers.12.self_attn.q_proj"), (LayerPlace{"model.layers", 12}));
-  EXPECT_EQ(layer_place("model.layers.12.self_attn").name(), "layers 12");
-  EXPECT_EQ(layer_place("model.norm"), (LayerPlace{"model.norm", -1}));
-  EXPECT_EQ(layer_place("model.norm").name(), "norm");
-  EXPECT_EQ(layer_place("3").name(), "3");
-  EXPECT_EQ(layer_place("").name(), "");
-  EXPECT_EQ(layer_places({"m.layers.0", "m.layers.0.mlp", "m.layers.1"}),
-            (std::vector<LayerPlace>{{"m.layers", 0}, {"m.layers", 1}}));
-  EXPECT_EQ(layer_places({}), (std::vector<LayerPlace>{{"elsewhere", -1}}));
+  EXPECT_EQ(layer_position("model.layers.12.self_attn.q_proj"),
+            (LayerPosition{"model.layers", 12}));
+  EXPECT_EQ(layer_position("model.layers.12.self_attn").name(), "layers 12");
+  EXPECT_EQ(layer_position("model.norm"), (LayerPosition{"model.norm", -1}));
+  EXPECT_EQ(layer_position("model.norm").name(), "norm");
+  EXPECT_EQ(layer_position("3").name(), "3");
+  EXPECT_EQ(layer_position("").name(), "");
+  EXPECT_EQ(layer_positions({"m.layers.0", "m.layers.0.mlp", "m.layers.1"}),
+            (std::vector<LayerPosition>{{"m.layers", 0}, {"m.layers", 1}}));
+  EXPECT_EQ(layer_positions({}), (std::vector<LayerPosition>{{"elsewhere", -1}}));
 }
 
 PageKernel page_kernel(const KernelVerdict& verdict, KernelState state) {
@@ -545,8 +546,8 @@ PageKernel page_kernel(const KernelVerdict& verdict, KernelState state) {
 
 TEST(ModelMap, MarksTheLayersInWhichAKernelDiffers) {
   const KernelVerdict good = verdict("a_1", 0, 0), bad = verdict("b_2", 0.5, 40);
-  const std::string map =
-      model_map({page_kernel(good, KernelState::kPassed), page_kernel(bad, KernelState::kDiffers)});
+  const std::string map = model_map(
+      {page_kernel(good, KernelState::kPassed), page_kernel(bad, KernelState::kMismatch)});
   EXPECT_EQ(markup_fault("<div>" + map + "</div>"), "");
   const size_t first = map.find("layers 0</th>"), second = map.find("layers 1</th>");
   ASSERT_LT(first, second);
@@ -567,17 +568,17 @@ TEST(ModelMap, ManyLayersThatAreAlikeShareARow) {
   }
   once.groups = {{"prefill", {"model.layers.40"}, 40, 1, 1, 40}};
   const std::string map = model_map(
-      {page_kernel(everywhere, KernelState::kPassed), page_kernel(once, KernelState::kDiffers)});
+      {page_kernel(everywhere, KernelState::kPassed), page_kernel(once, KernelState::kMismatch)});
   for (const char* row : {">layers 0 – 39<", ">layers 40<", ">layers 41 – 79<"}) {
     EXPECT_EQ(count(map, row), 1) << row;
   }
   EXPECT_EQ(count(map, "<tr>"), 4) << "with the head";
 }
 
-TEST(ErrorPlot, DrawsEveryJudgedGroup) {
+TEST(ErrorPlot, DrawsEveryComparedGroup) {
   const KernelVerdict good = verdict("a_1", 0, 1e-3), bad = verdict("b_2", 1, kInfinity);
   const std::vector<PageKernel> kernels = {page_kernel(good, KernelState::kPassed),
-                                           page_kernel(bad, KernelState::kDiffers)};
+                                           page_kernel(bad, KernelState::kMismatch)};
   const std::string plot = error_plot(kernels);
   EXPECT_EQ(markup_fault(plot), "");
   EXPECT_EQ(count(plot, "class=\"inside\""), 3) << "a ratio of 1 is within the bound";
@@ -586,7 +587,7 @@ TEST(ErrorPlot, DrawsEveryJudgedGroup) {
   EXPECT_EQ(count(plot, ">bound 1<"), 1);
   EXPECT_EQ(count(plot, ">NaN, inf<"), 1);
   EXPECT_EQ(count(plot, ">1e-3<"), 1);
-  EXPECT_EQ(error_plot({}), "<p>No call was judged.</p>");
+  EXPECT_EQ(error_plot({}), "<p>No call was compared.</p>");
 }
 
 TEST(HeatMap, SaysWhereTheDifferencesAre) {

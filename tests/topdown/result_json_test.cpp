@@ -23,7 +23,7 @@ KernelVerdict failing_verdict(const std::string& kernel) {
   verdict.worst.target.max_ratio = kUnbounded;
   verdict.worst.target.mask_mismatches = 2;
   verdict.worst.target.worst = 7;
-  verdict.worst.target.judged = 24;
+  verdict.worst.target.compared = 24;
   settle(verdict.worst);
   verdict.worst_output = "y";
   verdict.worst_sequence = 41;
@@ -34,7 +34,7 @@ KernelVerdict failing_verdict(const std::string& kernel) {
                                      .block_width = 3,
                                      .rows = 2,
                                      .columns = 1,
-                                     .blocks = {kUnbounded, DifferenceMap::kNotJudged},
+                                     .blocks = {kUnbounded, DifferenceMap::kNotCompared},
                                      .outside = 3,
                                      .first_row = 0,
                                      .last_row = 0,
@@ -44,9 +44,9 @@ KernelVerdict failing_verdict(const std::string& kernel) {
                      .origin = {"model.layers.0.mlp"},
                      .sequence = 4,
                      .calls = 3,
-                     .judged = 2,
+                     .compared = 2,
                      .ratio = 1.5}};
-  verdict.judged = 20;
+  verdict.compared = 20;
   verdict.elements = 24;
   verdict.source_wrong = true;
   verdict.source_error = SourceError{"y", 41, 0.5, 0.25, 2, 1};
@@ -76,7 +76,7 @@ ModelCheck failing_check() {
   check.positions = 5;
   check.kl_max = kUnbounded;
   check.first_divergent = 3;
-  check.judged_token = 17;
+  check.reference_token = 17;
   check.own_token = 345;
   check.margin = 2.5;
   check.failure = "the process crashed";
@@ -212,7 +212,7 @@ TEST(ResultJson, OfABisectionOverPasses) {
 
 TEST(ResultJson, OfAReplay) {
   KernelVerdict group = failing_verdict("a_1 + b_2");
-  group.group = JudgedGroup{2, "pytorch", {"a_1", "b_2"}, {"input of norm"}, {"output of norm"}};
+  group.group = ComparedGroup{2, "pytorch", {"a_1", "b_2"}, {"input of norm"}, {"output of norm"}};
   Replayed replayed;
   replayed.target = "cpu";
   replayed.verdicts = {failing_verdict("a_1"), group};

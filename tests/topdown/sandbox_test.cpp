@@ -173,7 +173,7 @@ TEST(Sandbox, WhatIsLostOnTheWayIsNoCrash) {
   const Sandbox here(platform);
   EXPECT_TRUE(here.contains(lost)) << "there is no way to it";
   EXPECT_FALSE(here.lost(lost));
-  platform.elsewhere = true;
+  platform.remote_target = true;
   const Sandbox there(platform);
   EXPECT_FALSE(there.contains(lost));
   EXPECT_TRUE(there.lost(lost));

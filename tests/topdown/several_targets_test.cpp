@@ -53,7 +53,7 @@ TEST_F(SeveralTargets, EachIsAsItIsAlone) {
   const Migration right = alone(options_, first());
   const std::string victim = kernels_of(right).at(3);
   MigrationTarget wrong = second();
-  wrong.plant = victim + ":wrong-constant";
+  wrong.fault = victim + ":wrong-constant";
   for (bool stop : {false, true}) {
     options_.stop_at_first = stop;
     const Migrations both = migrated_to(options_, {first(), wrong});
@@ -80,10 +80,11 @@ TEST_F(SeveralTargets, TheSourceRunsOnceAndTargetsTakeTurns) {
   };
   const Migrations both = migrated_to(options_, {first(), second()});
   EXPECT_TRUE(both.passed());
-  EXPECT_EQ(steps, (std::vector<std::string>{"compile for cpu", "run on cpu", "carve",
-                                             "judge the whole model", "compile for cpu:threads=1",
-                                             "compile for cpu:threads=2", "run on cpu:threads=1",
-                                             "run on cpu:threads=2"}));
+  EXPECT_EQ(steps,
+            (std::vector<std::string>{"compile for cpu", "run on cpu", "carve",
+                                      "evaluate the reference of the whole model",
+                                      "compile for cpu:threads=1", "compile for cpu:threads=2",
+                                      "run on cpu:threads=1", "run on cpu:threads=2"}));
   const std::vector<std::string> kernels = kernels_of(both.targets[0]);
   ASSERT_EQ(tested.size(), 2 * kernels.size());
   for (size_t i = 0; i < kernels.size(); ++i) {
@@ -94,7 +95,8 @@ TEST_F(SeveralTargets, TheSourceRunsOnceAndTargetsTakeTurns) {
   const double sum = both.targets[0].seconds + both.targets[1].seconds;
   double source = 0;
   for (const TimelineSpan& span : both.targets[0].timeline) {
-    if (span.name == "judge the whole model" || span.name == "carve") source += span.seconds;
+    if (span.name == "evaluate the reference of the whole model" || span.name == "carve")
+      source += span.seconds;
   }
   EXPECT_GT(source, 0);
   EXPECT_LE(both.targets[0].seconds, both.seconds);
@@ -171,7 +173,7 @@ TEST_F(SeveralTargets, OneThatCannotBeOpenedIsLeftOut) {
 
 TEST_F(SeveralTargets, TheUsersMistakesEndAllBeforeKernelsAreTried) {
   MigrationTarget wrong = second();
-  wrong.plant = "nothing:wrong-constant";
+  wrong.fault = "nothing:wrong-constant";
   int64_t tried = 0;
   options_.watch = [&](const KernelEvent& event) { tried += event.stage == KernelStage::kTesting; };
   testing::expect_user_error([&] { migrated_to(options_, {first(), wrong}); },
@@ -187,7 +189,7 @@ TEST_F(SeveralTargets, AnInterruptionEndsAll) {
                                  PlatformFault::kCancelled, {"interrupted"});
 }
 
-// Gone once it is told so.
+// Gone once it is reported so.
 class FailingSession : public runtime::ForwardingSession {
  public:
   FailingSession() : ForwardingSession(testing::open_session("cpu")) {}
@@ -238,19 +240,20 @@ TEST(TargetFolders, AreNamesOfFilesAndDifferent) {
                              {"twice", "--to", "cpu"});
 }
 
-TEST(PlantOf, GoesIntoAllOrIntoTheTargetThatItNames) {
+TEST(FaultOf, GoesIntoAllOrIntoTheTargetThatItNames) {
   const std::vector<std::string> targets = {"opencl", "vulkan@unix:/tmp/x"};
   const std::string kernel = "rms_norm_:off-by-one";
   for (const std::string& target : targets) {
-    EXPECT_EQ(plant_of("", target, targets), "");
-    EXPECT_EQ(plant_of(kernel, target, targets), kernel);
-    EXPECT_EQ(plant_of("opencl/" + kernel, target, targets), target == "opencl" ? kernel : "");
-    EXPECT_EQ(plant_of("vulkan@unix:/tmp/x/" + kernel, target, targets),
+    EXPECT_EQ(target_fault("", target, targets), "");
+    EXPECT_EQ(target_fault(kernel, target, targets), kernel);
+    EXPECT_EQ(target_fault("opencl/" + kernel, target, targets), target == "opencl" ? kernel : "");
+    EXPECT_EQ(target_fault("vulkan@unix:/tmp/x/" + kernel, target, targets),
               target == "opencl" ? "" : kernel);
-    testing::expect_user_error([&] { plant_of("cpu/" + kernel, target, targets); },
+    testing::expect_user_error([&] { target_fault("cpu/" + kernel, target, targets); },
                                {"\"cpu\"", "TARGET/KERNEL:KIND", "opencl, vulkan@unix:/tmp/x"});
-    testing::expect_user_error([&] { plant_of("opencl/a:gremlin", target, targets); }, {"gremlin"});
-    testing::expect_user_error([&] { plant_of("opencl/", target, targets); }, {"KERNEL:KIND"});
+    testing::expect_user_error([&] { target_fault("opencl/a:gremlin", target, targets); },
+                               {"gremlin"});
+    testing::expect_user_error([&] { target_fault("opencl/", target, targets); }, {"KERNEL:KIND"});
   }
 }
 

@@ -49,7 +49,7 @@ inline std::vector<HostTensor> logits_of(llm::Engine& engine) {
 inline Suite carved() {
   auto engine = small_model().engine();
   Carver carver(*small_model().executable);
-  engine->vm().call_point().set_observer(&carver);
+  engine->local_vm().call_point().set_observer(&carver);
   logits_of(*engine);
   return carver.take();
 }

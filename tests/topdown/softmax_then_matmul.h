@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "pipeline/compile.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "support/sessions.h"
 #include "text/parser.h"
 #include "topdown/suite/carve.h"
@@ -39,7 +39,7 @@ inline Suite carved_softmax_then_matmul() {
   auto session = testing::open_session("cpu");
   auto executable =
       pipeline::compile(text::parse(kSoftmaxThenMatmul, "m.txt"), target::parse_target("cpu"));
-  auto vm = unwrap(runtime::VirtualMachine::create(*session, executable));
+  auto vm = unwrap(runtime::LocalVirtualMachine::create(*session, executable));
   Carver carver(*executable);
   vm->call_point().set_observer(&carver);
   std::vector<runtime::Value> args = {unwrap(runtime::upload(*session, filled({3, 8}, 0.37))),

@@ -90,9 +90,9 @@ TEST(TensorFile, OfACacheOnlyLivePagesAreStored) {
   testing::TempFolder folder;
   SuiteFolder files = unwrap(SuiteFolder::open(folder / "s"));
   Carver carver(*small_model().executable, CarveOptions{.folder = &files});
-  engine->vm().call_point().set_observer(&carver);
+  engine->local_vm().call_point().set_observer(&carver);
   logits_of(*engine);
-  engine->vm().call_point().set_observer(nullptr);
+  engine->local_vm().call_point().set_observer(nullptr);
   unwrap(files.finish(carver.suite()));
   int64_t stored = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder / "s/tensors")) {

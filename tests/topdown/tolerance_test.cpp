@@ -60,24 +60,24 @@ TEST(Tolerances, BadFilesAreRefusedWithTheirPlace) {
 TEST(Tolerances, WidenTheBound) {
   const HostTensor exact = HostTensor::from<float>(DType::kF32, {2}, std::vector<float>{1, 2});
   const HostTensor off = HostTensor::from<float>(DType::kF32, {2}, std::vector<float>{1, 2.25});
-  op::RefTensor judge = op::RefTensor::from(exact);
-  judge.bound = {0.1, 0.1};
-  EXPECT_FALSE(compare(off, exact, judge).target_ok);
+  op::RefTensor reference = op::RefTensor::from(exact);
+  reference.bound = {0.1, 0.1};
+  EXPECT_FALSE(compare(off, exact, reference).target_ok);
   const Tolerance twice{"k", 2, 0, "r"}, thrice{"k", 3, 0, "r"}, both{"k", 2, 0.05, "r"};
-  EXPECT_FALSE(compare(off, exact, judge, &twice).target_ok);
-  const Comparison granted = compare(off, exact, judge, &thrice);
+  EXPECT_FALSE(compare(off, exact, reference, &twice).target_ok);
+  const Comparison granted = compare(off, exact, reference, &thrice);
   EXPECT_TRUE(granted.target_ok);
   EXPECT_TRUE(granted.tolerated);
   EXPECT_DOUBLE_EQ(granted.allowed, 0.1 * 3);
-  EXPECT_TRUE(compare(off, exact, judge, &both).target_ok);
-  EXPECT_FALSE(compare(exact, exact, judge, &thrice).tolerated) << "it is not needed";
+  EXPECT_TRUE(compare(off, exact, reference, &both).target_ok);
+  EXPECT_FALSE(compare(exact, exact, reference, &thrice).tolerated) << "it is not needed";
   // The source has to be within its own bound all the same.
-  EXPECT_EQ(compare(off, off, judge, &thrice).outcome, Outcome::kSourceWrong);
+  EXPECT_EQ(compare(off, off, reference, &thrice).outcome, Outcome::kSourceWrong);
   // Nothing excuses what is no number.
   const HostTensor nan =
       HostTensor::from<float>(DType::kF32, {2}, std::vector<float>{1, std::nanf("")});
   const Tolerance huge{"k", 1, 1e30, "r"};
-  EXPECT_FALSE(compare(nan, exact, judge, &huge).target_ok);
+  EXPECT_FALSE(compare(nan, exact, reference, &huge).target_ok);
 }
 
 }  // namespace

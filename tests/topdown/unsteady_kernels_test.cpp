@@ -5,11 +5,11 @@
 
 #include "device/watched/watched_device.h"
 #include "ir/exceptions.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "support/sessions.h"
 #include "support/temp_folder.h"
 #include "text/parser.h"
-#include "topdown/kernels/user_kernels.h"
+#include "topdown/kernels/custom_kernels.h"
 #include "topdown/replay/replay.h"
 #include "topdown/suite/carve.h"
 
@@ -36,7 +36,7 @@ const Suite& unsteady_suite() {
     instruments.skip = {"fuse_ops"};
     const Module fixed = pipeline::form_kernels(text::parse(kTwice, "m.txt"), instruments);
     auto executable = pipeline::implement(fixed, target::parse_target("cpu:libs=off"));
-    auto vm = unwrap(runtime::VirtualMachine::create(*session, executable));
+    auto vm = unwrap(runtime::LocalVirtualMachine::create(*session, executable));
     Carver carver(*executable);
     vm->call_point().set_observer(&carver);
     std::vector<runtime::Value> args;
@@ -101,13 +101,13 @@ void tanh_rows(void* const* buffers, const int64_t* scalars, int64_t begin, int6
 // Kernels of C in the place of the suite's, in a session of this process.
 class UnsteadyKernel : public ::testing::Test {
  protected:
-  KernelVerdict judged(const std::string& source, const ReplayOptions& options = {}) {
+  KernelVerdict compared(const std::string& source, const ReplayOptions& options = {}) {
     open(source);
     return replay(options);
   }
   KernelVerdict replay(const ReplayOptions& options = {}) {
-    KernelVerdict verdict =
-        unwrap(replay_kernel(unsteady_suite(), *judge_, number_of("multiply"), *sandbox_, options));
+    KernelVerdict verdict = unwrap(
+        replay_kernel(unsteady_suite(), *reference_, number_of("multiply"), *sandbox_, options));
     launched_ += verdict.launches.launches;
     return verdict;
   }
@@ -122,16 +122,16 @@ class UnsteadyKernel : public ::testing::Test {
     launched_ = 0;
     testing::write_bytes(folder_ / "multiply.c", source);
     testing::write_bytes(folder_ / "tanh.c", kTanh);
-    judge_ = std::make_unique<Judge>(unsteady_suite());
-    const UserKernels user(read_user_sources(folder_ / ".", target), judge_->module());
+    reference_ = std::make_unique<KernelReference>(unsteady_suite());
+    const CustomKernels user(read_user_sources(folder_ / ".", target), reference_->module());
     pipeline::ImplementOptions implement;
-    implement.foreign = user.compile(judge_->module(), target);
+    implement.foreign = user.compile(reference_->module(), target);
     auto device = std::make_shared<device::CpuDevice>(0, codegen::make_jit_loader(),
                                                       device::HostLibraries{}, true);
     session_ = unwrap(runtime::LocalSession::create(
         device::watch_launches(std::move(device), {.guard_memory = true})));
     sandbox_ = std::make_unique<Sandbox>(Platform{target, session_.get(), {}});
-    sandbox_->load(pipeline::implement(judge_->module(), target, implement));
+    sandbox_->load(pipeline::implement(reference_->module(), target, implement));
   }
   void TearDown() override {
     sandbox_.reset();
@@ -143,13 +143,13 @@ class UnsteadyKernel : public ::testing::Test {
 
   testing::TempFolder folder_;
   int64_t launched_ = 0;
-  std::unique_ptr<Judge> judge_;
+  std::unique_ptr<KernelReference> reference_;
   std::unique_ptr<runtime::Session> session_;
   std::unique_ptr<Sandbox> sandbox_;
 };
 
 TEST_F(UnsteadyKernel, ARightOnePassesTwentyLaunches) {
-  const KernelVerdict verdict = judged(product(""), {.seconds = 60});
+  const KernelVerdict verdict = compared(product(""), {.seconds = 60});
   EXPECT_TRUE(verdict.passed) << verdict.failure;
   EXPECT_EQ(verdict.calls, 2);
   EXPECT_EQ(verdict.launches.launches, 20);
@@ -180,8 +180,8 @@ TEST_F(UnsteadyKernel, OneLaunchOfTwentyIsFound) {
 
 TEST_F(UnsteadyKernel, OneInFiveAtRandomIsFoundWithItsRate) {
   const KernelVerdict verdict =
-      judged(product("static uint32_t state = 7;\n  state = state * 1664525u + 1013904223u;\n"
-                     "  if ((state >> 16) % 5 == 0) factor = 1.5f;"));
+      compared(product("static uint32_t state = 7;\n  state = state * 1664525u + 1013904223u;\n"
+                       "  if ((state >> 16) % 5 == 0) factor = 1.5f;"));
   EXPECT_FALSE(verdict.passed);
   EXPECT_TRUE(verdict.launches.flaky);
   EXPECT_GE(verdict.launches.wrong, 1);
@@ -231,7 +231,7 @@ TEST_F(UnsteadyKernel, TheOrderIsThatOfTheSeed) {
 }
 
 TEST_F(UnsteadyKernel, OtherBitsWithinTheBoundAreOnlyTold) {
-  const KernelVerdict verdict = judged(product("if (launches % 2 == 0) factor = 1.0000001f;"));
+  const KernelVerdict verdict = compared(product("if (launches % 2 == 0) factor = 1.0000001f;"));
   EXPECT_TRUE(verdict.passed);
   EXPECT_GT(verdict.launches.unequal, 0);
   EXPECT_EQ(verdict.launches.wrong, 0);
@@ -244,7 +244,7 @@ TEST_F(UnsteadyKernel, RunsBetweenLaunchesOfOthers) {
       product("if (getenv(\"TAPML_TEST_OTHER_KERNEL\")) factor = 1.5f;\n"
               "  unsetenv(\"TAPML_TEST_OTHER_KERNEL\");"));
   auto replay = [&](const char* kernel) {
-    return unwrap(replay_kernel(unsteady_suite(), *judge_, number_of(kernel), *sandbox_));
+    return unwrap(replay_kernel(unsteady_suite(), *reference_, number_of(kernel), *sandbox_));
   };
   EXPECT_TRUE(replay("multiply").passed) << "no other kernel is known to be right";
   EXPECT_TRUE(replay("tanh").passed);
@@ -255,14 +255,14 @@ TEST_F(UnsteadyKernel, RunsBetweenLaunchesOfOthers) {
 
 TEST_F(UnsteadyKernel, WritesBehindAnOutputAreNamed) {
   const KernelVerdict verdict =
-      judged(product("", "  for (int i = 0; i < 75; ++i) out[count + i] = 1;"));
+      compared(product("", "  for (int i = 0; i < 75; ++i) out[count + i] = 1;"));
   EXPECT_EQ(verdict.failed, Failure::kOutOfBounds);
   EXPECT_EQ(verdict.failure, "writes outside of its outputs: 300 bytes behind " + name_of(2));
 }
 
 // Right behind the guards lies memory of nobody, up to the page that ends the process.
 TEST_F(UnsteadyKernel, WritesBehindTheGuardsAreNamed) {
-  const KernelVerdict verdict = judged(product("", "  out[count + 65536 / 4] = 1;"));
+  const KernelVerdict verdict = compared(product("", "  out[count + 65536 / 4] = 1;"));
   EXPECT_EQ(verdict.failed, Failure::kOutOfBounds);
   EXPECT_EQ(verdict.failure,
             "writes outside of its outputs: writes 65536 bytes behind " + name_of(2));
@@ -270,14 +270,14 @@ TEST_F(UnsteadyKernel, WritesBehindTheGuardsAreNamed) {
 
 TEST_F(UnsteadyKernel, AnInputThatALaterLaunchWritesIsNamed) {
   const KernelVerdict verdict =
-      judged(product("", "  if (launches == 7) ((float*)buffers[1])[3] = 42;"));
+      compared(product("", "  if (launches == 7) ((float*)buffers[1])[3] = 42;"));
   EXPECT_FALSE(verdict.passed);
   EXPECT_EQ(verdict.failed, Failure::kOutOfBounds);
   EXPECT_EQ(verdict.failure, "writes outside of its outputs: 4 bytes of " + name_of(1));
 }
 
 TEST_F(UnsteadyKernel, LeavesTheProcessorAsItFoundIt) {
-  const KernelVerdict verdict = judged(product("", "  fesetround(FE_TOWARDZERO);"));
+  const KernelVerdict verdict = compared(product("", "  fesetround(FE_TOWARDZERO);"));
   EXPECT_EQ(verdict.failed, Failure::kSideEffect);
   EXPECT_EQ(verdict.failure,
             "the kernel leaves the floating-point environment changed: rounds towards zero" +
@@ -291,8 +291,8 @@ TEST_F(UnsteadyKernel, LeavesTheProcessorAsItFoundIt) {
 
 TEST_F(UnsteadyKernel, LaunchesEndWhenThereIsNoTime) {
   const KernelVerdict verdict =
-      judged(product("volatile double spin = 0;\n  for (int i = 0; i < 4000000; ++i) spin += 1;"),
-             {.launches = 100000, .seconds = 0.01});
+      compared(product("volatile double spin = 0;\n  for (int i = 0; i < 4000000; ++i) spin += 1;"),
+               {.launches = 100000, .seconds = 0.01});
   EXPECT_TRUE(verdict.passed) << verdict.failure;
   EXPECT_TRUE(verdict.launches.cut);
   EXPECT_GE(verdict.launches.launches, 2);

@@ -12,7 +12,7 @@ KernelVerdict verdict_of(const std::string& kernel, bool passed, int64_t calls) 
   one.kernel = kernel;
   one.passed = passed;
   one.calls = calls;
-  one.judged = one.elements = 10;
+  one.compared = one.elements = 10;
   return one;
 }
 
@@ -55,9 +55,10 @@ TEST(VerdictLine, SaysWhatItRestsOn) {
   KernelVerdict three = verdict_of("c_3", true, 1);
   three.tolerated = true;
   replayed.verdicts = {one, two, three};
-  EXPECT_EQ(verdict_line(replayed).text(),
-            "PASS 3 of 3 kernels, 3 calls, 20 of 1020 elements of 2 kernels judged, 1 held against "
-            "the source only, 1 within a widened bound, 1 source wrong");
+  EXPECT_EQ(
+      verdict_line(replayed).text(),
+      "PASS 3 of 3 kernels, 3 calls, 20 of 1020 elements of 2 kernels compared, 1 held against "
+      "the source only, 1 within a widened bound, 1 source wrong");
 }
 
 TEST(VerdictLine, OfGroupsOfKernels) {

@@ -4,12 +4,12 @@
 
 #include "ir/exceptions.h"
 #include "pipeline/compile.h"
+#include "runtime/local_virtual_machine.h"
 #include "runtime/offload.h"
-#include "runtime/vm.h"
 #include "support/sessions.h"
 #include "support/temp_folder.h"
 #include "text/parser.h"
-#include "topdown/faults/plant.h"
+#include "topdown/faults/inject_fault.h"
 #include "topdown/replay/replay.h"
 #include "topdown/suite/carve.h"
 
@@ -30,12 +30,12 @@ impure def main(x: Tensor((n, 6), f32), y: Tensor((3, n), f32)) -> Tensor((n, 6)
 struct Program {
   std::shared_ptr<const Executable> executable;
   std::unique_ptr<runtime::Session> session;
-  std::unique_ptr<runtime::VirtualMachine> vm;
+  std::unique_ptr<runtime::LocalVirtualMachine> vm;
 
   Program() {
     executable = pipeline::compile(text::parse(kViews, "m.txt"), target::parse_target("cpu"));
     session = testing::open_session("cpu");
-    vm = unwrap(runtime::VirtualMachine::create(*session, executable));
+    vm = unwrap(runtime::LocalVirtualMachine::create(*session, executable));
   }
   // Row i holds 10 i ... 10 i + 5, and 100 j + i is added to column 1 + j.
   HostTensor operator()(int64_t n) const {
@@ -107,11 +107,11 @@ TEST(ViewSuite, ReplaysFromDiskOnEveryPlatform) {
   for (const char* platform : {"cpu", "opencl", "vulkan"}) {
     auto session = testing::open_session(platform);
     if (!session) continue;
-    Judge judge(suite);
-    auto executable = pipeline::implement(judge.module(), target::parse_target(platform));
+    KernelReference reference(suite);
+    auto executable = pipeline::implement(reference.module(), target::parse_target(platform));
     auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
     for (int32_t k = 0; k < static_cast<int32_t>(suite.kernels.size()); ++k) {
-      KernelVerdict verdict = unwrap(replay_kernel(suite, judge, k, *runner));
+      KernelVerdict verdict = unwrap(replay_kernel(suite, reference, k, *runner));
       EXPECT_TRUE(verdict.passed) << platform << " " << verdict.kernel << " " << verdict.failure;
       EXPECT_FALSE(verdict.source_wrong) << verdict.kernel;
       EXPECT_GE(verdict.calls, 2) << verdict.kernel;
@@ -119,21 +119,21 @@ TEST(ViewSuite, ReplaysFromDiskOnEveryPlatform) {
   }
 }
 
-TEST(ViewSuite, APlantedBugInAStridedKernelIsSeen) {
+TEST(ViewSuite, AInjectedFaultInAStridedKernelIsSeen) {
   const Suite suite = carved_views(Program());
   auto session = testing::open_session("cpu");
   Sandbox sandbox({target::parse_target("cpu"), session.get()});
   for (const char* kernel : {"read_view_", "write_view_"}) {
-    Judge judge(suite);
-    PlantedKernel planted = plant(suite, judge, kernel, PlantKind::kDroppedTail, sandbox);
+    KernelReference reference(suite);
+    FaultyKernel faulty = inject_fault(suite, reference, kernel, FaultKind::kDroppedTail, sandbox);
     pipeline::ImplementOptions options;
     options.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
-      return name == planted.kernel ? planted.implementation : scheduled;
+      return name == faulty.kernel ? faulty.implementation : scheduled;
     };
-    sandbox.load(pipeline::implement(judge.module(), sandbox.target(), options));
+    sandbox.load(pipeline::implement(reference.module(), sandbox.target(), options));
     for (int32_t k = 0; k < static_cast<int32_t>(suite.kernels.size()); ++k) {
-      KernelVerdict verdict = unwrap(replay_kernel(suite, judge, k, sandbox));
-      EXPECT_EQ(verdict.passed, verdict.kernel != planted.kernel) << verdict.kernel;
+      KernelVerdict verdict = unwrap(replay_kernel(suite, reference, k, sandbox));
+      EXPECT_EQ(verdict.passed, verdict.kernel != faulty.kernel) << verdict.kernel;
     }
   }
 }
@@ -143,7 +143,8 @@ TEST(ViewSuite, StridedKernelsMoveToAnotherPlatform) {
   if (!session) GTEST_SKIP() << "opencl is not here";
   const Program run;
   const Suite suite = carved_views(run);
-  auto executable = pipeline::implement(Judge(suite).module(), target::parse_target("opencl"));
+  auto executable =
+      pipeline::implement(KernelReference(suite).module(), target::parse_target("opencl"));
   auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
   runtime::Residency residency(*session);
   runtime::Offload offload(*runner, residency);

@@ -3,8 +3,8 @@
 
 #include "pipeline/compile.h"
 #include "support/temp_folder.h"
+#include "topdown/kernels/custom_kernels.h"
 #include "topdown/kernels/skeleton.h"
-#include "topdown/kernels/user_kernels.h"
 #include "topdown/small_model.h"
 #include "topdown/suite/coverage.h"
 
@@ -23,7 +23,7 @@ inline std::string decode_norm() {
 }
 
 // Its results have the wrong sign.
-inline std::vector<UserSource> wrong_decode_norm(const testing::TempFolder& folder) {
+inline std::vector<CustomSource> wrong_decode_norm(const testing::TempFolder& folder) {
   const target::Target target = target::parse_target("cpu");
   std::string text = kernel_skeleton(pipeline::form_kernels(small_model().golden.model.module),
                                      decode_norm(), target);

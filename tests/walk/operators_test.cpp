@@ -1,16 +1,16 @@
 // Every operator of the table, in every dtype that it claims, static and dynamic, through the whole
-// pipeline on every platform, against the judge. TAPML_WALK=full draws the full cross
+// pipeline on every platform, against the reference. TAPML_WALK=full draws the full cross
 // (`make test-ops`; of targets with options, which are about shapes, in two dtypes); otherwise f32
-// and one narrow dtype of each operator. With TAPML_ELSEWHERE
+// and one narrow dtype of each operator. With TAPML_REMOTE_TARGET
 // (support/elsewhere.h) that machine is the only platform.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "support/elsewhere.h"
 #include "support/generated_program.h"
 #include "support/refusals.h"
+#include "support/remote_target.h"
 
 namespace tapml::testing {
 namespace {
@@ -146,14 +146,14 @@ using Case = std::tuple<const char*, const op::OperatorInfo*>;
 
 class EveryOperator : public ::testing::TestWithParam<Case> {};
 
-TEST_P(EveryOperator, AgreesWithTheJudge) {
+TEST_P(EveryOperator, AgreesWithTheReference) {
   const auto& [platform, info] = GetParam();
   target::Target target = target::parse_target(platform);
   std::unique_ptr<runtime::Session> session;
   if (target.place.empty()) {
     session = open_session(platform);
   } else {
-    session = open_elsewhere(target);
+    session = open_remote_target(target);
   }
   if (!session) GTEST_SKIP() << platform << " is not here";
   // Drivers of GPUs take their time for every kernel, and WebAssembly starts a process.
@@ -174,11 +174,11 @@ TEST_P(EveryOperator, AgreesWithTheJudge) {
       EXPECT_EQ(one.provider, "schedule:fallback") << executable->kernels[one.kernel].name;
     }
   }
-  expect_judged(*session, executable, cases.module, cases.programs);
+  expect_matches_reference(*session, executable, cases.module, cases.programs);
 }
 
 std::vector<const char*> walked_platforms() {
-  static const std::string kElsewhere = elsewhere();
+  static const std::string kElsewhere = remote_target();
   if (!kElsewhere.empty()) return {kElsewhere.c_str()};
   std::vector<const char*> platforms = {"cpu",    "opencl", "opencl:index=32",
                                         "vulkan", "wasm",   "vulkan:schedule=fallback"};
@@ -188,7 +188,7 @@ std::vector<const char*> walked_platforms() {
 
 std::string case_name(const ::testing::TestParamInfo<Case>& info) {
   const std::string platform = std::get<0>(info.param);
-  return (platform == elsewhere() ? "elsewhere" : target_test_name(platform)) + "_" +
+  return (platform == remote_target() ? "elsewhere" : target_test_name(platform)) + "_" +
          std::get<1>(info.param)->name;
 }
 

@@ -94,7 +94,7 @@ const std::vector<Graph> kGraphs = {
 
 class SmallGraphs : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(SmallGraphs, AgreeWithTheJudge) {
+TEST_P(SmallGraphs, AgreeWithTheReference) {
   auto session = open_session(GetParam());
   if (!session) GTEST_SKIP() << GetParam() << " is not here";
   Module module;
@@ -125,7 +125,7 @@ TEST_P(SmallGraphs, AgreeWithTheJudge) {
   std::erase_if(programs, [&](const GeneratedProgram& program) {
     return !module.functions.contains(program.function);
   });
-  expect_judged(*session, executable, module, programs);
+  expect_matches_reference(*session, executable, module, programs);
 }
 
 INSTANTIATE_TEST_SUITE_P(Platforms, SmallGraphs,

@@ -1,4 +1,4 @@
-// What the operators make of the values that platforms disagree on, the same on the judge, the
+// What the operators make of the values that platforms disagree on, the same on the reference, the
 // interpreted loops, cpu and opencl.
 #include <gtest/gtest.h>
 
@@ -246,7 +246,7 @@ void expect_special(const Special& test, const HostTensor& found) {
   }
 }
 
-TEST(SpecialValues, OnTheJudgeAndItsLoops) {
+TEST(SpecialValues, OnTheReferenceAndItsLoops) {
   Suite suite;
   Module legalized = passes::legalize(suite.module);
   for (size_t i = 0; i < suite.cases.size(); ++i) {
@@ -269,7 +269,7 @@ TEST_P(SpecialValuesOn, Platform) {
   if (!session) GTEST_SKIP() << GetParam() << " is not here";
   Suite suite;
   auto executable = compile_supported(suite.module, target::parse_target(GetParam()));
-  auto vm = runtime::VirtualMachine::create(*session, std::move(executable));
+  auto vm = runtime::LocalVirtualMachine::create(*session, std::move(executable));
   ASSERT_TRUE(vm) << vm.error().to_string();
   for (size_t i = 0; i < suite.cases.size(); ++i) {
     const Special& test = suite.cases[i];

@@ -83,7 +83,7 @@ Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
                                                     model.session->info());
   auto engine = unwrap(
       llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
-                          model.weights, {.weights_in_place = true, .sample_on_machine = true}));
+                          model.weights, {.weights_in_place = true, .sample_in_model = true}));
   engine->set_watcher(hooks.watcher);
   llm::GenerateOptions generate;
   generate.max_tokens = command.decode >= 0 ? command.decode + 1 : command.max_tokens;
@@ -101,8 +101,8 @@ Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
       return {};
     });
   }
-  model.attach(engine->machine());
-  return carve_runs(engine->machine(),
+  model.attach(engine->vm());
+  return carve_runs(engine->vm(),
                     carve_source(command, model.target, model.executable, model.contained), command,
                     std::move(options), runs, hooks);
 }

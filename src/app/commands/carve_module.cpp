@@ -75,11 +75,11 @@ Result<std::vector<runtime::Value>> upload_all(runtime::Session& session,
 }
 
 // What `prepare` makes of the weights: the arguments behind those that the text has.
-std::vector<runtime::Value> prepared_values(runtime::Machine& machine,
+std::vector<runtime::Value> prepared_values(runtime::VirtualMachine& vm,
                                             const std::vector<HostTensor>& weights) {
-  if (!machine.executable().find_function(passes::kPrepareFunction)) return {};
-  const runtime::Value made = unwrap(
-      machine.call(passes::kPrepareFunction, unwrap(upload_all(machine.session(), weights))));
+  if (!vm.executable().find_function(passes::kPrepareFunction)) return {};
+  const runtime::Value made =
+      unwrap(vm.call(passes::kPrepareFunction, unwrap(upload_all(vm.session(), weights))));
   const runtime::ValueList* fields = made.tuple();
   if (!fields) throw_internal("prepare returned something else than a tuple");
   return {fields->begin(), fields->end()};
@@ -150,22 +150,22 @@ Carved carve_module(const CarveCommand& command, const CommandHooks& hooks) {
     inputs.push_back(read_inputs(*executable, function.name, parameters, file));
   }
   options.functions = {function.name};
-  auto machine = unwrap(runtime::open_instrumented(*session, executable));
-  if (contained) contained->attach(*machine);
+  auto vm = unwrap(runtime::open_instrumented(*session, executable));
+  if (contained) contained->attach(*vm);
   std::vector<std::vector<runtime::Value>> prepared;
   for (const ModuleInputs& one : inputs) {
-    prepared.push_back(prepared_values(*machine, one.weights));
+    prepared.push_back(prepared_values(*vm, one.weights));
   }
   std::vector<CarveRun> runs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     runs.emplace_back([&, i]() -> Status {
       TAPML_ASSIGN(std::vector<runtime::Value> args, upload_all(*session, inputs[i].arguments));
       args.insert(args.end(), prepared[i].begin(), prepared[i].end());
-      TAPML_ASSIGN([[maybe_unused]] auto result, machine->call(function.name, args));
+      TAPML_ASSIGN([[maybe_unused]] auto result, vm->call(function.name, args));
       return {};
     });
   }
-  return carve_runs(*machine, carve_source(command, target, executable, contained), command,
+  return carve_runs(*vm, carve_source(command, target, executable, contained), command,
                     std::move(options), runs, hooks);
 }
 

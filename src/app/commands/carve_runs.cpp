@@ -67,18 +67,18 @@ void refuse(bool given, const char* option, const std::string& with, const std::
   if (given) throw_user(std::string(option) + " goes with " + with + " only", option, with, model);
 }
 
-Carved carve_runs(runtime::Machine& machine, const CarveSource& source, const CarveCommand& command,
-                  topdown::CarveOptions options, const std::vector<CarveRun>& runs,
-                  const CommandHooks& hooks) {
+Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
+                  const CarveCommand& command, topdown::CarveOptions options,
+                  const std::vector<CarveRun>& runs, const CommandHooks& hooks) {
   auto folder = unwrap(topdown::SuiteFolder::open(command.folder));
   options.folder = &folder;
   const std::string unfinished = "the carve did not end";
   if (hooks.phase) hooks.phase("carve", std::ssize(runs));
-  topdown::Carver carver(machine.executable(), options);
+  topdown::Carver carver(vm.executable(), options);
   unwrap(folder.begin(carver.so_far(unfinished)));
-  unwrap(machine.set_capture(carver.plan(), &carver));
-  machine.set_interrupt(hooks.interrupt);
-  machine.set_call_limit(command.model.step_limit);
+  unwrap(vm.set_capture(carver.plan(), &carver));
+  vm.set_interrupt(hooks.interrupt);
+  vm.set_call_limit(command.model.step_limit);
   Status status;
   size_t indexed = 0;  // calls in the last suite.json
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -91,7 +91,7 @@ Carved carve_runs(runtime::Machine& machine, const CarveSource& source, const Ca
     unwrap(folder.write_index(carver.so_far(unfinished)));
     indexed = calls;
   }
-  const Status ended = machine.set_capture({}, nullptr);
+  const Status ended = vm.set_capture({}, nullptr);
   if (status) unwrap(ended);
   const bool wrong = carver.nan().has_value();
   // What was carved before an interruption or a fault is a valid suite, too, and says that it is
@@ -119,7 +119,7 @@ Carved carve_runs(runtime::Machine& machine, const CarveSource& source, const Ca
   carved.bytes = carver.bytes();
   carved.nan = carver.nan();
   if (command.edge && !wrong && !is_cancelled(hooks)) {
-    carved.edge = add_edge_cases(command, source, machine.session(), hooks);
+    carved.edge = add_edge_cases(command, source, vm.session(), hooks);
     carved.edge_added = true;
     suite.incomplete.clear();  // they are there now
   }

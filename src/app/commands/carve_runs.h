@@ -27,9 +27,9 @@ topdown::CarveOptions carve_options(const CarveCommand& command);
 void refuse(bool given, const char* option, const std::string& with, const std::string& model);
 bool is_cancelled(const CommandHooks& hooks);
 
-Carved carve_runs(runtime::Machine& machine, const CarveSource& source, const CarveCommand& command,
-                  topdown::CarveOptions options, const std::vector<CarveRun>& runs,
-                  const CommandHooks& hooks);
+Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
+                  const CarveCommand& command, topdown::CarveOptions options,
+                  const std::vector<CarveRun>& runs, const CommandHooks& hooks);
 
 // Of a model, and of a text module.
 Carved carve_model(CarveCommand command, const CommandHooks& hooks);

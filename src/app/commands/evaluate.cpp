@@ -64,8 +64,8 @@ class EvaluationRun {
           }
         });
     auto engine = make_engine(model);
-    engine->machine().set_interrupt(hooks_.interrupt);
-    engine->machine().set_call_limit(command_.model.step_limit);
+    engine->vm().set_interrupt(hooks_.interrupt);
+    engine->vm().set_call_limit(command_.model.step_limit);
     engine->set_watcher(hooks_.watcher);
     begin("evaluate on " + target, std::ssize(result_.tasks));
     Evaluation evaluation =

@@ -4,8 +4,8 @@
 
 #include "app/same_platform.h"
 #include "ir/exceptions.h"
-#include "topdown/faults/plant_pass.h"
-#include "topdown/kernels/user_kernels.h"
+#include "topdown/faults/pass_fault.h"
+#include "topdown/kernels/custom_kernels.h"
 #include "topdown/localize/bisect_passes.h"
 #include "topdown/localize/localize.h"
 
@@ -22,7 +22,7 @@ topdown::CommandOptions options_again(const ModelRun& command, const std::string
   options.quantize = command.model.quantize;
   options.max_tokens = command.max_tokens;
   options.sampler = sampler;
-  options.plants = command.faults;
+  options.faults = command.faults;
   return options;
 }
 
@@ -51,10 +51,10 @@ void set_shared(Options& options, const ModelRun& command, const LoadedModel& mo
 
 Localized localize(const LocalizeCommand& command, const CommandHooks& hooks) {
   unwrap(llm::check_sampler_options(command.sampler));
-  for (const std::string& fault : command.faults) topdown::parse_plant(fault);
+  for (const std::string& fault : command.faults) topdown::parse_fault(fault);
   topdown::LocalizeOptions options;
   if (!command.kernels.empty()) {
-    options.user_sources = topdown::read_user_sources(command.kernels, command.target.target);
+    options.custom_sources = topdown::read_user_sources(command.kernels, command.target.target);
   }
   if (hooks.checked) hooks.checked();
   options.tolerances = command.tolerance.load();
@@ -62,7 +62,7 @@ Localized localize(const LocalizeCommand& command, const CommandHooks& hooks) {
   CompileCache cache(command.cache);
   const PlatformUnderTest target =
       open_under_test(command.target, command.isolation, hooks.watcher);
-  if (command.faults.empty() && options.user_sources.empty()) {
+  if (command.faults.empty() && options.custom_sources.empty()) {
     warn_of_same_platform("localize", source.target, source.session->info(), target.platform.target,
                           target.info);
   }
@@ -79,7 +79,7 @@ Localized localize(const LocalizeCommand& command, const CommandHooks& hooks) {
   options.sampler = command.sampler;
   options.repeats = command.repeats;
   options.shrink_time = command.shrink_time;
-  options.plants = command.faults;
+  options.faults = command.faults;
   options.watch = hooks.watch;
   Localized localized;
   localized.localization = topdown::localize(
@@ -104,7 +104,7 @@ PassesBisected bisect_passes(const ModelRun& command, const CommandHooks& hooks)
   if (hooks.checked) hooks.checked();
   topdown::BisectPassesOptions options;
   for (const std::string& fault : command.faults) {
-    const auto pass = topdown::parse_plant_of_pass(fault);
+    const auto pass = topdown::parse_pass_fault(fault);
     if (!pass || options.rewrite_pass) {
       throw_user("this fault cannot be injected with --bisect passes", "--inject-fault " + fault,
                  "one PASS:wrong-operator", fault);

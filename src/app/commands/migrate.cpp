@@ -3,7 +3,7 @@
 #include "app/same_platform.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
-#include "topdown/kernels/user_kernels.h"
+#include "topdown/kernels/custom_kernels.h"
 #include "topdown/migrate/migrate.h"
 #include "topdown/migrate/several_targets.h"
 
@@ -21,9 +21,9 @@ class Targets {
     for (size_t t = 0; t < names_.size(); ++t) {
       topdown::MigrationTarget& target = targets_.emplace_back();
       target.platform.target = command.targets[t].target;
-      target.plant = topdown::plant_of(command.fault, names_[t], names_);
+      target.fault = topdown::target_fault(command.fault, names_[t], names_);
       if (!command.kernels.empty()) {
-        target.user_sources = topdown::read_user_sources(command.kernels, target.platform.target);
+        target.custom_sources = topdown::read_user_sources(command.kernels, target.platform.target);
       }
       if (command.state.empty()) continue;
       target.state = several() ? command.state + "/" + folders_[t] : command.state;
@@ -61,7 +61,7 @@ class Targets {
   // Of those that are the source again. A fault or custom kernels make another target.
   void warn_of_source(const OpenPlatform& source) const {
     for (const auto& [target, own] : infos_) {
-      if (!target->plant.empty() || !target->user_sources.empty()) continue;
+      if (!target->fault.empty() || !target->custom_sources.empty()) continue;
       warn_of_same_platform("migrate", source.target, source.session->info(),
                             target->platform.target, own);
     }
@@ -91,7 +91,7 @@ topdown::CommandOptions options_again(const MigrateCommand& command, const Platf
   options.quantize = command.model.quantize;
   options.max_tokens = command.max_tokens;
   options.sampler = command.sampler;
-  if (!fault.empty()) options.plants = {fault};
+  if (!fault.empty()) options.faults = {fault};
   return options;
 }
 
@@ -125,7 +125,7 @@ topdown::MigrationsTexts all_texts(const MigrateCommand& command, const LoadedMo
   texts.command = command_line(command, targets.names(),
                                options_again(command, command.targets.at(0), command.fault));
   for (size_t t = 0; t < migrations.targets.size(); ++t) {
-    texts.targets.push_back(texts_of(command, model, command.targets[t], targets.all()[t].plant,
+    texts.targets.push_back(texts_of(command, model, command.targets[t], targets.all()[t].fault,
                                      migrations.targets[t]));
     texts.targets.back().run = texts.run;
     if (targets.several()) texts.targets.back().above = "../report.html";

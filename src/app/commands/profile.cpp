@@ -26,23 +26,23 @@ Profiled profile(const ProfileCommand& command, const CommandHooks& hooks,
       });
   auto engine = unwrap(
       llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
-                          model.weights, {.weights_in_place = true, .sample_on_machine = true}));
-  model.attach(engine->machine());
+                          model.weights, {.weights_in_place = true, .sample_in_model = true}));
+  model.attach(engine->vm());
   engine->set_watcher(hooks.watcher);
   llm::GenerateOptions generate;
   generate.max_tokens = command.max_tokens;
   generate.on_token = [&](int32_t) { return !hooks.cancelled || !hooks.cancelled(); };
-  engine->machine().set_interrupt(hooks.interrupt);
-  engine->machine().set_call_limit(command.model.step_limit);
+  engine->vm().set_interrupt(hooks.interrupt);
+  engine->vm().set_call_limit(command.model.step_limit);
   // Platforms finish compiling at a kernel's first launch.
   begin("warm up");
   unwrap(engine->generate(prompt, generate));
   begin("profile");
   topdown::Profiler profiler(*model.executable);
-  unwrap(engine->machine().set_timing(&profiler));
+  unwrap(engine->vm().set_timing(&profiler));
   if (hooks.opened) hooks.opened(*model.session, model.target.text);
   unwrap(engine->generate(prompt, generate));
-  unwrap(engine->machine().set_timing(nullptr));
+  unwrap(engine->vm().set_timing(nullptr));
   if (hooks.poll) hooks.poll();
   if (worked) worked(profiler.calls());
   begin("ceilings");

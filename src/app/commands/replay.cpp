@@ -4,8 +4,8 @@
 
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
-#include "topdown/faults/plant.h"
-#include "topdown/kernels/user_kernels.h"
+#include "topdown/faults/inject_fault.h"
+#include "topdown/kernels/custom_kernels.h"
 #include "topdown/replay/group_replay.h"
 #include "topdown/runner/kernel_speed.h"
 #include "topdown/suite/coverage.h"
@@ -17,7 +17,7 @@ namespace {
 
 // The options are looked at, and the platform is there, before the suite is read.
 PlatformUnderTest open_checked(const ReplayCommand& command, const CommandHooks& hooks) {
-  if (!command.fault.empty()) topdown::parse_plant(command.fault);
+  if (!command.fault.empty()) topdown::parse_fault(command.fault);
   if (hooks.checked) hooks.checked();
   command.tolerance.load();
   routine_options(command.libraries, command.patterns);
@@ -60,7 +60,7 @@ Module module_of(const Module& all, const std::set<std::string>& kernels) {
 // A fault in a kernel that is not run would show nothing.
 void expect_injected(const topdown::Suite& suite, const WantedTests& wanted,
                      const std::string& fault, const TestChoice& choice) {
-  const std::string kernel = topdown::planted_kernel(suite, topdown::parse_plant(fault).first);
+  const std::string kernel = topdown::faulty_kernel(suite, topdown::parse_fault(fault).first);
   if (wanted.compiled.contains(kernel)) return;
   std::string known;
   for (const std::string& name : wanted.compiled) known += (known.empty() ? "" : ", ") + name;
@@ -78,15 +78,15 @@ SuiteReplay::SuiteReplay(ReplayCommand command, CommandHooks hooks, PlatformUnde
       hooks_(std::move(hooks)),
       target_(platform.platform.target),
       session_(std::move(platform.session)),
-      sources_(command_.kernels.empty() ? std::vector<topdown::UserSource>()
+      sources_(command_.kernels.empty() ? std::vector<topdown::CustomSource>()
                                         : topdown::read_user_sources(command_.kernels, target_)),
       suite_(load(command_, hooks_)),
-      judge_(*suite_),
+      reference_(*suite_),
       sandbox_(std::move(platform.platform), hooks_.cancelled),
       cache_(command_.cache) {
-  judge_.set_tolerances(command_.tolerance.load());
-  judge_.set_poll(hooks_.poll);
-  judge_.set_watcher(hooks_.watcher);
+  reference_.set_tolerances(command_.tolerance.load());
+  reference_.set_poll(hooks_.poll);
+  reference_.set_watcher(hooks_.watcher);
 }
 
 void SuiteReplay::poll() const {
@@ -128,7 +128,7 @@ WantedTests SuiteReplay::wanted(const TestChoice& choice) const {
       wanted.kernels.push_back(k);
       wanted.compiled.insert(name);
     } else if (!parts.contains(name) && !names_chosen.contains(name) && (choice.group || chosen)) {
-      wanted.left_out.push_back(name);
+      wanted.not_selected.push_back(name);
     }
   }
   if (!choice.group) {
@@ -161,15 +161,15 @@ void SuiteReplay::compile(const std::set<std::string>& kernels) {
   implement.cache = cache_.kernels();
   implement.module_per_kernel = true;
   if (!command_.fault.empty()) {
-    const auto [kernel, kind] = topdown::parse_plant(command_.fault);
-    const topdown::PlantedKernel planted =
-        topdown::plant(*suite_, judge_, kernel, kind, sandbox_, hooks_.cancelled);
-    implement.rewrite = [planted](const std::string& name, tir::PrimFuncRef scheduled) {
-      return name == planted.kernel ? planted.implementation : scheduled;
+    const auto [kernel, kind] = topdown::parse_fault(command_.fault);
+    const topdown::FaultyKernel faulty =
+        topdown::inject_fault(*suite_, reference_, kernel, kind, sandbox_, hooks_.cancelled);
+    implement.rewrite = [faulty](const std::string& name, tir::PrimFuncRef scheduled) {
+      return name == faulty.kernel ? faulty.implementation : scheduled;
     };
   }
-  const topdown::UserKernels user(sources_, judge_.module());
-  const Module module = module_of(judge_.module(), kernels);
+  const topdown::CustomKernels user(sources_, reference_.module());
+  const Module module = module_of(reference_.module(), kernels);
   implement.foreign = user.compile(module, target_, hooks_.cancelled);
   user.check(implement.foreign, target_, sandbox_.session());
   sandbox_.load(pipeline::implement(module, target_, implement));
@@ -180,7 +180,7 @@ topdown::Replayed SuiteReplay::run(const WantedTests& wanted, bool measure_speed
   replayed.suite = command_.name;
   replayed.target = command_.target.target.text;
   replayed.untested = wanted.untested;
-  replayed.left_out = wanted.left_out;
+  replayed.not_selected = wanted.not_selected;
   replayed.incomplete = suite_->incomplete;
   // More launches than usual take as much longer.
   topdown::ReplayOptions launches = command_.launches;
@@ -194,7 +194,7 @@ topdown::Replayed SuiteReplay::run(const WantedTests& wanted, bool measure_speed
   for (size_t group : wanted.groups) watch({.kernel = group_name(group)});
   const int64_t total = std::ssize(wanted.kernels) + std::ssize(wanted.groups);
   if (hooks_.phase) hooks_.phase("replay", total);
-  const auto judged = [&](const std::string& name, auto&& replay) {
+  const auto compared = [&](const std::string& name, auto&& replay) {
     poll();
     if (hooks_.progress) hooks_.progress(name, std::ssize(replayed.verdicts), total);
     timeline_.begin("replay", name);
@@ -208,12 +208,13 @@ topdown::Replayed SuiteReplay::run(const WantedTests& wanted, bool measure_speed
     replayed.verdicts.push_back(std::move(verdict));
   };
   for (int32_t kernel : wanted.kernels) {
-    judged(name_of(kernel),
-           [&] { return topdown::replay_kernel(*suite_, judge_, kernel, sandbox_, launches); });
+    compared(name_of(kernel), [&] {
+      return topdown::replay_kernel(*suite_, reference_, kernel, sandbox_, launches);
+    });
   }
   for (size_t group : wanted.groups) {
-    judged(group_name(group),
-           [&] { return topdown::replay_group(*suite_, judge_, group, sandbox_, launches); });
+    compared(group_name(group),
+             [&] { return topdown::replay_group(*suite_, reference_, group, sandbox_, launches); });
   }
   replayed.target_info = sandbox_.session().info();
   if (measure_speed) {
@@ -237,7 +238,7 @@ topdown::SpeedTable SuiteReplay::measure_speed(
 
 std::vector<std::string> SuiteReplay::warnings() const {
   const std::vector<std::string> names = topdown::kernel_names(*suite_);
-  return command_.tolerance.unused(judge_.tolerances(), {names.begin(), names.end()});
+  return command_.tolerance.unused(reference_.tolerances(), {names.begin(), names.end()});
 }
 
 topdown::CommandOptions SuiteReplay::options_again() const {
@@ -246,7 +247,7 @@ topdown::CommandOptions SuiteReplay::options_again() const {
   options.patterns = command_.patterns.file;
   options.model = command_.model;
   options.launches = command_.launches;
-  if (!command_.fault.empty()) options.plants = {command_.fault};
+  if (!command_.fault.empty()) options.faults = {command_.fault};
   return options;
 }
 

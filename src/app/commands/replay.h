@@ -2,9 +2,9 @@
 #pragma once
 
 #include "app/commands/choices.h"
-#include "topdown/kernels/user_source.h"
+#include "topdown/kernels/custom_source.h"
 #include "topdown/profile/timeline.h"
-#include "topdown/reference_run/judge.h"
+#include "topdown/reference_run/kernel_reference.h"
 #include "topdown/results/replay_options.h"
 #include "topdown/results/replayed.h"
 #include "topdown/runner/sandbox.h"
@@ -35,7 +35,7 @@ struct TestChoice {
 struct WantedTests {
   std::vector<int32_t> kernels;  // with tests of their own
   std::vector<size_t> groups;
-  std::vector<std::string> left_out;         // kernels of the suite that were not asked for
+  std::vector<std::string> not_selected;     // kernels of the suite that were not asked for
   std::vector<topdown::KernelUse> untested;  // else: kernels without a test
   std::set<std::string> compiled;            // kernels of all these
 };
@@ -48,7 +48,7 @@ class SuiteReplay {
   SuiteReplay(const SuiteReplay&) = delete;
 
   const topdown::Suite& suite() const { return *suite_; }
-  topdown::Judge& judge() { return judge_; }
+  topdown::KernelReference& reference() { return reference_; }
   topdown::Sandbox& sandbox() { return sandbox_; }
 
   // UserError for what the suite has not, and for a fault in what is not run.
@@ -73,9 +73,9 @@ class SuiteReplay {
   CommandHooks hooks_;
   target::Target target_;
   std::unique_ptr<runtime::Session> session_;  // of this process, where the kernels run there
-  std::vector<topdown::UserSource> sources_;
+  std::vector<topdown::CustomSource> sources_;
   std::shared_ptr<const topdown::Suite> suite_;
-  topdown::Judge judge_;
+  topdown::KernelReference reference_;
   topdown::Sandbox sandbox_;
   CompileCache cache_;
   topdown::Timeline timeline_;

@@ -60,8 +60,8 @@ class Progress {
   void step(std::string_view item);
   // How far the work of the step, or of a phase without steps, is.
   void work(const Work& work);
-  // That as a function, for who does the work; empty where nothing is shown. What is told once this
-  // is gone is lost.
+  // That as a function, for who does the work; empty where nothing is shown. What is reported once
+  // this is gone is lost.
   WorkWatcher watcher();
   // Draws, or writes the line that is due: what the ticker does.
   void tick();

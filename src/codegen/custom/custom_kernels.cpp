@@ -56,7 +56,7 @@ void refuse_custom_source(const CustomSource& source, const target::Target& targ
     std::string expected = custom_kernels_of(target).declarations(source);
     while (expected.ends_with('\n')) expected.pop_back();
     throw_user("the parameters of a kernel are not those of its launch", source.file, expected,
-               shortened_log(log), "docs/user-kernels.md says how kernels are called");
+               shortened_log(log), "docs/custom-kernels.md says how kernels are called");
   }
   throw_user("this kernel does not compile for " + target.description.platform, source.file, "",
              shortened_log(log));

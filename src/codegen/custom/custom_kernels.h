@@ -1,4 +1,4 @@
-// Kernels that users write in a platform's language (docs/user-kernels.md).
+// Kernels that users write in a platform's language (docs/custom-kernels.md).
 #pragma once
 
 #include <functional>

@@ -12,8 +12,8 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include "codegen/llvm/emit.h"
-#include "codegen/llvm/machine.h"
 #include "codegen/llvm/native.h"
+#include "codegen/llvm/target_machine.h"
 #include "ir/exceptions.h"
 
 namespace tapml::codegen {
@@ -78,7 +78,7 @@ struct ObjectCompiler::State {
 };
 
 ObjectCompiler::ObjectCompiler(const target::Description& description)
-    : state_(std::make_unique<State>(description, make_machine(description.processor))) {}
+    : state_(std::make_unique<State>(description, make_vm(description.processor))) {}
 ObjectCompiler::~ObjectCompiler() = default;
 
 // Optimized, as a file of the type.

@@ -2,8 +2,8 @@
 #include <llvm/Object/Archive.h>
 
 #include "codegen/llvm/archive.h"
-#include "codegen/llvm/machine.h"
 #include "codegen/llvm/native.h"
+#include "codegen/llvm/target_machine.h"
 #include "runtime/host/shared_object.h"
 
 namespace tapml::codegen {

@@ -12,8 +12,8 @@
 #include <sstream>
 
 #include "codegen/llvm/archive.h"
-#include "codegen/llvm/machine.h"
 #include "codegen/llvm/native.h"
+#include "codegen/llvm/target_machine.h"
 #include "ir/exceptions.h"
 #include "runtime/host/shared_object.h"
 
@@ -136,7 +136,7 @@ ModuleBlob link_shared(const ModuleBlob& archive) {
                                         "--whole-archive",
                                         from.c_str()};
   if (wasm) {
-    // Names of functions stay: what a trap says is told by them.
+    // Names of functions stay: what a trap says is reported by them.
     arguments.insert(arguments.end(), {"--experimental-pic", "--unresolved-symbols=import-dynamic",
                                        "--strip-debug"});
   } else {

@@ -47,7 +47,7 @@ struct DeviceFunc {
   // the element of its own place, before that is written.
   bool may_alias = false;
 
-  // Invocations that the launch asks for, what the kernel is told as its extent: items, or the
+  // Invocations that the launch asks for, what the kernel is reported as its extent: items, or the
   // threads of all groups.
   PrimExpr invocations() const { return thread ? extent * workgroup_threads : extent; }
 };

@@ -37,7 +37,7 @@ std::vector<std::byte> spirv_part(size_t buffers, size_t scalars,
                                   const std::vector<uint32_t>& words);
 
 // Parts of all functions, in their order; shaders are made on `threads` (0: one a core), equal ones
-// once. `watcher` is told, from any thread, how many are.
+// once. `watcher` is reported, from any thread, how many are.
 std::vector<std::vector<std::byte>> compile_shaders(const std::vector<DeviceFunc>& functions,
                                                     const target::Description& target,
                                                     int threads = 0,

@@ -5,7 +5,7 @@
 
 #include "codegen/vm/shape_heap.h"
 #include "ir/exceptions.h"
-#include "relax/check_places.h"
+#include "relax/check_location.h"
 #include "relax/kernel_call.h"
 #include "relax/memory.h"
 #include "relax/storage.h"
@@ -32,7 +32,7 @@ class FunctionLowering {
     for (const Variable& param : function_.params) {
       out_.params.push_back(param->name);
       int32_t reg = registers_[param.get()] = new_register();
-      values.push_back({reg, param->annotation, parameter_place(param, out_.name)});
+      values.push_back({reg, param->annotation, parameter_location(param, out_.name)});
     }
     heap_.check(values);
     return_from(body_of(function_));
@@ -173,7 +173,7 @@ class FunctionLowering {
       }
       result = atom(seq.result);
       if (!is_subtype(annotation_of(seq.result), function_.result)) {
-        heap_.check({{result, function_.result, result_place(out_.name)}});
+        heap_.check({{result, function_.result, result_location(out_.name)}});
       }
     }
     emit({.op = Opcode::kReturn, .a = result});
@@ -213,7 +213,7 @@ class FunctionLowering {
     if (binding.match_cast) {
       int32_t reg = atom(binding.value);
       registers_[binding.var.get()] = reg;
-      heap_.check({{reg, binding.match_cast, binding_place(binding, out_.name)}});
+      heap_.check({{reg, binding.match_cast, binding_location(binding, out_.name)}});
       return;
     }
     if (const auto* branch = as<IfNode>(binding.value)) {
@@ -252,7 +252,7 @@ class FunctionLowering {
       std::vector<int32_t> later;
       if (tail != 0) {
         const int32_t check =
-            heap_.later_check(binding.var->annotation, binding_place(binding, out_.name));
+            heap_.later_check(binding.var->annotation, binding_location(binding, out_.name));
         if (check >= 0) later.push_back(check);
       }
       emit({.op = Opcode::kCallValue,
@@ -274,7 +274,7 @@ class FunctionLowering {
   }
 
   void check_result(const Binding& binding, int32_t reg) {
-    heap_.check({{reg, binding.var->annotation, binding_place(binding, out_.name)}});
+    heap_.check({{reg, binding.var->annotation, binding_location(binding, out_.name)}});
   }
 
   void lower_operator(const Binding& binding, const CallNode& call, int32_t reg) {

@@ -7,7 +7,7 @@
 #include "arith/broadcast_dim.h"
 #include "arith/scalar_program.h"
 #include "ir/exceptions.h"
-#include "relax/check_places.h"
+#include "relax/check_location.h"
 #include "relax/memory.h"
 
 namespace tapml::codegen {

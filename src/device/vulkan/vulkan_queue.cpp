@@ -42,13 +42,13 @@ class VulkanEvent final : public DeviceEvent {
 };
 
 // The bytes of a range from `offset` on.
-struct VulkanPlace {
+struct VulkanLocation {
   std::shared_ptr<VulkanRange> range;
   int64_t offset = 0;
 
-  VulkanPlace(DeviceMemory& memory, int64_t offset)
+  VulkanLocation(DeviceMemory& memory, int64_t offset)
       : range(vulkan_memory(memory).range()), offset(offset) {}
-  VulkanPlace(std::shared_ptr<VulkanRange> range, int64_t offset)
+  VulkanLocation(std::shared_ptr<VulkanRange> range, int64_t offset)
       : range(std::move(range)), offset(offset) {}
   VkDeviceSize in_buffer() const { return range->offset() + static_cast<VkDeviceSize>(offset); }
   std::byte* address() const { return range->address() ? range->address() + offset : nullptr; }
@@ -82,7 +82,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
               int64_t size) noexcept override {
     return guarded([&]() -> Status {
       const int64_t distance = std::abs(from_offset - to_offset);
-      VulkanPlace source(from, from_offset), target(to, to_offset);
+      VulkanLocation source(from, from_offset), target(to, to_offset);
       if (&from != &to || distance >= size) return copy_apart(source, target, size);
       // Vulkan refuses copies between ranges that overlap: the bytes make a detour.
       TAPML_ASSIGN(std::shared_ptr<VulkanRange> aside, allocate(context_->memory(), size));
@@ -283,7 +283,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     return wait_for(timeline_->last);
   }
 
-  Status write_at(const VulkanPlace& to, std::span<const std::byte> bytes) {
+  Status write_at(const VulkanLocation& to, std::span<const std::byte> bytes) {
     if (to.address()) {
       TAPML_ASSIGN(bool idle, is_idle());
       if (!idle && bytes.size() > kStagedWrite) {
@@ -316,7 +316,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     return {};
   }
 
-  Status copy_apart(const VulkanPlace& from, const VulkanPlace& to, int64_t size) {
+  Status copy_apart(const VulkanLocation& from, const VulkanLocation& to, int64_t size) {
     TAPML_ASSIGN(VulkanBatch * batch, next_command());
     VkBufferCopy part{from.in_buffer(), to.in_buffer(), static_cast<VkDeviceSize>(size)};
     context_->vk.CmdCopyBuffer(batch->commands(), from.range->buffer(), to.range->buffer(), 1,
@@ -326,7 +326,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     return {};
   }
 
-  Status fill_at(const VulkanPlace& to, int64_t size) {
+  Status fill_at(const VulkanLocation& to, int64_t size) {
     // Vulkan fills whole words: the bytes before and after come as copies of zeros.
     constexpr std::array<std::byte, 4> kZeros{};
     const int64_t before = std::min(size, (4 - to.offset % 4) % 4);
@@ -338,7 +338,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     if (before > 0) TAPML_TRY(write_at(to, zeros(before)));
     if (words > 0) {
       TAPML_ASSIGN(VulkanBatch * batch, next_command());
-      VulkanPlace middle(to.range, to.offset + before);
+      VulkanLocation middle(to.range, to.offset + before);
       context_->vk.CmdFillBuffer(batch->commands(), to.range->buffer(), middle.in_buffer(),
                                  static_cast<VkDeviceSize>(words), 0);
       batch->hold(to.range);
@@ -347,7 +347,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     return {};
   }
 
-  Status read_at(const VulkanPlace& from, std::span<std::byte> bytes) {
+  Status read_at(const VulkanLocation& from, std::span<std::byte> bytes) {
     if (from.address()) {
       TAPML_TRY(finish());
       std::memcpy(bytes.data(), from.address(), bytes.size());

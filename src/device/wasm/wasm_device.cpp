@@ -19,7 +19,7 @@ using runtime::HostCode;
 
 // Offsets within an allocation are signed 32-bit numbers in generated code.
 constexpr int64_t kWasmMostBytes = (int64_t{1} << 31) - (int64_t{1} << 16);
-// Parts of a long launch, between which somebody is told that it goes on.
+// Parts of a long launch, between which somebody is reported that it goes on.
 constexpr int64_t kLaunchParts = 16;
 
 class PolledShares final : public Shares {

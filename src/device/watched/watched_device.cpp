@@ -138,8 +138,8 @@ Status WatchedQueue::check_arguments(const runtime::LaunchArgs& args) {
     if (!stray) continue;
     const runtime::StrayAccess access{true, *stray - args.buffers[i].offset,
                                       static_cast<int64_t>(i), entry_};
-    return fail(
-        runtime::misbehavior("writes outside of its arguments: " + runtime::stray_text(access)));
+    return fail(runtime::misbehavior("writes outside of its arguments: " +
+                                     runtime::out_of_bounds_text(access)));
   }
   return {};
 }

@@ -29,8 +29,8 @@ struct HuggingFaceModel {
 
 // Reads config.json, generation_config.json where there is one, and the weights; not the
 // tokenizer. `folder` may be the root of an entry in Hugging Face's cache. With a quantization (may
-// be null) linear weights are quantized. `watcher` is told how many weights are made. UserError for
-// whatever is missing, broken or not supported.
+// be null) linear weights are quantized. `watcher` is reported how many weights are made. UserError
+// for whatever is missing, broken or not supported.
 HuggingFaceModel read_model(const std::string& folder,
                             const models::Quantization* quantization = nullptr,
                             const WorkWatcher& watcher = {});

@@ -15,7 +15,7 @@ Result<Pattern> Pattern::read(const JsonObjectReader& holder, const RegexEngine&
     // The engine knows the place in the pattern, the file where the pattern is.
     Error error = std::move(pattern).error();
     error.message = field.source() + ": " + in_quotes(field.path()) + ": " + error.message;
-    error.where = json_place(field.source(), *field.find("Regex")) + ", " + error.where;
+    error.where = json_location(field.source(), *field.find("Regex")) + ", " + error.where;
     return fail(std::move(error));
   }
   if (!field.has("String")) {

@@ -69,7 +69,7 @@ void gather_matmul(const AttrMap&, Args args, Outputs outputs) {
 
 namespace {
 
-// "a...b,bc->a...c" taken apart here once more: the judge shares nothing with deduction. Each
+// "a...b,bc->a...c" taken apart here once more: the reference shares nothing with deduction. Each
 // operand's letters, one per dimension; dimensions of an ellipsis get names of their own, counted
 // from the last.
 struct Equation {

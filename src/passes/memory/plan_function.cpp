@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "passes/kernel.h"
-#include "relax/check_places.h"
+#include "relax/check_location.h"
 #include "relax/memory.h"
 #include "relax/visit.h"
 

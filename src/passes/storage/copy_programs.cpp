@@ -62,7 +62,7 @@ std::string add_program(Module& module, const CopyProgram& program, std::string 
   }
 }
 
-Expr call_program(Module& module, bool reads, std::vector<Expr> tensors, const ViewPlace& place,
+Expr call_program(Module& module, bool reads, std::vector<Expr> tensors, const ViewLocation& place,
                   const Annotation& view, const Annotation& result) {
   const auto* tensor = as_tensor(view);
   const size_t rank = tensor->shape->size();
@@ -90,12 +90,13 @@ Expr call_program(Module& module, bool reads, std::vector<Expr> tensors, const V
 
 }  // namespace
 
-Expr call_read_view(Module& module, const Expr& base, const ViewPlace& place,
+Expr call_read_view(Module& module, const Expr& base, const ViewLocation& place,
                     const Annotation& result) {
   return call_program(module, true, {base}, place, result, result);
 }
 
-Expr call_write_view(Module& module, const Expr& base, const Expr& values, const ViewPlace& place) {
+Expr call_write_view(Module& module, const Expr& base, const Expr& values,
+                     const ViewLocation& place) {
   return call_program(module, false, {base, values}, place, annotation_of(values),
                       annotation_of(base));
 }

@@ -10,20 +10,20 @@
 namespace tapml::passes {
 
 // Where the elements of a view lie in its base: the first one, and the stride of each axis.
-struct ViewPlace {
+struct ViewLocation {
   PrimExpr first;
   Dims strides;
 };
 
 // The elements of a view as a tensor: call_tir(@read_view_<dtype>_<rank>, (base,), ...). `base` is
 // a vector of known shape, `result` the annotation of the tensor. Adds the program to `module`.
-relax::Expr call_read_view(Module& module, const relax::Expr& base, const ViewPlace& place,
+relax::Expr call_read_view(Module& module, const relax::Expr& base, const ViewLocation& place,
                            const relax::Annotation& result);
 
 // The elements of `values` where those of the view are:
 // call_tir_inplace(@write_view_<dtype>_<rank>, (base, values), ...). They must not share storage.
 relax::Expr call_write_view(Module& module, const relax::Expr& base, const relax::Expr& values,
-                            const ViewPlace& place);
+                            const ViewLocation& place);
 
 // Whether `program` is one of these two: what it reads and writes is checked where views are made.
 bool is_copy_program(const tir::PrimFunc& program);

@@ -12,17 +12,17 @@ namespace tapml::rpc {
 
 // The tensors among the arguments of one call, by their places. What they lie in is not kept alive.
 // The server has kept the same (ServedArguments): tensors of at most kMostDimensions, at the first
-// kMostPlaces.
+// kMostEndpoints.
 class ArgumentCache {
  public:
-  static constexpr size_t kMostPlaces = size_t{1} << 16;
+  static constexpr size_t kMostEndpoints = size_t{1} << 16;
   static constexpr size_t kMostDimensions = runtime::Extents::kInline;
 
   // The request that called; 0: there is nothing to remember.
   uint64_t request() const { return request_; }
   void called_by(uint64_t request) { request_ = request; }
   // Another call has `count` arguments: what is remembered beyond them goes.
-  void resize(size_t count) { places_.resize(std::min(count, kMostPlaces)); }
+  void resize(size_t count) { places_.resize(std::min(count, kMostEndpoints)); }
 
   // Whether the argument was this very tensor.
   bool has(size_t place, const runtime::Value& value) const noexcept;

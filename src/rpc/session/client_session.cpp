@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "exec/executable_file.h"
-#include "rpc/session/client_machine.h"
+#include "rpc/session/remote_virtual_machine.h"
 #include "runtime/session_errors.h"
 
 namespace tapml::rpc {
@@ -359,9 +359,9 @@ Status ClientSession::restore(const Snapshot& snapshot) noexcept {
   return synchronize(runtime::kDefaultStream);
 }
 
-Result<std::unique_ptr<runtime::Machine>> ClientSession::open_machine(
+Result<std::unique_ptr<runtime::VirtualMachine>> ClientSession::open_vm(
     std::shared_ptr<const Executable> executable, Deadline deadline) noexcept {
-  return ClientMachine::open(*this, std::move(executable), deadline);
+  return RemoteVirtualMachine::open(*this, std::move(executable), deadline);
 }
 
 }  // namespace tapml::rpc

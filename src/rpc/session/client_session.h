@@ -28,7 +28,7 @@ class ClientSession final : public RemoteSession {
   void set_interrupt(std::function<bool()> interrupted) noexcept override {
     link_->set_interrupt(std::move(interrupted));
   }
-  Result<std::unique_ptr<runtime::Machine>> open_machine(
+  Result<std::unique_ptr<runtime::VirtualMachine>> open_vm(
       std::shared_ptr<const Executable> executable,
       runtime::Deadline deadline = {}) noexcept override;
   Traffic traffic() const noexcept override;

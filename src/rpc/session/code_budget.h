@@ -19,15 +19,15 @@ class CodeBudget {
   // Ok where so many bytes more are within the budget; else PlatformError (kLimit).
   Status check(uint64_t bytes) const noexcept;
   void hold_module(uint64_t id, uint64_t bytes) noexcept { hold(modules_, id, bytes); }
-  void hold_machine(uint64_t id, uint64_t bytes) noexcept { hold(machines_, id, bytes); }
+  void hold_vm(uint64_t id, uint64_t bytes) noexcept { hold(vms_, id, bytes); }
   void release_module(uint64_t id) noexcept { release(modules_, id); }
-  void release_machine(uint64_t id) noexcept { release(machines_, id); }
+  void release_vm(uint64_t id) noexcept { release(vms_, id); }
 
  private:
   void hold(Bytes& held, uint64_t id, uint64_t bytes) noexcept;
   void release(Bytes& held, uint64_t id) noexcept;
 
-  Bytes modules_, machines_;
+  Bytes modules_, vms_;
   uint64_t bytes_ = 0;  // of both
   const uint64_t most_;
 };

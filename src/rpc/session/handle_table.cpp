@@ -20,7 +20,7 @@ const char* handle_kind_text(wire::HandleKind kind) {
       return "event";
     case wire::HandleKind::Blob:
       return "blob";
-    case wire::HandleKind::Machine:
+    case wire::HandleKind::VirtualMachine:
       return "machine";
   }
   return "handle";

@@ -7,9 +7,9 @@ namespace tapml::rpc {
 
 namespace {
 
-constexpr uint64_t kClientCapabilities =
-    kCapabilityMachine | kCapabilityContent | kCapabilityTrace | kCapabilityCapture |
-    kCapabilityDispatch | kCapabilityTiming | kCapabilityRecall;
+constexpr uint64_t kClientCapabilities = kCapabilityVm | kCapabilityContent | kCapabilityTrace |
+                                         kCapabilityCapture | kCapabilityDispatch |
+                                         kCapabilityTiming | kCapabilityRecall;
 
 uint64_t capabilities_of(const ConnectOptions& options) {
   return kClientCapabilities | (options.compressor ? kCapabilityZstd : 0);

@@ -8,7 +8,7 @@
 
 #include "rpc/session/channel.h"
 #include "rpc/session/compression.h"
-#include "runtime/machine.h"
+#include "runtime/virtual_machine.h"
 
 namespace tapml::rpc {
 
@@ -43,7 +43,7 @@ class RemoteSession : public runtime::Session {
   static Result<std::unique_ptr<RemoteSession>> connect(std::unique_ptr<Channel> channel,
                                                         const ConnectOptions& options) noexcept;
 
-  // open_machine() sends the executable and loads it into a virtual machine beside the device, so
+  // open_vm() sends the executable and loads it into a virtual machine beside the device, so
   // that a call is one request and one reply.
 
   // Since connect(), all of them together.

@@ -90,7 +90,7 @@ Status ServerCore::Capture::call(runtime::CapturedCall call) noexcept {
 
 void ServerCore::CaptureDeleter::operator()(Capture* capture) const noexcept { delete capture; }
 
-Status ServerCore::begin_capture(const wire::Capture& request, ServedMachine& served) noexcept {
+Status ServerCore::begin_capture(const wire::Capture& request, ServedVm& served) noexcept {
   const auto* kernels = request.kernels();
   const uint64_t bytes = (kernels ? kernels->size() * sizeof(int32_t) : 0) +
                          (request.held() ? request.held()->size() : 0) +
@@ -105,7 +105,7 @@ Status ServerCore::begin_capture(const wire::Capture& request, ServedMachine& se
     runtime::CapturePlan plan;
     if (kernels) plan.kernels.assign(kernels->begin(), kernels->end());
     plan.calls = request.calls();
-    const Executable& executable = served.machine->executable();
+    const Executable& executable = served.vm->executable();
     TAPML_TRY(runtime::check_plan(executable, plan));
     served.capture.reset(new Capture(*this, executable, std::move(plan)));
   } else if (!served.capture) {
@@ -113,7 +113,7 @@ Status ServerCore::begin_capture(const wire::Capture& request, ServedMachine& se
   }
   for_each_hash(request.held(), [&](std::string hash) { served.capture->know(std::move(hash)); });
   for_each_hash(request.dropped(), [&](const std::string& hash) { served.capture->forget(hash); });
-  served.machine->call_point().set_observer(&served.capture->observer());
+  served.vm->call_point().set_observer(&served.capture->observer());
   return {};
 }
 

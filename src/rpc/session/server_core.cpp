@@ -35,7 +35,7 @@ bool has_answer(const wire::Request& request) {
     case wire::Body::LoadModule:
     case wire::Body::Read:
     case wire::Body::Synchronize:
-    case wire::Body::OpenMachine:
+    case wire::Body::OpenVm:
     case wire::Body::Call:
     case wire::Body::FindBlob:
     case wire::Body::WriteContent:
@@ -147,7 +147,7 @@ Status ServerCore::greet(const wire::Hello& hello) noexcept {
   std::string status;
   flatbuffers::Offset<wire::Device> device;
   if (options_.open_contents && !hello.status()) contents_ = options_.open_contents();
-  capabilities_ = kCapabilityMachine | kCapabilityTrace | kCapabilityCapture | kCapabilityDispatch |
+  capabilities_ = kCapabilityVm | kCapabilityTrace | kCapabilityCapture | kCapabilityDispatch |
                   kCapabilityTiming | kCapabilityRecall;
   if (packer_.present()) capabilities_ |= kCapabilityZstd;
   if (contents_) capabilities_ |= kCapabilityContent;
@@ -342,14 +342,14 @@ Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
       answers = true;
       status = handle(*request.body_as_Synchronize());
       break;
-    case wire::Body::OpenMachine:
+    case wire::Body::OpenVm:
       answers = true;
-      status = handle(*request.body_as_OpenMachine());
+      status = handle(*request.body_as_OpenVm());
       break;
     case wire::Body::Call:
       answers = answered = true;
       {
-        ServedCall served{.machine = request.body_as_Call()->machine(), .request = id};
+        ServedCall served{.vm = request.body_as_Call()->vm(), .request = id};
         status = call(served, *request.body_as_Call());
         id = served.request;
       }

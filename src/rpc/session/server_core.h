@@ -18,8 +18,8 @@
 #include "rpc/session/wire.h"
 #include "runtime/capture.h"
 #include "runtime/local_session.h"
+#include "runtime/local_virtual_machine.h"
 #include "runtime/tensor.h"
-#include "runtime/vm.h"
 
 namespace tapml::rpc {
 
@@ -43,7 +43,7 @@ class ServerCore {
   // A call of a machine while it runs. Where a kernel call is the client's it stands: requests are
   // served, until one of them goes on with it.
   struct ServedCall {
-    uint64_t machine = 0;
+    uint64_t vm = 0;
     uint64_t request = 0;  // that the result answers; 0: nobody waits for it
     std::string function = {};
     ServedArguments arguments = {};
@@ -59,8 +59,8 @@ class ServerCore {
   struct CaptureDeleter {
     void operator()(Capture* capture) const noexcept;
   };
-  struct ServedMachine {
-    std::unique_ptr<runtime::VirtualMachine> machine;
+  struct ServedVm {
+    std::unique_ptr<runtime::LocalVirtualMachine> vm;
     std::unique_ptr<Capture, CaptureDeleter> capture;  // what the client has captured of it
     std::unordered_map<std::string, ServedArguments> arguments;  // of its functions' last calls
   };
@@ -97,7 +97,7 @@ class ServerCore {
   Status handle(const wire::Record& request) noexcept;
   Status handle(const wire::WaitEvent& request) noexcept;
   Status handle(const wire::Synchronize& request) noexcept;
-  Status handle(const wire::OpenMachine& request) noexcept;
+  Status handle(const wire::OpenVm& request) noexcept;
   Status handle(const wire::WriteBlob& request) noexcept;
   // These tell whether it was there.
   Result<bool> handle(const wire::FindBlob& request) noexcept;
@@ -109,7 +109,7 @@ class ServerCore {
   Status answer(ServedCall& call, const wire::Call& request, const runtime::Value& result,
                 const Dispatch* dispatch) noexcept;
   // What the next call of the function may leave out.
-  void remember(ServedMachine& served, ServedCall& call) noexcept;
+  void remember(ServedVm& served, ServedCall& call) noexcept;
   Status resume(uint64_t id, const wire::Resume& request) noexcept;
   // Serves requests until one of them goes on with the call. Its error is the run's.
   Status stand(ServedCall& call) noexcept;
@@ -118,7 +118,7 @@ class ServerCore {
                                                  size_t field) noexcept;
   Status read_trace(uint64_t id) noexcept;
   // The call at hand is observed.
-  Status begin_capture(const wire::Capture& request, ServedMachine& served) noexcept;
+  Status begin_capture(const wire::Capture& request, ServedVm& served) noexcept;
 
   // Handles.
   void release(wire::HandleKind kind, uint64_t id) noexcept;
@@ -180,7 +180,7 @@ class ServerCore {
   uint64_t released_ = 0;  // buffers, so far
   BlobTable blobs_;
   CodeBudget code_;
-  std::unordered_map<uint64_t, std::shared_ptr<ServedMachine>> machines_;
+  std::unordered_map<uint64_t, std::shared_ptr<ServedVm>> vms_;
   ServedCall* call_ = nullptr;  // at hand
   runtime::Deadline deadline_;  // of the request at hand
   std::optional<Error> kept_;

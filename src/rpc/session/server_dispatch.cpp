@@ -14,7 +14,7 @@ Status ServerCore::Dispatch::begin(const wire::Dispatch& request) noexcept {
     if (!core_.copies_.take(uint64_t{request.sites()->size()} * sizeof(int32_t))) return {};
     plan.sites.assign(request.sites()->begin(), request.sites()->end());
   }
-  TAPML_ASSIGN(sites_, runtime::dispatched_sites(machine_.executable(), plan));
+  TAPML_ASSIGN(sites_, runtime::dispatched_sites(vm_.executable(), plan));
   std::unordered_set<const Storage*> seen;
   for (const auto& [storage, name] : names_.entries()) {
     if (!seen.insert(storage).second) continue;
@@ -81,7 +81,7 @@ Status ServerCore::Dispatch::call(const runtime::CallSite& site, runtime::Argume
     return fail(*core_.broken_);
   }
   TAPML_TRY(core_.stand(*core_.call_));
-  machine_.set_deadline(core_.deadline_);  // of whoever waits now
+  vm_.set_deadline(core_.deadline_);  // of whoever waits now
   // What the client wrote meanwhile it knows itself.
   for (Known& one : known_) one.version = one.storage->version();
   return {};
@@ -112,7 +112,7 @@ Status ServerCore::stand(ServedCall& call) noexcept {
 }
 
 Status ServerCore::resume(uint64_t id, const wire::Resume& request) noexcept {
-  if (!call_ || !call_->stands || call_->machine != request.machine()) {
+  if (!call_ || !call_->stands || call_->vm != request.vm()) {
     // Whoever gives up cannot know how far the machine has come.
     if (request.abandoned()) return {};
     return fail(internal_error("a call goes on that does not stand at one that it dispatched"));

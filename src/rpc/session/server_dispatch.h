@@ -14,13 +14,9 @@ class ServerCore::Dispatch final : public runtime::Dispatcher {
  public:
   // `names`: those of the storages of the run's arguments; names of others that dispatched calls
   // lie in are added.
-  Dispatch(ServerCore& core, runtime::VirtualMachine& machine, const wire::Dispatch& request,
+  Dispatch(ServerCore& core, runtime::LocalVirtualMachine& vm, const wire::Dispatch& request,
            StorageNames& names)
-      : core_(core),
-        machine_(machine),
-        first_(request.first()),
-        count_(request.count()),
-        names_(names) {}
+      : core_(core), vm_(vm), first_(request.first()), count_(request.count()), names_(names) {}
   // Reads the plan. UserError as of dispatched_sites().
   Status begin(const wire::Dispatch& request) noexcept;
   const std::vector<bool>& sites() const { return sites_; }
@@ -40,7 +36,7 @@ class ServerCore::Dispatch final : public runtime::Dispatcher {
                            std::vector<int64_t>& sizes);
 
   ServerCore& core_;
-  runtime::VirtualMachine& machine_;
+  runtime::LocalVirtualMachine& vm_;
   const uint64_t first_;
   const uint32_t count_;
   StorageNames& names_;

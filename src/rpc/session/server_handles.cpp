@@ -22,7 +22,7 @@ void ServerCore::release_buffer(uint64_t id) noexcept {
   ++released_;
   if (!node || node.mapped().use_count() == 1) return;
   // Another call is not to be had with what the client has no more.
-  for (auto& [machine, served] : machines_) {
+  for (auto& [vm, served] : vms_) {
     for (auto& [function, arguments] : served->arguments) {
       arguments.forget([=](uint64_t name, const runtime::Storage&) { return name == id; });
     }
@@ -48,10 +48,10 @@ void ServerCore::release(wire::HandleKind kind, uint64_t id) noexcept {
     case wire::HandleKind::Blob:
       std::ignore = take_blob(id);
       break;
-    case wire::HandleKind::Machine:
-      machines_.erase(id);
-      code_.release_machine(id);
-      if (call_ && call_->stands && call_->machine == id) {
+    case wire::HandleKind::VirtualMachine:
+      vms_.erase(id);
+      code_.release_vm(id);
+      if (call_ && call_->stands && call_->vm == id) {
         call_->request = 0;
         call_->stands = false;
       }

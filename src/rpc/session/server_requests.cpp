@@ -245,22 +245,22 @@ Status ServerCore::read(uint64_t id, const wire::Read& request) noexcept {
   return {};
 }
 
-Status ServerCore::handle(const wire::OpenMachine& request) noexcept {
+Status ServerCore::handle(const wire::OpenVm& request) noexcept {
   const uint64_t id = request.id();
   TAPML_ASSIGN(std::vector<std::byte> bytes, take_blob(request.blob()));
   TAPML_TRY(awaited());
-  TAPML_TRY(handles_.check_new(HandleKind::Machine, id));
+  TAPML_TRY(handles_.check_new(HandleKind::VirtualMachine, id));
   TAPML_TRY(code_.check(bytes.size()));
   auto image = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   TAPML_ASSIGN(ExecutableFile file, read_executable(*image, image, "the executable sent"));
   auto executable = std::make_shared<const Executable>(std::move(file.executable));
   note("machine " + std::to_string(id) + " for " + executable->target);
-  TAPML_ASSIGN(auto machine,
-               runtime::VirtualMachine::create(*session_, std::move(executable), {}, deadline_));
-  machines_[id] = std::make_shared<ServedMachine>();
-  machines_[id]->machine = std::move(machine);
-  code_.hold_machine(id, image->size());
-  handles_.add(HandleKind::Machine, id);
+  TAPML_ASSIGN(auto vm, runtime::LocalVirtualMachine::create(*session_, std::move(executable), {},
+                                                             deadline_));
+  vms_[id] = std::make_shared<ServedVm>();
+  vms_[id]->vm = std::move(vm);
+  code_.hold_vm(id, image->size());
+  handles_.add(HandleKind::VirtualMachine, id);
   return {};
 }
 
@@ -299,15 +299,15 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   }
   TAPML_TRY(awaited());
   TAPML_TRY(surface());
-  TAPML_TRY(handles_.known(HandleKind::Machine, request.machine()));
-  auto found = machines_.find(request.machine());
-  if (found == machines_.end()) return fail(runtime::unknown_handle("machine", request.machine()));
+  TAPML_TRY(handles_.known(HandleKind::VirtualMachine, request.vm()));
+  auto found = vms_.find(request.vm());
+  if (found == vms_.end()) return fail(runtime::unknown_handle("machine", request.vm()));
   if (call_) {
     return fail(internal_error("a call while another one stands at what it dispatched"));
   }
   // While the call stands the client may release it.
-  const std::shared_ptr<ServedMachine> served = found->second;
-  runtime::VirtualMachine& machine = *served->machine;
+  const std::shared_ptr<ServedVm> served = found->second;
+  runtime::LocalVirtualMachine& vm = *served->vm;
   call.function = text_of(request.function(), copies_);
   call.released = released_;
   if (auto last = served->arguments.find(call.function); last != served->arguments.end()) {
@@ -320,7 +320,7 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   std::optional<Dispatch> dispatch;
   if (request.dispatch()) {
     name_arguments(call);
-    dispatch.emplace(*this, machine, *request.dispatch(), call.names);
+    dispatch.emplace(*this, vm, *request.dispatch(), call.names);
     TAPML_TRY(dispatch->begin(*request.dispatch()));
   }
   if (request.capture() && request.timed()) {
@@ -328,18 +328,18 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   }
   if (request.capture()) TAPML_TRY(begin_capture(*request.capture(), *served));
   std::optional<Timing> timing;
-  if (request.timed()) machine.call_point().set_observer(&timing.emplace(*this).observer());
+  if (request.timed()) vm.call_point().set_observer(&timing.emplace(*this).observer());
   if (copies_.overdrawn()) return {};
-  if (dispatch) machine.call_point().set_dispatcher(&*dispatch, dispatch->sites());
+  if (dispatch) vm.call_point().set_dispatcher(&*dispatch, dispatch->sites());
   call_ = &call;
-  machine.set_interrupt(&link_.interrupt());
-  machine.set_call_limit(request.call_limit());
-  auto result = machine.call(call.function, call.arguments.values(), deadline_);
+  vm.set_interrupt(&link_.interrupt());
+  vm.set_call_limit(request.call_limit());
+  auto result = vm.call(call.function, call.arguments.values(), deadline_);
   // On the same machine the client wants a core once it is answered, until it asks for more.
   session_->device().idle(link_.wake_fd());
-  machine.set_interrupt(nullptr);
-  machine.call_point().set_observer(nullptr);
-  machine.call_point().set_dispatcher(nullptr);
+  vm.set_interrupt(nullptr);
+  vm.call_point().set_observer(nullptr);
+  vm.call_point().set_dispatcher(nullptr);
   if (timing && result) {
     if (Status sent = timing->flush(); !sent) result = fail(std::move(sent).error());
   }
@@ -395,7 +395,7 @@ Status ServerCore::answer(ServedCall& call, const wire::Call& request, const run
   return {};
 }
 
-void ServerCore::remember(ServedMachine& served, ServedCall& call) noexcept {
+void ServerCore::remember(ServedVm& served, ServedCall& call) noexcept {
   call.arguments.call_done();
   // While the call stood the client may have released what it was called with.
   if (released_ != call.released) {

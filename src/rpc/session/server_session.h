@@ -53,7 +53,7 @@ struct ServerOptions {
   // are no requests.
   std::function<void(bool running)> activity;
   // Asked once the client has said a hello with the right token, before its device is opened. A
-  // failure ends the session, and is what the client is told.
+  // failure ends the session, and is what the client is reported.
   std::function<Status()> admit;
   // Told that the session is over, before what it has of the device goes: that waits for all work
   // there, which may never end.

@@ -20,7 +20,7 @@ inline constexpr uint16_t kOldestVersion = 1;
 inline constexpr uint16_t kNewestVersion = 1;
 
 // Optional parts of the protocol, one bit each; those that both ends have are used.
-inline constexpr uint64_t kCapabilityMachine = 1;    // OpenMachine and Call
+inline constexpr uint64_t kCapabilityVm = 1;         // OpenVm and Call
 inline constexpr uint64_t kCapabilityContent = 2;    // FindBlob, WriteContent, WriteBlob
 inline constexpr uint64_t kCapabilityZstd = 4;       // packed payloads
 inline constexpr uint64_t kCapabilityTrace = 8;      // Ping, StartTrace, ReadTrace

@@ -27,10 +27,10 @@ struct Dialled {
   int error = 0;
 };
 
-Result<Dialled> dial(const SocketAddress& address, const std::string& place,
+Result<Dialled> dial(const SocketAddress& address, const std::string& endpoint,
                      runtime::Deadline deadline, const Interrupted& interrupted) noexcept {
   Dialled result;
-  TAPML_ASSIGN(result.socket, open_socket(address, true, place));
+  TAPML_ASSIGN(result.socket, open_socket(address, true, endpoint));
   const int fd = result.socket.get();
   const runtime::Deadline full = deadline.value_or(std::chrono::steady_clock::now() + kFullQueue);
   if (::connect(fd, address.get(), address.size) == 0) return result;
@@ -38,7 +38,8 @@ Result<Dialled> dial(const SocketAddress& address, const std::string& place,
   // A Unix socket whose queue is full says EAGAIN and cannot be waited for.
   while (result.error == EAGAIN) {
     if (interrupted && interrupted()) {
-      return fail(platform_error(PlatformFault::kCancelled, "connecting was interrupted", place));
+      return fail(
+          platform_error(PlatformFault::kCancelled, "connecting was interrupted", endpoint));
     }
     if (runtime::passed(full)) {
       result.error = ETIMEDOUT;
@@ -52,7 +53,7 @@ Result<Dialled> dial(const SocketAddress& address, const std::string& place,
     result.error = errno;
   }
   if (result.error != EINPROGRESS && result.error != EINTR) return result;
-  if (Status ready = wait_socket(fd, true, deadline, interrupted, place); !ready) {
+  if (Status ready = wait_socket(fd, true, deadline, interrupted, endpoint); !ready) {
     if (ready.error().fault != PlatformFault::kTimeout) return fail(std::move(ready).error());
     result.error = ETIMEDOUT;
     return result;
@@ -62,68 +63,70 @@ Result<Dialled> dial(const SocketAddress& address, const std::string& place,
   return result;
 }
 
-Error dial_error(int error, const Place& place) {
+Error dial_error(int error, const Place& endpoint) {
   if (error == ETIMEDOUT) {
-    return platform_error(PlatformFault::kTimeout, "no answer in time", place.text());
+    return platform_error(PlatformFault::kTimeout, "no answer in time", endpoint.text());
   }
   const bool nobody = error == ECONNREFUSED || error == ENOENT;
   return platform_error(
       PlatformFault::kAbsent,
-      (nobody ? "nothing listens there: " : "cannot connect: ") + errno_text(error), place.text(),
-      nobody ? "start it there: tapml rpc serve --listen " + place.text() : "");
+      (nobody ? "nothing listens there: " : "cannot connect: ") + errno_text(error),
+      endpoint.text(), nobody ? "start it there: tapml rpc serve --listen " + endpoint.text() : "");
 }
 
 // Why nothing secret is sent to `address`.
-Error unprotected(const SocketAddress& address, const Place& place) {
-  Place encrypted = place;
+Error unprotected(const SocketAddress& address, const Place& endpoint) {
+  Place encrypted = endpoint;
   encrypted.tls = true;
   return user_error(
       "the token is not sent without encryption beyond this machine",
-      "endpoint " + in_quotes(place.text()), "TLS, a loopback address, unix:path or pipe:command",
+      "endpoint " + in_quotes(endpoint.text()),
+      "TLS, a loopback address, unix:path or pipe:command",
       "the address " + address.text() + " over plain TCP",
       "serve with --tls-cert and connect to " + encrypted.text() +
           ", forward the port (ssh -L) and connect to 127.0.0.1, or give --insecure on a network "
           "that you trust");
 }
 
-Result<std::unique_ptr<Channel>> secure(FileDescriptor socket, const Place& place,
+Result<std::unique_ptr<Channel>> secure(FileDescriptor socket, const Place& endpoint,
                                         const TlsTrust& trust, runtime::Deadline deadline,
                                         const Interrupted& interrupted) noexcept {
   if (!deadline) deadline = std::chrono::steady_clock::now() + kTlsHandshake;
   TAPML_ASSIGN(const auto context, TlsContext::for_client(trust.ca_file));
-  TAPML_ASSIGN(auto stream, open_tls_stream(*context, std::move(socket), place.host, place.text(),
-                                            deadline, interrupted));
+  TAPML_ASSIGN(auto stream, open_tls_stream(*context, std::move(socket), endpoint.host,
+                                            endpoint.text(), deadline, interrupted));
   return std::make_unique<StreamChannel>(std::move(stream));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Channel>> connect(const Place& place, runtime::Deadline deadline,
+Result<std::unique_ptr<Channel>> connect(const Place& endpoint, runtime::Deadline deadline,
                                          const TlsTrust& trust,
                                          const Interrupted& interrupted) noexcept {
-  if (place.kind == Place::Kind::kPipe) return start_command(place.command);
-  if (place.kind == Place::Kind::kTcp && place.port == 0) {
-    return fail(user_error("port 0 is for listening only", "place \"" + place.text() + "\"",
+  if (endpoint.kind == Place::Kind::kPipe) return start_command(endpoint.command);
+  if (endpoint.kind == Place::Kind::kTcp && endpoint.port == 0) {
+    return fail(user_error("port 0 is for listening only", "place \"" + endpoint.text() + "\"",
                            "a port from 1 to 65535", "0"));
   }
-  TAPML_ASSIGN(const auto addresses, resolve(place, deadline, interrupted));
+  TAPML_ASSIGN(const auto addresses, resolve(endpoint, deadline, interrupted));
   int error = 0;
   for (const SocketAddress& address : addresses) {
     // The address counts, and not how its name is spelled.
-    if (trust.secret && !place.tls && !address.is_loopback() && !address.is_unspecified()) {
-      return fail(unprotected(address, place));
+    if (trust.secret && !endpoint.tls && !address.is_loopback() && !address.is_unspecified()) {
+      return fail(unprotected(address, endpoint));
     }
-    TAPML_ASSIGN(Dialled dialled, dial(address, place.text(), deadline, interrupted));
+    TAPML_ASSIGN(Dialled dialled, dial(address, endpoint.text(), deadline, interrupted));
     error = dialled.error;
     if (error != 0) continue;
     const int fd = dialled.socket.get();
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     tune_connection(fd);
-    if (place.kind == Place::Kind::kUnix) TAPML_TRY(check_server_owner(fd, place.text()));
-    if (place.tls) return secure(std::move(dialled.socket), place, trust, deadline, interrupted);
-    return make_stream_channel(std::move(dialled.socket), place.text());
+    if (endpoint.kind == Place::Kind::kUnix) TAPML_TRY(check_server_owner(fd, endpoint.text()));
+    if (endpoint.tls)
+      return secure(std::move(dialled.socket), endpoint, trust, deadline, interrupted);
+    return make_stream_channel(std::move(dialled.socket), endpoint.text());
   }
-  return fail(dial_error(error, place));
+  return fail(dial_error(error, endpoint));
 }
 
 }  // namespace tapml::rpc

@@ -195,7 +195,7 @@ std::string crash_text(const CrashReport& report) {
     text += ", ";
     text += report.argument < 0
                 ? "in a launch of " + entry
-                : runtime::stray_text({report.write, report.byte, report.argument, entry});
+                : runtime::out_of_bounds_text({report.write, report.byte, report.argument, entry});
   }
   text += "\n  at " + frame_text(report.instruction);
   // The handler's own frames, and the kernel's that called it, come before the crash.

@@ -15,10 +15,10 @@ namespace {
 constexpr int kBacklog = 128;
 
 // Whether the file is a socket of ours that nobody listens on any more.
-Status remove_stale_socket(const SocketAddress& address, const Place& place) noexcept {
+Status remove_stale_socket(const SocketAddress& address, const Place& endpoint) noexcept {
   struct stat status = {};
-  const std::string where = place.text();
-  if (::lstat(place.path.c_str(), &status) != 0) return {};
+  const std::string where = endpoint.text();
+  if (::lstat(endpoint.path.c_str(), &status) != 0) return {};
   if (!S_ISSOCK(status.st_mode)) {
     return fail(user_error("the path is taken by something that is no socket", where,
                            "a path that does not exist"));
@@ -32,28 +32,28 @@ Status remove_stale_socket(const SocketAddress& address, const Place& place) noe
   if (!stale) {
     return fail(platform_error(PlatformFault::kAbsent, "another server listens there", where));
   }
-  if (::unlink(place.path.c_str()) != 0 && errno != ENOENT) {
+  if (::unlink(endpoint.path.c_str()) != 0 && errno != ENOENT) {
     return fail(user_error(
         "cannot remove the socket of a server that is gone: " + errno_text(errno), where));
   }
   return {};
 }
 
-Error bind_error(int error, const Place& place) {
+Error bind_error(int error, const Place& endpoint) {
   if (error == EADDRINUSE) {
     return platform_error(PlatformFault::kAbsent, "the address is taken: " + errno_text(error),
-                          place.text(), "port 0 takes a free one");
+                          endpoint.text(), "port 0 takes a free one");
   }
-  return user_error("cannot listen there: " + errno_text(error), place.text());
+  return user_error("cannot listen there: " + errno_text(error), endpoint.text());
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Listener>> Listener::open(const Place& place, bool anywhere) {
-  std::unique_ptr<Listener> listener(new Listener(place));
-  switch (place.kind) {
+Result<std::unique_ptr<Listener>> Listener::open(const Place& endpoint, bool anywhere) {
+  std::unique_ptr<Listener> listener(new Listener(endpoint));
+  switch (endpoint.kind) {
     case Place::Kind::kPipe:
-      return fail(user_error("a pipe cannot be listened on", "place " + in_quotes(place.text()),
+      return fail(user_error("a pipe cannot be listened on", "place " + in_quotes(endpoint.text()),
                              "tcp:host:port or unix:path", "",
                              "`tapml rpc serve --stdio` is the other end of a pipe"));
     case Place::Kind::kUnix:
@@ -67,53 +67,53 @@ Result<std::unique_ptr<Listener>> Listener::open(const Place& place, bool anywhe
 }
 
 Status Listener::bind_unix() noexcept {
-  TAPML_ASSIGN(const auto addresses, resolve(place_, true));
+  TAPML_ASSIGN(const auto addresses, resolve(endpoint_, true));
   const SocketAddress& address = addresses.front();
-  TAPML_TRY(remove_stale_socket(address, place_));
-  TAPML_ASSIGN(socket_, open_socket(address, true, place_.text()));
+  TAPML_TRY(remove_stale_socket(address, endpoint_));
+  TAPML_ASSIGN(socket_, open_socket(address, true, endpoint_.text()));
   if (::bind(socket_.get(), address.get(), address.size) != 0) {
-    return fail(bind_error(errno, place_));
+    return fail(bind_error(errno, endpoint_));
   }
   struct stat status = {};
-  if (::lstat(place_.path.c_str(), &status) == 0) {
+  if (::lstat(endpoint_.path.c_str(), &status) == 0) {
     has_file_ = true;
     device_ = status.st_dev;
     inode_ = status.st_ino;
   }
   // Nobody gets in before listen(): the mode is there first.
-  if (::chmod(place_.path.c_str(), 0600) != 0 || ::listen(socket_.get(), kBacklog) != 0) {
-    return fail(bind_error(errno, place_));
+  if (::chmod(endpoint_.path.c_str(), 0600) != 0 || ::listen(socket_.get(), kBacklog) != 0) {
+    return fail(bind_error(errno, endpoint_));
   }
   return {};
 }
 
 Status Listener::bind_tcp(bool anywhere) noexcept {
-  TAPML_ASSIGN(const auto addresses, resolve(place_, true));
+  TAPML_ASSIGN(const auto addresses, resolve(endpoint_, true));
   const SocketAddress& address = addresses.front();
   if (!address.is_loopback() && !anywhere) {
     Error error = user_error(
         "listening beyond this machine needs a token, and TLS or --insecure",
-        "place " + in_quotes(place_.text()),
+        "place " + in_quotes(endpoint_.text()),
         "--token-file with --tls-cert and --tls-key, or 127.0.0.1, [::1], localhost, unix:path",
-        in_quotes(place_.host));
+        in_quotes(endpoint_.host));
     error.hint =
         "without a certificate: listen on loopback and forward the port by ssh -L, or give "
         "--token-file and --insecure on a network that you trust";
     return fail(std::move(error));
   }
-  TAPML_ASSIGN(socket_, open_socket(address, true, place_.text()));
+  TAPML_ASSIGN(socket_, open_socket(address, true, endpoint_.text()));
   const int on = 1;
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::bind(socket_.get(), address.get(), address.size) != 0 ||
       ::listen(socket_.get(), kBacklog) != 0) {
-    return fail(bind_error(errno, place_));
+    return fail(bind_error(errno, endpoint_));
   }
   sockaddr_storage bound = {};
   socklen_t size = sizeof bound;
   if (::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&bound), &size) == 0) {
     const bool v6 = bound.ss_family == AF_INET6;
-    place_.port = ntohs(v6 ? reinterpret_cast<sockaddr_in6*>(&bound)->sin6_port
-                           : reinterpret_cast<sockaddr_in*>(&bound)->sin_port);
+    endpoint_.port = ntohs(v6 ? reinterpret_cast<sockaddr_in6*>(&bound)->sin6_port
+                              : reinterpret_cast<sockaddr_in*>(&bound)->sin_port);
   }
   return {};
 }
@@ -121,9 +121,9 @@ Status Listener::bind_tcp(bool anywhere) noexcept {
 Listener::~Listener() {
   if (!has_file_) return;
   struct stat status = {};
-  const bool ours = ::lstat(place_.path.c_str(), &status) == 0 && status.st_dev == device_ &&
+  const bool ours = ::lstat(endpoint_.path.c_str(), &status) == 0 && status.st_dev == device_ &&
                     status.st_ino == inode_;
-  if (ours) ::unlink(place_.path.c_str());
+  if (ours) ::unlink(endpoint_.path.c_str());
 }
 
 FileDescriptor Listener::accept() noexcept {

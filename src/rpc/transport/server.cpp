@@ -47,10 +47,10 @@ struct Lingering {
 
 class ProcessServer final : public Server {
  public:
-  ProcessServer(std::unique_ptr<Listener> listener, Place place, const ListenOptions& options,
+  ProcessServer(std::unique_ptr<Listener> listener, Place endpoint, const ListenOptions& options,
                 std::unique_ptr<TlsContext> tls = nullptr)
       : listener_(std::move(listener)),
-        place_(std::move(place)),
+        endpoint_(std::move(endpoint)),
         options_(options),
         unfinished_(options.unfinished, options.unfinished_of_peer) {
     // Of this process and of those that it forks: clients' names are in the lines.
@@ -65,7 +65,7 @@ class ProcessServer final : public Server {
     if (tls) relays_.emplace(std::move(tls), options.server.limits.handshake, options_.server.log);
   }
 
-  const Place& place() const noexcept override { return place_; }
+  const Place& endpoint() const noexcept override { return endpoint_; }
   Status run(const std::atomic<bool>& stop) noexcept override;
   // One connection that is there already.
   Status adopt(Connection connection) noexcept;
@@ -91,7 +91,7 @@ class ProcessServer final : public Server {
 
   std::set<int64_t> admitted_;  // sessions whose client has said a right hello, by number
   std::unique_ptr<Listener> listener_;
-  Place place_;
+  Place endpoint_;
   ListenOptions options_;
   EndedFirst ended_first_;  // the sessions' processes
   std::optional<TlsRelays> relays_;
@@ -228,7 +228,7 @@ Error ProcessServer::too_many_sessions() const {
   return platform_error(
       PlatformFault::kLimit,
       "the server has as many sessions as it may, " + std::to_string(options_.sessions),
-      place_.text(), "try again later, or raise its --sessions");
+      endpoint_.text(), "try again later, or raise its --sessions");
 }
 
 // For one more connection of `peer`, which has not said hello yet.
@@ -243,7 +243,7 @@ void ProcessServer::make_room(const std::string& peer) noexcept {
   (*worker)->kill(platform_error(PlatformFault::kLimit,
                                  "too many connections came that said nothing, and this was the "
                                  "oldest",
-                                 place_.text(), "connect again, and say hello at once"));
+                                 endpoint_.text(), "connect again, and say hello at once"));
 }
 
 // The plain side of an encrypted connection; not valid where there is no process for it.
@@ -285,7 +285,8 @@ Status ProcessServer::adopt(Connection connection) noexcept {
 }
 
 void ProcessServer::end_all() noexcept {
-  const Error ending = platform_error(PlatformFault::kLost, "the server was ended", place_.text());
+  const Error ending =
+      platform_error(PlatformFault::kLost, "the server was ended", endpoint_.text());
   for (const auto& worker : workers_) worker->kill(ending);
   for (const auto& worker : workers_) {
     worker->ended(true);
@@ -301,24 +302,24 @@ void ProcessServer::end_all() noexcept {
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::listen(const Place& place,
+Result<std::unique_ptr<Server>> Server::listen(const Place& endpoint,
                                                const ListenOptions& options) noexcept {
   std::unique_ptr<TlsContext> tls;
-  if (place.tls) {
+  if (endpoint.tls) {
     TAPML_ASSIGN(tls, TlsContext::for_server(options.tls_certificate, options.tls_key));
   }
-  const bool anywhere = (place.tls || options.insecure) && !options.server.token.empty();
-  TAPML_ASSIGN(auto listener, Listener::open(place, anywhere));
-  const Place chosen = listener->place();
+  const bool anywhere = (endpoint.tls || options.insecure) && !options.server.token.empty();
+  TAPML_ASSIGN(auto listener, Listener::open(endpoint, anywhere));
+  const Place chosen = listener->endpoint();
   return std::make_unique<ProcessServer>(std::move(listener), chosen, options, std::move(tls));
 }
 
 Status serve_descriptors(int in, int out, const ListenOptions& options,
                          const std::atomic<bool>& stop) noexcept {
-  Place place;
-  place.kind = Place::Kind::kPipe;
-  place.command = "(standard input and output)";
-  ProcessServer server(nullptr, place, options);
+  Place endpoint;
+  endpoint.kind = Place::Kind::kPipe;
+  endpoint.command = "(standard input and output)";
+  ProcessServer server(nullptr, endpoint, options);
   Connection connection;
   connection.in = FileDescriptor(in);
   if (out != in) connection.out = FileDescriptor(out);

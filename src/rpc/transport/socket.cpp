@@ -65,14 +65,14 @@ std::string SocketAddress::text() const {
   return host;
 }
 
-Result<std::vector<SocketAddress>> resolve(const Place& place, bool listening) noexcept {
-  if (place.kind == Place::Kind::kUnix) {
+Result<std::vector<SocketAddress>> resolve(const Place& endpoint, bool listening) noexcept {
+  if (endpoint.kind == Place::Kind::kUnix) {
     sockaddr_un unix_address = {};
     unix_address.sun_family = AF_UNIX;
-    if (place.path.size() >= sizeof unix_address.sun_path) {
-      return fail(internal_error("a socket's path that is too long", place.text()));
+    if (endpoint.path.size() >= sizeof unix_address.sun_path) {
+      return fail(internal_error("a socket's path that is too long", endpoint.text()));
     }
-    std::memcpy(unix_address.sun_path, place.path.c_str(), place.path.size() + 1);
+    std::memcpy(unix_address.sun_path, endpoint.path.c_str(), endpoint.path.size() + 1);
     SocketAddress address;
     std::memcpy(&address.storage, &unix_address, sizeof unix_address);
     address.size = sizeof unix_address;
@@ -83,12 +83,12 @@ Result<std::vector<SocketAddress>> resolve(const Place& place, bool listening) n
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV | (listening ? AI_PASSIVE : 0);
   addrinfo* found = nullptr;
-  const std::string port = std::to_string(place.port);
-  const int error = ::getaddrinfo(place.host.c_str(), port.c_str(), &hints, &found);
+  const std::string port = std::to_string(endpoint.port);
+  const int error = ::getaddrinfo(endpoint.host.c_str(), port.c_str(), &hints, &found);
   if (error != 0) {
     const char* why = error == EAI_SYSTEM ? std::strerror(errno) : ::gai_strerror(error);
     return fail(platform_error(PlatformFault::kAbsent,
-                               "host " + place.host + " is not known: " + why, place.text()));
+                               "host " + endpoint.host + " is not known: " + why, endpoint.text()));
   }
   std::vector<SocketAddress> addresses;
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
@@ -100,8 +100,8 @@ Result<std::vector<SocketAddress>> resolve(const Place& place, bool listening) n
   }
   ::freeaddrinfo(found);
   if (addresses.empty()) {
-    return fail(platform_error(PlatformFault::kAbsent, "host " + place.host + " has no address",
-                               place.text()));
+    return fail(platform_error(PlatformFault::kAbsent, "host " + endpoint.host + " has no address",
+                               endpoint.text()));
   }
   return addresses;
 }
@@ -113,30 +113,31 @@ constexpr std::chrono::milliseconds kSlice{50};
 
 // Ok to wait until `slice`, which is set; else why not.
 Status next_slice(runtime::Deadline deadline, const Interrupted& interrupted,
-                  const std::string& place, runtime::Deadline& slice) noexcept {
+                  const std::string& endpoint, runtime::Deadline& slice) noexcept {
   if (interrupted && interrupted()) {
-    return fail(platform_error(PlatformFault::kCancelled, "connecting was interrupted", place));
+    return fail(platform_error(PlatformFault::kCancelled, "connecting was interrupted", endpoint));
   }
   const auto now = std::chrono::steady_clock::now();
   if (deadline && now >= *deadline) {
-    return fail(platform_error(PlatformFault::kTimeout, "no answer in time", place));
+    return fail(platform_error(PlatformFault::kTimeout, "no answer in time", endpoint));
   }
   slice = deadline;
   if (interrupted) slice = std::min(deadline.value_or(now + kSlice), now + kSlice);
   return {};
 }
 
-bool is_name(const Place& place) {
+bool is_name(const Place& endpoint) {
   in6_addr bytes = {};
-  return place.kind == Place::Kind::kTcp && ::inet_pton(AF_INET, place.host.c_str(), &bytes) != 1 &&
-         ::inet_pton(AF_INET6, place.host.c_str(), &bytes) != 1;
+  return endpoint.kind == Place::Kind::kTcp &&
+         ::inet_pton(AF_INET, endpoint.host.c_str(), &bytes) != 1 &&
+         ::inet_pton(AF_INET6, endpoint.host.c_str(), &bytes) != 1;
 }
 
 }  // namespace
 
-Result<std::vector<SocketAddress>> resolve(const Place& place, runtime::Deadline deadline,
+Result<std::vector<SocketAddress>> resolve(const Place& endpoint, runtime::Deadline deadline,
                                            const Interrupted& interrupted) noexcept {
-  if (!is_name(place) || (!deadline && !interrupted)) return resolve(place, false);
+  if (!is_name(endpoint) || (!deadline && !interrupted)) return resolve(endpoint, false);
   struct Answer {
     std::mutex lock;
     std::condition_variable came;
@@ -144,8 +145,8 @@ Result<std::vector<SocketAddress>> resolve(const Place& place, runtime::Deadline
   };
   auto answer = std::make_shared<Answer>();
   try {
-    std::thread([answer, place] {
-      auto addresses = resolve(place, false);
+    std::thread([answer, endpoint] {
+      auto addresses = resolve(endpoint, false);
       const std::lock_guard guard(answer->lock);
       answer->addresses = std::move(addresses);
       answer->came.notify_one();
@@ -153,22 +154,22 @@ Result<std::vector<SocketAddress>> resolve(const Place& place, runtime::Deadline
   } catch (const std::system_error& none) {
     return fail(platform_error(PlatformFault::kLimit,
                                std::string("no thread to look up the host: ") + none.what(),
-                               place.text()));
+                               endpoint.text()));
   }
   std::unique_lock held(answer->lock);
   while (!answer->addresses) {
     runtime::Deadline slice;
-    TAPML_TRY(next_slice(deadline, interrupted, place.text(), slice));
+    TAPML_TRY(next_slice(deadline, interrupted, endpoint.text(), slice));
     answer->came.wait_until(held, *slice);
   }
   return std::move(*answer->addresses);
 }
 
 Status wait_socket(int fd, bool writing, runtime::Deadline deadline, const Interrupted& interrupted,
-                   const std::string& place) noexcept {
+                   const std::string& endpoint) noexcept {
   runtime::Deadline slice;
   do {
-    TAPML_TRY(next_slice(deadline, interrupted, place, slice));
+    TAPML_TRY(next_slice(deadline, interrupted, endpoint, slice));
   } while (wait_ready(fd, writing, -1, slice) == Ready::kTimeout);
   return {};
 }
@@ -189,31 +190,32 @@ std::string user_text(uid_t user) {
 
 }  // namespace
 
-Status check_owner(uid_t owner, uid_t user, const std::string& place) {
+Status check_owner(uid_t owner, uid_t user, const std::string& endpoint) {
   if (owner == user || owner == 0) return {};
   return fail(user_error(
       "the socket's server belongs to another user, who would get the token and the model",
-      "endpoint " + in_quotes(place), "a server of " + user_text(user) + " or of root",
+      "endpoint " + in_quotes(endpoint), "a server of " + user_text(user) + " or of root",
       "one of " + user_text(owner),
       "serve in a folder that only you can write to: unix:$XDG_RUNTIME_DIR/device.sock"));
 }
 
-Status check_server_owner(int socket, const std::string& place) {
+Status check_server_owner(int socket, const std::string& endpoint) {
   ucred server = {};
   socklen_t size = sizeof server;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &server, &size) != 0) {
     return fail(platform_error(PlatformFault::kLost,
-                               "the system does not say who listens: " + errno_text(errno), place));
+                               "the system does not say who listens: " + errno_text(errno),
+                               endpoint));
   }
-  return check_owner(server.uid, ::geteuid(), place);
+  return check_owner(server.uid, ::geteuid(), endpoint);
 }
 
 Result<FileDescriptor> open_socket(const SocketAddress& address, bool nonblocking,
-                                   const std::string& place) noexcept {
+                                   const std::string& endpoint) noexcept {
   const int type = SOCK_STREAM | SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0);
   FileDescriptor socket(::socket(address.storage.ss_family, type, 0));
   if (!socket.valid()) {
-    return fail(platform_error(PlatformFault::kLimit, "no socket: " + errno_text(errno), place));
+    return fail(platform_error(PlatformFault::kLimit, "no socket: " + errno_text(errno), endpoint));
   }
   return socket;
 }

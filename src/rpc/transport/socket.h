@@ -23,25 +23,25 @@ struct SocketAddress {
 
 // Of a tcp or unix place, at least one. PlatformError kAbsent for a host that the system does not
 // know.
-Result<std::vector<SocketAddress>> resolve(const Place& place, bool listening) noexcept;
+Result<std::vector<SocketAddress>> resolve(const Place& endpoint, bool listening) noexcept;
 // The same to connect to, in time: the system's resolver, which knows neither, goes on by itself
 // then. Also kTimeout, kCancelled.
-Result<std::vector<SocketAddress>> resolve(const Place& place, runtime::Deadline deadline,
+Result<std::vector<SocketAddress>> resolve(const Place& endpoint, runtime::Deadline deadline,
                                            const Interrupted& interrupted) noexcept;
 
 // Waits until the socket can be read (or written). kTimeout, kCancelled.
 Status wait_socket(int fd, bool writing, runtime::Deadline deadline, const Interrupted& interrupted,
-                   const std::string& place) noexcept;
+                   const std::string& endpoint) noexcept;
 
 // Whether what `owner` serves at `place` is to be believed by `user`: it is the same user, or root.
 // UserError that names both.
-Status check_owner(uid_t owner, uid_t user, const std::string& place);
+Status check_owner(uid_t owner, uid_t user, const std::string& endpoint);
 // The same of whoever listens at the other end of a connected Unix socket, and of this process.
-Status check_server_owner(int socket, const std::string& place);
+Status check_server_owner(int socket, const std::string& endpoint);
 
 // A stream socket of the address's family, closed in programs that are started.
 Result<FileDescriptor> open_socket(const SocketAddress& address, bool nonblocking,
-                                   const std::string& place) noexcept;
+                                   const std::string& endpoint) noexcept;
 
 // What a connected socket of ours has: small frames go out at once, a machine that is gone is
 // noticed.

@@ -78,7 +78,7 @@ class Relay {
     }
   }
 
-  // Waits for the client's first byte. One that speaks without TLS is told so in its language.
+  // Waits for the client's first byte. One that speaks without TLS is reported so in its language.
   Status expect_tls(Clock::time_point& until) noexcept {
     if (!wait_for_client(false, until)) return fail(late());
     unsigned char first = 0;

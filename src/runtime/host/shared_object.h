@@ -1,4 +1,4 @@
-// Machine code as shared objects: loaded by the system's own loader, without a compiler.
+// VirtualMachine code as shared objects: loaded by the system's own loader, without a compiler.
 #pragma once
 
 #include <memory>

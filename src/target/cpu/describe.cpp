@@ -12,7 +12,7 @@ Description describe_cpu() {
   d.local_buffer_bytes = 1 << 20;  // threads have stacks of 8 MiB, those of some systems of 2
   d.features = f32_features();
   d.options = {"arch", "features", "libs", "threads"};
-  d.user_kernels = {"C", ".c"};
+  d.kernel_language = {"C", ".c"};
   d.library_routines = true;
   return d;
 }

@@ -17,7 +17,7 @@ Description describe_opencl() {
   d.features = f32_features();
   d.features.local_memory = true;
   d.options = {"device", "for", "groups", "index", "schedule", "subgroups"};
-  d.user_kernels = {"OpenCL C", ".cl"};
+  d.kernel_language = {"OpenCL C", ".cl"};
   return d;
 }
 

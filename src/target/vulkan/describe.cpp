@@ -24,7 +24,7 @@ Description describe_vulkan() {
   d.features = f32_features();
   d.features.local_memory = true;
   d.options = {"device", "for", "groups", "schedule", "subgroups", "validation"};
-  d.user_kernels = {"GLSL", ".comp"};
+  d.kernel_language = {"GLSL", ".comp"};
   return d;
 }
 

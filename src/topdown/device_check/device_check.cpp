@@ -9,7 +9,7 @@
 #include "ir/exceptions.h"
 #include "pipeline/compile.h"
 #include "relax/annotation.h"
-#include "runtime/machine.h"
+#include "runtime/virtual_machine.h"
 
 namespace tapml::topdown {
 
@@ -188,7 +188,7 @@ class Kernels {
       : session_(session), target_(target), computes_(target.description.computes) {}
 
   void compile(const Module& module) {
-    machine_ = unwrap(session_.open_machine(pipeline::compile(module, target_)));
+    vm_ = unwrap(session_.open_vm(pipeline::compile(module, target_)));
   }
 
   HostTensor call(const std::string& function, const std::vector<HostTensor>& arguments) {
@@ -196,7 +196,7 @@ class Kernels {
     for (const HostTensor& argument : arguments) {
       values.emplace_back(unwrap(runtime::upload(session_, argument)));
     }
-    const runtime::Value result = unwrap(machine_->call(function, values));
+    const runtime::Value result = unwrap(vm_->call(function, values));
     return unwrap(runtime::download(*result.tensor()));
   }
 
@@ -215,13 +215,13 @@ class Kernels {
   Session& session() const { return session_; }
   const std::set<DType>& computed() const { return session_.info().features.compute_dtypes; }
   const std::set<DType>& stored() const { return session_.info().features.storage_dtypes; }
-  runtime::Machine& machine() { return *machine_; }
+  runtime::VirtualMachine& vm() { return *vm_; }
 
  private:
   Session& session_;
   target::Target target_;
   bool computes_;
-  std::unique_ptr<runtime::Machine> machine_;
+  std::unique_ptr<runtime::VirtualMachine> vm_;
 };
 
 // Values that every dtype holds exactly.
@@ -373,7 +373,7 @@ Found launches_keep_their_order(Kernels& kernels) {
     runtime::Value value = unwrap(runtime::upload(kernels.session(), one));
     for (int step = 0; step < 20; ++step) {
       const runtime::Value arguments[] = {value};
-      value = unwrap(kernels.machine().call("twice", arguments));
+      value = unwrap(kernels.vm().call("twice", arguments));
     }
     const Found found = kernels.expect(
         unwrap(runtime::download(*value.tensor())),

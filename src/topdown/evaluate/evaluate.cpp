@@ -14,18 +14,18 @@ TextScore score_text(const HostTensor& logits, const ScoredText& text) {
   for (size_t i = text.first; i < text.tokens.size(); ++i) {
     const int64_t row = static_cast<int64_t>(i - 1) * vocabulary, token = text.tokens[i];
     double peak = -std::numeric_limits<double>::infinity();
-    int64_t likeliest = 0;
+    int64_t most_likely = 0;
     for (int64_t v = 0; v < vocabulary; ++v) {
       const double value = logits.at_f64(row + v);
       if (!(value > peak)) continue;
       peak = value;
-      likeliest = v;
+      most_likely = v;
     }
     double sum = 0;
     // A NaN anywhere makes the sum one, and nothing is right then.
     for (int64_t v = 0; v < vocabulary; ++v) sum += std::exp(logits.at_f64(row + v) - peak);
     score.nll += peak + std::log(sum) - logits.at_f64(row + token);
-    score.greedy &= likeliest == token && std::isfinite(sum);
+    score.greedy &= most_likely == token && std::isfinite(sum);
   }
   return score;
 }
@@ -101,17 +101,17 @@ EvalComparison compare_evaluations(const std::vector<ScoredTask>& tasks,
 
 Json evaluation_json(const std::vector<ScoredTask>& tasks, const Evaluation& evaluation,
                      const EvalComparison* comparison) {
-  auto total = [](const EvalTotal& sum, bool judged) {
+  auto total = [](const EvalTotal& sum, bool scored) {
     Json json = Json::object({{"tasks", Json::integer(sum.tasks)},
                               {"tokens", Json::integer(sum.tokens)},
                               {"nll", real(sum.mean_nll())},
                               {"perplexity", real(sum.perplexity())}});
-    if (judged) json.set("correct", Json::integer(sum.correct));
+    if (scored) json.set("correct", Json::integer(sum.correct));
     return json;
   };
   Json json = total(evaluation.total, true);
   json.set("target", Json::string(evaluation.target));
-  json.set("judged", Json::integer(evaluation.judged()));
+  json.set("scored", Json::integer(evaluation.scored()));
   Json kinds = Json::object();
   for (const auto& [kind, sum] : evaluation.kinds) {
     kinds.set(task_kind_name(kind), total(sum, kind != TaskKind::kPerplexity));

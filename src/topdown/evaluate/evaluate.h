@@ -18,7 +18,7 @@ struct ScoredTask {
 };
 
 // The log probability in nats that logits f32[tokens, vocabulary] of `text` give its scored tokens,
-// and whether each of them is the likeliest (the lowest id of equal ones).
+// and whether each of them is the most likely (the lowest id of equal ones).
 struct TextScore {
   double nll = 0;
   bool greedy = true;

@@ -8,16 +8,16 @@ namespace tapml::topdown {
 
 KernelSource kernel_source(const Module& fixed, const std::string& name,
                            const target::Target& target, pipeline::ImplementOptions options,
-                           const std::vector<UserSource>& user_sources, bool assembly) {
+                           const std::vector<CustomSource>& custom_sources, bool assembly) {
   const codegen::CodeGenerator& generator = codegen::generator_of(target);
   KernelSource source;
   if (const auto own = options.foreign.find(name); own != options.foreign.end()) {
-    for (const UserSource& one : user_sources) {
+    for (const CustomSource& one : custom_sources) {
       if (own->second.implementation.provider != "user:" + one.file) continue;
       source.code = one.text;
       source.provider = own->second.implementation.provider;
       source.language = generator.language();
-      source.ending = target.description.user_kernels.ending;
+      source.ending = target.description.kernel_language.ending;
     }
     return source;
   }
@@ -42,7 +42,7 @@ KernelSource kernel_source(const Module& fixed, const std::string& name,
   source.code = generator.source_text(launches, target);
   if (!source.code.empty()) {
     source.language = generator.language();
-    source.ending = target.description.user_kernels.ending;
+    source.ending = target.description.kernel_language.ending;
   } else if (assembly) {
     source.code = generator.disassembly(launches, target);
     if (source.code.empty()) return source;

@@ -14,7 +14,7 @@
 #include "schedule/rules.h"
 #include "text/parser.h"
 #include "text/printer.h"
-#include "topdown/kernels/user_kernels.h"
+#include "topdown/kernels/custom_kernels.h"
 
 namespace tapml::topdown {
 
@@ -145,9 +145,9 @@ std::string kernel_skeleton(const Module& fixed, const std::string& name,
   body.erase(0, body.find_first_not_of('\n'));
   return commented(
              "Kernel " + name + " for " + description.platform + ", in " +
-                 description.user_kernels.language +
+                 description.kernel_language.language +
                  ". The lines from `prim def` to the last `launch` say\nhow it is called and are "
-                 "read; the hash of its name may be left out (docs/user-kernels.md).\n\n",
+                 "read; the hash of its name may be left out (docs/custom-kernels.md).\n\n",
              "") +
          commented(plain.header, "") +
          commented("\nWhat it computes, in the text format (docs/text-format.md):\n\n", "") +

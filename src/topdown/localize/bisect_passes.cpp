@@ -50,7 +50,7 @@ class PassBisector {
     result_.source = source_.target.text;
     result_.target = sandbox_.target().text;
     result_.target_info = sandbox_.session().info();
-    prepare_judge();
+    prepare_reference();
     result_.whole = check(all(true), "run with everything");
     if (!result_.whole.passed) {
       result_.bare = check(all(false), "run with what is needed");
@@ -104,13 +104,13 @@ class PassBisector {
     return pipeline::implement(fixed(arm, implement), target, implement);
   }
 
-  // Tokens to force and the judge, by the module as it came; the source's own error by a run with
-  // everything left out.
-  void prepare_judge() {
+  // Tokens to force and the reference, by the module as it came; the source's own error by a run
+  // with everything left out.
+  void prepare_reference() {
     progress("run on " + source_.target.text);
     auto engine = unwrap(
         llm::Engine::create(*source_.session, compiled(all(false), source_.target), weights_));
-    engine->vm().set_interrupt(options_.interrupt);
+    engine->local_vm().set_interrupt(options_.interrupt);
     engine->set_watcher(options_.watcher);
     interface_ = engine->model();
     llm::GenerateOptions generate;
@@ -121,18 +121,18 @@ class PassBisector {
     run_.forced = unwrap(engine->generate(run_.prompt, generate)).tokens;
     check_cancelled();
     const std::vector<HostTensor> own = forced_logits(*engine, run_);
-    progress("judge");
+    progress("evaluate the reference");
     std::vector<int32_t> tokens = run_.prompt;
     tokens.insert(tokens.end(), run_.forced.begin(), run_.forced.end());
     interp::CallOptions evaluate;
     evaluate.poll = [this] { check_cancelled(); };
     evaluate.watcher = options_.watcher;
-    const op::RefTensor logits = judge_logits(module_, interface_, weights_, tokens, evaluate);
+    const op::RefTensor logits = evaluate_logits(module_, interface_, weights_, tokens, evaluate);
     double largest = 1;
     for (double value : logits.values) largest = std::max(largest, std::abs(value));
-    judge_.emplace(logits, run_.prompt.size(), own);
-    if (!(judge_->check(own).source_error <= kSaneSource * largest)) {
-      judge_.emplace(logits, run_.prompt.size(), std::vector<HostTensor>());
+    reference_.emplace(logits, run_.prompt.size(), own);
+    if (!(reference_->check(own).source_error <= kSaneSource * largest)) {
+      reference_.emplace(logits, run_.prompt.size(), std::vector<HostTensor>());
     }
   }
 
@@ -154,9 +154,9 @@ class PassBisector {
     auto executable = guard([&] { return compiled(arm, sandbox_.target()); });
     if (!executable) return failed(executable.error());
     std::unique_ptr<llm::Engine> engine;
-    ModelCheck check = contained_check(sandbox_, *judge_, [&] {
+    ModelCheck check = contained_check(sandbox_, *reference_, [&] {
       engine = unwrap(llm::Engine::create(sandbox_.session(), *executable, weights_));
-      engine->vm().set_interrupt(options_.interrupt);
+      engine->local_vm().set_interrupt(options_.interrupt);
       engine->set_watcher(options_.watcher);
       return forced_logits(*engine, run_);
     });
@@ -239,7 +239,7 @@ class PassBisector {
         interpreter.watcher = options_.watcher;
         return evaluated_logits(stage.module, interface_, weights_, run_, interpreter);
       });
-      if (logits) return judge_->check(*logits);
+      if (logits) return reference_->check(*logits);
       return failed(logits.error());
     };
     ModelCheck last = evaluate(stages.back());
@@ -271,7 +271,7 @@ class PassBisector {
   const std::vector<CompilerSetting>& settings_;
   ModelInterface interface_;
   ForcedRun run_;
-  std::optional<ModelJudge> judge_;
+  std::optional<ModelReference> reference_;
   PassBisection result_;
 };
 

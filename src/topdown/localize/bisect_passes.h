@@ -16,7 +16,7 @@ struct BisectPassesOptions {
   int64_t validation_tokens = 4;  // decode steps, teacher-forced
   std::vector<int32_t> eos;
   library::LibraryOptions libraries;
-  // Planted bugs: of a pass (Instruments::rewrite), and of a schedule for the target
+  // Injected faults: of a pass (Instruments::rewrite), and of a schedule for the target
   // (ImplementOptions::rewrite).
   std::function<Module(const std::string& pass, Module module)> rewrite_pass;
   std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef scheduled)> rewrite;

@@ -6,9 +6,9 @@
 #include "passes/kernel.h"
 #include "schedule/rules.h"
 #include "text/printer.h"
-#include "topdown/faults/planted_session.h"
+#include "topdown/faults/faulty_session.h"
+#include "topdown/kernels/custom_kernels.h"
 #include "topdown/kernels/kernel_source.h"
-#include "topdown/kernels/user_kernels.h"
 #include "topdown/localize/bisect.h"
 #include "topdown/replay/replay.h"
 #include "topdown/suite/carve.h"
@@ -26,9 +26,10 @@ class Localizer {
       : module_(module),
         weights_(weights),
         source_(source),
-        reference_(source, options.cancelled),
-        sandbox_(plants_sessions(options) ? with_session_plants(target, session_plants_) : target,
-                 options.cancelled),
+        source_sandbox_(source, options.cancelled),
+        sandbox_(
+            has_session_faults(options) ? with_session_faults(target, session_faults_) : target,
+            options.cancelled),
         options_(options) {
     run_.prompt = prompt;
     run_.cancelled = options.cancelled;
@@ -38,7 +39,7 @@ class Localizer {
     prepare_source();
     prepare_suite();
     if (result_.source_nan) return finish();
-    judge_model();
+    evaluate_model();
     prepare_target();
     replay_all();
     bisect();
@@ -55,12 +56,12 @@ class Localizer {
   }
 
  private:
-  void judge_model() {
-    progress("judge the whole model");
+  void evaluate_model() {
+    progress("evaluate the reference of the whole model");
     interp::CallOptions evaluate;
     evaluate.poll = [this] { check_cancelled(); };
     evaluate.watcher = options_.watcher;
-    model_judge_.emplace(ModelJudge::of(module_, weights_, *engine_, run_, evaluate));
+    model_reference_.emplace(ModelReference::of(module_, weights_, *engine_, run_, evaluate));
   }
   Localization finish() {
     result_.timeline = timeline_.take();
@@ -95,16 +96,16 @@ class Localizer {
     progress("compile for " + source_.target.text);
     fixed_ = pipeline::form_kernels(module_, implement_options().instruments);
     // Before the model runs: what is wrong with them needs no run.
-    const UserKernels user(options_.user_sources, fixed_);
+    const CustomKernels user(options_.custom_sources, fixed_);
     user_code_ = user.compile(fixed_, sandbox_.target(), options_.cancelled);
     user.check(user_code_, sandbox_.target(), sandbox_.session());
     source_executable_ = pipeline::implement(fixed_, source_.target, implement_options());
     engine_ = unwrap(llm::Engine::create(
         unwrap(runtime::open_instrumented(*source_.session, source_executable_)), weights_,
-        {.weights_in_place = true, .sample_on_machine = true}));
-    engine_->machine().set_interrupt(options_.interrupt);
+        {.weights_in_place = true, .sample_in_model = true}));
+    engine_->vm().set_interrupt(options_.interrupt);
     engine_->set_watcher(options_.watcher);
-    reference_.load(source_executable_);
+    source_sandbox_.load(source_executable_);
     result_.source = source_.target.text;
     result_.target = sandbox_.target().text;
     result_.source_info = source_.session->info();
@@ -137,10 +138,10 @@ class Localizer {
     options.kernels = only;
     options.held = &weights_;
     Carver carver(*source_executable_, options);
-    unwrap(engine_->machine().set_capture(carver.plan(), &carver));
+    unwrap(engine_->vm().set_capture(carver.plan(), &carver));
     // The prompt gives a token, and every decode step one more.
     auto tokens = guard([&] { return generate(options_.validation_tokens + 1); });
-    unwrap(engine_->machine().set_capture({}, nullptr));
+    unwrap(engine_->vm().set_capture({}, nullptr));
     std::vector<int32_t> observed = unwrap(std::move(tokens));
     observed.resize(std::min(observed.size(), run_.forced.size()));
     if (observed != run_.forced) {
@@ -182,10 +183,10 @@ class Localizer {
                  suite_.kernels.empty() ? "none" : suite_.kernels[0].name + " and others",
                  "carve it from this model");
     }
-    judge_ = std::make_unique<Judge>(suite_);
-    judge_->set_poll([this] { check_cancelled(); });
-    judge_->set_watcher(options_.watcher);
-    judge_->set_tolerances(options_.tolerances);
+    reference_ = std::make_unique<KernelReference>(suite_);
+    reference_->set_poll([this] { check_cancelled(); });
+    reference_->set_watcher(options_.watcher);
+    reference_->set_tolerances(options_.tolerances);
   }
 
   // A target may draw tokens itself where the source cannot.
@@ -199,21 +200,22 @@ class Localizer {
   }
 
   tir::PrimFuncRef rewritten(const std::string& kernel, tir::PrimFuncRef scheduled) const {
-    if (auto it = planted_.find(kernel); it != planted_.end()) scheduled = it->second;
+    if (auto it = faulty_.find(kernel); it != faulty_.end()) scheduled = it->second;
     return options_.rewrite ? options_.rewrite(kernel, scheduled) : scheduled;
   }
-  bool rewrites() const { return !planted_.empty() || options_.rewrite; }
+  bool rewrites() const { return !faulty_.empty() || options_.rewrite; }
 
   void prepare_target() {
     progress("compile for " + sandbox_.target().text);
-    for (const std::string& text : options_.plants) {
-      auto [kernel, kind] = parse_plant(text);
+    for (const std::string& text : options_.faults) {
+      auto [kernel, kind] = parse_fault(text);
       if (is_of_session(kind)) continue;
-      PlantedKernel planted = plant(suite_, *judge_, kernel, kind, sandbox_, options_.cancelled);
-      planted_[planted.kernel] = planted.implementation;
+      FaultyKernel faulty =
+          inject_fault(suite_, *reference_, kernel, kind, sandbox_, options_.cancelled);
+      faulty_[faulty.kernel] = faulty.implementation;
     }
     target_executable_ = implement_target({});
-    plant_sessions();
+    inject_session_faults();
     sandbox_.load(target_executable_);
   }
 
@@ -228,41 +230,41 @@ class Localizer {
         return schedule::fallback(loops, sandbox_.target()).func;
       };
       implement.rewrites = [&](const std::string& kernel) {
-        if (planted_.contains(kernel) || plain.contains(kernel)) return true;
+        if (faulty_.contains(kernel) || plain.contains(kernel)) return true;
         return options_.rewrite && (!options_.rewrites || options_.rewrites(kernel));
       };
     }
     return pipeline::implement(fixed_, sandbox_.target(), implement);
   }
 
-  static bool plants_sessions(const LocalizeOptions& options) {
-    return std::ranges::any_of(options.plants, [](const std::string& text) {
-      return is_of_session(parse_plant(text).second);
+  static bool has_session_faults(const LocalizeOptions& options) {
+    return std::ranges::any_of(options.faults, [](const std::string& text) {
+      return is_of_session(parse_fault(text).second);
     });
   }
 
   // Each is first shown to change an output of the kernel's tests, or of the model on the target.
-  void plant_sessions() {
-    if (!plants_sessions(options_)) return;
+  void inject_session_faults() {
+    if (!has_session_faults(options_)) return;
     if (!sandbox_.isolated()) {
       throw_user("faults of this kind are injected into a session",
-                 "--inject-fault " + options_.plants[0], "a process of its own for it", "",
+                 "--inject-fault " + options_.faults[0], "a process of its own for it", "",
                  "leave --in-process out");
     }
     sandbox_.load(target_executable_);
-    for (const std::string& text : options_.plants) {
-      auto [kernel, kind] = parse_plant(text);
+    for (const std::string& text : options_.faults) {
+      auto [kernel, kind] = parse_fault(text);
       if (!is_of_session(kind)) continue;
-      kernel = planted_kernel(suite_, kernel);
+      kernel = faulty_kernel(suite_, kernel);
       const std::vector<HostTensor> tests = carved_outputs(suite_, kernel, sandbox_);
       const std::vector<HostTensor> logits = target_logits();
       bool bites = false;
       for (size_t site = 0; site < session_sites(kind) && !bites; ++site) {
-        session_plants_->push_back({kernel, kind, site});
+        session_faults_->push_back({kernel, kind, site});
         check_cancelled();
         bites = !same_bits(tests, carved_outputs(suite_, kernel, sandbox_)) ||
                 !same_bits(logits, target_logits());
-        if (!bites) session_plants_->pop_back();
+        if (!bites) session_faults_->pop_back();
       }
       if (!bites) {
         throw_user("a fault of this kind changes nothing in this prompt's run",
@@ -272,7 +274,7 @@ class Localizer {
   }
   std::vector<HostTensor> target_logits() {
     auto engine = unwrap(llm::Engine::create(sandbox_.session(), target_executable_, weights_));
-    engine->vm().set_interrupt(options_.interrupt);
+    engine->local_vm().set_interrupt(options_.interrupt);
     engine->set_watcher(options_.watcher);
     return forced_logits(*engine, run_);
   }
@@ -290,7 +292,7 @@ class Localizer {
       check_cancelled();
       progress("replay " + name, kernel, total);
       tell({.kernel = name, .stage = KernelStage::kTesting});
-      KernelVerdict verdict = unwrap(replay_kernel(suite_, *judge_, kernel, sandbox_));
+      KernelVerdict verdict = unwrap(replay_kernel(suite_, *reference_, kernel, sandbox_));
       tell({.kernel = name,
             .stage = KernelStage::kDone,
             .verdict = &verdict,
@@ -330,7 +332,7 @@ class Localizer {
     progress("hybrid runs");
     Hybrid hybrid(*engine_, sandbox_);
     auto check = [&](const std::vector<size_t>& parts) {
-      return hybrid.check(named(parts, candidates), *model_judge_, run_);
+      return hybrid.check(named(parts, candidates), *model_reference_, run_);
     };
     const size_t before = result_.culprits.size();
     const std::set<std::string> accused = accuse(candidates, Evidence::kHybrid, check);
@@ -458,7 +460,7 @@ class Localizer {
     for (const std::string& kernel : plain) {
       check_cancelled();
       const int32_t number = suite_.find_kernel(kernel);
-      if (unwrap(replay_kernel(suite_, *judge_, number, sandbox_)).passed) away.erase(kernel);
+      if (unwrap(replay_kernel(suite_, *reference_, number, sandbox_)).passed) away.erase(kernel);
     }
     const bool any = away.size() < result_.culprits.size();
     if (!any) sandbox_.load(target_executable_);
@@ -476,14 +478,14 @@ class Localizer {
       if (!accused) candidates.push_back(kernel.name);
     }
     progress("hybrid runs on " + sandbox_.target().text);
-    TargetHybrid hybrid(sandbox_, executable, weights_, reference_);
+    TargetHybrid hybrid(sandbox_, executable, weights_, source_sandbox_);
     auto check = [&](const std::vector<size_t>& parts) {
-      std::set<std::string> elsewhere = away;
-      elsewhere.insert(candidates.begin(), candidates.end());
-      for (size_t part : parts) elsewhere.erase(candidates[part]);
+      std::set<std::string> remote_target = away;
+      remote_target.insert(candidates.begin(), candidates.end());
+      for (size_t part : parts) remote_target.erase(candidates[part]);
       ++result_.hybrid_runs;
       check_cancelled();
-      return hybrid.check(elsewhere, *model_judge_, run_);
+      return hybrid.check(remote_target, *model_reference_, run_);
     };
     std::vector<size_t> all(candidates.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
@@ -529,13 +531,13 @@ class Localizer {
   void replay_prompt(const std::set<std::string>& kernels, size_t first) {
     progress("carve");
     prompt_suite_ = carve(kernels);
-    Judge judge(prompt_suite_);
-    judge.set_tolerances(options_.tolerances);
+    KernelReference reference(prompt_suite_);
+    reference.set_tolerances(options_.tolerances);
     for (size_t i = first; i < result_.culprits.size(); ++i) {
       Culprit& culprit = result_.culprits[i];
       const int32_t kernel = prompt_suite_.find_kernel(culprit.kernel);
       if (kernel < 0) continue;
-      KernelVerdict verdict = unwrap(replay_kernel(prompt_suite_, judge, kernel, sandbox_));
+      KernelVerdict verdict = unwrap(replay_kernel(prompt_suite_, reference, kernel, sandbox_));
       if (!verdict.passed || culprit.verdict.calls == 0) culprit.verdict = std::move(verdict);
     }
   }
@@ -548,9 +550,9 @@ class Localizer {
       ModelCheck check;
       {
         std::unique_ptr<llm::Engine> engine;
-        check = contained_check(sandbox_, *model_judge_, [&] {
+        check = contained_check(sandbox_, *model_reference_, [&] {
           engine = unwrap(llm::Engine::create(sandbox_.session(), target_executable_, weights_));
-          engine->vm().set_interrupt(options_.interrupt);
+          engine->local_vm().set_interrupt(options_.interrupt);
           return forced_logits(*engine, run_);
         });
       }
@@ -572,12 +574,12 @@ class Localizer {
     const Suite& suite = in_suite ? suite_ : prompt_suite_;
     culprit.failing = one_call(suite, failing_call(suite, culprit.verdict));
     const Suite& failing = *culprit.failing;
-    Judge judge(failing);
-    judge.set_tolerances(options_.tolerances);
+    KernelReference reference(failing);
+    reference.set_tolerances(options_.tolerances);
     std::optional<KernelVerdict> again;  // of the last run of that call alone
     auto run_again = [&] {
       check_cancelled();
-      again = unwrap(replay_kernel(failing, judge, 0, sandbox_, {.launches = 1}));
+      again = unwrap(replay_kernel(failing, reference, 0, sandbox_, {.launches = 1}));
       if (culprit.evidence != Evidence::kReplay) return;  // its rate is that of hybrid runs
       ++culprit.runs;
       culprit.failed_runs += again->passed ? 0 : 1;
@@ -601,7 +603,7 @@ class Localizer {
     // One that does not fail again is flaky: what made it small would be chance.
     if (culprit.failed_runs == culprit.runs && !again) run_again();
     if (culprit.failed_runs < culprit.runs || again->passed) return;
-    culprit.smallest = shrink_call(failing, *again, sandbox_, reference_, shrink);
+    culprit.smallest = shrink_call(failing, *again, sandbox_, source_sandbox_, shrink);
   }
 
   // The call with the largest error, or that could not be run.
@@ -620,14 +622,14 @@ class Localizer {
       return rewritten(name, std::move(scheduled));
     };
     return kernel_source(fixed_, kernel, sandbox_.target(), std::move(implement),
-                         options_.user_sources);
+                         options_.custom_sources);
   }
 
   const Module& module_;
   const std::map<std::string, HostTensor>& weights_;
   const Platform& source_;
-  Sandbox reference_;  // the source, for inputs that nobody has run yet
-  SessionPlants session_plants_ = std::make_shared<std::vector<SessionPlant>>();
+  Sandbox source_sandbox_;  // the source, for inputs that nobody has run yet
+  SessionFaults session_faults_ = std::make_shared<std::vector<SessionFault>>();
   Sandbox sandbox_;
   const LocalizeOptions& options_;
   Module fixed_;
@@ -636,10 +638,10 @@ class Localizer {
   std::unique_ptr<llm::Engine> engine_;
   ForcedRun run_;
   bool source_finite_ = true;
-  std::optional<ModelJudge> model_judge_;
+  std::optional<ModelReference> model_reference_;
   Suite suite_, prompt_suite_;
-  std::unique_ptr<Judge> judge_;
-  std::map<std::string, tir::PrimFuncRef> planted_;
+  std::unique_ptr<KernelReference> reference_;
+  std::map<std::string, tir::PrimFuncRef> faulty_;
   Timeline timeline_;
   Localization result_;
 };

@@ -6,8 +6,8 @@
 
 #include "library/choose.h"
 #include "pipeline/compile.h"
-#include "topdown/faults/plant.h"
-#include "topdown/kernels/user_source.h"
+#include "topdown/faults/inject_fault.h"
+#include "topdown/kernels/custom_source.h"
 #include "topdown/localize/shrink.h"
 #include "topdown/profile/timeline.h"
 #include "topdown/reference_run/repeated_check.h"
@@ -29,11 +29,11 @@ struct LocalizeOptions {
   int64_t repeats = 5;          // runs of each culprit, to tell its rate
   // For the smallest failing input of each culprit; 0: none is looked for.
   std::chrono::milliseconds shrink_time{10'000};
-  std::vector<std::string> plants;  // KERNEL:KIND
+  std::vector<std::string> faults;  // KERNEL:KIND
   Tolerances tolerances;
   library::LibraryOptions libraries;
-  // Kernels of the user's own, for the target (UserKernels).
-  std::vector<UserSource> user_sources;
+  // Kernels of the user's own, for the target (CustomKernels).
+  std::vector<CustomSource> custom_sources;
   // Where compiled kernels are looked for and kept; null: nowhere.
   pipeline::KernelCache* cache = nullptr;
   // Sees each of the target's implementations after scheduling; may be empty.

@@ -68,8 +68,9 @@ class Shrinker {
         source_(source),
         options_(options),
         until_(Clock::now() + options.time),
-        original_judge_(failing),
-        program_(passes::kernel_implementation(original_judge_.module(), failing.kernels[0].name)),
+        original_reference_(failing),
+        program_(
+            passes::kernel_implementation(original_reference_.module(), failing.kernels[0].name)),
         best_(failing),
         verdict_(verdict) {}
 
@@ -132,8 +133,8 @@ class Shrinker {
   // What the target makes of a suite of one call; nothing where it is no fair question: the source
   // cannot compute it, or not within its bound.
   std::optional<KernelVerdict> verdict_of(const Suite& suite) {
-    Judge judge(suite);
-    auto verdict = replay_kernel(suite, judge, 0, target_, {.launches = 1});
+    KernelReference reference(suite);
+    auto verdict = replay_kernel(suite, reference, 0, target_, {.launches = 1});
     if (!verdict) {
       if (verdict.error().kind == ErrorKind::kPlatform) throw_error(verdict.error());
       return std::nullopt;
@@ -142,15 +143,15 @@ class Shrinker {
     return *verdict;
   }
 
-  // Whether the judge can evaluate the call and finds the source's outputs within their bounds.
+  // Whether the reference can evaluate the call and finds the source's outputs within their bounds.
   static bool fair(const Suite& suite, const std::vector<HostTensor>& source) {
-    auto judged = guard([&] {
-      Judge judge(suite);
-      return judge.outputs(0, source);
+    auto compared = guard([&] {
+      KernelReference reference(suite);
+      return reference.outputs(0, source);
     });
-    if (!judged) return false;
+    if (!compared) return false;
     for (size_t i = 0; i < source.size(); ++i) {
-      if (compare(source[i], source[i], (*judged)[i]).outcome != Outcome::kPass) return false;
+      if (compare(source[i], source[i], (*compared)[i]).outcome != Outcome::kPass) return false;
     }
     return true;
   }
@@ -256,7 +257,7 @@ class Shrinker {
   Sandbox &target_, &source_;
   const ShrinkOptions& options_;
   const Clock::time_point until_;
-  Judge original_judge_;  // has the program
+  KernelReference original_reference_;  // has the program
   const tir::PrimFunc& program_;
   Suite best_;
   KernelVerdict verdict_;

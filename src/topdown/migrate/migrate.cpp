@@ -26,7 +26,7 @@ class RoundRobin {
 
   Migrations run() {
     take_turns(false, [](TargetMigration& one) { one.check_state(); });
-    take_turns(false, [](TargetMigration& one) { one.check_user_kernels(); });
+    take_turns(false, [](TargetMigration& one) { one.check_custom_kernels(); });
     source_.set_states(states_);
     source_.run();
     take_turns(false, [](TargetMigration& one) { one.prepare(); });

@@ -15,8 +15,8 @@
 #include "library/choose.h"
 #include "llm/engine.h"
 #include "pipeline/compile.h"
-#include "topdown/faults/plant.h"
-#include "topdown/kernels/user_source.h"
+#include "topdown/faults/inject_fault.h"
+#include "topdown/kernels/custom_source.h"
 #include "topdown/migrate/migration_plan.h"
 #include "topdown/results/migration.h"
 #include "topdown/runner/kernel_event.h"
@@ -53,9 +53,9 @@ struct MigrateOptions {
 // A new platform, and what is its own.
 struct MigrationTarget {
   Platform platform;
-  // Kernels of the user's own for it (UserKernels).
-  std::vector<UserSource> user_sources = {};
-  std::string plant = {};  // KERNEL:KIND, or empty
+  // Kernels of the user's own for it (CustomKernels).
+  std::vector<CustomSource> custom_sources = {};
+  std::string fault = {};  // KERNEL:KIND, or empty
   // Folder that keeps what is done, so that the same migration goes on there; empty: none does.
   std::string state = {};
   // Why the platform could not be opened: of several targets, this one has only that.

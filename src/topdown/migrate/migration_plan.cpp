@@ -129,9 +129,9 @@ PlanOptions parse_plan(const std::string& order, const std::vector<std::string>&
   return plan;
 }
 
-double kernel_cost(const Suite& suite, const Judge& judge, int32_t kernel) {
+double kernel_cost(const Suite& suite, const KernelReference& reference, int32_t kernel) {
   const tir::PrimFunc& program =
-      passes::kernel_implementation(judge.module(), name_of(suite, kernel));
+      passes::kernel_implementation(reference.module(), name_of(suite, kernel));
   const analysis::Cost cost = analysis::cost_of(program);
   const PrimExpr work = cost.flops + cost.bytes;
   double sum = 0;
@@ -147,11 +147,11 @@ double kernel_cost(const Suite& suite, const Judge& judge, int32_t kernel) {
   return sum;
 }
 
-int64_t kernel_risk(const Suite& suite, const Judge& judge, int32_t kernel,
+int64_t kernel_risk(const Suite& suite, const KernelReference& reference, int32_t kernel,
                     const std::string& provider) {
   const SuiteKernel& info = suite.kernels[static_cast<size_t>(kernel)];
-  const relax::Function& spec = passes::kernel_spec(judge.module(), info.name);
-  const tir::PrimFunc& program = passes::kernel_implementation(judge.module(), info.name);
+  const relax::Function& spec = passes::kernel_spec(reference.module(), info.name);
+  const tir::PrimFunc& program = passes::kernel_implementation(reference.module(), info.name);
   int64_t points = 0;
   // What is fused has more that can go wrong than what stands alone.
   relax::visit_bindings(spec.body, [&](const relax::Binding&, bool) { ++points; });
@@ -167,7 +167,7 @@ int64_t kernel_risk(const Suite& suite, const Judge& judge, int32_t kernel,
   return points;
 }
 
-std::vector<MigrationUnit> plan_migration(const Suite& suite, const Judge& judge,
+std::vector<MigrationUnit> plan_migration(const Suite& suite, const KernelReference& reference,
                                           const Executable& target, const PlanOptions& options) {
   const std::vector<size_t> first = first_calls(suite);
   const size_t count = suite.kernels.size();
@@ -178,11 +178,12 @@ std::vector<MigrationUnit> plan_migration(const Suite& suite, const Judge& judge
   if (options.order != MigrationOrder::kExecution) {
     for (size_t k = 0; k < count; ++k) {
       const auto kernel = static_cast<int32_t>(k);
-      cost[k] = kernel_cost(suite, judge, kernel);
+      cost[k] = kernel_cost(suite, reference, kernel);
       if (options.order != MigrationOrder::kRisk) continue;
       const Implementation* implementation =
           target.find_implementation(target.find_kernel(suite.kernels[k].name));
-      risk[k] = kernel_risk(suite, judge, kernel, implementation ? implementation->provider : "");
+      risk[k] =
+          kernel_risk(suite, reference, kernel, implementation ? implementation->provider : "");
     }
   }
   std::ranges::sort(order, [&](int32_t x, int32_t y) {

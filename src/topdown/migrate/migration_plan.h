@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "exec/executable.h"
-#include "topdown/reference_run/judge.h"
+#include "topdown/reference_run/kernel_reference.h"
 
 namespace tapml::topdown {
 
@@ -46,13 +46,13 @@ struct MigrationUnit {
 };
 
 // What `kernel`'s carved calls compute and move, in flops and bytes.
-double kernel_cost(const Suite& suite, const Judge& judge, int32_t kernel);
+double kernel_cost(const Suite& suite, const KernelReference& reference, int32_t kernel);
 // Points for what is hard to get right; `provider` is the target's (Implementation::provider).
-int64_t kernel_risk(const Suite& suite, const Judge& judge, int32_t kernel,
+int64_t kernel_risk(const Suite& suite, const KernelReference& reference, int32_t kernel,
                     const std::string& provider);
 
 // Every kernel of the suite once. UserError for a group that matches none.
-std::vector<MigrationUnit> plan_migration(const Suite& suite, const Judge& judge,
+std::vector<MigrationUnit> plan_migration(const Suite& suite, const KernelReference& reference,
                                           const Executable& target, const PlanOptions& options);
 
 }  // namespace tapml::topdown

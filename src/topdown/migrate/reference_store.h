@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "topdown/reference_run/model_judge.h"
+#include "topdown/reference_run/model_reference.h"
 
 namespace tapml::topdown {
 

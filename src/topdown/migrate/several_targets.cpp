@@ -5,7 +5,7 @@
 
 #include "base/strings.h"
 #include "ir/exceptions.h"
-#include "topdown/faults/plant_kinds.h"
+#include "topdown/faults/fault_kinds.h"
 
 namespace tapml::topdown {
 
@@ -30,22 +30,22 @@ std::vector<std::string> target_folders(const std::vector<std::string>& targets)
   return folders;
 }
 
-std::string plant_of(const std::string& text, const std::string& target,
-                     const std::vector<std::string>& targets) {
+std::string target_fault(const std::string& text, const std::string& target,
+                         const std::vector<std::string>& targets) {
   // Targets may have a "/", in a place; kernels and kinds have none.
   const size_t slash = text.rfind('/');
   const std::string of = text.substr(0, slash == std::string::npos ? 0 : slash);
-  const std::string plant = slash == std::string::npos ? text : text.substr(slash + 1);
-  if (plant.empty() && of.empty()) return "";
-  parse_plant(plant);
-  if (slash == std::string::npos) return plant;
+  const std::string fault = slash == std::string::npos ? text : text.substr(slash + 1);
+  if (fault.empty() && of.empty()) return "";
+  parse_fault(fault);
+  if (slash == std::string::npos) return fault;
   if (std::ranges::find(targets, of) == targets.end()) {
     std::string known;
     for (const std::string& one : targets) known += (known.empty() ? "" : ", ") + one;
     throw_user("the fault is for a platform that nothing moves to", "--inject-fault " + text,
                "KERNEL:KIND, or TARGET/KERNEL:KIND with one of " + known, "\"" + of + "\"");
   }
-  return of == target ? plant : "";
+  return of == target ? fault : "";
 }
 
 }  // namespace tapml::topdown

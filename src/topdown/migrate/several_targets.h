@@ -14,7 +14,7 @@ std::vector<std::string> target_folders(const std::vector<std::string>& targets)
 // What a bug's text plants into `target`, as KERNEL:KIND: that of "KERNEL:KIND" into every target,
 // of "TARGET/KERNEL:KIND" into that target alone; empty: nothing. UserError for a target that is
 // none of `targets`, and for an unknown kind.
-std::string plant_of(const std::string& text, const std::string& target,
-                     const std::vector<std::string>& targets);
+std::string target_fault(const std::string& text, const std::string& target,
+                         const std::vector<std::string>& targets);
 
 }  // namespace tapml::topdown

@@ -36,8 +36,8 @@ void SourceRun::run() {
   auto executable = pipeline::implement(fixed_, platform_.target, implement_options());
   engine_ =
       unwrap(llm::Engine::create(unwrap(runtime::open_instrumented(*platform_.session, executable)),
-                                 weights_, {.weights_in_place = true, .sample_on_machine = true}));
-  engine_->machine().set_interrupt(options_.interrupt);
+                                 weights_, {.weights_in_place = true, .sample_in_model = true}));
+  engine_->vm().set_interrupt(options_.interrupt);
   engine_->set_watcher(options_.watcher);
   executable_ = executable;
 
@@ -48,16 +48,16 @@ void SourceRun::run() {
   carve(*executable);
   if (own.reason == llm::StopReason::kNotFinite && !nan_) fail_not_finite(*engine_);
   if (!nan_) {
-    judge_.emplace(suite_);
-    judge_->set_poll([this] { check_cancelled(); });
-    judge_->set_watcher(options_.watcher);
-    judge_->set_tolerances(options_.tolerances);
+    reference_.emplace(suite_);
+    reference_->set_poll([this] { check_cancelled(); });
+    reference_->set_watcher(options_.watcher);
+    reference_->set_tolerances(options_.tolerances);
 
-    begin("judge the whole model");
+    begin("evaluate the reference of the whole model");
     std::vector<int32_t> sequence = prompt_;
     sequence.insert(sequence.end(), forced_.forced.begin(), forced_.forced.end());
-    model_judge_.emplace(reference_logits(sequence, prompt_.size() - 1),
-                         forced_logits(*engine_, forced_));
+    model_reference_.emplace(reference_logits(sequence, prompt_.size() - 1),
+                             forced_logits(*engine_, forced_));
   }
   timeline_.end();
 }
@@ -72,10 +72,10 @@ void SourceRun::carve(const Executable& executable) {
   CarveOptions options;
   options.held = &weights_;
   Carver carver(executable, options);
-  unwrap(engine_->machine().set_capture(carver.plan(), &carver));
+  unwrap(engine_->vm().set_capture(carver.plan(), &carver));
   // The prompt gives a token, and every decode step one more.
   std::vector<int32_t> tokens = generate(*engine_, options_.validation_tokens + 1).tokens;
-  unwrap(engine_->machine().set_capture({}, nullptr));
+  unwrap(engine_->vm().set_capture({}, nullptr));
   nan_ = carver.nan();
   suite_ = carver.take();
   const size_t common = std::min(tokens.size(), tokens_.size());
@@ -125,14 +125,14 @@ double SourceRun::margin_at(size_t at, const std::vector<int32_t>& tokens) {
     std::vector<int32_t> sequence = prompt_;
     sequence.insert(sequence.end(), tokens_.begin(),
                     tokens_.begin() + static_cast<std::ptrdiff_t>(at));
-    const ModelJudge judge(reference_logits(sequence, sequence.size() - 1), {});
-    parting = partings_.emplace(at, judge).first;
+    const ModelReference reference(reference_logits(sequence, sequence.size() - 1), {});
+    parting = partings_.emplace(at, reference).first;
     keep_reference();
   }
-  const ModelJudge& judge = parting->second;
-  if (at < tokens.size()) return judge.margin(0, tokens[at]);
+  const ModelReference& reference = parting->second;
+  if (at < tokens.size()) return reference.margin(0, tokens[at]);
   double least = std::numeric_limits<double>::infinity();
-  for (int32_t token : options_.eos) least = std::min(least, judge.margin(0, token));
+  for (int32_t token : options_.eos) least = std::min(least, reference.margin(0, token));
   return least;
 }
 
@@ -155,7 +155,7 @@ ReferenceLogits SourceRun::reference_logits(const std::vector<int32_t>& tokens, 
   evaluate.poll = [this] { check_cancelled(); };
   evaluate.watcher = options_.watcher;
   ReferenceLogits logits = ReferenceLogits::of(
-      judge_logits(module_, engine_->model(), weights_, tokens, evaluate), first);
+      evaluate_logits(module_, engine_->model(), weights_, tokens, evaluate), first);
   if (store_) store_->keep(tokens, first, logits);
   return logits;
 }

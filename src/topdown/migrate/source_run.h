@@ -39,11 +39,12 @@ class SourceRun {
   // Kernels that a generation calls on the source or on a target, and of which the suite has no
   // test.
   std::vector<KernelUse> untested(const DeviceInfo& target) const;
-  Judge& judge() { return *judge_; }
-  const ModelJudge& model_judge() const { return *model_judge_; }
+  KernelReference& reference() { return *reference_; }
+  const ModelReference& model_reference() const { return *model_reference_; }
   const ForcedRun& forced() const { return forced_; }
-  // By how much the judge prefers its own choice to the one of `tokens` at `at`, where they part
-  // from the source's. That of a text that has ended there was a stop token, the likeliest one.
+  // By how much the reference prefers its own choice to the one of `tokens` at `at`, where they
+  // part from the source's. That of a text that has ended there was a stop token, the most likely
+  // one.
   double margin_at(size_t at, const std::vector<int32_t>& tokens);
   // Where the reference's logits are kept and looked for (MigrationTarget::state); before run().
   void set_states(const std::vector<std::string>& folders);
@@ -81,10 +82,10 @@ class SourceRun {
   std::vector<int32_t> tokens_;
   std::optional<SourceNaN> nan_;
   Suite suite_;
-  std::optional<Judge> judge_;
+  std::optional<KernelReference> reference_;
   ForcedRun forced_;
-  std::optional<ModelJudge> model_judge_;
-  std::map<size_t, ModelJudge> partings_;  // judges of the token at a position alone
+  std::optional<ModelReference> model_reference_;
+  std::map<size_t, ModelReference> partings_;  // judges of the token at a position alone
   std::string weights_digest_, suite_digest_;
   std::optional<ReferenceStore> store_;  // with states
 };

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "ir/exceptions.h"
-#include "topdown/faults/plant.h"
+#include "topdown/faults/inject_fault.h"
 #include "topdown/kernels/kernel_source.h"
 #include "topdown/replay/replay.h"
 #include "topdown/results/sampler_words.h"
@@ -58,8 +58,8 @@ void TargetMigration::check_state() {
   if (!given_.state.empty()) MigrationState::check(given_.state, known_identity());
 }
 
-void TargetMigration::check_user_kernels() {
-  const UserKernels user(given_.user_sources, source_.fixed());
+void TargetMigration::check_custom_kernels() {
+  const CustomKernels user(given_.custom_sources, source_.fixed());
   implement_.foreign = user.compile(source_.fixed(), target(), options_.cancelled);
   user.check(implement_.foreign, target(), sandbox_.session());
   result_.target_info = sandbox_.session().info();
@@ -70,12 +70,12 @@ void TargetMigration::prepare() {
   if (source_.nan()) return;
   const ScopedTimer timer(*this);
   progress("compile for " + target().text);
-  if (!given_.plant.empty()) {
-    auto [kernel, kind] = parse_plant(given_.plant);
-    PlantedKernel planted =
-        plant(source_.suite(), source_.judge(), kernel, kind, sandbox_, options_.cancelled);
-    implement_.rewrite = [planted](const std::string& name, tir::PrimFuncRef scheduled) {
-      return name == planted.kernel ? planted.implementation : scheduled;
+  if (!given_.fault.empty()) {
+    auto [kernel, kind] = parse_fault(given_.fault);
+    FaultyKernel faulty = inject_fault(source_.suite(), source_.reference(), kernel, kind, sandbox_,
+                                       options_.cancelled);
+    implement_.rewrite = [faulty](const std::string& name, tir::PrimFuncRef scheduled) {
+      return name == faulty.kernel ? faulty.implementation : scheduled;
     };
   }
   executable_ = pipeline::implement(source_.fixed(), target(), implement_);
@@ -84,7 +84,7 @@ void TargetMigration::prepare() {
     state_.emplace(MigrationState::open(given_.state, identity(),
                                         code_digests(*executable_, result_.target_info)));
   }
-  units_ = plan_migration(source_.suite(), source_.judge(), *executable_, options_.plan);
+  units_ = plan_migration(source_.suite(), source_.reference(), *executable_, options_.plan);
   for (const MigrationUnit& unit : units_) {
     for (int32_t kernel : unit.kernels) tell(name_of(kernel), KernelStage::kWaiting);
   }
@@ -245,7 +245,7 @@ MigrationIdentity TargetMigration::known_identity() {
           {"order", migration_order_name(plan.order)},
           {"granularity", granularity},
           {"tolerances", options_.tolerances.text()},
-          {"plant", given_.plant}};
+          {"fault", given_.fault}};
 }
 
 void TargetMigration::leave_untried(int32_t kernel) {
@@ -278,7 +278,7 @@ std::vector<MigrationStep> TargetMigration::move_unit(const MigrationUnit& unit)
     tell(name_of(kernel), KernelStage::kTesting);
     MigrationStep& step = steps.emplace_back();
     step.unit = unit.name;
-    step.verdict = unwrap(replay_kernel(source_.suite(), source_.judge(), kernel, sandbox_));
+    step.verdict = unwrap(replay_kernel(source_.suite(), source_.reference(), kernel, sandbox_));
     expect_device(step.verdict.failed == Failure::kNone);
     if (layers_) step = tested(std::move(step));
     if (step.verdict.passed && !layers_) {
@@ -306,7 +306,7 @@ bool TargetMigration::try_together(const MigrationUnit& unit, std::vector<Migrat
     tell(steps[i].verdict.kernel, KernelStage::kHybrid);
   }
   const auto run = [&] {
-    ModelCheck check = hybrid_->check(together, source_.model_judge(), source_.forced());
+    ModelCheck check = hybrid_->check(together, source_.model_reference(), source_.forced());
     expect_device(check.failure.empty());
     return check;
   };
@@ -341,7 +341,7 @@ LayerRun TargetMigration::run_layers(const std::string& layer, const CallChoice&
     return chosen;
   };
   const auto check = [&] {
-    ModelCheck checked = hybrid_->check(noted, source_.model_judge(), source_.forced());
+    ModelCheck checked = hybrid_->check(noted, source_.model_reference(), source_.forced());
     expect_device(checked.failure.empty());
     return checked;
   };
@@ -359,7 +359,7 @@ void TargetMigration::explain_failures() {
     const KernelVerdict& verdict = step->verdict;
     FailedKernel& failed = result_.failed[verdict.kernel];
     failed.source =
-        kernel_source(source_.fixed(), verdict.kernel, target(), implement_, given_.user_sources);
+        kernel_source(source_.fixed(), verdict.kernel, target(), implement_, given_.custom_sources);
     if (verdict.passed) continue;
     const int32_t kernel = suite.find_kernel(verdict.kernel);
     for (size_t c = 0; c < suite.calls.size() && !failed.suite; ++c) {
@@ -379,9 +379,9 @@ void TargetMigration::run_alone() {
     Status finite;
     {
       std::unique_ptr<llm::Engine> engine;
-      check = contained_check(sandbox_, source_.model_judge(), [&] {
+      check = contained_check(sandbox_, source_.model_reference(), [&] {
         engine = unwrap(llm::Engine::create(sandbox_.session(), executable_, source_.weights()));
-        engine->vm().set_interrupt(options_.interrupt);
+        engine->local_vm().set_interrupt(options_.interrupt);
         engine->set_watcher(options_.watcher);
         std::vector<HostTensor> logits = forced_logits(*engine, source_.forced());
         if (!generates) return logits;
@@ -411,7 +411,7 @@ void TargetMigration::run_alone() {
   while (at < std::min(a.size(), b.size()) && a[at] == b[at]) ++at;
   result_.first_divergence = static_cast<int64_t>(at);
   if (result_.drawn) return;
-  // A tie: both choices there are as likely as the judge can tell.
+  // A tie: both choices there are as likely as the reference can tell.
   result_.tie =
       std::max(source_.margin_at(at, a), source_.margin_at(at, b)) <= 2 * result_.whole.bound;
 }

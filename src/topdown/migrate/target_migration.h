@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "topdown/kernels/user_kernels.h"
+#include "topdown/kernels/custom_kernels.h"
 #include "topdown/migrate/layer_moves.h"
 #include "topdown/migrate/migration_state.h"
 #include "topdown/migrate/source_run.h"
@@ -30,7 +30,7 @@ class TargetMigration {
   // run shows is compared by prepare().
   void check_state();
   // Before the model runs: what is wrong with the user's kernels needs no run.
-  void check_user_kernels();
+  void check_custom_kernels();
   // With the source's run there: compiles, plans, takes up the state.
   void prepare();
   // Whether there is no kernel, no layer left to try.

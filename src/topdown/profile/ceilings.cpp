@@ -8,7 +8,7 @@
 #include "build/block_builder.h"
 #include "ir/exceptions.h"
 #include "pipeline/compile.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "text/parser.h"
 
 namespace tapml::topdown {
@@ -72,7 +72,8 @@ class Probe {
     module.functions["main"] = f.finish(f.emit_op(op, params, attrs));
     pipeline::ImplementOptions options;
     options.cache = cache;
-    const std::unique_ptr<runtime::VirtualMachine> ones = machine_of_ones(target, shapes, options);
+    const std::unique_ptr<runtime::LocalVirtualMachine> ones =
+        machine_of_ones(target, shapes, options);
     constexpr std::array<float, 1> kOne = {1};
     for (size_t i = 0; i < shapes.size(); ++i) {
       const Shape ranks(shapes[i].size(), 1);
@@ -87,7 +88,7 @@ class Probe {
       };
     }
     vm_ = unwrap(
-        runtime::VirtualMachine::create(session, pipeline::compile(module, target, options)));
+        runtime::LocalVirtualMachine::create(session, pipeline::compile(module, target, options)));
   }
 
   // The best of a few runs, after one that loads and warms up. Where that one takes long (an
@@ -101,7 +102,7 @@ class Probe {
   }
 
  private:
-  std::unique_ptr<runtime::VirtualMachine> machine_of_ones(
+  std::unique_ptr<runtime::LocalVirtualMachine> machine_of_ones(
       const target::Target& target, const std::vector<Shape>& shapes,
       const pipeline::ImplementOptions& options) {
     Module module;
@@ -114,7 +115,7 @@ class Probe {
           f.finish(f.emit_op("broadcast_to", {one, relax::make_shape(dims)}));
     }
     return unwrap(
-        runtime::VirtualMachine::create(session_, pipeline::compile(module, target, options)));
+        runtime::LocalVirtualMachine::create(session_, pipeline::compile(module, target, options)));
   }
 
   double run() {
@@ -126,7 +127,7 @@ class Probe {
   }
 
   runtime::Session& session_;
-  std::unique_ptr<runtime::VirtualMachine> vm_;
+  std::unique_ptr<runtime::LocalVirtualMachine> vm_;
   std::vector<runtime::Value> arguments_;
 };
 

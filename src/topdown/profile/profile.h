@@ -24,8 +24,8 @@ struct KernelProfile {
   double share(const Ceilings& ceilings) const;
 };
 
-// Adds up what a machine times (Machine::set_timing): the sum over kernels is what the device
-// computes, and less than the run, which is slower than without it.
+// Adds up what a machine times (VirtualMachine::set_timing): the sum over kernels is what the
+// device computes, and less than the run, which is slower than without it.
 class Profiler : public runtime::TimingSink {
  public:
   // The executable outlives it.

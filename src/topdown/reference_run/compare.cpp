@@ -26,11 +26,11 @@ double number_at(const HostTensor& tensor, int64_t element) {
 
 }  // namespace
 
-ElementError element_error(const HostTensor& value, const op::RefTensor& judge, int64_t element,
+ElementError element_error(const HostTensor& value, const op::RefTensor& reference, int64_t element,
                            double slack, const Tolerance* tolerance) {
   ElementError result;
   const auto at = static_cast<size_t>(element);
-  const double v = number_at(value, element), j = judge.values[at];
+  const double v = number_at(value, element), j = reference.values[at];
   if (std::isnan(v) != std::isnan(j) || std::isinf(v) != std::isinf(j) ||
       (std::isinf(v) && v != j)) {
     result.mask_mismatch = true;
@@ -40,10 +40,10 @@ ElementError element_error(const HostTensor& value, const op::RefTensor& judge, 
   if (!result.finite) return result;
   result.error = std::abs(v - j);
   // Differences that a double cannot tell count as one at least.
-  if (!judge.integers.empty() && value.values<int64_t>()[at] != judge.integers[at]) {
+  if (!reference.integers.empty() && value.values<int64_t>()[at] != reference.integers[at]) {
     result.error = std::max(result.error, 1.0);
   }
-  result.bound = judge.bound[at] + slack;
+  result.bound = reference.bound[at] + slack;
   if (tolerance) result.bound = tolerance->factor * result.bound + tolerance->absolute;
   result.ratio = result.error == 0  ? 0
                  : result.bound > 0 ? result.error / result.bound
@@ -51,16 +51,16 @@ ElementError element_error(const HostTensor& value, const op::RefTensor& judge, 
   return result;
 }
 
-Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack,
+Errors measure(const HostTensor& value, const op::RefTensor& reference, double slack,
                const Tolerance* tolerance) {
   Errors errors;
-  double dot = 0, norm_value = 0, norm_judge = 0, squared = 0;
-  const double rounding = unit_roundoff(judge.dtype);
+  double dot = 0, norm_value = 0, norm_reference = 0, squared = 0;
+  const double rounding = unit_roundoff(reference.dtype);
   const int64_t size = value.size();
   for (int64_t i = 0; i < size; ++i) {
-    if (!judge.wants(static_cast<size_t>(i))) continue;
-    ++errors.judged;
-    const ElementError one = element_error(value, judge, i, slack, tolerance);
+    if (!reference.wants(static_cast<size_t>(i))) continue;
+    ++errors.compared;
+    const ElementError one = element_error(value, reference, i, slack, tolerance);
     if (one.mask_mismatch) {
       ++errors.mask_mismatches;
       errors.worst = errors.worst < 0 ? i : errors.worst;
@@ -72,20 +72,21 @@ Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack
       errors.bound_at_max = one.bound;
       errors.worst = i;
     }
-    const double v = value.at_f64(i), j = judge.values[static_cast<size_t>(i)];
+    const double v = value.at_f64(i), j = reference.values[static_cast<size_t>(i)];
     errors.max_abs = std::max(errors.max_abs, one.error);
     errors.max_beyond_rounding =
         std::max(errors.max_beyond_rounding, one.error - rounding * std::abs(j));
     dot += v * j;
     norm_value += v * v;
-    norm_judge += j * j;
+    norm_reference += j * j;
     if (one.error == 0) continue;
     if (j != 0) errors.max_relative = std::max(errors.max_relative, one.error / std::abs(j));
-    errors.max_ulp = std::max(errors.max_ulp, one.error / spacing(j, judge.dtype));
+    errors.max_ulp = std::max(errors.max_ulp, one.error / spacing(j, reference.dtype));
     squared += one.error * one.error;
   }
-  if (norm_value > 0 && norm_judge > 0) errors.cosine = dot / std::sqrt(norm_value * norm_judge);
-  if (norm_judge > 0) errors.nmse = squared / norm_judge;
+  if (norm_value > 0 && norm_reference > 0)
+    errors.cosine = dot / std::sqrt(norm_value * norm_reference);
+  if (norm_reference > 0) errors.nmse = squared / norm_reference;
   return errors;
 }
 
@@ -93,16 +94,16 @@ bool within_bound(const Errors& errors) {
   return errors.max_ratio <= 1 && errors.mask_mismatches == 0;
 }
 
-Comparison compare(const HostTensor& target, const HostTensor& source, const op::RefTensor& judge,
-                   const Tolerance* tolerance) {
+Comparison compare(const HostTensor& target, const HostTensor& source,
+                   const op::RefTensor& reference, const Tolerance* tolerance) {
   Comparison result;
-  result.source = measure(source, judge, 0);
+  result.source = measure(source, reference, 0);
   result.slack = within_bound(result.source) ? 4 * result.source.max_beyond_rounding : 0;
-  result.target = measure(target, judge, result.slack, tolerance);
+  result.target = measure(target, reference, result.slack, tolerance);
   result.allowed = result.target.bound_at_max;
   settle(result);
   result.tolerated =
-      tolerance && result.target_ok && !within_bound(measure(target, judge, result.slack));
+      tolerance && result.target_ok && !within_bound(measure(target, reference, result.slack));
   return result;
 }
 

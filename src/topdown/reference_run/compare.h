@@ -1,4 +1,4 @@
-// Comparing tensors with the judge (docs/verdicts.md).
+// Comparing tensors with the reference (docs/verdicts.md).
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tapml::topdown {
 
-// How far a tensor is from the judge's.
+// How far a tensor is from the reference's.
 struct Errors {
   double max_abs = 0;       // largest |value - judge|
   double max_ratio = 0;     // largest |value - judge| / bound; infinity where the bound is 0
@@ -19,12 +19,12 @@ struct Errors {
   double cosine = 1;
   double nmse = 0;              // sum of squared errors / sum of squares
   int64_t mask_mismatches = 0;  // elements that are NaN or infinite on one side only
-  int64_t judged = 0;           // elements that were looked at
+  int64_t compared = 0;         // elements that were looked at
   // The largest |value - judge| beyond u |judge|, what rounding the result to its dtype may add.
   double max_beyond_rounding = 0;
 };
 
-// One element against the judge's.
+// One element against the reference's.
 struct ElementError {
   bool mask_mismatch = false;  // NaN or infinite on one side only; the rest is 0 then
   bool finite = true;          // false: not, and the same on both sides
@@ -34,11 +34,11 @@ struct ElementError {
 };
 // `slack` is added to the element's bound (4 E for a target, 0 for the source), which `tolerance`,
 // where given, then widens.
-ElementError element_error(const HostTensor& value, const op::RefTensor& judge, int64_t element,
+ElementError element_error(const HostTensor& value, const op::RefTensor& reference, int64_t element,
                            double slack, const Tolerance* tolerance = nullptr);
 
-// The same for all elements that the judge wants.
-Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack,
+// The same for all elements that the reference wants.
+Errors measure(const HostTensor& value, const op::RefTensor& reference, double slack,
                const Tolerance* tolerance = nullptr);
 
 // Whether they are errors of a right implementation: no ratio above 1, no mask mismatch.
@@ -62,8 +62,8 @@ struct Comparison {
 // |target - judge| <= 4 E + bound, E the source's own largest error on this output beyond the
 // rounding of its result; where the source leaves its own bound, E counts as 0 and the outcome says
 // so.
-Comparison compare(const HostTensor& target, const HostTensor& source, const op::RefTensor& judge,
-                   const Tolerance* tolerance = nullptr);
+Comparison compare(const HostTensor& target, const HostTensor& source,
+                   const op::RefTensor& reference, const Tolerance* tolerance = nullptr);
 
 // What the errors of target and source say of the outcome.
 void settle(Comparison& comparison);

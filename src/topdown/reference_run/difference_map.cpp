@@ -20,7 +20,7 @@ double three_digits(double value) {
 
 }  // namespace
 
-DifferenceMap difference_map(const HostTensor& value, const op::RefTensor& judge, double slack,
+DifferenceMap difference_map(const HostTensor& value, const op::RefTensor& reference, double slack,
                              const Tolerance* tolerance) {
   DifferenceMap map;
   map.shape = value.shape();
@@ -30,10 +30,10 @@ DifferenceMap difference_map(const HostTensor& value, const op::RefTensor& judge
   map.block_width = std::max<int64_t>(1, ceil_div(map.width, DifferenceMap::kMostBlocks));
   map.rows = ceil_div(map.height, map.block_height);
   map.columns = ceil_div(map.width, map.block_width);
-  map.blocks.assign(static_cast<size_t>(map.rows * map.columns), DifferenceMap::kNotJudged);
+  map.blocks.assign(static_cast<size_t>(map.rows * map.columns), DifferenceMap::kNotCompared);
   for (int64_t i = 0; i < value.size(); ++i) {
-    if (!judge.wants(static_cast<size_t>(i))) continue;
-    const ElementError one = element_error(value, judge, i, slack, tolerance);
+    if (!reference.wants(static_cast<size_t>(i))) continue;
+    const ElementError one = element_error(value, reference, i, slack, tolerance);
     const double ratio = one.mask_mismatch ? std::numeric_limits<double>::infinity() : one.ratio;
     const int64_t row = i / map.width, column = i % map.width;
     double& block = map.blocks[static_cast<size_t>(row / map.block_height * map.columns +

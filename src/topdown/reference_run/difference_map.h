@@ -16,9 +16,9 @@ struct DifferenceMap {
   int64_t block_height = 0, block_width = 0;  // elements of a block; those at the end may be cut
   int64_t rows = 0, columns = 0;              // in blocks
   // rows x columns: the largest error over bound in the block, to three digits. Infinity also for
-  // NaN and infinite elements that should not be, kNotJudged where no element was judged.
+  // NaN and infinite elements that should not be, kNotCompared where no element was judged.
   std::vector<double> blocks;
-  static constexpr double kNotJudged = -1;
+  static constexpr double kNotCompared = -1;
 
   int64_t outside = 0;  // elements outside of their bounds
   // The smallest rectangle of elements that holds them, both ends included; -1: none.
@@ -26,7 +26,7 @@ struct DifferenceMap {
 };
 
 // `slack` and `tolerance` as element_error() takes them.
-DifferenceMap difference_map(const HostTensor& value, const op::RefTensor& judge, double slack,
+DifferenceMap difference_map(const HostTensor& value, const op::RefTensor& reference, double slack,
                              const Tolerance* tolerance = nullptr);
 
 }  // namespace tapml::topdown

@@ -9,8 +9,8 @@ std::string divergence_text(const ModelCheck& check) {
   char margin[32];
   std::snprintf(margin, sizeof margin, "%.2e", check.margin);
   return "token " + std::to_string(check.first_divergent) +
-         " after the prompt: " + std::to_string(check.own_token) + ", where the judge prefers " +
-         std::to_string(check.judged_token) + " by " + margin;
+         " after the prompt: " + std::to_string(check.own_token) +
+         ", where the reference prefers " + std::to_string(check.reference_token) + " by " + margin;
 }
 
 }  // namespace tapml::topdown

@@ -8,27 +8,29 @@ namespace tapml::topdown {
 
 struct ModelCheck {
   bool passed = true;
-  double max_abs = 0;  // against the judge
+  double max_abs = 0;  // against the reference
   double bound = 0;    // 4 |source - judge| + 1e-4 max(1, max |logit|)
   double source_error = 0;
   int64_t top1_changes =
-      0;                // positions where the likeliest token differs with a margin above the bound
+      0;  // positions where the most likely token differs with a margin above the bound
   std::string failure;  // why there are no logits, if so: a crash, a hang
 
   int64_t positions = 0;  // tokens whose logits were compared
-  // Kullback-Leibler divergence of the target's next-token distribution from the judge's, in nats.
+  // Kullback-Leibler divergence of the target's next-token distribution from the reference's, in
+  // nats.
   double kl_max = 0, kl_mean = 0;
-  // Mean share of the judge's kTopK likeliest tokens that are among the target's.
+  // Mean share of the reference's kTopK most likely tokens that are among the target's.
   static constexpr int64_t kTopK = 5;
   double top_k_agreement = 1;
-  // The first position where the likeliest token differs; 0 is behind the prompt. -1: none.
+  // The first position where the most likely token differs; 0 is behind the prompt. -1: none.
   int64_t first_divergent = -1;
-  int32_t judged_token = -1, own_token = -1;  // the two candidates there
-  double margin = 0;                          // by how much the judge prefers its own, in logits
-  bool hung = false;                          // `failure` is that of a kernel that does not end
+  int32_t reference_token = -1, own_token = -1;  // the two candidates there
+  double margin = 0;  // by how much the reference prefers its own, in logits
+  bool hung = false;  // `failure` is that of a kernel that does not end
 };
 
-// One line: "token 12 after the prompt: 345, the judge 17 by 2.1e-03"; empty where none differs.
+// One line: "token 12 after the prompt: 345, the reference 17 by 2.1e-03"; empty where none
+// differs.
 std::string divergence_text(const ModelCheck& check);
 
 }  // namespace tapml::topdown

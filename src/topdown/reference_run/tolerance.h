@@ -1,4 +1,4 @@
-// Exceptions from the judge's bounds that somebody has reasons for.
+// Exceptions from the reference's bounds that somebody has reasons for.
 #pragma once
 
 #include <set>

@@ -56,8 +56,8 @@ class EdgeMaker {
  public:
   EdgeMaker(Suite& suite, Sandbox& source, const std::function<void()>& poll,
             const WorkWatcher& watcher)
-      : suite_(suite), source_(source), poll_(poll), watcher_(watcher), judge_(suite) {
-    if (poll) judge_.set_poll(poll);
+      : suite_(suite), source_(source), poll_(poll), watcher_(watcher), reference_(suite) {
+    if (poll) reference_.set_poll(poll);
     carved_ = suite.calls.size();
     for (const SuiteCall& call : suite.calls) sequence_ = std::max(sequence_, call.sequence + 1);
   }
@@ -66,11 +66,11 @@ class EdgeMaker {
     for (int32_t kernel = 0; kernel < static_cast<int32_t>(suite_.kernels.size()); ++kernel) {
       tell(watcher_, {"make", kernel, std::ssize(suite_.kernels), "kernels"});
       const std::optional<size_t> base = smallest_call(kernel);
-      if (!base || !judge_.has_specification(kernel)) continue;
+      if (!base || !reference_.has_specification(kernel)) continue;
       vary_values(*base);
       vary_sizes(*base);
     }
-    // Indices of calls stay until all are judged: the judge remembers by them.
+    // Indices of calls stay until all are judged: the reference remembers by them.
     for (auto it = refused_.rbegin(); it != refused_.rend(); ++it) {
       suite_.calls.erase(suite_.calls.begin() + static_cast<std::ptrdiff_t>(*it));
     }
@@ -132,7 +132,7 @@ class EdgeMaker {
   void vary_sizes(size_t base) {
     const SuiteCall& carved = suite_.calls[base];
     const SuiteKernel& kernel = kernel_of(carved);
-    const tir::PrimFunc& program = passes::kernel_implementation(judge_.module(), kernel.name);
+    const tir::PrimFunc& program = passes::kernel_implementation(reference_.module(), kernel.name);
     for (size_t i = 0; i < kernel.modes.size(); ++i) {
       if (kernel.modes[i] == AccessMode::kOut) continue;
       if (kernel.modes[i] == AccessMode::kInOut || !is_float(input(carved, i).dtype())) return;
@@ -178,7 +178,7 @@ class EdgeMaker {
     suite_.calls.push_back(std::move(call));
     const auto refuse = [&](const std::string& why) {
       refused_.push_back(index);
-      result_.left_out.push_back(kernel.name + ", " + what + ": " + why);
+      result_.unsupported.push_back(kernel.name + ", " + what + ": " + why);
     };
     auto outputs = run_call(suite_, index, source_.runner());
     if (!outputs) {
@@ -190,17 +190,17 @@ class EdgeMaker {
       refuse(outputs.error().message);
       return;
     }
-    const auto judged = guard([&] { return judge_.outputs(index, *outputs); });
-    if (!judged) {
-      if (judged.error().kind == ErrorKind::kPlatform) throw_error(judged.error());
-      refuse(judged.error().message);
+    const auto compared = guard([&] { return reference_.outputs(index, *outputs); });
+    if (!compared) {
+      if (compared.error().kind == ErrorKind::kPlatform) throw_error(compared.error());
+      refuse(compared.error().message);
       return;
     }
     size_t next = 0;
     for (size_t i = 0; i < kernel.modes.size(); ++i) {
       if (kernel.modes[i] == AccessMode::kIn) continue;
       HostTensor& output = (*outputs)[next];
-      const Comparison own = compare(output, output, (*judged)[next++]);
+      const Comparison own = compare(output, output, (*compared)[next++]);
       if (own.outcome != Outcome::kPass) {
         refuse(own.source.mask_mismatches > 0
                    ? std::to_string(own.source.mask_mismatches) + " NaN or infinite"
@@ -216,7 +216,7 @@ class EdgeMaker {
   Sandbox& source_;
   const std::function<void()>& poll_;
   const WorkWatcher& watcher_;
-  Judge judge_;
+  KernelReference reference_;
   size_t carved_ = 0;
   int64_t sequence_ = 0;
   std::vector<size_t> refused_;

@@ -15,7 +15,7 @@ struct EdgeCases {
   int64_t added = 0;
   // What the source itself does not compute within its bound: "softmax_485247dc, values of x: error
   // 3.00e-02, allowed 1.00e-06".
-  std::vector<std::string> left_out;
+  std::vector<std::string> unsupported;
 };
 
 // Adds calls to the suite, each made of a carved call of its kernel and run on `source`, which has
@@ -26,7 +26,7 @@ struct EdgeCases {
 // - sizes: one symbolic size is 1, 2, 3, 17, 63, 64 or 65, and inputs repeat what was carved; of
 //   kernels that read floats alone, since integers have a meaning (tokens, pages).
 // Inputs above 4 MiB stay as they are. Throws as Sandbox does; `poll` is called between calls, and
-// `watcher` is told how many kernels have theirs.
+// `watcher` is reported how many kernels have theirs.
 EdgeCases add_edge_cases(Suite& suite, Sandbox& source, const std::function<void()>& poll = {},
                          const WorkWatcher& watcher = {});
 

@@ -28,10 +28,10 @@ op::RefTensor reshaped(op::RefTensor tensor, Shape shape) {
 
 class GroupRun {
  public:
-  GroupRun(const Suite& suite, const Judge& judge, const SuiteGroup& group)
-      : suite_(suite), judge_(judge), group_(group) {
+  GroupRun(const Suite& suite, const KernelReference& reference, const SuiteGroup& group)
+      : suite_(suite), reference_(reference), group_(group) {
     for (const SuiteLink& link : group.links) links_.emplace(link.to, link.from);
-    for (const SuiteBorder& border : group.inputs) given_.emplace(border.place, border.hash);
+    for (const GroupValue& value : group.inputs) given_.emplace(value.place, value.hash);
   }
 
   // On the device; what strays is a verdict.
@@ -69,14 +69,15 @@ class GroupRun {
       for (size_t i = 0; i < kernel.params.size(); ++i) {
         if (kernel.modes[i] == AccessMode::kOut) continue;
         const auto link = links_.find({c, i});
-        inputs.push_back(link == links_.end() ? op::RefTensor::from(given(c, i))
-                                              : reshaped(judged_.at(link->second), shape_of(c, i)));
+        inputs.push_back(link == links_.end()
+                             ? op::RefTensor::from(given(c, i))
+                             : reshaped(compared_.at(link->second), shape_of(c, i)));
       }
-      std::vector<op::RefTensor> outputs = judge_.evaluate(group_.calls[c], std::move(inputs));
+      std::vector<op::RefTensor> outputs = reference_.evaluate(group_.calls[c], std::move(inputs));
       size_t next = 0;
       for (size_t i = 0; i < kernel.params.size(); ++i) {
         if (kernel.modes[i] == AccessMode::kIn) continue;
-        judged_.emplace(SuitePlace{c, i}, std::move(outputs[next++]));
+        compared_.emplace(CallParameter{c, i}, std::move(outputs[next++]));
       }
     }
   }
@@ -84,33 +85,32 @@ class GroupRun {
   // Whether the outputs are, bit by bit, those of the first run that was asked about.
   bool same_as_first() {
     if (first_.empty()) first_ = computed_;
-    return std::ranges::all_of(group_.outputs, [&](const SuiteBorder& border) {
-      return std::ranges::equal(first_.at(border.place).bytes(),
-                                computed_.at(border.place).bytes());
+    return std::ranges::all_of(group_.outputs, [&](const GroupValue& value) {
+      return std::ranges::equal(first_.at(value.place).bytes(), computed_.at(value.place).bytes());
     });
   }
 
   void compare_outputs(KernelVerdict& verdict) const {
     CallGroup& calls = verdict.groups.at(0);
-    const bool first = calls.judged == 0;
-    calls.judged = 1;
-    for (const SuiteBorder& border : group_.outputs) {
-      const SuitePlace& place = border.place;
+    const bool first = calls.compared == 0;
+    calls.compared = 1;
+    for (const GroupValue& value : group_.outputs) {
+      const CallParameter& place = value.place;
       const SuiteKernel& kernel = kernel_of(place.call);
       const std::string& output = kernel.params[place.param];
       const int64_t sequence = group_.calls[place.call].sequence;
       const HostTensor& target = computed_.at(place);
-      const op::RefTensor& expected = judged_.at(place);
-      const Tolerance* tolerance = judge_.tolerances().find(kernel.name);
+      const op::RefTensor& expected = compared_.at(place);
+      const Tolerance* tolerance = reference_.tolerances().find(kernel.name);
       if (tolerance) verdict.tolerance = *tolerance;
       const Comparison comparison =
-          compare(target, suite_.tensors.at(border.hash), expected, tolerance);
+          compare(target, suite_.tensors.at(value.hash), expected, tolerance);
       verdict.tolerated |= comparison.tolerated;
       if (first) {
-        verdict.judged += comparison.target.judged;
+        verdict.compared += comparison.target.compared;
         verdict.elements += target.size();
       }
-      judge_source(verdict, comparison.source, output, sequence);
+      check_source(verdict, comparison.source, output, sequence);
       calls.ratio = std::max(calls.ratio, comparison.target.mask_mismatches > 0
                                               ? std::numeric_limits<double>::infinity()
                                               : comparison.target.max_ratio);
@@ -132,7 +132,7 @@ class GroupRun {
     return suite_.kernels[static_cast<size_t>(group_.calls[c].kernel)];
   }
   const tir::PrimFunc& program_of(size_t c) const {
-    return passes::kernel_implementation(judge_.module(), kernel_of(c).name);
+    return passes::kernel_implementation(reference_.module(), kernel_of(c).name);
   }
   Shape shape_of(size_t c, size_t i) const {
     const tir::PrimFunc& program = program_of(c);
@@ -140,8 +140,8 @@ class GroupRun {
         .value();
   }
   const HostTensor& given(size_t c, size_t i) const {
-    const auto border = given_.find({c, i});
-    return suite_.tensors.at(border == given_.end() ? group_.calls[c].before[i] : border->second);
+    const auto end = given_.find({c, i});
+    return suite_.tensors.at(end == given_.end() ? group_.calls[c].before[i] : end->second);
   }
 
   // A suite of one call, with the tensors that it has here.
@@ -171,44 +171,44 @@ class GroupRun {
   }
 
   const Suite& suite_;
-  const Judge& judge_;
+  const KernelReference& reference_;
   const SuiteGroup& group_;
-  std::map<SuitePlace, SuitePlace> links_;   // by what is read: what was written
-  std::map<SuitePlace, std::string> given_;  // hash of what is given there
-  std::map<SuitePlace, HostTensor> computed_, first_;
-  std::map<SuitePlace, op::RefTensor> judged_;
+  std::map<CallParameter, CallParameter> links_;  // by what is read: what was written
+  std::map<CallParameter, std::string> given_;    // hash of what is given there
+  std::map<CallParameter, HostTensor> computed_, first_;
+  std::map<CallParameter, op::RefTensor> compared_;
 };
 
-JudgedGroup judged_group(const Suite& suite, size_t index) {
+ComparedGroup compared_group(const Suite& suite, size_t index) {
   const SuiteGroup& group = suite.groups[index];
-  JudgedGroup judged;
-  judged.index = index;
-  judged.source = group.source;
-  judged.kernels = suite.kernels_of(group);
-  for (const SuiteBorder& border : group.inputs) {
-    if (std::ranges::find(judged.inputs, border.name) == judged.inputs.end()) {
-      judged.inputs.push_back(border.name);
+  ComparedGroup compared;
+  compared.index = index;
+  compared.source = group.source;
+  compared.kernels = suite.kernels_of(group);
+  for (const GroupValue& value : group.inputs) {
+    if (std::ranges::find(compared.inputs, value.name) == compared.inputs.end()) {
+      compared.inputs.push_back(value.name);
     }
   }
-  for (const SuiteBorder& border : group.outputs) judged.outputs.push_back(border.name);
-  return judged;
+  for (const GroupValue& value : group.outputs) compared.outputs.push_back(value.name);
+  return compared;
 }
 
 }  // namespace
 
-Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, size_t index, Sandbox& sandbox,
-                                   const ReplayOptions& options) {
+Result<KernelVerdict> replay_group(const Suite& suite, KernelReference& reference, size_t index,
+                                   Sandbox& sandbox, const ReplayOptions& options) {
   const double start = seconds_now();
   const SuiteGroup& group = suite.groups.at(index);
   for (const SuiteCall& call : group.calls) {
-    if (judge.has_specification(call.kernel)) continue;
+    if (reference.has_specification(call.kernel)) continue;
     return fail(user_error(
         "a kernel of a group has no specification", "group " + std::to_string(index),
-        "kernels that can be judged",
+        "kernels that have a reference",
         suite.kernels[static_cast<size_t>(call.kernel)].name + ", which only calls a library"));
   }
   KernelVerdict verdict;
-  verdict.group = judged_group(suite, index);
+  verdict.group = compared_group(suite, index);
   for (const std::string& name : verdict.group->kernels) {
     verdict.kernel += (verdict.kernel.empty() ? "" : " + ") + name;
   }
@@ -217,10 +217,10 @@ Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, size_t inde
   const SuiteCall& last = group.calls[group.outputs.back().place.call];
   verdict.groups = {
       {.function = last.function, .origin = verdict.origin, .sequence = last.sequence, .calls = 1}};
-  for (const SuiteBorder& output : group.outputs) {
+  for (const GroupValue& output : group.outputs) {
     verdict.shapes.insert(shape_to_string(suite.tensors.at(output.hash).shape()));
   }
-  GroupRun run(suite, judge, group);
+  GroupRun run(suite, reference, group);
   LaunchCount& count = verdict.launches;
   count.seed = options.seed;
   bool all_right = true, first_right = true;
@@ -242,11 +242,11 @@ Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, size_t inde
     bool right = first_right;
     if (count.launches == 1 || !run.same_as_first()) {
       verdict.passed = true;
-      auto judged = guard([&] {
+      auto compared = guard([&] {
         if (count.launches == 1) run.evaluate();
         run.compare_outputs(verdict);
       });
-      if (!judged) return fail(judged.error());
+      if (!compared) return fail(compared.error());
       right = verdict.passed;
       count.unequal += count.launches > 1 ? 1 : 0;
     }

@@ -14,7 +14,7 @@
 #include "topdown/runner/call_runner.h"
 #include "topdown/runner/contained_run.h"
 #include "topdown/runner/guarded_tensor.h"
-#include "topdown/runner/stray_argument.h"
+#include "topdown/runner/out_of_bounds_argument.h"
 
 namespace tapml::topdown {
 
@@ -69,10 +69,10 @@ size_t call_bytes(const Suite& suite, const SuiteCall& call) {
 class KernelReplay {
  public:
   // Of `runner`, or where that is null of the sandbox.
-  KernelReplay(const Suite& suite, Judge& judge, int32_t kernel, runtime::KernelRunner* runner,
-               Sandbox* sandbox, const ReplayOptions& options)
+  KernelReplay(const Suite& suite, KernelReference& reference, int32_t kernel,
+               runtime::KernelRunner* runner, Sandbox* sandbox, const ReplayOptions& options)
       : suite_(suite),
-        judge_(judge),
+        reference_(reference),
         kernel_(kernel),
         info_(suite.kernels[static_cast<size_t>(kernel)]),
         runner_(runner),
@@ -112,7 +112,7 @@ class KernelReplay {
   Result<std::vector<HostTensor>> launch(size_t call);
   Result<std::vector<HostTensor>> launch_once(size_t call);
   Status launch_between();
-  Status judge_launch(size_t call, std::vector<HostTensor> outputs);
+  Status compare_launch(size_t call, std::vector<HostTensor> outputs);
   Result<bool> compare_outputs(size_t call, const std::vector<HostTensor>& outputs, bool first);
   Status check_kept();
   Status fail_launch(Failure failure, const std::string& text);
@@ -124,7 +124,7 @@ class KernelReplay {
   runtime::KernelRunner& runner() { return runner_ ? *runner_ : sandbox_->runner_of(info_.name); }
 
   const Suite& suite_;
-  Judge& judge_;
+  KernelReference& reference_;
   const int32_t kernel_;
   const SuiteKernel& info_;
   runtime::KernelRunner* const runner_;
@@ -144,9 +144,9 @@ class KernelReplay {
 void KernelReplay::prepare(std::optional<size_t> only) {
   verdict_.kernel = info_.name;
   verdict_.launches.seed = options_.seed;
-  tolerance_ = judge_.tolerances().find(info_.name);
+  tolerance_ = reference_.tolerances().find(info_.name);
   if (tolerance_) verdict_.tolerance = *tolerance_;
-  verdict_.against_source = !judge_.has_specification(kernel_);
+  verdict_.against_source = !reference_.has_specification(kernel_);
   for (size_t i = 0; i < info_.modes.size(); ++i) {
     if (info_.modes[i] != AccessMode::kIn) written_.push_back(i);
   }
@@ -183,7 +183,7 @@ Status KernelReplay::launch_all() {
   int64_t wanted = std::max<int64_t>(options_.launches, std::ssize(tests_));
   std::vector<size_t> order;
   for (int64_t n = 0; n < wanted; ++n) {
-    tell(judge_.watcher(), {"launch", n, wanted, ""});
+    tell(reference_.watcher(), {"launch", n, wanted, ""});
     const size_t at = static_cast<size_t>(n) % tests_.size();
     if (at == 0) {
       order = tests_;
@@ -214,7 +214,7 @@ Status KernelReplay::launch_all() {
     }
     // Whether it comes again takes as many launches as without it.
     if (!crashed && !crash_.empty()) wanted += options_.launches;
-    TAPML_TRY(judge_launch(order[at], std::move(*outputs)));
+    TAPML_TRY(compare_launch(order[at], std::move(*outputs)));
   }
   return {};
 }
@@ -244,7 +244,7 @@ Result<std::vector<HostTensor>> KernelReplay::launch(size_t call) {
     auto outputs = launch_once(call);
     if (outputs || verdict_.failed != Failure::kNone) return outputs;
     const Error error = outputs.error();
-    const auto stray = stray_argument(suite_, call, runner().executable(), error.message);
+    const auto stray = out_of_bounds_argument(suite_, call, runner().executable(), error.message);
     if (runtime::is_misbehavior(error)) {
       const std::string text = stray ? "writes outside of its outputs: " + *stray : error.message;
       std::ignore = fail_launch(stray ? Failure::kOutOfBounds : Failure::kSideEffect, text);
@@ -287,7 +287,7 @@ Status KernelReplay::launch_between() {
   return {};
 }
 
-Status KernelReplay::judge_launch(size_t call, std::vector<HostTensor> outputs) {
+Status KernelReplay::compare_launch(size_t call, std::vector<HostTensor> outputs) {
   LaunchCount& count = verdict_.launches;
   ++count.launches;
   const auto known = seen_.find(call);
@@ -314,9 +314,9 @@ Result<bool> KernelReplay::compare_outputs(size_t c, const std::vector<HostTenso
                                            bool first) {
   const SuiteCall& call = suite_.calls[c];
   TAPML_ASSIGN(const std::vector<op::RefTensor> expected,
-               guard([&] { return judge_.outputs(c, outputs); }));
+               guard([&] { return reference_.outputs(c, outputs); }));
   CallGroup& group = group_of(verdict_.groups, call);
-  if (first) ++group.judged;
+  if (first) ++group.compared;
   bool right = true;
   for (size_t o = 0; o < written_.size(); ++o) {
     const std::string& name = info_.params[written_[o]];
@@ -324,10 +324,10 @@ Result<bool> KernelReplay::compare_outputs(size_t c, const std::vector<HostTenso
         compare(outputs[o], suite_.tensors.at(call.after[written_[o]]), expected[o], tolerance_);
     verdict_.tolerated |= comparison.tolerated;
     if (first) {
-      verdict_.judged += comparison.target.judged;
+      verdict_.compared += comparison.target.compared;
       verdict_.elements += outputs[o].size();
     }
-    judge_source(verdict_, comparison.source, name, call.sequence);
+    check_source(verdict_, comparison.source, name, call.sequence);
     group.ratio = std::max(group.ratio, comparison.target.mask_mismatches > 0
                                             ? std::numeric_limits<double>::infinity()
                                             : comparison.target.max_ratio);
@@ -387,19 +387,20 @@ void KernelReplay::finish() {
 
 }  // namespace
 
-Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
+Result<KernelVerdict> replay_kernel(const Suite& suite, KernelReference& reference, int32_t kernel,
                                     runtime::KernelRunner& runner, const ReplayOptions& options) {
-  return KernelReplay(suite, judge, kernel, &runner, nullptr, options).run(std::nullopt);
+  return KernelReplay(suite, reference, kernel, &runner, nullptr, options).run(std::nullopt);
 }
 
-Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
+Result<KernelVerdict> replay_kernel(const Suite& suite, KernelReference& reference, int32_t kernel,
                                     Sandbox& sandbox, const ReplayOptions& options) {
-  return KernelReplay(suite, judge, kernel, nullptr, &sandbox, options).run(std::nullopt);
+  return KernelReplay(suite, reference, kernel, nullptr, &sandbox, options).run(std::nullopt);
 }
 
-Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call, Sandbox& sandbox,
-                                  const ReplayOptions& options) {
-  return KernelReplay(suite, judge, suite.calls[call].kernel, nullptr, &sandbox, options).run(call);
+Result<KernelVerdict> replay_call(const Suite& suite, KernelReference& reference, size_t call,
+                                  Sandbox& sandbox, const ReplayOptions& options) {
+  return KernelReplay(suite, reference, suite.calls[call].kernel, nullptr, &sandbox, options)
+      .run(call);
 }
 
 }  // namespace tapml::topdown

@@ -1,7 +1,7 @@
 // Replaying carved tests on a target, judged at operator level.
 #pragma once
 
-#include "topdown/reference_run/judge.h"
+#include "topdown/reference_run/kernel_reference.h"
 #include "topdown/results/kernel_verdict.h"
 #include "topdown/results/replay_options.h"
 #include "topdown/runner/sandbox.h"
@@ -12,16 +12,16 @@ namespace tapml::topdown {
 // Runs kernel `kernel` of the suite on `runner` for every carved call. A platform error stays an
 // error; a kernel that cannot run is a verdict. UserError where the suite has no call of it.
 // Outputs of the first launch of each call are judged; those of later ones where they differ.
-Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
+Result<KernelVerdict> replay_kernel(const Suite& suite, KernelReference& reference, int32_t kernel,
                                     runtime::KernelRunner& runner,
                                     const ReplayOptions& options = {});
 // All calls in a sandbox, where a hang is a verdict, too, and so is a crash: of a process that has
 // run no other kernel under test, or that comes again in a fresh one. Kernels after it run in
 // another session. May throw as Sandbox does.
-Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
+Result<KernelVerdict> replay_kernel(const Suite& suite, KernelReference& reference, int32_t kernel,
                                     Sandbox& sandbox, const ReplayOptions& options = {});
 // The same for one carved call (index into the suite's calls) alone.
-Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call, Sandbox& sandbox,
-                                  const ReplayOptions& options = {});
+Result<KernelVerdict> replay_call(const Suite& suite, KernelReference& reference, size_t call,
+                                  Sandbox& sandbox, const ReplayOptions& options = {});
 
 }  // namespace tapml::topdown

@@ -27,7 +27,7 @@ CiCase kernel_case(const KernelVerdict& verdict, const std::string& outcome, boo
   one.error = masked ? "NaN or infinite" : number(verdict.worst.target.max_abs);
   one.bound = number(verdict.worst.allowed);
   for (const std::string& text :
-       {borders_text(verdict), tolerance_text(verdict), source_text(verdict)}) {
+       {group_values_text(verdict), tolerance_text(verdict), source_text(verdict)}) {
     if (!text.empty()) one.remarks += (one.remarks.empty() ? "" : "; ") + text;
   }
   one.seconds = verdict.seconds;
@@ -38,7 +38,7 @@ CiCase kernel_case(const KernelVerdict& verdict, const std::string& outcome, boo
                   number(verdict.worst.target.max_ulp) + " ULP\n";
   }
   for (const std::string& text :
-       {borders_text(verdict), verdict.failure, verdict.note, source_text(verdict)}) {
+       {group_values_text(verdict), verdict.failure, verdict.note, source_text(verdict)}) {
     if (!text.empty()) one.details += text + "\n";
   }
   return one;

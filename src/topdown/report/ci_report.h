@@ -21,7 +21,7 @@ struct CiCase {
   std::string outcome;  // "differs", "migrated", ...
   std::string error, bound;
   std::string details;  // of a failure, several lines
-  std::string remarks;  // borders_text(), tolerance_text() and source_text()
+  std::string remarks;  // group_values_text(), tolerance_text() and source_text()
   double seconds = 0;
 };
 

@@ -32,7 +32,7 @@ std::string shared_words(const CommandOptions& options) {
     std::snprintf(text, sizeof text, " --kernel-timeout %g", *options.kernel_seconds);
     line += text;
   }
-  for (const std::string& plant : options.plants) add(line, "--inject-fault", plant);
+  for (const std::string& fault : options.faults) add(line, "--inject-fault", fault);
   return line;
 }
 
@@ -95,8 +95,8 @@ std::string replay_command(const std::string& suite, const std::string& target,
 }
 
 CommandOptions options_of_kernel(CommandOptions options, const std::string& kernel) {
-  std::erase_if(options.plants, [&](const std::string& plant) {
-    return !means_kernel(plant.substr(0, plant.rfind(':')), kernel);
+  std::erase_if(options.faults, [&](const std::string& fault) {
+    return !means_kernel(fault.substr(0, fault.rfind(':')), kernel);
   });
   return options;
 }

@@ -27,7 +27,7 @@ struct CommandOptions {
   bool insecure = false;
   bool in_process = false;
   std::optional<double> kernel_seconds;
-  std::vector<std::string> plants;  // KERNEL:KIND
+  std::vector<std::string> faults;  // KERNEL:KIND
 };
 
 // The same, each file by its absolute path: for commands that are given in another folder.

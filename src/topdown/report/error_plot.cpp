@@ -23,15 +23,16 @@ constexpr double kLeastDecade = -9, kMostDecade = 12;
 struct Point {
   size_t kernel = 0;
   const CallGroup* group = nullptr;
-  LayerPlace place;
+  LayerPosition place;
 };
 
 std::vector<Point> points_of(const std::vector<PageKernel>& kernels) {
   std::vector<Point> points;
   for (size_t k = 0; k < kernels.size(); ++k) {
     for (const CallGroup& group : kernels[k].groups) {
-      if (group.judged == 0) continue;
-      points.push_back({.kernel = k, .group = &group, .place = layer_places(group.origin).front()});
+      if (group.compared == 0) continue;
+      points.push_back(
+          {.kernel = k, .group = &group, .place = layer_positions(group.origin).front()});
     }
   }
   std::ranges::stable_sort(points, {}, [](const Point& point) { return point.group->sequence; });
@@ -150,7 +151,7 @@ class Plot {
       const double x = x_of(first), width = x_of(last + 1) - x;
       if (shaded) text += svg_rect(x, kPlotTop, width, kPlotHeight, "band");
       shaded = !shaded;
-      const LayerPlace& place = points_[first].place;
+      const LayerPosition& place = points_[first].place;
       const std::string name = place.number < 0 ? place.name() : std::to_string(place.number);
       if (7 * static_cast<double>(name.size()) <= width) {
         text += svg_text(x + width / 2, kPlotTop + kPlotHeight + 16, name, "tick", "middle");
@@ -212,7 +213,7 @@ class Plot {
 
 std::string error_plot(const std::vector<PageKernel>& kernels) {
   std::vector<Point> points = points_of(kernels);
-  if (points.empty()) return element("p", "No call was judged.");
+  if (points.empty()) return element("p", "No call was compared.");
   return Plot(kernels, std::move(points)).html();
 }
 

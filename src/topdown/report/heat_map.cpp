@@ -15,7 +15,7 @@ struct Shade {
   double most;  // error over bound
   const char* name;
 };
-constexpr std::array<Shade, 8> kShades = {{{DifferenceMap::kNotJudged, "not judged"},
+constexpr std::array<Shade, 8> kShades = {{{DifferenceMap::kNotCompared, "not compared"},
                                            {0, "exact"},
                                            {0.1, "to 0.1"},
                                            {1, "to 1, the bound"},

@@ -29,16 +29,16 @@ std::string error_of(const KernelVerdict& verdict) {
   return number(verdict.worst.target.max_abs);
 }
 
-// Whether any call was compared with the judge.
-bool was_judged(const KernelVerdict& verdict) {
-  return verdict.worst.target.judged > 0 || verdict.worst.target.worst >= 0;
+// Whether any call was compared with the reference.
+bool was_compared(const KernelVerdict& verdict) {
+  return verdict.worst.target.compared > 0 || verdict.worst.target.worst >= 0;
 }
 
 std::string shapes_cell(const KernelVerdict& verdict) {
   std::string cell = escaped(shapes_text(verdict));
-  if (verdict.judged < verdict.elements) {
-    cell += void_element("br") + std::to_string(verdict.judged) + " of " +
-            std::to_string(verdict.elements) + " elements judged";
+  if (verdict.compared < verdict.elements) {
+    cell += void_element("br") + std::to_string(verdict.compared) + " of " +
+            std::to_string(verdict.elements) + " elements compared";
   }
   if (verdict.against_source) cell += void_element("br") + "held against the source's output only";
   return cell;
@@ -69,11 +69,11 @@ std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
                          (kernel.verdict ? source_remark(*kernel.verdict) : ""));
   if (kernel.verdict) {
     const KernelVerdict& v = *kernel.verdict;
-    const bool judged = was_judged(v);
-    row += cell(std::to_string(v.calls)) + loose(shapes_cell(v)) + cell(judged ? error_of(v) : "") +
-           cell(judged ? number(v.worst.allowed) : "") +
-           cell(judged ? number(v.worst.target.max_ratio) : "") +
-           cell(judged ? number(v.worst.target.max_ulp) : "");
+    const bool compared = was_compared(v);
+    row += cell(std::to_string(v.calls)) + loose(shapes_cell(v)) +
+           cell(compared ? error_of(v) : "") + cell(compared ? number(v.worst.allowed) : "") +
+           cell(compared ? number(v.worst.target.max_ratio) : "") +
+           cell(compared ? number(v.worst.target.max_ulp) : "");
   } else {
     for (int blank = 0; blank < 6; ++blank) row += cell("");
   }
@@ -97,14 +97,14 @@ std::string facts_of(const PageKernel& kernel) {
     const KernelVerdict& v = *kernel.verdict;
     const Errors& e = v.worst.target;
     if (!v.origin.empty()) fact("layers", code(origin_summary(v.origin)));
-    if (was_judged(v)) {
+    if (was_compared(v)) {
       fact("where", escaped(v.worst_output) + " of call " + std::to_string(v.worst_sequence) +
                         ", element " + std::to_string(e.worst));
       fact("error", error_of(v) + ", bound " + number(v.worst.allowed) + ", ratio " +
                         number(e.max_ratio) + ", " + number(e.max_ulp) + " ULP");
       fact("over the output", "relative " + number(e.max_relative) + " at most, cosine " +
                                   number(e.cosine) + ", NMSE " + number(e.nmse) + ", " +
-                                  std::to_string(e.judged) + " elements judged");
+                                  std::to_string(e.compared) + " elements compared");
       fact("source", "error " + number(v.worst.source.max_abs) + source_remark(v));
     } else if (v.worst_sequence >= 0) {
       fact("where", "call " + std::to_string(v.worst_sequence));

@@ -10,7 +10,7 @@ namespace tapml::topdown {
 
 KernelState state_of(const LayerStep& layer) {
   if (!layer.tried) return KernelState::kUntested;
-  return layer.left.empty() ? KernelState::kPassed : KernelState::kDiffers;
+  return layer.left.empty() ? KernelState::kPassed : KernelState::kMismatch;
 }
 
 namespace {

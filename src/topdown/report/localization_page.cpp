@@ -14,7 +14,7 @@ namespace {
 
 KernelState state_of(const KernelVerdict& verdict) {
   if (verdict.failed != Failure::kNone) return KernelState::kFails;
-  return verdict.passed ? KernelState::kPassed : KernelState::kDiffers;
+  return verdict.passed ? KernelState::kPassed : KernelState::kMismatch;
 }
 
 void accuse(PageKernel& kernel, const Culprit& culprit, const std::string& target,
@@ -26,7 +26,7 @@ void accuse(PageKernel& kernel, const Culprit& culprit, const std::string& targe
   if (culprit.evidence != Evidence::kReplay) {
     kernel.hybrid = &culprit.hybrid;
     kernel.state =
-        culprit.hybrid.failure.empty() ? KernelState::kHybridDiffers : KernelState::kFails;
+        culprit.hybrid.failure.empty() ? KernelState::kHybridMismatch : KernelState::kFails;
   }
   kernel.source = &culprit.source;
   kernel.details.emplace_back("seen in", rate_text(culprit));

@@ -14,7 +14,7 @@ KernelState state_of(const MigrationStep& step) {
   if (step.verdict.failed != Failure::kNone || !step.hybrid.failure.empty()) {
     return KernelState::kFails;
   }
-  return step.verdict.passed ? KernelState::kHybridDiffers : KernelState::kDiffers;
+  return step.verdict.passed ? KernelState::kHybridMismatch : KernelState::kMismatch;
 }
 
 namespace {

@@ -24,7 +24,7 @@ std::string chip(KernelState state) {
 KernelState model_state(const Migration& migration) {
   if (migration.whole_passed()) return KernelState::kPassed;
   if (migration.error || !migration.whole.failure.empty()) return KernelState::kFails;
-  return migration.target_ran ? KernelState::kDiffers : KernelState::kUntested;
+  return migration.target_ran ? KernelState::kMismatch : KernelState::kUntested;
 }
 
 class Page {

@@ -23,12 +23,12 @@ struct Chip {
   size_t kernel = 0;
   int64_t sequence = 0;
   double ratio = 0;
-  bool judged = false;
+  bool compared = false;
 };
 
 // Chips by function.
 struct Row {
-  LayerPlace place;
+  LayerPosition place;
   int64_t sequence = std::numeric_limits<int64_t>::max();  // of its first call
   std::map<std::string, std::vector<Chip>> chips;
 };
@@ -70,7 +70,7 @@ class Map {
 
  private:
   void add(size_t kernel, const CallGroup& group) {
-    for (const LayerPlace& place : layer_places(group.origin)) {
+    for (const LayerPosition& place : layer_positions(group.origin)) {
       auto row = std::ranges::find(rows_, place, &Row::place);
       if (row == rows_.end()) {
         rows_.push_back({.place = place});
@@ -86,7 +86,7 @@ class Map {
         chip = chips.end() - 1;
       }
       chip->ratio = std::max(chip->ratio, group.ratio);
-      chip->judged |= group.judged > 0;
+      chip->compared |= group.compared > 0;
     }
   }
 
@@ -111,7 +111,8 @@ class Map {
 
   // Differs elsewhere in the model, and not in this layer.
   bool spared(const Chip& chip) const {
-    return kernels_[chip.kernel].state == KernelState::kDiffers && chip.judged && chip.ratio <= 1;
+    return kernels_[chip.kernel].state == KernelState::kMismatch && chip.compared &&
+           chip.ratio <= 1;
   }
 
   bool alike(const Row& a, const Row& b) const {
@@ -144,7 +145,7 @@ class Map {
   std::string chip_html(const Chip& chip, const std::string& place) const {
     const PageKernel& kernel = kernels_[chip.kernel];
     std::string title = kernel.name + ", " + place + ": " + kernel.outcome;
-    if (chip.judged) title += ", error over bound " + number(chip.ratio);
+    if (chip.compared) title += ", error over bound " + number(chip.ratio);
     const bool spares = spared(chip);
     if (spares) title += " (within its bound here)";
     return element(
@@ -172,7 +173,7 @@ class Map {
 std::string legend(const std::vector<PageKernel>& kernels) {
   std::string items;
   for (KernelState state :
-       {KernelState::kPassed, KernelState::kDiffers, KernelState::kHybridDiffers,
+       {KernelState::kPassed, KernelState::kMismatch, KernelState::kHybridMismatch,
         KernelState::kFails, KernelState::kUntested}) {
     const auto count = std::ranges::count(kernels, state, &PageKernel::state);
     items += element("span", element("span", {{"class", std::string("chip ") + state_class(state)}},
@@ -187,13 +188,13 @@ std::string legend(const std::vector<PageKernel>& kernels) {
 
 }  // namespace
 
-std::string LayerPlace::name() const {
+std::string LayerPosition::name() const {
   const size_t dot = section.rfind('.');
   const std::string last = dot == std::string::npos ? section : section.substr(dot + 1);
   return number < 0 ? last : last + " " + std::to_string(number);
 }
 
-LayerPlace layer_place(const std::string& path) {
+LayerPosition layer_position(const std::string& path) {
   for (size_t begin = 0; begin < path.size();) {
     const size_t end = std::min(path.find('.', begin), path.size());
     const std::string piece = path.substr(begin, end - begin);
@@ -205,10 +206,10 @@ LayerPlace layer_place(const std::string& path) {
   return {.section = path};
 }
 
-std::vector<LayerPlace> layer_places(const Origin& origin) {
-  std::vector<LayerPlace> places;
+std::vector<LayerPosition> layer_positions(const Origin& origin) {
+  std::vector<LayerPosition> places;
   for (const std::string& path : origin) {
-    LayerPlace place = layer_place(path);
+    LayerPosition place = layer_position(path);
     if (std::ranges::find(places, place) == places.end()) places.push_back(std::move(place));
   }
   if (places.empty()) places.push_back({.section = "elsewhere"});

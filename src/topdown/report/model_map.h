@@ -10,15 +10,15 @@ namespace tapml::topdown {
 
 // Where in the model a path of an origin is: "model.layers.3.self_attn" is layer 3 of
 // "model.layers", "model.norm" is "norm" and no numbered layer.
-struct LayerPlace {
+struct LayerPosition {
   std::string section;
   int64_t number = -1;  // -1: the section is no stack of layers
-  bool operator==(const LayerPlace&) const = default;
+  bool operator==(const LayerPosition&) const = default;
   std::string name() const;  // "layers 3", "norm"
 };
-LayerPlace layer_place(const std::string& path);
+LayerPosition layer_position(const std::string& path);
 // Of all paths, in the order in which the paths are sorted; each once. {"elsewhere"} for none.
-std::vector<LayerPlace> layer_places(const Origin& origin);
+std::vector<LayerPosition> layer_positions(const Origin& origin);
 
 // A row a layer, a column a function of the model ("prefill", ...), a chip a kernel. Layers in a
 // row that look alike share one where there are many.

@@ -17,9 +17,9 @@ namespace tapml::topdown {
 
 enum class KernelState : uint8_t {
   kPassed,
-  kDiffers,        // outside of its bound
-  kHybridDiffers,  // its tests pass, the model with it is wrong
-  kFails,          // crash, timeout, ...
+  kMismatch,        // outside of its bound
+  kHybridMismatch,  // its tests pass, the model with it is wrong
+  kFails,           // crash, timeout, ...
   kUntested,
 };
 // What tells states apart without their colours: one character.

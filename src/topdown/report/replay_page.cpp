@@ -38,11 +38,11 @@ std::string replay_html(const Replayed& replayed, const std::string& command,
     kernel.name = verdict.group ? test_name(verdict) + ": " + verdict.kernel : verdict.kernel;
     kernel.state = verdict.failed != Failure::kNone ? KernelState::kFails
                    : verdict.passed                 ? KernelState::kPassed
-                                                    : KernelState::kDiffers;
+                                                    : KernelState::kMismatch;
     kernel.outcome = verdict_outcome(verdict);
     kernel.verdict = &verdict;
     kernel.groups = verdict.groups;
-    if (verdict.group) kernel.details.emplace_back("borders", borders_text(verdict));
+    if (verdict.group) kernel.details.emplace_back("borders", group_values_text(verdict));
     if (kernel.wrong() && verdict.group) {
       CommandOptions one = options;
       one.group = static_cast<int64_t>(verdict.group->index);
@@ -60,7 +60,7 @@ std::string replay_html(const Replayed& replayed, const std::string& command,
     kernel.layers = layers;
     content.kernels.push_back(std::move(kernel));
   }
-  for (const std::string& name : replayed.left_out) {
+  for (const std::string& name : replayed.not_selected) {
     PageKernel kernel;
     kernel.name = name;
     kernel.outcome = "left out";

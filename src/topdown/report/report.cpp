@@ -14,7 +14,7 @@ std::string test_name(const KernelVerdict& verdict) {
   return verdict.group ? "group " + std::to_string(verdict.group->index) : verdict.kernel;
 }
 
-std::string borders_text(const KernelVerdict& verdict) {
+std::string group_values_text(const KernelVerdict& verdict) {
   if (!verdict.group) return "";
   auto listed = [](const std::vector<std::string>& names) {
     return names.empty() ? "nothing" : join(names);
@@ -111,7 +111,7 @@ std::string untested_row(const TableLayout& table, const KernelUse& kernel) {
               "\n");
 }
 
-std::string user_kernels_text(const std::vector<const KernelVerdict*>& verdicts) {
+std::string custom_kernels_text(const std::vector<const KernelVerdict*>& verdicts) {
   std::string text;
   for (const KernelVerdict* verdict : verdicts) {
     const std::string file = user_file(*verdict);
@@ -170,7 +170,7 @@ std::string whole_model_text(const ModelCheck& check) {
          number(check.max_abs) + ", bound " + number(check.bound) + ", KL divergence " +
          number(check.kl_max) + " at most, top " + std::to_string(ModelCheck::kTopK) +
          " agreement " + agreement + ", " +
-         (divergence.empty() ? "the likeliest token is the judge's everywhere"
+         (divergence.empty() ? "the most likely token is the reference's everywhere"
                              : "first different candidate: " + divergence);
 }
 

@@ -38,7 +38,7 @@ Json migration_json(const Migration& migration, const ReportTexts& texts);
 
 // One sentence: whether it is complete.
 std::string migration_verdict(const Migration& migration);
-// One line: how far the logits of a whole run are from the judge's.
+// One line: how far the logits of a whole run are from the reference's.
 std::string whole_model_text(const ModelCheck& check);
 // One line: what went between the two sessions in the hybrid runs.
 std::string copies_text(const Migration& migration);
@@ -60,11 +60,11 @@ std::string replay_html(const Replayed& replayed, const std::string& command,
                         const CommandOptions& options);
 
 // "user's own: rms_norm_485247dc (kernels/rms.cl), ..."; empty where there is none.
-std::string user_kernels_text(const std::vector<const KernelVerdict*>& verdicts);
+std::string custom_kernels_text(const std::vector<const KernelVerdict*>& verdicts);
 // "group 3" of a group of kernels, else the kernel's name.
 std::string test_name(const KernelVerdict& verdict);
 // Of a group: "output of q_proj, ... -> input of o_proj of pytorch"; else empty.
-std::string borders_text(const KernelVerdict& verdict);
+std::string group_values_text(const KernelVerdict& verdict);
 // What was granted to a kernel, and why; empty where nothing was.
 std::string tolerance_text(const KernelVerdict& verdict);
 // How far the source is outside of its own bound; empty where it is not.

@@ -20,7 +20,7 @@ namespace {
 std::string counts_text(const PageContent& content) {
   std::string text;
   for (KernelState state :
-       {KernelState::kPassed, KernelState::kDiffers, KernelState::kHybridDiffers,
+       {KernelState::kPassed, KernelState::kMismatch, KernelState::kHybridMismatch,
         KernelState::kFails, KernelState::kUntested}) {
     const auto count = std::ranges::count(content.kernels, state, &PageKernel::state);
     if (count == 0) continue;
@@ -74,9 +74,9 @@ const char* state_sign(KernelState state) {
   switch (state) {
     case KernelState::kPassed:
       return "✓";
-    case KernelState::kDiffers:
+    case KernelState::kMismatch:
       return "≠";
-    case KernelState::kHybridDiffers:
+    case KernelState::kHybridMismatch:
       return "≈";
     case KernelState::kFails:
       return "✖";
@@ -90,9 +90,9 @@ const char* state_class(KernelState state) {
   switch (state) {
     case KernelState::kPassed:
       return "ok";
-    case KernelState::kDiffers:
+    case KernelState::kMismatch:
       return "differs";
-    case KernelState::kHybridDiffers:
+    case KernelState::kHybridMismatch:
       return "hybrid";
     case KernelState::kFails:
       return "fails";
@@ -106,9 +106,9 @@ const char* state_name(KernelState state) {
   switch (state) {
     case KernelState::kPassed:
       return "right";
-    case KernelState::kDiffers:
+    case KernelState::kMismatch:
       return "differs";
-    case KernelState::kHybridDiffers:
+    case KernelState::kHybridMismatch:
       return "wrong in the model only";
     case KernelState::kFails:
       return "crashes or does not run";

@@ -11,9 +11,9 @@ class Tally {
  public:
   void add(const KernelVerdict& verdict) {
     calls_ += verdict.calls;
-    if (verdict.judged < verdict.elements) {
+    if (verdict.compared < verdict.elements) {
       ++sampled_;
-      judged_ += verdict.judged;
+      compared_ += verdict.compared;
       elements_ += verdict.elements;
     }
     against_source_ += verdict.against_source;
@@ -26,8 +26,8 @@ class Tally {
   std::vector<std::string> limits() const {
     std::vector<std::string> limits;
     if (sampled_ > 0) {
-      limits.push_back(std::to_string(judged_) + " of " + std::to_string(elements_) +
-                       " elements of " + count_of(sampled_, "kernel") + " judged");
+      limits.push_back(std::to_string(compared_) + " of " + std::to_string(elements_) +
+                       " elements of " + count_of(sampled_, "kernel") + " compared");
     }
     if (against_source_ > 0) {
       limits.push_back(std::to_string(against_source_) + " held against the source only");
@@ -38,7 +38,7 @@ class Tally {
   }
 
  private:
-  int64_t calls_ = 0, sampled_ = 0, judged_ = 0, elements_ = 0;
+  int64_t calls_ = 0, sampled_ = 0, compared_ = 0, elements_ = 0;
   int64_t against_source_ = 0, tolerated_ = 0, source_wrong_ = 0;
 };
 

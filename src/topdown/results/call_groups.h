@@ -14,7 +14,7 @@ struct CallGroup {
   Origin origin;
   int64_t sequence = 0;  // of the first, in the run
   int64_t calls = 0;     // carved ones
-  int64_t judged = 0;    // of these
+  int64_t compared = 0;  // of these
   double ratio = 0;  // the largest error over bound of those; infinity for NaN where none belongs
 };
 

@@ -26,7 +26,7 @@ void EvalTotal::add(const TaskScore& score) {
 double EvalTotal::mean_nll() const { return tokens > 0 ? nll / static_cast<double>(tokens) : 0; }
 double EvalTotal::perplexity() const { return std::exp(mean_nll()); }
 
-int64_t Evaluation::judged() const {
+int64_t Evaluation::scored() const {
   auto perplexity = kinds.find(TaskKind::kPerplexity);
   return total.tasks - (perplexity == kinds.end() ? 0 : perplexity->second.tasks);
 }

@@ -10,8 +10,8 @@ namespace tapml::topdown {
 
 enum class TaskKind : uint8_t {
   kPerplexity,      // how likely a text is
-  kExactMatch,      // whether the likeliest continuation is the answer
-  kMultipleChoice,  // whether the right one of several continuations is the likeliest
+  kExactMatch,      // whether the most likely continuation is the answer
+  kMultipleChoice,  // whether the right one of several continuations is the most likely
 };
 inline constexpr TaskKind kTaskKinds[] = {TaskKind::kPerplexity, TaskKind::kExactMatch,
                                           TaskKind::kMultipleChoice};
@@ -21,7 +21,7 @@ struct TaskScore {
   bool correct = false;  // never for perplexity
   double nll = 0;        // sum over the scored tokens of the right continuation, in nats
   int64_t tokens = 0;    // that were scored of it
-  int64_t choice = -1;   // multiple choice: the likeliest
+  int64_t choice = -1;   // multiple choice: the most likely
 };
 
 // Sums over tasks.
@@ -45,7 +45,7 @@ struct Evaluation {
   std::string failure;
   double seconds = 0;
 
-  int64_t judged() const;  // tasks that have a right and a wrong outcome
+  int64_t scored() const;  // tasks that have a right and a wrong outcome
 };
 
 // What a target may differ from the reference in.

@@ -4,7 +4,7 @@
 
 namespace tapml::topdown {
 
-void judge_source(KernelVerdict& verdict, const Errors& source, const std::string& output,
+void check_source(KernelVerdict& verdict, const Errors& source, const std::string& output,
                   int64_t sequence) {
   if (within_bound(source)) return;
   verdict.source_wrong = true;

@@ -41,11 +41,12 @@ struct SourceError {
   std::string output;  // parameter name
   int64_t sequence = -1;
   double error = 0, bound = 0, ratio = 0;
-  int64_t mask_mismatches = 0;  // elements that are NaN or infinite in the source or the judge only
+  int64_t mask_mismatches =
+      0;  // elements that are NaN or infinite in the source or the reference only
 };
 
 // What a verdict of a group of kernels is about.
-struct JudgedGroup {
+struct ComparedGroup {
   size_t index = 0;  // in the suite's groups
   std::string source;
   std::vector<std::string> kernels;          // each once, in the order in which they run
@@ -55,7 +56,7 @@ struct JudgedGroup {
 // What the tests of one kernel say, or what one group of kernels does.
 struct KernelVerdict {
   std::string kernel;  // of a group all of them, joined by " + "
-  std::optional<JudgedGroup> group;
+  std::optional<ComparedGroup> group;
   Origin origin;  // all layers behind its calls
   int64_t calls = 0;
   std::set<std::string> shapes;  // of the first output
@@ -65,8 +66,8 @@ struct KernelVerdict {
   // Of that output, where it is outside of its bound.
   std::optional<DifferenceMap> difference;
   std::vector<CallGroup> groups;  // the calls, in the order of the run
-  // Elements judged of how many; fewer than all above Judge::kSampleAbove.
-  int64_t judged = 0, elements = 0;
+  // Elements judged of how many; fewer than all above KernelReference::kSampleAbove.
+  int64_t compared = 0, elements = 0;
   bool source_wrong = false;
   std::optional<SourceError> source_error;  // where it is; verdicts of older states have none
   bool passed = true;
@@ -83,7 +84,7 @@ struct KernelVerdict {
 };
 
 // Takes the source's own errors on an output into the verdict.
-void judge_source(KernelVerdict& verdict, const Errors& source, const std::string& output,
+void check_source(KernelVerdict& verdict, const Errors& source, const std::string& output,
                   int64_t sequence);
 
 // "3 of 20 launches were wrong, ..."; empty where there is nothing to tell.

@@ -79,7 +79,7 @@ struct Migration {
   ModelCheck whole;         // the target alone
   RepeatedCheck repeated;   // where that failed
   bool drawn = false;       // with a temperature: where texts part decides nothing
-  bool tie = false;         // tokens diverged first where the judge's margin is within the bound
+  bool tie = false;  // tokens diverged first where the reference's margin is within the bound
   int64_t first_divergence = -1;
   SpeedTable speed;  // with measure_speed
   // The source's steps and the target's own; between them, those of other targets are left out.

@@ -67,7 +67,7 @@ void fields(A& a, Migration& x) {
   a.derived("culprits", [&] { return staying(true); });
   a.derived("flaky", [&] { return staying(false); });
   a("kernels", x.steps);
-  a.derived("user_kernels", [&] { return user_kernels_json(verdicts_of(x)); });
+  a.derived("custom_kernels", [&] { return custom_kernels_json(verdicts_of(x)); });
   a("untried", x.untried);
   a("untested", x.untested);
   a("resumed", x.resumed);

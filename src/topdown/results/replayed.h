@@ -16,10 +16,10 @@ namespace tapml::topdown {
 
 struct Replayed {
   std::string suite, target;
-  std::vector<KernelVerdict> verdicts;  // of kernels, then of groups
-  std::vector<KernelUse> untested;      // kernels of the model without a test
-  std::vector<std::string> left_out;    // kernels of the suite that were not asked for
-  std::string incomplete;               // of the suite (Suite::incomplete)
+  std::vector<KernelVerdict> verdicts;    // of kernels, then of groups
+  std::vector<KernelUse> untested;        // kernels of the model without a test
+  std::vector<std::string> not_selected;  // kernels of the suite that were not asked for
+  std::string incomplete;                 // of the suite (Suite::incomplete)
   DeviceInfo target_info;
   SpeedTable speed;  // empty: not measured
   std::vector<TimelineSpan> timeline;

@@ -43,7 +43,7 @@ void fields(A& a, Replayed& x) {
     x.verdicts = std::move(kernels);
     x.verdicts.insert(x.verdicts.end(), groups.begin(), groups.end());
   }
-  a.derived("user_kernels", [&] { return user_kernels_json(verdicts_of(x)); });
+  a.derived("custom_kernels", [&] { return custom_kernels_json(verdicts_of(x)); });
   a("speed", x.speed);
   a("timeline", x.timeline);
   a("seconds", x.seconds);

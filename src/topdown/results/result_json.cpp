@@ -16,7 +16,7 @@ Json replayed_json(const Replayed& replayed) { return to_json(replayed); }
 Json device_json(const DeviceInfo& info) { return to_json(info); }
 Json kernel_uses_json(const std::vector<KernelUse>& kernels) { return to_json(kernels); }
 
-Json user_kernels_json(const std::vector<const KernelVerdict*>& verdicts) {
+Json custom_kernels_json(const std::vector<const KernelVerdict*>& verdicts) {
   Json json = Json::object();
   for (const KernelVerdict* verdict : verdicts) {
     const std::string file = user_file(*verdict);

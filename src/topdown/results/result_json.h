@@ -20,7 +20,7 @@ Json localization_json(const Localization& localization);
 Json pass_bisection_json(const PassBisection& bisection);
 Json replayed_json(const Replayed& replayed);
 // An object: the file by kernel, of those that the user wrote.
-Json user_kernels_json(const std::vector<const KernelVerdict*>& verdicts);
+Json custom_kernels_json(const std::vector<const KernelVerdict*>& verdicts);
 // "run" of report.json.
 Json run_json(const RunFacts& facts, const std::string& command);
 Json device_json(const DeviceInfo& info);

@@ -95,7 +95,7 @@ void fields(A& a, Errors& x) {
   a("cosine", x.cosine);
   a("nmse", x.nmse);
   a("nan_inf_mismatches", x.mask_mismatches);
-  a("judged", x.judged);
+  a("compared", x.compared);
 }
 
 template <class A>
@@ -112,7 +112,7 @@ void fields(A& a, ModelCheck& x) {
   a("top_k_agreement", x.top_k_agreement);
   a("first_divergent", x.first_divergent);
   constexpr int64_t kMaxToken = std::numeric_limits<int32_t>::max();
-  a.range("judged_token", x.judged_token, -1, kMaxToken);
+  a.range("reference_token", x.reference_token, -1, kMaxToken);
   a.range("own_token", x.own_token, -1, kMaxToken);
   a("margin", x.margin);
   a("failure", x.failure);
@@ -142,7 +142,7 @@ void fields(A& a, CallGroup& x) {
   a("layers", x.origin);
   a("first_call", x.sequence);
   a("calls", x.calls);
-  a("judged_calls", x.judged);
+  a("compared_calls", x.compared);
   a("error_over_bound", x.ratio);
 }
 
@@ -184,7 +184,7 @@ void fields(A& a, Tolerance& x) {
 }
 
 template <class A>
-void fields(A& a, JudgedGroup& x) {
+void fields(A& a, ComparedGroup& x) {
   a.range("group", x.index, 0);
   a("trusted", x.source);
   a("kernels", x.kernels);
@@ -207,7 +207,7 @@ void fields(A& a, KernelVerdict& x) {
   a("provider", x.provider);
   a("worst_output", x.worst_output);
   a("worst_call", x.worst_sequence);
-  a("judged_elements", x.judged);
+  a("compared_elements", x.compared);
   a("elements", x.elements);
   a("allowed", x.worst.allowed);
   a("target", x.worst.target);

@@ -114,10 +114,11 @@ Result<std::vector<runtime::Tensor>> make_arguments(const Suite& suite, size_t i
 }
 
 Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t call,
-                                         runtime::KernelRunner& runner, std::string* strayed) {
+                                         runtime::KernelRunner& runner,
+                                         std::string* out_of_bounds) {
   CallRunner calls(suite);
-  TAPML_ASSIGN(std::vector<HostTensor> outputs, calls.run(call, runner, strayed));
-  if (strayed && strayed->empty()) TAPML_TRY(calls.check_kept(*strayed, call));
+  TAPML_ASSIGN(std::vector<HostTensor> outputs, calls.run(call, runner, out_of_bounds));
+  if (out_of_bounds && out_of_bounds->empty()) TAPML_TRY(calls.check_kept(*out_of_bounds, call));
   return outputs;
 }
 

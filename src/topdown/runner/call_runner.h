@@ -22,7 +22,7 @@ class CallRunner {
   // Enqueues the suite's call. Outputs hold garbage before.
   Status enqueue(size_t call, runtime::KernelRunner& runner);
   // The same, and reads its outputs: one per out or inout parameter. `out_of_bounds_writes`, where
-  // given, is told what was written around them.
+  // given, is reported what was written around them.
   Result<std::vector<HostTensor>> run(size_t call, runtime::KernelRunner& runner,
                                       std::string* out_of_bounds_writes);
   // Adds to `out_of_bounds_writes` what was written of the inputs that are on the session, and
@@ -55,10 +55,11 @@ class CallRunner {
 Result<std::vector<runtime::Tensor>> make_arguments(const Suite& suite, size_t call,
                                                     runtime::Session& session);
 // Outputs of the suite's call on `runner`, one per out or inout parameter. `strayed`, where given,
-// is told what else was written: the memory around the tensors ("64 bytes behind y") and the inputs
+// is reported what else was written: the memory around the tensors ("64 bytes behind y") and the
+// inputs
 // ("4 bytes of x").
 Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t call,
                                          runtime::KernelRunner& runner,
-                                         std::string* strayed = nullptr);
+                                         std::string* out_of_bounds = nullptr);
 
 }  // namespace tapml::topdown

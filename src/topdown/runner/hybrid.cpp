@@ -13,10 +13,10 @@ CallChoice calls_of(const std::set<std::string>& kernels) {
 // The run of the engine while the chosen calls go to `offload`.
 std::vector<HostTensor> dispatched_logits(llm::Engine& engine, runtime::Offload& offload,
                                           const CallChoice& choice, const ForcedRun& run) {
-  runtime::Machine& machine = engine.machine();
-  unwrap(machine.set_dispatch(offload.plan(machine.executable(), choice), &offload));
+  runtime::VirtualMachine& vm = engine.vm();
+  unwrap(vm.set_dispatch(offload.plan(vm.executable(), choice), &offload));
   auto logits = guard([&] { return forced_logits(engine, run); });
-  unwrap(machine.set_dispatch({}, nullptr));
+  unwrap(vm.set_dispatch({}, nullptr));
   return unwrap(std::move(logits));
 }
 
@@ -28,18 +28,19 @@ Hybrid::Hybrid(llm::Engine& source, Sandbox& sandbox) : source_(source), sandbox
 
 Hybrid::~Hybrid() { sandbox_.set_before_end({}); }
 
-ModelCheck Hybrid::check(const std::set<std::string>& kernels, const ModelJudge& judge,
+ModelCheck Hybrid::check(const std::set<std::string>& kernels, const ModelReference& reference,
                          const ForcedRun& run) {
-  return check(calls_of(kernels), judge, run);
+  return check(calls_of(kernels), reference, run);
 }
 
-ModelCheck Hybrid::check(const CallChoice& choice, const ModelJudge& judge, const ForcedRun& run) {
+ModelCheck Hybrid::check(const CallChoice& choice, const ModelReference& reference,
+                         const ForcedRun& run) {
   runtime::KernelRunner& runner = sandbox_.runner();
   if (!there_) there_.emplace(runner.session());
   const runtime::CopyCount copied = there_->copies();
   runtime::Offload offload(runner, *there_);
   ModelCheck check = contained_check(
-      sandbox_, judge, [&] { return dispatched_logits(source_, offload, choice, run); });
+      sandbox_, reference, [&] { return dispatched_logits(source_, offload, choice, run); });
   ++runs_;
   dispatched_ = offload.calls();
   copies_ = there_->copies() - copied;
@@ -52,12 +53,12 @@ void TargetHybrid::end() {
   there_.reset();
 }
 
-ModelCheck TargetHybrid::check(const std::set<std::string>& away, const ModelJudge& judge,
+ModelCheck TargetHybrid::check(const std::set<std::string>& away, const ModelReference& reference,
                                const ForcedRun& run) {
   runtime::KernelRunner& runner = source_.runner();
   if (!there_) there_.emplace(runner.session());
   runtime::Offload offload(runner, *there_);
-  ModelCheck check = contained_check(target_, judge, [&] {
+  ModelCheck check = contained_check(target_, reference, [&] {
     if (!engine_) {
       engine_ = unwrap(llm::Engine::create(target_.session(), executable_, weights_));
     }

@@ -10,7 +10,7 @@
 
 #include "ir/exceptions.h"
 #include "runtime/residency.h"
-#include "topdown/reference_run/model_judge.h"
+#include "topdown/reference_run/model_reference.h"
 #include "topdown/runner/sandbox.h"
 
 namespace tapml::topdown {
@@ -28,10 +28,10 @@ class Hybrid {
 
   // Runs the model with `kernels` on the target. What contained_check() says is a check that
   // failed; other errors are thrown.
-  ModelCheck check(const std::set<std::string>& kernels, const ModelJudge& judge,
+  ModelCheck check(const std::set<std::string>& kernels, const ModelReference& reference,
                    const ForcedRun& run);
   // The same with the calls that `choice` has.
-  ModelCheck check(const CallChoice& choice, const ModelJudge& judge, const ForcedRun& run);
+  ModelCheck check(const CallChoice& choice, const ModelReference& reference, const ForcedRun& run);
   int64_t runs() const { return runs_; }
   // Of the last one: calls on the target, copies between the two sessions.
   int64_t dispatched() const { return dispatched_; }
@@ -58,7 +58,7 @@ class TargetHybrid {
   TargetHybrid(const TargetHybrid&) = delete;
 
   // As Hybrid::check(), with `away` on the source.
-  ModelCheck check(const std::set<std::string>& away, const ModelJudge& judge,
+  ModelCheck check(const std::set<std::string>& away, const ModelReference& reference,
                    const ForcedRun& run);
 
  private:
@@ -77,14 +77,14 @@ class TargetHybrid {
 // calls may be more than in its tests. The sandbox is to be restarted then. Other errors are
 // thrown.
 template <class Run>
-ModelCheck contained_check(const Sandbox& sandbox, const ModelJudge& judge, Run&& run) {
+ModelCheck contained_check(const Sandbox& sandbox, const ModelReference& reference, Run&& run) {
   auto logits = guard(run);
-  if (logits) return judge.check(*logits);
+  if (logits) return reference.check(*logits);
   const bool limit = logits.error().fault == PlatformFault::kLimit;
   if (!limit && !sandbox.contains(logits.error())) throw_error(logits.error());
   ModelCheck check;
   check.passed = false;
-  check.bound = judge.bound();
+  check.bound = reference.bound();
   check.failure = logits.error().message;
   check.hung = logits.error().fault == PlatformFault::kTimeout;
   return check;

@@ -20,7 +20,7 @@ struct Platform {
   std::function<std::unique_ptr<runtime::Session>()> open;
   std::chrono::milliseconds kernel_timeout{30'000};  // with `open`
   // That process is at a place, which tells of crashes: what is merely lost may be the way to it.
-  bool elsewhere = false;
+  bool remote_target = false;
 };
 
 }  // namespace tapml::topdown

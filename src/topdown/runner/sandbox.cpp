@@ -59,7 +59,7 @@ bool Sandbox::contains(const Error& error) const {
       // Whoever writes anywhere may have written into what the process was about to say.
       return true;
     case PlatformFault::kLost:
-      return !platform_.elsewhere;
+      return !platform_.remote_target;
     default:
       return false;
   }

@@ -1,8 +1,7 @@
-#include "topdown/runner/stray_argument.h"
-
 #include <algorithm>
 
 #include "runtime/launch_note.h"
+#include "topdown/runner/out_of_bounds_argument.h"
 
 namespace tapml::topdown {
 
@@ -41,8 +40,9 @@ std::optional<Place> place_of(const Suite& suite, const SuiteCall& call,
 
 }  // namespace
 
-std::optional<std::string> stray_argument(const Suite& suite, size_t index,
-                                          const Executable& executable, const std::string& text) {
+std::optional<std::string> out_of_bounds_argument(const Suite& suite, size_t index,
+                                                  const Executable& executable,
+                                                  const std::string& text) {
   const std::optional<runtime::StrayAccess> access = runtime::find_stray(text);
   if (!access) return std::nullopt;
   const SuiteCall& call = suite.calls[index];

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "runtime/capture.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "topdown/suite/select_calls.h"
 #include "topdown/suite/source_nan.h"
 #include "topdown/suite/suite.h"
@@ -41,7 +41,7 @@ struct CarveOptions {
 
 // Makes a suite of what a run reads and writes. As an observer it is attached to a VM's call point,
 // while the run to carve goes on; as a sink it takes what any machine captures
-// (Machine::set_capture). The run computes the same bits with and without it.
+// (VirtualMachine::set_capture). The run computes the same bits with and without it.
 class Carver : public runtime::Observer, public runtime::CaptureSink {
  public:
   // The executable outlives the carver.

@@ -181,10 +181,10 @@ class KernelCheck {
 
 void check_group(const SuiteGroup& group, const std::vector<KernelCheck>& checks,
                  const std::map<std::string, HostTensor>& tensors) {
-  auto call_at = [&](const SuitePlace& place) -> const SuiteCall& {
+  auto call_at = [&](const CallParameter& place) -> const SuiteCall& {
     return group.calls[place.call];
   };
-  auto check_at = [&](const SuitePlace& place) -> const KernelCheck& {
+  auto check_at = [&](const CallParameter& place) -> const KernelCheck& {
     return checks[static_cast<size_t>(call_at(place).kernel)];
   };
   for (const SuiteCall& call : group.calls) {
@@ -194,10 +194,10 @@ void check_group(const SuiteGroup& group, const std::vector<KernelCheck>& checks
   for (const auto& [from, to] : group.links) {
     check_at(to).check_link(call_at(to), to.param, check_at(from), call_at(from), from.param);
   }
-  for (const auto* borders : {&group.inputs, &group.outputs}) {
-    for (const SuiteBorder& border : *borders) {
-      const SuitePlace& place = border.place;
-      check_at(place).check_tensor(call_at(place), place.param, tensors.at(border.hash));
+  for (const auto* values : {&group.inputs, &group.outputs}) {
+    for (const GroupValue& value : *values) {
+      const CallParameter& place = value.place;
+      check_at(place).check_tensor(call_at(place), place.param, tensors.at(value.hash));
     }
   }
 }

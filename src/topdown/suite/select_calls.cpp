@@ -162,8 +162,8 @@ std::vector<Test> tests_of(const Suite& suite) {
       test.call.scalars.insert(test.call.scalars.end(), call.scalars.begin(), call.scalars.end());
       std::ranges::remove_copy(call.before, std::back_inserter(test.tensors), "");
     }
-    for (const auto* borders : {&group.inputs, &group.outputs}) {
-      for (const SuiteBorder& border : *borders) test.tensors.push_back(border.hash);
+    for (const auto* values : {&group.inputs, &group.outputs}) {
+      for (const GroupValue& value : *values) test.tensors.push_back(value.hash);
     }
     const auto number = static_cast<int32_t>(suite.kernels.size() + kinds.size());
     test.call.kernel = kinds.emplace(kind, number).first->second;

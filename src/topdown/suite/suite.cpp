@@ -33,16 +33,16 @@ Json call_json(const SuiteCall& call) {
                        {"after", strings(call.after)}});
 }
 
-Json place_json(const SuitePlace& place) {
+Json location_json(const CallParameter& place) {
   return integer_list({static_cast<int64_t>(place.call), static_cast<int64_t>(place.param)});
 }
 
-Json borders_json(const std::vector<SuiteBorder>& borders) {
+Json group_values_json(const std::vector<GroupValue>& values) {
   std::vector<Json> items;
-  for (const SuiteBorder& border : borders) {
-    items.push_back(Json::object({{"at", place_json(border.place)},
-                                  {"tensor", Json::string(border.hash)},
-                                  {"name", Json::string(border.name)}}));
+  for (const GroupValue& value : values) {
+    items.push_back(Json::object({{"at", location_json(value.place)},
+                                  {"tensor", Json::string(value.hash)},
+                                  {"name", Json::string(value.name)}}));
   }
   return Json::array(std::move(items));
 }
@@ -58,15 +58,16 @@ Json group_json(const SuiteGroup& group) {
                                   {"before", strings(call.before)}}));
   }
   for (const SuiteLink& link : group.links) {
-    links.push_back(Json::object({{"from", place_json(link.from)}, {"to", place_json(link.to)}}));
+    links.push_back(
+        Json::object({{"from", location_json(link.from)}, {"to", location_json(link.to)}}));
   }
   return Json::object({{"source", Json::string(group.source)},
                        {"carved_on", Json::string(group.carved_on)},
                        {"times", Json::integer(group.times)},
                        {"calls", Json::array(std::move(calls))},
                        {"links", Json::array(std::move(links))},
-                       {"inputs", borders_json(group.inputs)},
-                       {"outputs", borders_json(group.outputs)}});
+                       {"inputs", group_values_json(group.inputs)},
+                       {"outputs", group_values_json(group.outputs)}});
 }
 
 Json untested_json(const std::vector<KernelUse>& untested) {
@@ -124,15 +125,15 @@ std::string test_key(const SuiteCall& call) {
 }
 
 std::string test_key(const SuiteGroup& group) {
-  auto text = [](const SuitePlace& place) {
+  auto text = [](const CallParameter& place) {
     return std::to_string(place.call) + "." + std::to_string(place.param);
   };
   std::string key = group.source + ":" + group.carved_on;
   for (const SuiteCall& call : group.calls) key += "|" + test_key(call);
   for (const SuiteLink& link : group.links) key += "|" + text(link.from) + ">" + text(link.to);
-  for (const auto* borders : {&group.inputs, &group.outputs}) {
+  for (const auto* values : {&group.inputs, &group.outputs}) {
     key += "|";
-    for (const SuiteBorder& border : *borders) key += text(border.place) + "=" + border.hash + ",";
+    for (const GroupValue& value : *values) key += text(value.place) + "=" + value.hash + ",";
   }
   return key;
 }
@@ -140,8 +141,8 @@ std::string test_key(const SuiteGroup& group) {
 std::set<std::string> named_tensors(const SuiteGroup& group) {
   std::set<std::string> names;
   for (const SuiteCall& call : group.calls) names.insert(call.before.begin(), call.before.end());
-  for (const auto* borders : {&group.inputs, &group.outputs}) {
-    for (const SuiteBorder& border : *borders) names.insert(border.hash);
+  for (const auto* values : {&group.inputs, &group.outputs}) {
+    for (const GroupValue& value : *values) names.insert(value.hash);
   }
   names.erase("");
   return names;
@@ -174,7 +175,7 @@ std::string suite_text(const Suite& suite) {
                             {"reason", Json::string(suite.incomplete)},
                             {"untested", untested_json(suite.untested)},
                             {"source", Json::string(suite.source)},
-                            {"boundary_policy", Json::string(suite.fusion_policy)},
+                            {"fusion_policy", Json::string(suite.fusion_policy)},
                             {"model", Json::string(suite.model)},
                             {"model_folder", Json::string(suite.model_folder)},
                             {"quantization", Json::string(suite.quantization)},

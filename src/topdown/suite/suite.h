@@ -20,7 +20,7 @@ namespace tapml::topdown {
 
 // docs/suite-format.md says what each version has.
 inline constexpr const char* kSuiteSchema = "tapml-suite";
-inline constexpr int64_t kSuiteVersion = 6;
+inline constexpr int64_t kSuiteVersion = 1;
 
 struct SuiteKernel {
   std::string name;
@@ -49,20 +49,20 @@ struct KernelUse {
 };
 
 // A tensor parameter of a group's call.
-struct SuitePlace {
+struct CallParameter {
   size_t call = 0;   // index into the group's calls
   size_t param = 0;  // index into the parameters of its kernel
-  auto operator<=>(const SuitePlace&) const = default;
+  auto operator<=>(const CallParameter&) const = default;
 };
 
 // What a call reads of what an earlier one of its group wrote: as many elements of one dtype.
 struct SuiteLink {
-  SuitePlace from, to;
+  CallParameter from, to;
 };
 
 // A tensor at a border of a group.
-struct SuiteBorder {
-  SuitePlace place;
+struct GroupValue {
+  CallParameter place;
   std::string hash;
   std::string name;  // of the border, in the words of the group's source
 };
@@ -76,7 +76,7 @@ struct SuiteGroup {
   int64_t times = 1;
   std::vector<SuiteCall> calls;  // in the order in which they run
   std::vector<SuiteLink> links;
-  std::vector<SuiteBorder> inputs, outputs;
+  std::vector<GroupValue> inputs, outputs;
 };
 
 struct Suite {

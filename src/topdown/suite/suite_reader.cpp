@@ -30,31 +30,25 @@ class SuiteReader {
     if (schema != kSuiteSchema) {
       return wrong(json, "schema", std::string("\"") + kSuiteSchema + "\"");
     }
-    TAPML_ASSIGN(version_, integer(json, "version"));
-    if (version_ < 1 || version_ > kSuiteVersion) {
-      return fail(user_error("suite of another schema version", file_,
-                             "1 to " + std::to_string(kSuiteVersion), std::to_string(version_),
-                             "read it with a newer tapml, or carve it again with this one"));
+    TAPML_ASSIGN(const int64_t version, integer(json, "version"));
+    if (version != kSuiteVersion) {
+      return fail(user_error("the suite has another format version", file_,
+                             "version " + std::to_string(kSuiteVersion), std::to_string(version),
+                             "read it with the tapml that wrote it, or carve it again"));
     }
     Suite suite;
-    // Until version 5 a suite did not say whether it is complete.
-    if (version_ > 5) TAPML_TRY(read_completeness(json, suite));
+    TAPML_TRY(read_completeness(json, suite));
     TAPML_ASSIGN(suite.source, string(json, "source"));
-    TAPML_ASSIGN(suite.fusion_policy, string(json, "boundary_policy"));
+    TAPML_ASSIGN(suite.fusion_policy, string(json, "fusion_policy"));
     TAPML_ASSIGN(suite.model, string(json, "model"));
-    // Version 1 has all tensors inside, every call of the run on its own, and does not say what it
-    // left out.
-    if (version_ > 1) TAPML_TRY(read_weights(json, suite));
-    // Until version 4 nothing quantized was by reference.
-    if (version_ > 4) TAPML_TRY(read_quantization(json, suite));
+    TAPML_TRY(read_weights(json, suite));
+    TAPML_TRY(read_quantization(json, suite));
     TAPML_ASSIGN(const Json* kernels, array(json, "kernels"));
     for (const Json& item : kernels->items()) TAPML_TRY(read_kernel(item, suite));
     TAPML_ASSIGN(const Json* calls, array(json, "calls"));
     for (const Json& item : calls->items()) TAPML_TRY(read_call(item, suite));
-    if (version_ > 3) {
-      TAPML_ASSIGN(const Json* groups, array(json, "groups"));
-      for (const Json& item : groups->items()) TAPML_TRY(read_group(item, suite));
-    }
+    TAPML_ASSIGN(const Json* groups, array(json, "groups"));
+    for (const Json& item : groups->items()) TAPML_TRY(read_group(item, suite));
     return suite;
   }
 
@@ -137,10 +131,8 @@ class SuiteReader {
     if (kernel.modes.size() != kernel.params.size()) {
       return wrong(json, "modes", "one mode a parameter");
     }
-    if (version_ > 1) {
-      TAPML_ASSIGN(kernel.dropped, integer(json, "dropped"));
-      if (kernel.dropped < 0) return wrong(json, "dropped", "0 or more");
-    }
+    TAPML_ASSIGN(kernel.dropped, integer(json, "dropped"));
+    if (kernel.dropped < 0) return wrong(json, "dropped", "0 or more");
     suite.kernels.push_back(std::move(kernel));
     return {};
   }
@@ -177,7 +169,7 @@ class SuiteReader {
   Status read_call(const Json& json, Suite& suite) {
     SuiteCall call;
     TAPML_TRY(read_run(json, suite, call));
-    if (version_ > 1) TAPML_TRY(read_times(json, call.times));
+    TAPML_TRY(read_times(json, call.times));
     TAPML_ASSIGN(call.after, string_list(json, "after"));
     size_t params = call.before.size();
     if (call.after.size() != params) return wrong(json, "after", "one hash a parameter");
@@ -201,7 +193,7 @@ class SuiteReader {
       TAPML_TRY(read_run(item, suite, call));
       call.after.resize(call.before.size());
     }
-    std::set<SuitePlace> given;  // what calls read of borders and of each other
+    std::set<CallParameter> given;  // what calls read of values and of each other
     TAPML_ASSIGN(const Json* links, array(json, "links"));
     for (const Json& item : links->items()) {
       SuiteLink link;
@@ -215,11 +207,11 @@ class SuiteReader {
       if (!given.insert(link.to).second) return twice(item, link.to);
       group.links.push_back(link);
     }
-    TAPML_TRY(read_borders(json, "inputs", suite, group, false, group.inputs));
-    for (const SuiteBorder& border : group.inputs) {
-      if (!given.insert(border.place).second) return twice(json, border.place);
+    TAPML_TRY(read_group_values(json, "inputs", suite, group, false, group.inputs));
+    for (const GroupValue& value : group.inputs) {
+      if (!given.insert(value.place).second) return twice(json, value.place);
     }
-    TAPML_TRY(read_borders(json, "outputs", suite, group, true, group.outputs));
+    TAPML_TRY(read_group_values(json, "outputs", suite, group, true, group.outputs));
     if (group.outputs.empty()) return wrong(json, "outputs of a group", "one at least");
     for (size_t c = 0; c < group.calls.size(); ++c) {
       const Json& at = calls->items()[c];
@@ -230,7 +222,7 @@ class SuiteReader {
         if (needed && before[i].empty()) {
           return wrong_part(
               at, "nothing gives a parameter of a group's call",
-              "a tensor, a link or a border for " + kernel.params[i] + " of " + kernel.name,
+              "a tensor, a link or a group input for " + kernel.params[i] + " of " + kernel.name,
               "none");
         }
         if (!before[i].empty() && given.contains({c, i})) return twice(at, {c, i});
@@ -247,16 +239,16 @@ class SuiteReader {
         message, file_ + ":" + std::to_string(at.line()) + ":" + std::to_string(at.column()),
         expected, found, "carve the suite again"));
   }
-  std::unexpected<Error> twice(const Json& at, const SuitePlace& place) const {
+  std::unexpected<Error> twice(const Json& at, const CallParameter& place) const {
     return wrong_part(at, "a parameter of a group's call is given twice",
-                      "one tensor, link or border for it",
+                      "one tensor, link or group input for it",
                       "two for parameter " + std::to_string(place.param) + " of call " +
                           std::to_string(place.call));
   }
 
   // [call, parameter]: one that is written, or one that is read.
   Status read_place(const Json& object, const char* key, const Suite& suite,
-                    const SuiteGroup& group, bool written, SuitePlace& place) const {
+                    const SuiteGroup& group, bool written, CallParameter& place) const {
     TAPML_ASSIGN(const Json* pair, array(object, key));
     const auto& items = pair->items();
     if (items.size() != 2 || !items[0].is_integer() || !items[1].is_integer()) {
@@ -287,16 +279,16 @@ class SuiteReader {
     return {};
   }
 
-  Status read_borders(const Json& json, const char* key, const Suite& suite,
-                      const SuiteGroup& group, bool written,
-                      std::vector<SuiteBorder>& borders) const {
+  Status read_group_values(const Json& json, const char* key, const Suite& suite,
+                           const SuiteGroup& group, bool written,
+                           std::vector<GroupValue>& values) const {
     TAPML_ASSIGN(const Json* list, array(json, key));
     for (const Json& item : list->items()) {
-      SuiteBorder& border = borders.emplace_back();
-      TAPML_TRY(read_place(item, "at", suite, group, written, border.place));
-      TAPML_ASSIGN(border.hash, string(item, "tensor"));
-      TAPML_TRY(check_hash(border.hash, true));
-      TAPML_ASSIGN(border.name, string(item, "name"));
+      GroupValue& value = values.emplace_back();
+      TAPML_TRY(read_place(item, "at", suite, group, written, value.place));
+      TAPML_ASSIGN(value.hash, string(item, "tensor"));
+      TAPML_TRY(check_hash(value.hash, true));
+      TAPML_ASSIGN(value.name, string(item, "name"));
     }
     return {};
   }
@@ -337,7 +329,6 @@ class SuiteReader {
 
   std::string file_;
   bool check_hashes_;
-  int64_t version_ = 0;
 };
 
 // The tensors that calls name, and the check that all fits.

@@ -41,7 +41,7 @@ class Maker {
   const SuiteKernel& kernel_of(size_t call) const {
     return carved_.kernels[static_cast<size_t>(carved_.calls[call].kernel)];
   }
-  std::string name_of(const SuitePlace& place) const {
+  std::string name_of(const CallParameter& place) const {
     const SuiteKernel& kernel = kernel_of(place.call);
     return kernel.params[place.param] + " of call " +
            std::to_string(carved_.calls[place.call].sequence) + " (" + kernel.name + ")";
@@ -54,7 +54,7 @@ class Maker {
   }
 
   // The tensor that was carved at a place of one of the test's calls.
-  const HostTensor& carved_at(const TrustedCalls& test, const SuitePlace& place,
+  const HostTensor& carved_at(const TrustedCalls& test, const CallParameter& place,
                               bool written) const {
     check_call(place.call);
     const SuiteKernel& kernel = kernel_of(place.call);
@@ -80,8 +80,8 @@ class Maker {
     if (test.calls.empty() || test.outputs.empty()) {
       throw_user("a group without calls or outputs says nothing", "group", "one at least", "none");
     }
-    std::set<SuitePlace> given;
-    auto once = [&](const SuitePlace& place) {
+    std::set<CallParameter> given;
+    auto once = [&](const CallParameter& place) {
       if (given.insert(place).second) return;
       throw_user("a parameter is given twice", name_of(place), "one border or link to it", "two");
     };
@@ -107,7 +107,7 @@ class Maker {
     }
   }
 
-  static size_t position(const TrustedCalls& test, const SuitePlace& place) {
+  static size_t position(const TrustedCalls& test, const CallParameter& place) {
     return static_cast<size_t>(std::ranges::find(test.calls, place.call) - test.calls.begin());
   }
 
@@ -121,8 +121,8 @@ class Maker {
     SuiteGroup group;
     group.source = made_.suite.source;
     group.carved_on = carved_.source;
-    auto moved = [&](const SuitePlace& place) {
-      return SuitePlace{position(test, place), place.param};
+    auto moved = [&](const CallParameter& place) {
+      return CallParameter{position(test, place), place.param};
     };
     for (const auto& [from, to] : test.links) group.links.push_back({moved(from), moved(to)});
     for (bool written : {false, true}) {
@@ -137,11 +137,11 @@ class Maker {
       call.kernel = number_of(kernel_of(c));
       call.after.assign(call.after.size(), "");
     }
-    auto elsewhere = [&](const SuitePlace& place) {
+    auto remote_target = [&](const CallParameter& place) {
       group.calls[place.call].before[place.param].clear();
     };
-    for (const SuiteBorder& border : group.inputs) elsewhere(border.place);
-    for (const SuiteLink& link : group.links) elsewhere(link.to);
+    for (const GroupValue& value : group.inputs) remote_target(value.place);
+    for (const SuiteLink& link : group.links) remote_target(link.to);
     for (const SuiteCall& call : group.calls) {
       for (const std::string& hash : call.before) keep_carved(hash);
     }
@@ -168,8 +168,8 @@ class Maker {
 
   void add_call(const SuiteGroup& group) {
     SuiteCall call = group.calls[0];
-    for (const SuiteBorder& border : group.inputs) call.before[border.place.param] = border.hash;
-    for (const SuiteBorder& border : group.outputs) call.after[border.place.param] = border.hash;
+    for (const GroupValue& value : group.inputs) call.before[value.place.param] = value.hash;
+    for (const GroupValue& value : group.outputs) call.after[value.place.param] = value.hash;
     auto& calls = made_.suite.calls;
     const auto [known, fresh] = known_.emplace(test_key(call), calls.size());
     if (fresh) calls.push_back(std::move(call));

@@ -9,9 +9,9 @@ namespace tapml::topdown {
 
 // A tensor that the source has where a call of the run reads or writes one.
 struct TrustedTensor {
-  SuitePlace place;   // `call` is one of the carved suite's
-  HostTensor tensor;  // of the dtype and shape that was carved there
-  std::string name;   // of the border, in the source's words
+  CallParameter place;  // `call` is one of the carved suite's
+  HostTensor tensor;    // of the dtype and shape that was carved there
+  std::string name;     // of the border, in the source's words
 };
 
 // Calls between borders that the source knows. What they read at no border and by no link is as
@@ -24,14 +24,14 @@ struct TrustedCalls {
 };
 
 // Where a test is: in a suite's groups or in its calls.
-struct TestPlace {
+struct TestTensor {
   bool group = false;
   size_t index = 0;
 };
 
 struct TrustedSuite {
-  Suite suite;                   // of `source`
-  std::vector<TestPlace> tests;  // one for each of the given; equal ones are one test
+  Suite suite;                    // of `source`
+  std::vector<TestTensor> tests;  // one for each of the given; equal ones are one test
 };
 
 // One call all of whose outputs the source has is a test like carved ones; all else are groups.

@@ -148,7 +148,7 @@ TEST(ProgressTest, PlainCountsTheWorkOfAPhaseWithoutSteps) {
 TEST(ProgressTest, LongEstimatesAreRounded) {
   Screen screen;
   Progress progress(screen.options(ProgressMode::kPlain));
-  progress.begin("judge");
+  progress.begin("check");
   screen.time = 10;
   progress.work({.what = "reference", .done = 0, .total = 100, .unit = "kernels"});
   screen.time = 20;
@@ -158,21 +158,21 @@ TEST(ProgressTest, LongEstimatesAreRounded) {
   progress.work({.what = "reference", .done = 5, .total = 100, .unit = "kernels"});
   progress.tick();
   EXPECT_EQ(screen.text,
-            "judge: reference 4 of 100 kernels, 20.0 s, about 4 min left\n"
-            "judge: reference 5 of 100 kernels, 400.0 s, about 2 h left\n");
+            "check: reference 4 of 100 kernels, 20.0 s, about 4 min left\n"
+            "check: reference 5 of 100 kernels, 400.0 s, about 2 h left\n");
 }
 
 TEST(ProgressTest, LiveCountsWorkAndEstimatesWhereThereIsRoom) {
   for (const int width : {80, 50}) {
     Screen screen;
     Progress progress(screen.options(ProgressMode::kLive, width));
-    progress.begin("judge");
+    progress.begin("check");
     progress.work({.what = "reference", .done = 1, .total = 4, .unit = "kernels"});
     const size_t before = screen.text.size();
     screen.time = 3;
     progress.tick();
     EXPECT_EQ(screen.text.substr(before),
-              std::string("\r\x1b[Kjudge, reference 1 of 4 kernels ... 3.0 s") +
+              std::string("\r\x1b[Kcheck, reference 1 of 4 kernels ... 3.0 s") +
                   (width == 80 ? ", about 9 s left" : ""));
   }
 }

@@ -48,7 +48,7 @@ class Answers final : public rpc::Channel {
       take(head, rpc::finish_reply(
                      b, ++replies_, 1,
                      wire::CreateWelcome(b, 1,
-                                         rpc::kCapabilityMachine | rpc::kCapabilityTrace |
+                                         rpc::kCapabilityVm | rpc::kCapabilityTrace |
                                              rpc::kCapabilityCapture | rpc::kCapabilityDispatch |
                                              rpc::kCapabilityTiming | rpc::kCapabilityRecall,
                                          rpc::put_device(b, {}), 1 << 20, 1 << 20)));
@@ -142,8 +142,8 @@ class Answers final : public rpc::Channel {
       const size_t count = byte() % 8 == 0 ? 0 : 1;
       const std::vector<int64_t> scalars(count, number());
       const auto site = static_cast<int32_t>(byte() % 8 == 0 ? number() : 0);
-      const int64_t place = number(), start = number();
-      calls.push_back(wire::CreateTimedCallDirect(b, site, place, &scalars, start, number()));
+      const int64_t endpoint = number(), start = number();
+      calls.push_back(wire::CreateTimedCallDirect(b, site, endpoint, &scalars, start, number()));
     }
     take(head, rpc::finish_reply(b, sequence, request, wire::CreateTimedDirect(b, &calls)));
   }
@@ -218,7 +218,7 @@ class Answers final : public rpc::Channel {
   uint64_t lent_ = 0;  // the first name that the last call gave for dispatched calls
 };
 
-// Believes that all it is told has been checked.
+// Believes that all it is reported has been checked.
 class Sink final : public runtime::CaptureSink {
  public:
   bool has(const std::string& hash) noexcept override { return given_.contains(hash); }
@@ -283,12 +283,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       {"k_00000000", {{"x", DType::kU8, AccessMode::kInOut, {ScalarProgram::slot(0)}}}, {"n"}, ""});
   program.call_sites = {{0, "main", {}}};
   Sink sink;
-  auto machine = remote.open_machine(std::make_shared<const Executable>(program));
+  auto vm = remote.open_vm(std::make_shared<const Executable>(program));
   auto tensor = runtime::make_tensor(remote, DType::kF32, {16});
   std::vector<std::byte> bytes(64);
   Times times;
   Computer computer;
-  if (machine) static_cast<void>((*machine)->set_capture({}, &sink));
+  if (vm) static_cast<void>((*vm)->set_capture({}, &sink));
   // Late, so that a request has begun by then.
   bool interrupts = false;
   int asked = 0;
@@ -298,10 +298,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     runtime::Deadline deadline;
     if (i % 3 == 1) deadline = rpc::Clock::now() + std::chrono::microseconds(20);
     interrupts = i == 5;
-    if (machine && i == 2) static_cast<void>((*machine)->set_dispatch({{0}}, &computer));
-    if (machine && i == 4) static_cast<void>((*machine)->set_timing(&times));
-    if (machine) {
-      auto result = (*machine)->call("main", {}, deadline);
+    if (vm && i == 2) static_cast<void>((*vm)->set_dispatch({{0}}, &computer));
+    if (vm && i == 4) static_cast<void>((*vm)->set_timing(&times));
+    if (vm) {
+      auto result = (*vm)->call("main", {}, deadline);
       if (result && result->tensor()) {
         const runtime::Tensor& made = *result->tensor();
         require(made.offset >= 0 && made.byte_size() <= made.storage->bytes() - made.offset,

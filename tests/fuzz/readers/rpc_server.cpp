@@ -213,7 +213,7 @@ class Builder {
   }
   void hello() {
     add(wire::CreateHelloDirect(builder_, "", 1, 1,
-                                rpc::kCapabilityMachine | rpc::kCapabilityContent |
+                                rpc::kCapabilityVm | rpc::kCapabilityContent |
                                     rpc::kCapabilityTrace | rpc::kCapabilityCapture |
                                     rpc::kCapabilityDispatch | rpc::kCapabilityTiming |
                                     rpc::kCapabilityRecall,
@@ -313,7 +313,7 @@ void Builder::step() {
       const auto& image = small_executable();
       add(wire::CreateBeginBlob(b, 5, static_cast<int64_t>(image.size())));
       add(wire::CreateBlobPart(b, 5), image);
-      return add(wire::CreateOpenMachine(b, h, 5));
+      return add(wire::CreateOpenVm(b, h, 5));
     }
     case 17: {
       std::vector<flatbuffers::Offset<wire::Value>> arguments;

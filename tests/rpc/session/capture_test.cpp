@@ -9,7 +9,7 @@
 #include "rpc/session/client_session.h"
 #include "rpc/session/host/zstd.h"
 #include "runtime/local_session.h"
-#include "runtime/vm.h"
+#include "runtime/local_virtual_machine.h"
 #include "slow_device.h"
 #include "support/expect_error.h"
 #include "support/memory_channel.h"
@@ -85,22 +85,22 @@ class Capture : public ::testing::Test {
     there_ = server_->connect(connect);
     here_ = std::move(*runtime::LocalSession::create(device_));
     const auto program = share(chain_program(native_blob()));
-    remote_ = std::move(*there_->open_machine(program));
-    local_ = std::move(*here_->open_machine(program));
+    remote_ = std::move(*there_->open_vm(program));
+    local_ = std::move(*here_->open_vm(program));
   }
-  static Result<Value> run(runtime::Machine& machine, const std::vector<float>& x,
+  static Result<Value> run(runtime::VirtualMachine& vm, const std::vector<float>& x,
                            const std::vector<float>& y, runtime::Deadline deadline = {}) {
-    TAPML_ASSIGN(auto first, runtime::upload(machine.session(), f32(x)));
-    TAPML_ASSIGN(auto second, runtime::upload(machine.session(), f32(y)));
+    TAPML_ASSIGN(auto first, runtime::upload(vm.session(), f32(x)));
+    TAPML_ASSIGN(auto second, runtime::upload(vm.session(), f32(y)));
     const std::vector<Value> args = {first, second};
-    return machine.call("main", args, deadline);
+    return vm.call("main", args, deadline);
   }
 
   std::shared_ptr<SlowDevice> device_ = std::make_shared<SlowDevice>();
   std::unique_ptr<MemoryServer> server_;
   std::unique_ptr<rpc::RemoteSession> there_;
   std::unique_ptr<runtime::LocalSession> here_;
-  std::unique_ptr<runtime::Machine> remote_, local_;
+  std::unique_ptr<runtime::VirtualMachine> remote_, local_;
 };
 
 TEST_F(Capture, IsTheSameHereAndThere) {
@@ -133,17 +133,17 @@ TEST_F(Capture, IsTheSameHereAndThere) {
 TEST_F(Capture, WhatIsWrittenBetweenRunsIsSeen) {
   connect();
   Record here, there;
-  for (auto* machine : {local_.get(), remote_.get()}) {
-    Record& sink = machine == local_.get() ? here : there;
-    ASSERT_TRUE(machine->set_capture({}, &sink));
-    runtime::Session& session = machine->session();
+  for (auto* vm : {local_.get(), remote_.get()}) {
+    Record& sink = vm == local_.get() ? here : there;
+    ASSERT_TRUE(vm->set_capture({}, &sink));
+    runtime::Session& session = vm->session();
     auto x = *runtime::upload(session, f32({1, 2})), y = *runtime::upload(session, f32({3, 4}));
     const std::vector<Value> args = {x, y};
     const runtime::BufferRange to{x.storage->buffer(), 0};
     const auto run = [&](const Status& written) {
       ASSERT_TRUE(written);
       x.storage->written();
-      ASSERT_TRUE(machine->call("main", args));
+      ASSERT_TRUE(vm->call("main", args));
     };
     run({});
     run(session.write(runtime::kDefaultStream, to, f32({5, 6}).bytes()));
@@ -254,14 +254,14 @@ TEST_F(Capture, IsGivenUpInTimeAndBeginsAnew) {
 TEST_F(Capture, APlanThatMakesNoSenseIsRefused) {
   connect();
   Record sink;
-  for (runtime::Machine* machine : {local_.get(), remote_.get()}) {
+  for (runtime::VirtualMachine* vm : {local_.get(), remote_.get()}) {
     for (const CapturePlan& plan :
          {CapturePlan{{-1}, 0}, CapturePlan{{99}, 0}, CapturePlan{{}, -1}}) {
-      const Status set = machine->set_capture(plan, &sink);
+      const Status set = vm->set_capture(plan, &sink);
       ASSERT_FALSE(set);
       EXPECT_EQ(set.error().kind, ErrorKind::kUser);
     }
-    EXPECT_TRUE(run(*machine, {1}, {2}));
+    EXPECT_TRUE(run(*vm, {1}, {2}));
   }
   EXPECT_TRUE(sink.calls.empty());
 }

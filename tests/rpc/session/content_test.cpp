@@ -254,14 +254,14 @@ TEST_F(Contents, ExecutablesToo) {
   program.constants.push_back(HostTensor::zeros(DType::kF32, {5000}));
   for (int i = 0; i < 2; ++i) {
     Client client = connect();
-    auto machine = client->open_machine(share(program));
-    ASSERT_TRUE(machine) << machine.error().to_string();
+    auto vm = client->open_vm(share(program));
+    ASSERT_TRUE(vm) << vm.error().to_string();
     const std::vector<runtime::Value> args = {*runtime::upload(*client.session, f32({1, 2})),
                                               *runtime::upload(*client.session, f32({10, 20}))};
-    EXPECT_TRUE((*machine)->call("main", args));
+    EXPECT_TRUE((*vm)->call("main", args));
     EXPECT_EQ(client->traffic().bytes_found > 20000, i == 1);
     EXPECT_EQ(client->traffic().bytes_sent > 20000, i == 0);
-    machine->reset();
+    vm->reset();
   }
 }
 
@@ -275,11 +275,11 @@ TEST_F(Contents, LargeExecutablesToo) {
   program.constants.push_back(std::move(constant));
   for (int i = 0; i < 2; ++i) {
     Client client = connect();
-    auto machine = client->open_machine(share(program));
-    ASSERT_TRUE(machine) << machine.error().to_string();
+    auto vm = client->open_vm(share(program));
+    ASSERT_TRUE(vm) << vm.error().to_string();
     EXPECT_EQ(client->traffic().bytes_found > 32 << 20, i == 1);
     EXPECT_EQ(client->traffic().bytes_sent > 32 << 20, i == 0);
-    machine->reset();
+    vm->reset();
   }
 }
 

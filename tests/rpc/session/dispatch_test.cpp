@@ -10,8 +10,8 @@
 #include "rpc/session/client_session.h"
 #include "runtime/capture.h"
 #include "runtime/local_session.h"
+#include "runtime/local_virtual_machine.h"
 #include "runtime/offload.h"
-#include "runtime/vm.h"
 #include "slow_device.h"
 #include "support/expect_error.h"
 #include "support/memory_channel.h"
@@ -39,7 +39,7 @@ class Dispatch : public ::testing::Test {
                std::unique_ptr<MemoryServer> server = nullptr) {
     server_ = server ? std::move(server) : std::make_unique<MemoryServer>(device_);
     there_ = server_->connect(options);
-    remote_ = std::move(*there_->open_machine(share(chain_program(native_blob(), entry))));
+    remote_ = std::move(*there_->open_vm(share(chain_program(native_blob(), entry))));
     open_target();
     x_ = *runtime::upload(*there_, f32({1, 2}));
     y_ = *runtime::upload(*there_, f32({10, 20}));
@@ -69,7 +69,7 @@ class Dispatch : public ::testing::Test {
   std::unique_ptr<MemoryServer> server_;
   std::unique_ptr<rpc::RemoteSession> there_;
   std::unique_ptr<runtime::LocalSession> here_;
-  std::unique_ptr<runtime::Machine> remote_;
+  std::unique_ptr<runtime::VirtualMachine> remote_;
   std::unique_ptr<KernelRunner> target_;
   std::optional<Residency> residency_;
   std::optional<Offload> offload_;
@@ -176,7 +176,7 @@ TEST_F(Dispatch, AnErrorHereEndsTheRunThere) {
   EXPECT_EQ(device_->live_bytes(), live);
 }
 
-// Fails, or takes its time, at the call it is told.
+// Fails, or takes its time, at the call it is reported.
 class Special final : public runtime::Dispatcher {
  public:
   explicit Special(std::function<Status()> act) : act_(std::move(act)) {}

@@ -77,8 +77,8 @@ class GiveUp : public ::testing::Test {
         *session_, HostTensor::from<float>(DType::kF32, {static_cast<int64_t>(values.size())},
                                            std::span<const float>(values)));
   }
-  std::unique_ptr<runtime::Machine> machine() {
-    auto made = session_->open_machine(std::make_shared<const Executable>(adding_program()));
+  std::unique_ptr<runtime::VirtualMachine> vm() {
+    auto made = session_->open_vm(std::make_shared<const Executable>(adding_program()));
     EXPECT_TRUE(made) << made.error().to_string();
     return std::move(*made);
   }
@@ -191,7 +191,7 @@ TEST_P(GiveUpEach, AMachine) {
   give_up(
       At::kLoad,
       [&](const Deadline& by) -> Status {
-        TAPML_ASSIGN([[maybe_unused]] auto machine, session_->open_machine(program, by));
+        TAPML_ASSIGN([[maybe_unused]] auto vm, session_->open_vm(program, by));
         return {};
       },
       GetParam());
@@ -201,17 +201,17 @@ TEST_P(GiveUpEach, AMachine) {
 TEST_P(GiveUpEach, ACallWhoseResultComesLate) {
   connect();
   {
-    auto machine = this->machine();
+    auto vm = this->vm();
     const std::vector<Value> args = {tensor({1, 2}), tensor({10, 20})};
     ASSERT_TRUE(session_->synchronize(kDefaultStream));
     give_up(
         At::kLaunch,
         [&](const Deadline& by) -> Status {
-          TAPML_ASSIGN([[maybe_unused]] auto result, machine->call("sum", args, by));
+          TAPML_ASSIGN([[maybe_unused]] auto result, vm->call("sum", args, by));
           return {};
         },
         GetParam());
-    auto read = machine->call_and_read("sum", args, 0);
+    auto read = vm->call_and_read("sum", args, 0);
     ASSERT_TRUE(read) << read.error().to_string();
     EXPECT_EQ(read->bytes.values<float>()[1], 22);
   }
@@ -221,13 +221,13 @@ TEST_P(GiveUpEach, ACallWhoseResultComesLate) {
 TEST_P(GiveUpEach, ACallThatWaitsForItsBytes) {
   connect();
   {
-    auto machine = this->machine();
+    auto vm = this->vm();
     const std::vector<Value> args = {tensor({1, 2}), tensor({10, 20})};
     ASSERT_TRUE(session_->synchronize(kDefaultStream));
     give_up(
         At::kWait,
         [&](const Deadline& by) -> Status {
-          TAPML_ASSIGN([[maybe_unused]] auto result, machine->call_and_read("sum", args, 0, by));
+          TAPML_ASSIGN([[maybe_unused]] auto result, vm->call_and_read("sum", args, 0, by));
           return {};
         },
         GetParam());
@@ -320,10 +320,10 @@ TEST_F(GiveUp, AModuleThatWaitedTooLongIsNotCompiled) {
 
 TEST_F(GiveUp, ARunEndsBetweenTwoKernels) {
   connect();
-  auto machine = this->machine();
+  auto vm = this->vm();
   const std::vector<Value> args = {tensor({1, 2}), tensor({10, 20}), tensor({0, 0})};
   stop().launch_time = 20ms;
-  auto result = machine->call("many", args, rpc::Clock::now() + kTime);
+  auto result = vm->call("many", args, rpc::Clock::now() + kTime);
   EXPECT_EQ(fault_of(result), PlatformFault::kTimeout);
   EXPECT_TRUE(session_->synchronize(kDefaultStream));
   EXPECT_GT(stop().launches, 0);
@@ -341,13 +341,13 @@ TEST_F(GiveUp, AServerOfOneThreadKeepsTheTime) {
   {
     auto session = rpc::RemoteSession::connect(std::move(here), {});
     ASSERT_TRUE(session);
-    auto machine = (*session)->open_machine(std::make_shared<const Executable>(small_program()));
-    ASSERT_TRUE(machine);
+    auto vm = (*session)->open_vm(std::make_shared<const Executable>(small_program()));
+    ASSERT_TRUE(vm);
     for (int i = 0; i < 2; ++i) {
-      EXPECT_EQ(fault_of((*machine)->call("spin", {}, rpc::Clock::now() + kTime)),
+      EXPECT_EQ(fault_of((*vm)->call("spin", {}, rpc::Clock::now() + kTime)),
                 PlatformFault::kTimeout);
       // The server has ended it by itself: nobody reads a cancel there.
-      EXPECT_TRUE((*machine)->call("main", {}, rpc::Clock::now() + 20s));
+      EXPECT_TRUE((*vm)->call("main", {}, rpc::Clock::now() + 20s));
     }
   }
   server.join();

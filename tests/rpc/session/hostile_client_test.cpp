@@ -189,7 +189,7 @@ TEST(HostileClient, WhatASessionKeepsCountsAsHandlesToItsEnd) {
 TEST(HostileClient, EveryCancelReachesItsCall) {
   RawClient client;
   client.open();
-  client.open_machine();
+  client.open_vm();
   std::vector<uint64_t> calls;
   for (int i = 0; i < 3; ++i) {
     client.send([](FlatBufferBuilder& b) { return wire::CreateCallDirect(b, 1, "spin"); });
@@ -209,7 +209,7 @@ TEST(HostileClient, EveryCancelReachesItsCall) {
 TEST(HostileClient, TimeoutsOfEverySize) {
   RawClient client;
   client.open();
-  client.open_machine();
+  client.open_vm();
   auto synchronize = [&](int64_t timeout, int64_t own) {
     client.send([=](FlatBufferBuilder& b) { return wire::CreateSynchronize(b, 0, own); }, {}, 0,
                 timeout);
@@ -244,7 +244,7 @@ TEST(HostileClient, TimeoutsOfEverySize) {
 TEST(HostileClient, CapturesThatMakeNoSense) {
   RawClient client;
   client.open();
-  client.open_machine();
+  client.open_vm();
   struct Drawn {
     bool anew;
     std::vector<int32_t> kernels;
@@ -356,7 +356,7 @@ TEST(HostileClient, ASharedStringOrVectorIsCountedEachTime) {
   {
     RawClient client;
     client.open();
-    client.open_machine();
+    client.open_vm();
     client.send(call(1));
     ASSERT_EQ(client.next(), wire::Answer::Failure) << "main has no parameters";
     EXPECT_FALSE(client.reply().answer_as_Failure()->fatal());
@@ -456,12 +456,12 @@ TEST(HostileClient, ReadsAndCallsOfNonsense) {
   client.send([](FlatBufferBuilder& b) { return wire::CreateBeginBlob(b, 1, 100); });
   client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 1); },
               std::vector<std::byte>(50));
-  client.send([](FlatBufferBuilder& b) { return wire::CreateOpenMachine(b, 4, 1); });
+  client.send([](FlatBufferBuilder& b) { return wire::CreateOpenVm(b, 4, 1); });
   refused("has only 50");
   client.send([](FlatBufferBuilder& b) { return wire::CreateBeginBlob(b, 1, 100); });
   client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 1); },
               std::vector<std::byte>(100));
-  client.send([](FlatBufferBuilder& b) { return wire::CreateOpenMachine(b, 4, 1); });
+  client.send([](FlatBufferBuilder& b) { return wire::CreateOpenVm(b, 4, 1); });
   refused("the executable sent");
   client.send([](FlatBufferBuilder& b) { return wire::CreateRead(b, 0, 5, 4, 0); });
   EXPECT_EQ(client.next(), wire::Answer::Done) << "nothing to read";

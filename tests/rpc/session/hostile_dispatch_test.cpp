@@ -16,7 +16,7 @@ class DispatchingClient : public RawClient {
  public:
   DispatchingClient() {
     open();
-    open_machine(chain_program(native_blob()));
+    open_vm(chain_program(native_blob()));
     for (const uint64_t buffer : {1, 2}) send(allocate(buffer, 8));
   }
   auto call(uint64_t first = 100, uint32_t count = 10,
@@ -35,8 +35,8 @@ class DispatchingClient : public RawClient {
       return wire::CreateCall(b, 1, name, list, 1000, 10, false, 0, 0, dispatch);
     };
   }
-  static auto resume(uint64_t machine = 1, bool abandoned = false) {
-    return [=](FlatBufferBuilder& b) { return wire::CreateResume(b, machine, abandoned); };
+  static auto resume(uint64_t vm = 1, bool abandoned = false) {
+    return [=](FlatBufferBuilder& b) { return wire::CreateResume(b, vm, abandoned); };
   }
   void expect_stands(int32_t site) {
     ASSERT_EQ(next(), wire::Answer::Dispatched) << failure().to_string();
@@ -94,8 +94,9 @@ TEST(HostileDispatch, LeavesAMachineStanding) {
         return wire::CreateRelease(b, wire::HandleKind::Buffer, buffer);
       });
     }
-    client.send(
-        [](FlatBufferBuilder& b) { return wire::CreateRelease(b, wire::HandleKind::Machine, 1); });
+    client.send([](FlatBufferBuilder& b) {
+      return wire::CreateRelease(b, wire::HandleKind::VirtualMachine, 1);
+    });
     client.expect_free();
   }
   DispatchingClient client;

@@ -72,12 +72,12 @@ const wire::Requests* next_frame(rpc::Channel& channel, std::vector<std::byte>& 
 
 TEST(HostileServer, WhoDoesNotAnswerIsNotWaitedFor) {
   RawServer server;
-  auto session = server.open(rpc::kCapabilityMachine);
+  auto session = server.open(rpc::kCapabilityVm);
   server.done(4);  // a blob has two requests and no answer
-  auto machine = session->open_machine(std::make_shared<const Executable>(small_program()));
-  ASSERT_TRUE(machine) << machine.error().to_string();
+  auto vm = session->open_vm(std::make_shared<const Executable>(small_program()));
+  ASSERT_TRUE(vm) << vm.error().to_string();
   const auto start = rpc::Clock::now();
-  auto called = (*machine)->call("main", {}, start + 80ms);
+  auto called = (*vm)->call("main", {}, start + 80ms);
   EXPECT_EQ(fault_of(called), PlatformFault::kTimeout);
   EXPECT_LT(rpc::Clock::now() - start, 580ms);
   EXPECT_EQ(fault_of(session->synchronize(kDefaultStream, rpc::Clock::now() + 80ms)),
@@ -135,19 +135,18 @@ class Sink final : public runtime::CaptureSink {
 PlatformFault capture(const std::function<void(RawServer&, uint64_t)>& send, Sink& sink,
                       bool captures = true) {
   RawServer server;
-  auto session = server.open(rpc::kCapabilityMachine | rpc::kCapabilityCapture);
+  auto session = server.open(rpc::kCapabilityVm | rpc::kCapabilityCapture);
   server.done(4);
-  auto machine =
-      session->open_machine(std::make_shared<const Executable>(chain_program(native_blob())));
-  EXPECT_TRUE(machine);
+  auto vm = session->open_vm(std::make_shared<const Executable>(chain_program(native_blob())));
+  EXPECT_TRUE(vm);
   if (captures) {
-    EXPECT_TRUE((*machine)->set_capture({}, &sink));
+    EXPECT_TRUE((*vm)->set_capture({}, &sink));
   }
   send(server, 5);
   server.reply(5, [](FlatBufferBuilder& b) {
     return wire::CreateResult(b, wire::CreateValue(b, wire::ValueKind::Nothing));
   });
-  return fault_of((*machine)->call("main", {}));
+  return fault_of((*vm)->call("main", {}));
 }
 
 TEST(HostileServer, CapturesThatMakeNoSense) {
@@ -406,16 +405,16 @@ bool call_answered(
   RawServer server;
   auto session = server.open();
   server.done(4);  // behind a blob in one part
-  auto machine = session->open_machine(std::make_shared<const Executable>(small_program()));
-  EXPECT_TRUE(machine) << machine.error().to_string();
-  if (!machine) return false;
+  auto vm = session->open_vm(std::make_shared<const Executable>(small_program()));
+  EXPECT_TRUE(vm) << vm.error().to_string();
+  if (!vm) return false;
   const uint64_t first = session->new_handle() + 1;  // the call takes the names behind it
   server.reply(5, [&](FlatBufferBuilder& b) {
     const std::vector<int64_t> buffers = {8};
     const auto offset = value(b, first);
     return wire::CreateResultDirect(b, offset, &buffers);
   });
-  auto result = (*machine)->call("main", {});
+  auto result = (*vm)->call("main", {});
   if (!result) {
     EXPECT_EQ(result.error().fault, PlatformFault::kProtocol);
   }

@@ -19,9 +19,9 @@ class RemoteModel : public ::testing::Test {
 
   // On a machine beside the device.
   std::unique_ptr<llm::Engine> engine() {
-    auto machine = session_->open_machine(model_.executable);
-    EXPECT_TRUE(machine) << machine.error().to_string();
-    return unwrap(llm::Engine::create(std::move(*machine), model_.golden.model.weights));
+    auto vm = session_->open_vm(model_.executable);
+    EXPECT_TRUE(vm) << vm.error().to_string();
+    return unwrap(llm::Engine::create(std::move(*vm), model_.golden.model.weights));
   }
 
   const CompiledModel& model_ = *testing::compiled_model("cpu", "demo");
@@ -68,7 +68,7 @@ TEST_F(RemoteModel, KernelCallsFromHereComputeTheSame) {
   auto found = engine->generate(prompt_, options);
   ASSERT_TRUE(expected && found);
   EXPECT_EQ(found->tokens, expected->tokens);
-  EXPECT_GT(engine->vm().call_point().calls(), 0);
+  EXPECT_GT(engine->local_vm().call_point().calls(), 0);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ class RawClient {
   void hello(const char* token = "", uint16_t oldest = rpc::kOldestVersion,
              uint16_t newest = rpc::kNewestVersion) {
     send([&](flatbuffers::FlatBufferBuilder& builder) {
-      return rpc::wire::CreateHelloDirect(builder, token, oldest, newest, rpc::kCapabilityMachine,
+      return rpc::wire::CreateHelloDirect(builder, token, oldest, newest, rpc::kCapabilityVm,
                                           "cpu");
     });
   }
@@ -55,7 +55,7 @@ class RawClient {
     ASSERT_EQ(next(), rpc::wire::Answer::Welcome);
   }
   // The program as machine 1, from blob 1.
-  void open_machine(Executable program = small_program()) {
+  void open_vm(Executable program = small_program()) {
     ExecutableFile file;
     file.executable = std::move(program);
     const auto bytes = write_executable(file);
@@ -64,7 +64,7 @@ class RawClient {
       return rpc::wire::CreateBeginBlob(b, 1, static_cast<int64_t>(bytes->size()));
     });
     send([](flatbuffers::FlatBufferBuilder& b) { return rpc::wire::CreateBlobPart(b, 1); }, *bytes);
-    send([](flatbuffers::FlatBufferBuilder& b) { return rpc::wire::CreateOpenMachine(b, 1, 1); });
+    send([](flatbuffers::FlatBufferBuilder& b) { return rpc::wire::CreateOpenVm(b, 1, 1); });
     ASSERT_EQ(next(), rpc::wire::Answer::Done);
   }
   // The type of the next reply; NONE where the channel ended.

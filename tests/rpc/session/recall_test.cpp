@@ -46,9 +46,9 @@ Executable many_program() {
 class Recall : public ::testing::Test {
  protected:
   Recall() : server_(native_device()), session_(server_.connect()) {
-    auto machine = session_->open_machine(share(many_program()));
-    EXPECT_TRUE(machine) << machine.error().to_string();
-    machine_ = std::move(*machine);
+    auto vm = session_->open_vm(share(many_program()));
+    EXPECT_TRUE(vm) << vm.error().to_string();
+    vm_ = std::move(*vm);
   }
   Tensor tensor(std::vector<float> values) {
     return *runtime::upload(*session_, f32(std::move(values)));
@@ -62,7 +62,7 @@ class Recall : public ::testing::Test {
   int64_t call(std::span<const Value> args, Result<Value>& result, const char* function = "many") {
     EXPECT_TRUE(session_->synchronize(runtime::kDefaultStream));
     const int64_t before = session_->traffic().bytes_sent;
-    result = machine_->call(function, args);
+    result = vm_->call(function, args);
     return session_->traffic().bytes_sent - before;
   }
   // The fields are the arguments themselves.
@@ -83,7 +83,7 @@ class Recall : public ::testing::Test {
 
   testing::MemoryServer server_;
   std::unique_ptr<rpc::RemoteSession> session_;
-  std::unique_ptr<runtime::Machine> machine_;
+  std::unique_ptr<runtime::VirtualMachine> vm_;
 };
 
 TEST_F(Recall, WhatStaysIsNotNamedAgain) {
@@ -196,16 +196,16 @@ TEST_F(Recall, WhatIsOnlyReadIsNotWritten) {
   scale.code = {{Opcode::kCallKernel, 3, 0, 0, {1}, {0, 1}}, {Opcode::kReturn, 0}};
   program.call_sites.push_back({kScale, "scale", {}});
   program.functions.push_back(std::move(scale));
-  auto machine = session_->open_machine(share(std::move(program)));
-  ASSERT_TRUE(machine) << machine.error().to_string();
+  auto vm = session_->open_vm(share(std::move(program)));
+  ASSERT_TRUE(vm) << vm.error().to_string();
   const std::vector<Value> args = {tensor({1, 2}), tensor({10, 20})};
   const auto version = [&](size_t i) { return args[i].tensor()->storage->version(); };
   for (int i = 0; i < 2; ++i) {
     const uint64_t x = version(0), y = version(1);
-    ASSERT_TRUE((*machine)->call("main", args));
+    ASSERT_TRUE((*vm)->call("main", args));
     EXPECT_EQ(version(0), x);
     EXPECT_EQ(version(1), y);
-    ASSERT_TRUE((*machine)->call("scale", args));
+    ASSERT_TRUE((*vm)->call("scale", args));
     EXPECT_EQ(version(0), x);
     EXPECT_NE(version(1), y);
   }
@@ -218,13 +218,13 @@ class RecallingClient : public RawClient {
  public:
   explicit RecallingClient(rpc::ServerOptions options = {}, uint64_t capabilities = 0)
       : RawClient(std::move(options)) {
-    capabilities |= rpc::kCapabilityMachine | rpc::kCapabilityRecall;
+    capabilities |= rpc::kCapabilityVm | rpc::kCapabilityRecall;
     send([=](FlatBufferBuilder& builder) {
       return wire::CreateHelloDirect(builder, "", 1, 1, capabilities, "cpu");
     });
     EXPECT_EQ(next(), wire::Answer::Welcome);
     EXPECT_TRUE(reply().answer_as_Welcome()->capabilities() & rpc::kCapabilityRecall);
-    open_machine(chain_program(native_blob()));
+    open_vm(chain_program(native_blob()));
     for (const uint64_t buffer : {1, 2}) {
       send([=](FlatBufferBuilder& b) { return wire::CreateAllocate(b, buffer, 8); });
     }
@@ -366,7 +366,7 @@ TEST(HostileRecall, OfABufferThatWasReleasedDuringTheCall) {
 TEST(HostileRecall, WithoutTheCapability) {
   RawClient client;
   client.open();
-  client.open_machine(chain_program(native_blob()));
+  client.open_vm(chain_program(native_blob()));
   client.send([](FlatBufferBuilder& b) {
     const std::vector args = {wire::CreateValue(b, wire::ValueKind::Cached)};
     return wire::CreateCall(b, 1, b.CreateString("main"), b.CreateVector(args), 100, 10);
@@ -378,11 +378,10 @@ TEST(HostileRecall, WithoutTheCapability) {
 // What a server says that a result is, of a call with a tensor and a scalar.
 PlatformFault answered(wire::ValueKind kind, int64_t offset) {
   RawServer server;
-  auto session = server.open(rpc::kCapabilityMachine | rpc::kCapabilityRecall);
+  auto session = server.open(rpc::kCapabilityVm | rpc::kCapabilityRecall);
   server.done(4);
-  auto machine =
-      session->open_machine(std::make_shared<const Executable>(chain_program(native_blob())));
-  EXPECT_TRUE(machine);
+  auto vm = session->open_vm(std::make_shared<const Executable>(chain_program(native_blob())));
+  EXPECT_TRUE(vm);
   auto buffer = runtime::Storage::allocate(*session, 16);
   EXPECT_TRUE(buffer);
   const std::vector<Value> args = {Tensor{*buffer, 0, DType::kF32, {2}},
@@ -390,7 +389,7 @@ PlatformFault answered(wire::ValueKind kind, int64_t offset) {
   server.reply(6, [&](FlatBufferBuilder& b) {
     return wire::CreateResult(b, wire::CreateValue(b, kind, 0, 0, offset));
   });
-  const auto result = (*machine)->call("main", args);
+  const auto result = (*vm)->call("main", args);
   if (result) {
     EXPECT_EQ(result->tensor()->storage, *buffer);
   }

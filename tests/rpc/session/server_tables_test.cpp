@@ -93,13 +93,13 @@ TEST(CodeBudgetTest, ModulesAndMachinesCountAlike) {
   CodeBudget code(10);
   EXPECT_EQ(testing::fault_of(code.check(11)), PlatformFault::kLimit);
   code.hold_module(1, 6);
-  code.hold_machine(1, 3);
+  code.hold_vm(1, 3);
   EXPECT_TRUE(code.check(1));
   EXPECT_EQ(testing::fault_of(code.check(2)), PlatformFault::kLimit);
   code.release_module(2);  // nothing
   code.release_module(1);
   EXPECT_TRUE(code.check(7));
-  code.hold_machine(1, 9);  // in place of what the name had
+  code.hold_vm(1, 9);  // in place of what the name had
   EXPECT_TRUE(code.check(1));
   EXPECT_FALSE(code.check(2));
 }

@@ -66,7 +66,7 @@ TEST(ShownText, OfAClientIsOneLineOfTheServersLog) {
   RawClient client(options);
   client.send([](flatbuffers::FlatBufferBuilder& builder) {
     return wire::CreateHelloDirect(builder, "", rpc::kOldestVersion, rpc::kNewestVersion,
-                                   rpc::kCapabilityMachine, kHostile);
+                                   rpc::kCapabilityVm, kHostile);
   });
   ASSERT_EQ(client.next(), wire::Answer::Welcome);
   // The welcome is sent before the line is written.

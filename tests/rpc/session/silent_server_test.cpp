@@ -124,10 +124,10 @@ std::vector<Asked> questions() {
        [](rpc::RemoteSession& s) {
          return s.load_module(runtime::ModuleId{s.new_handle()}, native_blob());
        }},
-      {"open_machine",
+      {"open_vm",
        [](rpc::RemoteSession& s) -> Status {
-         TAPML_ASSIGN([[maybe_unused]] const auto machine,
-                      s.open_machine(std::make_shared<const Executable>(small_program())));
+         TAPML_ASSIGN([[maybe_unused]] const auto vm,
+                      s.open_vm(std::make_shared<const Executable>(small_program())));
          return {};
        }},
       {"write_contents", [](rpc::RemoteSession& s) { return write_much(s, true); }},
@@ -143,7 +143,7 @@ std::vector<Asked> questions() {
 void expect_given_up(const Asked& asked, const Manners& manners) {
   SCOPED_TRACE(asked.name);
   SilentServer server(manners,
-                      rpc::kCapabilityMachine | rpc::kCapabilityContent | rpc::kCapabilityTrace);
+                      rpc::kCapabilityVm | rpc::kCapabilityContent | rpc::kCapabilityTrace);
   auto session = server.connect();
   ASSERT_TRUE(session);
   const auto start = rpc::Clock::now();

@@ -6,8 +6,8 @@
 #include "conformance/programs.h"
 #include "runtime/capture.h"
 #include "runtime/local_session.h"
+#include "runtime/local_virtual_machine.h"
 #include "runtime/trace.h"
-#include "runtime/vm.h"
 #include "slow_device.h"
 #include "support/expect_error.h"
 #include "support/memory_channel.h"
@@ -37,35 +37,35 @@ class Timing : public ::testing::Test {
     there_ = server_.connect();
     here_ = std::move(*runtime::LocalSession::create(device_));
     const auto program = share(chain_program(native_blob()));
-    remote_ = std::move(*there_->open_machine(program));
-    local_ = std::move(*here_->open_machine(program));
+    remote_ = std::move(*there_->open_vm(program));
+    local_ = std::move(*here_->open_vm(program));
   }
-  static Result<Value> run(runtime::Machine& machine, const std::vector<float>& x,
+  static Result<Value> run(runtime::VirtualMachine& vm, const std::vector<float>& x,
                            runtime::Deadline deadline = {}) {
-    TAPML_ASSIGN(auto first, runtime::upload(machine.session(), f32(x)));
-    TAPML_ASSIGN(auto second, runtime::upload(machine.session(), f32(x)));
+    TAPML_ASSIGN(auto first, runtime::upload(vm.session(), f32(x)));
+    TAPML_ASSIGN(auto second, runtime::upload(vm.session(), f32(x)));
     const std::vector<Value> args = {first, second};
-    return machine.call("main", args, deadline);
+    return vm.call("main", args, deadline);
   }
 
   std::shared_ptr<SlowDevice> device_ = std::make_shared<SlowDevice>();
   MemoryServer server_{device_};
   std::unique_ptr<rpc::RemoteSession> there_;
   std::unique_ptr<runtime::LocalSession> here_;
-  std::unique_ptr<runtime::Machine> remote_, local_;
+  std::unique_ptr<runtime::VirtualMachine> remote_, local_;
 };
 
 TEST_F(Timing, SaysOfEachCallWhatItIsAndHowLongItTook) {
   device_->stop->launch_time = 2ms;
-  for (runtime::Machine* machine : {local_.get(), remote_.get()}) {
+  for (runtime::VirtualMachine* vm : {local_.get(), remote_.get()}) {
     Times times;
-    ASSERT_TRUE(machine->set_timing(&times));
+    ASSERT_TRUE(vm->set_timing(&times));
     const int64_t waits = there_->traffic().waits;
     const int64_t begin = runtime::trace_now();
-    ASSERT_TRUE(run(*machine, {1, 2, 3}));
-    ASSERT_TRUE(run(*machine, {1}));
+    ASSERT_TRUE(run(*vm, {1, 2, 3}));
+    ASSERT_TRUE(run(*vm, {1}));
     const int64_t end = runtime::trace_now();
-    EXPECT_EQ(there_->traffic().waits, waits + (machine == remote_.get() ? 2 : 0));
+    EXPECT_EQ(there_->traffic().waits, waits + (vm == remote_.get() ? 2 : 0));
     ASSERT_EQ(times.calls.size(), 6U);
     for (size_t i = 0; i < 6; ++i) {
       const TimedCall& call = times.calls[i];
@@ -81,8 +81,8 @@ TEST_F(Timing, SaysOfEachCallWhatItIsAndHowLongItTook) {
       if (i == 0) continue;
       EXPECT_GE(call.start, times.calls[i - 1].start + times.calls[i - 1].duration);
     }
-    ASSERT_TRUE(machine->set_timing(nullptr));
-    ASSERT_TRUE(run(*machine, {1}));
+    ASSERT_TRUE(vm->set_timing(nullptr));
+    ASSERT_TRUE(run(*vm, {1}));
     EXPECT_EQ(times.calls.size(), 6U);
   }
 }
@@ -108,18 +108,18 @@ TEST_F(Timing, TakesThePlaceOfACaptureAndTheOtherWayRound) {
     }
     int calls = 0;
   };
-  for (runtime::Machine* machine : {local_.get(), remote_.get()}) {
+  for (runtime::VirtualMachine* vm : {local_.get(), remote_.get()}) {
     Times times;
     Nothing captured;
-    ASSERT_TRUE(machine->set_capture({}, &captured));
-    ASSERT_TRUE(machine->set_timing(&times));
-    ASSERT_TRUE(run(*machine, {1}));
+    ASSERT_TRUE(vm->set_capture({}, &captured));
+    ASSERT_TRUE(vm->set_timing(&times));
+    ASSERT_TRUE(run(*vm, {1}));
     EXPECT_EQ(captured.calls, 0);
     EXPECT_EQ(times.calls.size(), 3U);
-    ASSERT_TRUE(machine->set_capture({}, &captured));
-    static_cast<void>(run(*machine, {1}));  // nothing has what this sink says it has
+    ASSERT_TRUE(vm->set_capture({}, &captured));
+    static_cast<void>(run(*vm, {1}));  // nothing has what this sink says it has
     EXPECT_EQ(times.calls.size(), 3U);
-    ASSERT_TRUE(machine->set_capture({}, nullptr));
+    ASSERT_TRUE(vm->set_capture({}, nullptr));
   }
 }
 

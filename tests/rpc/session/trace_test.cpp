@@ -20,12 +20,12 @@ int64_t end_of(const TraceEvent& event) { return event.start + event.duration; }
 TEST(RemoteTrace, HasBothEndsOnOneClock) {
   MemoryServer server(native_device());
   auto session = server.connect();
-  auto machine = std::move(*session->open_machine(share(chain_program(native_blob()))));
+  auto vm = std::move(*session->open_vm(share(chain_program(native_blob()))));
   const std::vector<Value> args = {*runtime::upload(*session, f32({1, 2})),
                                    *runtime::upload(*session, f32({10, 20}))};
-  ASSERT_TRUE(machine->call("main", args)) << "before the trace";
+  ASSERT_TRUE(vm->call("main", args)) << "before the trace";
   ASSERT_TRUE(session->start_trace());
-  auto result = machine->call("main", args);
+  auto result = vm->call("main", args);
   ASSERT_TRUE(result);
   ASSERT_TRUE(runtime::download(*result->tensor()));
   auto taken = session->take_trace();
@@ -103,8 +103,8 @@ TEST(RecentLines, ComeWithFailures) {
   EXPECT_NE(failed.error().where.find("the last lines of the log there:"), std::string::npos);
   EXPECT_NE(failed.error().where.find("\n  a library said this"), std::string::npos)
       << failed.error().to_string();
-  auto machine = std::move(*session->open_machine(share(chain_program(native_blob()))));
-  auto called = machine->call("nothing", {});
+  auto vm = std::move(*session->open_vm(share(chain_program(native_blob()))));
+  auto called = vm->call("nothing", {});
   ASSERT_FALSE(called);
   EXPECT_EQ(called.error().kind, ErrorKind::kUser);
   EXPECT_EQ(called.error().to_string().find("a library said"), std::string::npos)

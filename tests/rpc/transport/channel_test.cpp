@@ -287,10 +287,10 @@ TEST(Channel, TheLastFrameIsOneThatAChannelReads) {
 class Network {
  public:
   explicit Network(const testing::FaultProxy::Plan& plan) {
-    auto listener = Listener::open(*parse_place("127.0.0.1:0"), false);
+    auto listener = Listener::open(*parse_endpoint("127.0.0.1:0"), false);
     EXPECT_TRUE(listener);
     listener_ = std::move(*listener);
-    proxy_ = std::make_unique<testing::FaultProxy>(listener_->place(), std::vector{plan});
+    proxy_ = std::make_unique<testing::FaultProxy>(listener_->endpoint(), std::vector{plan});
     mirror_ = std::thread([this] {
       wait_ready(listener_->get(), false, -1, in(20'000));
       auto channel = make_stream_channel(listener_->accept(), "the client");
@@ -303,7 +303,7 @@ class Network {
         if (!channel->send(frame->head, frame->payload, in(20'000))) return;
       }
     });
-    auto connected = connect(proxy_->place(), in(5000));
+    auto connected = connect(proxy_->endpoint(), in(5000));
     EXPECT_TRUE(connected);
     client_ = std::move(*connected);
   }

@@ -14,12 +14,12 @@ namespace tapml::testing {
 // What a typed error may take beyond its deadline.
 constexpr std::chrono::milliseconds kSlack{1000};
 
-inline Result<std::unique_ptr<rpc::RemoteSession>> open_session(const rpc::Place& place,
+inline Result<std::unique_ptr<rpc::RemoteSession>> open_session(const rpc::Place& endpoint,
                                                                 const std::string& token = "",
                                                                 const rpc::TlsTrust& trust = {}) {
   TAPML_ASSIGN(
       auto channel,
-      rpc::connect(place, std::chrono::steady_clock::now() + std::chrono::seconds(10), trust));
+      rpc::connect(endpoint, std::chrono::steady_clock::now() + std::chrono::seconds(10), trust));
   rpc::ConnectOptions options;
   options.target = "null";
   options.token = token;
@@ -27,9 +27,9 @@ inline Result<std::unique_ptr<rpc::RemoteSession>> open_session(const rpc::Place
 }
 
 struct Client {
-  explicit Client(const rpc::Place& place, const std::string& token = "",
+  explicit Client(const rpc::Place& endpoint, const std::string& token = "",
                   const rpc::TlsTrust& trust = {}) {
-    auto opened = open_session(place, token, trust);
+    auto opened = open_session(endpoint, token, trust);
     EXPECT_TRUE(opened) << opened.error().to_string();
     if (opened) session = std::move(*opened);
   }

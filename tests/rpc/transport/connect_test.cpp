@@ -23,11 +23,11 @@ TEST(Connecting, ToAHostThatDoesNotAnswer) {
   SilentListener listener;
   listener.fill();
   auto start = Clock::now();
-  EXPECT_EQ(fault_of(connect(listener.place(), start + 200ms)), PlatformFault::kTimeout);
+  EXPECT_EQ(fault_of(connect(listener.endpoint(), start + 200ms)), PlatformFault::kTimeout);
   EXPECT_GE(Clock::now() - start, 200ms);
   EXPECT_LT(Clock::now() - start, 1200ms);
   start = Clock::now();
-  EXPECT_EQ(fault_of(connect(listener.place(), start + 30s, {}, after(100ms))),
+  EXPECT_EQ(fault_of(connect(listener.endpoint(), start + 30s, {}, after(100ms))),
             PlatformFault::kCancelled);
   EXPECT_GE(Clock::now() - start, 100ms);
   EXPECT_LT(Clock::now() - start, 1100ms);
@@ -37,10 +37,10 @@ TEST(Connecting, ToAHostThatDoesNotAnswer) {
 TEST(Connecting, ToAServerThatDoesNotShakeHands) {
   const SilentListener listener;
   auto start = Clock::now();
-  EXPECT_EQ(fault_of(connect(listener.place("tls:"), start + 200ms)), PlatformFault::kTimeout);
+  EXPECT_EQ(fault_of(connect(listener.endpoint("tls:"), start + 200ms)), PlatformFault::kTimeout);
   EXPECT_LT(Clock::now() - start, 1200ms);
   start = Clock::now();
-  EXPECT_EQ(fault_of(connect(listener.place("tls:"), start + 30s, {}, after(100ms))),
+  EXPECT_EQ(fault_of(connect(listener.endpoint("tls:"), start + 30s, {}, after(100ms))),
             PlatformFault::kCancelled);
   EXPECT_LT(Clock::now() - start, 1100ms);
 }
@@ -48,14 +48,14 @@ TEST(Connecting, ToAServerThatDoesNotShakeHands) {
 
 TEST(Connecting, ByName) {
   const SilentListener listener;
-  EXPECT_TRUE(connect(listener.place("tcp:", "localhost"), Clock::now() + 30s, {}, after(30s)));
-  EXPECT_EQ(fault_of(connect(listener.place("tcp:", "no-such-host.invalid"), Clock::now() + 60s, {},
-                             after(60s))),
+  EXPECT_TRUE(connect(listener.endpoint("tcp:", "localhost"), Clock::now() + 30s, {}, after(30s)));
+  EXPECT_EQ(fault_of(connect(listener.endpoint("tcp:", "no-such-host.invalid"), Clock::now() + 60s,
+                             {}, after(60s))),
             PlatformFault::kAbsent);
   // What is too late, or interrupted already, is not begun.
-  EXPECT_EQ(fault_of(connect(listener.place("tcp:", "localhost"), Clock::now() - 1s)),
+  EXPECT_EQ(fault_of(connect(listener.endpoint("tcp:", "localhost"), Clock::now() - 1s)),
             PlatformFault::kTimeout);
-  EXPECT_EQ(fault_of(connect(listener.place("tcp:", "localhost"), {}, {}, [] { return true; })),
+  EXPECT_EQ(fault_of(connect(listener.endpoint("tcp:", "localhost"), {}, {}, [] { return true; })),
             PlatformFault::kCancelled);
 }
 

@@ -101,7 +101,7 @@ TEST(Deadlines, PassWhileADispatchedCallDoesNotGoOutAndTheMachineGoesOn) {
   ASSERT_TRUE(session) << session.error().to_string();
   {
     const auto program = test::share(test::chain_program(test::native_blob()));
-    auto machine = std::move(*(*session)->open_machine(program));
+    auto vm = std::move(*(*session)->open_vm(program));
     const auto buffer = BufferId((*session)->new_handle());
     const auto bytes = pattern(256 << 10);
     ASSERT_TRUE((*session)->allocate(buffer, 256 << 10));
@@ -122,14 +122,14 @@ TEST(Deadlines, PassWhileADispatchedCallDoesNotGoOutAndTheMachineGoesOn) {
     const std::vector<runtime::Value> args = {*runtime::upload(**session, test::f32({1, 2})),
                                               *runtime::upload(**session, test::f32({10, 20}))};
     for (int i = 0; i < 3; ++i) {
-      ASSERT_TRUE(machine->set_dispatch({{1}}, &writer));
+      ASSERT_TRUE(vm->set_dispatch({{1}}, &writer));
       const auto start = Clock::now();
-      auto result = machine->call("main", args);
+      auto result = vm->call("main", args);
       expect_fault(result, PlatformFault::kTimeout, {});
       EXPECT_LT(Clock::now() - start, milliseconds(1000) + kSlack);
       server.frames = PausedChannel::kAll;
-      ASSERT_TRUE(machine->set_dispatch({}, nullptr));
-      auto read = machine->call_and_read("main", args, 0);
+      ASSERT_TRUE(vm->set_dispatch({}, nullptr));
+      auto read = vm->call_and_read("main", args, 0);
       ASSERT_TRUE(read) << read.error().to_string();
       EXPECT_EQ(test::floats(read->bytes), (std::vector<float>{63, 126}));
     }
@@ -163,7 +163,7 @@ TEST(Deadlines, ASessionThatCannotSayItsLastWordsEndsSoon) {
 
 TEST(Deadlines, PassWhileAnotherThreadsBytesAreNotTaken) {
   ServerProcess server("127.0.0.1:0", {});
-  Client client(server.place());
+  Client client(server.endpoint());
   ASSERT_TRUE(client.session);
   const auto buffer = BufferId(client.session->new_handle());
   constexpr int64_t kBytes = 128 << 20;  // more than any way holds
@@ -206,8 +206,8 @@ Status interrupt(RemoteSession& session, const std::function<Status()>& request)
 
 TEST(Deadlines, AnUploadIsInterruptedAndTheSessionGoesOn) {
   ServerProcess server("127.0.0.1:0", {});
-  testing::FaultProxy proxy(server.place(), {{kThrottle, {}}});
-  Client client(proxy.place());
+  testing::FaultProxy proxy(server.endpoint(), {{kThrottle, {}}});
+  Client client(proxy.endpoint());
   ASSERT_TRUE(client.session);
   constexpr int64_t kBytes = 64 << 20;
   const auto buffer = BufferId(client.session->new_handle());
@@ -227,8 +227,8 @@ TEST(Deadlines, AnUploadIsInterruptedAndTheSessionGoesOn) {
 
 TEST(Deadlines, AReadIsInterruptedAndTheRestStaysThere) {
   ServerProcess server("127.0.0.1:0", {});
-  testing::FaultProxy proxy(server.place(), {{{}, kThrottle}});
-  Client client(proxy.place());
+  testing::FaultProxy proxy(server.endpoint(), {{{}, kThrottle}});
+  Client client(proxy.endpoint());
   ASSERT_TRUE(client.session);
   constexpr int64_t kBytes = 128 << 20;
   const auto buffer = BufferId(client.session->new_handle());
@@ -245,8 +245,8 @@ TEST(Deadlines, AReadIsInterruptedAndTheRestStaysThere) {
 TEST(Deadlines, PassOnAThrottledWayAndTheSessionGoesOn) {
   ServerProcess server("127.0.0.1:0", {});
   // 200 KB a second.
-  testing::FaultProxy proxy(server.place(), {{{milliseconds(5), 1000}, {}}});
-  Client client(proxy.place());
+  testing::FaultProxy proxy(server.endpoint(), {{{milliseconds(5), 1000}, {}}});
+  Client client(proxy.endpoint());
   ASSERT_TRUE(client.session);
   const auto bytes = pattern(150'000);
   const auto buffer = BufferId(client.session->new_handle());

@@ -33,7 +33,7 @@ class Faults : public ::testing::Test {
   // After every fault.
   void expect_nothing_left(ServerProcess& server) const {
     EXPECT_TRUE(server.becomes_idle());
-    EXPECT_TRUE(Client(server.place()).run("fine"));
+    EXPECT_TRUE(Client(server.endpoint()).run("fine"));
     EXPECT_TRUE(server.becomes_idle());
     EXPECT_EQ(server.kill(SIGTERM), 0);
     EXPECT_TRUE(testing::names_under(folder_.path()).empty());
@@ -42,8 +42,8 @@ class Faults : public ::testing::Test {
 };
 
 // Opens a session, writes and reads: how far it got is the fault's affair.
-Status exchange(const Place& place, size_t size) {
-  TAPML_ASSIGN(auto session, open_session(place));
+Status exchange(const Place& endpoint, size_t size) {
+  TAPML_ASSIGN(auto session, open_session(endpoint));
   const auto buffer = BufferId(session->new_handle());
   const std::vector<std::byte> bytes(size, std::byte{7});
   std::vector<std::byte> back(size);
@@ -62,9 +62,9 @@ TEST_F(Faults, AWayThatIsCutAnywhereIsLost) {
       for (const bool up : {true, false}) {
         FaultProxy::Plan plan;
         (up ? plan.up : plan.down) = {.cut = cut, .after = after};
-        const FaultProxy proxy(server.place(), {plan});
+        const FaultProxy proxy(server.endpoint(), {plan});
         const auto start = Clock::now();
-        expect_fault(exchange(proxy.place(), 1 << 20), PlatformFault::kLost, {"connection"});
+        expect_fault(exchange(proxy.endpoint(), 1 << 20), PlatformFault::kLost, {"connection"});
         EXPECT_LT(Clock::now() - start, kSlack) << static_cast<int>(cut) << " after " << after;
       }
     }
@@ -77,9 +77,9 @@ TEST_F(Faults, ARequestThatNeverEndsEndsWithTheIdleTime) {
   options.server.limits.idle = milliseconds(300);
   ServerProcess server = serve(options);
   // The session's first bytes pass, then half of an upload.
-  const FaultProxy proxy(server.place(), {{{.cut = Cut::kStall, .after = 100'000}, {}}});
+  const FaultProxy proxy(server.endpoint(), {{{.cut = Cut::kStall, .after = 100'000}, {}}});
   const auto start = Clock::now();
-  Status status = exchange(proxy.place(), 1 << 20);
+  Status status = exchange(proxy.endpoint(), 1 << 20);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().kind, ErrorKind::kPlatform);
   EXPECT_LT(Clock::now() - start, options.server.limits.idle + kSlack);
@@ -113,7 +113,7 @@ class RepeatingChannel final : public Channel {
 TEST_F(Faults, AReplayedFrameEndsTheSession) {
   ServerProcess server = serve();
   for (const int frame : {0, 1, 2}) {
-    auto channel = connect(server.place());
+    auto channel = connect(server.endpoint());
     ASSERT_TRUE(channel);
     ConnectOptions options;
     options.target = "null";
@@ -140,7 +140,7 @@ TEST_F(Faults, MemoryThatTheProcessMayNotHaveIsOutOfMemory) {
   options.process_bytes = int64_t{2} << 30;
   ServerProcess server = serve(options);
   {
-    Client client(server.place());
+    Client client(server.endpoint());
     ASSERT_TRUE(client.session);
     const auto start = Clock::now();
     const auto large = BufferId(client.session->new_handle());
@@ -160,14 +160,14 @@ TEST_F(Faults, AKernelThatAllocatesWithoutEndRunsOutOfMemory) {
   options.process_bytes = int64_t{256} << 20;
   ServerProcess server = serve(options);
   for (const char* entry : {"allocate", "allocate_c"}) {
-    Client client(server.place());
+    Client client(server.endpoint());
     ASSERT_TRUE(client.session);
     expect_fault(client.run(entry), PlatformFault::kCrash,
                  {"the session's process crashed: it ran out of memory", "at most 256 MiB: SIG",
                   "--process-memory"});
   }
   // A crash with memory to spare is not taken for one.
-  Client client(server.place());
+  Client client(server.endpoint());
   const Status crash = client.run("abort");
   ASSERT_FALSE(crash);
   EXPECT_EQ(crash.error().message.find("memory"), std::string::npos) << crash.error().to_string();
@@ -179,8 +179,8 @@ TEST_F(Faults, AKernelCannotEndTheServerOrAnotherSession) {
   if (!testing::can_confine()) FAIL() << "this system does not keep sessions apart";
   ServerProcess server = serve();
   {
-    Client other(server.place());
-    Client client(server.place());
+    Client other(server.endpoint());
+    Client client(server.endpoint());
     EXPECT_TRUE(client.run("kill_others"));
     EXPECT_TRUE(client.run("fine"));
     EXPECT_TRUE(other.run("fine"));
@@ -194,7 +194,7 @@ TEST_F(Faults, AKilledClientLeavesNothing) {
     auto ready = make_pipe();
     const pid_t child = ::fork();
     if (child == 0) {
-      auto session = open_session(server.place());
+      auto session = open_session(server.endpoint());
       if (!session || ::write(ready->write.get(), "x", 1) != 1) ::_exit(1);
       const auto buffer = BufferId((*session)->new_handle());
       const std::vector<std::byte> bytes(16 << 20);

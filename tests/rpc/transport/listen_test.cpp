@@ -18,19 +18,19 @@ TEST(Listen, TheSocketsFileIsItsOwnersAndGoes) {
   testing::TempFolder folder;
   const std::string path = folder / "server";
   {
-    auto server = Server::listen(*parse_place("unix:" + path), {});
+    auto server = Server::listen(*parse_endpoint("unix:" + path), {});
     ASSERT_TRUE(server) << server.error().to_string();
     struct stat status = {};
     ASSERT_EQ(::stat(path.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0600U);
-    auto second = Server::listen(*parse_place("unix:" + path), {});
+    auto second = Server::listen(*parse_endpoint("unix:" + path), {});
     expect_fault(second, PlatformFault::kAbsent, {"another server listens"});
     // One that took the path over stays.
     ::unlink(path.c_str());
     testing::write_bytes(path, "mine");
   }
   EXPECT_EQ(testing::read_bytes(path), "mine");
-  auto taken = Server::listen(*parse_place("unix:" + path), {});
+  auto taken = Server::listen(*parse_endpoint("unix:" + path), {});
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.error().kind, ErrorKind::kUser);
   expect_parts(taken.error(), {"no socket"});
@@ -44,7 +44,7 @@ TEST(Listen, BeyondThisMachineWithATokenAndInsecureOnly) {
         ListenOptions options;
         options.insecure = insecure;
         options.server.token = token;
-        auto server = Server::listen(*parse_place(text), options);
+        auto server = Server::listen(*parse_endpoint(text), options);
         const bool allowed = insecure && options.server.token == "secret";
         EXPECT_EQ(server.has_value(), allowed) << text;
         if (server) continue;
@@ -54,16 +54,16 @@ TEST(Listen, BeyondThisMachineWithATokenAndInsecureOnly) {
     }
   }
   for (const char* text : {"127.0.0.1:0", "127.0.0.2:0", "localhost:0"}) {
-    auto server = Server::listen(*parse_place(text), {});
+    auto server = Server::listen(*parse_endpoint(text), {});
     ASSERT_TRUE(server) << server.error().to_string();
-    EXPECT_NE((*server)->place().port, 0);
-    auto taken = Server::listen((*server)->place(), {});
+    EXPECT_NE((*server)->endpoint().port, 0);
+    auto taken = Server::listen((*server)->endpoint(), {});
     expect_fault(taken, PlatformFault::kAbsent, {"taken"});
   }
-  auto pipe = Server::listen(*parse_place("pipe:cat"), {});
+  auto pipe = Server::listen(*parse_endpoint("pipe:cat"), {});
   ASSERT_FALSE(pipe);
   expect_parts(pipe.error(), {"cannot be listened on", "--stdio"});
-  auto nowhere = Server::listen(*parse_place("unix:/no/such/folder/server"), {});
+  auto nowhere = Server::listen(*parse_endpoint("unix:/no/such/folder/server"), {});
   ASSERT_FALSE(nowhere);
   EXPECT_EQ(nowhere.error().kind, ErrorKind::kUser);
 }

@@ -22,7 +22,7 @@ Result<std::unique_ptr<Channel>> connect_with_secret(const std::string& endpoint
                                                      bool secret = true) {
   TlsTrust trust;
   trust.secret = secret;
-  return connect(*parse_place(endpoint), Clock::now() + 200ms, trust);
+  return connect(*parse_endpoint(endpoint), Clock::now() + 200ms, trust);
 }
 
 TEST(Secret, DoesNotGoBeyondLoopbackInPlainTcp) {
@@ -33,7 +33,7 @@ TEST(Secret, DoesNotGoBeyondLoopbackInPlainTcp) {
     auto refused = connect_with_secret(endpoint);
     ASSERT_FALSE(refused) << endpoint;
     EXPECT_EQ(refused.error().kind, ErrorKind::kUser) << refused.error().to_string();
-    expect_parts(refused.error(), {"without encryption", parse_place(endpoint)->text(),
+    expect_parts(refused.error(), {"without encryption", parse_endpoint(endpoint)->text(),
                                    "tls:", "ssh -L", "--insecure", "the address "});
     EXPECT_LT(Clock::now() - start, 200ms) << "nobody is called";
     // Without a secret, or with --insecure, it is called, and does not answer.
@@ -50,7 +50,7 @@ TEST(Secret, DoesNotGoBeyondLoopbackInPlainTcp) {
 
 TEST(Secret, GoesToLoopbackHoweverItIsSpelled) {
   const testing::SilentListener listener;
-  const std::string port = ":" + std::to_string(listener.place().port);
+  const std::string port = ":" + std::to_string(listener.endpoint().port);
   // One connection waits in its queue, and a further one would not be answered.
   for (const char* host :
        {"localhost", "127.0.0.1", "0.0.0.0", "2130706433", "[::ffff:127.0.0.1]"}) {
@@ -63,7 +63,7 @@ TEST(Secret, GoesToLoopbackHoweverItIsSpelled) {
 
 TEST(Secret, LoopbackIsTheWholeOfIt) {
   const auto loopback = [](const char* host) {
-    const auto addresses = resolve(*parse_place(host + std::string(":1")), false);
+    const auto addresses = resolve(*parse_endpoint(host + std::string(":1")), false);
     EXPECT_TRUE(addresses) << host;
     return addresses && addresses->front().is_loopback();
   };
@@ -93,19 +93,19 @@ TEST(SocketOwner, IsThisUserOrRoot) {
 TEST(SocketOwner, IsAskedBeforeAnythingIsSent) {
   testing::TempFolder folder;
   testing::ServerProcess own("unix:" + folder / "own", {});
-  EXPECT_TRUE(testing::Client(own.place()).run("fine"));
+  EXPECT_TRUE(testing::Client(own.endpoint()).run("fine"));
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   ASSERT_EQ(::chmod((folder / "").c_str(), 0777), 0);
   // Another user's program at the path where this one's was.
   auto ready = make_pipe();
-  const Place place = *parse_place("unix:" + folder / "other");
+  const Place endpoint = *parse_endpoint("unix:" + folder / "other");
   const pid_t other = ::fork();
   if (other == 0) {
     if (::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(1);
-    const auto address = resolve(place, true);
+    const auto address = resolve(endpoint, true);
     auto socket = open_socket(address->front(), false, "test");
     if (::bind(socket->get(), address->front().get(), address->front().size) != 0 ||
-        ::chmod(place.path.c_str(), 0777) != 0 || ::listen(socket->get(), 1) != 0 ||
+        ::chmod(endpoint.path.c_str(), 0777) != 0 || ::listen(socket->get(), 1) != 0 ||
         ::write(ready->write.get(), "x", 1) != 1) {
       ::_exit(2);
     }
@@ -116,10 +116,10 @@ TEST(SocketOwner, IsAskedBeforeAnythingIsSent) {
   char byte = 0;
   ready->write.reset();
   ASSERT_EQ(::read(ready->read.get(), &byte, 1), 1);
-  auto refused = testing::open_session(place, "token");
+  auto refused = testing::open_session(endpoint, "token");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kUser) << refused.error().to_string();
-  expect_parts(refused.error(), {"another user", place.text(), "65534"});
+  expect_parts(refused.error(), {"another user", endpoint.text(), "65534"});
   int status = 0;
   ASSERT_EQ(::waitpid(other, &status, 0), other);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
@@ -130,7 +130,7 @@ TEST(ChildPrograms, DoNotInheritTheToken) {
   testing::write_bytes(folder / "script", "env > " + folder / "out");
   ::setenv("TAPML_RPC_TOKEN", "secret", 1);
   ::setenv("TAPML_TEST_OTHER", "kept", 1);
-  auto channel = connect(*parse_place("pipe:sh " + folder / "script"));
+  auto channel = connect(*parse_endpoint("pipe:sh " + folder / "script"));
   ::unsetenv("TAPML_RPC_TOKEN");
   ::unsetenv("TAPML_TEST_OTHER");
   ASSERT_TRUE(channel) << channel.error().to_string();

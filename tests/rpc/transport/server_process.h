@@ -52,7 +52,7 @@ inline std::string process_name(pid_t process) {
 class ServerProcess {
  public:
   // Serves a FaultyDevice at `place`, unless `options` open another one.
-  ServerProcess(const std::string& place, rpc::ListenOptions options) {
+  ServerProcess(const std::string& endpoint, rpc::ListenOptions options) {
     if (!options.server.open_device) {
       options.server.open_device =
           [](const std::string&) -> Result<std::shared_ptr<runtime::Device>> {
@@ -61,21 +61,21 @@ class ServerProcess {
     }
     auto ready = rpc::make_pipe();
     process_ = ::fork();
-    if (process_ == 0) ::_exit(serve(place, options, ready->write.get()));
+    if (process_ == 0) ::_exit(serve(endpoint, options, ready->write.get()));
     ready->write.reset();
     char text[256];
     const ssize_t count = ::read(ready->read.get(), text, sizeof text);
     const std::string chosen(text, static_cast<size_t>(std::max<ssize_t>(count, 0)));
-    auto parsed = rpc::parse_place(chosen);
-    EXPECT_TRUE(parsed) << "no server at " << place;
-    if (parsed) place_ = *parsed;
+    auto parsed = rpc::parse_endpoint(chosen);
+    EXPECT_TRUE(parsed) << "no server at " << endpoint;
+    if (parsed) endpoint_ = *parsed;
   }
   ~ServerProcess() {
     if (process_ != 0) kill(SIGKILL);
   }
   ServerProcess(const ServerProcess&) = delete;
 
-  const rpc::Place& place() const { return place_; }
+  const rpc::Place& endpoint() const { return endpoint_; }
   // The processes of sessions, without those that end their TLS.
   std::vector<pid_t> workers() const {
     std::vector<pid_t> workers = children();
@@ -99,16 +99,16 @@ class ServerProcess {
 
   static int serve(const std::string& text, const rpc::ListenOptions& options, int ready) {
     std::signal(SIGTERM, [](int) { stop_ = true; });
-    auto place = rpc::parse_place(text);
-    if (!place) return 2;
-    auto server = rpc::Server::listen(*place, options);
+    auto endpoint = rpc::parse_endpoint(text);
+    if (!endpoint) return 2;
+    auto server = rpc::Server::listen(*endpoint, options);
     if (!server) return 3;
-    const std::string chosen = (*server)->place().text();
+    const std::string chosen = (*server)->endpoint().text();
     if (::write(ready, chosen.data(), chosen.size()) < 0) return 4;
     return (*server)->run(stop_) ? 0 : 5;
   }
 
-  rpc::Place place_;
+  rpc::Place endpoint_;
   pid_t process_ = 0;
 };
 

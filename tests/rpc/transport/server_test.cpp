@@ -55,7 +55,7 @@ class Served : public ::testing::TestWithParam<const char*> {
 TEST_P(Served, SeveralSessionsEachInItsProcess) {
   ServerProcess server = serve();
   {
-    Client a(server.place()), b(server.place()), c(server.place());
+    Client a(server.endpoint()), b(server.endpoint()), c(server.endpoint());
     EXPECT_EQ(server.workers().size(), 3U);
     for (Client* client : {&a, &b, &c, &a}) EXPECT_TRUE(client->run("fine"));
   }
@@ -67,21 +67,21 @@ TEST_P(Served, AsManySessionsAtOnceAsItMay) {
   ServerProcess server = serve();
   {
     std::vector<std::unique_ptr<Client>> clients;
-    for (int i = 0; i < 64; ++i) clients.push_back(std::make_unique<Client>(server.place()));
+    for (int i = 0; i < 64; ++i) clients.push_back(std::make_unique<Client>(server.endpoint()));
     for (int round = 0; round < 5; ++round) {
       for (auto& client : clients) ASSERT_TRUE(client->run("fine"));
     }
     EXPECT_EQ(server.workers().size(), 64U);
-    expect_fault(open_session(server.place()), PlatformFault::kLimit, {"64"});
+    expect_fault(open_session(server.endpoint()), PlatformFault::kLimit, {"64"});
   }
   EXPECT_TRUE(server.becomes_idle());
-  EXPECT_TRUE(Client(server.place()).run("fine"));
+  EXPECT_TRUE(Client(server.endpoint()).run("fine"));
 }
 
 TEST_P(Served, EventsOfBothProcessesAreInOrder) {
   using Kind = runtime::TraceEvent::Kind;
   ServerProcess server = serve();
-  Client client(server.place());
+  Client client(server.endpoint());
   ASSERT_TRUE(client.session);
   ASSERT_TRUE(client.session->start_trace());
   const int rounds = 20;
@@ -111,7 +111,7 @@ TEST_P(Served, EventsOfBothProcessesAreInOrder) {
 
 TEST_P(Served, ACrashIsToldAndTakesItsSessionOnly) {
   ServerProcess server = serve();
-  Client other(server.place());
+  Client other(server.endpoint());
   EXPECT_TRUE(other.run("fine"));
   struct Crash {
     const char* entry;
@@ -122,21 +122,21 @@ TEST_P(Served, ACrashIsToldAndTakesItsSessionOnly) {
               {"crashed", "SIGSEGV at address 0x40", "\n  at 0x", "\n  by 0x",
                "the last lines of the log there:", "\n  opened null"}},
         Crash{"abort", {"crashed", "SIGABRT"}}, Crash{"exit", {"exit code 3"}}}) {
-    Client client(server.place());
+    Client client(server.endpoint());
     const auto start = Clock::now();
     expect_fault(client.run(crash.entry), PlatformFault::kCrash, crash.parts);
     EXPECT_LT(Clock::now() - start, kSlack) << crash.entry;
     // The session stays lost.
     ASSERT_FALSE(client.session->synchronize(runtime::kDefaultStream));
     EXPECT_TRUE(other.run("fine")) << crash.entry;
-    EXPECT_TRUE(Client(server.place()).run("fine")) << crash.entry;
+    EXPECT_TRUE(Client(server.endpoint()).run("fine")) << crash.entry;
   }
   EXPECT_TRUE(becomes_true([&] { return server.workers().size() == 1; }));
 }
 
 TEST_P(Served, WhyASessionEndedIsToldToWhoeverSendsFirst) {
   ServerProcess server = serve();
-  Client client(server.place());
+  Client client(server.endpoint());
   ASSERT_TRUE(client.run("fine"));
   std::this_thread::sleep_for(milliseconds(50));  // its process is out of the reply's frame
   ::kill(server.workers().front(), SIGKILL);
@@ -153,7 +153,7 @@ TEST_P(Served, WhyASessionEndedIsToldToWhoeverSendsFirst) {
 
 TEST_P(Served, AKilledProcessIsTold) {
   ServerProcess server = serve();
-  Client client(server.place());
+  Client client(server.endpoint());
   auto run = std::async(std::launch::async, [&] { return client.run("hang"); });
   std::this_thread::sleep_for(milliseconds(200));
   ASSERT_EQ(server.workers().size(), 1U);
@@ -161,20 +161,20 @@ TEST_P(Served, AKilledProcessIsTold) {
   ::kill(server.workers().front(), SIGKILL);
   expect_fault(run.get(), PlatformFault::kLost, {"ended by SIGKILL"});
   EXPECT_LT(Clock::now() - start, kSlack);
-  EXPECT_TRUE(Client(server.place()).run("fine"));
+  EXPECT_TRUE(Client(server.endpoint()).run("fine"));
 }
 
 TEST_P(Served, AKernelThatNeverEndsIsKilled) {
   ListenOptions options;
   options.call = milliseconds(300);
   const ServerProcess server = serve(options);
-  Client client(server.place());
+  Client client(server.endpoint());
   const auto start = Clock::now();
   expect_fault(client.run("hang"), PlatformFault::kTimeout, {"longer than 300 ms", "--call"});
   EXPECT_LT(Clock::now() - start, options.call + kSlack);
   EXPECT_TRUE(server.becomes_idle());
   // Time between requests does not count.
-  Client patient(server.place());
+  Client patient(server.endpoint());
   EXPECT_TRUE(patient.run("fine"));
   std::this_thread::sleep_for(2 * options.call);
   EXPECT_TRUE(patient.run("fine"));
@@ -183,7 +183,7 @@ TEST_P(Served, AKernelThatNeverEndsIsKilled) {
 TEST_P(Served, AKernelThatNeverEndsDoesNotKeepASessionThatItsClientLeft) {
   const ServerProcess server = serve();
   {
-    Client client(server.place());
+    Client client(server.endpoint());
     const auto start = Clock::now();
     expect_fault(client.run("hang_later", start + milliseconds(200)), PlatformFault::kTimeout, {});
   }
@@ -198,13 +198,13 @@ TEST_P(Served, ADeviceThatNeverOpensIsKilled) {
   };
   const ServerProcess server = serve(options);
   const auto start = Clock::now();
-  expect_fault(open_session(server.place()), PlatformFault::kTimeout, {"longer than 300 ms"});
+  expect_fault(open_session(server.endpoint()), PlatformFault::kTimeout, {"longer than 300 ms"});
   EXPECT_LT(Clock::now() - start, options.call + kSlack);
 }
 
 TEST_P(Served, TheServersEndIsToldAndLeavesNothing) {
   ServerProcess server = serve();
-  Client idle(server.place()), busy(server.place());
+  Client idle(server.endpoint()), busy(server.endpoint());
   auto run = std::async(std::launch::async, [&] { return busy.run("hang"); });
   std::this_thread::sleep_for(milliseconds(100));
   const std::vector<pid_t> workers = server.workers();
@@ -221,7 +221,7 @@ TEST_P(Served, TheServersEndIsToldAndLeavesNothing) {
 TEST_P(Served, AKilledServerIsLostAndItsProcessesEnd) {
   {
     ServerProcess server = serve();
-    Client client(server.place());
+    Client client(server.endpoint());
     EXPECT_TRUE(client.run("fine"));
     const std::vector<pid_t> workers = server.workers();
     server.kill(SIGKILL);
@@ -234,25 +234,25 @@ TEST_P(Served, AKilledServerIsLostAndItsProcessesEnd) {
   }
   // Its socket's file is still there, and no hindrance.
   const ServerProcess next = serve();
-  EXPECT_TRUE(Client(next.place()).run("fine"));
+  EXPECT_TRUE(Client(next.endpoint()).run("fine"));
 }
 
 TEST_P(Served, SessionsBeyondTheLimitAreRefused) {
   ListenOptions options;
   options.sessions = 2;
   const ServerProcess server = serve(options);
-  Client a(server.place());
+  Client a(server.endpoint());
   {
-    Client b(server.place());
+    Client b(server.endpoint());
     EXPECT_TRUE(a.run("fine"));
     EXPECT_TRUE(b.run("fine"));
     const auto start = Clock::now();
-    expect_fault(open_session(server.place()), PlatformFault::kLimit,
+    expect_fault(open_session(server.endpoint()), PlatformFault::kLimit,
                  {"as many sessions as it may, 2"});
     EXPECT_LT(Clock::now() - start, kSlack);
   }
   EXPECT_TRUE(becomes_true([&] { return server.workers().size() == 1; }));
-  EXPECT_TRUE(Client(server.place()).run("fine"));
+  EXPECT_TRUE(Client(server.endpoint()).run("fine"));
   EXPECT_TRUE(a.run("fine"));
 }
 
@@ -265,7 +265,7 @@ TEST_P(Served, OfHellosAtOnceAsManyAreWelcomedAsItMay) {
   for (int round = 0; round < 3; ++round) {
     std::vector<std::unique_ptr<Channel>> channels;
     for (int i = 0; i < kClients; ++i) {
-      auto channel = connect(server.place(), Clock::now() + std::chrono::seconds(10));
+      auto channel = connect(server.endpoint(), Clock::now() + std::chrono::seconds(10));
       ASSERT_TRUE(channel) << channel.error().to_string();
       channels.push_back(std::move(*channel));
     }
@@ -306,20 +306,20 @@ TEST_P(Served, TakesTheRightTokenOnly) {
   options.server.describe = [] { return std::string("{\"version\": \"7\"}"); };
   const ServerProcess server = serve(options);
   for (const char* token : {"", "open", "open sesamE", "open sesame "}) {
-    auto refused = open_session(server.place(), token);
+    auto refused = open_session(server.endpoint(), token);
     ASSERT_FALSE(refused) << token;
     EXPECT_EQ(refused.error().kind, ErrorKind::kUser) << refused.error().to_string();
     EXPECT_EQ(refused.error().fault, PlatformFault::kUnauthorized);
     ConnectOptions wrong;
     wrong.token = token;
-    auto channel = connect(server.place());
+    auto channel = connect(server.endpoint());
     ASSERT_TRUE(channel);
     EXPECT_FALSE(query_status(**channel, wrong));
   }
-  EXPECT_TRUE(open_session(server.place(), options.server.token));
+  EXPECT_TRUE(open_session(server.endpoint(), options.server.token));
   ConnectOptions right;
   right.token = options.server.token;
-  auto channel = connect(server.place());
+  auto channel = connect(server.endpoint());
   ASSERT_TRUE(channel);
   auto status = query_status(**channel, right);
   ASSERT_TRUE(status) << status.error().to_string();
@@ -335,7 +335,7 @@ TEST_P(Served, AStatusThatNeverComesIsKilled) {
     while (true) ::pause();
   };
   const ServerProcess server = serve(options);
-  auto channel = connect(server.place());
+  auto channel = connect(server.endpoint());
   ASSERT_TRUE(channel);
   const auto start = Clock::now();
   expect_fault(query_status(**channel, {}), PlatformFault::kTimeout, {"longer than 300 ms"});
@@ -346,18 +346,18 @@ TEST_P(Served, EachRequestOfAFrameHasItsOwnTime) {
   ListenOptions options;
   options.call = milliseconds(500);
   const ServerProcess server = serve(options);
-  Client client(server.place());
+  Client client(server.endpoint());
   // Ten launches of 100 ms go out together with the wait for them.
   Status ran = client.run("slow", {}, 10);
   EXPECT_TRUE(ran) << ran.error().to_string();
 }
 
 // A socket that speaks for itself.
-FileDescriptor raw_connection(const Place& place, const std::string& from = "") {
-  auto address = resolve(place, false);
+FileDescriptor raw_connection(const Place& endpoint, const std::string& from = "") {
+  auto address = resolve(endpoint, false);
   auto socket = open_socket(address->front(), false, "test");
   if (!from.empty()) {
-    const auto own = resolve(*parse_place(from + ":0"), false);
+    const auto own = resolve(*parse_endpoint(from + ":0"), false);
     EXPECT_EQ(::bind(socket->get(), own->front().get(), own->front().size), 0);
   }
   EXPECT_EQ(::connect(socket->get(), address->front().get(), address->front().size), 0);
@@ -379,13 +379,13 @@ TEST_P(Served, ASlowClientHoldsOnlyItself) {
   const ServerProcess server = serve(options);
   const auto start = Clock::now();
   std::vector<FileDescriptor> slow;
-  for (int i = 0; i < 5; ++i) slow.push_back(raw_connection(server.place()));
+  for (int i = 0; i < 5; ++i) slow.push_back(raw_connection(server.endpoint()));
   // A frame's beginning, byte by byte, in the meantime others are served.
   const unsigned char beginning[] = {40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0};
   for (const unsigned char byte : beginning) {
     for (const FileDescriptor& socket : slow) ::send(socket.get(), &byte, 1, MSG_NOSIGNAL);
     if (byte == 40) {
-      EXPECT_TRUE(Client(server.place()).run("fine"));
+      EXPECT_TRUE(Client(server.endpoint()).run("fine"));
     }
     std::this_thread::sleep_for(milliseconds(5));
   }
@@ -401,19 +401,19 @@ TEST_P(Served, ConnectionsThatSayNothingKeepNobodyOut) {
   ServerProcess server = serve(options);
   std::vector<FileDescriptor> silent;
   auto connect_silently = [&](int count) {
-    for (int i = 0; i < count; ++i) silent.push_back(raw_connection(server.place()));
+    for (int i = 0; i < count; ++i) silent.push_back(raw_connection(server.endpoint()));
   };
   connect_silently(2);
   EXPECT_TRUE(becomes_true([&] { return server.workers().size() == 2; }));
-  Client a(server.place());
+  Client a(server.endpoint());
   EXPECT_TRUE(a.run("fine"));
   // However many there are: those that came first go first.
   connect_silently(80);
-  Client b(server.place());
+  Client b(server.endpoint());
   EXPECT_TRUE(b.run("fine"));
   EXPECT_TRUE(ends_before(silent.front(), Clock::now() + std::chrono::seconds(5)));
   EXPECT_TRUE(becomes_true([&] { return server.workers().size() <= 2 + 64; }));
-  expect_fault(open_session(server.place()), PlatformFault::kLimit,
+  expect_fault(open_session(server.endpoint()), PlatformFault::kLimit,
                {"as many sessions as it may, 2"});
   EXPECT_TRUE(a.run("fine"));
 }
@@ -430,12 +430,12 @@ TEST_P(Served, AFloodOfSilentConnectionsLetsOthersIn) {
     options.unfinished_of_peer = 16;
   }
   ServerProcess server = serve(options);
-  Client a(server.place());
+  Client a(server.endpoint());
   ASSERT_TRUE(a.run("fine"));
   std::vector<FileDescriptor> silent;
-  for (int i = 0; i < flood; ++i) silent.push_back(raw_connection(server.place()));
+  for (int i = 0; i < flood; ++i) silent.push_back(raw_connection(server.endpoint()));
   const auto start = Clock::now();
-  Client b(server.place());
+  Client b(server.endpoint());
   EXPECT_TRUE(b.run("fine"));
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(9));  // a handshake has 10
   EXPECT_TRUE(ends_before(silent.front(), Clock::now() + std::chrono::seconds(5)));
@@ -450,15 +450,15 @@ TEST_P(Served, SilentConnectionsOfOnePeerDoNotPushOutOthers) {
   options.unfinished = 8;
   options.unfinished_of_peer = 4;
   ServerProcess server = serve(options);
-  const FileDescriptor patient = raw_connection(server.place(), "127.0.0.2");
+  const FileDescriptor patient = raw_connection(server.endpoint(), "127.0.0.2");
   EXPECT_TRUE(becomes_true([&] { return server.workers().size() == 1; }));
   std::vector<FileDescriptor> silent;
-  for (int i = 0; i < 20; ++i) silent.push_back(raw_connection(server.place()));
+  for (int i = 0; i < 20; ++i) silent.push_back(raw_connection(server.endpoint()));
   EXPECT_TRUE(ends_before(silent[0], Clock::now() + std::chrono::seconds(5)));
   EXPECT_TRUE(becomes_true([&] { return server.workers().size() == 1 + 4; }));
   EXPECT_FALSE(ends_before(patient, Clock::now() + milliseconds(200)));
   EXPECT_FALSE(ends_before(silent.back(), Clock::now() + milliseconds(100)));
-  EXPECT_TRUE(Client(server.place()).run("fine"));
+  EXPECT_TRUE(Client(server.endpoint()).run("fine"));
 }
 
 TEST_P(Served, WhatIsNoFrameEndsItsConnection) {
@@ -466,20 +466,20 @@ TEST_P(Served, WhatIsNoFrameEndsItsConnection) {
   for (const std::string& text :
        {std::string("GET / HTTP/1.1\r\nHost: here\r\n\r\n"), std::string(100'000, '\xff'),
         std::string("\x04\0\0\0\0\0\0\0\0\0\0\0abcd", 16), std::string(64, '\0')}) {
-    FileDescriptor socket = raw_connection(server.place());
+    FileDescriptor socket = raw_connection(server.endpoint());
     ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
     EXPECT_TRUE(ends_before(socket, Clock::now() + kSlack)) << text.substr(0, 20);
   }
   EXPECT_TRUE(server.becomes_idle());
-  EXPECT_TRUE(Client(server.place()).run("fine"));
+  EXPECT_TRUE(Client(server.endpoint()).run("fine"));
 }
 
 TEST_P(Served, AClientThatVanishesWhileItUploadsLeavesNothing) {
   using Cut = testing::Fault::Cut;
   ServerProcess server = serve();
   for (const Cut cut : {Cut::kClose, Cut::kReset, Cut::kHalfClose}) {
-    testing::FaultProxy proxy(server.place(), {{{.cut = cut, .after = 3 << 20}, {}}});
-    auto session = open_session(proxy.place());
+    testing::FaultProxy proxy(server.endpoint(), {{{.cut = cut, .after = 3 << 20}, {}}});
+    auto session = open_session(proxy.endpoint());
     ASSERT_TRUE(session) << session.error().to_string();
     const auto buffer = runtime::BufferId((*session)->new_handle());
     const std::vector<std::byte> bytes(16 << 20);
@@ -489,14 +489,14 @@ TEST_P(Served, AClientThatVanishesWhileItUploadsLeavesNothing) {
     expect_fault(sent, PlatformFault::kLost, {});
     EXPECT_TRUE(server.becomes_idle()) << static_cast<int>(cut);
   }
-  EXPECT_TRUE(Client(server.place()).run("fine"));
+  EXPECT_TRUE(Client(server.endpoint()).run("fine"));
 }
 
 TEST_P(Served, AStalledWayIsNoticed) {
   ServerProcess server = serve();
-  testing::FaultProxy proxy(server.place(),
+  testing::FaultProxy proxy(server.endpoint(),
                             {{{}, {.cut = testing::Fault::Cut::kStall, .after = 20'000}}});
-  auto channel = connect(proxy.place());
+  auto channel = connect(proxy.endpoint());
   ASSERT_TRUE(channel);
   ConnectOptions options;
   options.target = "null";
@@ -519,10 +519,10 @@ TEST_P(Served, SlowAndCrossedConnectionsGiveTheSameBytes) {
   testing::Fault held{milliseconds(2), 211};
   held.hold = true;
   held.after = 12'000;
-  testing::FaultProxy proxy(server.place(), {{held, {milliseconds(1), 1009}},
-                                             {{milliseconds(0), 977}, {milliseconds(0), 13}}});
-  auto slow = open_session(proxy.place());
-  auto fast = open_session(proxy.place());
+  testing::FaultProxy proxy(server.endpoint(), {{held, {milliseconds(1), 1009}},
+                                                {{milliseconds(0), 977}, {milliseconds(0), 13}}});
+  auto slow = open_session(proxy.endpoint());
+  auto fast = open_session(proxy.endpoint());
   ASSERT_TRUE(slow && fast);
   auto exchange = [](RemoteSession& session, int seed) -> Status {
     const auto buffer = runtime::BufferId(session.new_handle());

@@ -41,10 +41,10 @@ class Tls : public ::testing::Test {
     authority_.issue(options.tls_certificate, options.tls_key, certificate);
     return options;
   }
-  static void expect_refused(const Place& place, const TlsTrust& trust,
+  static void expect_refused(const Place& endpoint, const TlsTrust& trust,
                              const std::vector<std::string>& parts) {
     const auto start = Clock::now();
-    auto refused = open_session(place, "", trust);
+    auto refused = open_session(endpoint, "", trust);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::kUser) << refused.error().to_string();
     expect_parts(refused.error(), parts);
@@ -58,28 +58,28 @@ class Tls : public ::testing::Test {
 
 TEST_F(Tls, AServerIsBelievedByItsRootAndName) {
   ServerProcess server("tls:127.0.0.1:0", options());
-  EXPECT_TRUE(server.place().tls);
-  EXPECT_TRUE(Client(server.place(), "", {root_}).run("fine"));
-  Place by_name = server.place();
+  EXPECT_TRUE(server.endpoint().tls);
+  EXPECT_TRUE(Client(server.endpoint(), "", {root_}).run("fine"));
+  Place by_name = server.endpoint();
   by_name.host = "localhost";
   EXPECT_TRUE(Client(by_name, "", {root_}).run("fine"));
 
   const testing::Authority other("another root");
   other.write_root(folder_ / "other.pem");
-  expect_refused(server.place(), {folder_ / "other.pem"}, {"not accepted", "--tls-ca"});
-  expect_refused(server.place(), {}, {"not accepted", "--tls-ca"});  // not one of the system's
-  expect_refused(server.place(), {folder_ / "nothing.pem"}, {"cannot be read", "nothing.pem"});
+  expect_refused(server.endpoint(), {folder_ / "other.pem"}, {"not accepted", "--tls-ca"});
+  expect_refused(server.endpoint(), {}, {"not accepted", "--tls-ca"});  // not one of the system's
+  expect_refused(server.endpoint(), {folder_ / "nothing.pem"}, {"cannot be read", "nothing.pem"});
   // A refusal is that client's own affair.
-  EXPECT_TRUE(Client(server.place(), "", {root_}).run("fine"));
+  EXPECT_TRUE(Client(server.endpoint(), "", {root_}).run("fine"));
   EXPECT_TRUE(server.becomes_idle());
   EXPECT_EQ(server.kill(SIGTERM), 0);
 }
 
 TEST_F(Tls, ANameThatIsNotTheCertificatesIsRefused) {
   ServerProcess server("tls:127.0.0.1:0", options({.names = "DNS:board.local,IP:10.0.0.7"}));
-  expect_refused(server.place(), {root_},
+  expect_refused(server.endpoint(), {root_},
                  {"mismatch", "a certificate for \"127.0.0.1\"", "one for board.local, 10.0.0.7"});
-  Place by_name = server.place();
+  Place by_name = server.endpoint();
   by_name.host = "localhost";
   expect_refused(by_name, {root_}, {"mismatch", "a certificate for \"localhost\""});
 }
@@ -87,27 +87,27 @@ TEST_F(Tls, ANameThatIsNotTheCertificatesIsRefused) {
 TEST_F(Tls, ACertificateIsGoodInItsTimeOnly) {
   {
     ServerProcess server("tls:127.0.0.1:0", options({.valid_from = -7200, .valid_until = -3600}));
-    expect_refused(server.place(), {root_}, {"expired", "valid until 2"});
+    expect_refused(server.endpoint(), {root_}, {"expired", "valid until 2"});
   }
   ServerProcess server("tls:127.0.0.1:0", options({.valid_from = 3600, .valid_until = 7200}));
-  expect_refused(server.place(), {root_}, {"not yet valid", "valid from 2", "clock"});
+  expect_refused(server.endpoint(), {root_}, {"not yet valid", "valid from 2", "clock"});
 }
 
 TEST_F(Tls, WhoSpeaksWithoutTlsIsToldSo) {
   ServerProcess server("tls:127.0.0.1:0", options());
-  Place plain = server.place();
+  Place plain = server.endpoint();
   plain.tls = false;
   const auto start = Clock::now();
   expect_fault(open_session(plain), PlatformFault::kProtocol,
                {"encrypted connections only", "tls:host:port"});
   EXPECT_LT(Clock::now() - start, kSlack);
-  EXPECT_TRUE(Client(server.place(), "", {root_}).run("fine"));
+  EXPECT_TRUE(Client(server.endpoint(), "", {root_}).run("fine"));
   EXPECT_TRUE(server.becomes_idle());
 }
 
 TEST_F(Tls, AServerWithoutTlsIsNoticed) {
   ServerProcess server("127.0.0.1:0", {});
-  Place encrypted = server.place();
+  Place encrypted = server.endpoint();
   encrypted.tls = true;
   const auto start = Clock::now();
   auto refused = open_session(encrypted, "", {root_});
@@ -116,7 +116,7 @@ TEST_F(Tls, AServerWithoutTlsIsNoticed) {
   expect_parts(refused.error(), {"TLS"});
   EXPECT_LT(Clock::now() - start, kSlack);
   EXPECT_TRUE(server.becomes_idle());
-  EXPECT_TRUE(Client(server.place()).run("fine"));
+  EXPECT_TRUE(Client(server.endpoint()).run("fine"));
 }
 
 TEST_F(Tls, AClientThatDoesNotEndItsHandshakeHoldsOnlyItself) {
@@ -124,7 +124,7 @@ TEST_F(Tls, AClientThatDoesNotEndItsHandshakeHoldsOnlyItself) {
   slow.server.limits.handshake = milliseconds(400);
   ServerProcess server("tls:127.0.0.1:0", slow);
   const auto start = Clock::now();
-  auto address = resolve(server.place(), false);
+  auto address = resolve(server.endpoint(), false);
   std::vector<FileDescriptor> sockets;
   // Nothing, and a client's first record that never ends.
   for (const std::string& beginning : {std::string(), std::string("\x16\x03\x01\x02\x00\x01", 6)}) {
@@ -133,7 +133,7 @@ TEST_F(Tls, AClientThatDoesNotEndItsHandshakeHoldsOnlyItself) {
     ::send(socket->get(), beginning.data(), beginning.size(), MSG_NOSIGNAL);
     sockets.push_back(std::move(*socket));
   }
-  EXPECT_TRUE(Client(server.place(), "", {root_}).run("fine"));
+  EXPECT_TRUE(Client(server.endpoint(), "", {root_}).run("fine"));
   for (const FileDescriptor& socket : sockets) {
     char bytes[256];
     ASSERT_EQ(wait_ready(socket.get(), false, -1, start + slow.server.limits.handshake + kSlack),
@@ -145,12 +145,12 @@ TEST_F(Tls, AClientThatDoesNotEndItsHandshakeHoldsOnlyItself) {
 }
 
 TEST_F(Tls, AServerThatDoesNotEndItsHandshakeTimesOut) {
-  auto listener = Listener::open(*parse_place("127.0.0.1:0"), false);
+  auto listener = Listener::open(*parse_endpoint("127.0.0.1:0"), false);
   ASSERT_TRUE(listener);
-  Place place = (*listener)->place();
-  place.tls = true;
+  Place endpoint = (*listener)->endpoint();
+  endpoint.tls = true;
   const auto start = Clock::now();
-  auto silent = connect(place, start + milliseconds(200), {root_});
+  auto silent = connect(endpoint, start + milliseconds(200), {root_});
   expect_fault(silent, PlatformFault::kTimeout, {"handshake did not end in time"});
   EXPECT_LT(Clock::now() - start, milliseconds(200) + kSlack);
   // One that goes away in the middle.
@@ -164,7 +164,7 @@ TEST_F(Tls, AServerThatDoesNotEndItsHandshakeTimesOut) {
     char hello[4096];
     ::recv(second.get(), hello, sizeof hello, 0);
   });
-  auto gone = connect(place, start + std::chrono::seconds(5), {root_});
+  auto gone = connect(endpoint, start + std::chrono::seconds(5), {root_});
   expect_fault(gone, PlatformFault::kLost, {"TLS handshake"});
   leaves.join();
 }
@@ -178,7 +178,7 @@ TEST_F(Tls, OldVersionsAreRefused) {
     SSL_CTX_set_security_level(context.get(), 0);
     SSL_CTX_set_min_proto_version(context.get(), version);
     SSL_CTX_set_max_proto_version(context.get(), version);
-    auto address = resolve(server.place(), false);
+    auto address = resolve(server.endpoint(), false);
     auto socket = open_socket(address->front(), false, "test");
     ASSERT_EQ(::connect(socket->get(), address->front().get(), address->front().size), 0);
     const std::unique_ptr<SSL, void (*)(SSL*)> connection(SSL_new(context.get()), SSL_free);
@@ -189,19 +189,19 @@ TEST_F(Tls, OldVersionsAreRefused) {
 
 // Two ends over one connection: a client's stream, and a relay's plain side.
 TEST_F(Tls, CarriesFramesBothWaysAtOnceThroughANetworkThatCutsThemUp) {
-  auto listener = Listener::open(*parse_place("127.0.0.1:0"), false);
+  auto listener = Listener::open(*parse_endpoint("127.0.0.1:0"), false);
   ASSERT_TRUE(listener);
   const ListenOptions files = options();
   auto context = TlsContext::for_server(files.tls_certificate, files.tls_key);
   ASSERT_TRUE(context) << context.error().to_string();
-  Place target = (*listener)->place();
+  Place target = (*listener)->endpoint();
   target.tls = true;
   const testing::Fault slow{.delay = milliseconds(1), .piece = 7001};
   testing::FaultProxy proxy(target, {{slow, slow}});
   TlsRelays relays(std::move(*context), milliseconds(5000), nullptr);
   Result<std::unique_ptr<Channel>> client;
   std::thread connects(
-      [&] { client = connect(proxy.place(), Clock::now() + std::chrono::seconds(5), {root_}); });
+      [&] { client = connect(proxy.endpoint(), Clock::now() + std::chrono::seconds(5), {root_}); });
   // By this thread: a relay ends with the one that started it.
   wait_ready((*listener)->get(), false, -1, Clock::now() + std::chrono::seconds(5));
   auto plain = relays.start((*listener)->accept(), 1, [&] { (*listener)->forget(); });
@@ -253,13 +253,13 @@ TEST_F(Tls, WhatPassesIsEncrypted) {
   with_token.server.token = "a token that nobody else may read";
   ServerProcess server("tls:127.0.0.1:0", with_token);
   // A spy in the middle: it hears the whole conversation.
-  auto listener = Listener::open(*parse_place("127.0.0.1:0"), false);
+  auto listener = Listener::open(*parse_endpoint("127.0.0.1:0"), false);
   ASSERT_TRUE(listener);
   std::string heard;
   std::thread spy([&] {
     wait_ready((*listener)->get(), false, -1, Clock::now() + std::chrono::seconds(5));
     const FileDescriptor client = (*listener)->accept();
-    auto address = resolve(server.place(), false);
+    auto address = resolve(server.endpoint(), false);
     auto target = open_socket(address->front(), false, "spy");
     ASSERT_EQ(::connect(target->get(), address->front().get(), address->front().size), 0);
     char bytes[4096];
@@ -274,9 +274,9 @@ TEST_F(Tls, WhatPassesIsEncrypted) {
       }
     }
   });
-  Place place = (*listener)->place();
-  place.tls = true;
-  EXPECT_TRUE(Client(place, with_token.server.token, {root_}).run("fine"));
+  Place endpoint = (*listener)->endpoint();
+  endpoint.tls = true;
+  EXPECT_TRUE(Client(endpoint, with_token.server.token, {root_}).run("fine"));
   spy.join();
   EXPECT_GT(heard.size(), 1000U);
   EXPECT_EQ(heard.find(with_token.server.token), std::string::npos);
@@ -303,7 +303,7 @@ TEST_F(Tls, FilesThatDoNotDoAreTheUsersFault) {
     ListenOptions options;
     options.tls_certificate = files.certificate;
     options.tls_key = files.key;
-    auto server = Server::listen(*parse_place("tls:127.0.0.1:0"), options);
+    auto server = Server::listen(*parse_endpoint("tls:127.0.0.1:0"), options);
     ASSERT_FALSE(server);
     EXPECT_EQ(server.error().kind, ErrorKind::kUser);
     expect_parts(server.error(), files.parts);
@@ -314,7 +314,7 @@ TEST_F(Tls, BeyondThisMachineTakesATokenToo) {
   for (const char* token : {"", "secret"}) {
     ListenOptions open = options();
     open.server.token = token;
-    auto server = Server::listen(*parse_place("tls:0.0.0.0:0"), open);
+    auto server = Server::listen(*parse_endpoint("tls:0.0.0.0:0"), open);
     EXPECT_EQ(server.has_value(), open.server.token == "secret");
     if (!server) expect_parts(server.error(), {"a token, and TLS or --insecure"});
   }

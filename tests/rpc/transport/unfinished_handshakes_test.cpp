@@ -33,7 +33,7 @@ TEST(UnfinishedHandshakes, TheOldestGivesWay) {
 
 TEST(UnfinishedHandshakes, APeerIsAnAddressOrANetwork) {
   const auto key = [](const std::string& host) {
-    const auto addresses = resolve(*parse_place(host), false);
+    const auto addresses = resolve(*parse_endpoint(host), false);
     EXPECT_TRUE(addresses) << host;
     return addresses ? peer_key(addresses->front()) : "";
   };

@@ -1,0 +1,54 @@
+#include "codegen/llvm/target_machine.h"
+
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+
+#include "ir/exceptions.h"
+
+namespace tapml::codegen {
+
+void initialize_back_ends() {
+  static const bool initialized = [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+    return true;
+  }();
+  (void)initialized;
+}
+
+const target::Architecture& known_architecture(const target::Processor& processor) {
+  const target::Architecture* architecture = target::find_architecture(processor.architecture);
+  if (!architecture) {
+    throw_platform(PlatformFault::kAbsent,
+                   "no machine code is made for processors of " + processor.architecture, "cpu");
+  }
+  return *architecture;
+}
+
+std::unique_ptr<llvm::TargetMachine> make_vm(const target::Processor& processor) {
+  initialize_back_ends();
+  const target::Architecture& architecture = known_architecture(processor);
+  std::string message;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(architecture.triple, message);
+  if (!target) {
+    throw_platform(PlatformFault::kAbsent,
+                   "LLVM was built without a back end for " + processor.architecture, "cpu",
+                   "Debian's llvm-19 has it");
+  }
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  // Only the baseline and what is named is switched on, so that these are what a machine must have.
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      architecture.triple, architecture.baseline, processor.features, options, llvm::Reloc::PIC_));
+}
+
+std::string tuning_of(const target::Processor& processor) {
+  const bool here = processor.architecture == target::host_processor().architecture;
+  return here ? llvm::sys::getHostCPUName().str() : "";
+}
+
+}  // namespace tapml::codegen

@@ -1,0 +1,61 @@
+// Injected faults by family: for each kind every way of planting it into a scheduled
+// implementation, one site each. All but ends_process() kinds stay inside their buffers.
+#pragma once
+
+#include <vector>
+
+#include "tir/prim_func.h"
+
+namespace tapml::topdown::variants {
+
+using Variants = std::vector<tir::PrimFuncRef>;
+
+// Loops: what is left out.
+Variants off_by_one(const tir::PrimFunc& func);
+Variants dropped_tail(const tir::PrimFunc& func);
+Variants unaligned_tail(const tir::PrimFunc& func);
+Variants grid_cut(const tir::PrimFunc& func);
+Variants half_reduction(const tir::PrimFunc& func);
+Variants subgroup_width(const tir::PrimFunc& func);
+Variants causal_mask(const tir::PrimFunc& func);
+
+// Index arithmetic: what is read instead.
+Variants wrong_stride(const tir::PrimFunc& func);
+Variants transposed_index(const tir::PrimFunc& func);
+Variants shifted_index(const tir::PrimFunc& func);
+Variants broadcast_axis(const tir::PrimFunc& func);
+Variants wrong_group(const tir::PrimFunc& func);
+Variants stale_page(const tir::PrimFunc& func);
+Variants some_ids(const tir::PrimFunc& func);
+Variants late_rows(const tir::PrimFunc& func);
+
+// Values: what is computed instead.
+Variants wrong_constant(const tir::PrimFunc& func);
+Variants wrong_epsilon(const tir::PrimFunc& func);
+Variants missing_scale(const tir::PrimFunc& func);
+Variants swapped_operands(const tir::PrimFunc& func);
+Variants dropped_term(const tir::PrimFunc& func);
+Variants missing_select(const tir::PrimFunc& func);
+Variants fast_math(const tir::PrimFunc& func);
+Variants angle_sign(const tir::PrimFunc& func);
+Variants rope_base(const tir::PrimFunc& func);
+
+// Types: what is rounded, cut off or unpacked wrongly.
+Variants wrong_accumulation(const tir::PrimFunc& func);
+Variants half_accumulation(const tir::PrimFunc& func);
+Variants truncated_input(const tir::PrimFunc& func);
+Variants narrowed_integer(const tir::PrimFunc& func);
+Variants missing_zero_point(const tir::PrimFunc& func);
+Variants nibble_order(const tir::PrimFunc& func);
+
+// Memory: what is there instead.
+Variants missing_init(const tir::PrimFunc& func);
+Variants aliasing_output(const tir::PrimFunc& func);
+Variants missing_barrier(const tir::PrimFunc& func);
+Variants shared_overlap(const tir::PrimFunc& func);
+
+// Ends: a process that dies or stays.
+Variants crash(const tir::PrimFunc& func);
+Variants endless_loop(const tir::PrimFunc& func);
+
+}  // namespace tapml::topdown::variants

@@ -1,0 +1,161 @@
+#include "topdown/reference_run/kernel_reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "analysis/cost.h"
+#include "arith/analyzer.h"
+#include "base/rng.h"
+#include "interp/interpreter.h"
+#include "passes/kernel.h"
+#include "relax/kernel_call.h"
+#include "text/parser.h"
+
+namespace tapml::topdown {
+
+KernelReference::KernelReference(const Suite& suite, int64_t sample_above)
+    : suite_(suite), sample_above_(sample_above) {
+  for (const SuiteKernel& kernel : suite.kernels) {
+    Module alone = text::parse(kernel.spec, "spec of " + kernel.name);
+    for (auto& [name, function] : alone.functions) module_.functions[name] = function;
+    passes::kernel_implementation(module_, kernel.name);  // it is one, or this throws
+  }
+  module_.attrs["phase"] = std::string("fuse");
+  module_.attrs["fusion_policy"] = suite.fusion_policy;
+}
+
+// Flags of the elements to judge; empty for all of them.
+std::vector<uint8_t> KernelReference::sample(size_t index,
+                                             const std::vector<HostTensor>& target) const {
+  const SuiteCall& call = suite_.calls[index];
+  const SuiteKernel& kernel = suite_.kernels[static_cast<size_t>(call.kernel)];
+  const tir::PrimFunc& program = passes::kernel_implementation(module_, kernel.name);
+  VarMap scalars;
+  for (size_t i = 0; i < program.scalars.size() && i < call.scalars.size(); ++i) {
+    scalars[program.scalars[i].get()] = call.scalars[i];
+  }
+  PrimExpr flops =
+      arith::Analyzer().simplify(substitute(analysis::cost_of(program).flops, scalars));
+  bool large = flops.is_int() && flops->int_value / 2 > sample_above_;
+  if (!large || target.size() != 1) return {};
+  std::string hash;
+  for (const std::string& one : call.after) hash = one.empty() ? hash : one;
+  const HostTensor& source = suite_.tensors.at(hash);
+  if (source.size() <= kSampleSize || target[0].size() != source.size()) return {};
+  std::vector<int64_t> order(static_cast<size_t>(source.size()));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  auto difference = [&](int64_t i) {
+    const double s = source.at_f64(i), t = target[0].at_f64(i);
+    if (s == t || (std::isnan(s) && std::isnan(t))) return 0.0;  // infinities, too
+    const double d = std::abs(s - t);
+    return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
+  };
+  std::nth_element(order.begin(), order.begin() + kSampleSize / 2, order.end(),
+                   [&](int64_t a, int64_t b) {
+                     double x = difference(a), y = difference(b);
+                     return x != y ? x > y : a < b;
+                   });
+  std::vector<uint8_t> flags(order.size(), 0);
+  for (int64_t i = 0; i < kSampleSize / 2; ++i) flags[static_cast<size_t>(order[i])] = 1;
+  RandomStream random(0, "sample " + hash);
+  for (int64_t chosen = kSampleSize / 2; chosen < kSampleSize;) {
+    auto element = static_cast<size_t>(random.between(0, source.size() - 1));
+    if (flags[element]) continue;
+    flags[element] = 1;
+    ++chosen;
+  }
+  return flags;
+}
+
+bool KernelReference::has_specification(int32_t kernel) const {
+  const std::string& name = suite_.kernels[static_cast<size_t>(kernel)].name;
+  return !passes::kernel_implementation(module_, name).attrs.contains(passes::kLibraryAttr);
+}
+
+std::vector<op::RefTensor> KernelReference::source_outputs(const SuiteCall& call) const {
+  std::vector<op::RefTensor> outputs;
+  for (const std::string& hash : call.after) {
+    if (hash.empty()) continue;
+    op::RefTensor tensor = op::RefTensor::from(suite_.tensors.at(hash));
+    double largest = 0;
+    for (double value : tensor.values) {
+      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    }
+    // Nothing is known of what is computed, so a few hundred roundings are granted.
+    tensor.bound.assign(tensor.values.size(), 256 * unit_roundoff(tensor.dtype) * largest);
+    outputs.push_back(std::move(tensor));
+  }
+  return outputs;
+}
+
+std::vector<op::RefTensor> KernelReference::outputs(size_t index,
+                                                    const std::vector<HostTensor>& target) {
+  std::vector<uint8_t> wanted = sample(index, target);
+  const bool all = wanted.empty();
+  if (auto it = answers_.find(index); it != answers_.end() && all) return it->second;
+  const SuiteCall& call = suite_.calls[index];
+  const SuiteKernel& kernel = suite_.kernels[static_cast<size_t>(call.kernel)];
+  if (!has_specification(call.kernel)) return source_outputs(call);
+  std::vector<op::RefTensor> inputs;
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    if (kernel.modes[i] == AccessMode::kOut) continue;
+    inputs.push_back(op::RefTensor::from(suite_.tensors.at(call.before[i])));
+  }
+  std::vector<op::RefTensor> outputs = evaluate(call, std::move(inputs), std::move(wanted));
+  if (!all) return outputs;
+  return answers_[index] = std::move(outputs);
+}
+
+std::vector<op::RefTensor> KernelReference::evaluate(const SuiteCall& call,
+                                                     std::vector<op::RefTensor> inputs,
+                                                     std::vector<uint8_t> wanted) const {
+  const SuiteKernel& kernel = suite_.kernels[static_cast<size_t>(call.kernel)];
+  const relax::Function& spec = passes::kernel_spec(module_, kernel.name);
+  const tir::PrimFunc& program = passes::kernel_implementation(module_, kernel.name);
+  std::vector<interp::Value> args;
+  args.reserve(inputs.size() + 1);
+  for (op::RefTensor& input : inputs) args.push_back(interp::Value::tensor(std::move(input)));
+  if (spec.params.size() > args.size()) {
+    std::vector<int64_t> symbols;
+    for (const Var& var : relax::underived_scalars(program)) {
+      for (size_t i = 0; i < program.scalars.size() && i < call.scalars.size(); ++i) {
+        if (program.scalars[i].same_as(var)) symbols.push_back(call.scalars[i]);
+      }
+    }
+    args.push_back(interp::Value::shape(std::move(symbols)));
+  }
+  interp::CallOptions options;
+  options.wanted = wanted;
+  options.poll = poll_;
+  interp::Value result = interp::call(module_, kernel.name, args, options);
+  std::vector<op::RefTensor> fields;
+  if (std::holds_alternative<op::RefTensor>(result.data)) {
+    fields.push_back(result.as_tensor());
+  } else {
+    for (const interp::Value& field : result.as_tuple()) fields.push_back(field.as_tensor());
+  }
+  // Results in the order of the spec; parameters in that of the signature.
+  const auto* inout = find_attr<std::vector<int64_t>>(spec.attrs, passes::kInoutAttr);
+  std::map<size_t, size_t> result_of;  // parameter to result
+  std::vector<size_t> out_params, in_params;
+  for (size_t i = 0; i < kernel.modes.size(); ++i) {
+    (kernel.modes[i] == AccessMode::kOut ? out_params : in_params).push_back(i);
+  }
+  size_t next = 0;
+  for (size_t j = 0; j < fields.size(); ++j) {
+    int64_t source = inout && j < inout->size() ? (*inout)[j] : -1;
+    result_of[source >= 0 ? in_params.at(static_cast<size_t>(source)) : out_params.at(next++)] = j;
+  }
+  std::vector<op::RefTensor> ordered;
+  for (size_t i = 0; i < kernel.modes.size(); ++i) {
+    if (auto it = result_of.find(i); it != result_of.end()) {
+      ordered.push_back(std::move(fields[it->second]));
+    }
+  }
+  if (!wanted.empty()) ordered.at(0).wanted = std::move(wanted);
+  return ordered;
+}
+
+}  // namespace tapml::topdown

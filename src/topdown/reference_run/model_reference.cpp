@@ -1,0 +1,255 @@
+#include "topdown/reference_run/model_reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/rounding.h"
+#include "ir/exceptions.h"
+#include "topdown/reference_run/divergence.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+int64_t argmax(const double* values, int64_t count) {
+  return std::max_element(values, values + count) - values;
+}
+
+// The `k` largest, of equal ones those with the lowest index.
+std::vector<int64_t> largest(const double* values, int64_t count, int64_t k) {
+  std::vector<int64_t> order(static_cast<size_t>(count));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](int64_t a, int64_t b) {
+    return values[a] != values[b] ? values[a] > values[b] : a < b;
+  });
+  order.resize(static_cast<size_t>(k));
+  return order;
+}
+
+}  // namespace
+
+std::vector<HostTensor> forced_logits(llm::Engine& engine, const ForcedRun& run) {
+  std::vector<HostTensor> logits;
+  // A kernel that leaves the cache as it was must not profit from an earlier run.
+  unwrap(engine.clear());
+  logits.push_back(unwrap(runtime::download(unwrap(engine.prefill(run.prompt)))));
+  const int64_t count = std::ssize(run.forced);
+  for (size_t i = 0; i < run.forced.size(); ++i) {
+    if (run.cancelled && run.cancelled()) {
+      throw_platform(PlatformFault::kCancelled, "interrupted");
+    }
+    tell(engine.watcher(), {"decode", static_cast<int64_t>(i), count, "tokens"});
+    logits.push_back(unwrap(runtime::download(unwrap(engine.decode(run.forced[i])))));
+  }
+  tell(engine.watcher(), {"decode", count, count, "tokens"});
+  return logits;
+}
+
+namespace {
+
+interp::Value value_of(const HostTensor& tensor) {
+  return interp::Value::tensor(op::RefTensor::from(tensor));
+}
+
+interp::Value integers(const Shape& shape, const std::vector<int32_t>& values) {
+  return value_of(HostTensor::from<int32_t>(DType::kI32, shape, values));
+}
+
+// A model in the interpreter with one text: what its functions are called with, and the state
+// between calls.
+class EvaluatedModel {
+ public:
+  EvaluatedModel(const Module& module, const ModelInterface& model,
+                 const std::map<std::string, HostTensor>& weights, size_t capacity,
+                 const interp::CallOptions& options)
+      : module_(module), model_(model), options_(options) {
+    const int64_t page = model.page_size;
+    const int64_t pages = ceil_div(static_cast<int64_t>(capacity), page);
+    for (int64_t i = 0; i < pages; ++i) table_.push_back(static_cast<int32_t>(i));
+    for (const StateTensor& state : model.state) {
+      Shape shape = state.kind == StateKind::kPaged ? Shape{pages, page} : Shape{1};
+      shape.insert(shape.end(), state.shape.begin(), state.shape.end());
+      state_.push_back(value_of(HostTensor::zeros(state.dtype, shape)));
+    }
+    const int64_t all = std::ssize(model.weights);
+    for (const std::string& name : model.weights) {
+      tell(options.watcher, {"convert", std::ssize(weights_), all, "weights"});
+      if (options.poll) options.poll();
+      weights_.push_back(value_of(weights.at(name)));
+    }
+    tell(options.watcher, {"convert", all, all, "weights"});
+    // What a pass has moved there goes behind the weights.
+    if (module.functions.contains("prepare")) {
+      const interp::Value made = interp::call(module, "prepare", weights_, options);
+      weights_.insert(weights_.end(), made.as_tuple().begin(), made.as_tuple().end());
+    }
+  }
+
+  // Appends tokens by prefill, decode or logits_all.
+  op::RefTensor step(const char* name, const std::vector<int32_t>& tokens) {
+    const ModelFunction* function = model_.find_function(name);
+    if (!function) throw_user("the model has no such function", "the model's interface", name);
+    std::vector<interp::Value> args;
+    for (const Role role : function->inputs) args.push_back(input(role, tokens));
+    for (size_t i = 0; i < state_.size(); ++i) {
+      if (function->takes(model_.state[i].kind)) args.push_back(state_[i]);
+    }
+    if (function->weights) args.insert(args.end(), weights_.begin(), weights_.end());
+    const interp::Value result = interp::call(module_, name, args, options_);
+    size_t next = function->outputs.size();
+    for (size_t i = 0; i < state_.size(); ++i) {
+      if (function->takes(model_.state[i].kind)) state_[i] = result.as_tuple().at(next++);
+    }
+    length_ += std::ssize(tokens);
+    return result.as_tuple().at(0).as_tensor();
+  }
+
+ private:
+  interp::Value input(Role role, const std::vector<int32_t>& tokens) const {
+    const int64_t count = std::ssize(tokens);
+    switch (role) {
+      case Role::kTokens:
+        return integers({1, count}, tokens);
+      case Role::kPositions: {
+        std::vector<int32_t> positions;
+        for (int64_t i = 0; i < count; ++i) positions.push_back(static_cast<int32_t>(length_ + i));
+        return integers({1, count}, positions);
+      }
+      case Role::kPageTable:
+        return integers({1, std::ssize(table_)}, table_);
+      case Role::kLengths:
+        return integers({1}, {static_cast<int32_t>(length_)});
+      case Role::kSlots:
+        return integers({1}, {0});
+      default:
+        throw_user("the model cannot be evaluated: it has an input that no text has",
+                   "the model's interface", "tokens, positions, pages, lengths or slots",
+                   role_name(role));
+    }
+  }
+
+  const Module& module_;
+  const ModelInterface& model_;
+  const interp::CallOptions& options_;
+  std::vector<int32_t> table_;
+  std::vector<interp::Value> state_, weights_;
+  int64_t length_ = 0;
+};
+
+HostTensor rounded(const op::RefTensor& logits) {
+  std::vector<float> values;
+  for (double value : logits.values) values.push_back(static_cast<float>(value));
+  return HostTensor::from<float>(DType::kF32, logits.shape, values);
+}
+
+}  // namespace
+
+op::RefTensor evaluate_logits(const Module& module, const ModelInterface& model,
+                              const std::map<std::string, HostTensor>& weights,
+                              const std::vector<int32_t>& tokens,
+                              const interp::CallOptions& options) {
+  return EvaluatedModel(module, model, weights, tokens.size(), options).step("logits_all", tokens);
+}
+
+std::vector<HostTensor> evaluated_logits(const Module& module, const ModelInterface& model,
+                                         const std::map<std::string, HostTensor>& weights,
+                                         const ForcedRun& run, const interp::CallOptions& options) {
+  EvaluatedModel evaluated(module, model, weights, run.prompt.size() + run.forced.size(), options);
+  std::vector<HostTensor> logits{rounded(evaluated.step("prefill", run.prompt))};
+  for (const int32_t token : run.forced)
+    logits.push_back(rounded(evaluated.step("decode", {token})));
+  return logits;
+}
+
+ReferenceLogits ReferenceLogits::of(const op::RefTensor& logits, size_t first) {
+  ReferenceLogits kept;
+  kept.vocabulary = logits.shape.back();
+  auto before = static_cast<int64_t>(first) * kept.vocabulary;
+  for (const double value : logits.values) {
+    kept.largest = std::max(kept.largest, std::abs(value));
+    if (--before < 0) kept.rows.push_back(value);
+  }
+  return kept;
+}
+
+ModelReference::ModelReference(ReferenceLogits logits, const std::vector<HostTensor>& source)
+    : logits_(std::move(logits)), vocabulary_(logits_.vocabulary) {
+  for (size_t i = 0; i < source.size(); ++i) {
+    source_error_ = std::max(source_error_, error(source[i], i));
+  }
+  // A source that computes no numbers excuses nothing.
+  bound_ = (std::isfinite(source_error_) ? 4 * source_error_ : 0) + 1e-4 * logits_.largest;
+}
+
+ModelReference ModelReference::of(const Module& module,
+                                  const std::map<std::string, HostTensor>& weights,
+                                  llm::Engine& source, const ForcedRun& run,
+                                  const interp::CallOptions& options) {
+  std::vector<int32_t> sequence = run.prompt;
+  sequence.insert(sequence.end(), run.forced.begin(), run.forced.end());
+  return {evaluate_logits(module, source.model(), weights, sequence, options), run.prompt.size(),
+          forced_logits(source, run)};
+}
+
+ModelCheck ModelReference::check(const std::vector<HostTensor>& logits) const {
+  ModelCheck result;
+  result.bound = bound_;
+  result.source_error = source_error_;
+  const int64_t k = std::min(ModelCheck::kTopK, vocabulary_);
+  double kl_sum = 0;
+  int64_t agreed = 0;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    double worst = error(logits[i], i);
+    result.max_abs = std::max(result.max_abs, worst);
+    std::vector<double> own;
+    for (int64_t v = 0; v < vocabulary_; ++v) {
+      const double value = logits[i].at_f64(v);
+      // A NaN is no candidate; it fails by its error.
+      own.push_back(std::isnan(value) ? -std::numeric_limits<double>::infinity() : value);
+    }
+    int64_t top = argmax(own.data(), vocabulary_), compared = argmax(row(i), vocabulary_);
+    if (row(i)[compared] - row(i)[top] > 2 * bound_) ++result.top1_changes;
+    const double kl = divergence({row(i), static_cast<size_t>(vocabulary_)}, own);
+    result.kl_max = std::max(result.kl_max, kl);
+    kl_sum += kl;
+    const std::vector<int64_t> wanted = largest(row(i), vocabulary_, k);
+    const std::vector<int64_t> found = largest(own.data(), vocabulary_, k);
+    agreed += std::ranges::count_if(
+        wanted, [&](int64_t token) { return std::ranges::find(found, token) != found.end(); });
+    if (top != compared && result.first_divergent < 0) {
+      result.first_divergent = static_cast<int64_t>(i);
+      result.reference_token = static_cast<int32_t>(compared);
+      result.own_token = static_cast<int32_t>(top);
+      result.margin = row(i)[compared] - row(i)[top];
+    }
+  }
+  result.positions = std::ssize(logits);
+  if (result.positions > 0) {
+    result.kl_mean = kl_sum / static_cast<double>(result.positions);
+    result.top_k_agreement =
+        static_cast<double>(agreed) / static_cast<double>(k * result.positions);
+  }
+  // Not "<=" alone: a NaN must fail.
+  result.passed = result.max_abs <= bound_ && result.top1_changes == 0;
+  return result;
+}
+
+double ModelReference::margin(size_t i, int32_t token) const {
+  if (token < 0 || token >= vocabulary_) return std::numeric_limits<double>::infinity();
+  const double* values = row(i);
+  return values[argmax(values, vocabulary_)] - values[token];
+}
+
+double ModelReference::error(const HostTensor& logits, size_t i) const {
+  double worst = 0;
+  for (int64_t v = 0; v < vocabulary_; ++v) {
+    double difference = std::abs(logits.at_f64(v) - row(i)[v]);
+    if (std::isnan(difference)) return std::numeric_limits<double>::infinity();
+    worst = std::max(worst, difference);
+  }
+  return worst;
+}
+
+}  // namespace tapml::topdown

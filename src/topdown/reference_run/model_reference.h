@@ -1,0 +1,77 @@
+// A whole model against the reference: logits, teacher-forced on the source's tokens.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "interp/interpreter.h"
+#include "ir/module.h"
+#include "llm/engine.h"
+#include "op/reference.h"
+#include "topdown/reference_run/model_check.h"
+
+namespace tapml::topdown {
+
+// What a run of the model is fed: the prompt, then tokens that the source chose.
+struct ForcedRun {
+  std::vector<int32_t> prompt, forced;
+  std::function<bool()> cancelled;  // asked between two tokens; may be empty
+};
+
+// Logits of the last prompt token and of every forced token after it. Throws.
+std::vector<HostTensor> forced_logits(llm::Engine& engine, const ForcedRun& run);
+
+// The reference's logits of every token of `tokens`: the whole model at operator level in f64.
+op::RefTensor evaluate_logits(const Module& module, const ModelInterface& model,
+                              const std::map<std::string, HostTensor>& weights,
+                              const std::vector<int32_t>& tokens,
+                              const interp::CallOptions& options = {});
+// What forced_logits() gives, by the interpreter: `module` is the model, or what passes have made
+// of it.
+std::vector<HostTensor> evaluated_logits(const Module& module, const ModelInterface& model,
+                                         const std::map<std::string, HostTensor>& weights,
+                                         const ForcedRun& run, const interp::CallOptions& options);
+
+// The reference's logits of the last tokens of a sequence.
+struct ReferenceLogits {
+  std::vector<double> rows;  // one after the other
+  int64_t vocabulary = 0;    // of each
+  double largest = 1;        // max(1, |logit|) over all tokens of the sequence
+
+  // Of logits of all tokens: the rows from `first` on.
+  static ReferenceLogits of(const op::RefTensor& logits, size_t first);
+};
+
+// What the whole model is held against.
+class ModelReference {
+ public:
+  // From the last token of the prompt on; `source`: the source's own forced_logits().
+  ModelReference(ReferenceLogits logits, const std::vector<HostTensor>& source);
+  // `logits` of all tokens, the first `prompt` of which are the prompt.
+  ModelReference(const op::RefTensor& logits, size_t prompt, const std::vector<HostTensor>& source)
+      : ModelReference(ReferenceLogits::of(logits, prompt - 1), source) {}
+  // The reference of `run`, which the source's engine makes once.
+  static ModelReference of(const Module& module, const std::map<std::string, HostTensor>& weights,
+                           llm::Engine& source, const ForcedRun& run,
+                           const interp::CallOptions& options = {});
+
+  ModelCheck check(const std::vector<HostTensor>& logits) const;
+  // How much likelier the reference finds its first choice than `token` after forced token `i`;
+  // infinite for what the vocabulary has not.
+  double margin(size_t i, int32_t token) const;
+  double bound() const { return bound_; }
+
+ private:
+  const double* row(size_t i) const {
+    return logits_.rows.data() + static_cast<int64_t>(i) * logits_.vocabulary;
+  }
+  double error(const HostTensor& logits, size_t i) const;
+
+  ReferenceLogits logits_;
+  int64_t vocabulary_;
+  double source_error_ = 0, bound_ = 0;
+};
+
+}  // namespace tapml::topdown
