@@ -36,7 +36,7 @@ std::unique_ptr<rpc::Channel> open_channel(const rpc::Place& endpoint, const Rem
 // What is left of a handshake that ends at `until`: at least a moment.
 std::chrono::milliseconds handshake_left(rpc::Clock::time_point until);
 
-// The device at `target.place`. UserError for a malformed place and a wrong token; PlatformError
+// The device at `target.endpoint`. UserError for a malformed place and a wrong token; PlatformError
 // where nobody answers.
 std::unique_ptr<rpc::RemoteSession> open_remote_session(const target::Target& target,
                                                         const RemoteOptions& options);

@@ -89,7 +89,7 @@ Chooser::~Chooser() = default;
 Chooser::Chooser(const target::Target& target, const LibraryOptions& options)
     : user_(options.libraries), table_(options.libraries), target_(target.text) {
   // What a machine elsewhere has is not known here.
-  if (target.place.empty()) is_here_ = options.is_here;
+  if (target.endpoint.empty()) is_here_ = options.is_here;
   calls_routines_ = target.description.library_routines;
   const std::vector<std::string> enabled = enabled_names(target, user_);
   auto option = target.options.find("libs");

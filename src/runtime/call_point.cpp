@@ -19,6 +19,7 @@ std::vector<CallSite> call_sites_of(const Executable& executable) {
 Status CallPoint::call(const CallSite& site, Arguments args, std::span<const int64_t> scalars,
                        const Scratch& scratch) noexcept {
   int64_t sequence = sequence_++;
+  if (launched_) launched_->store(launched_->load(std::memory_order_relaxed) + 1);
   if (observer_ != nullptr && observer_->wants(site, sequence)) {
     return observe(KernelCall{site, sequence, args, scalars}, scratch);
   }

@@ -1,6 +1,7 @@
 // The one point that every kernel call passes (architecture contract 4).
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <span>
@@ -144,6 +145,9 @@ class CallPoint {
                      const std::function<Result<Value>(Session&, std::span<const Value>)>& function,
                      Value& result) noexcept;
   int64_t calls() const { return sequence_; }
+  // From now on `launched` counts the calls, for another thread to read; null: nothing does. It
+  // must outlive that.
+  void set_counter(std::atomic<int64_t>* launched) { launched_ = launched; }
 
  private:
   Status observe(const KernelCall& call, const Scratch& scratch) noexcept;
@@ -155,6 +159,7 @@ class CallPoint {
   Dispatcher* dispatcher_ = nullptr;
   std::vector<bool> offloaded_sites_;  // sites of what it takes
   int64_t sequence_ = 0;
+  std::atomic<int64_t>* launched_ = nullptr;
 };
 
 }  // namespace tapml::runtime

@@ -18,6 +18,8 @@ namespace {
 
 // Tensors and scalars of one launch.
 constexpr size_t kMaxArguments = 64;
+// How many times loading onto a remote device waits to report what is loaded.
+constexpr int64_t kLoadReports = 16;
 
 // An implementation with its kernels at hand.
 struct Ready {
@@ -130,6 +132,20 @@ struct KernelRunner::State {
     return {};
   }
 
+  // Reports the modules that are loaded. A remote device takes them asynchronously: with a watcher
+  // the host waits for it, a few times in all.
+  Status tell_loaded(const Deadline& deadline) {
+    if (!session.watcher()) return {};
+    const int64_t all = std::ssize(executable->modules), step = ceil_div(all, kLoadReports);
+    const int64_t done = std::ssize(modules);
+    if (!local && done > 0) {
+      if (done % step != 0) return {};
+      TAPML_TRY(session.synchronize(kDefaultStream, deadline));
+    }
+    tell(session.watcher(), {"load", done, all, "modules"});
+    return {};
+  }
+
   // What is there for other implementations, too.
   struct Loaded {
     Deadline deadline;
@@ -140,8 +156,7 @@ struct KernelRunner::State {
   Status load(const Implementation& implementation, Loaded& loaded) {
     auto module = loaded.modules.find(implementation.module);
     if (module == loaded.modules.end()) {
-      tell(session.watcher(),
-           {"load", std::ssize(modules), std::ssize(executable->modules), "modules"});
+      TAPML_TRY(tell_loaded(loaded.deadline));
       const ModuleId id{session.new_handle()};
       TAPML_TRY(
           session.load_module(id, executable->modules[implementation.module], loaded.deadline));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -55,6 +56,11 @@ class VirtualMachine {
   // It takes the place of set_capture(), and the other way round. It must outlive that. kAbsent
   // where the other side of a remote machine cannot, whatever the sink.
   virtual Status set_timing(TimingSink* sink) noexcept = 0;
+  // Called now and then by a thread that waits for a call, with the number of kernel calls that it
+  // has launched so far; empty: never. A VM of this process ignores it: its call point has
+  // observers.
+  using CallWatcher = std::function<void(int64_t launched)>;
+  virtual void set_call_watcher(CallWatcher watcher) noexcept { static_cast<void>(watcher); }
   virtual Session& session() const noexcept = 0;
   virtual const Executable& executable() const noexcept = 0;
 };
