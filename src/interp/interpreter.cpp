@@ -430,7 +430,7 @@ class Interpreter {
     if (op->name == op::kTensorToShape) return read_shape(node, scope);
     std::vector<Item> args = evaluate_all(node.args, scope);
     Item result = call_operator(node, args, scope);
-    const op::OperatorInfo* info = op::find_operator(op->name);
+    const op::OperatorInfo* info = op::operator_of(*op);
     return info ? updated_views(info->inout, args, std::move(result)) : result;
   }
 

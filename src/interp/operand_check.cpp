@@ -11,7 +11,7 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 void check_operands(const CallNode& node, const std::vector<Item>& args, const Binding& binding,
                     const std::string& function, const Symbols& symbols, const CheckItem& check) {
-  const op::OperatorInfo* info = op::find_operator(as<OperatorNode>(node.callee)->name);
+  const op::OperatorInfo* info = op::operator_of(*as<OperatorNode>(node.callee));
   std::optional<Error> wrong;
   auto hold = [&](const Annotation& expected, const Item& item, CheckNote note) {
     Binding noted = binding;

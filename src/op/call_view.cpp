@@ -187,7 +187,7 @@ void CallView::error(const std::string& message, const std::string& expected,
 CallView view_call(const relax::CallNode& call) {
   const auto* callee = relax::as<relax::OperatorNode>(call.callee);
   if (!callee) throw_internal("view_call of a call whose callee is not an operator");
-  const OperatorInfo* info = find_operator(callee->name);
+  const OperatorInfo* info = operator_of(*callee);
   if (!info) {
     std::vector<std::string_view> names;
     for (const OperatorInfo* entry : operator_table()) names.push_back(entry->name);

@@ -141,6 +141,13 @@ inline constexpr const char* kTensorToShape = "tensor_to_shape";
 // All operators, in order of their families' files.
 std::span<const OperatorInfo* const> operator_table();
 const OperatorInfo* find_operator(std::string_view name);
+// The entry of a callee: its own, or the table's. Null where there is none.
+const OperatorInfo* operator_of(const relax::OperatorNode& callee);
+// The entry of the operator that `value` calls; null where it calls none.
+const OperatorInfo* called_operator_info(const relax::Expr& value);
+// A call of an operator that is not in the table. A caller defines an operator by one entry: its
+// calls are deduced, evaluated, decomposed or legalized, fused and carved by it like all others.
+relax::Expr make_call(const OperatorInfo& info, std::vector<relax::Expr> args, AttrMap attrs = {});
 
 // Checks argument count and kinds and attribute names and types, fills defaults. `annotations` are
 // those of the arguments. UserError that names the operator and what is known.

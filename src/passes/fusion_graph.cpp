@@ -66,7 +66,7 @@ bool is_expansion(const Function& spec) {
   const SeqNode& body = body_of(spec);
   if (body.blocks.size() != 1) return false;
   const auto& bindings = body.blocks[0].bindings;
-  const op::OperatorInfo* info = op::find_operator(called_operator(bindings.front().value));
+  const op::OperatorInfo* info = op::called_operator_info(bindings.front().value);
   return bindings.size() == 1 && info && info->expands;
 }
 

@@ -426,7 +426,7 @@ class StorageLowering {
     if (op->name == "call_tir_inplace") {
       return find_attr<std::vector<int64_t>>(call.attrs, kInoutAttr);
     }
-    const op::OperatorInfo* info = op::find_operator(op->name);
+    const op::OperatorInfo* info = op::operator_of(*op);
     return info ? &info->inout : nullptr;
   }
 

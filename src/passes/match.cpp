@@ -108,7 +108,7 @@ class BlockMatcher {
   static bool updates_argument(const Binding& binding) {
     const std::string& name = called_operator(binding.value);
     if (name == "call_tir_inplace") return true;
-    const op::OperatorInfo* info = op::find_operator(name);
+    const op::OperatorInfo* info = op::called_operator_info(binding.value);
     return info && !info->inout.empty();
   }
 

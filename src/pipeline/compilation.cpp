@@ -68,14 +68,21 @@ void Compilation::each_generated(const char* what, const KernelStep& step) {
   });
 }
 
-void Compilation::pass(const char* name) {
-  const PassInfo& row = *find_pass(name);
+void Compilation::table_pass(const PassInfo& row) {
   if (row.is_common()) {
     const int64_t total = std::ranges::count_if(pass_table(), &PassInfo::is_common);
     tell(options_.instruments.watcher, {"passes", common_done_++, total, ""});
-    if (is_skipped(options_.instruments, name)) return;
+    if (is_skipped(options_.instruments, row.name)) return;
   }
-  module_step(name, row.run);
+  module_step(row.name, row.run);
+}
+
+void Compilation::pass(const char* name) {
+  table_pass(*find_pass(name));
+  for (const AddedPass& added : options_.instruments.added) {
+    if (added.after != name) continue;
+    module_ = run_pass(module_, added.name, added.run, options_.instruments, number_of(name));
+  }
 }
 
 void Compilation::form_kernels() {
@@ -87,6 +94,10 @@ void Compilation::form_kernels() {
   for (const std::string& name : options_.instruments.skip) {
     module_.attrs[kFusionPolicy] =
         attr_or<std::string>(module_.attrs, kFusionPolicy, "") + "+without:" + name;
+  }
+  for (const AddedPass& added : options_.instruments.added) {
+    module_.attrs[kFusionPolicy] =
+        attr_or<std::string>(module_.attrs, kFusionPolicy, "") + "+pass:" + added.name;
   }
 }
 

@@ -43,9 +43,10 @@ Expr make_get_item(Expr tuple, int index) {
   return node;
 }
 
-Expr make_operator(std::string name) {
+Expr make_operator(std::string name, const op::OperatorInfo* info) {
   auto node = std::make_shared<OperatorNode>();
   node->name = std::move(name);
+  node->info = info;
   return node;
 }
 

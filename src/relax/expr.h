@@ -13,6 +13,10 @@
 #include "relax/annotation.h"
 #include "tensor/host_tensor.h"
 
+namespace tapml::op {
+struct OperatorInfo;  // op/operator.h
+}
+
 namespace tapml::relax {
 
 enum class ExprKind : uint8_t {
@@ -76,6 +80,9 @@ struct TupleGetItemNode : ExprNode {
 struct OperatorNode : ExprNode {
   OperatorNode() : ExprNode(ExprKind::kOperator) {}
   std::string name;
+  // The entry of an operator that a caller defines; it must outlive the node. Null: the operator of
+  // this name in the table (op::operator_table).
+  const op::OperatorInfo* info = nullptr;
 };
 
 struct GlobalVarNode : ExprNode {
@@ -173,7 +180,7 @@ Expr make_shape(Dims dims);
 Expr make_prim_value(PrimExpr value);
 Expr make_tuple(std::vector<Expr> fields);
 Expr make_get_item(Expr tuple, int index);
-Expr make_operator(std::string name);
+Expr make_operator(std::string name, const op::OperatorInfo* info = nullptr);
 Expr make_global(std::string name);
 Expr make_extern(std::string name);
 Expr make_call(Expr callee, std::vector<Expr> args, AttrMap attrs = {},

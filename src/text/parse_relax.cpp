@@ -308,7 +308,7 @@ Sized<Expr> Parser::expr_primary() {
   if (accept("@")) return {make_global(expect_free_name("the name of a function"))};
   if (accept("extern")) return {make_extern(string("a packed function's name as a string"))};
   if (accept("op")) {
-    return {make_operator(string("an operator's name as a string")), 0};
+    return {operator_named(string("an operator's name as a string")), 0};
   }
   if (at("def") || at("impure")) {
     bool pure = !accept("impure");
@@ -328,7 +328,7 @@ Sized<Expr> Parser::expr_primary() {
   const Symbol* symbol = lookup(token);
   if (symbol && symbol->variable) return {symbol->variable};
   if (is_call && token.kind == TokenKind::kName) {
-    return {make_operator(name_text(token)), 0};
+    return {operator_named(name_text(token)), 0};
   }
   if (!symbol) fail_undefined(token, "a variable in scope");
   fail(token, "'" + name_text(token) + "' is " + symbol->kind() + " and cannot stand here",

@@ -2,9 +2,12 @@
 // never deduces. docs/text-format.md holds the grammar.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <string_view>
 
 #include "ir/module.h"
+#include "relax/expr.h"
 #include "text/common.h"
 #include "text/source_map.h"
 
@@ -18,6 +21,8 @@ struct ParseOptions {
   bool scoped = true;
   // Where given: filled with the places of functions and bindings.
   SourceMap* places = nullptr;
+  // Looks up operators that are not in the table (op/operator.h); null for a name that is none.
+  std::function<const op::OperatorInfo*(const std::string& name)> find_operator;
 };
 
 // `file_name` names the text in messages. UserError with file:line:col, the source line and a caret

@@ -32,7 +32,7 @@ enum class UnknownScalar {
 class Parser {
  public:
   Parser(const Source& source, ParseOptions options)
-      : source_(source), options_(options), tokens_(tokenize(source)) {
+      : source_(source), options_(std::move(options)), tokens_(tokenize(source)) {
     if (options_.places) options_.places->reset(source.text(), source.file());
   }
 
@@ -70,6 +70,10 @@ class Parser {
   [[noreturn]] void fail_depth(const Token& at) const;
 
   // Literals (parse_literal.cpp).
+  relax::Expr operator_named(std::string name) const {
+    const op::OperatorInfo* info = options_.find_operator ? options_.find_operator(name) : nullptr;
+    return relax::make_operator(std::move(name), info);
+  }
   AttrMap attrs();
   tir::Requirements requirements();
   bool at_attrs() const;  // a brace that opens attributes rather than a body

@@ -230,7 +230,8 @@ Result<KernelVerdict> replay_group(const Suite& suite, KernelReference& referenc
       count.cut = true;
       break;
     }
-    tell(reference.watcher(), {"launch", count.launches, std::max<int64_t>(options.launches, 1), ""});
+    tell(reference.watcher(),
+         {"launch", count.launches, std::max<int64_t>(options.launches, 1), ""});
     const Status ran = run_contained(
         sandbox, verdict, [&](runtime::KernelRunner& runner) { return run.run(runner, verdict); });
     if (!ran && verdict.failed == Failure::kNone) return fail(ran.error());
