@@ -115,7 +115,7 @@ TEST(Llama, Signatures) {
 
 TEST(Llama, ModelInterfaceAndBounds) {
   Module module = build_llama(small_llama_config(), {});
-  ModelInterface model = unwrap(model_interface_of(module.attrs));
+  ModelInterface model = unwrap(model_interface_of(module.all_attrs()));
   EXPECT_EQ(model.architecture, "llama");
   EXPECT_EQ(model.vocabulary, 11);
   EXPECT_EQ(model.context, 40);

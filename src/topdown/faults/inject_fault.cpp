@@ -45,6 +45,7 @@ class KernelOutputs {
                 Sandbox& sandbox)
       : suite_(suite), kernel_(kernel), sandbox_(sandbox) {
     alone_ = passes::kernel_alone(kernels, kernel);
+    alone_.facts = kernels.facts;
     alone_.attrs = kernels.attrs;
   }
 

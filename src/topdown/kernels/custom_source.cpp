@@ -256,6 +256,7 @@ CustomSource parse_user_source(const std::string& file, const std::string& text)
 
 std::string signature_text(const tir::PrimFunc& func) {
   tir::PrimFunc bare = func;
+  bare.facts = {};
   bare.attrs.clear();
   bare.body = tir::make_seq({});
   std::erase_if(bare.params,

@@ -22,6 +22,7 @@ KernelSource kernel_source(const Module& fixed, const std::string& name,
     return source;
   }
   Module alone = passes::kernel_alone(fixed, name);
+  alone.facts = fixed.facts;
   alone.attrs = fixed.attrs;
   options.foreign.clear();
   options.cache = nullptr;  // what it has is not scheduled again

@@ -64,6 +64,7 @@ Header header_of(const tir::PrimFunc& func, const std::string& name,
                  const std::vector<tir::Param>& tensors) {
   tir::PrimFunc signature = func;
   signature.params = tensors;
+  signature.facts = {};
   signature.attrs.clear();
   signature.body = tir::make_seq({});
   Header header;
@@ -137,8 +138,7 @@ std::string kernel_skeleton(const Module& fixed, const std::string& name,
   const target::Description& description = target.description;
   const Plain plain = plain_launches(func, name, target, schedule::fallback(func, target).func);
   Module spec = passes::kernel_alone(fixed, name);
-  spec.functions.erase(
-      *find_attr<std::string>(passes::kernel_spec(fixed, name).attrs, passes::kImplementationAttr));
+  spec.functions.erase(passes::kernel_spec(fixed, name).facts.implementation);
   std::string computes = text::print(spec);
   computes.erase(0, computes.find_first_not_of('\n', std::string("module").size()));
   std::string body = codegen::custom_kernels_of(target).skeleton(plain.launches, target);

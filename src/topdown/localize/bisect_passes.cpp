@@ -39,7 +39,7 @@ class PassBisector {
         settings_(compiler_settings()) {
     run_.prompt = prompt;
     run_.cancelled = options.cancelled;
-    if (find_attr<std::string>(module.attrs, "fusion_policy")) {
+    if (!module.facts.fusion_policy.empty()) {
       throw_user("the passes have run already", "--bisect passes", "a model's folder",
                  "kernels that are formed", "give the model that this was compiled from");
     }

@@ -157,7 +157,7 @@ class Localizer {
 
   // The tests, and which of them belong to this model.
   void prepare_suite() {
-    const auto policy = find_attr<std::string>(fixed_.attrs, "fusion_policy");
+    const std::string& policy = fixed_.facts.fusion_policy;
     if (!options_.suite) {
       progress("carve");
       suite_ = carve({});

@@ -235,10 +235,9 @@ MigrationIdentity TargetMigration::known_identity() {
   std::string prompt;
   for (int32_t token : source_.prompt()) prompt += std::to_string(token) + " ";
   prompt += sampler_words(options_.sampler);
-  const auto* policy = find_attr<std::string>(source_.fixed().attrs, "fusion_policy");
   return {{"source", result_.source},
           {"target", result_.target},
-          {"fusion policy", policy ? *policy : ""},
+          {"fusion policy", source_.fixed().facts.fusion_policy},
           {"model", source_.weights_digest()},
           {"prompt tokens", prompt},
           {"validation tokens", std::to_string(options_.validation_tokens)},

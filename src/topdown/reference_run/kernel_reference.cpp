@@ -22,8 +22,8 @@ KernelReference::KernelReference(const Suite& suite, int64_t sample_above)
     for (auto& [name, function] : alone.functions) module_.functions[name] = function;
     passes::kernel_implementation(module_, kernel.name);  // it is one, or this throws
   }
-  module_.attrs["phase"] = std::string("fuse");
-  module_.attrs["fusion_policy"] = suite.fusion_policy;
+  module_.facts.phase = "fuse";
+  module_.facts.fusion_policy = suite.fusion_policy;
 }
 
 // Flags of the elements to judge; empty for all of them.
@@ -71,7 +71,7 @@ std::vector<uint8_t> KernelReference::sample(size_t index,
 
 bool KernelReference::has_specification(int32_t kernel) const {
   const std::string& name = suite_.kernels[static_cast<size_t>(kernel)].name;
-  return !passes::kernel_implementation(module_, name).attrs.contains(passes::kLibraryAttr);
+  return passes::kernel_implementation(module_, name).facts.library.empty();
 }
 
 std::vector<op::RefTensor> KernelReference::source_outputs(const SuiteCall& call) const {

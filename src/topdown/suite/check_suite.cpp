@@ -27,11 +27,9 @@ class KernelCheck {
     module_ = text::parse(kernel_.spec, "spec of " + kernel_.name);
     analysis::verify_input(module_, where_);
     const auto* spec = relax::as_relax_function(module_.find(kernel_.name));
-    const auto* name = spec && passes::is_kernel(spec)
-                           ? find_attr<std::string>(spec->attrs, passes::kImplementationAttr)
-                           : nullptr;
-    program_ = name ? tir::as_prim_func(module_.find(*name)) : nullptr;
-    if (!program_ || *name != kernel_.name + "_impl" ||
+    const std::string name = passes::is_kernel(spec) ? spec->facts.implementation : "";
+    program_ = tir::as_prim_func(module_.find(name));
+    if (!program_ || name != kernel_.name + "_impl" ||
         module_.functions.size() != passes::kernel_alone(module_, kernel_.name).functions.size() ||
         !calls_programs(*spec)) {
       wrong("the text of a kernel is not its spec and implementation",
@@ -97,7 +95,7 @@ class KernelCheck {
   bool calls_programs(const relax::Function& spec) const {
     for (const std::string& name : passes::programs_of(spec)) {
       const auto* called = tir::as_prim_func(module_.find(name));
-      if (!called || called->attrs.contains(passes::kSpecAttr)) return false;
+      if (!called || !called->facts.spec.empty()) return false;
     }
     return true;
   }
@@ -144,11 +142,11 @@ class KernelCheck {
     }
     std::vector<Annotation> results = {spec.result};
     if (const auto* tuple = relax::as_tuple(spec.result)) results = tuple->fields;
-    const auto* inout = find_attr<std::vector<int64_t>>(spec.attrs, passes::kInoutAttr);
+    const std::vector<int64_t>& inout = spec.facts.inout_indices;
     std::set<const Param*> written;
     size_t next = 0;
     for (size_t j = 0; good && j < results.size(); ++j) {
-      int64_t source = inout && j < inout->size() ? (*inout)[j] : -1;
+      int64_t source = j < inout.size() ? inout[j] : -1;
       const Param* param = nullptr;
       if (source < 0) {
         param = next < fresh.size() ? fresh[next++] : nullptr;

@@ -42,9 +42,9 @@ Result<SuiteCheck> verify_suite(const std::string& folder, const std::string& mo
 
 Result<std::vector<std::string>> kernels_gone(const Suite& suite, const Module& fixed,
                                               const std::string& where) {
-  const auto* policy = find_attr<std::string>(fixed.attrs, "fusion_policy");
-  if (policy && suite.fusion_policy != *policy) {
-    return fail(user_error("a suite of another fusion policy", where, *policy, suite.fusion_policy,
+  const std::string& policy = fixed.facts.fusion_policy;
+  if (!policy.empty() && suite.fusion_policy != policy) {
+    return fail(user_error("a suite of another fusion policy", where, policy, suite.fusion_policy,
                            "carve it from this model"));
   }
   std::vector<std::string> gone;
