@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kUnlimited = std::numeric_limits<size_t>::max();
 
-// By recursive descent over a text of one line.
+// A recursive-descent parser for a one-line text.
 class SignatureParser {
  public:
   SignatureParser(std::string_view text, const std::string& where) : text_(text), where_(where) {
@@ -20,7 +20,7 @@ class SignatureParser {
   }
 
   Result<RoutineSignature> run() {
-    // Types and parameters are defined last and used first.
+    // Types and parameters are defined after their uses.
     const size_t arrow = text_.find("->");
     const size_t first = text_.find(';');
     const size_t second = first == std::string_view::npos ? first : text_.find(';', first + 1);
@@ -66,7 +66,7 @@ class SignatureParser {
     at_ += token.size();
     return true;
   }
-  // A name; empty where there is none.
+  // A name, or empty if there is none.
   std::string word() {
     skip_blanks();
     const size_t begin = at_;
@@ -217,8 +217,8 @@ class SignatureParser {
     return static_cast<int64_t>(number_of(signature_.names, name));
   }
 
-  // Of groups that broadcast nothing follows; of others there is one in each argument, once those
-  // are known that stand elsewhere.
+  // Groups that broadcast determine nothing; at most one other group per argument may still be
+  // unknown.
   Result<RoutineSignature> order() {
     using Kind = RoutineDim::Kind;
     std::vector<bool> known(signature_.groups.size()), placed(signature_.arguments.size());
@@ -235,7 +235,7 @@ class SignatureParser {
         const bool ready = broadcast ? wide == 1 && fresh.empty() : wide == 0 && fresh.size() <= 1;
         if (placed[i] || !ready) continue;
         placed[i] = any = true;
-        // What a call may leave out says nothing of the others.
+        // An argument that a call may omit determines nothing for the others.
         if (!fresh.empty() && !signature_.arguments[i].optional) known[fresh[0]] = true;
         signature_.order.push_back(i);
       }
