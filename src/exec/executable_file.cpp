@@ -16,16 +16,16 @@ namespace {
 constexpr SectionFormat kFormat = {
     {'\x89', 'T', 'A', 'P', 'M', 'L', 'X', '\n'}, kExecutableVersion, "a tapml executable"};
 
-// The kinds of sections, all of which a file has, in this order.
+// The kinds of sections; a file has all of them, in this order.
 enum SectionKind : uint32_t {
   kAbout = 1,   // target, options, model interface
   kSignatures,  // signature table, implementations, the modules' entries
   kBytecode,    // functions, call sites, names of host functions
   kConstants,   // table, then the bytes of each at a multiple of 64
   kSpecs,       // the kernels' specs
-  kSource,      // where the weights are
+  kSource,      // origin of the weights
   kModule,      // text of the module
-  kCode,        // digest of kSignatures, then the modules' bytes
+  kCode,        // digest of kSignatures, then the bytes of the modules
   kLastSection = kCode,
 };
 constexpr const char* kSectionNames[] = {"",      "about",  "signatures", "bytecode", "constants",
@@ -67,7 +67,7 @@ void fields(A& a, ModuleRecord& x) {
 struct ConstantRecord {
   DType dtype = DType::kF32;
   Shape shape;
-  int64_t offset = 0;  // in the part behind the table
+  int64_t offset = 0;  // in the part after the table
 };
 
 template <class A>
@@ -192,9 +192,9 @@ class FileReader {
     return {};
   }
 
-  // Machine code relies on the signatures that it was made for: sizes, order, extents. They are
-  // bound to it by a digest that lies beside it, so that who can be trusted with the code can be
-  // trusted with them.
+  // Machine code relies on the signatures that it was made for: sizes, order, extents. A digest
+  // stored with the code binds them to it, so whoever is trusted with the code can be trusted with
+  // the signatures.
   Status read_code() {
     auto bytes = sections_[kCode];
     Sha256Digest digest = sha256(sections_[kSignatures]);
@@ -242,7 +242,7 @@ Result<std::vector<std::byte>> write_executable(const ExecutableFile& file) {
     (writer(parts), ...);
     sections.push_back({kind, writer.take()});
   };
-  auto& writable = const_cast<ExecutableFile&>(file);  // fields() takes both directions
+  auto& writable = const_cast<ExecutableFile&>(file);  // fields() serves both directions
   add(kAbout, About{writable.executable, writable.compiler, writable.options});
   std::vector<ModuleRecord> modules;
   for (const ModuleBlob& blob : executable.modules) {

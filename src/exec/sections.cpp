@@ -24,7 +24,7 @@ struct Entry {
 
 size_t next_section(size_t size) { return round_up(size, kSectionAlignment); }
 
-// Header and table with `checksum` in its place.
+// The header and table, with `checksum` filled in.
 std::vector<std::byte> head_of(const SectionFormat& format, const std::vector<Entry>& entries,
                                uint64_t file_size, uint64_t checksum) {
   ByteWriter head;
@@ -60,7 +60,7 @@ class SectionReader {
           entry.offset > bytes_.size() - entry.size) {
         return fail(malformed("a section lies outside of its place"));
       }
-      // Nothing hides between the sections.
+      // The gaps between sections must not hide bytes.
       for (size_t i = end; i < entry.offset; ++i) {
         if (bytes_[i] != std::byte{0}) return fail(altered());
       }

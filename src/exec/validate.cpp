@@ -70,7 +70,7 @@ Status check_segment(const Segment& segment, const KernelInfo& kernel) {
   for (size_t d = 0; d < param.dims.size(); ++d) {
     auto extent = evaluate(param.dims[d], {});
     if (!extent && d > 0) return fail(refused(where, "it is part of a tensor of symbolic rows"));
-    // As many rows as the segment takes for granted: the launcher places it in what there is.
+    // The segment's own number of rows is assumed: the launcher clips it to the actual tensor.
     shape.push_back(extent ? *extent : -1);
   }
   auto width = static_cast<int64_t>(dtype_bytes(param.dtype));
@@ -86,8 +86,8 @@ Status check_segment(const Segment& segment, const KernelInfo& kernel) {
   return {};
 }
 
-// What a preparing launch touches is there at load: `in` parameters and prepared scratch, no
-// scalars. What other launches do with prepared scratch only they know.
+// A preparing launch may only use what exists at load: `in` parameters and prepared scratch, no
+// scalars. How other launches use prepared scratch is not checked.
 Status check_preparing(const LaunchInfo& launch, const Implementation& implementation,
                        const KernelInfo& kernel) {
   std::string where = "kernel " + kernel.name + ", preparing launch of " + launch.entry;

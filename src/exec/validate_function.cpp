@@ -6,7 +6,7 @@ namespace tapml {
 
 namespace {
 
-// Far above any compiled function; keeps a hostile one from asking for all memory.
+// Far above any compiled function; keeps a hostile one from requesting all memory.
 constexpr int32_t kMaxRegisters = 1 << 20;
 constexpr int kMaxCheckDepth = 64;
 
@@ -235,7 +235,7 @@ class FunctionChecker {
         TAPML_TRY(reg(inst.a, where));
         return registers(inst.list, where);
       case Opcode::kGetItem:
-        // Only the tuple itself says how many fields it has.
+        // Only the tuple itself knows its number of fields.
         TAPML_TRY(reg(inst.a, where));
         return reg(inst.b, where);
       case Opcode::kLoadConstant:
@@ -263,7 +263,7 @@ class FunctionChecker {
       case Opcode::kMakeClosure:
         return check_make_closure(inst, where);
       case Opcode::kCallValue:
-        // Only the value itself says how many arguments it takes.
+        // Only the value itself knows its number of arguments.
         TAPML_TRY(reg(inst.a, where));
         TAPML_TRY(reg(inst.b, where));
         TAPML_TRY(tail(inst, where));

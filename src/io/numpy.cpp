@@ -25,7 +25,7 @@ uint64_t little(std::span<const std::byte> bytes, size_t at, size_t count) {
 }
 
 std::optional<DType> dtype_of(std::string_view descr) {
-  // Byte order, kind, bytes; '|' is an order of single bytes.
+  // Byte order, kind, bytes; '|' is the byte order of single bytes.
   if (descr.size() < 3) return {};
   const char order = descr[0];
   const std::string_view type = descr.substr(1);
@@ -45,7 +45,7 @@ std::optional<DType> dtype_of(std::string_view descr) {
   return {};
 }
 
-// The value after 'key': in a header, which is a literal of a Python dictionary.
+// The value after 'key': in a header, which is a Python dictionary literal.
 std::string_view field(std::string_view header, std::string_view key) {
   const size_t at = header.find("'" + std::string(key) + "'");
   if (at == std::string_view::npos) return {};
@@ -74,7 +74,7 @@ std::optional<Shape> shape_of(std::string_view text) {
   }
 }
 
-// Elements whose first dimension is the fastest, in C order.
+// Converts elements in Fortran order to C order.
 void from_fortran(std::span<const std::byte> from, size_t width, HostTensor& to) {
   const Shape& shape = to.shape();
   std::vector<int64_t> index(shape.size(), 0);
@@ -95,7 +95,7 @@ void from_fortran(std::span<const std::byte> from, size_t width, HostTensor& to)
 
 Result<HostTensor> parse_npy(std::span<const std::byte> bytes, std::string_view source) {
   constexpr std::string_view kMagic = "\x93NUMPY";
-  constexpr size_t kShort = 10, kLong = 12;  // bytes in front of the header, by version
+  constexpr size_t kShort = 10, kLong = 12;  // bytes before the header, by version
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (bytes.size() < kShort || !text.starts_with(kMagic)) {
     return broken(source, "this is no .npy file", "a file that begins with \\x93NUMPY",
@@ -145,7 +145,7 @@ Result<HostTensor> parse_npy(std::span<const std::byte> bytes, std::string_view 
   } else {
     std::ranges::copy(data, tensor.mutable_bytes().begin());
   }
-  if (*dtype == DType::kBool) {  // any other byte than 0 and 1 would be no truth value
+  if (*dtype == DType::kBool) {  // any byte other than 0 and 1 is not a bool
     for (std::byte& byte : tensor.mutable_bytes())
       byte = byte == std::byte{0} ? byte : std::byte{1};
   }

@@ -17,9 +17,9 @@ namespace {
 
 constexpr uint64_t kLengthBytes = 8;
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
-// Objects hold arrays and nothing deeper.
+// Objects contain arrays and nothing deeper.
 constexpr int kHeaderDepth = 8;
-// A tensor takes about 8 values; published files have at most some ten thousand tensors.
+// A tensor takes about 8 values; published files have at most about ten thousand tensors.
 constexpr size_t kMaxHeaderValues = 8'000'000;
 constexpr std::string_view kMetadataKey = "__metadata__";
 
@@ -61,9 +61,9 @@ std::optional<DType> parse_spelling(std::string_view name) {
 struct TensorEntry {
   std::string_view name;
   DType dtype = DType::kF32;
-  std::string unknown_dtype;  // empty where `dtype` holds
+  std::string unknown_dtype;  // empty if `dtype` is valid
   Shape shape;
-  uint64_t begin = 0;  // within the data, behind the header
+  uint64_t begin = 0;  // within the data, after the header
   uint64_t end = 0;
 };
 
@@ -236,7 +236,7 @@ class Reader {
     return {};
   }
 
-  // The tensors must tile the data: overlaps and holes are how files hide bytes.
+  // The tensors must tile the data: overlaps and gaps can hide bytes.
   Status check_layout(const std::vector<TensorEntry>& entries) const {
     std::vector<const TensorEntry*> order;
     for (const TensorEntry& entry : entries) order.push_back(&entry);
@@ -296,7 +296,7 @@ Result<SafetensorsFile> parse_safetensors(std::span<const std::byte> bytes,
 
 SafetensorsPieces safetensors_pieces(const std::map<std::string, HostTensor>& tensors,
                                      const std::map<std::string, std::string>& metadata) {
-  // Wide elements first: every tensor is then aligned without holes, which readers refuse.
+  // Wide elements first: every tensor is then aligned without gaps, which readers reject.
   std::vector<const std::pair<const std::string, HostTensor>*> order;
   for (const auto& named : tensors) order.push_back(&named);
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kPrefixBytes = 12;  // sizes of head (u32) and payload (u64), little-endian
 constexpr size_t kBufferBytes = 64 << 10;
-// Payloads up to here share a write with their head.
+// Payloads up to this size share a write with their head.
 constexpr size_t kSmallBytes = 16 << 10;
 
 Error lost(const char* how) {

@@ -50,7 +50,7 @@ class Module final : public runtime::HostCode {
     const uint32_t place =
         host::tapml_host_entry(number_, entry.data(), static_cast<uint32_t>(entry.size()));
     if (place == 0) return fail(internal_error("the module has no entry " + entry));
-    // A function pointer is a place in the table.
+    // A function pointer is a table index.
     return reinterpret_cast<runtime::CpuKernel>(static_cast<uintptr_t>(place));
   }
 
