@@ -19,7 +19,7 @@ Error wrong_call(std::string message, std::string where, std::string expected, s
   return error;
 }
 
-// "n = 4, m = 2": what the dimensions were computed from.
+// "n = 4, m = 2": the scalars of the dimensions.
 std::string scalars_to_string(const KernelInfo& kernel, std::span<const int64_t> scalars) {
   std::string text;
   for (size_t i = 0; i < scalars.size(); ++i) {

@@ -25,10 +25,10 @@ struct LocalVirtualMachine::State {
   std::vector<Tensor> constants;
   std::vector<std::shared_ptr<Storage>> static_storages;
   HostFunctions functions;
-  std::vector<const HostFunction*> packed;  // by their number in the executable
+  std::vector<const HostFunction*> packed;  // by index in the executable
   Execution execution{runner->executable(), session, point, pool, sites, constants,
                       static_storages,      packed};
-  std::unique_ptr<Observer> observer;  // of set_capture() or set_timing()
+  std::unique_ptr<Observer> observer;  // installed by set_capture() or set_timing()
   bool running = false;
 
   void observe(std::unique_ptr<Observer> next) {

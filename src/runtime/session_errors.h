@@ -1,4 +1,4 @@
-// What every kind of session says of requests that make no sense.
+// Errors of all kinds of sessions for invalid requests.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace tapml::runtime {
 
-// Buffers of one launch; far above any kernel's signature.
+// Maximum buffers of one launch; far above any kernel's signature.
 inline constexpr size_t kMaxLaunchBuffers = 64;
 
 template <class Id>
@@ -34,7 +34,7 @@ inline Error negative_allocation(int64_t bytes) {
   return internal_error("an allocation of " + std::to_string(bytes) + " bytes");
 }
 
-// Ok when `size` bytes from the range's offset on lie in its buffer of `bytes`. `what`: "write".
+// Ok if `size` bytes from the range's offset on are in its buffer of `bytes`. `what`: "write".
 inline Status check_range(BufferRange range, int64_t size, int64_t bytes, const char* what) {
   if (range.offset >= 0 && size >= 0 && range.offset <= bytes && size <= bytes - range.offset) {
     return {};

@@ -66,7 +66,7 @@ Error wrong_value(const std::string& where, const ValueCheck& check, const Value
                     describe(value));
 }
 
-// Where the variable in a slot got its value, as far as the function says.
+// Where the variable in a slot got its value, if the function records it.
 SymbolSource source_of(const VmFunction& function, int32_t slot) {
   const auto index = static_cast<size_t>(slot);
   return index < function.sources.size() ? function.sources[index] : SymbolSource{};
@@ -164,7 +164,7 @@ class Checker {
     return {};
   }
 
-  // `dimension`: -1 where `found` is the value of a host scalar.
+  // `dimension`: -1 if `found` is the value of a host scalar.
   Status integer(const DimCheck& check, int64_t found, const Value& value, const std::string& where,
                  int dimension) {
     if (check.define_slot >= 0) {

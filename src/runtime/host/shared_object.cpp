@@ -13,8 +13,8 @@ namespace tapml::runtime {
 
 namespace {
 
-// A shared object in this process. Its descriptor stays open: the loader knows an object by the
-// name that it was opened by, and /proc/self/fd/N must not come to name two.
+// A shared object in this process. Its descriptor stays open: the loader identifies an object by
+// the name that it was opened with, so /proc/self/fd/N must not be reused for another one.
 class SharedObject : public HostCode {
  public:
   SharedObject(void* handle, int descriptor) : handle_(handle), descriptor_(descriptor) {}
@@ -34,7 +34,7 @@ class SharedObject : public HostCode {
   int descriptor_;
 };
 
-// errno, or 0.
+// Returns errno, or 0.
 int write_all(int descriptor, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
