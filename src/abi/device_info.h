@@ -17,8 +17,7 @@ struct Limits {
   int64_t max_bindings = 0;          // buffers per kernel; 0: unlimited or unknown
   int64_t buffer_alignment = 1;      // bytes; kernel arguments begin at multiples of it
   int64_t threads = 1;               // parallel host threads (cpu) or compute units
-  int64_t subgroup_width =
-      0;  // the width that kernels may rely on, with full subgroups; 0: unknown
+  int64_t subgroup_width = 0;        // that kernels may rely on, with full subgroups; 0: unknown
 };
 
 struct Features {

@@ -1,5 +1,4 @@
-// The interface that a language model's Module exports beside its functions (architecture contract
-// 7).
+// What a language model's Module exports beside its functions (architecture contract 7).
 #pragma once
 
 #include <cstdint>

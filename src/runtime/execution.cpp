@@ -113,7 +113,7 @@ Status Execution::run_to_end(Value& result) {
   }
 }
 
-// Stores the value of program number `program` of the frame's function.
+// Stores the value of program `program` of the frame's function.
 Status Execution::compute(const Frame& frame, int32_t program, int64_t& value) const {
   const ScalarProgram& code = frame.function->programs[program];
   if (simple_value(code, frame.slots, value)) return {};

@@ -181,8 +181,7 @@ struct KernelRunner::State {
   Status place_scratch(const KernelInfo& kernel, const Implementation& implementation,
                        std::span<const int64_t> scalars, StreamId stream, Places& places,
                        size_t first, const Scratch& scratch, std::shared_ptr<Storage>& held) {
-    int64_t own = 0, workspace = 0,
-            prepared = 0;  // bytes in the arena, the call's workspace, and the prepared tensor
+    int64_t own = 0, workspace = 0, prepared = 0;  // bytes in the arena, `scratch`'s parts
     size_t next = first;
     for (const ParamInfo& tensor : implementation.workspaces) {
       const bool at_load = tensor.mode == AccessMode::kPrepared;

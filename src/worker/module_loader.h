@@ -1,5 +1,4 @@
-// Loads kernel modules through the host: WebAssembly beside this program, in its memory and its
-// table.
+// Kernel modules that the host loads: WebAssembly that shares this program's memory and table.
 #pragma once
 
 #include <memory>

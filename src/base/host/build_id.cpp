@@ -13,8 +13,7 @@ namespace tapml {
 
 namespace {
 
-// Finds the build id in a segment of notes: pairs of name and description, each padded to four
-// bytes.
+// The build id in a segment of notes: pairs of name and description, each padded to four bytes.
 std::string find_build_id(const char* notes, size_t size) {
   while (size >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) head;
@@ -40,8 +39,7 @@ std::string file_id(const char* path) {
          std::to_string(info.st_mtim.tv_sec) + "." + std::to_string(info.st_mtim.tv_nsec);
 }
 
-// Called for each object of the process until it returns nonzero, for the object that holds our
-// code.
+// Called for each object of the process until it returns nonzero: the object with our code.
 int visit_object(dl_phdr_info* info, size_t, void* result) {
   auto here = reinterpret_cast<ElfW(Addr)>(&find_build_id);
   bool ours = false;

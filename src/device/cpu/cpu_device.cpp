@@ -112,8 +112,8 @@ class CpuQueue final : public DeviceQueue {
 DeviceInfo describe(int threads) {
   DeviceInfo info;
   info.platform = "cpu";
-  const MachineInfo vm = machine_info();
-  info.name = vm.processor;
+  const MachineInfo machine = machine_info();
+  info.name = machine.processor;
   info.kind = DeviceKind::kProcessor;
   info.cpu = cpu_architecture();
   for (const std::string& feature : cpu_features()) {
@@ -121,7 +121,7 @@ DeviceInfo describe(int threads) {
   }
   // Work groups mean nothing here, so that any size is within the limit.
   info.limits.max_workgroup_threads = std::numeric_limits<int32_t>::max();
-  info.limits.max_allocation_bytes = vm.memory_bytes;
+  info.limits.max_allocation_bytes = machine.memory_bytes;
   info.limits.threads = threads;
   for (int i = 0; i <= static_cast<int>(DType::kF64); ++i) {
     auto dtype = static_cast<DType>(i);
