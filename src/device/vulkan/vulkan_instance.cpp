@@ -5,7 +5,7 @@ namespace tapml::device {
 namespace {
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
-// Beyond these, one mistake floods the list.
+// Messages to keep; one mistake can cause many.
 constexpr size_t kMostVulkanMessages = 8;
 
 VKAPI_ATTR VkBool32 VKAPI_CALL on_vulkan_message(VkDebugUtilsMessageSeverityFlagBitsEXT,
@@ -58,7 +58,7 @@ Result<std::shared_ptr<VulkanInstance>> VulkanInstance::open(const VulkanOptions
   VkInstanceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
   info.pApplicationInfo = &application;
-  // Mistakes of the creation itself have their own listener.
+  // Errors during creation need a separate listener.
   VkDebugUtilsMessengerCreateInfoEXT messenger = messenger_info(opened->messages_.get());
   const VkValidationFeatureEnableEXT checks[] = {
       VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};

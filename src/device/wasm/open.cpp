@@ -2,7 +2,7 @@
 
 namespace tapml::device {
 
-// Its device is in the program of worker/; everybody else speaks to that.
+// The program of worker/ contains the device; all other programs connect to that.
 OpenedDevice open_wasm(const OpenOptions&) noexcept {
   Error error = platform_error(PlatformFault::kAbsent, "wasm is served by its own program alone");
   error.hint = "--target wasm@pipe:... starts it, --target wasm the one of this machine";

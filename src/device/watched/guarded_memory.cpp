@@ -55,7 +55,7 @@ GuardedMemory::~GuardedMemory() {
 }
 
 std::optional<int64_t> GuardedMemory::take_stray() noexcept {
-  // Kernels may store whole 16-byte vectors, over the end of an output too.
+  // Kernels may store whole 16-byte vectors, even over the end of an output.
   std::byte* const end = data_ + round_up(static_cast<size_t>(size_), size_t{16});
   std::optional<int64_t> stray;
   if (!is_slack(pages_, data_)) {

@@ -14,7 +14,7 @@ namespace tapml::device {
 
 namespace {
 
-constexpr size_t kShown = 200;  // bytes of what was written
+constexpr size_t kShown = 200;  // bytes of the output to show
 
 int64_t bytes_of(int file) {
   struct stat status = {};
