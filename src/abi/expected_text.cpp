@@ -82,7 +82,7 @@ Error above_bound(const SymbolSource& source, const std::string& function, int64
   if (!source.place.empty()) message += " (" + source_text(source, std::nullopt) + ")";
   return user_error(std::move(message), "function " + function,
                     source.name + " <= " + std::to_string(most), std::to_string(value),
-                    "a larger bound." + source.name + " lets it be more");
+                    "raise bound." + source.name + " to allow it");
 }
 
 }  // namespace tapml

@@ -60,16 +60,16 @@ std::optional<int64_t> parse_size(std::string_view text) {
 }
 
 std::unexpected<Error> bad_state(std::string_view text) {
-  return fail(
-      user_error("this is no state of a model", "attribute model.state",
-                 "NAME: paged|recurrent|fixed DTYPE[SIZE, ...], of paged state with window N",
-                 in_quotes(text)));
+  return fail(user_error(
+      "a line of model state cannot be parsed", "attribute model.state",
+      "NAME: paged|recurrent|fixed DTYPE[SIZE, ...], for paged state optionally window N",
+      in_quotes(text)));
 }
 
 std::unexpected<Error> bad_function(std::string_view text) {
   std::string roles;
   for (const char* role : kRoleNames) roles += std::string(role) + ", ";
-  return fail(user_error("this is no function of a model", "attribute model.functions",
+  return fail(user_error("a line of model functions cannot be parsed", "attribute model.functions",
                          "NAME(INPUT, ..., state, weights) -> (OUTPUT, ..., state) with inputs and "
                          "outputs of " +
                              roles + "and paged, recurrent or fixed for one kind of state",

@@ -50,7 +50,7 @@ class SignatureParser {
   std::unexpected<Error> wrong(const std::string& expected) const {
     return fail(user_error("the signature of a routine cannot be read", where_, expected,
                            at_ < text_.size() ? std::string(text_.substr(at_)) : "its end",
-                           "tapml/library.h says how signatures are written"));
+                           "tapml/library.h describes signatures"));
   }
 
   void skip_blanks() {
@@ -156,7 +156,7 @@ class SignatureParser {
       const bool follows_optional = signature_.inputs == 0 && !signature_.arguments.empty() &&
                                     signature_.arguments.back().optional && !argument.optional;
       if (follows_optional || (argument.optional && outputs_)) {
-        return wrong("arguments that may be missing behind all other inputs");
+        return wrong("optional arguments after all other inputs");
       }
       signature_.arguments.push_back(std::move(argument));
     } while (take(","));
@@ -174,7 +174,7 @@ class SignatureParser {
       group.value = static_cast<int64_t>(index);
       if (take(":")) {
         const std::optional<int64_t> most = number();
-        if (!most) return wrong("the most dimensions of the group");
+        if (!most) return wrong("the maximum number of dimensions of the group");
         signature_.most[index] = static_cast<size_t>(*most);
       }
       argument.dims.push_back(group);
@@ -245,10 +245,10 @@ class SignatureParser {
     while (place(true)) continue;
     for (size_t i = 0; i < placed.size(); ++i) {
       if (placed[i]) continue;
-      return fail(user_error("the signature of a routine does not say how the dimensions of " +
-                                 signature_.arguments[i].name + " are shared out",
-                             where_, "one group of dimensions that no other argument gives",
-                             signature_.text));
+      return fail(user_error(
+          "the signature of a routine does not determine how the dimensions of " +
+              signature_.arguments[i].name + " are divided",
+          where_, "one group of dimensions that no other argument determines", signature_.text));
     }
     return std::move(signature_);
   }
@@ -305,12 +305,12 @@ std::optional<RoutineFault> find_type_fault(const RoutineSignature& signature,
       expected = std::to_string(needed) + " to " + counted(signature.inputs, "input");
     }
     return RoutineFault{
-        {}, "has another number of inputs", expected, counted(inputs.size(), "input")};
+        {}, "has the wrong number of inputs", expected, counted(inputs.size(), "input")};
   }
   const size_t made = signature.arguments.size() - signature.inputs;
   if (outputs.size() != made) {
     return RoutineFault{{},
-                        "has another number of outputs",
+                        "has the wrong number of outputs",
                         counted(made, "output"),
                         counted(outputs.size(), "output")};
   }
@@ -321,7 +321,7 @@ std::optional<RoutineFault> find_type_fault(const RoutineSignature& signature,
       names += (names.empty() ? ": " : ", ") + name;
     if (signature.more_parameters) names += names.empty() ? ": ..." : ", ...";
     return RoutineFault{{},
-                        "has another number of parameters",
+                        "has the wrong number of parameters",
                         (signature.more_parameters ? "at least " : "") +
                             counted(signature.parameters.size(), "parameter") + names,
                         counted(parameters, "parameter")};
@@ -346,7 +346,7 @@ std::optional<RoutineFault> find_type_fault(const RoutineSignature& signature,
         expected = dtype_name(*other.dtype) + (", as " + signature.arguments[other.argument].name);
       }
       if (!expected.empty()) {
-        return RoutineFault{i, "has another dtype", expected, dtype_name(dtype)};
+        return RoutineFault{i, "has the wrong dtype", expected, dtype_name(dtype)};
       }
       if (argument.type && !chosen[*argument.type].dtype) chosen[*argument.type] = {dtype, i};
     }
@@ -366,8 +366,8 @@ RoutineFault rank_fault(const RoutineSignature& signature, size_t argument, size
   const RoutineArgument& wanted = signature.arguments[argument];
   size_t least = least_rank(wanted);
   std::string expected = (has_group(wanted) ? "at least " : "") + counted(least, "dimension");
-  if (found >= least && has_group(wanted)) expected = "as many as " + signature.text + " says";
-  return {argument, "has another rank", expected, counted(found, "dimension")};
+  if (found >= least && has_group(wanted)) expected = "as many as in " + signature.text;
+  return {argument, "has the wrong rank", expected, counted(found, "dimension")};
 }
 
 std::optional<size_t> free_dims(const RoutineSignature& signature, const RoutineArgument& argument,

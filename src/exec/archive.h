@@ -110,7 +110,7 @@ class ByteReader {
 
   void operator()(bool& value) {
     uint64_t byte = integer(1);
-    if (byte > 1) refuse("a truth value is neither 0 nor 1");
+    if (byte > 1) refuse("a bool is neither 0 nor 1");
     value = byte == 1;
   }
   void operator()(int32_t& value) { value = static_cast<int32_t>(integer(4)); }
@@ -124,7 +124,7 @@ class ByteReader {
     uint64_t count = integer(4);
     list.clear();
     // Every item takes at least one byte.
-    if (count > bytes_.size() - at_) refuse("a list is longer than the bytes behind it");
+    if (count > bytes_.size() - at_) refuse("a list is longer than the remaining bytes");
     if (!failed()) list.reserve(static_cast<size_t>(std::min(count, kReserved)));
     for (uint64_t i = 0; i < count && !failed(); ++i) (*this)(list.emplace_back());
   }

@@ -172,8 +172,8 @@ class FileReader {
       if (!count || record.offset < 0 || record.offset % kSectionAlignment != 0 ||
           static_cast<uint64_t>(record.offset) > data.size() ||
           static_cast<uint64_t>(*count) > data.size() - static_cast<uint64_t>(record.offset)) {
-        return fail(
-            user_error("the file is malformed: a constant has no place", where(kConstants)));
+        return fail(user_error("the file is malformed: a constant is outside of its section",
+                               where(kConstants)));
       }
       file_.executable.constants.push_back(
           HostTensor::view(record.dtype, record.shape, data.data() + record.offset, owner_));
@@ -186,7 +186,8 @@ class FileReader {
     TAPML_TRY(read(kSpecs, specs));
     auto& kernels = file_.executable.kernels;
     if (specs.size() != kernels.size()) {
-      return fail(user_error("the file is malformed: not one spec a kernel", where(kSpecs)));
+      return fail(
+          user_error("the file is malformed: it does not have one spec per kernel", where(kSpecs)));
     }
     for (size_t i = 0; i < specs.size(); ++i) kernels[i].spec = std::move(specs[i]);
     return {};
@@ -200,15 +201,16 @@ class FileReader {
     Sha256Digest digest = sha256(sections_[kSignatures]);
     if (bytes.size() < kSectionAlignment ||
         std::memcmp(bytes.data(), digest.data(), digest.size()) != 0) {
-      return fail(user_error("the file was altered: its code belongs to other signatures",
-                             where(kCode), "", "", "make it again"));
+      return fail(user_error("the file was altered: its code was made for other signatures",
+                             where(kCode), "", "", "create the file again"));
     }
     size_t at = kSectionAlignment;
     for (ModuleRecord& record : modules_) {
       at = aligned(at);
       if (record.size < 0 || at > bytes.size() ||
           static_cast<uint64_t>(record.size) > bytes.size() - at) {
-        return fail(user_error("the file is malformed: a module has no place", where(kCode)));
+        return fail(
+            user_error("the file is malformed: a module is outside of its section", where(kCode)));
       }
       auto part = bytes.subspan(at, static_cast<size_t>(record.size));
       ModuleBlob blob;

@@ -19,7 +19,7 @@ Status check_param(const ParamInfo& param, const KernelInfo& kernel, bool worksp
                        ? param.mode == AccessMode::kWorkspace || param.mode == AccessMode::kPrepared
                        : param.mode == AccessMode::kIn || param.mode == AccessMode::kOut ||
                              param.mode == AccessMode::kInOut;
-  if (!mode_fits) return fail(refused(where, "its access mode does not fit"));
+  if (!mode_fits) return fail(refused(where, "its access mode is not allowed"));
   if (param.dims.size() > kMaxRank) return fail(refused(where, "it has too many dimensions"));
   for (size_t i = 0; i < param.dims.size(); ++i) {
     TAPML_TRY(check_program(param.dims[i], kernel.scalars.size(),
@@ -81,7 +81,7 @@ Status check_segment(const Segment& segment, const KernelInfo& kernel) {
     outside = !bytes || segment.offset > *bytes || segment.bytes > *bytes - segment.offset;
   }
   if (outside) {
-    return fail(refused(where, "it lies outside of its tensor or between its elements"));
+    return fail(refused(where, "it is outside of its tensor or not aligned to its elements"));
   }
   return {};
 }
@@ -98,7 +98,7 @@ Status check_preparing(const LaunchInfo& launch, const Implementation& implement
                           ? kernel.params[at].mode == AccessMode::kIn
                           : scratch < implementation.workspaces.size() &&
                                 implementation.workspaces[scratch].mode == AccessMode::kPrepared;
-    if (!fits) return fail(refused(where, "it touches what is not there at load"));
+    if (!fits) return fail(refused(where, "it uses data that is not available at load"));
   }
   if (!launch.scalars.empty() || !launch.limits.empty() || !launch.when.code.empty() ||
       !evaluate(launch.extent, {})) {

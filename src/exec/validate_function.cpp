@@ -257,7 +257,7 @@ class FunctionChecker {
         TAPML_TRY(reg(inst.a, where));
         if (inst.c < 0 || inst.c > static_cast<int32_t>(DType::kF64) ||
             is_float(static_cast<DType>(inst.c))) {
-          return fail(refused(where, "a host scalar of another dtype than integers and bool"));
+          return fail(refused(where, "a host scalar of a dtype other than integers and bool"));
         }
         return program(inst.b, where);
       case Opcode::kMakeClosure:
@@ -268,7 +268,7 @@ class FunctionChecker {
         TAPML_TRY(reg(inst.b, where));
         TAPML_TRY(tail(inst, where));
         if (inst.c != kTailCall && !inst.list2.empty()) {
-          return fail(refused(where, "its result is there at once"));
+          return fail(refused(where, "only a tail call can have result checks"));
         }
         for (int32_t check : inst.list2) {
           TAPML_TRY(check_index(check, function_.checks.size(), where, "check"));

@@ -156,7 +156,7 @@ class Reader {
     if (header_bytes_ > kMaxHeaderBytes) {
       return fail(file_error(
           "the header is too long", "at most " + std::to_string(kMaxHeaderBytes) + " bytes",
-          std::to_string(header_bytes_) + " bytes", "this may be no safetensors file"));
+          std::to_string(header_bytes_) + " bytes", "this may not be a safetensors file"));
     }
     if (header_bytes_ > bytes_.size() - kLengthBytes) {
       return fail(file_error("the file is truncated within its header",
@@ -228,7 +228,7 @@ class Reader {
     }
     if (entry.end - entry.begin != static_cast<uint64_t>(*bytes)) {
       return fail(
-          tensor_error(entry.name, "has a byte count that does not fit its dtype and shape",
+          tensor_error(entry.name, "has a byte count that does not match its dtype and shape",
                        std::to_string(*bytes) + " bytes for " + std::string(spelling(entry.dtype)) +
                            " " + shape_to_string(entry.shape),
                        std::to_string(entry.end - entry.begin) + " bytes, " + range_text(entry)));
@@ -252,7 +252,7 @@ class Reader {
                                  range_text(*entry)));
       }
       if (entry->begin > reached) {
-        return fail(tensor_error(entry->name, "leaves a hole before its data",
+        return fail(tensor_error(entry->name, "leaves a gap before its data",
                                  "an offset of " + std::to_string(reached), range_text(*entry)));
       }
       reached = entry->end;

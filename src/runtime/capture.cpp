@@ -72,11 +72,12 @@ Status check_plan(const Executable& executable, const CapturePlan& plan) noexcep
   const auto count = static_cast<int64_t>(executable.kernels.size());
   for (const int32_t kernel : plan.kernels) {
     if (kernel >= 0 && kernel < count) continue;
-    return fail(user_error("a kernel to capture that the executable has not", "capture plan",
-                           "a number below " + std::to_string(count), std::to_string(kernel)));
+    return fail(user_error("the capture plan names a kernel that the executable lacks",
+                           "capture plan", "a number below " + std::to_string(count),
+                           std::to_string(kernel)));
   }
   if (plan.calls >= 0) return {};
-  return fail(user_error("a negative number of calls to capture", "capture plan",
+  return fail(user_error("the capture plan has a negative number of calls", "capture plan",
                          "0 (all of them) or more", std::to_string(plan.calls)));
 }
 

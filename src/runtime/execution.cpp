@@ -241,7 +241,7 @@ Status Execution::lay_out(const Frame& frame, int32_t layout, int64_t room, Tens
   if (bytes <= room) return {};
   return fail(internal_error(
       "a tensor " + std::string(dtype_name(plan.dtype)) + shape_to_string(tensor.shape) + " of " +
-          std::to_string(bytes) + " bytes is laid over " + std::to_string(room) + " bytes",
+          std::to_string(bytes) + " bytes does not fit into " + std::to_string(room) + " bytes",
       "function " + frame.function->name + ", instruction " + std::to_string(frame.next - 1)));
 }
 
@@ -390,10 +390,10 @@ Status Execution::call_function(const VmFunction& callee, std::span<const Value>
   const bool tail = inst.c == kTailCall;
   if ((!tail && depth_ >= kMaxFrames) ||
       live_registers_ + static_cast<size_t>(callee.registers) > kMaxRegisters) {
-    return fail(user_error("functions call each other too deep",
-                           "function " + frames_[depth_ - 1].function->name,
-                           "at most " + std::to_string(kMaxFrames) + " calls in progress", "",
-                           "a call that is bound last and returned as it is takes no room"));
+    return fail(user_error(
+        "functions call each other too deep", "function " + frames_[depth_ - 1].function->name,
+        "at most " + std::to_string(kMaxFrames) + " calls in progress", "",
+        "bind the call last and return it unchanged: a tail call needs no stack"));
   }
   if (!tail) {
     Frame& entered = enter(callee, inst.a);
@@ -429,7 +429,7 @@ Status Execution::call_value(Frame& frame, const Instruction& inst) {
   const VmFunction& callee = *closure->function;
   const size_t captured = closure->captured.size();
   if (captured + inst.list.size() != callee.params.size()) {
-    return fail(user_error("a call of a function value with another number of arguments",
+    return fail(user_error("a call of a function value has the wrong number of arguments",
                            "function " + callee.name,
                            std::to_string(callee.params.size() - captured) + " arguments",
                            std::to_string(inst.list.size())));

@@ -275,7 +275,7 @@ struct KernelRunner::State {
                            const KernelInfo& kernel) {
     if (given >= needed) return {};
     return fail(internal_error("the " + std::string(what) + " need " + std::to_string(needed) +
-                                   " bytes, the caller has " + std::to_string(given),
+                                   " bytes; the caller provides " + std::to_string(given),
                                "kernel " + kernel.name));
   }
 
@@ -333,7 +333,7 @@ KernelRunner::~KernelRunner() = default;
 Result<std::unique_ptr<KernelRunner>> KernelRunner::create(
     Session& session, std::shared_ptr<const Executable> executable, BeyondLimits beyond,
     Deadline deadline) noexcept {
-  if (!executable) return fail(internal_error("a runner of no executable"));
+  if (!executable) return fail(internal_error("a runner without an executable"));
   TAPML_TRY(validate(*executable));
   // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without these few bytes all ends
   std::unique_ptr<KernelRunner> runner(new KernelRunner);
@@ -438,7 +438,8 @@ Status KernelRunner::prepare(int32_t kernel, Arguments sources, const Tensor& ou
   }
   if (!out.storage || &out.storage->session() != &state_->session ||
       !has_prepared(implementation)) {
-    return fail(internal_error("prepared tensors have no place", "kernel " + info.name));
+    return fail(
+        internal_error("there is nothing to prepare, or no memory for it", "kernel " + info.name));
   }
   // Workspaces are not accessed, so any location is valid.
   size_t next = info.params.size();

@@ -56,7 +56,7 @@ Status LocalSession::allocate(BufferId id, int64_t bytes, Deadline deadline) noe
 }
 
 Status LocalSession::adopt(BufferId id, std::shared_ptr<DeviceMemory> memory) noexcept {
-  if (!memory) return fail(internal_error("a buffer of no memory"));
+  if (!memory) return fail(internal_error("a buffer without memory"));
   LockGuard guard(lock_);
   return add(buffers_, raw_handle(id), std::move(memory), "buffer");
 }

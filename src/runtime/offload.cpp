@@ -34,7 +34,7 @@ Status Offload::call(const CallSite& site, Arguments args,
   const std::string where = "kernel " + site.kernel->name;
   const auto kernel = kernels_.find(site.kernel->name);
   if (kernel == kernels_.end()) {
-    return fail(internal_error("a call went to a platform without its kernel", where));
+    return fail(internal_error("a call was dispatched to a platform without its kernel", where));
   }
   if (args.size() != site.kernel->params.size()) {
     return fail(internal_error("a call with " + std::to_string(args.size()) + " tensors for " +

@@ -27,7 +27,7 @@ inline Error handle_in_use(const char* kind, uint64_t handle) {
 // `what`: "write".
 inline Error read_only_buffer(uint64_t handle, const char* what) {
   return internal_error(std::string("a ") + what + " into buffer " + std::to_string(handle) +
-                        ", which is the host's and only read");
+                        ", which is read-only host memory");
 }
 
 inline Error negative_allocation(int64_t bytes) {

@@ -56,7 +56,7 @@ Result<Value> reshape(View view, const Value& of, const Value& wanted) {
   const Shape* shape = wanted.shape();
   if (!shape) {
     return fail(
-        user_error("a view of another shape than a shape", "", "a shape", describe(wanted)));
+        user_error("the shape of a view is not a shape value", "", "a shape", describe(wanted)));
   }
   if (!lies_together(view.shape, view.strides)) {
     return fail(user_error("a view that is not compact is reshaped", "",
@@ -76,7 +76,7 @@ Result<Value> reshape(View view, const Value& of, const Value& wanted) {
 Result<Value> slice(View view, const Value& of, const Value& from, const Value& wanted) {
   const Shape *begin = from.shape(), *size = wanted.shape();
   if (!begin || !size) {
-    return fail(user_error("a part of a tensor that is no shape", "", "shapes",
+    return fail(user_error("the bounds of a part of a tensor are not shapes", "", "shapes",
                            describe(begin ? wanted : from)));
   }
   bool inside = begin->size() == view.shape.size() && size->size() == view.shape.size();

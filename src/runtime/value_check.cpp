@@ -222,17 +222,16 @@ bool lives_on(const Value& value, const Session& session) noexcept {
 
 Status check_home(const Value& value, const Session& session, const std::string& where) {
   if (value.view()) {
-    return fail(user_error(where + " is a view of a tensor", where, "a tensor of its own"));
+    return fail(user_error(where + " is a view of a tensor", where, "a tensor, not a view"));
   }
   if (const Tensor* tensor = value.tensor()) {
     if (!tensor->storage || &tensor->storage->session() != &session) {
-      return fail(
-          user_error("a tensor of " + where + " does not live on the machine's session", where));
+      return fail(user_error("a tensor of " + where + " is not on the session of the VM", where));
     }
     TAPML_ASSIGN(int64_t bytes, checked_byte_count(tensor->dtype, tensor->shape));
     if (tensor->offset < 0 || tensor->offset > tensor->storage->bytes() ||
         bytes > tensor->storage->bytes() - tensor->offset) {
-      return fail(user_error("a tensor of " + where + " lies outside of its storage", where));
+      return fail(user_error("a tensor of " + where + " is outside of its storage", where));
     }
   }
   if (const ValueList* fields = value.tuple()) {

@@ -28,7 +28,7 @@ Status HostChannel::write(std::span<const std::byte> bytes) noexcept {
   if (closed_) return fail(lost("was closed"));
   if (host::tapml_host_write(bytes.data(), static_cast<uint32_t>(bytes.size())) < 0) {
     closed_ = true;
-    return fail(lost("takes nothing any more"));
+    return fail(lost("no longer accepts data"));
   }
   return {};
 }
@@ -101,7 +101,7 @@ Status HostChannel::receive(std::vector<std::byte>& head, uint64_t& payload_byte
 Status HostChannel::receive_payload(std::span<std::byte> to, runtime::Deadline) noexcept {
   if (to.size() > payload_left_) {
     return fail(
-        internal_error("the frame's payload has no " + std::to_string(to.size()) + " bytes more"));
+        internal_error("the frame's payload has no " + std::to_string(to.size()) + " more bytes"));
   }
   TAPML_TRY(take(to));
   payload_left_ -= to.size();

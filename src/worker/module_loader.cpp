@@ -42,7 +42,7 @@ class Module final : public runtime::HostCode {
       data = reinterpret_cast<std::byte*>(round_up(address, uintptr_t{alignment}));
     }
     const int32_t made = host::tapml_host_instantiate(number_, data);
-    if (made < 0) return fail(host_error("a kernel module does not load", made));
+    if (made < 0) return fail(host_error("a kernel module cannot be loaded", made));
     return {};
   }
 

@@ -42,7 +42,7 @@ int serve() {
   options.open_device =
       [&link](const std::string& target) -> Result<std::shared_ptr<runtime::Device>> {
     if (!names_wasm(target)) {
-      return fail(platform_error(PlatformFault::kAbsent, "this is WebAssembly, and no other device",
+      return fail(platform_error(PlatformFault::kAbsent, "this program serves only the wasm device",
                                  "target \"" + target + "\"", "--target wasm@pipe:..."));
     }
     device::WasmOptions device = describe_host();

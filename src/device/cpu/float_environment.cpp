@@ -57,7 +57,7 @@ void describe(const FloatEnvironment& before, const FloatEnvironment& after, std
                   ? "flushes subnormal numbers to zero"
                   : "no longer flushes subnormal numbers to zero");
   }
-  if (changed & kDefaultNaN) add(text, "propagates NaN otherwise");
+  if (changed & kDefaultNaN) add(text, "propagates NaN differently");
   if (changed & kTraps) add(text, "other exceptions trap");
 }
 

@@ -157,7 +157,7 @@ Result<ClObject<cl_program>> built_program(const ClContext& context, const std::
   cl_device_id device = context.device.device;
   code = clBuildProgram(program.get(), 1, &device, options.c_str(), nullptr, nullptr);
   if (code == CL_BUILD_PROGRAM_FAILURE) {
-    Error error = internal_error("the OpenCL driver refuses the source of a module", "opencl");
+    Error error = internal_error("the OpenCL driver rejects the source of a module", "opencl");
     error.fault = PlatformFault::kCompile;
     error.found = first_lines(build_log(program.get(), device), kLogLines);
     return fail(std::move(error));

@@ -51,7 +51,7 @@ Result<std::shared_ptr<VulkanContext>> VulkanContext::open(const VulkanOptions& 
   TAPML_ASSIGN(std::shared_ptr<VulkanInstance> instance, VulkanInstance::open(options));
   TAPML_ASSIGN(std::vector<VulkanPhysical> devices, find_vulkan_devices(*instance));
   if (devices.empty()) {
-    return fail(no_vulkan("there is no device of Vulkan 1.2 on this machine"));
+    return fail(no_vulkan("there is no Vulkan 1.2 device on this machine"));
   }
   if (options.device >= static_cast<int>(devices.size())) {
     return fail(platform_error(

@@ -38,7 +38,7 @@ void VulkanMessages::add(const std::string& message) {
 Status VulkanMessages::take() {
   std::lock_guard guard(lock_);
   if (messages_.empty()) return {};
-  Error error = internal_error("the Vulkan validation layers complain", "vulkan");
+  Error error = internal_error("the Vulkan validation layers report errors", "vulkan");
   for (const std::string& message : messages_) {
     error.found += (error.found.empty() ? "" : "\n") + message;
   }
@@ -77,11 +77,12 @@ Result<std::shared_ptr<VulkanInstance>> VulkanInstance::open(const VulkanOptions
   }
   VkResult code = opened->vk_.CreateInstance(&info, nullptr, &opened->instance_);
   if (code == VK_ERROR_LAYER_NOT_PRESENT) {
-    return fail(platform_error(PlatformFault::kAbsent, "the Vulkan validation layers are not here",
-                               "vulkan", "install the package vulkan-validationlayers"));
+    return fail(platform_error(PlatformFault::kAbsent,
+                               "the Vulkan validation layers are not installed", "vulkan",
+                               "install the package vulkan-validationlayers"));
   }
   if (code == VK_ERROR_INCOMPATIBLE_DRIVER) {
-    return fail(no_vulkan("there is no driver of Vulkan 1.2 on this machine"));
+    return fail(no_vulkan("there is no Vulkan 1.2 driver on this machine"));
   }
   TAPML_TRY(vulkan_status(code, "vkCreateInstance"));
   TAPML_TRY(opened->vk_.fetch(opened->instance_));

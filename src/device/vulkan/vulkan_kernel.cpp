@@ -47,7 +47,7 @@ Status VulkanKernel::check_limits() const {
   for (uint32_t capability : code_.facts.capabilities) {
     if (context_->capabilities.contains(capability)) continue;
     return fail(platform_error(PlatformFault::kLimit,
-                               "kernel " + code_.name + " needs SPIR-V's capability " +
+                               "kernel " + code_.name + " needs SPIR-V capability " +
                                    std::to_string(capability) + ", which this device lacks",
                                "vulkan"));
   }

@@ -422,7 +422,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
                                    (i == 0 ? "the extent" : "scalar " + std::to_string(i - 1)) +
                                        " of kernel " + kernel.entry() + " is " +
                                        std::to_string(value) +
-                                       "; kernels on vulkan take integers of 32 bits",
+                                       "; kernels on vulkan support only 32-bit integers",
                                    "vulkan"));
       }
       constants[i] = static_cast<int32_t>(value);
@@ -438,7 +438,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
       return fail(platform_error(PlatformFault::kLimit,
                                  "buffer argument " + std::to_string(i) + " of kernel " +
                                      kernel.entry() + " begins at byte " + std::to_string(offset) +
-                                     "; this device takes multiples of " +
+                                     "; this device requires multiples of " +
                                      std::to_string(alignment),
                                  "vulkan"));
     }

@@ -137,7 +137,7 @@ Result<SpirvFacts> read_spirv(std::span<const uint32_t> words, const std::string
   if (entries != 1) return bad("has " + std::to_string(entries) + " entry points");
   if (!functions) return bad("has no function");
   if (last != kOpFunctionEnd) return bad("ends inside of a function");
-  if (!sized) return bad("says no work group size");
+  if (!sized) return bad("specifies no work group size");
   if (std::ranges::count(facts.group, 0u) > 0) return bad("has empty work groups");
   if (!facts.capabilities.contains(static_cast<uint32_t>(SpirvCapability::kGroupNonUniform))) {
     facts.subgroup_width = 0;

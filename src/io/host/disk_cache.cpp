@@ -332,7 +332,7 @@ Status DiskCache::check() {
                            "HOME, XDG_CACHE_HOME or TAPML_CACHE", why));
   }
   return fail(user_error(options.what + " cannot be used", options.folder,
-                         "a folder of one's own that nobody else can write to", why,
+                         "a folder of yours that nobody else can write to", why,
                          found ? found->hint : ""));
 }
 
@@ -373,7 +373,7 @@ Status DiskCache::set_max_bytes(int64_t bytes) {
   state_->open();
   if (!state_->writable) {
     return fail(user_error("the compile cache cannot be bounded", state_->options.folder,
-                           "a folder of one's own that can be written to"));
+                           "a folder of yours that you can write to"));
   }
   TAPML_TRY(
       write_text_atomic(state_->options.folder + "/" + kBoundFile, std::to_string(bytes) + "\n"));

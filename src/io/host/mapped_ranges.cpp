@@ -58,17 +58,17 @@ std::optional<Error> change_of(const MappedPath& mapped, bool lost) {
   if (!lost && !written) return {};
   std::string found = std::to_string(now.st_size) + " bytes";
   if (!there) {
-    found = "a file that was cut and removed";
+    found = "a file that was truncated and removed";
   } else if (!same) {
-    found = "a file that was cut, and another one of " + found + " in its place";
+    found = "a truncated file, replaced by another one of " + found;
   } else if (!written) {
-    found = "bytes that the disk does not give";
+    found = "bytes that cannot be read from the disk";
   } else if (now.st_size == mapped.info.st_size) {
-    found += ", written meanwhile";
+    found += ", modified meanwhile";
   }
   return user_error("a file changed while it was in use: " + mapped.path, mapped.path,
                     std::to_string(mapped.info.st_size) + " bytes, unchanged", found,
-                    "start again, and do not write to the file meanwhile: work on a copy");
+                    "start again without modifying the file: work on a copy");
 }
 
 class MappedRanges {

@@ -46,7 +46,7 @@ int write_all(int descriptor, std::span<const std::byte> bytes) {
 }
 
 Error not_loaded(const ModuleBlob& blob, std::string why) {
-  return platform_error(PlatformFault::kAbsent, "machine code does not load: " + std::move(why),
+  return platform_error(PlatformFault::kAbsent, "machine code cannot be loaded: " + std::move(why),
                         blob.platform);
 }
 
@@ -54,7 +54,7 @@ class SharedObjectLoader : public KernelLoader {
  public:
   Result<std::shared_ptr<HostCode>> load(const ModuleBlob& blob) noexcept override {
     if (blob.format != kSharedObjectFormat) {
-      return fail(internal_error("this loader takes shared objects",
+      return fail(internal_error("this loader supports only shared objects",
                                  blob.platform + " module of format " + blob.format));
     }
     TAPML_TRY(check_host_code(blob));

@@ -105,9 +105,9 @@ class LibraryKernel final : public InlineKernel {
                                message.size()};
     if (routine_->run(&call) == 0) return {};
     message.back() = 0;
-    return fail(user_error(
-        "routine " + code_.routine + " of library " + code_.library +
-        " failed: " + (message[0] ? std::string(message.data()) : "it gives no reason")));
+    return fail(
+        user_error("routine " + code_.routine + " of library " + code_.library +
+                   " failed: " + (message[0] ? std::string(message.data()) : "no reason given")));
   }
 
  private:
@@ -165,8 +165,8 @@ Result<std::shared_ptr<Opened>> open(const std::string& name, const HostLibrarie
   opened->state = table.open(threads, message.data(), message.size());
   if (opened->state) return opened;
   message.back() = 0;
-  return fail(platform_error(PlatformFault::kAbsent, "library " + name + " is not here", "cpu",
-                             message[0] ? std::string(message.data()) : "it gives no reason"));
+  return fail(platform_error(PlatformFault::kAbsent, "library " + name + " is not available", "cpu",
+                             message[0] ? std::string(message.data()) : "no reason given"));
 }
 
 }  // namespace
