@@ -70,7 +70,7 @@ Status check_segment(const Segment& segment, const KernelInfo& kernel) {
   for (size_t d = 0; d < param.dims.size(); ++d) {
     auto extent = evaluate(param.dims[d], {});
     if (!extent && d > 0) return fail(refused(where, "it is part of a tensor of symbolic rows"));
-    // The segment's own number of rows is assumed: the launcher clips it to the actual tensor.
+    // The segment's own number of rows is assumed: the launcher fits it to the actual tensor.
     shape.push_back(extent ? *extent : -1);
   }
   auto width = static_cast<int64_t>(dtype_bytes(param.dtype));
