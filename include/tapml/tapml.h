@@ -78,14 +78,12 @@ TAPML_API void tapml_program_free(tapml_program* program);
 TAPML_API const char* tapml_program_function(const tapml_program* program, int32_t index);
 
 /* Calls a function with tensors, which it copies, and waits. Rejects wrong counts, dtypes and
- * shapes with a message that names the parameter. The result lists tensors of nested tuples in
- * order. */
+ * shapes with a message that names the parameter. The result flattens nested tuples. */
 TAPML_API tapml_status tapml_program_call(tapml_program* program, const char* function,
                                           const tapml_tensor* arguments, int32_t count,
                                           tapml_result** result);
 TAPML_API int32_t tapml_result_count(const tapml_result* result);
-/* Tensor `index`, 0 <= index < count; valid until the result is freed. Null for an invalid index.
- */
+/* Tensor `index` (0 <= index < count), valid until the result is freed; null for others. */
 TAPML_API const tapml_tensor* tapml_result_tensor(const tapml_result* result, int32_t index);
 TAPML_API void tapml_result_free(tapml_result* result);
 
@@ -143,8 +141,7 @@ TAPML_API tapml_status tapml_program_invoke_value(tapml_program* program,
 typedef tapml_status (*tapml_host_function)(void* user, tapml_session* session,
                                             tapml_value* const* arguments, int32_t count,
                                             tapml_value** result);
-/* Registers the target of `extern "name"(...)` for programs that are loaded on the session later.
- */
+/* Registers the target of `extern "name"(...)` for programs loaded on the session later. */
 TAPML_API tapml_status tapml_session_register(tapml_session* session, const char* name,
                                               tapml_host_function function, void* user);
 

@@ -335,7 +335,7 @@ Result<std::unique_ptr<KernelRunner>> KernelRunner::create(
     Deadline deadline) noexcept {
   if (!executable) return fail(internal_error("a runner without an executable"));
   TAPML_TRY(validate(*executable));
-  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without these few bytes all ends
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): running out of these few bytes is fatal
   std::unique_ptr<KernelRunner> runner(new KernelRunner);
   runner->state_ = std::make_unique<State>(session, std::move(executable));
   TAPML_TRY(runner->state_->load(beyond, deadline));

@@ -21,7 +21,7 @@ Status add(Table& table, uint64_t id, Value value, const char* kind) {
 
 Result<std::unique_ptr<LocalSession>> LocalSession::create(
     std::shared_ptr<Device> device) noexcept {
-  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without these few bytes all ends
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): running out of these few bytes is fatal
   std::unique_ptr<LocalSession> session(new LocalSession(std::move(device)));
   TAPML_TRY(session->create_stream(kDefaultStream));
   session->default_stream_ = session->streams_.at(raw_handle(kDefaultStream)).get();

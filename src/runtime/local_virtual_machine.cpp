@@ -64,7 +64,7 @@ Result<std::unique_ptr<LocalVirtualMachine>> LocalVirtualMachine::create(
     Deadline deadline) noexcept {
   TAPML_ASSIGN(auto runner, KernelRunner::create(session, std::move(executable),
                                                  BeyondLimits::kRefusesAll, deadline));
-  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without these few bytes all ends
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): running out of these few bytes is fatal
   std::unique_ptr<LocalVirtualMachine> vm(new LocalVirtualMachine);
   vm->state_ = std::make_unique<State>(session, std::move(runner));
   State& state = *vm->state_;

@@ -35,7 +35,7 @@ std::shared_ptr<GuardedMemory> GuardedMemory::allocate(int64_t size, bool at_end
     if (map != MAP_FAILED) break;
   }
   if (map == MAP_FAILED) return nullptr;
-  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without these few bytes all ends
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): running out of these few bytes is fatal
   std::shared_ptr<GuardedMemory> memory(new GuardedMemory);
   memory->map_ = static_cast<std::byte*>(map);
   memory->mapped_ = touched + 2 * zone;
