@@ -62,7 +62,7 @@ struct RoutineFault {
   std::string message, expected, found;
 };
 
-// "argument b of routine x.matmul has another dtype".
+// "argument b of routine x.matmul has the wrong dtype".
 std::string fault_message(const RoutineSignature& signature, const std::string& routine,
                           const RoutineFault& fault);
 

@@ -70,12 +70,12 @@ function dataOf(module) {
   const number = () => {
     let value = 0;
     for (let shift = 0; shift < 35; shift += 7) {
-      if (at >= bytes.length) throw new Error('section "dylink.0" is cut off');
+      if (at >= bytes.length) throw new Error('section "dylink.0" is truncated');
       const byte = bytes[at++];
       value += (byte & 0x7f) * 2 ** shift;
       if (byte < 0x80) return value;
     }
-    throw new Error('section "dylink.0" has a number of more than 32 bits');
+    throw new Error('section "dylink.0" has a number beyond 32 bits');
   };
   while (at < bytes.length) {
     const type = number(), size = number(), end = at + size;
