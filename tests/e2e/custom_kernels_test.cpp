@@ -179,8 +179,8 @@ TEST_F(UserKernelProgram, AKernelThatFailsItsLaunchesIsTheOnlyOneThatIsNamed) {
   const std::vector<std::string> one = {kKernel};
   const std::string last = "for (int64_t row = begin; row < end; ++row) {\n";
   for (const auto& [source, outcome] :
-       {std::pair{with_counter("launches == 5"), "differs"},
-        std::pair{with_counter("launches % 5 == 3"), "differs"},
+       {std::pair{with_counter("launches == 5"), "mismatch"},
+        std::pair{with_counter("launches % 5 == 3"), "mismatch"},
         // In the fresh process that it gets where others have run before it, too.
         std::pair{replaced(with_counter("launches == 9"), "float sum = wrong ? 1000 : 0;",
                            "float sum = 0; if (wrong) __builtin_trap();"),
@@ -191,7 +191,7 @@ TEST_F(UserKernelProgram, AKernelThatFailsItsLaunchesIsTheOnlyOneThatIsNamed) {
     ASSERT_EQ(result.exit_code, 1) << source << "\n" << result.all();
     const Json replayed = result.json();
     const Json& row = replayed.find("kernels")->items().at(0);
-    if (outcome == std::string("differs")) {
+    if (outcome == std::string("mismatch")) {
       EXPECT_GE(row.find("launches")->find("count")->as_integer(), 20);
       EXPECT_GE(row.find("launches")->find("wrong")->as_integer(), 1);
       EXPECT_TRUE(row.find("launches")->find("flaky")->as_bool());
@@ -285,7 +285,7 @@ TEST_F(UserKernelProgram, WatchComparesEverySavedVersion) {
     };
     wait(": pass");
     save(replaced(kRmsNorm, "sum / 192", "sum / 191"));
-    wait(": differs");
+    wait(": mismatch");
     save(replaced(kRmsNorm, "1e-5f", "epsilon"));
     wait("does not compile");
     save(replaced(kRmsNorm, "float* out = buffers[2];", "float* out = (float*)16;"));

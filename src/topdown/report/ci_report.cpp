@@ -64,7 +64,7 @@ CiCase model_case(const std::string& name, const ModelCheck& check, bool passed)
   one.name = name;
   one.layers = "all";
   one.result = passed ? CiCase::Result::kPassed : CiCase::Result::kFailed;
-  one.outcome = passed ? "pass" : check.failure.empty() ? "differs" : "fails";
+  one.outcome = passed ? "pass" : check.failure.empty() ? "mismatch" : "fails";
   one.error = number(check.max_abs);
   one.bound = number(check.bound);
   if (!passed) {
@@ -182,7 +182,7 @@ CiReport ci_report(const std::string& title, const Migration& migration) {
   if (migration.target_ran) {
     CiCase one = model_case("whole model", migration.whole, migration.whole_passed());
     if (!migration.whole_passed() && migration.whole.passed) {
-      one.outcome = "differs";
+      one.outcome = "mismatch";
       one.details +=
           "another text from token " + std::to_string(migration.first_divergence) + " on\n";
     }

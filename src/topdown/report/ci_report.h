@@ -18,7 +18,7 @@ struct CiCase {
   std::string name, layers;
   std::string used_in;  // used_in() of a kernel
   Result result = Result::kPassed;
-  std::string outcome;  // "differs", "migrated", ...
+  std::string outcome;  // "mismatch", "migrated", ...
   std::string error, bound;
   std::string details;  // of a failure, several lines
   std::string remarks;  // group_values_text(), tolerance_text() and source_text()

@@ -109,7 +109,7 @@ class Map {
     }
   }
 
-  // Differs elsewhere in the model, and not in this layer.
+  // Whether the kernel is wrong in another layer, but not in this one.
   bool spared(const Chip& chip) const {
     return kernels_[chip.kernel].state == KernelState::kMismatch && chip.compared &&
            chip.ratio <= 1;
@@ -181,8 +181,8 @@ std::string legend(const std::vector<PageKernel>& kernels) {
                                  " " + state_name(state) + " (" + std::to_string(count) + ")") +
              " ";
   }
-  items += element("span", element("span", {{"class", "chip differs spared"}}, "≠") +
-                               " differs, but not in this layer");
+  items += element("span", element("span", {{"class", "chip mismatch spared"}}, "≠") +
+                               " mismatch, but not in this layer");
   return element("p", {{"class", "legend"}}, items);
 }
 

@@ -59,7 +59,7 @@ tbody th{font-weight:600;white-space:nowrap}
 font-size:.75rem;line-height:1.35rem;text-align:center;text-decoration:none;border:2px solid transparent;
 font-variant-numeric:tabular-nums;margin:1px 0}
 .chip.ok{background:var(--ok);color:var(--okink)}
-.chip.differs{background:var(--bad);color:var(--badink);font-weight:700}
+.chip.mismatch{background:var(--bad);color:var(--badink);font-weight:700}
 .chip.hybrid{background:var(--hybrid);color:var(--hybridink);font-weight:700}
 .chip.fails{background:var(--fails);color:var(--failsink);font-weight:700}
 .chip.untested{color:var(--soft);border:2px dashed var(--line)}

@@ -91,7 +91,7 @@ const char* state_class(KernelState state) {
     case KernelState::kPassed:
       return "ok";
     case KernelState::kMismatch:
-      return "differs";
+      return "mismatch";
     case KernelState::kHybridMismatch:
       return "hybrid";
     case KernelState::kFails:
@@ -107,7 +107,7 @@ const char* state_name(KernelState state) {
     case KernelState::kPassed:
       return "right";
     case KernelState::kMismatch:
-      return "differs";
+      return "mismatch";
     case KernelState::kHybridMismatch:
       return "wrong in the model only";
     case KernelState::kFails:

@@ -74,7 +74,7 @@ std::string model_outcome(const Migration& migration) {
   }
   if (!migration.target_ran) return "not run";
   if (!migration.whole.failure.empty()) return "fails";
-  if (!migration.whole.passed) return "differs";
+  if (!migration.whole.passed) return "mismatch";
   if (migration.first_divergence < 0) return "same text";
   return migration.tie ? "a tie" : "another text";
 }

@@ -12,7 +12,7 @@ namespace tapml::topdown {
 // A kernel on one target.
 struct TargetCell {
   KernelState state = KernelState::kUntested;
-  std::string outcome;  // "migrated", "differs", "not tried", ...
+  std::string outcome;  // "migrated", "mismatch", "not tried", ...
   size_t index = 0;     // among the kernels of the target's page
 };
 
@@ -34,7 +34,7 @@ struct LayerRow {
 // In the order of the run. Refers to `migrations`.
 std::vector<LayerRow> layer_rows(const Migrations& migrations);
 
-// What became of the whole model on a target: "same text", "a tie", "another text", "differs",
+// What became of the whole model on a target: "same text", "a tie", "another text", "mismatch",
 // "fails", "not run", or that the platform failed.
 std::string model_outcome(const Migration& migration);
 

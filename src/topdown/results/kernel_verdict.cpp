@@ -59,7 +59,7 @@ std::string launches_text(const LaunchCount& count) {
 
 std::string verdict_outcome(const KernelVerdict& verdict) {
   if (verdict.failed != Failure::kNone) return failure_name(verdict.failed);
-  return verdict.passed ? "pass" : "differs";
+  return verdict.passed ? "pass" : "mismatch";
 }
 
 std::string user_file(const KernelVerdict& verdict) {

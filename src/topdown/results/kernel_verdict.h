@@ -90,7 +90,7 @@ void check_source(KernelVerdict& verdict, const Errors& source, const std::strin
 // "3 of 20 launches were wrong, ..."; empty where there is nothing to tell.
 std::string launches_text(const LaunchCount& count);
 
-// "pass", "differs", or what failed.
+// "pass", "mismatch", or what failed.
 std::string verdict_outcome(const KernelVerdict& verdict);
 // The file of the user's own kernel that was judged; empty: it came from elsewhere.
 std::string user_file(const KernelVerdict& verdict);

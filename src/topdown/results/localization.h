@@ -54,7 +54,7 @@ struct Culprit {
   KernelSource source;
 };
 
-std::string found_text(const Culprit& culprit);  // "differs", "wrong in the model", ...
+std::string found_text(const Culprit& culprit);  // "mismatch", "wrong in the model", ...
 
 struct Localization {
   std::string source, target;

@@ -54,7 +54,8 @@ struct FailedKernel {
   std::optional<Suite> suite;
 };
 
-// "migrated", "differs", "hybrid differs", "hybrid fails", "flaky", or what failed ("crash", ...).
+// "migrated", "mismatch", "hybrid mismatch", "hybrid fails", "flaky", or what failed ("crash",
+// ...).
 std::string outcome_of(const MigrationStep& step);
 
 // Of one target.

@@ -20,7 +20,7 @@ struct KernelEvent {
   KernelStage stage = KernelStage::kWaiting;
   // With kDone; a later event takes it back.
   const KernelVerdict* verdict = nullptr;
-  std::string outcome;  // "migrated", "differs", ...
+  std::string outcome;  // "migrated", "mismatch", ...
   bool good = false;
   std::string target;  // of several; empty: there is one
 };
