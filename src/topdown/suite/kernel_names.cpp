@@ -86,7 +86,7 @@ std::string kernel_suggestion(std::string_view wanted, const std::vector<std::st
   std::vector<std::string_view> candidates(names.begin(), names.end());
   for (const std::string& name : names) candidates.push_back(operators_in(name));
   std::string nearest = nearest_name(wanted, candidates);
-  // A hash that nobody has says less than the operators before it.
+  // A hash that no kernel has is worth less than the operators before it.
   const bool same = std::ranges::any_of(
       names, [&](const std::string& name) { return operators_in(name) == operators; });
   if (same) nearest = std::string(operators);

@@ -80,7 +80,7 @@ class Merger {
   Suite finish() {
     std::erase_if(result_.weights, [&](const auto& one) { return inside_.contains(one.first); });
     if (!result_.weights.empty()) unwrap(weights_by_reference(result_, "the merged suite"));
-    // Another suite may have a test of what one lacks.
+    // A kernel that one suite does not test may have a test in another.
     result_.untested = untested_kernels(result_.untested, result_);
     return std::move(result_);
   }

@@ -17,7 +17,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// Reads one suite.json; every complaint names the file and the place in it.
+// Reads one suite.json; every error names the file and the position in it.
 class SuiteReader {
  public:
   SuiteReader(std::string file, bool check_hashes)
@@ -137,7 +137,7 @@ class SuiteReader {
     return {};
   }
 
-  // What calls of the suite and calls of groups have in common.
+  // Reads the fields that calls of the suite and calls of groups share.
   Status read_run(const Json& json, const Suite& suite, SuiteCall& call) const {
     TAPML_ASSIGN(int64_t kernel, integer(json, "kernel"));
     if (kernel < 0 || kernel >= static_cast<int64_t>(suite.kernels.size())) {
@@ -193,7 +193,7 @@ class SuiteReader {
       TAPML_TRY(read_run(item, suite, call));
       call.after.resize(call.before.size());
     }
-    std::set<CallParameter> given;  // what calls read of values and of each other
+    std::set<CallParameter> given;  // parameters that a value or a link provides
     TAPML_ASSIGN(const Json* links, array(json, "links"));
     for (const Json& item : links->items()) {
       SuiteLink link;
@@ -246,7 +246,7 @@ class SuiteReader {
                           std::to_string(place.call));
   }
 
-  // [call, parameter]: one that is written, or one that is read.
+  // Reads [call, parameter]: a parameter that is written, or one that is read.
   Status read_place(const Json& object, const char* key, const Suite& suite,
                     const SuiteGroup& group, bool written, CallParameter& place) const {
     TAPML_ASSIGN(const Json* pair, array(object, key));
@@ -315,8 +315,7 @@ class SuiteReader {
                       suite.quantization);
   }
 
-  // A hash is also a file name: nothing else may come in here. Where no tensor belongs there is
-  // none.
+  // A hash is also a file name, so nothing else is accepted. Empty where no tensor belongs.
   Status check_hash(const std::string& hash, bool needed) const {
     const bool good = needed ? hash.size() == 64 &&
                                    hash.find_first_not_of("0123456789abcdef") == std::string::npos
@@ -331,7 +330,7 @@ class SuiteReader {
   bool check_hashes_;
 };
 
-// The tensors that calls name, and the check that all fits.
+// Reads the tensors that calls name, and checks that everything fits.
 Status fill(Suite& suite, const std::string& file,
             const std::function<Result<HostTensor>(const std::string&)>& tensor,
             const WorkWatcher& watcher = {}) {

@@ -53,7 +53,7 @@ class Maker {
                "a call below " + std::to_string(carved_.calls.size()), std::to_string(call));
   }
 
-  // The tensor that was carved at a place of one of the test's calls.
+  // The tensor that was carved at a parameter of one of the test's calls.
   const HostTensor& carved_at(const TrustedCalls& test, const CallParameter& place,
                               bool written) const {
     check_call(place.call);
@@ -185,7 +185,7 @@ class Maker {
 
   const Suite& carved_;
   TrustedSuite made_;
-  std::map<std::string, size_t> known_;  // by test_key(); those of groups are no call's
+  std::map<std::string, size_t> known_;  // by test_key(); tests of groups have keys of their own
 };
 
 }  // namespace
