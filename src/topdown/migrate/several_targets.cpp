@@ -32,7 +32,7 @@ std::vector<std::string> target_folders(const std::vector<std::string>& targets)
 
 std::string target_fault(const std::string& text, const std::string& target,
                          const std::vector<std::string>& targets) {
-  // Targets may have a "/", in a place; kernels and kinds have none.
+  // A target with an endpoint may contain "/"; kernels and kinds do not.
   const size_t slash = text.rfind('/');
   const std::string of = text.substr(0, slash == std::string::npos ? 0 : slash);
   const std::string fault = slash == std::string::npos ? text : text.substr(slash + 1);

@@ -6,7 +6,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// What real() writes for numbers that JSON has not.
+// The numbers that real() writes as strings, because JSON lacks them.
 std::optional<double> named_number(const Json& json) {
   if (!json.is_string()) return std::nullopt;
   const std::string& text = json.as_string();

@@ -10,7 +10,7 @@ namespace {
 // A tensor of a kernel's implementation, or a part of one.
 struct Place {
   std::string name;
-  int64_t bytes = 0;  // -1: not known here
+  int64_t bytes = 0;  // -1: unknown
   int64_t from = 0;   // where the part begins
 };
 
