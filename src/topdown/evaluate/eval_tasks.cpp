@@ -81,7 +81,7 @@ std::vector<EvalTask> parse_tasks(std::string_view text, const std::string& file
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     auto task = read_task(line, file);
     if (!task) {
-      // Once more with the lines before it, so that the complaint names the place in the file.
+      // Parse again with the lines before it, so that the error has the position in the file.
       task =
           read_task(std::string(static_cast<size_t>(number - 1), '\n') + std::string(line), file);
     }
@@ -106,7 +106,7 @@ std::vector<ScoredText> encode_task(const EvalTask& task, const Tokenizer& token
     ScoredText text;
     text.tokens = unwrap(tokenizer.encode_prompt(task.prompt + continuation));
     const auto parted = std::ranges::mismatch(text.tokens, prompt).in1;
-    // The first token has nothing in front of it that could predict it.
+    // Nothing before the first token could predict it.
     text.first = static_cast<size_t>(std::max<std::ptrdiff_t>(parted - text.tokens.begin(), 1));
     if (text.first >= text.tokens.size()) {
       throw_user("the task has no token to score", place(file, task.line),

@@ -48,7 +48,7 @@ class KernelOutputs {
     alone_.attrs = kernels.attrs;
   }
 
-  // None: it crashed.
+  // Nothing: it crashed.
   std::optional<std::vector<HostTensor>> of(const tir::PrimFuncRef& implementation) {
     pipeline::ImplementOptions options;
     options.rewrite = [&](const std::string&, tir::PrimFuncRef scheduled) {
@@ -127,7 +127,7 @@ FaultyKernel inject_fault(const Suite& suite, KernelReference& reference, const 
     return std::nullopt;
   };
   if (auto faulty = first_bite(kind)) return *faulty;
-  // A few that do; to try them all takes long.
+  // A few kinds that do; trying them all takes long.
   std::string biting;
   int found = 0;
   for (const FaultKindInfo& other : fault_kinds()) {

@@ -16,7 +16,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// Whether the header's parameters are the kernel's, by position; names may differ.
+// Whether the header's parameters match the kernel's, by position; names may differ.
 bool same_signature(const CustomSource& source, const tir::PrimFunc& kernel) {
   std::vector<tir::Param> params = source.tensors();
   std::erase_if(params,

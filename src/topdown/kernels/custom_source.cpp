@@ -17,7 +17,7 @@ constexpr std::string_view kSignature = "prim def ", kLaunch = "launch ", kOver 
                            kGroups = " in groups of ", kBlank = " \t\r";
 constexpr int64_t kDefaultGroup = 64, kMostThreads = 1 << 20;
 
-// A line of the header without its slashes, which blanks stand for: columns stay what they are.
+// A line of the header with its slashes replaced by blanks, so that columns stay the same.
 struct HeaderLine {
   int number = 0;
   std::string text;
@@ -27,7 +27,7 @@ struct HeaderLine {
   }
 };
 
-// The comment lines in front of the first line of code; directives (#version) are none.
+// The comment lines before the first line of code; skips directives (#version).
 std::vector<HeaderLine> header_of(const std::string& text) {
   std::vector<HeaderLine> lines;
   int number = 0;
@@ -51,7 +51,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(kBlank) - begin + 1));
 }
 
-// Where the bracket that opens first closes; npos: nowhere in `text`. `depth` goes on from before.
+// Where the first bracket closes; npos: not in `text`. `depth` continues from the text before.
 size_t closing(const std::string& text, int& depth) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '(') ++depth;
@@ -60,8 +60,8 @@ size_t closing(const std::string& text, int& depth) {
   return std::string::npos;
 }
 
-// Reads one program that stands in the file, so that places in messages are those of the file.
-// The name, and the program.
+// Reads one program of the file; positions in messages are those of the file. Returns the name and
+// the program.
 std::pair<std::string, tir::PrimFuncRef> parse_program(const std::string& text,
                                                        const std::string& file) {
   try {
@@ -77,7 +77,7 @@ std::pair<std::string, tir::PrimFuncRef> parse_program(const std::string& text,
   }
 }
 
-// The scalars of `func` as parameters in text.
+// The scalars of `func` as text of parameters.
 std::string scalars_text(const tir::PrimFunc& func) {
   std::string text;
   for (const Var& scalar : func.scalars) text += ", " + scalar->name + ": i64";
@@ -171,7 +171,7 @@ class HeaderReader {
       launch.group = read_group(trimmed(text.substr(end + kGroups.size())), line.number);
     }
     const size_t extent = over + kOver.size();
-    // The extent where it stands in the file, as a dimension.
+    // The extent at its position in the file, as a dimension.
     const std::string program = std::string("module prim def extent(e: Buffer((") +
                                 std::string(static_cast<size_t>(line.number - 1), '\n') +
                                 std::string(extent, ' ') + text.substr(extent, end - extent) +
@@ -221,7 +221,7 @@ class HeaderReader {
     return value;
   }
 
-  // One function of the kernel's name takes everything; its work items are the elements of the
+  // One function with the kernel's name has all parameters; its work items are the elements of the
   // first output.
   void add_default_launch() {
     codegen::CustomLaunch launch;

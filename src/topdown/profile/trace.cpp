@@ -9,7 +9,7 @@ namespace {
 
 using runtime::TraceEvent;
 
-// Rows of a process.
+// Rows of a process: local and remote events.
 constexpr int64_t kHere = 1, kThere = 2;
 
 const char* kind_name(TraceEvent::Kind kind) {
