@@ -44,7 +44,7 @@ std::string shapes_cell(const KernelVerdict& verdict) {
   return cell;
 }
 
-// Of tables of outcomes.
+// A remark for tables of outcomes.
 std::string source_remark(const KernelVerdict& verdict) {
   const std::string text = source_text(verdict);
   return text.empty() ? "" : void_element("br") + escaped(text);
@@ -54,7 +54,7 @@ std::string source_remark(const KernelVerdict& verdict) {
 // error, bound, ratio, ULP, logits error, implementation, time.
 std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
   auto cell = [](const std::string& inner) { return element("td", inner); };
-  // What may be broken where the window is narrow.
+  // Cells that may wrap in a narrow window.
   auto loose = [](const std::string& inner) { return element("td", {{"class", "loose"}}, inner); };
   std::string name = code(kernel.name);
   const Origin& layers = kernel.verdict ? kernel.verdict->origin : kernel.layers;

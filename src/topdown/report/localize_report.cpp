@@ -26,7 +26,7 @@ std::string error_text(const Culprit& culprit) {
     return v.worst_output + " of call " + std::to_string(v.worst_sequence) + ": " + size;
   }
   if (!culprit.hybrid.failure.empty()) return culprit.hybrid.failure;
-  // What was not tested did not pass.
+  // A kernel without tests did not pass them.
   return (v.calls > 0 ? "its tests pass" : "it has no tests") +
          std::string("; logits with it on the target: error ") + number(culprit.hybrid.max_abs) +
          ", allowed " + number(culprit.hybrid.bound);

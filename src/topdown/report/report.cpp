@@ -56,7 +56,7 @@ std::string indented(const std::string& text) {
 }
 
 TableLayout verdict_table(const std::vector<std::string>& names, size_t width, bool colors) {
-  // Rows come one after the other: as wide as they usually are.
+  // Rows are printed one by one, so widths are typical ones.
   std::vector<TableRow> sample;
   for (const std::string& name : names) {
     sample.push_back({name, "prefill", "999", "1.00e-07", "1.00e-07", "migrated", "0.10 s",
@@ -82,7 +82,7 @@ std::string verdict_header(const TableLayout& table) { return join(table.header(
 std::string verdict_row(const TableLayout& table, const KernelVerdict& verdict,
                         const std::string& outcome) {
   const bool good = outcome == "migrated" || outcome == "pass";
-  // Nothing but the source's output was there to judge by.
+  // Only the source's output was available for comparison.
   const std::string shown = outcome + (verdict.against_source ? " (source only)" : "");
   const double error =
       verdict.worst.target.mask_mismatches > 0 ? NAN : verdict.worst.target.max_abs;

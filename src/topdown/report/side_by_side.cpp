@@ -12,7 +12,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// The row of a kernel, which is added where there is none.
+// The row of a kernel; added if missing.
 KernelRow& row_of(std::vector<KernelRow>& rows, const std::string& kernel, size_t targets) {
   auto row = std::ranges::find(rows, kernel, &KernelRow::kernel);
   if (row == rows.end()) {

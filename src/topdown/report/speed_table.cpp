@@ -16,7 +16,7 @@ std::string format(const char* pattern, double value) {
   return text;
 }
 
-// Whether the ceiling of arithmetic is the nearer one.
+// Whether the kernel is closer to the ceiling of arithmetic than to that of memory.
 bool computes(const KernelSpeed& kernel, const Ceilings& ceilings) {
   return kernel.work.flops / ceilings.flops_per_s > kernel.work.bytes / ceilings.bytes_per_s;
 }
