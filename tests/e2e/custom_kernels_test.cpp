@@ -85,7 +85,7 @@ TEST_F(UserKernelProgram, ReplaySaysWhichFileAKernelCameFrom) {
   EXPECT_EQ(json.find("custom_kernels")->find(kKernel)->as_string(), file);
   EXPECT_EQ(json.find("kernels")->items().at(0).find("provider")->as_string(), "user:" + file);
   result = run_program(replay());
-  EXPECT_NE(result.out.find("user's own: " + std::string(kKernel) + " (" + file + ")"),
+  EXPECT_NE(result.out.find("custom kernels: " + std::string(kKernel) + " (" + file + ")"),
             std::string::npos)
       << result.all();
 }
@@ -143,8 +143,8 @@ TEST_F(UserKernelProgram, WhatNoKernelMayDoIsAFinding) {
   const std::string last = "      out[row * 192 + k] = x[row * 192 + k] * scale * w;\n    }\n";
   for (const Case& one :
        {Case{"if (row == 0) for (int i = 0; i < 75; ++i) out[1920 + i] = 1;", "out of bounds",
-             "bytes behind out"},
-        Case{"if (row == 0) out[400000] = 1;", "out of bounds", "bytes behind out: "},
+             "bytes after out"},
+        Case{"if (row == 0) out[400000] = 1;", "out of bounds", "bytes after out: "},
         Case{"if (row == 0) printf(\"row %d\\n\", 0);", "side effect",
              "writes to a standard stream: \"row 0\\n\""},
         Case{"if (row == 0) fputs(\"oh\", stderr);", "side effect",
@@ -256,7 +256,7 @@ TEST_F(UserKernelProgram, SkeletonCompilesAndIsRight) {
                  {"several kernels", kKernel});
   expect_failure({"kernel", "skeleton", demo_suite(), "nope", "--target", "cpu"}, 2, {"no such"});
   expect_failure({"kernel", "skeleton", demo_suite(), kKernel, "--target", "null"}, 2,
-                 {"takes no kernels"});
+                 {"does not support custom kernels"});
 }
 
 TEST_F(UserKernelProgram, ASkeletonNeedsNoWeights) {

@@ -93,7 +93,7 @@ def test_groups_in_replay_and_localize(model, loaded, cpu, opencl, tmp_path):
     assert str(groups[0]).startswith("group 0, rope_")
     page = json.loads((reports["report"] / "report.json").read_text())
     assert len(page["groups"]) == 3 and len(page["kernels"]) == len(verdicts) - 3
-    assert "left out" not in (reports["report"] / "report.html").read_text()
+    assert "not selected" not in (reports["report"] / "report.html").read_text()
     assert reports["junit"].read_text().count("name=\"group ") == 3
     assert "group 2: slice\\_" in reports["markdown"].read_text()
     tests = tapml.replayer(folder, cpu)

@@ -119,7 +119,7 @@ TEST(LayerByLayer, StandsAlone) {
   EXPECT_TRUE(parse_plan("cost", {"layer-by-layer"}).layer_by_layer);
   for (const char* other : {"layer", "kernel", "norms=rms*"}) {
     testing::expect_user_error([&] { parse_plan("cost", {"layer-by-layer", other}); },
-                               {"--granularity layer-by-layer", "nothing beside it"});
+                               {"--granularity layer-by-layer", "no other --granularity"});
   }
 }
 

@@ -553,7 +553,8 @@ TEST(Localize, ASuiteOfAnotherModelIsRefused) {
   LocalizeOptions options;
   options.suite = short_suite();
   for (SuiteKernel& kernel : options.suite->kernels) kernel.name += "0";
-  testing::expect_user_error([&] { localized(options); }, {"suite of another model", "--suite"});
+  testing::expect_user_error([&] { localized(options); },
+                             {"suite belongs to another model", "--suite"});
   options.suite = short_suite();
   options.suite->fusion_policy = "another";
   testing::expect_user_error([&] { localized(options); }, {"another fusion policy", "another"});

@@ -435,7 +435,7 @@ TEST(ReportPage, OfAReplay) {
   EXPECT_NE(
       page.find("tapml replay 'out/it'\\''s' --target 'opencl' --kernel 'b_2' --inject-fault"),
       std::string::npos);
-  EXPECT_NE(page.find("left out"), std::string::npos);
+  EXPECT_NE(page.find("not selected"), std::string::npos);
   EXPECT_NE(page.find("untested"), std::string::npos);
   EXPECT_NE(page.find("lm_head"), std::string::npos) << "its layers";
   EXPECT_NE(page.find("<strong>FAIL 1 of 3 kernels"), std::string::npos);

@@ -101,7 +101,7 @@ FaultyKernel inject_fault(const Suite& suite, KernelReference& reference, const 
   if (ends_process(kind) && !sandbox.isolated()) {
     throw_user("a fault of this kind ends the process that runs the kernel",
                "--inject-fault " + name + ":" + fault_kind_name(kind),
-               "a process of its own for it", "", "leave --in-process out");
+               "a process of its own for the kernel", "", "omit --in-process");
   }
   const tir::PrimFunc& loops = passes::kernel_implementation(reference.module(), name);
   const tir::PrimFuncRef scheduled = schedule::schedule_for(loops, sandbox.target()).func;

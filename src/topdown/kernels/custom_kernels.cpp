@@ -59,7 +59,7 @@ std::string user_source_ending(const target::Target& target) {
     if (one.kernel_language.ending.empty()) continue;
     taken += (taken.empty() ? "" : ", ") + one.platform + " (" + one.kernel_language.language + ")";
   }
-  throw_user("platform " + platform.platform + " takes no kernels of the user's own", target.text,
+  throw_user("platform " + platform.platform + " does not support custom kernels", target.text,
              "one of " + taken, platform.platform);
 }
 

@@ -71,7 +71,7 @@ std::pair<std::string, tir::PrimFuncRef> parse_program(const std::string& text,
     return {name, std::dynamic_pointer_cast<const tir::PrimFunc>(function)};
   } catch (const CompilerException& exception) {
     Error error = exception.error();
-    error.message = "the header of a kernel's source is not understood: " + error.message;
+    error.message = "malformed header in a kernel's source: " + error.message;
     if (error.hint.empty()) error.hint = kHint;
     throw_error(std::move(error));
   }
@@ -110,7 +110,7 @@ class HeaderReader {
     auto first = std::find_if(lines_.begin(), lines_.end(),
                               [](const HeaderLine& line) { return line.begins_with(kSignature); });
     if (first == lines_.end()) {
-      refuse("a kernel's source says no signature", 1,
+      refuse("the kernel's source has no signature", 1,
              "a comment at its top with `// prim def <ops>(x: Buffer((n, 8), f32), ..., n: i64)`",
              lines_.empty() ? "no comment of `//` lines at the top" : "no line `// prim def ...`");
     }
@@ -130,7 +130,7 @@ class HeaderReader {
     int32_t parameters = 0, workspaces = 0;
     for (const tir::Param& param : signature->params) {
       if (param.mode == AccessMode::kPrepared) {
-        refuse("a user's kernel prepares no weights", source_.line,
+        refuse("a custom kernel cannot prepare weights", source_.line,
                "in, out, inout or workspace parameters", "prepared " + param.buffer->name);
       }
       parameters += param.mode != AccessMode::kWorkspace;
@@ -157,7 +157,7 @@ class HeaderReader {
     const size_t over = text.find(kOver, begin);
     if (open == std::string::npos || close == std::string::npos || over == std::string::npos ||
         open > close || close > over) {
-      refuse("a launch in the header is not understood", line.number, form, trimmed(text));
+      refuse("malformed launch in the header", line.number, form, trimmed(text));
     }
     launch.entry = trimmed(std::string_view(text).substr(begin, open - begin));
     if (launch.entry.empty()) {

@@ -146,8 +146,8 @@ std::string kernel_skeleton(const Module& fixed, const std::string& name,
   return commented(
              "Kernel " + name + " for " + description.platform + ", in " +
                  description.kernel_language.language +
-                 ". The lines from `prim def` to the last `launch` say\nhow it is called and are "
-                 "read; the hash of its name may be left out (docs/custom-kernels.md).\n\n",
+                 ". tapml reads the lines from `prim def` to the\nlast `launch`: the signature and "
+                 "the launches. The name may omit its hash (docs/custom-kernels.md).\n\n",
              "") +
          commented(plain.header, "") +
          commented("\nWhat it computes, in the text format (docs/text-format.md):\n\n", "") +

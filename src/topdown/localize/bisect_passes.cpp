@@ -40,8 +40,8 @@ class PassBisector {
     run_.prompt = prompt;
     run_.cancelled = options.cancelled;
     if (find_attr<std::string>(module.attrs, "fusion_policy")) {
-      throw_user("the passes have run already", "--bisect passes", "a model's folder",
-                 "kernels that are formed", "give the model that this was compiled from");
+      throw_user("the passes have already run", "--bisect passes", "a model's folder",
+                 "formed kernels", "give the model that this was compiled from");
     }
   }
 
@@ -51,9 +51,9 @@ class PassBisector {
     result_.target = sandbox_.target().text;
     result_.target_info = sandbox_.session().info();
     prepare_reference();
-    result_.whole = check(all(true), "run with everything");
+    result_.whole = check(all(true), "run with all settings on");
     if (!result_.whole.passed) {
-      result_.bare = check(all(false), "run with what is needed");
+      result_.bare = check(all(false), "run with all settings off");
       if (result_.bare.passed) {
         bisect_settings();
       } else {

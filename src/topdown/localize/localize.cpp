@@ -167,7 +167,7 @@ class Localizer {
       expect_finite_source();
       suite_ = *options_.suite;
       if (policy && suite_.fusion_policy != *policy) {
-        throw_user("a suite of another fusion policy", "--suite", *policy, suite_.fusion_policy,
+        throw_user("the suite has another fusion policy", "--suite", *policy, suite_.fusion_policy,
                    "carve it from this model");
       }
     }
@@ -179,7 +179,7 @@ class Localizer {
         std::ranges::any_of(source_executable_->kernels,
                             [&](const KernelInfo& kernel) { return has_tests(kernel.name); });
     if (!any) {
-      throw_user("a suite of another model", "--suite", "kernels of this model",
+      throw_user("the suite belongs to another model", "--suite", "kernels of this model",
                  suite_.kernels.empty() ? "none" : suite_.kernels[0].name + " and others",
                  "carve it from this model");
     }
@@ -248,8 +248,8 @@ class Localizer {
     if (!has_session_faults(options_)) return;
     if (!sandbox_.isolated()) {
       throw_user("faults of this kind are injected into a session",
-                 "--inject-fault " + options_.faults[0], "a process of its own for it", "",
-                 "leave --in-process out");
+                 "--inject-fault " + options_.faults[0], "a process of its own for the kernel", "",
+                 "omit --in-process");
     }
     sandbox_.load(target_executable_);
     for (const std::string& text : options_.faults) {
@@ -614,7 +614,7 @@ class Localizer {
       const std::string& name = suite.kernels[static_cast<size_t>(suite.calls[c].kernel)].name;
       if (suite.calls[c].sequence == verdict.worst_sequence && name == verdict.kernel) return c;
     }
-    throw_internal("a verdict about a call that the suite has not", verdict.kernel);
+    throw_internal("a verdict names a call that the suite lacks", verdict.kernel);
   }
 
   KernelSource source_of(const std::string& kernel) {

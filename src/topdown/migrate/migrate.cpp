@@ -51,7 +51,7 @@ class RoundRobin {
   void end(TargetMigration& one, const Error& error) {
     one.end(error);
     if (migrations_.size() > 1) {
-      log_warning(one.target_text() + " is left out from here on: " + error.message);
+      log_warning(one.target_text() + " drops out: " + error.message);
     }
     if (!first_error_) first_error_ = error;
     ++ended_;

@@ -94,7 +94,7 @@ KernelGroup parse_kernel_group(const std::string& text) {
     begin = end + 1;
   }
   if (group.name.empty() || std::ranges::find(group.globs, "") != group.globs.end()) {
-    throw_user("no group of kernels", "--granularity",
+    throw_user("malformed group of kernels", "--granularity",
                "kernel, layer, layer-by-layer, NAME=GLOB,GLOB,... or a GLOB of kernel names",
                "\"" + text + "\"");
   }
@@ -111,7 +111,7 @@ PlanOptions parse_plan(const std::string& order, const std::vector<std::string>&
     plan.order = one;
     found = true;
   }
-  if (!found) throw_user("an unknown order", "order", "one of " + known, order);
+  if (!found) throw_user("unknown order", "order", "one of " + known, order);
   for (const std::string& text : granularity) {
     if (text == "layer") {
       plan.by_layer = true;
@@ -122,8 +122,8 @@ PlanOptions parse_plan(const std::string& order, const std::vector<std::string>&
     }
   }
   if (plan.layer_by_layer && granularity.size() > 1) {
-    throw_user("layers that move one after the other have no groups",
-               "--granularity " + std::string(kLayerByLayer), "nothing beside it",
+    throw_user("layer-by-layer excludes other groups",
+               "--granularity " + std::string(kLayerByLayer), "no other --granularity",
                std::to_string(granularity.size()) + " granularities");
   }
   return plan;
@@ -213,7 +213,7 @@ std::vector<MigrationUnit> plan_migration(const Suite& suite, const KernelRefere
   }
   for (const KernelGroup& group : options.groups) {
     if (std::ranges::find(units, group.name, &MigrationUnit::name) == units.end()) {
-      throw_user("the group has no kernels, or those before it take them",
+      throw_user("the group matches no kernels, or only kernels of earlier groups",
                  "--granularity " + group.name, no_kernel_text(suite), "",
                  kernel_suggestion(group.globs[0], kernel_names(suite)));
     }

@@ -32,7 +32,7 @@ void expect_identity(const JsonObjectReader& top, const std::string& file,
   if (schema != kSchema) {
     throw_user("the state is of another version of tapml", file,
                "version " + std::to_string(kSchema), std::to_string(schema),
-               "another --state folder starts anew");
+               "use another --state folder to start anew");
   }
   const JsonObjectReader kept = unwrap(top.required_object("of"));
   std::string expected, found;
@@ -44,7 +44,7 @@ void expect_identity(const JsonObjectReader& top, const std::string& file,
   }
   if (!found.empty()) {
     throw_user("the state is of another migration", file, expected, found,
-               "another --state folder starts anew");
+               "use another --state folder to start anew");
   }
 }
 
@@ -108,12 +108,12 @@ void MigrationState::read(const std::string& text) {
   }
   if (stale > 0) {
     log_warning(file_ + ": " + std::to_string(stale) +
-                " kernels have other code for the target, or another device or driver, than when "
-                "they were tried, and are tried again");
+                " kernels are tried again, because their code, the device or its driver has "
+                "changed");
   }
   if (ended > 0) {
     log_warning(file_ + ": " + std::to_string(ended) +
-                " kernels had crashed or not ended in time, and are tried again");
+                " kernels are tried again, because they crashed or timed out");
   }
 }
 

@@ -124,9 +124,8 @@ class EvaluatedModel {
       case Role::kSlots:
         return integers({1}, {0});
       default:
-        throw_user("the model cannot be evaluated: it has an input that no text has",
-                   "the model's interface", "tokens, positions, pages, lengths or slots",
-                   role_name(role));
+        throw_user("the model has an input that text does not provide", "the model's interface",
+                   "tokens, positions, pages, lengths or slots", role_name(role));
     }
   }
 

@@ -378,7 +378,7 @@ void KernelReplay::finish() {
   add_note(verdict_, launches_text(verdict_.launches));
   if (!crash_.empty() && verdict_.failed == Failure::kNone) {
     add_note(verdict_,
-             "crashed once, and not again in a fresh process, so that a kernel before it may write "
+             "crashed once, but not again in a fresh process; an earlier kernel may write "
              "out of bounds: " +
                  crash_);
   }

@@ -40,7 +40,7 @@ std::string shapes_cell(const KernelVerdict& verdict) {
     cell += void_element("br") + std::to_string(verdict.compared) + " of " +
             std::to_string(verdict.elements) + " elements compared";
   }
-  if (verdict.against_source) cell += void_element("br") + "held against the source's output only";
+  if (verdict.against_source) cell += void_element("br") + "compared with the source's output only";
   return cell;
 }
 
@@ -133,8 +133,8 @@ std::string failure_part(const PageKernel& kernel, size_t index) {
   part += facts_of(kernel);
   if (kernel.verdict && kernel.verdict->difference) part += heat_map(*kernel.verdict->difference);
   if (!kernel.reproducer.empty()) {
-    part += element("p", kernel.beside_page ? "To see it again, in the folder of this page:"
-                                            : "To see it again:") +
+    part += element("p", kernel.beside_page ? "To reproduce it, run in the folder of this page:"
+                                            : "To reproduce it, run:") +
             element("pre", escaped(kernel.reproducer));
   }
   if (!kernel.source) return part;

@@ -147,7 +147,7 @@ class Map {
     std::string title = kernel.name + ", " + place + ": " + kernel.outcome;
     if (chip.compared) title += ", error over bound " + number(chip.ratio);
     const bool spares = spared(chip);
-    if (spares) title += " (within its bound here)";
+    if (spares) title += " (within its bound in this layer)";
     return element(
                "a",
                {{"class",

@@ -116,7 +116,7 @@ std::string custom_kernels_text(const std::vector<const KernelVerdict*>& verdict
   for (const KernelVerdict* verdict : verdicts) {
     const std::string file = user_file(*verdict);
     if (file.empty()) continue;
-    text += (text.empty() ? "user's own: " : ", ") + verdict->kernel + " (" + file + ")";
+    text += (text.empty() ? "custom kernels: " : ", ") + verdict->kernel + " (" + file + ")";
   }
   return text;
 }
@@ -147,7 +147,7 @@ std::string migration_verdict(const Migration& migration) {
   if (migration.target_ran && !migration.whole_passed()) {
     if (!migration.untested.empty()) {
       return "Every kernel with tests migrated, and the target alone is wrong; " +
-             untested_text(migration.untested) + ". Look there first.";
+             untested_text(migration.untested) + ". Check it first.";
     }
     if (migration.repeated.flaky()) {
       return "Every kernel migrated, and the target alone is wrong in " +
@@ -155,8 +155,8 @@ std::string migration_verdict(const Migration& migration) {
              std::to_string(migration.repeated.runs) +
              " runs: flaky, and any kernel may be at fault.";
     }
-    return "Every kernel migrated, and the target alone is wrong: look at what it does around "
-           "kernels (memory plan, runtime).";
+    return "Every kernel migrated, and the target alone is wrong: check its memory plan and "
+           "its runtime.";
   }
   if (migration.untested.empty()) return "The migration is not complete.";
   return "Nothing is wrong in what was tested, but " + untested_text(migration.untested) + ".";

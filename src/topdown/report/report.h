@@ -60,7 +60,7 @@ std::string replay_verdict(const Replayed& replayed);  // one sentence
 std::string replay_html(const Replayed& replayed, const std::string& command,
                         const CommandOptions& options);
 
-// "user's own: rms_norm_485247dc (kernels/rms.cl), ..."; empty if there is none.
+// "custom kernels: rms_norm_485247dc (kernels/rms.cl), ..."; empty if there is none.
 std::string custom_kernels_text(const std::vector<const KernelVerdict*>& verdicts);
 // "group 3" of a group of kernels, else the kernel's name.
 std::string test_name(const KernelVerdict& verdict);

@@ -134,7 +134,7 @@ std::string report_page(const PageContent& content) {
   if (content.speed) {
     sections.add("speed", "Speed", speed_table(*content.speed, content.kernels));
   }
-  sections.add("own", "The user's own kernels", user_kernel_table(content.kernels));
+  sections.add("own", "Custom kernels", user_kernel_table(content.kernels));
   sections.add("tolerances", "Widened bounds", tolerance_table(content.kernels));
   if (!content.checks.empty()) {
     sections.add(

@@ -57,7 +57,7 @@ std::string speed_table(const SpeedTable& speed, const std::vector<PageKernel>& 
         kernel->slow ? " " + element("span", {{"class", "chip hybrid"}}, "slow") : "";
     rows += table_row({name_cell(kernel->kernel, kernels) + mark, std::to_string(kernel->sequence),
                        time_text(kernel->seconds),
-                       excess > 0 ? rate_text(*kernel, ceilings) : "not known",
+                       excess > 0 ? rate_text(*kernel, ceilings) : "unknown",
                        excess > 0 ? format("%.1f%%", 100 * kernel->share(ceilings)) : "",
                        excess > 0 ? format("%.1f", excess) : ""});
   }

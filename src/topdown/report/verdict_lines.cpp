@@ -30,7 +30,7 @@ class Tally {
                        " elements of " + count_of(sampled_, "kernel") + " compared");
     }
     if (against_source_ > 0) {
-      limits.push_back(std::to_string(against_source_) + " held against the source only");
+      limits.push_back(std::to_string(against_source_) + " compared with the source only");
     }
     if (tolerated_ > 0) limits.push_back(std::to_string(tolerated_) + " within a widened bound");
     if (source_wrong_ > 0) limits.push_back(std::to_string(source_wrong_) + " source wrong");

@@ -51,8 +51,7 @@ std::string launches_text(const LaunchCount& count) {
             " launches gave other bits than the first one of their call";
   }
   if (count.cut) {
-    text += (text.empty() ? "" : "; ") + std::string("launched ") + all +
-            " times: there was no time for more";
+    text += (text.empty() ? "" : "; ") + std::string("launched ") + all + " times: time ran out";
   }
   return text;
 }

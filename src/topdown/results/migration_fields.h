@@ -36,7 +36,7 @@ void fields(A& a, Error& x) {
   std::string kind = error_kind_text(x);
   a("kind", kind);
   if (A::kReads) {
-    a.expect("kind", read_error_kind(kind, x), "is no kind of error",
+    a.expect("kind", read_error_kind(kind, x), "is not a kind of error",
              "\"user\", \"platform: absent\", ...");
   }
   a("message", x.message);

@@ -157,7 +157,7 @@ void fields(A& a, DifferenceMap& x) {
   a.range("columns", x.columns, 0, DifferenceMap::kMostBlocks);
   a("blocks", x.blocks);
   a.expect("blocks", std::ssize(x.blocks) == x.rows * x.columns,
-           "is not what its rows and columns say", std::to_string(x.rows * x.columns) + " numbers");
+           "does not match its rows and columns", std::to_string(x.rows * x.columns) + " numbers");
   a("outside", x.outside);
   a("first_row", x.first_row);
   a("last_row", x.last_row);

@@ -34,7 +34,7 @@ Status run_contained(Sandbox& sandbox, KernelVerdict& verdict,
     ran = run(sandbox.runner());
     if (ran || !sandbox.contains(ran.error())) {
       verdict.note =
-          "crashed once, and not again in a fresh process, so that a kernel before it "
+          "crashed once, but not again in a fresh process; an earlier kernel "
           "may write out of bounds: " +
           first.message;
       return ran;

@@ -40,7 +40,7 @@ Status DeadlineSession::finish(StreamId stream, Clock::time_point limit) noexcep
       std::snprintf(text, sizeof text, "%g s", std::chrono::duration<double>(kernel_).count());
       return fail(platform_error(PlatformFault::kTimeout,
                                  "a kernel did not end within " + std::string(text), "",
-                                 "--kernel-timeout is the limit"));
+                                 "set another limit with --kernel-timeout"));
     }
     Status status = session().synchronize(stream, std::min(limit, now + kSlice));
     if (timed_out(status)) continue;

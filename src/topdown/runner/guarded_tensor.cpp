@@ -88,9 +88,9 @@ struct Changed {
     inside += different_bytes(content, {before + from, content.size()});
   }
   void add_to(std::string& out_of_bounds_writes, const std::string& name) const {
-    add_out_of_bounds_writes(out_of_bounds_writes, in_front, "in front of", name);
+    add_out_of_bounds_writes(out_of_bounds_writes, in_front, "before", name);
     add_out_of_bounds_writes(out_of_bounds_writes, inside, "of", name);
-    add_out_of_bounds_writes(out_of_bounds_writes, behind, "behind", name);
+    add_out_of_bounds_writes(out_of_bounds_writes, behind, "after", name);
   }
 };
 

@@ -21,7 +21,7 @@ Result<runtime::Tensor> make_guarded(runtime::Session& session, const HostTensor
                                      const HostTensor* content);
 
 // The tensor's bytes. Appends changes around them to `out_of_bounds_writes`, if given: "64 bytes
-// behind y".
+// after y".
 Result<HostTensor> read_guarded(const runtime::Tensor& tensor, const std::string& name,
                                 std::string* out_of_bounds_writes);
 

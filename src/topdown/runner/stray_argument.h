@@ -9,7 +9,7 @@
 
 namespace tapml::topdown {
 
-// "writes 1048576 bytes behind y": for an access in the suite's call that a text of the process
+// "writes 1048576 bytes after y": for an access in the suite's call that a text of the process
 // names (runtime::find_stray). Nothing if it names no launch of the call's kernel.
 std::optional<std::string> out_of_bounds_argument(const Suite& suite, size_t call,
                                                   const Executable& executable,

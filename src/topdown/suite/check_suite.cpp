@@ -34,7 +34,7 @@ class KernelCheck {
     if (!program_ || *name != kernel_.name + "_impl" ||
         module_.functions.size() != passes::kernel_alone(module_, kernel_.name).functions.size() ||
         !calls_programs(*spec)) {
-      wrong("the text of a kernel is not its spec and implementation",
+      wrong("a kernel's text does not hold its spec and implementation",
             "@" + kernel_.name + " and @" + kernel_.name + "_impl", "");
     }
     check_signature();

@@ -71,7 +71,7 @@ class Merger {
     }
     if (result_.quantization != suite.quantization) {
       auto text = [](const std::string& one) { return one.empty() ? "none" : one; };
-      throw_user("a suite whose weights by reference are quantized in another way", name,
+      throw_user("the suite's weights by reference are quantized in another way", name,
                  text(result_.quantization) + ", as in " + referring_, text(suite.quantization),
                  "carve one of them with --weights inside");
     }
@@ -89,8 +89,8 @@ class Merger {
   void same(const std::string& what, const std::string& expected, const std::string& found,
             const std::string& name) const {
     if (expected == found) return;
-    throw_user("a suite of another " + what, name, expected + ", as in " + first_, found,
-               "only suites of one model, policy and source become one");
+    throw_user("the suite has another " + what, name, expected + ", as in " + first_, found,
+               "merge only suites of one model, fusion policy and source");
   }
 
   int32_t add_kernel(const SuiteKernel& kernel, const std::string& name) {

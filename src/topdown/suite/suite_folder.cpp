@@ -31,7 +31,7 @@ Status SuiteFolder::begin(Suite empty) {
   if (auto text = read_text_file(index)) {
     if (auto suite = parse_suite_index(*text, index, false)) {
       empty = std::move(*suite);
-      empty.incomplete = "a later carve into its folder did not end";
+      empty.incomplete = "a later carve into its folder did not finish";
     }
   }
   return write_index(empty);

@@ -97,8 +97,8 @@ class SuiteReader {
     TAPML_ASSIGN(suite.incomplete, string(json, "reason"));
     if (complete->as_bool() != suite.incomplete.empty()) {
       return wrong_part(
-          *complete, "a suite and its reason say different things",
-          "a reason where the suite is not complete, and none where it is",
+          *complete, "the suite's \"complete\" and \"reason\" contradict each other",
+          "a reason if the suite is incomplete, and none if it is complete",
           complete->as_bool() ? "complete, with a reason" : "incomplete, without one");
     }
     TAPML_ASSIGN(const Json* untested, array(json, "untested"));
@@ -129,7 +129,7 @@ class SuiteReader {
       kernel.modes.push_back(*mode);
     }
     if (kernel.modes.size() != kernel.params.size()) {
-      return wrong(json, "modes", "one mode a parameter");
+      return wrong(json, "modes", "one mode per parameter");
     }
     TAPML_ASSIGN(kernel.dropped, integer(json, "dropped"));
     if (kernel.dropped < 0) return wrong(json, "dropped", "0 or more");
@@ -155,7 +155,7 @@ class SuiteReader {
     }
     TAPML_ASSIGN(call.before, string_list(json, "before"));
     if (call.before.size() != suite.kernels[static_cast<size_t>(kernel)].params.size()) {
-      return wrong(json, "before", "one hash a parameter");
+      return wrong(json, "before", "one hash per parameter");
     }
     return {};
   }
@@ -172,7 +172,7 @@ class SuiteReader {
     TAPML_TRY(read_times(json, call.times));
     TAPML_ASSIGN(call.after, string_list(json, "after"));
     size_t params = call.before.size();
-    if (call.after.size() != params) return wrong(json, "after", "one hash a parameter");
+    if (call.after.size() != params) return wrong(json, "after", "one hash per parameter");
     for (size_t i = 0; i < params; ++i) {
       AccessMode mode = suite.kernels[static_cast<size_t>(call.kernel)].modes[i];
       TAPML_TRY(check_hash(call.before[i], mode != AccessMode::kOut));
@@ -221,7 +221,7 @@ class SuiteReader {
         const bool needed = kernel.modes[i] != AccessMode::kOut && !given.contains({c, i});
         if (needed && before[i].empty()) {
           return wrong_part(
-              at, "nothing gives a parameter of a group's call",
+              at, "a parameter of a group's call has no value",
               "a tensor, a link or a group input for " + kernel.params[i] + " of " + kernel.name,
               "none");
         }
@@ -311,7 +311,7 @@ class SuiteReader {
     auto known = guard([&] { models::find_quantization(suite.quantization); });
     if (known) return {};
     const Json& value = *json.find("quantization");
-    return wrong_part(value, "a suite of unknown quantization", known.error().expected,
+    return wrong_part(value, "the suite has an unknown quantization", known.error().expected,
                       suite.quantization);
   }
 

@@ -42,7 +42,7 @@ HostTensor integers(const std::vector<int64_t>& values) {
 }
 
 Error malformed(const std::string& path, const std::string& expected, const std::string& found) {
-  return user_error("a suite's tensor file does not fit together", path, expected, found,
+  return user_error("a suite's tensor file is inconsistent", path, expected, found,
                     "carve the suite again");
 }
 
@@ -79,7 +79,7 @@ Result<HostTensor> with_all_rows(const HostTensor& data, const SafetensorsFile& 
   for (int64_t row : rows) {
     if (row <= before || row >= shape[0]) {
       return fail(malformed(path, "ascending rows below " + std::to_string(shape[0]),
-                            std::to_string(row) + " behind " + std::to_string(before)));
+                            std::to_string(row) + " after " + std::to_string(before)));
     }
     before = row;
   }
