@@ -17,7 +17,8 @@ const std::vector<FaultKindInfo>& fault_kinds() {
        variants::grid_cut},
       {kHalfReduction, "half-reduction", "a reduction ends half way", variants::half_reduction},
       {kSubgroupWidth, "subgroup-width",
-       "one step of a reduction over the threads of a work group is missing",
+       "one step of a reduction over the threads of a work group, or of their subgroups, is "
+       "missing",
        variants::subgroup_width},
       {kCausalMask, "causal-mask", "a token does not see itself", variants::causal_mask},
       {kWrongStride, "wrong-stride", "the rows of a tensor count as one element longer",
@@ -41,7 +42,8 @@ const std::vector<FaultKindInfo>& fault_kinds() {
       {kMissingScale, "missing-scale", "products with constants are left out",
        variants::missing_scale},
       {kSwappedOperands, "swapped-operands",
-       "of a subtraction, a division or a selection, or two inputs of equal type",
+       "operands of a subtraction, a division or a selection are swapped, or two inputs of equal "
+       "type",
        variants::swapped_operands},
       {kDroppedTerm, "dropped-term", "one side of an addition (a residual) is left out",
        variants::dropped_term},
@@ -73,9 +75,9 @@ const std::vector<FaultKindInfo>& fault_kinds() {
       {kEarlyCompletion, "early-completion", "an output is read before the kernel ran", nullptr},
       {kMissingWait, "missing-wait", "the kernel runs before the one that makes its input",
        nullptr},
-      {kStaleBinding, "stale-binding", "an argument stays that of the call before", nullptr},
+      {kStaleBinding, "stale-binding", "an argument stays that of the previous call", nullptr},
       {kLostLaunch, "lost-launch", "one launch in three does not run", nullptr},
-      {kCrash, "crash", "a store goes to an unmapped address", variants::crash},
+      {kCrash, "crash", "a store goes to an address without memory", variants::crash},
       {kEndlessLoop, "endless-loop", "a store is repeated for longer than anyone waits",
        variants::endless_loop}};
   return kKinds;

@@ -193,9 +193,9 @@ class Localizer {
   std::vector<std::string> generation_functions_of_both() {
     std::vector<std::string> functions = generation_functions(
         *source_executable_, options_.sampler.temperature, result_.source_info);
-    const std::vector<std::string> there = generation_functions(
+    const std::vector<std::string> target_functions = generation_functions(
         *source_executable_, options_.sampler.temperature, result_.target_info);
-    functions.insert(functions.end(), there.begin(), there.end());
+    functions.insert(functions.end(), target_functions.begin(), target_functions.end());
     return functions;
   }
 
@@ -258,15 +258,15 @@ class Localizer {
       kernel = faulty_kernel(suite_, kernel);
       const std::vector<HostTensor> tests = carved_outputs(suite_, kernel, sandbox_);
       const std::vector<HostTensor> logits = target_logits();
-      bool bites = false;
-      for (size_t site = 0; site < session_sites(kind) && !bites; ++site) {
+      bool has_effect = false;
+      for (size_t site = 0; site < session_sites(kind) && !has_effect; ++site) {
         session_faults_->push_back({kernel, kind, site});
         check_cancelled();
-        bites = !same_bits(tests, carved_outputs(suite_, kernel, sandbox_)) ||
-                !same_bits(logits, target_logits());
-        if (!bites) session_faults_->pop_back();
+        has_effect = !same_bits(tests, carved_outputs(suite_, kernel, sandbox_)) ||
+                     !same_bits(logits, target_logits());
+        if (!has_effect) session_faults_->pop_back();
       }
-      if (!bites) {
+      if (!has_effect) {
         throw_user("a fault of this kind changes nothing in this prompt's run",
                    "--inject-fault " + text, "another kernel, or another kind");
       }

@@ -9,9 +9,9 @@ bool may_move(const KernelVerdict& verdict, const std::string& layer) {
   if (verdict.failed != Failure::kNone) return false;  // it may harm other kernels
   if (verdict.launches.flaky) return false;            // none of its calls is surely right
   return std::ranges::none_of(verdict.groups, [&](const CallGroup& group) {
-    const bool here = std::ranges::any_of(
+    const bool in_layer = std::ranges::any_of(
         group.origin, [&](const std::string& path) { return layer_of_path(path) == layer; });
-    return (here || group.origin.empty()) && !(group.ratio <= 1);
+    return (in_layer || group.origin.empty()) && !(group.ratio <= 1);
   });
 }
 

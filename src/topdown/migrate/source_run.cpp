@@ -113,9 +113,9 @@ void SourceRun::fail_not_finite(llm::Engine& engine) const {
 std::vector<KernelUse> SourceRun::untested(const DeviceInfo& target) const {
   std::vector<std::string> functions =
       generation_functions(*executable_, options_.sampler.temperature, platform_.session->info());
-  const std::vector<std::string> there =
+  const std::vector<std::string> target_functions =
       generation_functions(*executable_, options_.sampler.temperature, target);
-  functions.insert(functions.end(), there.begin(), there.end());
+  functions.insert(functions.end(), target_functions.begin(), target_functions.end());
   return untested_kernels(called_kernels(*executable_, functions), suite_);
 }
 

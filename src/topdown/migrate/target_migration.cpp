@@ -139,12 +139,12 @@ void TargetMigration::move_next_layer() {
     const LayerMoves::Steps steps = steps_by_kernel();
     for (int32_t kernel : layers_->next().kernels) tell(name_of(kernel), KernelStage::kHybrid);
     result_.layers.push_back(layers_->move_next(steps));
-    std::vector<MigrationStep> told;
+    std::vector<MigrationStep> updated;
     for (const std::string& kernel : result_.layers.back().kernels) {
       tell_end(*steps.at(kernel));
-      told.push_back(*steps.at(kernel));
+      updated.push_back(*steps.at(kernel));
     }
-    if (state_) state_->add(result_.layers.back(), told);
+    if (state_) state_->add(result_.layers.back(), updated);
   }
   if (options_.stop_at_first && !result_.layers.back().left.empty()) leave_rest();
 }

@@ -64,13 +64,13 @@ std::string speed_table(const SpeedTable& speed, const std::vector<PageKernel>& 
   return failure +
          element(
              "p",
-             "Each kernel's largest carved call, launched again and again. The device reaches " +
+             "Each kernel's largest carved call, launched repeatedly. The device reaches " +
                  format("%.1f GFLOP/s", 1e-9 * ceilings.flops_per_s) + " and " +
                  format("%.1f GB/s", 1e-9 * ceilings.bytes_per_s) + " here; a launch takes " +
                  time_text(speed.launch_seconds()) +
-                 " at least. Excess is the time over what work and launch need at least; slow is "
-                 "what exceeds it " +
-                 format("%.0f", kSlowExcess) + " times as much as the median kernel does.") +
+                 " at least. Excess is the time divided by the least that work and launch need; a "
+                 "kernel is slow if its excess is " +
+                 format("%.0f", kSlowExcess) + " times that of the median kernel.") +
          table({"kernel", "call", "a launch", "reaches", "of the ceiling", "excess"}, rows,
                "kernels");
 }

@@ -83,8 +83,8 @@ class JsonWriter {
     json_.set(key, Json::array(std::move(items)));
   }
   template <class Each>
-  void inside(const char* key, bool there, const Each& each) {
-    if (!there) return;
+  void inside(const char* key, bool present, const Each& each) {
+    if (!present) return;
     JsonWriter writer;
     each(writer);
     json_.set(key, writer.take());
@@ -181,7 +181,7 @@ class JsonFieldReader {
     }
   }
   template <class Each>
-  void inside(const char* key, bool /*there*/, const Each& each) {
+  void inside(const char* key, bool /*present*/, const Each& each) {
     const auto object = json_.optional_object(key);
     if (!object) return note(fail(object.error()));
     if (!*object) return;

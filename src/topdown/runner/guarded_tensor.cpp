@@ -79,7 +79,7 @@ struct Changed {
     };
     const int64_t last = kGuardBytes + tensor_bytes, image = image_bytes(tensor_bytes);
     in_front += changed_guards(between(0, kGuardBytes));
-    // Up to the next multiple of 16 bytes, whoever writes the tensor may write the storage.
+    // The tensor's writer may also write the storage up to the next multiple of 16 bytes.
     behind +=
         changed_guards(between(before ? last : kGuardBytes + padded_bytes(tensor_bytes), image));
     const auto content = between(kGuardBytes, last);

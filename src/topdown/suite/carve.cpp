@@ -128,7 +128,7 @@ Status Carver::name(const std::string& hash) {
   if (auto held = held_.find(hash); held != held_.end()) {
     return take_content(hash, held->second, false);
   }
-  return fail(internal_error("a captured call names a content that never came", hash));
+  return fail(internal_error("a captured call names a content that was never sent", hash));
 }
 
 // The index of a kernel in the suite; a new kernel is added.

@@ -210,7 +210,7 @@ Status check_suite(const Suite& suite, const std::string& file) {
     std::vector<KernelCheck> checks;
     for (const SuiteKernel& kernel : suite.kernels) {
       if (!names.insert(kernel.name).second) {
-        throw_user("two kernels of a suite have one name", file, "", kernel.name);
+        throw_user("two kernels of the suite have the same name", file, "", kernel.name);
       }
       checks.emplace_back(kernel, file).run();
     }

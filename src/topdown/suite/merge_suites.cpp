@@ -101,7 +101,7 @@ class Merger {
     }
     SuiteKernel& known = result_.kernels[static_cast<size_t>(number)];
     if (known.spec != kernel.spec || known.modes != kernel.modes) {
-      throw_user("two suites have different kernels of one name", name,
+      throw_user("two suites have different kernels of the same name", name,
                  "the specification that " + first_ + " has", "another one of " + kernel.name,
                  "carve them with one version of tapml");
     }
