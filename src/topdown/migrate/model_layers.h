@@ -13,8 +13,7 @@ std::string layer_of_path(const std::string& path);
 
 struct ModelLayer {
   std::string name;
-  std::vector<int32_t>
-      kernels;  // indices in the suite of the kernels that the layer calls, by first call
+  std::vector<int32_t> kernels;  // that the layer calls: indices in the suite, by first call
 };
 
 class ModelLayers {

@@ -11,8 +11,7 @@ namespace tapml::topdown {
 // |target - reference| <= factor * (bound + 4 E) + absolute for the kernels that `kernel`
 // describes.
 struct Tolerance {
-  std::string
-      kernel;  // a name, the beginning of names, or a pattern (topdown/suite/kernel_names.h)
+  std::string kernel;  // a name, its beginning, or a pattern (topdown/suite/kernel_names.h)
   double factor = 1, absolute = 0;
   std::string reason;  // never empty
 };

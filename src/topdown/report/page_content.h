@@ -38,9 +38,8 @@ struct PageKernel {
   // The model's check with this kernel on the target; null: none.
   const ModelCheck* hybrid = nullptr;
   const KernelSource* source = nullptr;
-  std::string reproducer;  // a command; empty: none
-  bool beside_page =
-      false;  // it names a folder next to the page, and all other files by absolute paths
+  std::string reproducer;    // a command; empty: none
+  bool beside_page = false;  // it names a folder next to the page; other paths are absolute
   std::vector<std::pair<std::string, std::string>> details;  // more rows about a failure
 
   bool wrong() const { return state != KernelState::kPassed && state != KernelState::kUntested; }

@@ -68,8 +68,7 @@ struct Migration {
   std::optional<Error> error;
   std::vector<MigrationStep> steps;  // in the order of the plan
   std::vector<LayerStep> layers;     // with PlanOptions::layer_by_layer, in the order of the run
-  std::vector<std::string>
-      untried;  // kernels after the point where it ended (stop_at_first, an error)
+  std::vector<std::string> untried;  // kernels after its end (stop_at_first, an error)
   // The calls of each of those, none of them compared.
   std::vector<std::vector<CallGroup>> untried_calls;
   // Kernels that the target runs and that no call of the carved run tests.

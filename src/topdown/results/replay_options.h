@@ -11,8 +11,8 @@ struct ReplayOptions {
   // In between run other kernels known to be right, if the suite has calls of them.
   int64_t launches = 20;
   uint64_t seed = 0;  // of the orders
-  // The time for launches beyond one per call, or half the time of the first launches with their
-  // checks.
+  // The time for launches beyond one per call; half the time of the first ones with their checks,
+  // if that is longer.
   double seconds = 0.25;
 };
 

@@ -72,7 +72,7 @@ class Carver : public runtime::Observer, public runtime::CaptureSink {
   // What take() would return now; the carver keeps its state.
   Suite so_far(const std::string& incomplete) const;
   const Suite& suite() const { return suite_; }
-  // The number of distinct tensors that the suite's calls name, without weights by reference.
+  // Distinct tensors that the suite's calls name, and their bytes, without weights by reference.
   int64_t tensors() const { return std::ssize(kept_tensors_); }
   int64_t bytes() const { return bytes_; }
   const std::optional<SourceNaN>& nan() const { return nan_; }
@@ -104,9 +104,8 @@ class Carver : public runtime::Observer, public runtime::CaptureSink {
   Suite suite_;
   CarveOptions options_;
   runtime::CapturePlan plan_;
-  std::map<std::string, std::string> weight_of_;  // name by content hash
-  std::unordered_map<int32_t, int32_t>
-      kernel_of_;  // index in the suite, by index in the executable
+  std::map<std::string, std::string> weight_of_;          // name by content hash
+  std::unordered_map<int32_t, int32_t> kernel_of_;        // index in the suite, by the executable's
   std::unordered_map<std::string, int64_t> sequence_of_;  // of the kept call, by test_key()
   std::unordered_map<std::string, Content> contents_;     // by hash
   std::unordered_map<std::string, int64_t> kept_tensors_;
