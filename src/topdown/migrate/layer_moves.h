@@ -24,8 +24,8 @@ struct LayerRun {
 };
 using RunLayers = std::function<LayerRun(const std::string& layer, const CallChoice& choice)>;
 
-// Whether a kernel's tests allow its calls of `layer` to move: it passes, or none of its calls in
-// this layer is outside its bound.
+// Whether a kernel's tests allow its calls of `layer` to move: it passes, or all of its mismatches
+// are in calls of other layers.
 bool may_move(const KernelVerdict& verdict, const std::string& layer);
 
 class LayerMoves {

@@ -25,7 +25,7 @@ struct ModelCheck {
   // The first position where the most likely token differs; 0 is after the prompt. -1: none.
   int64_t first_divergent = -1;
   int32_t reference_token = -1, own_token = -1;  // the two tokens at that position
-  double margin = 0;  // the logit by which the reference prefers its own token
+  double margin = 0;  // by how much the reference prefers its own token, in logits
   bool hung = false;  // `failure` is a kernel that does not end
 };
 

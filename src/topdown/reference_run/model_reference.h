@@ -57,8 +57,8 @@ class ModelReference {
                            const interp::CallOptions& options = {});
 
   ModelCheck check(const std::vector<HostTensor>& logits) const;
-  // The logit by which the reference prefers its first choice to `token` after forced token `i`;
-  // infinite for a token outside the vocabulary.
+  // The difference in logits between the reference's first choice and `token` after forced token
+  // `i`; infinite for a token outside the vocabulary.
   double margin(size_t i, int32_t token) const;
   double bound() const { return bound_; }
 

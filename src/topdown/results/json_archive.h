@@ -40,7 +40,7 @@ inline constexpr bool is_list<std::set<T>> = true;
 //   a.choice("key", x.field, last, name)   an enum from 0 to `last`
 //   a.range("key", x.field, min, max)      an integer from `min` to `max`
 //   a.items("key", x.list, each)  a list whose items have more than their own fields
-//   a.inside("key", present, each)  an optional object with fields of several structures
+//   a.inside("key", exists, each)  an optional object with fields of several structures
 //   a.derived("key", json)        a value that follows from the rest: written, and not read
 //   a.expect("key", holds, ...)   a condition on a field, for readers
 class JsonWriter {
@@ -83,8 +83,8 @@ class JsonWriter {
     json_.set(key, Json::array(std::move(items)));
   }
   template <class Each>
-  void inside(const char* key, bool present, const Each& each) {
-    if (!present) return;
+  void inside(const char* key, bool exists, const Each& each) {
+    if (!exists) return;
     JsonWriter writer;
     each(writer);
     json_.set(key, writer.take());
@@ -181,7 +181,7 @@ class JsonFieldReader {
     }
   }
   template <class Each>
-  void inside(const char* key, bool /*present*/, const Each& each) {
+  void inside(const char* key, bool /*exists*/, const Each& each) {
     const auto object = json_.optional_object(key);
     if (!object) return note(fail(object.error()));
     if (!*object) return;
