@@ -89,7 +89,7 @@ TEST(VerdictLine, OfAMigration) {
   EXPECT_EQ(
       migration_verdict(migration),
       "Every kernel with tests migrated, and the target alone is wrong; 1 kernel is untested: "
-      "c_3 (model.norm). Check it first.");
+      "c_3 (model.norm). Check the untested kernels first.");
   migration.untested.clear();
   EXPECT_NE(migration_verdict(migration).find("memory plan"), std::string::npos);
   migration.whole.passed = true;

@@ -147,7 +147,7 @@ std::string migration_verdict(const Migration& migration) {
   if (migration.target_ran && !migration.whole_passed()) {
     if (!migration.untested.empty()) {
       return "Every kernel with tests migrated, and the target alone is wrong; " +
-             untested_text(migration.untested) + ". Check it first.";
+             untested_text(migration.untested) + ". Check the untested kernels first.";
     }
     if (migration.repeated.flaky()) {
       return "Every kernel migrated, and the target alone is wrong in " +
