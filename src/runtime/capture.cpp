@@ -11,7 +11,7 @@ namespace tapml::runtime {
 namespace {
 
 // Maximum number of tensor locations to remember.
-constexpr size_t kMostEndpoints = size_t{1} << 18;
+constexpr size_t kMostPlaces = size_t{1} << 18;
 
 // A float is NaN if its bits without the sign are above those of infinity. Checks blocks of values
 // without early exit, so compilers can vectorize it.
@@ -100,7 +100,7 @@ size_t CaptureObserver::PlaceHash::operator()(const Place& place) const noexcept
 }
 
 CaptureObserver::Known& CaptureObserver::known(const Tensor& tensor) {
-  if (known_.size() >= kMostEndpoints) known_.clear();
+  if (known_.size() >= kMostPlaces) known_.clear();
   return known_[{tensor.storage->id(), tensor.offset, tensor.dtype, tensor.shape}];
 }
 
