@@ -1,7 +1,7 @@
 // The scalar functions that tensor programs may call, in one table. They mean the same on every
 // target and in the interpreter; docs/semantics.md has the reasons and the measured errors.
 //
-// Beside these, expressions have the nodes of ir/expr.h. Their meaning on data:
+// Expressions also use the nodes of ir/expr.h. Their meaning on data:
 //   + - *         integers wrap in their dtype's width; f16 and bf16 are computed in f32 and
 //                 rounded after every step.
 //   // %          (kFloorDiv, kFloorMod) integers; round toward minus infinity, the remainder has
@@ -38,13 +38,13 @@ enum class IntrinsicDomain : unsigned char {
 enum class IntrinsicResult : unsigned char {
   kSame,   // the operands' dtype
   kBool,   // bool: written first in the text form, isnan(bool, x)
-  kGiven,  // whatever the call says
+  kGiven,  // the call states it
 };
 
 struct IntrinsicInfo {
   const char* name;
   int operands;
-  // True where lower_math replaces it by a polynomial unless the platform's own is good to 2 ULP.
+  // Whether lower_math replaces it by a polynomial, unless the platform's function is within 2 ULP.
   bool needs_math;
   const char* doc;
   IntrinsicDomain domain = IntrinsicDomain::kFloat;

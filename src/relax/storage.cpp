@@ -43,8 +43,8 @@ const Entry* find(const CallNode& call) {
 
 using TensorRef = std::shared_ptr<const TensorAnnotation>;
 
-// The operand's annotation as a tensor's; null where it may be one. A constant has none that
-// outlives this.
+// The operand's annotation as a tensor's; null if it is Object. Shared, because a constant's
+// annotation is temporary.
 TensorRef tensor_operand(const Entry& entry, const CallNode& call, size_t i) {
   Annotation found = annotation_of(call.args[i]);
   if (found->kind == AnnotationKind::kObject) return nullptr;

@@ -1,5 +1,5 @@
-// Operators that give storage a meaning: writes, and views that share what they look at. They are
-// impure and stand outside dataflow blocks.
+// Operators on storage: writes, and views that share their operand's storage. They are impure and
+// must be outside dataflow blocks.
 //
 //   assign(x, y)                          the elements of y go where those of x are
 //   assign_slice(x, y, shape(begin...))   ... into the part of x that begins there
@@ -7,11 +7,11 @@
 //   view_slice(x, shape(begin...), shape(size...))
 //   view_transpose(x) {axes: [...]}       axis i of the view is axis axes[i] of x
 //
-// A write is seen through every variable that shares the storage. Writes have no value: they are
-// bound to a variable of annotation Tuple().
+// A write is visible through every variable that shares the storage. Writes have no value: they are
+// bound to a variable with annotation Tuple().
 //
-// What the compiler makes of them asks where a tensor lies. These have no effect and stand
-// anywhere:
+// The compiler lowers them to queries about the layout of tensors. These have no effects and are
+// allowed anywhere:
 //
 //   storage.base(x)             the tensor that x is a view of, as a vector; x itself if it is none
 //   storage.layout(x)           shape(first element of the base, stride of each axis), in elements
@@ -42,10 +42,11 @@ StorageOp storage_op(const CallNode& call);
 bool is_write(StorageOp op);
 // Whether the result shares the storage of the first operand.
 bool is_storage_view(StorageOp op);
-// Whether it may stand in dataflow blocks and pure functions.
+// Whether it is allowed in dataflow blocks and pure functions.
 bool is_storage_question(StorageOp op);
 
-// Annotation of the call from its operands alone. UserError for a wrong number or kind of operands.
+// Deduces the annotation of the call from its operands. UserError for a wrong number or kind of
+// operands.
 Annotation deduce_storage_op(const CallNode& call);
 
 }  // namespace tapml::relax

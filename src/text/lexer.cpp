@@ -11,7 +11,7 @@ namespace tapml::text {
 
 namespace {
 
-// Of a long line, the part around the caret.
+// The excerpt of a long line around the caret.
 constexpr size_t kExcerptBefore = 80;
 constexpr size_t kExcerptAfter = 100;
 
@@ -115,7 +115,7 @@ class Lexer {
     return make(is_float ? TokenKind::kFloat : TokenKind::kInteger, end);
   }
 
-  // Steps over an exponent whose letter stands at `end`; false where no digits follow.
+  // Skips an exponent whose letter is at `end`; false if no digits follow.
   bool exponent(size_t& end) const {
     size_t digits = end + 1;
     if (at(digits) == '+' || at(digits) == '-') ++digits;

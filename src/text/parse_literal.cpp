@@ -15,7 +15,7 @@ namespace tapml::text {
 
 namespace {
 
-// Names that other systems have for our dtypes.
+// Names of the dtypes in other systems.
 constexpr std::pair<std::string_view, const char*> kForeignDTypes[] = {
     {"float64", "f64"}, {"double", "f64"}, {"float32", "f32"},   {"float", "f32"},
     {"float16", "f16"}, {"half", "f16"},   {"bfloat16", "bf16"}, {"int64", "i64"},
@@ -156,7 +156,7 @@ bool Parser::at_attrs() const {
   TokenKind key = peek(1).kind;
   if (key != TokenKind::kName && key != TokenKind::kQuotedName) return false;
   if (!at(":", 2)) return false;
-  // A binding starts in the same way; its colon is followed by an annotation.
+  // A binding starts the same way, but an annotation follows its colon.
   const Token& value = peek(3);
   if (value.kind != TokenKind::kName) return true;
   return value.text == "true" || value.text == "false" || value.text == "inf" ||
@@ -214,7 +214,7 @@ AttrValue Parser::attr_list() {
   size_t index = 0;
   do {
     const Token& item = peek();
-    // Before it is read: lists in lists would take a call each.
+    // Checked before parsing: each nested list would take a recursive call.
     if (at("[")) fail(item, "a list holds integers, floats or strings");
     AttrValue value = attr_value();
     size_t before = index++;

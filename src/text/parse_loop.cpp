@@ -12,7 +12,7 @@ struct Parser::Loop {
   std::shared_ptr<VarNode> self = std::make_shared<VarNode>();
   std::vector<Variable> params;  // the counter of a `for`, then the carried values
   std::vector<Expr> first;       // arguments of the first call
-  std::vector<Expr> step;        // what the next call gets before the carried values
+  std::vector<Expr> step;        // what the next call passes before the carried values
   std::vector<Expr> carried;
   int depth = 0;
 };

@@ -130,7 +130,7 @@ int Parser::binding(Block& block, Bound& bound) {
   SourceMap::Binding place{.annotation = peek().offset};
   Sized<Annotation> type{nullptr};
   {
-    // Symbolic variables that the match_cast on the right binds stand on the left first.
+    // Symbolic variables that the match_cast on the right binds appear first on the left.
     Restore<UnknownScalar> later(unknown_, UnknownScalar::kPending);
     type = annotation();
   }
@@ -145,7 +145,7 @@ int Parser::binding(Block& block, Bound& bound) {
   auto var = std::make_shared<VarNode>();
   var->name = name_text(name);
   var->annotation = type.value;
-  // A function may call itself by the variable that it is bound to.
+  // A function may call itself through the variable that it is bound to.
   const bool is_function = at("def") || (at("impure") && at("def", 1));
   if (is_function) define(name, {.variable = var});
   if (at_loop()) {

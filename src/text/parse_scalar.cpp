@@ -58,7 +58,7 @@ Sized<PrimExpr> Parser::scalar_let() {
   Var var = make_var(name_text(name), type);
   define(name, {.scalar = var});
   Sized<PrimExpr> body = sized_scalar(0);
-  // Not a scope of its own: a symbolic variable that the body binds outlives it.
+  // Not a separate scope: a symbolic variable that the body binds outlives it.
   scope_.close(name_text(name));
   DType result = body.value.dtype();
   return {make_node(ExprKind::kLet, result, {var, std::move(value.value), std::move(body.value)}),
@@ -195,7 +195,7 @@ Sized<PrimExpr> Parser::intrinsic(const Token& name) {
          suggestion(text, names));
   }
   expect("(");
-  // A result of another dtype than the first operand is written first.
+  // A result dtype that differs from the first operand's is written first.
   std::optional<DType> type;
   if (peek_dtype() && !at("(", 1)) {
     type = dtype();

@@ -21,12 +21,13 @@ struct Param {
 // loop is the launch's extent when parallel.
 //
 // Attributes: "spec" (name of the kernel's relax function), "workgroup_threads" (i64), "weights"
-// ([i64], parameters that hold weights at every call: what is made of them alone may be made once).
+// ([i64], parameters that hold weights at every call: values computed only from them may be
+// computed once).
 struct PrimFunc : BaseFunction {
   PrimFunc() : BaseFunction(FunctionLevel::kTir) {}
   std::vector<Param> params;
   std::vector<Var> scalars;
-  // Of a kernel that is lowered for a target; none before: whoever asks looks at the loops.
+  // Set when a kernel is lowered for a target; before that, callers inspect the loops.
   std::optional<Requirements> requirements;
   Stmt body;
 };
