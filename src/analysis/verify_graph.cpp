@@ -52,7 +52,7 @@ class GraphVerifier {
   }
 
  private:
-  // What was bound inside is forgotten at the end.
+  // Removes at its end what was bound inside.
   struct Scope {
     explicit Scope(GraphVerifier& v)
         : v(v), vars(v.visible_log_.size()), symbols(v.symbol_log_.size()) {}
@@ -90,13 +90,13 @@ class GraphVerifier {
     }
   }
 
-  // The variable whose storage `var` surely has.
+  // The variable whose storage `var` certainly has.
   const VarNode* root(const VarNode* var) const {
     auto it = alias_.find(var);
     return it == alias_.end() ? var : it->second;
   }
 
-  // Symbolic variables that values of these annotations give.
+  // Binds the symbolic variables that values of these annotations determine.
   void bind_symbols(const std::vector<Annotation>& annotations) {
     for (Symbol symbol : relax::bind_symbols(annotations, symbols_)) symbol_log_.push_back(symbol);
   }
@@ -148,7 +148,7 @@ class GraphVerifier {
     }
   }
 
-  // Checks an operand; false where it is no atom or tuple of atoms.
+  // Checks an operand; false if it is not an atom or a tuple of atoms.
   bool atom(const Expr& e, const char* what) {
     if (!e) {
       report_.add("R4", std::string(what) + " is missing");
@@ -263,7 +263,8 @@ class GraphVerifier {
     if (in_dataflow_) report_.add("R8", "a dataflow block has an if");
     atom(node.condition, "the condition");
     std::string place = report_.place();
-    // Only one branch runs: what it consumes is gone after the if, not in the other branch.
+    // Only one branch runs: what it consumes is unavailable after the if, but not in the other
+    // branch.
     auto side = [&](const Expr& expr) {
       const auto* seq = as<SeqNode>(expr);
       if (!seq) return report_.add("R4", "a branch is no sequence");
@@ -347,7 +348,7 @@ class GraphVerifier {
     check_result();
   }
 
-  // R9 of a returned value: parts that either side does not know agree with anything.
+  // R9 for a returned value: parts that either side does not know agree with anything.
   void fits(const Annotation& declared, const Annotation& found) {
     if (!declared || !found || declared->kind == AnnotationKind::kObject ||
         found->kind == AnnotationKind::kObject) {

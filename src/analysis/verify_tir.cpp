@@ -35,7 +35,7 @@ class PrimFuncVerifier {
     report_.at("");
     if (func_.requirements) requirements(*func_.requirements);
     stmt(func_.body);
-    // What a library routine writes, no statement says.
+    // No statement shows what a library routine writes.
     if (func_.attrs.contains("library")) return;
     for (const Param& param : func_.params) {
       if (param.mode != AccessMode::kOut || stored_.contains(param.buffer.get())) continue;
@@ -142,7 +142,7 @@ class PrimFuncVerifier {
     for (const PrimExpr& operand : e->operands) use_vars(operand);
   }
 
-  // False for an expression that is missing.
+  // Returns false if the expression is missing.
   bool value(const PrimExpr& e, const char* invariant, const char* message) {
     if (!e) {
       report_.add(invariant, message);
@@ -180,7 +180,7 @@ class PrimFuncVerifier {
     }
   }
 
-  // Each iteration is code.
+  // Every iteration becomes separate code.
   void unrolled(int64_t extent) {
     if (extent > kMostUnrolled) {
       report_.add("T8", "an unrolled loop has " + std::to_string(extent) +
@@ -282,7 +282,7 @@ class PrimFuncVerifier {
       integer(iter.extent, iter.var, "an iterator's extent");
       integer(iter.binding, iter.var, "an iterator's binding");
     }
-    // The predicate guards what a split of the loops around made too much.
+    // The predicate excludes the extra points that a split of the enclosing loops adds.
     if (node.predicate) condition(node.predicate, "the predicate");
     bool was_in_block = in_block_;
     std::set<const tapml::ExprNode*> outer_inner = std::move(inner_);
@@ -347,14 +347,14 @@ class PrimFuncVerifier {
   const PrimFunc& func_;
   Report& report_;
   std::set<const tapml::ExprNode*> known_, visible_, scalars_;
-  // Variables that the innermost block's body may use, beside scalar parameters.
+  // Variables that the innermost block's body may use, in addition to scalar parameters.
   std::set<const tapml::ExprNode*> inner_;
   std::set<const BufferNode*> known_buffers_, live_, stored_;
   std::map<const BufferNode*, AccessMode> modes_;
   bool in_block_ = false;
   bool in_parallel_ = false;
-  int64_t copies_ = 1;   // of the code here, by the unrolled loops around
-  int64_t threads_ = 0;  // of the loop over threads around; 0: there is none
+  int64_t copies_ = 1;   // of the current code, from the unrolled loops around it
+  int64_t threads_ = 0;  // of the enclosing loop over threads; 0 if there is none
   PrimExpr joint_;       // the value of the store that is being verified
 };
 

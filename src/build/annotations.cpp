@@ -28,8 +28,8 @@ bool equal_dims(const Dims& a, const Dims& b) {
   return true;
 }
 
-// What a function takes and returns, without the symbolic variables that its calls bind: two
-// functions have each their own.
+// What a function takes and returns, without the symbolic variables that its calls bind: each
+// function has its own.
 std::vector<Annotation> bare_signature(const CallableAnnotation& callable) {
   std::vector<Annotation> parts = callable.params;
   parts.push_back(callable.result);

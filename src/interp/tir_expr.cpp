@@ -47,7 +47,7 @@ int64_t float_to_integer(DType dtype, double value) {
   return static_cast<int64_t>(whole);
 }
 
-// Narrow floats are reached through f32, which rounds twice.
+// Conversion to narrow floats goes through f32, which rounds twice.
 double integer_to_float(DType dtype, DType source, int64_t value) {
   bool wide_unsigned = source == DType::kU64;
   if (dtype == DType::kF64) {
