@@ -12,7 +12,7 @@ PrimExpr one_plus_exp_of_minus(const PrimExpr& x) {
   return number(1, x.dtype()) + intrinsic("exp", number(0, x.dtype()) - x);
 }
 
-// Where exp(-x) overflows, the quotient is 0: the right limit, so no branch is needed.
+// If exp(-x) overflows, the quotient is 0, the correct limit, so no branch is needed.
 PrimExpr sigmoid(PrimExpr x) { return fdiv(number(1, x.dtype()), one_plus_exp_of_minus(x)); }
 PrimExpr silu(PrimExpr x) {
   return bind("x", std::move(x), [](PrimExpr v) { return fdiv(v, one_plus_exp_of_minus(v)); });

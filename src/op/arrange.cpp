@@ -1,4 +1,4 @@
-// Operators that give a tensor another shape or another order along its axes.
+// Operators that change a tensor's shape or the order along its axes.
 #include "op/reference/arrange.h"
 
 #include <algorithm>
@@ -268,7 +268,7 @@ bool generate_flip(GeneratedCall& call, RandomStream& rng) {
 
 // ---- roll
 
-// One shift an axis; without axes one shift of all elements in row-major order.
+// One shift per axis; without axes, one shift of all elements in row-major order.
 std::vector<int64_t> roll_axes(const CallView& call, int ndim) {
   const Ints &shifts = call.integers("shifts"), &given = call.integers("axes");
   size_t wanted = given.empty() ? 1 : given.size();
@@ -397,7 +397,7 @@ bool generate_repeat(GeneratedCall& call, RandomStream& rng) {
 
 // ---- swap_axes and move_axis
 
-// The permutation that either operator stands for.
+// The permutation that the operator performs.
 std::vector<int64_t> axis_order(const CallView& call, int ndim) {
   std::vector<int64_t> order(static_cast<size_t>(ndim));
   std::iota(order.begin(), order.end(), 0);

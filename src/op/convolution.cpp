@@ -26,7 +26,7 @@ PrimExpr per_group(const CallView& call, const PrimExpr& channels, int64_t group
                          std::string(what) + " are not divisible by groups");
 }
 
-// Ranks and dtype of x and weight, checked; shapes only where both are known.
+// Checks ranks and dtypes of x and weight; checks shapes only if both are known.
 Known checked_operands(const CallView& call, int spatial) {
   for (size_t i : {0, 1}) {
     expect_ndim(call, i, spatial + 2);
@@ -192,7 +192,7 @@ bool generate_conv(GeneratedCall& call, RandomStream& rng) {
   call.args.push_back({{w}, {}});
   call.attrs = {{"padding", padding}, {"groups", groups}};
   if (rng.chance(0.7)) call.attrs["strides"] = strides;
-  // The kernel's reach was drawn for this dilation.
+  // The kernel's extent was drawn for this dilation.
   call.attrs["dilation"] = dilation;
   return true;
 }

@@ -1,4 +1,4 @@
-// Products with matrices that indices choose: the experts of a mixture.
+// Products with matrices selected by indices: mixture of experts.
 #include "op/dtypes.h"
 #include "op/families.h"
 #include "op/indices.h"

@@ -13,7 +13,7 @@ namespace {
 
 using Index = std::vector<PrimExpr>;
 
-// An element of `x` where every index is inside, else 0.
+// An element of `x` if every index is in range, else 0.
 PrimExpr load_or_zero(const tir::Buffer& x, Index index, const PrimExpr& valid) {
   return select(valid, tir::load(x, std::move(index)), number(0, x->dtype));
 }

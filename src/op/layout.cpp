@@ -42,7 +42,8 @@ relax::Annotation deduce_reshape(const CallView& call) {
 }
 
 // Index into a tensor of shape `from` of the element at row-major position `i` of shape `to`.
-// Leading and trailing dimensions that agree pass through; only what is between is linearized.
+// Leading and trailing dimensions that agree pass through; only the dimensions between them are
+// linearized.
 Index reshaped_index(const Dims& from, const Dims& to, const std::vector<Var>& i) {
   size_t head = 0, tail = 0;
   size_t shorter = std::min(from.size(), to.size());
@@ -119,7 +120,7 @@ tir::PrimFuncRef legalize_permute(const CallView& call) {
 
 // ---- split
 
-// Section sizes along the axis; an unknown extent gives none.
+// Section sizes along the axis; std::nullopt for an unknown extent.
 std::optional<Dims> section_sizes(const CallView& call, const std::optional<PrimExpr>& extent) {
   int64_t sections = call.integer("sections");
   const std::vector<int64_t>& sizes = call.integers("sizes");

@@ -47,7 +47,7 @@ relax::Annotation deduce_complement(const CallView& call) {
   return deduce_same(call);
 }
 
-// Amounts around 0 and around the width.
+// Shift amounts near 0 and near the width.
 bool generate_shift(GeneratedCall& call, RandomStream& rng) {
   generate_partner(call, rng);
   GeneratedTensor& amount = call.args[1].tensors[0];

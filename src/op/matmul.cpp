@@ -12,8 +12,8 @@ namespace {
 
 bool is_vector(const Known& x) { return x.ndim == 1; }
 
-// The two dimensions of an operand that the product is about: (rows, columns) after its transpose
-// flag. A vector is a row on the left and a column on the right; flags do not concern it.
+// The matrix dimensions of an operand: (rows, columns) after its transpose flag. A vector is a row
+// on the left and a column on the right; flags do not affect it.
 struct Matrix {
   bool vector = false, transposed = false;
   Dims batch;
@@ -44,7 +44,7 @@ struct Matrix {
   }
 };
 
-// Products and sums are kept in this type: f32 for narrow floats, an integer result's own.
+// The type of products and sums: f32 for narrow floats, the result's dtype for integers.
 DType compute_dtype(const CallView& call, DType a, DType b, DType out) {
   if (!is_float(out)) return out;
   return accumulation_dtype(promoted(call, promoted(call, a, b), out));

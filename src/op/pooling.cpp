@@ -1,5 +1,5 @@
-// Pooling over one to three spatial dimensions: windows of a given size, or as many windows as
-// asked.
+// Pooling over one to three spatial dimensions: windows of a given size, or a given number of
+// windows.
 #include "op/reference/pooling.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ struct Pool {
     if (!ceil_mode || window.strides[d] == 1) return whole;
     int64_t stride = window.strides[d];
     PrimExpr rest = in + (window.before[d] + window.after[d] - covered_by(d) + stride - 1);
-    // A window that starts behind the input and its front padding is not taken.
+    // A window that starts after the input and its front padding is skipped.
     PrimExpr started = floordiv(in + (window.before[d] - 1), stride) + 1;
     return simplified(min(floordiv(rest, stride) + 1, started));
   }
@@ -167,7 +167,7 @@ tir::PrimFuncRef legalize_avg_pool(const CallView& call) {
   return lowering.finish();
 }
 
-// ---- as many windows as asked
+// ---- a given number of windows
 
 // Windows of adaptive pooling along one dimension: window o is [o * in // out, ceil((o + 1) * in /
 // out)).

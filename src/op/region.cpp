@@ -1,4 +1,4 @@
-// Operators that cut a region out of a tensor, put one in, or put a frame around it.
+// Operators that extract a region of a tensor, update one, or pad the tensor.
 #include <algorithm>
 #include <numeric>
 
@@ -17,7 +17,7 @@ using Ints = std::vector<int64_t>;
 
 // ---- strided_slice
 
-// Bounds as NumPy reads them: negative ones count from the end, then both are clamped.
+// Bounds with NumPy semantics: negative ones count from the end, then both are clamped.
 struct StridedPlan {
   std::vector<int64_t> axes, strides;
   Dims begin, extent;
@@ -154,7 +154,7 @@ void check_starts(const CallView& call, size_t argument, int ndim) {
   }
 }
 
-// Where the region begins so that it lies inside.
+// The start of the region, clamped so that the region is inside.
 PrimExpr region_start(const tir::Buffer& starts, size_t d, const PrimExpr& dim,
                       const PrimExpr& size) {
   PrimExpr start = load_index(starts, {static_cast<int64_t>(d)});
@@ -301,7 +301,7 @@ relax::Annotation deduce_pad(const CallView& call) {
   return tensor_result(x);
 }
 
-// Index into an axis of extent `dim` >= 1 for position `at`, which may be outside of it.
+// Index into an axis of extent `dim` >= 1 for position `at`, which may be out of range.
 PrimExpr source_index(PadMode mode, const PrimExpr& at, const PrimExpr& dim) {
   switch (mode) {
     case PadMode::kEdge:

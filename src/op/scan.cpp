@@ -16,7 +16,7 @@ relax::Annotation deduce_scan(const CallView& call) {
   return tensor_result(x);
 }
 
-// Rows are independent; along a row each element follows from the one before.
+// Rows are independent; along a row each element depends on the previous one.
 tir::PrimFuncRef scan(const CallView& call, double identity, BinaryFunction combine) {
   Lowering lowering(call);
   const tir::Buffer& x = lowering.arg(0);

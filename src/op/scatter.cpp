@@ -1,8 +1,8 @@
 // Operators that write elements at indices held in tensors.
 //
-// Writes run in row-major order of the indices: where two hit the same element the later one stays,
-// and sums are taken in this order, on every platform. What cannot meet runs in parallel: the lines
-// along the axis of scatter, the elements of a slice of scatter_nd.
+// Writes run in row-major order of the indices: if two write the same element, the later one wins,
+// and sums are taken in this order, on every platform. Writes that cannot collide run in parallel:
+// the lines along the axis of scatter, the elements of a slice of scatter_nd.
 #include <algorithm>
 
 #include "op/dtypes.h"
@@ -25,7 +25,7 @@ void expect_same_dtype(const CallView& call, const Known& data, const Known& upd
              dtype_name(*updates.dtype));
 }
 
-// The result while it is written: sums of narrow floats are kept in f32.
+// The result during writing: sums of narrow floats are kept in f32.
 class Target {
  public:
   Target(Lowering& lowering, const tir::Buffer& data, bool adds)
@@ -101,7 +101,7 @@ tir::PrimFuncRef legalize_scatter(const CallView& call) {
     tir::Stmt write =
         tir::make_for(u, indices->shape[axis],
                       tir::make_if(chosen.valid, target.put(at, tir::load(updates, from))));
-    // The indices may cover the beginning of x only.
+    // The indices may cover only the beginning of x.
     PrimExpr covered = make_bool(true);
     for (size_t d = 0; d < from.size(); ++d) {
       if (static_cast<int64_t>(d) == axis) continue;
@@ -139,9 +139,9 @@ bool generate_scatter(GeneratedCall& call, RandomStream& rng) {
 
 // ---- scatter_nd and index_put
 
-// Writes slices: `tuples` are the loops over what is written, `depth` the leading axes of x that an
-// index names, `index(t, d)` the index of loop point t into axis d, `update(t, i)` the element of
-// slice element i.
+// Writes slices: `tuples` are the loops over the index tuples, `depth` is the number of leading
+// axes of x that are indexed, `index(t, d)` the index of loop point t into axis d, `update(t, i)`
+// the update of slice element i.
 template <class IndexOf, class UpdateOf>
 tir::PrimFuncRef write_slices(Lowering& lowering, const char* name, const tir::Buffer& x,
                               const Dims& tuples, size_t depth, bool adds, IndexOf&& index,
@@ -236,7 +236,7 @@ bool generate_scatter_nd(GeneratedCall& call, RandomStream& rng) {
 
 enum PutArgument : size_t { kPutData, kPutValues, kPutIndices };
 
-// What index_put's index tensors broadcast to; null where that is not known.
+// The broadcast shape of index_put's index tensors; std::nullopt if unknown.
 std::optional<Dims> index_shape(const CallView& call) {
   const auto* tuple = relax::as_tuple(call.annotations[kPutIndices]);
   if (!tuple) return std::nullopt;
@@ -253,7 +253,7 @@ std::optional<Dims> index_shape(const CallView& call) {
   return shape;
 }
 
-// The shape that index_put writes: the indices', then what is left of x.
+// The shape that index_put writes: the indices' shape, then the remaining dimensions of x.
 Dims written_shape(const Dims& indices, const Dims& x, size_t depth) {
   Dims written = indices;
   written.insert(written.end(), x.begin() + static_cast<std::ptrdiff_t>(depth), x.end());

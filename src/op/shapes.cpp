@@ -115,7 +115,7 @@ void expect_dtype(const CallView& call, size_t index, DType dtype) {
 }
 
 namespace {
-// In a strict call: adds what nobody can decide, or refuses it.
+// In a strict call: records an undecided equality, or rejects it.
 void leave_open(const CallView& call, OpenEquality open, const std::string& message,
                 const std::string& expected, const std::string& found) {
   if (!call.strict) return;
@@ -216,7 +216,7 @@ std::vector<int64_t> normalized_axes(const CallView& call, const std::vector<int
 }
 
 namespace {
-// In a strict call: whether a dimension is 1 or `extent` is decided when the program runs.
+// In a strict call: leaves to run time whether a dimension is 1 or `extent`.
 void check_broadcast_dim(const CallView& call, const PrimExpr& dim, const PrimExpr& extent) {
   leave_open(call, {arith::broadcast_dim(dim, extent), dim, "a dimension"},
              "shapes may not broadcast", "a dimension that is provably 1 or " + to_string(extent),
@@ -251,7 +251,7 @@ std::optional<Dims> broadcast(const CallView& call, const Dims& a, const Dims& b
       call.error("shapes do not broadcast", "equal dimensions, or one of them 1",
                  dims_text(a) + " and " + dims_text(b));
     } else if (x.is_int() || y.is_int()) {
-      // The symbolic side must be 1 or equal: the constant either way.
+      // The symbolic side must be 1 or equal, so the result is the constant.
       out = x.is_int() ? x : y;
       check_broadcast_dim(call, x.is_int() ? y : x, out);
     } else {
