@@ -54,11 +54,10 @@ class KernelCall {
     if (good && args.size() >= tuples + 2) good = as<ShapeNode>(args[tuples + 1]) != nullptr;
     if (good && args.size() == tuples + 3) good = is_workspace(args[tuples + 2], dps);
     if (!good) {
-      fail(
-          dps ? "takes a function, a tuple of inputs, a tuple of outputs and maybe a shape, behind "
-                "which a storage may stand"
-              : "takes a function, a tuple of tensors and maybe a shape, behind which the bytes of "
-                "its workspace may stand");
+      fail(dps ? "takes a function, a tuple of inputs, a tuple of outputs and optionally a shape, "
+                 "then optionally a storage"
+               : "takes a function, a tuple of tensors and optionally a shape, then optionally the "
+                 "bytes of its workspace");
       return false;
     }
     for (const Expr& field : as<TupleNode>(args[1])->fields) inputs_.push_back(type_of(field));
@@ -110,11 +109,11 @@ class KernelCall {
     const auto* attr = find_attr<std::string>(spec_->attrs, "implementation");
     implementation_ = attr ? tir::as_prim_func(module_.find(*attr)) : nullptr;
     if (!attr_or(spec_->attrs, "kernel", false)) {
-      fail("names @" + name + ", which is no kernel (attribute \"kernel\")");
+      fail("names @" + name + ", which is not a kernel (attribute \"kernel\")");
     } else if (!attr) {
       fail("names @" + name + ", which has no attribute \"implementation\"");
     } else if (!implementation_) {
-      fail("names @" + name + ", whose implementation @" + *attr + " is no tensor program");
+      fail("names @" + name + ", whose implementation @" + *attr + " is not a tensor program");
     } else {
       return true;
     }
@@ -142,7 +141,7 @@ class KernelCall {
         return;
       }
       if (!as<VarNode>(as<TupleNode>(call_.args[1])->fields[index])) {
-        report_.add("R7", "the argument that call_tir_inplace consumes is no variable");
+        report_.add("R7", "the argument that call_tir_inplace consumes is not a variable");
       }
     }
     inout_ = *indices;

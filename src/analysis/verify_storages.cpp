@@ -171,8 +171,8 @@ class StorageCheck {
            all = arith::evaluate(storage->second, values);
       if (!begin || !end || !all || (*begin >= 0 && *end <= *all)) continue;
       report_.at("binding " + range.name);
-      return report_.add(
-          "R14", "the tensor does not lie inside of its storage '" + range.storage->name + "'");
+      return report_.add("R14",
+                         "the tensor is not inside its storage '" + range.storage->name + "'");
     }
   }
 
@@ -206,7 +206,7 @@ class StorageCheck {
     report_.at("binding " + var->name);
     auto check = [&](const Range& one, const Range& other, const char* why) {
       if (&one == &other || !overlap(one, other)) return;
-      report_.add("R14", "'" + one.name + "' lies over '" + other.name + "' in the storage '" +
+      report_.add("R14", "'" + one.name + "' overlaps '" + other.name + "' in the storage '" +
                              one.storage->name + "', " + why);
     };
     for (const Range* workspace : workspaces) {

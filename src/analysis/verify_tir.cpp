@@ -64,24 +64,25 @@ class PrimFuncVerifier {
     for (const Requirements::InPlace& pair : all.in_place) {
       if (is(pair.input, AccessMode::kIn) && is(pair.output, AccessMode::kOut)) continue;
       report_.add("T13", "in_place names parameters " + std::to_string(pair.input) + " and " +
-                             std::to_string(pair.output) + ", which are no input and output");
+                             std::to_string(pair.output) +
+                             ", which are not an input and an output");
     }
     if (all.prepared) {
       for (int32_t source : all.prepared->sources) {
         if (is(source, AccessMode::kIn)) continue;
-        report_.add("T13", "something is prepared of parameter " + std::to_string(source) +
-                               ", which is no input");
+        report_.add("T13", "data is prepared from parameter " + std::to_string(source) +
+                               ", which is not an input");
       }
       if (all.prepared->bytes < 0) {
         report_.add("T13",
-                    "what is prepared has " + std::to_string(all.prepared->bytes) + " bytes");
+                    "the prepared data has " + std::to_string(all.prepared->bytes) + " bytes");
       }
     }
     report_.at("");
   }
 
   void bind(const Var& var, const char* what) {
-    if (!var || !var.is_var()) return report_.add("T4", std::string(what) + " is no variable");
+    if (!var || !var.is_var()) return report_.add("T4", std::string(what) + " is not a variable");
     if (!known_.insert(var.get()).second) {
       report_.add("T4", "the variable '" + var->name + "' is bound twice");
     }
@@ -96,7 +97,7 @@ class PrimFuncVerifier {
     for (const PrimExpr& dim : buffer.shape) {
       if (!value(dim, "T10", "a dimension is missing")) continue;
       if (!is_integer(dim.dtype())) {
-        report_.add("T2", "the dimension " + text::print(dim) + " is no integer");
+        report_.add("T2", "the dimension " + text::print(dim) + " is not an integer");
       }
       if (buffer.scope != Scope::kGlobal && !dim.is_int()) {
         report_.add("T8", "the " + std::string(scope_name(buffer.scope)) + " buffer '" +
@@ -155,7 +156,7 @@ class PrimFuncVerifier {
 
   void condition(const PrimExpr& e, const char* what) {
     if (value(e, "T10", "a condition is missing") && e.dtype() != DType::kBool) {
-      report_.add("T9", std::string(what) + " is no bool");
+      report_.add("T9", std::string(what) + " is not a bool");
     }
   }
 
@@ -190,7 +191,7 @@ class PrimFuncVerifier {
     const bool counted = copies_ <= kMostUnrolledTogether;
     copies_ *= std::max<int64_t>(extent, 1);
     if (counted && copies_ > kMostUnrolledTogether) {
-      report_.add("T8", "unrolled loops inside each other have " + std::to_string(copies_) +
+      report_.add("T8", "nested unrolled loops have " + std::to_string(copies_) +
                             " iterations together, of at most " +
                             std::to_string(kMostUnrolledTogether));
     }
@@ -204,7 +205,7 @@ class PrimFuncVerifier {
     bool outermost = node.for_kind == ForKind::kParallel || node.for_kind == ForKind::kWorkgroup;
     if (outermost && in_parallel_) {
       report_.add("T8", std::string("a ") + for_kind_name(node.for_kind) +
-                            " loop stands in another parallel or work-group loop");
+                            " loop is inside another parallel or work-group loop");
     }
     bool constant = node.for_kind == ForKind::kUnrolled || node.for_kind == ForKind::kThread;
     if (constant && node.extent && !node.extent.is_int()) {
@@ -256,10 +257,10 @@ class PrimFuncVerifier {
 
   void subgroup(const PrimExpr& e, const SubgroupCall& call) {
     if (threads_ == 0) {
-      report_.add("T11", text::print(e) + " stands outside a loop over threads");
+      report_.add("T11", text::print(e) + " is outside a loop over threads");
     } else if (call.width < 1 || threads_ % call.width != 0) {
-      report_.add("T11", text::print(e) + " stands below a loop over " + std::to_string(threads_) +
-                             " threads, no multiple of its width");
+      report_.add("T11", text::print(e) + " is below a loop over " + std::to_string(threads_) +
+                             " threads, which is not a multiple of its width");
     }
   }
 
@@ -339,7 +340,7 @@ class PrimFuncVerifier {
         block(as<BlockNode>(s));
         break;
       case StmtKind::kBarrier:
-        if (threads_ == 0) report_.add("T12", "a barrier stands outside a loop over threads");
+        if (threads_ == 0) report_.add("T12", "a barrier is outside a loop over threads");
         break;
     }
   }

@@ -101,7 +101,7 @@ Annotation deduce_call(const CallNode& call, const Module& module) {
       return result_of_signature(var->name, callable->params, callable->result, call, module);
     }
     if (var->annotation->kind == AnnotationKind::kObject) return explicit_result(call);
-    throw_user(var->name + " is called, but is not a function", "", "a Callable",
+    throw_user(var->name + " is called but is not a function", "", "a Callable",
                to_string(var->annotation));
   }
   if (as<ExternFuncNode>(call.callee)) return explicit_result(call);

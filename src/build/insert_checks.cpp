@@ -29,7 +29,7 @@ class UndecidedFinder : public DeductionVisitor {
     if (dataflow && as_callable(stored)) {
       throw_user("a dataflow block cannot check that a value is a function",
                  "function " + function_ + ", binding " + binding.var->name, to_string(stored),
-                 to_string(deduced), "bind it outside of the block");
+                 to_string(deduced), "bind it outside the block");
     }
     undecided_[binding.var.get()] = binding.match_cast ? binding.match_cast : deduced;
   }

@@ -56,7 +56,7 @@ void check_pattern(const Function& pattern, const std::string& name) {
   const auto& blocks = body_of(pattern).blocks;
   if (blocks.size() != 1 || !blocks[0].dataflow || blocks[0].bindings.empty()) {
     throw_user("a pattern is not one dataflow block", where,
-               "one dataflow block with a call at least",
+               "one dataflow block with at least one call",
                std::to_string(blocks.size()) + " blocks");
   }
   std::set<const VarNode*> needed;
@@ -77,7 +77,7 @@ void check_pattern(const Function& pattern, const std::string& name) {
     const std::string at = where + ", binding " + binding.var->name;
     const auto* call = as<CallNode>(binding.value);
     if (!call || binding.match_cast || called_operator(binding.value).empty()) {
-      throw_user("a pattern binds something else than a call of an operator", at,
+      throw_user("a pattern binds something other than a call of an operator", at,
                  "a call of an operator");
     }
     for (const std::string& op : alternatives(called_operator(binding.value))) {

@@ -304,7 +304,7 @@ class Interpreter {
     } else if (value.kind() == tapml::ExprKind::kFloat) {
       item.number = value->float_value;
     } else {
-      throw_user("a host scalar of a float is no constant", "function " + scope.function,
+      throw_user("a float host scalar is not a constant", "function " + scope.function,
                  "a literal, or a tensor of rank 0", to_string(value));
     }
     return item;
@@ -412,7 +412,7 @@ class Interpreter {
     if (const auto* packed = as<ExternFuncNode>(node.callee))
       return call_packed(*packed, node, scope);
     const auto* op = as<OperatorNode>(node.callee);
-    if (!op) throw_internal("a call of what is no name", "function " + scope.function);
+    if (!op) throw_internal("the callee is not a name", "function " + scope.function);
     if (op->name == "call_tir" || op->name == "call_tir_inplace") {
       std::vector<Item> args = evaluate_all(call_tir_args(node), scope);
       Item result = call_kernel(node, args, scope);
@@ -455,7 +455,7 @@ class Interpreter {
     auto it = packed_.find(packed.name);
     if (it == packed_.end()) {
       throw_user("no packed function is called \"" + packed.name + "\"",
-                 "function " + scope.function, "one that the host hands in");
+                 "function " + scope.function, "a packed function that the host provides");
     }
     ValueList args;
     for (const Item& arg : evaluate_all(node.args, scope)) args.push_back(to_value(arg));

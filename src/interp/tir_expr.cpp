@@ -69,7 +69,7 @@ size_t ExprCompiler::slot(const Var& var) {
 size_t ExprCompiler::buffer_slot(const tir::Buffer& buffer, bool declare) {
   auto it = buffers_.find(buffer.get());
   if (it != buffers_.end()) return it->second;
-  if (!declare) throw_internal("buffer " + buffer->name + " is used, but not allocated");
+  if (!declare) throw_internal("buffer " + buffer->name + " is used but not allocated");
   return buffers_.try_emplace(buffer.get(), buffers_.size()).first->second;
 }
 

@@ -45,7 +45,7 @@ tir::PrimFuncRef legalize_gelu(const CallView& call) {
 relax::Annotation deduce_gelu(const CallView& call) {
   const std::string& form = *find_attr<std::string>(call.attrs, "approximate");
   if (form != "none" && form != "tanh") {
-    call.error("no approximation is called so", "\"none\" or \"tanh\"", '"' + form + '"');
+    call.error("no such approximation", "\"none\" or \"tanh\"", '"' + form + '"');
   }
   return deduce_real(call);
 }

@@ -273,7 +273,7 @@ std::vector<int64_t> roll_axes(const CallView& call, int ndim) {
   const Ints &shifts = call.integers("shifts"), &given = call.integers("axes");
   size_t wanted = given.empty() ? 1 : given.size();
   if (shifts.size() != wanted) {
-    call.error("there is not one shift an axis", std::to_string(wanted) + " shifts",
+    call.error("shifts does not have one entry per axis", std::to_string(wanted) + " shifts",
                shape_to_string(shifts));
   }
   std::vector<int64_t> axes;

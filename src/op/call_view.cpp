@@ -224,7 +224,7 @@ relax::Annotation deduce_tensor_to_shape(const relax::CallNode& call) {
   const auto* tensor = relax::as_tensor(annotation);
   if (!tensor || (tensor->dtype && !is_integer(*tensor->dtype)) ||
       (tensor->ndim != relax::kUnknownNdim && tensor->ndim != 1)) {
-    fail("the argument is no list of integers", "an integer tensor of rank 1",
+    fail("the argument is not a list of integers", "an integer tensor of rank 1",
          to_string(annotation));
   }
   bool known = tensor->shape && tensor->shape->front().is_int();

@@ -118,9 +118,9 @@ relax::Annotation deduce_transposed(const CallView& call) {
     PrimExpr whole = (in - 1) * window.strides[d] + reach(kernel, window.dilation[d]) + extra[d];
     PrimExpr extent = simplified(whole - (window.before[d] + window.after[d]));
     if (provably_less(extent, 0)) {
-      call.error(
-          "padding takes away more than there is along spatial dimension " + std::to_string(d),
-          "an output of at least 0", to_string(extent));
+      call.error("padding removes more elements than there are along spatial dimension " +
+                     std::to_string(d),
+                 "an output of at least 0", to_string(extent));
     }
     result.shape->push_back(extent);
   }

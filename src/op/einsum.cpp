@@ -35,7 +35,7 @@ Labels parse_term(const CallView& call, const std::string& text) {
       if (labels.find(kEllipsis) != Labels::npos) malformed(call, "a term has two ellipses");
       at += 2;
     } else if (!letter) {
-      malformed(call, std::string("'") + c + "' is no label");
+      malformed(call, std::string("'") + c + "' is not a label");
     }
     labels += c;
   }

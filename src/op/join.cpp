@@ -25,12 +25,12 @@ std::optional<Known> joined_tensors(const CallView& call, F&& join) {
     std::string what = "tensor " + std::to_string(f);
     Known next = known_tensor(call, tuple->fields[f], what);
     if (result.dtype && next.dtype && *result.dtype != *next.dtype) {
-      call.error(what + " has another dtype than tensor 0", dtype_name(*result.dtype),
+      call.error(what + " has a different dtype than tensor 0", dtype_name(*result.dtype),
                  dtype_name(*next.dtype));
     }
     if (result.ndim != relax::kUnknownNdim && next.ndim != relax::kUnknownNdim &&
         result.ndim != next.ndim) {
-      call.error(what + " has another rank than tensor 0",
+      call.error(what + " has a different rank than tensor 0",
                  std::to_string(result.ndim) + " dimensions", std::to_string(next.ndim));
     }
     if (!result.dtype) result.dtype = next.dtype;

@@ -125,7 +125,8 @@ std::optional<Dims> section_sizes(const CallView& call, const std::optional<Prim
   int64_t sections = call.integer("sections");
   const std::vector<int64_t>& sizes = call.integers("sizes");
   if ((sections > 0) == !sizes.empty()) {
-    call.error("the sections are not clear", "either sections > 0 or a list of sizes",
+    call.error("sections and sizes are both given or both missing",
+               "either sections > 0 or a list of sizes",
                "sections=" + std::to_string(sections) + ", sizes=" + shape_to_string(sizes));
   }
   if (!sizes.empty()) {

@@ -57,7 +57,7 @@ std::optional<DType> result_dtype(const CallView& call, const Known& a, const Kn
   if (!asked) return operands;
   std::optional<DType> known = operands ? operands : a.dtype ? a.dtype : b.dtype;
   if (*asked == DType::kBool || (known && is_float(*known) != is_float(*asked))) {
-    call.error("out_dtype is of another kind than the operands",
+    call.error("out_dtype differs in kind from the operands",
                known && !is_float(*known) ? "an integer dtype" : "a float dtype",
                dtype_name(*asked));
   }

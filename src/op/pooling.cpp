@@ -32,7 +32,7 @@ struct Pool {
     for (size_t d = 0; d < rank; ++d) {
       int64_t covered = covered_by(d), widest = std::max(window.before[d], window.after[d]);
       if (widest >= covered) {
-        call.error("a window would lie in the padding",
+        call.error("a window would be entirely in the padding",
                    "padding less than the kernel's reach of " + std::to_string(covered),
                    std::to_string(widest));
       }

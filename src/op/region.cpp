@@ -216,7 +216,7 @@ relax::Annotation deduce_dynamic_update_slice(const CallView& call) {
   Known x = known_tensor(call, 0), update = known_tensor(call, 1);
   check_starts(call, 2, x.ndim);
   if (x.dtype && update.dtype && *x.dtype != *update.dtype) {
-    call.error("the update has another dtype than x", dtype_name(*x.dtype),
+    call.error("the update has a different dtype than x", dtype_name(*x.dtype),
                dtype_name(*update.dtype));
   }
   if (x.ndim != relax::kUnknownNdim) expect_ndim(call, 1, x.ndim);
@@ -277,7 +277,7 @@ PadMode pad_mode(const CallView& call) {
 const Ints& pad_widths(const CallView& call, int ndim) {
   const Ints& widths = call.integers("widths");
   if (ndim != relax::kUnknownNdim && widths.size() != 2 * static_cast<size_t>(ndim)) {
-    call.error("widths does not have two entries an axis", std::to_string(2 * ndim),
+    call.error("widths does not have two entries per axis", std::to_string(2 * ndim),
                std::to_string(widths.size()));
   }
   for (int64_t width : widths) {

@@ -61,7 +61,7 @@ relax::Annotation deduce_clip(const CallView& call) {
   for (const double* bound : {low, high}) {
     if (bound && std::isnan(*bound)) call.error("a bound is NaN", "a number", "nan");
     if (bound && dtype && !is_float(*dtype) && std::floor(*bound) != *bound) {
-      call.error("a bound of an integer tensor is no integer", "an integer",
+      call.error("a bound of an integer tensor is not an integer", "an integer",
                  std::to_string(*bound));
     }
   }

@@ -21,7 +21,7 @@ enum Argument : size_t { kData, kIndices, kUpdates };
 void expect_same_dtype(const CallView& call, const Known& data, const Known& updates,
                        const char* what) {
   if (!data.dtype || !updates.dtype || *data.dtype == *updates.dtype) return;
-  call.error(std::string(what) + " have another dtype than x", dtype_name(*data.dtype),
+  call.error(std::string(what) + " have a different dtype than x", dtype_name(*data.dtype),
              dtype_name(*updates.dtype));
 }
 
@@ -186,7 +186,7 @@ relax::Annotation deduce_scatter_nd(const CallView& call) {
     wanted.insert(wanted.end(), x.shape->begin() + depth, x.shape->end());
     for (size_t d = 0; d < wanted.size(); ++d) {
       expect_same_dim(call, (*updates.shape)[d], wanted[d],
-                      "updates." + std::to_string(d) + " and what is written");
+                      "updates." + std::to_string(d) + " and the written slices");
     }
   }
   return tensor_result(x);
@@ -269,19 +269,19 @@ relax::Annotation deduce_index_put(const CallView& call) {
   if (!tuple || x.ndim == relax::kUnknownNdim) return tensor_result(x);
   size_t depth = tuple->fields.size();
   if (depth == 0 || depth > static_cast<size_t>(x.ndim)) {
-    call.error("there is not one index tensor for each of the first axes of x",
-               "1 to " + std::to_string(x.ndim), std::to_string(depth));
+    call.error("the number of index tensors is out of range", "1 to " + std::to_string(x.ndim),
+               std::to_string(depth));
   }
   if (shape && x.shape && values.shape) {
     Dims written = written_shape(*shape, *x.shape, depth);
     if (values.shape->size() > written.size()) {
-      call.error("values have more dimensions than what is written", dims_text(written),
+      call.error("values have more dimensions than the written slices", dims_text(written),
                  dims_text(*values.shape));
     }
     for (size_t d = 0; d < values.shape->size(); ++d) {
       expect_broadcast_dim(call, (*values.shape)[d],
                            written[written.size() - values.shape->size() + d],
-                           "values." + std::to_string(d) + " and what is written");
+                           "values." + std::to_string(d) + " and the written slices");
     }
   }
   return tensor_result(x);

@@ -130,7 +130,7 @@ void expect_equal(const CallView& call, const PrimExpr& a, const PrimExpr& b,
     call.error(what + " differ", "equal ones", to_string(a) + " and " + to_string(b));
   }
   if (provably_equal(a, b)) return;
-  leave_open(call, {a, b, what}, what + " may differ", "what is provably equal",
+  leave_open(call, {a, b, what}, what + " may differ", "provably equal integers",
              to_string(a) + " and " + to_string(b));
 }
 
@@ -169,11 +169,11 @@ void expect_at_least(const CallView& call, const PrimExpr& a, const PrimExpr& le
 void expect_counted(const CallView& call, const PrimExpr& extent, const std::string& what) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   if (provably_less(kMost, extent)) {
-    call.error(what + " is beyond what an i32 counts", "at most " + std::to_string(kMost),
+    call.error(what + " exceeds the range of i32", "at most " + std::to_string(kMost),
                to_string(extent));
   }
   if (provably_less(extent, kMost + 1)) return;
-  leave_open(call, {min(extent, kMost), extent, what}, what + " may be beyond what an i32 counts",
+  leave_open(call, {min(extent, kMost), extent, what}, what + " may exceed the range of i32",
              "provably at most " + std::to_string(kMost), to_string(extent));
 }
 

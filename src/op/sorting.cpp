@@ -168,7 +168,7 @@ relax::Annotation deduce_searchsorted(const CallView& call) {
   expect_min_ndim(call, 0, 1);
   Known sorted = known_tensor(call, 0), values = known_tensor(call, 1);
   if (sorted.dtype && values.dtype && *sorted.dtype != *values.dtype) {
-    call.error("values have another dtype than the sorted elements", dtype_name(*sorted.dtype),
+    call.error("values have a different dtype than the sorted elements", dtype_name(*sorted.dtype),
                dtype_name(*values.dtype));
   }
   if (sorted.ndim != relax::kUnknownNdim && sorted.ndim > 1) {

@@ -72,7 +72,7 @@ Annotation transposed(const Entry& entry, const CallNode& call, const TensorRef&
   std::sort(sorted.begin(), sorted.end());
   for (size_t i = 0; i < sorted.size(); ++i) {
     if (sorted[i] != static_cast<int64_t>(i)) {
-      throw_user("view_transpose: the attribute axes is no permutation", "",
+      throw_user("view_transpose: the attribute axes is not a permutation", "",
                  "each axis from 0 on once");
     }
   }

@@ -76,7 +76,7 @@ class Lexer {
     size_t length = std::max<size_t>(utf8_sequence_length(text_, position_), 1);
     source_.fail(position_, "a character that the text format does not use", "",
                  in_quotes(text_.substr(position_, length)),
-                 c == '\'' ? "strings stand in double quotes" : "");
+                 c == '\'' ? "strings are written in double quotes" : "");
   }
 
   Token name() {
@@ -139,8 +139,7 @@ class Lexer {
     size_t end = position_ + 1;
     while (at(end) != quote) {
       if (end >= text_.size() || text_[end] == '\n') {
-        source_.fail(position_, "a string that does not end on its line",
-                     std::string("a closing ") + quote);
+        source_.fail(position_, "an unterminated string", std::string("a closing ") + quote);
       }
       if (text_[end] != '\\') {
         value += text_[end++];

@@ -57,7 +57,7 @@ Sized<Expr> Parser::loop_body(Loop& loop, const Expr& condition) {
   } else if (tuple && tuple->fields.size() == loop.carried.size()) {
     args.insert(args.end(), tuple->fields.begin(), tuple->fields.end());
   } else {
-    fail(peek(), "the loop yields something else than it carries",
+    fail(peek(), "the loop yields something other than the carried values",
          "a tuple of " + std::to_string(loop.carried.size()) + " values before this");
   }
   Variable next = make_variable("next", loop.result);

@@ -111,7 +111,8 @@ Requirements Parser::requirements() {
   }
   const auto parts = given.count("prepared") + given.count("bytes") + given.count("digest");
   if (parts != 0 && parts != 3) {
-    fail(begin, "what is prepared is given in part", "prepared, bytes and digest together");
+    fail(begin, "the requirements of prepared data are incomplete",
+         "prepared, bytes and digest together");
   }
   if (parts == 3) result.prepared = std::move(prepared);
   return result;
