@@ -23,10 +23,10 @@ const char* pattern_kind_name(PatternKind kind);  // "ElementWise", ...
 
 // The kind of a program with one output, from its stores in order, each at plain iterators:
 // - all without reduction: the least free of them;
-// - one reduction, before it stores without reduction, behind it stores that read its result at
+// - one reduction, stores without reduction before it, and after it stores that read its result at
 //   their own index: the reduction's kind;
-// - more reductions (softmax), reads of a reduction's result elsewhere (a normalization), in-place
-//   updates, conditional stores, more outputs: kOpaque.
+// - more reductions (softmax), reads of a reduction's result at other indices (a normalization),
+//   in-place updates, conditional stores, more outputs: kOpaque.
 PatternKind pattern_kind(const tir::PrimFunc& func);
 
 }  // namespace tapml::analysis

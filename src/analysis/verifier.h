@@ -10,7 +10,7 @@
 //   R4   A-normal form: operands, conditions and results are variables, constants, shapes, prim
 //        values, names or tuples of these; bodies and branches are sequences; nothing is missing.
 //   R5   A global name is a function of the module.
-//   R6   call_tir and its kin name a kernel (a spec and the tensor program that implements it, or a
+//   R6   call_tir and similar calls name a kernel (a spec and its implementing tensor program, or a
 //        tensor program alone); arguments and outputs agree with both in count, dtype and rank, and
 //        no dimension is provably different.
 //   R7   call_tir_inplace consumes a variable that nothing uses later; inout_indices has an entry
@@ -47,7 +47,7 @@
 //        threads, whose extent is a multiple of its width.
 //   T12  A barrier is below a loop over threads.
 //   T13  Requirements name parameters: in_place an input and an output, prepared inputs. Bytes of a
-//        workspace are an integer over the scalar parameters, those of what is prepared at least 0.
+//        workspace are an integer over the scalar parameters, those of prepared data at least 0.
 #pragma once
 
 #include <string>
@@ -63,7 +63,7 @@ struct Violation {
   std::string function;
   std::string place;  // the binding, or the statement
   std::string message;
-  const void* node = nullptr;  // the innermost statement of a tensor program; null elsewhere
+  const void* node = nullptr;  // the innermost statement of a tensor program; null at graph level
 
   // "R5 in main, binding lv0: no function is called @f".
   std::string to_string() const;

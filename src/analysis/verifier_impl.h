@@ -1,4 +1,4 @@
-// The verifier's two halves and what they share.
+// The verifier's two halves and their shared parts.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Multivariate polynomials with int64 coefficients: the canonical form of integer expressions.
-// The indeterminates ("atoms") are whatever is not a sum or a product; atoms.h numbers them.
+// Multivariate polynomials with int64 coefficients: the canonical form of integer expressions. The
+// indeterminates ("atoms", atoms.h) are subexpressions that are not a sum or a product.
 #pragma once
 
 #include <array>
@@ -89,7 +89,7 @@ class Polynomial {
 };
 
 struct Linear {
-  Polynomial factor;  // may hold the atom again when it occurs squared
+  Polynomial factor;  // contains the atom if it occurs squared
   Polynomial rest;    // free of the atom
 };
 // p == factor * atom + rest.

@@ -162,7 +162,7 @@ Annotation restrict_vars(const Annotation& annotation, const SymbolSet& visible)
     return tuple_annotation(std::move(fields));
   }
   if (const auto* callable = as_callable(annotation)) {
-    // Variables of its own parameters are bound by its calls.
+    // Calls bind the variables of its parameters.
     std::vector<Var> own;
     for (const Annotation& param : callable->params) collect_vars(param, own);
     SymbolSet inside = visible;

@@ -15,9 +15,9 @@
 //     return o
 //   }
 //
-// - A parameter stands for any value that surely has its annotation; a symbolic variable stands for
+// - A parameter matches any value that certainly has its annotation; a symbolic variable matches
 //   one expression throughout.
-// - A parameter Prim(bool, c) stands for nothing: it is a condition, which must be provable at the
+// - A parameter Prim(bool, c) matches no value: it is a condition, which must be provable at the
 //   call site, for all values of the caller's symbolic variables.
 // - An operator matches itself, or any of the names in `op "relu|silu"(x)`. Attributes that the
 //   pattern writes must be equal, others may be anything. Operands of commutative operators match

@@ -20,8 +20,8 @@ Item apply_operator(const relax::CallNode& node, const std::vector<Item>& items,
 
 // Runs a tensor program. `args` are the in and inout parameters in order, `symbols` the scalars
 // that no dimension of them gives. Output j is argument inout[j] if that is not negative, else the
-// next out parameter; one output is returned directly, several as a tuple. `judged`: in f64 with
-// bounds, else in the program's dtypes. UserError for arguments that do not fit the signature.
+// next out parameter; one output is returned directly, several as a tuple. `with_bounds`: in f64
+// with bounds, else in the program's dtypes. UserError for arguments that do not fit the signature.
 Item apply_program(const tir::PrimFunc& func, const std::string& name,
                    const std::vector<Item>& args, const std::vector<int64_t>& symbols,
                    std::vector<int64_t> inout, bool with_bounds, const ApplyLimits& limits);

@@ -46,7 +46,7 @@ using DoubtPtr = std::unique_ptr<DoubtCode>;
 
 // Shadow of a float expression.
 ShadowPtr compile_shadow(ExprCompiler& compiler, const PrimExpr& expr);
-// Doubt about an integer or bool expression; null where there can be none.
+// Doubt about an integer or bool expression; null if there can be none.
 DoubtPtr compile_doubt(ExprCompiler& compiler, const PrimExpr& expr);
 
 }  // namespace tapml::interp

@@ -25,8 +25,8 @@ enum class ExprKind : uint8_t {
   kSub,
   kMul,
   kDiv,       // float division
-  kFloorDiv,  // integers, rounds toward minus infinity; 0 where the divisor is 0
-  kFloorMod,  // integers, sign of the divisor; 0 where the divisor is 0
+  kFloorDiv,  // integers, rounds toward minus infinity; 0 if the divisor is 0
+  kFloorMod,  // integers, sign of the divisor; 0 if the divisor is 0
   kMin,       // NaN if either operand is NaN
   kMax,
   kEq,

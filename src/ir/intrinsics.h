@@ -8,10 +8,10 @@
 //                 the sign of the divisor; x // 0 and x % 0 are 0; INT_MIN // -1 is INT_MIN.
 //   /             floats, IEEE.
 //   min max       NaN if either operand is; of two zeros either may be returned.
-//   == < <=       false where an operand is NaN; != is true there.
+//   == < <=       false if an operand is NaN; != is then true.
 //   cast          float to integer: toward zero, saturating, NaN gives 0. Integer to integer: wraps
 //                 (bool is 0 or 1). Anything to bool: x != 0, so NaN gives true. To a narrower
-//                 float: nearest even, overflow to infinity; f16 and bf16 are reached through f32.
+//                 float: nearest even, overflow to infinity; f16 and bf16 go through f32.
 //   select        only the chosen side is evaluated.
 // Arithmetic of i64 without loads (loop variables, dimensions, constants) is index arithmetic: it
 // must not overflow. Whatever comes from a buffer, or from a float, is data.

@@ -37,7 +37,7 @@ struct AttributeSpec {
   const char* doc;
 };
 
-// The call that a rule looks at: arguments with their annotations, attributes with defaults filled.
+// The call as rules see it: arguments with their annotations, attributes with defaults filled in.
 // Two integers of a call that must be equal but may differ; `what` names them ("numbers of
 // elements").
 struct OpenEquality {

@@ -83,8 +83,8 @@ std::optional<Dims> broadcast(const CallView& call, const Dims& a, const Dims& b
 std::vector<PrimExpr> broadcast_index(const Dims& from, const Dims& to,
                                       const std::vector<Var>& out);
 
-// Float dtype that holds both: the wider, f32 for f16 with bf16. Other dtypes must be equal, else a
-// UserError of the call.
+// The float dtype that represents both: the wider, f32 for f16 with bf16. Other dtypes must be
+// equal, else a UserError of the call.
 DType promoted(const CallView& call, DType a, DType b);
 
 }  // namespace tapml::op

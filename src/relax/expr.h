@@ -147,7 +147,7 @@ struct IfNode : ExprNode {
   Expr else_branch;
 };
 
-// Lambda expressions hold a Function too (the language issue adds closures over it).
+// A lambda expression, which holds a Function.
 struct FunctionNode : ExprNode {
   FunctionNode() : ExprNode(ExprKind::kFunction) {}
   std::shared_ptr<const struct Function> function;

@@ -1,22 +1,22 @@
 // Operators on storage: writes, and views that share their operand's storage. They are impure and
 // must be outside dataflow blocks.
 //
-//   assign(x, y)                          the elements of y go where those of x are
-//   assign_slice(x, y, shape(begin...))   ... into the part of x that begins there
-//   view_reshape(x, shape(...))           x's elements under another shape; x is compact
+//   assign(x, y)                          replaces the elements of x by those of y
+//   assign_slice(x, y, shape(begin...))   the same for the part of x from `begin` on
+//   view_reshape(x, shape(...))           x's elements in another shape; x is compact
 //   view_slice(x, shape(begin...), shape(size...))
 //   view_transpose(x) {axes: [...]}       axis i of the view is axis axes[i] of x
 //
 // A write is visible through every variable that shares the storage. Writes have no value: they are
 // bound to a variable with annotation Tuple().
 //
-// The compiler lowers them to queries about the layout of tensors. These have no effects and are
-// allowed anywhere:
+// The code that the compiler makes of them queries the layout of tensors. Queries have no effects
+// and are allowed anywhere:
 //
-//   storage.base(x)             the tensor that x is a view of, as a vector; x itself if it is none
+//   storage.base(x)             the tensor that x is a view of, as a vector; x itself if not a view
 //   storage.layout(x)           shape(first element of the base, stride of each axis), in elements
-//   storage.is_tensor(x)        whether x is a tensor, and no view whose elements lie apart
-//   storage.check_assign(x, y)  Tuple(); an error where x and y differ in shape or dtype
+//   storage.is_tensor(x)        whether x is a tensor or a view with contiguous elements
+//   storage.check_assign(x, y)  Tuple(); an error if x and y differ in shape or dtype
 #pragma once
 
 #include "relax/expr.h"
