@@ -237,7 +237,7 @@ OperatorInfo conv(const char* name, int spatial, DeduceRule deduce, LegalizeRule
                     padding_attribute(),
                     dilation_attribute(),
                     {"groups", AttributeKind::kInt, false, int64_t{1},
-                     "parts that channels and filters fall into, each convolved by itself"}},
+                     "groups of channels and filters, each convolved separately"}},
           .inout = {},
           .deduce = deduce,
           .legalize = legalize,
@@ -254,14 +254,14 @@ OperatorInfo transposed(const char* name, int spatial, DeduceRule deduce, Legali
               "output_padding - padding. Dtypes as for convolution.",
           .args = {{"x", ArgumentKind::kTensor, "[batch, channels, spatial...]"},
                    {"weight", ArgumentKind::kTensor, "[channels, filters / groups, kernel...]"}},
-          .attrs = {strides_attribute("distance of neighbouring elements of x in the output; "
+          .attrs = {strides_attribute("distance of neighboring elements of x in the output; "
                                       "empty: 1"),
                     padding_attribute(),
                     dilation_attribute(),
                     {"groups", AttributeKind::kInt, false, int64_t{1},
-                     "parts that channels and filters fall into, each convolved by itself"},
+                     "groups of channels and filters, each convolved separately"},
                     {"output_padding", AttributeKind::kInts, false, std::vector<int64_t>(),
-                     "elements added at the output's back, less than stride or dilation; empty: "
+                     "elements added at the output's end, less than stride or dilation; empty: "
                      "none"}},
           .inout = {},
           .deduce = deduce,

@@ -231,8 +231,7 @@ std::span<const OperatorInfo> creation_operators() {
                       deduce_full, legalize_full, reference::full, generate_full),
         from_integers(
             "arange",
-            "start, start + step, ... before stop, cast to the dtype; nothing where stop "
-            "is not ahead.",
+            "start, start + step, ... before stop, cast to the dtype; empty if stop is not ahead.",
             {{"start", kPrim, "the first element"}, {"stop", kPrim, "the end, not included"}},
             {{"step", AttributeKind::kInt, false, int64_t{1}, "not 0"},
              {"dtype", AttributeKind::kDType, false, DType::kI64, "of the result"}},
@@ -248,8 +247,8 @@ std::span<const OperatorInfo> creation_operators() {
                     reference::zeros_like, {own}, generate_like),
         from_tensor("ones_like", "1 in x's shape.", deduce_like, legalize_ones,
                     reference::ones_like, {own}, generate_like),
-        from_tensor("copy", "x in storage of its own.", deduce_same, legalize_copy, reference::copy,
-                    {}, nullptr),
+        from_tensor("copy", "A copy of x in new storage.", deduce_same, legalize_copy,
+                    reference::copy, {}, nullptr),
         shape_of_operator(),
     };
   }();

@@ -275,11 +275,12 @@ bool generate(GeneratedCall& call, RandomStream& rng) {
 std::span<const OperatorInfo> einsum_operators() {
   static const std::vector<OperatorInfo> kOperators = {
       {.name = "einsum",
-       .doc = "Sum of products by an equation of labels, one letter a dimension: \"bij,jk->bik\". "
-              "Letters that the result lacks are summed over; a letter twice in one operand takes "
-              "its diagonal; \"...\" stands for any dimensions, which broadcast. Without \"->\" "
-              "the result has the ellipsis and then the letters that occur once, in alphabetical "
-              "order. Dtypes as for matmul.",
+       .doc =
+           "Sum of products by an equation of labels, one letter per dimension: \"bij,jk->bik\". "
+           "Letters that the result lacks are summed over; a letter twice in one operand takes "
+           "its diagonal; \"...\" stands for any dimensions, which broadcast. Without \"->\" "
+           "the result has the ellipsis and then the letters that occur once, in alphabetical "
+           "order. Dtypes as for matmul.",
        .args = {{"a", ArgumentKind::kTensor, "first operand, floats or integers"},
                 {"b", ArgumentKind::kTensor, "second operand"}},
        .attrs = {{"equation", AttributeKind::kString, true, {}, "labels of a, b and the result"}},

@@ -396,7 +396,7 @@ std::span<const OperatorInfo> layout_operators() {
                "0 <= begin <= end <= the dimension.",
                {x,
                 {"begin", ArgumentKind::kShape, "first index, one per axis"},
-                {"end", ArgumentKind::kShape, "index behind the last, one per axis"}},
+                {"end", ArgumentKind::kShape, "end index (exclusive), one per axis"}},
                {{"axes", AttributeKind::kInts, false, std::vector<int64_t>(),
                  "axes to cut; empty: all"},
                 {"strides", AttributeKind::kInts, false, std::vector<int64_t>(),

@@ -277,7 +277,7 @@ std::span<const OperatorInfo> matmul_operators() {
        .reference = reference::outer,
        .generator = {{1}, number_dtypes(), -2, 2, generate_outer}},
       {.name = "linear",
-       .doc = "x times the transpose of weight, plus bias, as layers of models have it; computed "
+       .doc = "x times the transpose of weight, plus bias, as in linear layers; computed "
               "in f32 (f64 where an operand is f64) and rounded once.",
        .args = {{"x", ArgumentKind::kTensor, "[..., k], float"},
                 {"weight", ArgumentKind::kTensor, "[n, k], float"},

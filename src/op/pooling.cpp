@@ -287,11 +287,12 @@ bool generate_adaptive(GeneratedCall& call, RandomStream& rng) {
 }
 
 std::vector<AttributeSpec> pool_attributes() {
-  return {{"kernel_size", AttributeKind::kInts, true, {}, "window's extent, one entry a dimension"},
-          strides_attribute("step of the window in each spatial dimension; empty: kernel_size"),
-          padding_attribute(),
-          {"ceil_mode", AttributeKind::kBool, false, false,
-           "a last window that reaches over the end counts too"}};
+  return {
+      {"kernel_size", AttributeKind::kInts, true, {}, "window's extent, one entry per dimension"},
+      strides_attribute("step of the window in each spatial dimension; empty: kernel_size"),
+      padding_attribute(),
+      {"ceil_mode", AttributeKind::kBool, false, false,
+       "a last window that extends past the end counts too"}};
 }
 
 OperatorInfo max_pool(const char* name, int spatial, DeduceRule deduce, LegalizeRule legalize) {
@@ -316,17 +317,18 @@ OperatorInfo avg_pool(const char* name, int spatial, DeduceRule deduce, Legalize
   std::vector<AttributeSpec> attrs = pool_attributes();
   attrs.push_back({"count_include_pad", AttributeKind::kBool, false, true,
                    "padding counts as zeros; else only elements of x count"});
-  return {.name = name,
-          .doc =
-              "Mean of each window over the spatial dimensions, computed in f32 (f64 for f64); "
-              "windows as for max pooling. What ceil_mode adds behind the padding never counts.",
-          .args = {{"x", ArgumentKind::kTensor, "[batch, channels, spatial...], float"}},
-          .attrs = attrs,
-          .inout = {},
-          .deduce = deduce,
-          .legalize = legalize,
-          .reference = reference::avg_pool,
-          .generator = {{spatial + 2}, float_dtypes(), -2, 2, generate_pool<false>}};
+  return {
+      .name = name,
+      .doc =
+          "Mean of each window over the spatial dimensions, computed in f32 (f64 for f64); "
+          "windows as for max pooling. Elements that ceil_mode adds after the padding never count.",
+      .args = {{"x", ArgumentKind::kTensor, "[batch, channels, spatial...], float"}},
+      .attrs = attrs,
+      .inout = {},
+      .deduce = deduce,
+      .legalize = legalize,
+      .reference = reference::avg_pool,
+      .generator = {{spatial + 2}, float_dtypes(), -2, 2, generate_pool<false>}};
 }
 
 OperatorInfo adaptive(const char* name, bool average, int spatial, DeduceRule deduce,

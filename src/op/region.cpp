@@ -466,7 +466,7 @@ std::span<const OperatorInfo> region_operators() {
     const ArgumentSpec x = {"x", ArgumentKind::kTensor, "any shape and dtype"};
     const ArgumentSpec image = {"x", ArgumentKind::kTensor, "[n, c, h, w], any dtype"};
     const ArgumentSpec starts = {"starts", ArgumentKind::kTensor,
-                                 "one first index an axis, i32 or i64"};
+                                 "one start index per axis, i32 or i64"};
     const AttributeSpec block = {
         "block", AttributeKind::kInt, true, {}, "height and width of a block of pixels"};
     return std::vector<OperatorInfo>{
@@ -478,37 +478,38 @@ std::span<const OperatorInfo> region_operators() {
             "-(dimension + 1) or less.",
             {x,
              {"begin", ArgumentKind::kShape, "first index, one per axis"},
-             {"end", ArgumentKind::kShape, "index behind the last, one per axis"}},
+             {"end", ArgumentKind::kShape, "end index (exclusive), one per axis"}},
             {{"axes", AttributeKind::kInts, false, Ints(), "axes to cut; empty: all"},
              {"strides", AttributeKind::kInts, false, Ints(), "steps, not 0; empty: all 1"}},
             deduce_strided_slice, legalize_strided_slice, reference::strided_slice,
             generate_strided_slice),
-        region("dynamic_slice",
-               "The region of x that begins at `starts`, which a tensor holds; a start that would "
-               "let the region leave x is moved so that it just fits (0 at least).",
-               {x, starts, {"sizes", ArgumentKind::kShape, "the region's shape, at most x's"}}, {},
-               deduce_dynamic_slice, legalize_dynamic_slice, reference::dynamic_slice,
-               generate_dynamic_slice),
+        region(
+            "dynamic_slice",
+            "The region of x that begins at `starts`, which is a tensor; a start that would place "
+            "part of the region outside x is clamped so that the region fits (at least 0).",
+            {x, starts, {"sizes", ArgumentKind::kShape, "the region's shape, at most x's"}}, {},
+            deduce_dynamic_slice, legalize_dynamic_slice, reference::dynamic_slice,
+            generate_dynamic_slice),
         region("dynamic_update_slice",
-               "x with the region that begins at `starts` replaced by `update`; starts are moved "
-               "as dynamic_slice does.",
+               "x with the region that begins at `starts` replaced by `update`; starts are clamped "
+               "as in dynamic_slice.",
                {x,
                 {"update", ArgumentKind::kTensor, "x's rank and dtype, no dimension larger"},
                 starts},
                {}, deduce_dynamic_update_slice, legalize_dynamic_update_slice,
                reference::dynamic_update_slice, generate_dynamic_update_slice),
         region("pad",
-               "x with a frame around it. What the frame holds is said by the mode: `constant` "
-               "the value; `edge` the nearest element; `reflect` the elements mirrored at the "
-               "first and last one, which do not repeat (again and again where the frame is "
-               "wider); `circular` the elements of the other end. The frame of an empty axis holds "
-               "the value in every mode.",
+               "x padded at both ends of each axis. The mode selects the added elements: "
+               "`constant` adds the value; `edge` the nearest element; `reflect` the elements "
+               "mirrored at the first and last one, which do not repeat (mirrored again for wider "
+               "padding); `circular` the elements of the other end. The padding of an empty axis "
+               "is the value in every mode.",
                {x},
                {{"widths",
                  AttributeKind::kInts,
                  true,
                  {},
-                 "elements before and behind each axis: before 0, behind 0, before 1, ..."},
+                 "elements to add before and after each axis: before 0, after 0, before 1, ..."},
                 {"mode", AttributeKind::kString, false, std::string("constant"),
                  "constant, edge, reflect or circular"},
                 {"value", AttributeKind::kFloat, false, 0.0, "rounded to x's dtype"}},

@@ -177,7 +177,7 @@ std::vector<AttributeSpec> mode_attributes() {
   return {{"method", AttributeKind::kString, false, std::string("nearest"),
            "\"nearest\": one element; \"bilinear\": the four around, weighted (floats only)"},
           {"coordinates", AttributeKind::kString, false, std::string("half_pixel"),
-           "where output index o lies in the input: \"half_pixel\": (o + 1/2) * in / out - 1/2, "
+           "position of output index o in the input: \"half_pixel\": (o + 1/2) * in / out - 1/2, "
            "\"align_corners\": o * (in - 1) / (out - 1), \"asymmetric\": o * in / out"}};
 }
 
@@ -192,10 +192,11 @@ std::span<const OperatorInfo> resize_operators() {
     const ArgumentSpec x = {"x", ArgumentKind::kTensor, "[batch, channels, height, width]"};
     return std::vector<OperatorInfo>{
         {.name = "resize2d",
-         .doc = "x with other spatial dimensions. Places in the input are exact fractions: "
-                "\"nearest\" takes the element at the place rounded down with \"asymmetric\" and "
-                "to the nearest (halves up) otherwise; \"bilinear\" blends in f32 (f64 for f64), "
-                "places before the first element or behind the last taken as these.",
+         .doc =
+             "x resized along its spatial dimensions. Positions in the input are exact fractions: "
+             "\"nearest\" takes the element at the position rounded down with \"asymmetric\" and "
+             "to the nearest (halves up) otherwise; \"bilinear\" blends in f32 (f64 for f64), "
+             "positions before the first element or after the last are clamped to these.",
          .args = {x, {"size", ArgumentKind::kShape, "(height, width) of the result"}},
          .attrs = mode_attributes(),
          .inout = {},

@@ -71,7 +71,7 @@ OperatorInfo scan_entry(const char* name, const char* doc, LegalizeRule legalize
           .args = {{"x", ArgumentKind::kTensor, "at least one dimension, a number"}},
           .attrs = {{"axis", AttributeKind::kInt, true, {}, "negative from the end"},
                     {"exclusive", AttributeKind::kBool, false, false,
-                     "an element counts only for those behind it; the first is that of none"},
+                     "each result excludes its own element; the first is that of no elements"},
                     {"reverse", AttributeKind::kBool, false, false, "from the end to the front"}},
           .inout = {},
           .deduce = deduce_scan,

@@ -378,7 +378,7 @@ std::span<const OperatorInfo> scatter_operators() {
        .args = {x,
                 {"indices", ArgumentKind::kTensor, "[..., q], i32 or i64, q constant"},
                 {"updates", ArgumentKind::kTensor,
-                 "the leading dimensions of the indices, then x's behind the first q"}},
+                 "the leading dimensions of the indices, then x's after the first q"}},
        .attrs = {accumulate},
        .inout = {},
        .deduce = deduce_scatter_nd,
@@ -386,12 +386,12 @@ std::span<const OperatorInfo> scatter_operators() {
        .reference = reference::scatter_nd,
        .generator = {{0, 1, 2, 3}, all_dtypes(), -20, 20, generate_scatter_nd}},
       {.name = "index_put",
-       .doc = "x with slices replaced, or added to, at indices into its first axes, one tensor an "
+       .doc = "x with slices replaced, or added to, at indices into its first axes, one tensor per "
               "axis: x[i0, i1, ...] = values, as NumPy and PyTorch write it. Indices, order and "
               "sums as scatter_nd.",
        .args = {x,
                 {"values", ArgumentKind::kTensor,
-                 "x's dtype; broadcasts to the indices' shape and x's dimensions behind them"},
+                 "x's dtype; broadcasts to the indices' shape and x's dimensions after them"},
                 {"indices", ArgumentKind::kTensors,
                  "one for each of the first axes, i32 or i64; their shapes broadcast"}},
        .attrs = {accumulate},

@@ -294,7 +294,7 @@ bool generate_unique_fill(GeneratedCall& call, RandomStream& rng) {
 std::span<const OperatorInfo> selection_operators() {
   const ArgumentSpec x = {"x", ArgumentKind::kTensor, "any shape and dtype"};
   const ArgumentSpec sorted = {"sorted", ArgumentKind::kTensor, "[n], equal elements together"};
-  const ArgumentSpec rows = {"count", ArgumentKind::kShape, "how long the result is"};
+  const ArgumentSpec rows = {"count", ArgumentKind::kShape, "length of the result"};
   static const std::vector<OperatorInfo> kOperators = {
       {.name = "nonzero",
        .doc = "Indices of the elements that are not zero (NaN is not) in row-major order, i32 "

@@ -91,7 +91,7 @@ AttributeSpec strides_attribute(const char* doc) {
 
 AttributeSpec padding_attribute() {
   return {"padding", AttributeKind::kInts, false, std::vector<int64_t>(),
-          "elements of padding: one entry a spatial dimension for both sides, or all entries for "
+          "elements of padding: one entry per spatial dimension for both sides, or all entries for "
           "the front and then all for the back; empty: none"};
 }
 

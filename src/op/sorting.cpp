@@ -267,7 +267,7 @@ std::span<const OperatorInfo> sorting_operators() {
        .args = {{"sorted", ArgumentKind::kTensor, "[n], or [..., n] with rows of their own"},
                 {"values", ArgumentKind::kTensor,
                  "same dtype; any shape, or [..., m] with the leading dimensions of sorted"}},
-       .attrs = {{"right", AttributeKind::kBool, false, false, "behind equal elements"}},
+       .attrs = {{"right", AttributeKind::kBool, false, false, "after equal elements"}},
        .inout = {},
        .deduce = deduce_searchsorted,
        .legalize = legalize_searchsorted,

@@ -166,7 +166,7 @@ std::span<const OperatorInfo> statistics_operators() {
                       float_dtypes()),
         axes_operator("logsumexp",
                       "Logarithm of the sum over axes of exp(x), without overflow in between; -inf "
-                      "of no elements.",
+                      "for no elements.",
                       "any shape, float", deduce_reduced_float, legalize_logsumexp,
                       reference::logsumexp, float_dtypes()),
     };
