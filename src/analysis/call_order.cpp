@@ -35,7 +35,7 @@ class Components {
     std::string name;
     const Function* function = nullptr;
     std::vector<size_t> callees;
-    size_t next = 0;  // callee to look at
+    size_t next = 0;  // next callee to visit
     int64_t index = -1, low = 0;
     bool on_stack = false, calls_itself = false;
   };
@@ -94,7 +94,7 @@ class Components {
   std::map<std::string, size_t> numbers_;
   std::vector<Node> nodes_;
   std::vector<size_t> stack_;   // of nodes whose component is not known yet
-  std::vector<size_t> active_;  // the path that is searched
+  std::vector<size_t> active_;  // the current path of the search
   int64_t next_index_ = 0;
   CallOrder order_;
 };

@@ -31,7 +31,7 @@ void check_operands(const CallNode& node, const std::vector<Item>& args, const B
     found.ints = {value_of(open.b, symbols)};
     hold(shape_annotation({open.a}), found, call_note(open.what, info->name, binding));
   };
-  // What deduction cannot say of coarse annotations either is no matter.
+  // What deduction cannot decide from coarse annotations is ignored.
   [[maybe_unused]] const auto decided = guard([&] {
     const Annotation result = op::deduce(node);
     const auto* tensor = as_tensor(result);

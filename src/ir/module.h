@@ -46,7 +46,7 @@ struct Module {
     auto it = functions.find(name);
     return it == functions.end() ? nullptr : it->second.get();
   }
-  // `base`, or `base_1`, `base_2`, ... whichever is free first.
+  // The first free name among `base`, `base_1`, `base_2`, ...
   std::string unique_name(const std::string& base) const;
 };
 

@@ -23,7 +23,7 @@ struct PrimFunc : BaseFunction {
   PrimFunc() : BaseFunction(FunctionLevel::kTir) {}
   std::vector<Param> params;
   std::vector<Var> scalars;
-  // Of a kernel that is lowered for a target; none before: whoever asks looks at the loops.
+  // Set when a kernel is lowered for a target; before that, callers inspect the loops.
   std::optional<Requirements> requirements;
   Stmt body;
 };

@@ -286,7 +286,7 @@ TEST(Match, WhatCannotMatchIsRefused) {
                  {"a pattern does not return its last call", "expected: a", "found: x"});
   expect_refused(
       "dataflow {\n a: Object = zeros_like(x)\n b: Object = (x, a)\n output b\n }\n return b\n",
-      {"a pattern binds something else than a call", "binding b"});
+      {"a pattern binds something other than a call", "binding b"});
 }
 
 }  // namespace
