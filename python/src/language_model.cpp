@@ -53,11 +53,11 @@ struct Generated {
   std::vector<int32_t> prompt;
 };
 
-LanguageModel load_model(const std::string& folder, const std::string& quantize) {
+LanguageModel load_model(const std::string& folder, const app::ModelFormat& format) {
   return without_interpreter([&] {
     return LanguageModel{
-        folder, quantize,
-        std::make_shared<const app::LoadedModel>(app::load_model(folder, "", {}, quantize))};
+        folder, format,
+        std::make_shared<const app::LoadedModel>(app::load_model(folder, "", {}, format))};
   });
 }
 
@@ -189,17 +189,20 @@ text and is raised here. With ``logits`` the result holds them.)doc")
                             "A Hugging Face model folder: module, weights, tokenizer.")
       .def_static(
           "load",
-          [](const Path& folder, const std::string& quantize) {
-            return load_model(folder, quantize);
+          [](const Path& folder, const std::string& quantize, const std::string& activations,
+             const std::string& kv_cache) {
+            return load_model(folder, {quantize, activations, kv_cache});
           },
-          py::arg("folder"), py::kw_only(), py::arg("quantize") = "", R"doc(
+          py::arg("folder"), py::kw_only(), py::arg("quantize") = "", py::arg("activations") = "",
+          py::arg("kv_cache") = "", R"doc(
 Reads config.json, the weights (mapped, not copied) and tokenizer.json.
 
 ``quantize`` (``"q4f32"``, ``"q4f16"``) keeps the weights of linear layers as integers of four bits
-(docs/quantization.md). Raises UserError for a folder that is no model, or of an architecture that is
+(docs/quantization.md). ``activations`` and ``kv_cache`` are the dtypes in which the model computes
+and keeps its cache: ``"f32"``, ``"f16"`` or ``"bf16"``. Raises UserError for a folder that is no model, or of an architecture that is
 not known.)doc")
       .def_readonly("folder", &LanguageModel::folder)
-      .def_readonly("quantize", &LanguageModel::quantize,
+      .def_property_readonly("quantize", [](const LanguageModel& m) { return m.format.quantize; },
                     "How its weights were quantized; empty where they are the file's.")
       .def_property_readonly(
           "module",

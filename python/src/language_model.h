@@ -12,7 +12,8 @@
 namespace tapml::python {
 
 struct LanguageModel {
-  std::string folder, quantize;
+  std::string folder;
+  app::ModelFormat format;
   std::shared_ptr<const app::LoadedModel> loaded;
 };
 

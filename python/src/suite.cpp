@@ -91,7 +91,7 @@ using Prompt = std::variant<std::string, std::vector<int32_t>>;
 
 // Ids that the tokenizer does not make of the text that they stand for, of a quantized model.
 void warn_of_random_tokens(const LanguageModel& model, const std::vector<Prompt>& prompts) {
-  if (model.quantize.empty()) return;
+  if (model.format.quantize.empty()) return;
   for (size_t i = 0; i < prompts.size(); ++i) {
     const auto* ids = std::get_if<std::vector<int32_t>>(&prompts[i]);
     if (!ids) continue;
@@ -99,7 +99,7 @@ void warn_of_random_tokens(const LanguageModel& model, const std::vector<Prompt>
     const auto again = tokenizer.encode(tokenizer.decode(*ids));
     if (again && *again == *ids) continue;
     log_warning("prompt " + std::to_string(i) + " has token ids of no text, and the model is " +
-                "quantized (" + model.quantize +
+                "quantized (" + model.format.quantize +
                 "): verdicts are then unreliable, since no text leads to such values; carve it "
                 "while it continues a text");
   }
@@ -137,7 +137,7 @@ class ModelRun {
     if (reference_) {
       carving_.weights = &model_.loaded->files.weights;
       carving_.model_folder = std::filesystem::absolute(model_.folder).lexically_normal().string();
-      carving_.quantization = model_.quantize;
+      carving_.quantization = model_.format.quantize;
     }
     carving_.functions = functions(*compiled->executable, session_->info());
     topdown::Carver carver(*compiled->executable, carving_);

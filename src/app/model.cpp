@@ -54,10 +54,11 @@ void refuse_other_files(const std::string& model) {
 }
 
 // Kernels and weights of an executable are what they are.
-void refuse_changes(const PatternOptions& patterns, const std::string& quantize,
+void refuse_changes(const PatternOptions& patterns, const ModelFormat& format,
                     const std::string& executable) {
   for (const auto& [option, value] :
-       {std::pair{"--patterns", patterns.file}, std::pair{"--quantize", quantize}}) {
+       {std::pair{"--patterns", patterns.file}, std::pair{"--quantize", format.quantize},
+        std::pair{"--activations", format.activations}, std::pair{"--kv-cache", format.kv_cache}}) {
     if (value.empty()) continue;
     throw_user(option + std::string(" goes with a model directory only"), option,
                "a model directory as MODEL", executable, "give it where the model is compiled");
@@ -118,13 +119,17 @@ const models::Quantization* find_quantization(const std::string& name) {
   return name.empty() ? nullptr : &models::find_quantization(name);
 }
 
+models::Precision precision_of(const ModelFormat& format) {
+  return models::parse_precision(format.activations, format.kv_cache);
+}
+
 LoadedModel load_model(const std::string& model, const std::string& folder,
-                       const PatternOptions& patterns, const std::string& quantize,
+                       const PatternOptions& patterns, const ModelFormat& format,
                        const WorkWatcher& watcher) {
   if (!is_compiled(model)) {
     refuse_other_files(model);
     frontend::HuggingFaceModel files =
-        frontend::read_model(model, find_quantization(quantize), watcher);
+        frontend::read_model(model, find_quantization(format.quantize), precision_of(format), watcher);
     patterns.apply(files.module);
     log_warnings(files.warnings);
     Tokenizer tokenizer = load_tokenizer(files.folder);
@@ -136,7 +141,7 @@ LoadedModel load_model(const std::string& model, const std::string& folder,
     }
     return {std::move(files), std::move(tokenizer)};
   }
-  refuse_changes(patterns, quantize, model);
+  refuse_changes(patterns, format, model);
   CompiledModel compiled = load_compiled(model, folder);
   frontend::HuggingFaceModel files;
   files.module = text::parse(compiled.file.module, model + ", section module");
@@ -187,7 +192,7 @@ ReadyModel make_ready(
     const device::HostLibraries libraries = options.libraries.load();
     auto session = open_session(target, options.cache, libraries, remote);
     LoadedModel model =
-        load_model(options.model, "", options.patterns, options.quantize, options.watcher);
+        load_model(options.model, "", options.patterns, options.format, options.watcher);
     if (before_compile) {
       before_compile(model.tokenizer, unwrap(model_interface_of(model.files.module.all_attrs())));
     }
@@ -205,7 +210,7 @@ ReadyModel make_ready(
             model.files.weights, model.files.eos,        std::move(model.tokenizer),
             loaded - start,      seconds_now() - loaded, std::move(contained)};
   }
-  refuse_changes(options.patterns, options.quantize, options.model);
+  refuse_changes(options.patterns, options.format, options.model);
   target::Target target;
   std::unique_ptr<runtime::Session> session;
   CompiledModel model =

@@ -27,19 +27,26 @@ struct LoadedModel {
   Tokenizer tokenizer;
 };
 
+// How a model directory is read, as options have it; empty texts are defaults.
+struct ModelFormat {
+  std::string quantize;               // a name of models::quantization_table
+  std::string activations, kv_cache;  // of models::Precision
+};
+
 // Whether it is an executable or a package: compiled already.
 bool is_compiled(const std::string& model);
 
 // Reads a model directory with its tokenizer, or what an executable or a package was made from
 // (with its kernels formed already); warnings go to the log. `folder`, where given, overrides the
-// executable's. `patterns` and `quantize` (a name of models::quantization_table, or empty) go with
-// a model directory only: UserError. `watcher` is reported how many weights are read.
+// executable's. `patterns` and `format` go with a model directory
+// only: UserError. `watcher` is reported how many weights are read.
 LoadedModel load_model(const std::string& model, const std::string& folder = "",
-                       const PatternOptions& patterns = {}, const std::string& quantize = "",
+                       const PatternOptions& patterns = {}, const ModelFormat& format = {},
                        const WorkWatcher& watcher = {});
 
 // By name; null for an empty one.
 const models::Quantization* find_quantization(const std::string& name);
+models::Precision precision_of(const ModelFormat& format);
 
 // The tokenizer of a model folder, with all that its files say of it; warnings go to the log.
 Tokenizer load_tokenizer(const std::string& folder);
@@ -56,7 +63,7 @@ struct ModelOptions {
   std::string folder;                 // overrides the executable's model directory
   CacheOptions cache;
   PatternOptions patterns;
-  std::string quantize;  // as for load_model
+  ModelFormat format;
   LibraryFiles libraries;
   RemoteOptions remote;
   IsolationOptions isolation;  // of kernels that are not proved to stay inside of their buffers

@@ -41,7 +41,7 @@ struct CompileOptions {
   bool times = false, verify = false, print_memory = false;
   CacheOptions cache;
   PatternOptions patterns;
-  std::string quantize;
+  app::ModelFormat format;
   LibraryFiles libraries;
   ShapeOptions shapes;
   DumpOptions dumps;
@@ -62,7 +62,8 @@ Input from_model(const frontend::HuggingFaceModel& model, const std::string& fol
 // A package needs a tokenizer: a folder without one is refused before the model is compiled.
 Input from_folder(const CompileOptions& options, const models::Quantization* quantization,
                   const WorkWatcher& watcher) {
-  frontend::HuggingFaceModel model = frontend::read_model(options.model, quantization, watcher);
+  frontend::HuggingFaceModel model = frontend::read_model(options.model, quantization,
+                                                             app::precision_of(options.format), watcher);
   if (!options.package.empty()) load_tokenizer(model.folder);
   Input input = from_model(model, options.model, !options.file.empty());
   input.model = std::move(model);
@@ -85,14 +86,20 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
     throw_user("one input is needed", "command line", "MODEL or --config config.json",
                options.model.empty() ? "neither" : "both");
   }
-  const models::Quantization* quantization = find_quantization(options.quantize);
+  const models::Quantization* quantization = find_quantization(options.format.quantize);
+  const models::Precision precision = app::precision_of(options.format);
   refuse_package(options);
   if (!options.config.empty()) {
-    return from_model(frontend::read_config(options.config, quantization), "", keep);
+    return from_model(frontend::read_config(options.config, quantization, precision), "", keep);
   }
   std::error_code ignored;
   if (std::filesystem::is_directory(options.model, ignored)) {
     return from_folder(options, quantization, watcher);
+  }
+  if (precision.activations || precision.cache) {
+    throw_user("--activations and --kv-cache go with a model directory or a configuration only",
+               "command line", "a model directory as MODEL, or --config", options.model,
+               "the operators of a text module have their dtypes");
   }
   if (quantization) {
     throw_user("--quantize goes with a model directory or a configuration only", "--quantize",
@@ -306,7 +313,7 @@ void add_compile(Registration registration) {
                       "Largest memory that a function may need, such as 512M");
   add_options(*command, options->cache);
   add_options(*command, options->patterns);
-  add_quantize_option(*command, options->quantize);
+  add_options(*command, options->format);
   add_options(*command, options->libraries);
   options->shapes.add_to(*command);
   command->add_flag("--json", registration.output.json,

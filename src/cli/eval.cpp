@@ -92,7 +92,7 @@ int run(const EvaluateCommand& command, const Output& output) {
   const std::vector<topdown::EvalComparison>& comparisons = evaluated.comparisons;
   print(output, evaluations, comparisons, command.reference);
   const std::optional<topdown::QuantizationCost>& cost = evaluated.cost;
-  if (cost) print(output, *cost, command.model.quantize);
+  if (cost) print(output, *cost, command.model.format.quantize);
   std::vector<Json> documents;
   for (size_t i = 0; i < evaluations.size(); ++i) {
     documents.push_back(topdown::evaluation_json(evaluated.tasks, evaluations[i],
@@ -141,7 +141,7 @@ void add_eval(Registration registration) {
                   "Model directory of an executable whose weights have moved");
   add_options(*app, command->model.cache);
   add_options(*app, command->model.patterns);
-  add_quantize_option(*app, command->model.quantize);
+  add_options(*app, command->model.format);
   app->add_flag("--unquantized", command->unquantized,
                 "Compare the quantized model with the unquantized one on the first target");
   add_options(*app, command->model.libraries);

@@ -36,7 +36,8 @@ struct SkeletonOptions {
 };
 
 struct ShowOptions {
-  std::string model, folder, kernel, target = kDefaultPlatform, file, quantize;
+  std::string model, folder, kernel, target = kDefaultPlatform, file;
+  app::ModelFormat format;
   PatternOptions patterns;
   LibraryFiles libraries;
 };
@@ -74,14 +75,14 @@ Module fixed_module(const ShowOptions& options) {
   const bool is_folder = std::filesystem::is_directory(model, ignored);
   Module module;
   if (is_folder && std::filesystem::exists(model + "/suite.json", ignored)) {
-    if (!options.quantize.empty()) {
+    if (!options.format.quantize.empty()) {
       throw_user("--quantize goes with a model directory", "--quantize", "a model directory", model,
                  "the suite's kernels are what they are");
     }
     return topdown::KernelReference(read_suite(model)).module();
   }
   if (is_folder || is_executable_file(model)) {
-    module = load_model(model, options.folder, {}, options.quantize).files.module;
+    module = load_model(model, options.folder, {}, options.format).files.module;
   } else {
     text::SourceMap places;
     module = pipeline::normal_input(
@@ -199,7 +200,7 @@ void add_show(CLI::App& command, Registration registration) {
                            "Model directory of an executable whose weights have moved");
   show_command->add_option("-o,--output", options->file, "File for the text")
       ->default_str("standard output");
-  add_quantize_option(*show_command, options->quantize);
+  add_options(*show_command, options->format);
   add_options(*show_command, options->patterns);
   add_options(*show_command, options->libraries);
   show_command->add_flag("--json", registration.output.json,

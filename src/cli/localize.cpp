@@ -33,7 +33,7 @@ struct LocalizeCommand {
   double shrink_seconds = 10;
   CacheOptions cache;
   PatternOptions patterns;
-  std::string quantize;
+  app::ModelFormat format;
   LibraryFiles libraries;
   RemoteOptions remote;
   IsolationOptions isolation;
@@ -47,7 +47,7 @@ void set_shared(ModelRun& run, const LocalizeCommand& command, const Output& out
   const auto platform = [&](const std::string& text) {
     return PlatformChoice::of(text, command.libraries, command.remote);
   };
-  run.model = {command.model, command.patterns, command.quantize, nullptr};
+  run.model = {command.model, command.patterns, command.format, nullptr};
   run.source = platform(command.from);
   run.target = platform(command.to);
   run.prompt = command.prompt;
@@ -212,7 +212,7 @@ void add_localize(Registration registration) {
                   "Folder for report.html, report.json and a reproducer of each culprit");
   add_options(*app, command->cache);
   add_options(*app, command->patterns);
-  add_quantize_option(*app, command->quantize);
+  add_options(*app, command->format);
   add_options(*app, command->libraries);
   add_options(*app, command->remote);
   command->ci.add_to(*app);

@@ -31,7 +31,7 @@ struct MigrateCommand {
   bool keep_going = false, stop_at_first = false;
   CacheOptions cache;
   PatternOptions patterns;
-  std::string quantize;
+  app::ModelFormat format;
   LibraryFiles libraries;
   RemoteOptions remote;
   TraceOptions trace;
@@ -42,7 +42,7 @@ struct MigrateCommand {
 
 app::MigrateCommand options_of(const MigrateCommand& command, const Output& output) {
   app::MigrateCommand options;
-  options.model = {command.model, command.patterns, command.quantize, nullptr};
+  options.model = {command.model, command.patterns, command.format, nullptr};
   const auto platform = [&](const std::string& text) {
     return PlatformChoice::of(text, command.libraries, command.remote);
   };
@@ -171,7 +171,7 @@ void add_migrate(Registration registration) {
                   "Folder that keeps the progress, so that the same command continues from it");
   add_options(*app, command->cache);
   add_options(*app, command->patterns);
-  add_quantize_option(*app, command->quantize);
+  add_options(*app, command->format);
   add_options(*app, command->libraries);
   add_options(*app, command->remote);
   add_options(*app, command->trace);

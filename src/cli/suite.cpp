@@ -36,7 +36,7 @@ using topdown::SuiteKernel;
 struct SuiteCommand {
   std::string suite, output, kernel, budget, model;
   PatternOptions patterns;
-  std::string quantize;
+  app::ModelFormat format;
   std::vector<std::string> suites, kernels;
   int64_t calls = 0;
   bool npz = false;
@@ -211,7 +211,9 @@ int export_arrays(const SuiteCommand& command, const Output& output) {
 }
 
 int verify(const SuiteCommand& command, const Output& output) {
-  for (const auto& [option, value] : {std::pair{"--quantize", command.quantize},
+  for (const auto& [option, value] : {std::pair{"--quantize", command.format.quantize},
+                                      std::pair{"--activations", command.format.activations},
+                                      std::pair{"--kv-cache", command.format.kv_cache},
                                       std::pair{"--patterns", command.patterns.file}}) {
     if (value.empty() || !command.model.empty()) continue;
     throw_user(std::string(option) + " says how the model was read", option,
@@ -226,7 +228,9 @@ int verify(const SuiteCommand& command, const Output& output) {
     const std::string file = command.suite + "/suite.json";
     frontend::HuggingFaceModel model = frontend::read_model(
         command.model,
-        find_quantization(command.quantize.empty() ? check.suite.quantization : command.quantize),
+        find_quantization(command.format.quantize.empty() ? check.suite.quantization
+                                                          : command.format.quantize),
+        app::precision_of(command.format),
         progress.watcher());
     command.patterns.apply(model.module);
     auto gone = topdown::kernels_gone(check.suite, pipeline::form_kernels(model.module), file);
@@ -354,7 +358,7 @@ void add_suite(Registration registration) {
   add_model_option(verified, *command,
                    "Model directory to compare kernels and weights by reference with");
   add_options(verified, command->patterns);
-  add_quantize_option(verified, command->quantize);
+  add_options(verified, command->format);
 }
 
 }  // namespace tapml::cli

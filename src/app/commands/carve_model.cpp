@@ -76,7 +76,7 @@ Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
     options.weights = &model.weights;
     options.model_folder =
         std::filesystem::absolute(command.model.model).lexically_normal().string();
-    options.quantization = command.model.quantize;
+    options.quantization = command.model.format.quantize;
   }
   if (has_own_process(model.target)) options.held = &model.weights;
   options.functions = topdown::generation_functions(*model.executable, command.sampler.temperature,

@@ -41,7 +41,7 @@ struct PlatformChoice {
 struct ModelChoice {
   std::string name;  // as reports and their commands have it
   PatternOptions patterns;
-  std::string quantize;
+  ModelFormat format;
   std::shared_ptr<const LoadedModel> loaded;
 
   std::shared_ptr<const LoadedModel> load(const WorkWatcher& watcher) const;

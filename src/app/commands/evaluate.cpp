@@ -36,7 +36,7 @@ class EvaluationRun {
       : command_(command), hooks_(hooks) {}
 
   Evaluated run() {
-    if (command_.unquantized && command_.model.quantize.empty()) {
+    if (command_.unquantized && command_.model.format.quantize.empty()) {
       throw_user("there is nothing to hold the model against", "--unquantized", "--quantize",
                  "none");
     }
@@ -89,7 +89,7 @@ class EvaluationRun {
     begin("compile for " + target + ", with and without --quantize", 0);
     ModelOptions options = options_for(target);
     const ReadyModel quantized = make_ready(options, {});
-    options.quantize.clear();
+    options.format.quantize.clear();
     const ReadyModel plain = make_ready(options, {});
     const auto engine = make_engine(plain), other = make_engine(quantized);
     engine->set_watcher(hooks_.watcher);

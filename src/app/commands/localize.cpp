@@ -19,7 +19,9 @@ topdown::CommandOptions options_again(const ModelRun& command, const std::string
   topdown::CommandOptions options =
       repeated_options(command.target, command.isolation, kernels, tolerance);
   options.patterns = command.model.patterns.file;
-  options.quantize = command.model.quantize;
+  options.quantize = command.model.format.quantize;
+  options.activations = command.model.format.activations;
+  options.kv_cache = command.model.format.kv_cache;
   options.max_tokens = command.max_tokens;
   options.sampler = sampler;
   options.faults = command.faults;

@@ -88,7 +88,9 @@ topdown::CommandOptions options_again(const MigrateCommand& command, const Platf
   topdown::CommandOptions options =
       repeated_options(target, command.isolation, command.kernels, command.tolerance);
   options.patterns = command.model.patterns.file;
-  options.quantize = command.model.quantize;
+  options.quantize = command.model.format.quantize;
+  options.activations = command.model.format.activations;
+  options.kv_cache = command.model.format.kv_cache;
   options.max_tokens = command.max_tokens;
   options.sampler = command.sampler;
   if (!fault.empty()) options.faults = {fault};
