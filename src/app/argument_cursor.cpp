@@ -54,7 +54,7 @@ std::optional<Number> ArgumentCursor::take_number() {
   }
   const std::string_view word = text_.substr(at_, end - at_);
   const char* last = word.data() + word.size();
-  // from_chars takes no plus.
+  // from_chars rejects a leading plus.
   const char* first = word.data() + (word.starts_with('+') ? 1 : 0);
   Number number;
   if (auto read = std::from_chars(first, last, number.integer);

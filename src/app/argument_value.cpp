@@ -164,7 +164,7 @@ class ValueReader : ArgumentCursor {
     return rest().starts_with('[');
   }
 
-  // Of elements whose dtype and shape are not written.
+  // For elements written without dtype and shape.
   std::pair<DType, std::optional<Shape>> shape_of(const relax::Annotation& wanted) {
     const relax::TensorAnnotation* tensor = relax::as_tensor(wanted);
     if (!tensor || !tensor->dtype) {
@@ -187,7 +187,7 @@ class ValueReader : ArgumentCursor {
       read_list(numbers, nesting, 0);
       const auto count = std::ssize(numbers);
       if (!shape) shape = nesting;
-      // A flat list fills any shape; a nested one says its own.
+      // A flat list fills any shape; a nested one determines its shape.
       const bool flat = nesting.size() == 1;
       if (count != elements_of(*shape) || (!flat && nesting != *shape)) {
         fail(
@@ -248,7 +248,7 @@ class ValueReader : ArgumentCursor {
     }
   }
 
-  // A list whose opening bracket is behind: its numbers, and the extents of the nesting.
+  // The rest of a list after its opening bracket: its numbers, and the extents of the nesting.
   void read_list(std::vector<Number>& numbers, Shape& nesting, size_t depth) {
     constexpr size_t kDeepest = 64;
     if (depth > kDeepest) fail("elements are nested too deeply", "more than 64 brackets");
@@ -287,7 +287,7 @@ class ValueReader : ArgumentCursor {
     if (is_float(dtype)) return tensor.set_f64(index, number.value);
     const auto bits = dtype_bits(dtype);
     const bool is_signed = is_signed_integer(dtype);
-    // Integers as they are written: no saturation, no rounding.
+    // Integers are exact: no saturation, no rounding.
     double low = 0, high = 1;
     if (dtype != DType::kBool) {
       high = std::ldexp(1.0, is_signed ? bits - 1 : bits);
@@ -311,8 +311,8 @@ class ValueReader : ArgumentCursor {
     return HostValue::of(std::move(tensor));
   }
 
-  // "x.safetensors:name", "x.npz:name", "x.npy"; the name may be left out where the file has the
-  // parameter's, or one tensor alone.
+  // "x.safetensors:name", "x.npz:name", "x.npy"; the name may be omitted if the file has a tensor
+  // of the parameter's name, or only one tensor.
   HostValue read_file() {
     int brackets = 0;
     std::string path(take_until([&](char c) {

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Sizes and times of the weight files in a folder, by name.
+// Sizes and modification times of the weight files in a folder, by name.
 std::vector<WeightFile> weight_files(const std::string& folder) {
   std::vector<WeightFile> files;
   std::error_code error;

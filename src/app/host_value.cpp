@@ -38,7 +38,7 @@ std::string shortest(Float value) {
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
-// Of one dimension; `at` is the first element below it.
+// Prints one dimension; `at` is the first element in it.
 void add_elements(const HostTensor& tensor, bool whole, size_t dim, int64_t at, size_t width,
                   std::string& text) {
   constexpr int64_t kEdge = 3;

@@ -14,7 +14,7 @@ namespace tapml::app {
 
 namespace {
 
-// Variables of kernels are the compiler's: values and bounds of their names say nothing.
+// Variables of kernels are internal to the compiler: values and bounds do not apply to them.
 std::set<std::string> variables_of(const Module& module) {
   std::set<std::string> names;
   for (const auto& [name, function] : passes::graph_functions(module)) {

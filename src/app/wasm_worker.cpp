@@ -28,7 +28,7 @@ Result<fs::path> find_worker() {
   }
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  // Beside a build (build/tapml, build/dev/tapml), or installed.
+  // Next to a build (build/tapml, build/dev/tapml), or installed.
   for (const char* endpoint : {"wasm", "../wasm", "../lib/tapml/wasm"}) {
     if (has_worker(program / endpoint)) return (program / endpoint).lexically_normal();
   }

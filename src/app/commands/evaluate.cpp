@@ -11,7 +11,7 @@ namespace {
 
 using topdown::Evaluation;
 
-// Each once, in their order, with the reference.
+// Each target once, in order, including the reference.
 std::vector<std::string> targets_of(const EvaluateCommand& command) {
   std::vector<std::string> targets;
   for (const std::string& target : command.targets) {
@@ -84,7 +84,7 @@ class EvaluationRun {
     }
   }
 
-  // The quantized model beside the model as it is.
+  // Compares the quantized model with the original one.
   topdown::QuantizationCost cost_on(const std::string& target) {
     begin("compile for " + target + ", with and without --quantize", 0);
     ModelOptions options = options_for(target);

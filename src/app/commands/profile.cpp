@@ -34,7 +34,7 @@ Profiled profile(const ProfileCommand& command, const CommandHooks& hooks,
   generate.on_token = [&](int32_t) { return !hooks.cancelled || !hooks.cancelled(); };
   engine->vm().set_interrupt(hooks.interrupt);
   engine->vm().set_call_limit(command.model.step_limit);
-  // Platforms finish compiling at a kernel's first launch.
+  // Platforms may finish compiling a kernel at its first launch.
   begin("warm up");
   unwrap(engine->generate(prompt, generate));
   begin("profile");
