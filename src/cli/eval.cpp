@@ -1,4 +1,4 @@
-// tapml eval: how well a model does on tasks, on several platforms side by side.
+// tapml eval: evaluates a model on tasks, on several platforms side by side.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -98,7 +98,7 @@ int run(const EvaluateCommand& command, const Output& output) {
     documents.push_back(topdown::evaluation_json(evaluated.tasks, evaluations[i],
                                                  comparisons.empty() ? nullptr : &comparisons[i]));
   }
-  // Without a reference nothing is validated.
+  // Without a reference there is nothing to validate.
   const bool compared = !command.reference.empty();
   std::optional<topdown::VerdictLine> verdict;
   if (compared) {

@@ -1,4 +1,4 @@
-// tapml kernel: help for those who write kernels of their own.
+// tapml kernel: help for authors of custom kernels.
 #include "passes/kernel.h"
 
 #include <unistd.h>
@@ -42,7 +42,7 @@ struct ShowOptions {
 };
 
 topdown::Suite read_suite(const std::string& folder) {
-  // No tensor is needed, so that it does not matter where weights by reference are.
+  // No tensor is needed, so the location of weights by reference does not matter.
   const std::string file = folder + "/suite.json";
   return unwrap(topdown::parse_suite_index(unwrap(read_text_file(file)), file));
 }
@@ -67,7 +67,8 @@ int run(const SkeletonOptions& options, const Output& output) {
   return kDone;
 }
 
-// A module with its kernels formed: of a suite, a model directory, an executable or a text module.
+// A module with its kernels formed: from a suite, a model directory, an executable or a text
+// module.
 Module fixed_module(const ShowOptions& options) {
   std::error_code ignored;
   const std::string& model = options.model;
@@ -93,7 +94,7 @@ Module fixed_module(const ShowOptions& options) {
   return pipeline::form_kernels(module, instruments);
 }
 
-// The functions that call the kernel, with the layers that it computes there.
+// The functions that call the kernel, with the layers that it implements in them.
 std::vector<std::pair<std::string, Origin>> callers_of(const Module& fixed,
                                                        const std::string& kernel) {
   std::vector<std::pair<std::string, Origin>> callers;
