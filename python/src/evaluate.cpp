@@ -17,8 +17,8 @@ namespace {
 using topdown::Evaluation;
 using topdown::ScoredTask;
 
-// A JSON document for each device, in their order. `reference`: the number of the device that the
-// others are compared with.
+// A JSON document for each device, in order. `reference`: the index of the device that the others
+// are compared with.
 std::vector<std::string> evaluate(const py::object& given, const py::list& devices,
                                   const std::string& text, const std::string& file,
                                   std::optional<size_t> reference, bool cache,

@@ -22,7 +22,7 @@ namespace tapml::python {
 
 namespace {
 
-// A machine on a session, until one of them is closed.
+// A VM on a session, until one of them is closed.
 class Library final : public Resource {
  public:
   Library(SessionRef open, std::shared_ptr<SharedVm> vm)
@@ -136,7 +136,7 @@ std::unique_ptr<Function> get_function(const std::shared_ptr<Library>& library,
   return std::make_unique<Function>(Function{library, name, function->params});
 }
 
-// Results into the tensors that a call in the manner of destination passing brought along.
+// Writes results to the tensors passed to a call in destination-passing style.
 void store(runtime::Session& session, const std::string& name,
            const std::vector<runtime::Tensor>& results,
            const std::vector<runtime::Tensor>& outputs) {

@@ -22,7 +22,7 @@ class Engine final : public Resource {
  public:
   struct State {
     std::shared_ptr<runtime::Session> session;
-    std::unique_ptr<llm::Engine> engine;  // goes first
+    std::unique_ptr<llm::Engine> engine;  // destroyed first
     std::timed_mutex busy;
   };
   Engine(SessionRef open, LanguageModel model, std::shared_ptr<State> state)
@@ -71,7 +71,7 @@ std::unique_ptr<Engine> make_engine(const LanguageModel& model, const py::object
     auto compiled = compile(model.loaded->files.module, open->target(), settings, open);
     auto made = std::make_shared<Engine::State>();
     made->session = session;
-    // A machine beside a remote device: each token is one request.
+    // A VM next to a remote device: each token is one request.
     made->engine =
         unwrap(llm::Engine::create(unwrap(session->open_vm(compiled->executable)),
                                    model.loaded->files.weights, {.weights_in_place = true}));

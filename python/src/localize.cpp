@@ -30,7 +30,7 @@ struct LocalizeSettings {
   SamplerTuple sampler;
   double shrink_seconds;
   std::pair<std::string, std::string> tolerance;
-  std::string kernels;  // folder of the user's own; empty: none
+  std::string kernels;  // folder of custom kernels; empty: none
   std::vector<std::string> faults;
   bool cache;
   UnderTest under_test;

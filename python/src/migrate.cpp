@@ -22,11 +22,11 @@ namespace tapml::python {
 
 namespace {
 
-// Of all targets, one or several.
+// The migration to all targets, one or several.
 using MigratedAll = app::Migrated;
 using MigratedRef = std::shared_ptr<MigratedAll>;
 
-// One of them.
+// The migration to one target.
 struct Migrated {
   MigratedRef all;
   size_t index = 0;
@@ -67,7 +67,7 @@ MigratedRef migrate(const py::object& given, const py::object& source,
   }
   app::MigrateCommand command;
   command.model = choice_of(model);
-  // Work takes a reference of each session for as long as it goes on.
+  // The work takes a reference to each session while it runs.
   std::vector<std::shared_ptr<runtime::Session>> sessions{from->use()};
   command.source = choice_of(*from, *sessions.back());
   for (const SessionRef& session : to) {
@@ -104,7 +104,7 @@ void save_migration_report(const Migrated& migrated, const Path& folder) {
   without_interpreter([&] {
     unwrap(make_folder(folder));
     topdown::ReportTexts texts = migrated.texts();
-    texts.above.clear();  // it stands alone
+    texts.above.clear();  // the page has no parent
     unwrap(topdown::write_report(migrated.migration(), texts,
                                  topdown::migration_json(migrated.migration(), texts), folder));
   });
@@ -162,7 +162,7 @@ void bind_migrate(py::module_& module) {
       });
   using Layer = topdown::LayerStep;
   auto names = [](const std::vector<std::string>& all) { return py::tuple(py::cast(all)); };
-  // A hybrid run's number, where there was one.
+  // The index of a hybrid run, if there was one.
   auto of_run = [](const Layer& layer, double value) -> py::object {
     if (layer.hybrid.positions == 0) return py::none();
     return py::float_(value);

@@ -1,4 +1,4 @@
-// The extension module tapml._tapml: everything of the package that is not Python.
+// The extension module tapml._tapml: the C++ part of the package.
 #include "binding.h"
 
 PYBIND11_MODULE(_tapml, module) {

@@ -38,7 +38,7 @@ Program load_program(const Path& path) {
   return checked(text, path);
 }
 
-// Graph-level functions that can be called, by name.
+// Names of graph-level functions that can be called.
 std::map<std::string, relax::FunctionRef> functions_of(const Module& module) {
   std::map<std::string, relax::FunctionRef> found;
   for (const auto& [name, function] : module.functions) {
@@ -66,7 +66,7 @@ FunctionType function_of(const Program& program, const std::string& name) {
   return {name, found->second};
 }
 
-// The only one, or the one that is called main.
+// The only function, or the one called main.
 FunctionType only_function(const Program& program) {
   auto functions = functions_of(program.module);
   if (functions.size() == 1) return {functions.begin()->first, functions.begin()->second};
@@ -128,7 +128,7 @@ const char* kind_of(const ValueType& type) {
   return "object";
 }
 
-// Integers, and texts for what is symbolic; None where nothing is known.
+// Integers, and texts for symbolic dimensions; None if unknown.
 py::object dims_of(const ValueType& type) {
   const auto* tensor = relax::as_tensor(type.annotation);
   const auto* shape = relax::as_shape(type.annotation);

@@ -27,7 +27,7 @@ namespace tapml::python {
 
 namespace {
 
-// A suite's kernels, implemented for a device.
+// A suite's kernels, compiled for a device.
 class Replayer final : public Resource {
  public:
   struct State {
@@ -37,7 +37,7 @@ class Replayer final : public Resource {
     const topdown::Suite& suite() const { return replay.suite(); }
 
     std::shared_ptr<runtime::Session> session;
-    app::SuiteReplay replay;  // goes before the session
+    app::SuiteReplay replay;  // destroyed before the session
     DeviceInfo info;
     std::timed_mutex busy;
   };
@@ -51,7 +51,7 @@ class Replayer final : public Resource {
   void drop() noexcept override { state_.reset(); }
 
   const SessionRef& open() const { return open_; }
-  // Of commands that do the same.
+  // Options for commands that do the same.
   const topdown::CommandOptions& options() const { return options_; }
   std::shared_ptr<State> use() const {
     if (!state_) throw_closed("replay");
@@ -69,7 +69,7 @@ int32_t find_kernel(const topdown::Suite& suite, const std::string& name) {
       topdown::find_kernel(topdown::kernel_names(suite), name, {"kernel", "the suite"}));
 }
 
-// `only`: the kernels that are compiled; all of them where it is empty.
+// `only`: the kernels to compile; empty: all.
 std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::object& device,
                                         const std::string& kernels,
                                         const std::pair<std::string, std::string>& tolerance,
@@ -96,13 +96,13 @@ std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::obje
     made->info = made->replay.sandbox().session().info();
     app::log_each(made->replay.warnings());
     made->replay.compile(chosen);
-    made->replay.sandbox().runner();  // what cannot be loaded shows now
+    made->replay.sandbox().runner();  // reports loading errors now
     return made;
   });
   return std::make_unique<Replayer>(open, std::move(state));
 }
 
-// `whole`: all of the suite was to be replayed, not one kernel of it.
+// `whole`: the whole suite was to be replayed, not one kernel of it.
 topdown::Replayed replayed_of(const topdown::Suite& suite, const std::vector<Verdict>& verdicts,
                               bool whole) {
   topdown::Replayed replayed;
@@ -132,7 +132,7 @@ Verdict run(const Replayer& replayer, Work&& work) {
   return without_interpreter([&] {
     std::unique_lock<std::timed_mutex> busy(state->busy, std::defer_lock);
     while (!busy.try_lock_for(std::chrono::milliseconds(100))) check_interrupt();
-    // Of this call's thread.
+    // The poll belongs to the calling thread.
     state->replay.reference().set_poll(check_interrupt);
     return Verdict{unwrap(work(*state))};
   });

@@ -31,7 +31,7 @@ SessionRef open(const std::string& text, const std::string& token_file, const st
     remote.tls_ca = tls_ca;
     remote.insecure = insecure;
     remote.request_seconds = request_seconds.value_or(0);
-    // Asked by the thread that waits: Python interrupts its main thread alone.
+    // Polled by the waiting thread: Python interrupts only its main thread.
     remote.interrupted = [] { return interrupt_of_this_thread().load(); };
     std::shared_ptr<runtime::Session> session =
         app::open_session(target, caching, files.load(), remote);
@@ -62,7 +62,7 @@ py::dict info_of(const OpenSession& open) {
   return dict;
 }
 
-// What Session.snapshot() took; only good for the session that it came from.
+// The result of Session.snapshot(); only valid for its own session.
 struct Snapshot {
   std::weak_ptr<runtime::Session> session;
   runtime::Session::Snapshot contents;
@@ -133,7 +133,7 @@ std::shared_ptr<runtime::Session> OpenSession::use() const {
 }
 
 void OpenSession::close() {
-  // What is dropped may drop others.
+  // Dropping one resource may drop others.
   while (!resources_.empty()) {
     Resource* resource = *resources_.begin();
     resources_.erase(resources_.begin());
@@ -141,7 +141,7 @@ void OpenSession::close() {
   }
   std::shared_ptr<runtime::Session> last = std::move(session_);
   if (!last) return;
-  // The end of a remote session waits for the other side; pipes wait for their process.
+  // Closing a remote session waits for the server; pipes wait for their process.
   py::gil_scoped_release unlocked;
   last.reset();
 }

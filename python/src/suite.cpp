@@ -43,7 +43,7 @@ void save_carved(const CarvedSuite& suite, const Path& folder) {
   without_interpreter([&] { return topdown::save_suite(*suite.suite, folder); });
 }
 
-// What ran, and whether edge cases are added.
+// The program that ran, and whether edge cases are added.
 struct CarveSource {
   target::Target target;
   runtime::Session& session;
@@ -51,8 +51,8 @@ struct CarveSource {
   bool edge = false;
 };
 
-// The suite, with edge cases where they are wanted; what the source gets wrong there, and NaN in
-// its own run, are warned of.
+// The suite, with edge cases if requested; warns of wrong results of the source for them, and of
+// NaN in its own run.
 CarvedSuite finished(topdown::Carver& carver, const CarveSource& source) {
   if (const auto& nan = carver.nan()) {
     log_warning("NaN in the source's own run: " + nan->kernel +
@@ -86,10 +86,10 @@ topdown::CarveOptions carve_options(int64_t calls, int64_t budget) {
   return options;
 }
 
-// A text, or its token ids.
+// A text or its token ids.
 using Prompt = std::variant<std::string, std::vector<int32_t>>;
 
-// Ids that the tokenizer does not make of the text that they stand for, of a quantized model.
+// Token ids that the tokenizer would not make of their text, with a quantized model.
 void warn_of_random_tokens(const LanguageModel& model, const std::vector<Prompt>& prompts) {
   if (model.quantize.empty()) return;
   for (size_t i = 0; i < prompts.size(); ++i) {
@@ -105,7 +105,7 @@ void warn_of_random_tokens(const LanguageModel& model, const std::vector<Prompt>
   }
 }
 
-// A language model that is carved on a device.
+// Carves a language model on a device.
 class ModelRun {
  public:
   ModelRun(const py::object& given, const py::object& device, topdown::CarveOptions carving,
@@ -123,8 +123,8 @@ class ModelRun {
 
   const LanguageModel& model() const { return model_; }
 
-  // What `run`, with an engine and the carver that observes it, leaves. Without the interpreter.
-  // `functions`: what it may call of the executable, on the device.
+  // The suite after `run`, which gets an engine and the carver that observes it. Runs without the
+  // GIL. `functions`: functions of the executable that it may call, on the device.
   template <class Functions, class Run>
   CarvedSuite carve(bool edge, const Functions& functions, Run&& run) {
     CompileSettings settings;
@@ -188,7 +188,7 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
       for (size_t first = 0; first < inputs.size(); first += static_cast<size_t>(batch)) {
         const auto some = std::span(inputs).subspan(
             first, std::min(static_cast<size_t>(batch), inputs.size() - first));
-        unwrap(engine.clear());  // no test holds what an earlier run left in the pools
+        unwrap(engine.clear());  // tests must not contain pool contents of an earlier run
         unwrap(engine.generate_batch(some, options));
       }
       warn_of_random_tokens(model, prompts);
@@ -196,7 +196,7 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
   });
 }
 
-// Throws for logits that are not finite.
+// Throws for non-finite logits.
 int32_t most_likely(llm::Engine& engine, const runtime::Tensor& logits) {
   const HostTensor row = unwrap(runtime::download(logits));
   unwrap(engine.check_logits(row));
@@ -204,9 +204,8 @@ int32_t most_likely(llm::Engine& engine, const runtime::Tensor& logits) {
   return unwrap(llm::sample_token(row.values<float>(), {}, unused));
 }
 
-// A prompt and `decode` steps, each with the token that is the most likely after the one before, an
-// end of the text too. Beside the suite the tokens of the steps, and where in its calls each step
-// begins.
+// A prompt and `decode` steps, each with the most likely token, even after an end of the text.
+// Returns the suite, the tokens of the steps, and the index of each step's first call.
 std::tuple<CarvedSuite, std::vector<int32_t>, std::vector<size_t>> carve_steps(
     const py::object& given, const py::object& device, const std::vector<int32_t>& tokens,
     int64_t decode, bool reference, bool cache) {

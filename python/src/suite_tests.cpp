@@ -1,4 +1,4 @@
-// The tests of a suite, calls and groups, as Python shows them.
+// Python's view of the tests of a suite: calls and groups.
 #include <pybind11/stl.h>
 
 #include "host_array.h"
@@ -10,11 +10,11 @@ namespace {
 
 using SuiteRef = std::shared_ptr<const topdown::Suite>;
 
-// Of the suite, or of one of its groups.
+// A call of the suite, or of one of its groups.
 struct SuiteCall {
   SuiteRef suite;
   size_t index = 0;
-  const topdown::SuiteCall* call = nullptr;  // the suite's own
+  const topdown::SuiteCall* call = nullptr;  // owned by the suite
   const topdown::SuiteKernel& kernel() const {
     return suite->kernels[static_cast<size_t>(call->kernel)];
   }
@@ -32,10 +32,10 @@ struct SuiteGroup {
 
 struct GroupValue {
   SuiteGroup group;
-  const topdown::GroupValue* value = nullptr;  // the group's own
+  const topdown::GroupValue* value = nullptr;  // owned by the group
 };
 
-// Over the suite's own tensor.
+// An array over the suite's tensor.
 py::object array_of(const SuiteRef& suite, const std::string& hash) {
   HostTensor tensor = suite->tensors.at(hash);
   if (tensor.dtype() == DType::kBF16 &&
@@ -46,7 +46,7 @@ py::object array_of(const SuiteRef& suite, const std::string& hash) {
   return as_numpy(tensor, std::make_shared<HostTensor>(tensor), false);
 }
 
-// By parameter.
+// Arrays by parameter name.
 py::dict tensors_of(const SuiteCall& call, const std::vector<std::string>& hashes) {
   py::dict tensors;
   for (size_t i = 0; i < hashes.size(); ++i) {

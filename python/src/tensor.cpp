@@ -50,7 +50,7 @@ Shape shape_of(const py::object& shape, const char* where) {
   return dims;
 }
 
-// What keeps the memory of an exported tensor: it outlives both, tensor and session.
+// Keeps the memory of an exported tensor alive: it outlives both tensor and session.
 struct Exported {
   SessionRef open;
   DeviceTensor::Use held;
@@ -68,8 +68,8 @@ struct Exported {
   }
 };
 
-// The address of the tensor's elements, null where the host does not see them. Everything that
-// writes them is done then.
+// The address of the tensor's elements, null if they are not visible to the host. Waits until all
+// writes to them are done.
 std::byte* visible_address(const DeviceTensor::Use& use) {
   std::byte* base = use.session->host_address(use.tensor.storage->buffer());
   if (!base) return nullptr;
@@ -95,7 +95,7 @@ py::object numpy(const DeviceTensor& tensor, const py::object& dtype, std::optio
   DeviceTensor::Use use = tensor.use();
   const DType own = tensor.dtype();
   const DType wanted = dtype.is_none() ? own : dtype_of(dtype, "numpy(dtype=...)");
-  to_numpy(wanted);  // before anything is read
+  to_numpy(wanted);  // validates the dtype before anything is read
   std::byte* address = visible_address(use);
   std::string why;
   if (wanted != own) {
@@ -244,7 +244,7 @@ std::unique_ptr<DeviceTensor> make_tensor(const py::object& x, const SessionRef&
   auto session = open->use();
   TakenArray taken = take_array(x, dtype, where);
   runtime::LocalSession* local = session->local();
-  // VirtualMachine code that a device of this process takes works on this process's memory.
+  // Code that the host's processor runs uses this process's memory.
   const bool host_memory = local && !local->info().cpu.empty();
   const auto address = reinterpret_cast<uintptr_t>(taken.array.data);
   std::string why = taken.copied;

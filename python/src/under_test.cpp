@@ -6,7 +6,7 @@ namespace tapml::python {
 
 namespace {
 
-// Loads this module alone: no package, no site. Libraries follow as `--library FILE`.
+// Loads only this module, without package and site. Libraries follow as `--library FILE`.
 constexpr const char* kWorker = R"(
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("tapml._tapml", sys.argv[1])

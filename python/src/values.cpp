@@ -8,7 +8,7 @@ using runtime::Prim;
 using runtime::Value;
 using runtime::ValueList;
 
-// A value that Python can only hand on.
+// An opaque value that Python can only pass on.
 class Opaque final : public Resource {
  public:
   Opaque(SessionRef open, Value value) : open_(std::move(open)), value_(std::move(value)) {
