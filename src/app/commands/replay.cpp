@@ -141,7 +141,7 @@ WantedTests SuiteReplay::wanted(const TestChoice& choice) const {
   if (wanted.kernels.empty() && wanted.groups.empty()) {
     throw_user(
         chosen ? "the suite has no test of kernel " + choice.kernel : "the suite has no tests",
-        command_.name, "one call at least", "none",
+        command_.name, "at least one call", "none",
         part_of.empty() ? "carve a run that calls its kernels"
                         : "it is part of a group: --group " + part_of);
   }
