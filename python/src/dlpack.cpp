@@ -75,7 +75,7 @@ void drop_capsule(PyObject* capsule) {
 }
 
 [[noreturn]] void refuse(const py::error_already_set& failure, const char* where) {
-  throw_user("the array does not give its memory away", where, "an array in the memory of the host",
+  throw_user("the array does not share its memory", where, "an array in the memory of the host",
              py::str(failure.value()).cast<std::string>(),
              "torch: x.detach().cpu(); else numpy.asarray(x)");
 }
@@ -109,7 +109,7 @@ HostArray take_dlpack(const py::object& x, const char* where) {
     refuse(failure, where);
   }
   if (!PyCapsule_IsValid(given.ptr(), kFresh)) {
-    throw_user("__dlpack__() gave something else", where, "a capsule \"dltensor\"");
+    throw_user("__dlpack__() did not return a capsule", where, "a capsule \"dltensor\"");
   }
   auto* managed = static_cast<DlManaged*>(PyCapsule_GetPointer(given.ptr(), kFresh));
   const DlTensor& tensor = managed->tensor;
@@ -122,13 +122,13 @@ HostArray take_dlpack(const py::object& x, const char* where) {
   }
   // The capsule still owns the memory, so a refusal leaks nothing.
   if (!known || tensor.dtype.lanes != 1) {
-    throw_user("an array of elements that tapml has not", where, "one of tapml's dtypes",
+    throw_user("the array's dtype is not supported", where, "one of tapml's dtypes",
                "DLPack type code " + std::to_string(tensor.dtype.code) + " of " +
                    std::to_string(tensor.dtype.bits) + " bits and " +
                    std::to_string(tensor.dtype.lanes) + " lanes");
   }
   if (tensor.device.kind != kCpu || tensor.ndim < 0 || tensor.ndim > kMostDims) {
-    throw_user("__dlpack__() gave what is not in the memory of the host", where,
+    throw_user("__dlpack__() returned an array that is not in the memory of the host", where,
                "DLPack device 1 (cpu) and at most 64 dimensions");
   }
   for (int32_t i = 0; i < tensor.ndim; ++i) {

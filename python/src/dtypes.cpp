@@ -61,7 +61,7 @@ DType dtype_of(const py::object& dtype, const char* where) {
 DType from_numpy(const py::object& numpy_dtype, const char* where) {
   const std::string name = py::str(numpy_dtype.attr("name")).cast<std::string>();
   if (auto found = by_name(name)) return *found;
-  throw_user("an array of elements that tapml has not", where, all_names(),
+  throw_user("the array's dtype is not supported", where, all_names(),
              in_quotes(py::str(numpy_dtype).cast<std::string>()));
 }
 

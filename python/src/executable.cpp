@@ -104,7 +104,7 @@ std::shared_ptr<Library> upload(const Compiled& compiled, const py::object& devi
   SessionRef open = session_for(compiled, device, kWhere);
   const app::IsolationOptions isolation = isolation_of({in_process, kernel_timeout}, kWhere);
   if (step_limit < 0) {
-    throw_user("not a limit of steps", kWhere, "step_limit of 0 or more",
+    throw_user("the limit of steps is negative", kWhere, "step_limit of 0 or more",
                std::to_string(step_limit));
   }
   auto session = open->use();
@@ -144,7 +144,8 @@ void store(runtime::Session& session, const std::string& name,
     const runtime::Tensor& from = results[i];
     const runtime::Tensor& to = outputs[i];
     if (from.dtype != to.dtype || from.shape != to.shape) {
-      throw_user("an output tensor of another type", "output " + std::to_string(i) + " of " + name,
+      throw_user("an output tensor has the wrong type",
+                 "output " + std::to_string(i) + " of " + name,
                  type_text(from.dtype, Shape(from.shape)), type_text(to.dtype, Shape(to.shape)));
     }
   }
@@ -164,10 +165,10 @@ py::object call(const Function& function, const py::args& args) {
   if (args.size() < inputs) {
     std::string names;
     for (const std::string& name : function.parameters) names += (names.empty() ? "" : ", ") + name;
-    throw_user("a call with too few arguments", "function " + function.name,
+    throw_user("the call has too few arguments", "function " + function.name,
                std::to_string(inputs) + " arguments (" + names +
-                   "), then its outputs if they have "
-                   "a place already",
+                   "), then tensors for its outputs "
+                   "if it should write to them",
                std::to_string(args.size()));
   }
   std::vector<runtime::Value> values;
@@ -180,8 +181,8 @@ py::object call(const Function& function, const py::args& args) {
     const DeviceTensor* output = as_device_tensor(args[i]);
     const std::string where = "output " + std::to_string(i - inputs) + " of " + function.name;
     if (!output || output->open() != open) {
-      throw_user("not an output of this call", where, "a tensor of " + open->target().text,
-                 py::repr(args[i]).cast<std::string>());
+      throw_user("an output is not a tensor on the call's device", where,
+                 "a tensor of " + open->target().text, py::repr(args[i]).cast<std::string>());
     }
     outputs.push_back(output->use().tensor);
   }
@@ -201,7 +202,7 @@ py::object call(const Function& function, const py::args& args) {
     collect_tensors(made, results);
     if (results.size() != outputs.size()) {
       throw_user(
-          "a call with too many arguments", "function " + function.name,
+          "the call has too many arguments", "function " + function.name,
           std::to_string(inputs) + " inputs and " + std::to_string(results.size()) + " outputs",
           std::to_string(inputs + outputs.size()) + " arguments");
     }
@@ -255,7 +256,7 @@ SessionRef session_for(const Compiled& compiled, const py::object& device, const
   if (!device.is_none()) open = session_of(device, where);
   const std::string target = compiled.executable->target;
   if (!open) {
-    throw_user("the executable was compiled for a target and for no device yet", where,
+    throw_user("the executable was compiled for a target without a device", where,
                "a session on " + in_quotes(target), "none");
   }
   const std::string platform = target::parse_target(target).description.platform;

@@ -85,7 +85,7 @@ std::unique_ptr<Generated> generate(const Engine& engine, const std::string& pro
                                     int64_t top_k, uint64_t seed, bool logits,
                                     const py::object& on_token) {
   if (max_tokens < 0) {
-    throw_user("a negative number of tokens", "generate(max_tokens=...)", "0 or more",
+    throw_user("the number of tokens is negative", "generate(max_tokens=...)", "0 or more",
                std::to_string(max_tokens));
   }
   auto state = engine.use();

@@ -56,13 +56,13 @@ MigratedRef migrate(const py::object& given, const py::object& source,
   const SessionRef from = session_of(source, where);
   std::vector<SessionRef> to;
   for (const py::object& target : targets) to.push_back(session_of(target, where));
-  if (to.empty()) throw_user("nothing to move to", where, "a device, or several", "none");
+  if (to.empty()) throw_user("there is no target device", where, "a device, or several", "none");
   if (settings.max_tokens < 1) {
-    throw_user("nothing to compare", "migrate(max_tokens=...)", "1 or more",
+    throw_user("there are no tokens to compare", "migrate(max_tokens=...)", "1 or more",
                std::to_string(settings.max_tokens));
   }
   if (settings.validation_tokens < 0) {
-    throw_user("a negative number of tokens", "migrate(validation_tokens=...)", "0 or more",
+    throw_user("the number of tokens is negative", "migrate(validation_tokens=...)", "0 or more",
                std::to_string(settings.validation_tokens));
   }
   app::MigrateCommand command;

@@ -71,9 +71,8 @@ FunctionType only_function(const Program& program) {
   auto functions = functions_of(program.module);
   if (functions.size() == 1) return {functions.begin()->first, functions.begin()->second};
   if (auto found = functions.find("main"); found != functions.end()) return {"main", found->second};
-  throw_user("it is not clear which function is meant", program.name,
-             "one function, or one that is called main", names_of(functions),
-             "module[\"name\"] takes one");
+  throw_user("the function is ambiguous", program.name, "one function, or one that is called main",
+             names_of(functions), "module[\"name\"] takes one");
 }
 
 std::vector<ValueType> inputs_of(const FunctionType& type) {

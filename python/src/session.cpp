@@ -17,8 +17,8 @@ SessionRef open(const std::string& text, const std::string& token_file, const st
                 bool cache, const std::vector<std::string>& libraries,
                 std::optional<double> request_seconds, bool insecure) {
   if (request_seconds && !(*request_seconds > 0 && *request_seconds <= 1e6)) {
-    throw_user("not a time to wait", "device(request_seconds=...)", "seconds above 0, or None",
-               std::to_string(*request_seconds));
+    throw_user("the time limit is invalid", "device(request_seconds=...)",
+               "seconds above 0, or None", std::to_string(*request_seconds));
   }
   return without_interpreter([&] {
     target::Target target = target::parse_target(text);
@@ -70,7 +70,7 @@ struct Snapshot {
 
 void synchronize(const SessionRef& open, std::optional<double> seconds) {
   if (seconds && !(*seconds >= 0 && *seconds < 1e9)) {
-    throw_user("not a time to wait", "synchronize(timeout=...)", "seconds from 0, or None",
+    throw_user("the time limit is invalid", "synchronize(timeout=...)", "seconds from 0, or None",
                std::to_string(*seconds));
   }
   auto session = open->use();

@@ -58,7 +58,7 @@ CarvedSuite finished(topdown::Carver& carver, const CarveSource& source) {
     log_warning("NaN in the source's own run: " + nan->kernel +
                 (nan->origin.empty() ? "" : " (" + origin_summary(nan->origin) + ")") + ", call " +
                 std::to_string(nan->sequence) + ", output " + nan->output +
-                "; tests behind it say little");
+                "; later tests prove little");
   }
   topdown::Suite suite = carver.take(interrupt_of_this_thread() ? "interrupted" : "");
   if (source.edge) {
@@ -73,11 +73,11 @@ CarvedSuite finished(topdown::Carver& carver, const CarveSource& source) {
 
 topdown::CarveOptions carve_options(int64_t calls, int64_t budget) {
   if (calls < 0) {
-    throw_user("a negative number of calls", "carve(calls=...)", "0 (all of them) or more",
+    throw_user("the number of calls is negative", "carve(calls=...)", "0 (all of them) or more",
                std::to_string(calls));
   }
   if (budget < 0) {
-    throw_user("a negative budget", "carve(budget=...)", "bytes, or 0 for no limit",
+    throw_user("the budget is negative", "carve(budget=...)", "bytes, or 0 for no limit",
                std::to_string(budget));
   }
   topdown::CarveOptions options;
@@ -98,10 +98,10 @@ void warn_of_random_tokens(const LanguageModel& model, const std::vector<Prompt>
     const Tokenizer& tokenizer = model.loaded->tokenizer;
     const auto again = tokenizer.encode(tokenizer.decode(*ids));
     if (again && *again == *ids) continue;
-    log_warning("prompt " + std::to_string(i) + " has token ids of no text, and the model is " +
-                "quantized (" + model.quantize +
-                "): verdicts are then unreliable, since no text leads to such values; carve it "
-                "while it continues a text");
+    log_warning(
+        "prompt " + std::to_string(i) + " has token ids that no text gives, and the model is " +
+        "quantized (" + model.quantize +
+        "): verdicts on such values are unreliable; carve the model while it continues a text");
   }
 }
 
@@ -163,10 +163,10 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
   ModelRun run(given, device, carve_options(calls, budget), reference, cache);
   const LanguageModel& model = run.model();
   if (batch < 1) {
-    throw_user("a batch of no texts", "carve(batch=...)", "1 or more", std::to_string(batch));
+    throw_user("the batch is empty", "carve(batch=...)", "1 or more", std::to_string(batch));
   }
   if (max_tokens < 0) {
-    throw_user("a negative number of tokens", "carve(max_tokens=...)", "0 or more",
+    throw_user("the number of tokens is negative", "carve(max_tokens=...)", "0 or more",
                std::to_string(max_tokens));
   }
   return without_interpreter([&] {
@@ -254,8 +254,9 @@ CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
   for (py::handle one : inputs) {
     const auto args = py::reinterpret_borrow<py::sequence>(one);
     if (args.size() != function->params.size()) {
-      throw_user("inputs of another number", "carve(inputs=...)",
-                 std::to_string(function->params.size()) + " a call", std::to_string(args.size()));
+      throw_user("a call has the wrong number of inputs", "carve(inputs=...)",
+                 std::to_string(function->params.size()) + " per call",
+                 std::to_string(args.size()));
     }
     std::vector<runtime::Value>& values = runs.emplace_back();
     for (size_t i = 0; i < args.size(); ++i) {

@@ -22,7 +22,7 @@ Shape shape_of(const py::object& shape, const char* where) {
   Shape dims;
   auto add = [&](const py::handle& dim) {
     if (!py::isinstance<py::int_>(dim) && PyIndex_Check(dim.ptr()) == 0) {
-      throw_user("not a shape to allocate", where, "integers from 0",
+      throw_user("the shape cannot be allocated", where, "integers from 0",
                  py::str(dim).cast<std::string>(),
                  "symbolic dimensions get their values by Module.bind()");
     }
@@ -37,14 +37,14 @@ Shape shape_of(const py::object& shape, const char* where) {
       for (py::handle dim : shape) add(dim);
     }
   } catch (const py::cast_error&) {
-    throw_user("not a shape to allocate", where, "integers of 64 bits",
+    throw_user("the shape cannot be allocated", where, "integers of 64 bits",
                py::str(shape).cast<std::string>());
   } catch (const py::error_already_set& failure) {
-    throw_user("not a shape to allocate", where, "a tuple of integers",
+    throw_user("the shape cannot be allocated", where, "a tuple of integers",
                py::str(failure.value()).cast<std::string>());
   }
   if (!checked_element_count(dims)) {
-    throw_user("not a shape to allocate", where, "integers from 0 whose product fits 63 bits",
+    throw_user("the shape cannot be allocated", where, "integers from 0 whose product fits 63 bits",
                shape_to_string(dims));
   }
   return dims;
@@ -184,7 +184,7 @@ std::unique_ptr<DeviceTensor> viewed_as(const DeviceTensor& tensor, const py::ob
   DeviceTensor::Use use = tensor.use();
   const DType wanted = dtype_of(dtype, "view(dtype)");
   if (dtype_bytes(wanted) != dtype_bytes(use.tensor.dtype)) {
-    throw_user("the same bits as another dtype of another size", "view(dtype)",
+    throw_user("a view needs a dtype of the same size", "view(dtype)",
                "a dtype of " + std::to_string(dtype_bytes(use.tensor.dtype)) + " bytes",
                dtype_name(wanted));
   }

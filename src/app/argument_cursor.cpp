@@ -73,7 +73,7 @@ int64_t ArgumentCursor::expect_integer(const char* what) {
   const size_t begin = at_;
   const std::optional<Number> number = take_number();
   if (!number || !number->is_integer) {
-    fail(std::string(what) + " is no integer of 64 bits", in_quotes(text_.substr(begin)));
+    fail(std::string(what) + " is not a 64-bit integer", in_quotes(text_.substr(begin)));
   }
   return number->integer;
 }

@@ -38,7 +38,7 @@ class ValueReader : ArgumentCursor {
   HostValue read() {
     HostValue value = read_value(annotation_);
     skip();
-    if (!at_end()) fail("an argument goes on behind its value", std::string(rest()));
+    if (!at_end()) fail("the argument has extra text after its value", std::string(rest()));
     return value;
   }
 
@@ -66,7 +66,7 @@ class ValueReader : ArgumentCursor {
     if (const std::optional<DType> dtype = take_dtype()) {
       if (take('(')) {
         const std::optional<Number> number = take_scalar();
-        if (!number) fail("a scalar tensor is no number", in_quotes(rest()));
+        if (!number) fail("a scalar tensor is not a number", in_quotes(rest()));
         expect(')');
         return filled(*dtype, {}, {*number});
       }
@@ -198,7 +198,7 @@ class ValueReader : ArgumentCursor {
     }
     if (!shape) {
       fail("the shape is not known: a variable of the annotation has no value", in_quotes(rest()),
-           "--bind n=4, or the shape in front: f32[4]:" + std::string(rest()));
+           "--bind n=4, or a shape before the elements: f32[4]:" + std::string(rest()));
     }
     const int64_t count = elements_of(*shape);
     HostTensor tensor = HostTensor::zeros(dtype, *shape);
@@ -263,7 +263,7 @@ class ValueReader : ArgumentCursor {
         }
         const size_t begin = at();
         const std::optional<Number> number = take_scalar();
-        if (!number) fail("an element is no number", in_quotes(from(begin)));
+        if (!number) fail("an element is not a number", in_quotes(from(begin)));
         if (nesting.size() != depth + 1) fail("elements are nested unevenly", in_quotes(text()));
         numbers.push_back(*number);
       } while (take(','));
@@ -329,8 +329,7 @@ class ValueReader : ArgumentCursor {
       path.resize(colon);
     }
     if (!std::filesystem::exists(path, ignored)) {
-      fail("an argument is neither a value nor a file that is there", in_quotes(path),
-           kArgumentForms);
+      fail("the argument is neither a value nor an existing file", in_quotes(path), kArgumentForms);
     }
     if (path.ends_with(".npy")) {
       const MappedFile file = unwrap(map_file(path));

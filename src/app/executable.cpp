@@ -113,7 +113,7 @@ std::map<std::string, HostTensor> load_source_weights(const ExecutableFile& file
   if (!fs::is_directory(folder, ignored)) {
     throw_user("the model folder " + folder + " does not exist", folder,
                "the folder with the executable's weights", "nothing",
-               "--model DIR says where it is now");
+               "--model DIR names its new location");
   }
   std::vector<models::WeightSpec> wanted;
   const models::Quantization* quantization = nullptr;

@@ -115,7 +115,7 @@ runtime::Value to_machine(const HostValue& value, runtime::Session& session,
       auto closure = std::make_shared<runtime::Closure>();
       closure->function = executable.find_function(value.function);
       if (!closure->function) {
-        throw_user("the module has no function " + value.function + " to hand over");
+        throw_user("the module has no function " + value.function + " to pass");
       }
       runtime::Value result;
       result.data = std::shared_ptr<const runtime::Closure>(std::move(closure));

@@ -46,10 +46,10 @@ void refuse_other_files(const std::string& model) {
   if (!std::filesystem::is_regular_file(model, ignored)) return;
   frontend::refuse_foreign_file(model);
   throw_user(model + " is neither a model folder nor an executable", model,
-             "a folder with config.json, model.safetensors and tokenizer.json, or a file that "
-             "tapml compile -o wrote",
+             "a folder with config.json, model.safetensors and tokenizer.json, or a file "
+             "written by tapml compile -o",
              std::filesystem::file_size(model, ignored) == 0 ? "an empty file"
-                                                             : "a file that starts otherwise",
+                                                             : "a file of another format",
              model.ends_with(".safetensors") ? "give the folder that the weights are in" : "");
 }
 

@@ -46,8 +46,8 @@ void warn_of_same_platform(const std::string& command, const target::Target& sou
       source.text == target.text ? source.text : source.text + " and " + target.text;
   log_warning("source and target are the same platform (" + both + " on " + source_info.name +
               "): " + command +
-              " compares it with itself, which tests tapml and tells nothing of another platform; "
-              "`tapml devices` lists the targets that are here");
+              " compares it with itself, which tests tapml but not another platform; "
+              "`tapml devices` lists the available targets");
 }
 
 }  // namespace tapml::app

@@ -33,7 +33,7 @@ Result<fs::path> find_worker() {
     if (has_worker(program / endpoint)) return (program / endpoint).lexically_normal();
   }
   return fail(platform_error(PlatformFault::kAbsent, "the WebAssembly program is not built", "wasm",
-                             "run `make wasm`, or let TAPML_WASM name the folder that has it"));
+                             "run `make wasm`, or set TAPML_WASM to the folder that has it"));
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
   if (quantization) {
     throw_user("--quantize goes with a model directory or a configuration only", "--quantize",
                "a model directory as MODEL, or --config", options.model,
-               "a text module says itself what is quantized: operator dequantize");
+               "a text module is quantized by its operator dequantize");
   }
   frontend::refuse_foreign_file(options.model);
   text::SourceMap places;

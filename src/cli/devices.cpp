@@ -72,7 +72,7 @@ struct Choices {
 };
 
 const char* place_of(const PlatformStatus& status, const target::Target& target) {
-  return !status.here ? "not here" : target.endpoint.empty() ? "here" : "there";
+  return !status.here ? "unavailable" : target.endpoint.empty() ? "available" : "remote";
 }
 
 std::vector<PlatformStatus> statuses(const Choices& choices) {
@@ -97,7 +97,7 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
       Progress::kPatience);
   for (const PlatformStatus& status : statuses(choices)) {
     target::Target target = target::parse_target(status.platform);
-    PlatformRow row{status.platform, target.description.compiles_to, "not here", "", "not run"};
+    PlatformRow row{status.platform, target.description.compiles_to, "unavailable", "", "not run"};
     auto say = [&](const std::string& line) {
       output.line(wrapped(line, text_width(STDOUT_FILENO), 4));
     };

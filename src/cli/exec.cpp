@@ -55,8 +55,7 @@ std::map<std::string, int64_t> sizes_of(const std::vector<std::string>& bindings
     const char* first = equals == std::string::npos ? last : binding.data() + equals + 1;
     const auto read = std::from_chars(first, last, value);
     if (first == last || read.ec != std::errc() || read.ptr != last || equals == 0) {
-      throw_user("a variable gets no value this way", "--bind", "VARIABLE=INTEGER, as in n=4",
-                 binding);
+      throw_user("a binding cannot be read", "--bind", "VARIABLE=INTEGER, as in n=4", binding);
     }
     if (!sizes.emplace(binding.substr(0, equals), value).second) {
       throw_user("a variable is bound twice", "--bind", "one value", binding);
@@ -168,7 +167,7 @@ int run(ExecOptions options, const Output& output) {
   if (!options.file.empty()) {
     if (!options.file.ends_with(".safetensors") && !options.file.ends_with(".st") &&
         !options.file.ends_with(".npz")) {
-      throw_user("results are not written in this format", "--output",
+      throw_user("results cannot be written in this format", "--output",
                  "a file FILE.safetensors, FILE.st or FILE.npz", options.file);
     }
     unwrap(check_writable(options.file));

@@ -77,7 +77,7 @@ Module fixed_module(const ShowOptions& options) {
   if (is_folder && std::filesystem::exists(model + "/suite.json", ignored)) {
     if (!options.quantize.empty()) {
       throw_user("--quantize goes with a model directory", "--quantize", "a model directory", model,
-                 "the suite's kernels are what they are");
+                 "the kernels of a suite are already formed");
     }
     return topdown::KernelReference(read_suite(model)).module();
   }

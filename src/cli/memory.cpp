@@ -49,7 +49,7 @@ std::string tensor_text(const passes::PlannedTensor& tensor, const Assignments& 
 
 std::string storage_line(const passes::PlannedStorage& storage, const Assignments& values) {
   std::string line = storage.name + "  " + with_value(storage.bytes, values) +
-                     (storage.is_static ? "  from load on" : "") + ":";
+                     (storage.is_static ? "  allocated at load" : "") + ":";
   for (const passes::PlannedTensor& tensor : storage.tensors) {
     line += (&tensor == storage.tensors.data() ? " " : ", ") + tensor_text(tensor, values);
   }
@@ -69,7 +69,7 @@ Json print_memory(const passes::MemoryReport& report, const Assignments& values,
   auto say = [&](const std::string& line) {
     output.line(wrapped(line, text_width(STDOUT_FILENO), 6));
   };
-  say("memory from load on: " + size_text(report.constant_bytes) + " of constants, " +
+  say("memory allocated at load: " + size_text(report.constant_bytes) + " of constants, " +
       size_text(report.static_bytes) + " of static storage");
   for (const passes::FunctionMemory& function : report.functions) {
     say(function.name + ": peak " +

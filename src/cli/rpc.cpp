@@ -123,8 +123,8 @@ rpc::Endpoint listening_endpoint(const ServeOptions& options) {
 
 int serve(const ServeOptions& options, const Output& output) {
   if (options.stdio == !options.listen.empty()) {
-    throw_user("where to serve is not clear", "tapml rpc serve", "either --listen PLACE or --stdio",
-               options.stdio ? "both" : "neither");
+    throw_user("exactly one of --listen and --stdio is needed", "tapml rpc serve",
+               "either --listen ENDPOINT or --stdio", options.stdio ? "both" : "neither");
   }
   if (options.stdio && !(options.tls_certificate + options.tls_key).empty()) {
     throw_user("standard input and output are not encrypted", "--stdio", "no --tls-cert");
@@ -190,7 +190,7 @@ int status(const StatusOptions& options, const Output& output) {
       const std::string version = plain(platform.find("version"));
       output.line(wrapped(
           plain(platform.find("platform")) + ": " +
-              (reason ? "not here - " + plain(reason)
+              (reason ? "unavailable - " + plain(reason)
                       : plain(platform.find("name")) + (version.empty() ? "" : ", " + version) +
                             (processor ? ", " + plain(processor) : "")),
           text_width(STDOUT_FILENO), 4));

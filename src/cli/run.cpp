@@ -49,8 +49,8 @@ void dump_logits(const std::string& path, const std::vector<int32_t>& prompt,
 std::string empty_answer_note(const RunOptions& options, const llm::Generation& generation) {
   if (!generation.tokens.empty() || options.max_tokens == 0) return "";
   std::string note =
-      "the answer is empty: the model's end token came first. Try another prompt, one that a text "
-      "of the model's kind would go on from";
+      "the answer is empty: the model's end token came first. Try another prompt, such as the "
+      "beginning of a text like those the model was trained on";
   // Greedy decoding gives the same empty answer for any seed.
   if (options.sampler.temperature == 0) return note + ", or --temperature 0.8";
   return note + ", or another --seed";
@@ -59,7 +59,7 @@ std::string empty_answer_note(const RunOptions& options, const llm::Generation& 
 int run(RunOptions options, const Output& output) {
   unwrap(llm::check_sampler_options(options.sampler));
   if (options.max_tokens < 0) {
-    throw_user("a negative number of tokens", "--max-tokens", "0 or more",
+    throw_user("the number of tokens is negative", "--max-tokens", "0 or more",
                std::to_string(options.max_tokens));
   }
   // Checked before minutes of generating.

@@ -100,7 +100,7 @@ int merge(const SuiteCommand& command, const Output& output) {
 
 int prune(const SuiteCommand& command, const Output& output) {
   if (command.kernels.empty() && command.calls == 0 && command.budget.empty()) {
-    throw_user("nothing says what to prune", "command line",
+    throw_user("an option that selects the tests to keep is missing", "command line",
                "--kernel NAME, --calls N or --budget SIZE", "none of them");
   }
   const int64_t budget = command.budget.empty() ? 0 : parse_size(command.budget, "--budget");
@@ -214,8 +214,8 @@ int verify(const SuiteCommand& command, const Output& output) {
   for (const auto& [option, value] : {std::pair{"--quantize", command.quantize},
                                       std::pair{"--patterns", command.patterns.file}}) {
     if (value.empty() || !command.model.empty()) continue;
-    throw_user(std::string(option) + " says how the model was read", option,
-               "--model DIR beside it", value);
+    throw_user(std::string(option) + " goes with --model only", option, "--model DIR as well",
+               value);
   }
   Progress progress = patient(output);
   progress.begin("verify");

@@ -29,7 +29,7 @@ topdown::KernelVerdict replay_once(const topdown::Suite& suite, topdown::KernelR
   });
   const topdown::CustomKernels user(std::move(sources), alone);
   if (user.empty()) {
-    throw_user("no source is for kernel " + kernel, folder,
+    throw_user("no source implements kernel " + kernel, folder,
                "a *" + topdown::user_source_ending(target) + " with this kernel in its header",
                "none");
   }

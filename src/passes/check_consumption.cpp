@@ -109,7 +109,7 @@ class Consumption {
       if (!by) return;
       throw_user("'" + var->name + "' is used after " + *by + " updated it in place",
                  "@" + name_ + ", " + place, "the result of " + *by, var->name,
-                 "copy(" + var->name + ") before the update keeps what it was");
+                 "copy(" + var->name + ") before the update keeps the old value");
     });
   }
 

@@ -61,7 +61,7 @@ class Composer {
   static tir::Buffer add_buffer(const std::string& name, const Annotation& annotation) {
     const auto* tensor = as_tensor(annotation);
     if (!tensor || !tensor->dtype || !tensor->shape) {
-      throw_user("what is fused has no known shape and dtype", "value " + name,
+      throw_user("a fused value has no known shape and dtype", "value " + name,
                  "Tensor(shape, dtype)", to_string(annotation), "name_shapes before legalize");
     }
     return tir::make_buffer(name, *tensor->dtype, *tensor->shape);

@@ -252,16 +252,15 @@ class BindingOutliner {
       if (cast.contains(var.get())) refuse("the symbolic variable '" + var->name + "'");
     }
     if (results.empty()) {
-      throw_user("nothing uses what these bindings make", entry_->where,
-                 "bindings whose values are used behind them", entry_->first + ".." + entry_->last);
+      throw_user("nothing uses the values of these bindings", entry_->where,
+                 "bindings whose values are used later", entry_->first + ".." + entry_->last);
     }
     return results;
   }
 
   [[noreturn]] void refuse(const std::string& what) const {
-    throw_user("the bindings hand on " + what, entry_->where,
-               "bindings that hand on tensors, shapes, scalars or tuples of known annotation",
-               what);
+    throw_user("later code would use " + what + " of these bindings", entry_->where,
+               "only tensors, shapes, scalars or tuples of known annotation used later", what);
   }
 
   // Whether something before the binding of `start` binds the symbolic variable.
@@ -308,8 +307,8 @@ class BindingOutliner {
     std::vector<Annotation> given;
     for (const Variable& var : captured) {
       if (consumed.contains(var.get())) {
-        throw_user("the bindings update a value from around them in place", entry_->where,
-                   "bindings that update only what they made", var->name);
+        throw_user("the bindings update an outer value in place", entry_->where,
+                   "bindings that only update their own values", var->name);
       }
       args.push_back(var);
       given.push_back(var->annotation);

@@ -350,8 +350,8 @@ class Evaluator {
   [[noreturn]] void never_fits(const Binding& b, const std::string& expected,
                                const std::string& found) const {
     if (!trials_.empty()) throw Undecided{};
-    throw_user("with what is known at compile time a value never fits its annotation", place(b),
-               expected, found);
+    throw_user("a value known at compile time does not fit its annotation", place(b), expected,
+               found);
   }
   std::string place(const Binding& b) const {
     return "function " + name_ + ", binding " + b.var->name;

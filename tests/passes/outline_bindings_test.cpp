@@ -119,8 +119,7 @@ def main(x: Tensor(ndim=1, f32)) -> Tensor(ndim=1, f32) {outline: ["h..h"]} {
 }
 )",
                                             "test"));
-  testing::expect_user_error([&] { outline_bindings(module); },
-                             {"hand on the symbolic variable 'm'"});
+  testing::expect_user_error([&] { outline_bindings(module); }, {"use the symbolic variable 'm'"});
 }
 
 }  // namespace

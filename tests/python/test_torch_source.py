@@ -274,7 +274,7 @@ def test_bad_input(model, loaded, cpu):
     refused(r"(?s)too long.*60 tokens and 453 decode steps", [1] * 60, decode=453)
     refused("the number of steps is negative", TOKENS, decode=-1)
     refused("context|capacity|fit", TOKENS, decode=60)
-    refused("place for weights", TOKENS, weights="here")
+    refused("the value of weights is unknown", TOKENS, weights="here")
     refused("vocabulary", [2048])
     model.named_parameters = lambda: [("norm.weight", np.zeros(2, np.float16))]
     refused("f32", TOKENS)

@@ -103,7 +103,7 @@ Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
   unwrap(folder.finish(suite));
   // Sampling fails on NaN, so such a run ends with an error.
   if (!status && !is_cancelled(hooks) && !wrong) {
-    log_warning(command.folder + " has a part of the suite only");
+    log_warning(command.folder + " contains only a part of the suite");
     throw_error(status.error());
   }
   if (hooks.phase_end) {

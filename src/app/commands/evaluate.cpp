@@ -25,7 +25,7 @@ std::vector<std::string> targets_of(const EvaluateCommand& command) {
   }
   if (targets.size() == 1) {
     throw_user("the reference is the only platform, and agrees with itself", "--reference",
-               "another --target beside it", command.reference);
+               "another --target as well", command.reference);
   }
   return targets;
 }
@@ -37,8 +37,7 @@ class EvaluationRun {
 
   Evaluated run() {
     if (command_.unquantized && command_.model.quantize.empty()) {
-      throw_user("there is nothing to hold the model against", "--unquantized", "--quantize",
-                 "none");
+      throw_user("there is no quantized model to compare", "--unquantized", "--quantize", "none");
     }
     tasks_ = topdown::parse_tasks(unwrap(read_text_file(command_.tasks)), command_.tasks);
     const std::vector<std::string> targets = targets_of(command_);
