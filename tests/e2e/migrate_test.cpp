@@ -186,7 +186,7 @@ TEST(Migrate, SaysInTextWhatIsWrong) {
   result = run_program(with(migrate("Emma was", "4"), {"--inject-fault", "slice_:dropped-tail"}));
   EXPECT_EQ(result.exit_code, 1) << result.all();
   EXPECT_NE(result.out.find("culprit: kernel slice_"), std::string::npos) << result.out;
-  EXPECT_NE(result.out.find("layers behind it: model.norm"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("used by: model.norm"), std::string::npos) << result.out;
   EXPECT_EQ(result.out.find("identical"), std::string::npos) << result.out;
 }
 

@@ -57,7 +57,7 @@ std::string smallest_text(const SmallestCall& smallest) {
 std::string culprit_text(const Culprit& culprit, bool colors) {
   std::string text = styled("culprit: kernel " + culprit.kernel, Style::kRed, colors) + " (" +
                      found_text(culprit) + ", " + rate_text(culprit) +
-                     ")\n  layers behind it: " + origin_summary(culprit.verdict.origin) + "\n  " +
+                     ")\n  used by: " + origin_summary(culprit.verdict.origin) + "\n  " +
                      indented(error_text(culprit));
   if (!culprit.together_with.empty()) {
     text += "\n  only together with " + join(culprit.together_with);
