@@ -269,8 +269,7 @@ SessionRef session_for(const Compiled& compiled, const py::object& device, const
 
 void bind_executable(py::module_& module) {
   bind_values(module);
-  py::class_<Compiled>(module, "Executable", py::is_final(),
-                       "A module that was compiled for a target.")
+  py::class_<Compiled>(module, "Executable", py::is_final(), "A module compiled for a target.")
       .def_property_readonly("target", [](const Compiled& c) { return c.executable->target; })
       .def_property_readonly("functions",
                              [](const Compiled& c) { return function_names(*c.executable); })
@@ -281,9 +280,9 @@ void bind_executable(py::module_& module) {
             for (const KernelInfo& kernel : c.executable->kernels) names.append(kernel.name);
             return py::tuple(names);
           },
-          "Names of its kernels: what top-down migration moves one by one.")
+          "Names of its kernels, the units of top-down migration.")
       .def("save", &save_executable, py::arg("path"),
-           "Writes the executable to a file, which tapml.load, the program and libtapml read.")
+           "Writes the executable to a file that tapml.load, the command tapml and libtapml read.")
       .def("__str__",
            [](const Compiled& c) {
              return without_interpreter([&] { return text::print(c.fixed); });
@@ -295,8 +294,8 @@ void bind_executable(py::module_& module) {
   py::class_<Function>(module, "Function", py::is_final(), R"doc(
 A function of a library.
 
-``f(*inputs)`` returns its result; ``f(*inputs, *outputs)`` puts the tensors of the result into
-tensors that are there already, and returns None. Both enqueue: whatever reads elements waits.)doc")
+``f(*inputs)`` returns its result; ``f(*inputs, *outputs)`` writes the tensors of the result to the
+given tensors and returns None. Both enqueue their work; reading elements waits for it.)doc")
       .def_readonly("name", &Function::name)
       .def_readonly("parameters", &Function::parameters, "Names of the parameters.")
       .def("__call__", &call)
@@ -310,7 +309,7 @@ An executable on a device.
 
 Calls from several threads run one after the other.)doc")
       .def("get_function", &get_function, py::arg("name"),
-           "A function by its name; tapml.UserError where there is none.")
+           "The function of this name; raises tapml.UserError if there is none.")
       .def("__getitem__", &get_function, py::arg("name"))
       .def_property_readonly(
           "functions", [](const Library& l) { return function_names(l.use()->vm->executable()); })

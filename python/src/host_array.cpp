@@ -141,7 +141,8 @@ py::object as_numpy(const HostTensor& tensor, std::shared_ptr<const void> owner,
 }
 
 void bind_memory(py::module_& module) {
-  py::class_<Memory>(module, "_Memory", py::buffer_protocol(), "What arrays of numpy() lie in.")
+  py::class_<Memory>(module, "_Memory", py::buffer_protocol(),
+                     "The memory of arrays returned by numpy().")
       .def_buffer([](const Memory& memory) {
         return py::buffer_info(reinterpret_cast<uint8_t*>(memory.data),
                                static_cast<py::ssize_t>(memory.size), !memory.writable);

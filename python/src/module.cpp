@@ -3,7 +3,7 @@
 
 PYBIND11_MODULE(_tapml, module) {
   using namespace tapml::python;
-  module.doc() = "The C++ side of the package tapml.";
+  module.doc() = "The C++ part of the package tapml.";
   module.attr("__version__") = TAPML_VERSION;
   bind_errors(module);
   bind_session(module);

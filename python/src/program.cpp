@@ -173,15 +173,15 @@ const Module& module_of(const py::object& program, const char* where) {
 
 void bind_program(py::module_& module) {
   py::class_<ValueType>(module, "ValueType", py::is_final(),
-                        "What is known of a parameter or a result before the program runs.")
-      .def_readonly("name", &ValueType::name, "Of the parameter; empty in results.")
+                        "Static information about a parameter or a result.")
+      .def_readonly("name", &ValueType::name, "Name of the parameter; empty for results.")
       .def_property_readonly("kind", &kind_of,
                              "``\"tensor\"``, ``\"shape\"``, ``\"prim\"`` (a host scalar), "
                              "``\"tuple\"``, ``\"callable\"`` or ``\"object\"``.")
-      .def_property_readonly("dtype", &dtype_name_of, "``\"f32\"``, ...; None where not known.")
+      .def_property_readonly("dtype", &dtype_name_of, "``\"f32\"``, ...; None if unknown.")
       .def_property_readonly("shape", &dims_of,
                              "Integers, and texts (``\"n + 1\"``) for symbolic dimensions; None "
-                             "where not known.")
+                             "if unknown.")
       .def("__repr__", &repr_of);
   py::class_<FunctionType>(module, "FunctionType", py::is_final(),
                            "The signature of a function of a module.")
@@ -198,7 +198,7 @@ A program before it is compiled: functions over tensors, read from the text form
       .def_static("parse", &checked, py::arg("text"), py::arg("name") = "<text>", R"doc(
 Reads a module from its text, checks it and returns it.
 
-``name`` stands for the text in messages. Raises tapml.UserError with line, column and caret.)doc")
+Messages call the text ``name``. Raises tapml.UserError with line, column and caret.)doc")
       .def_static("load", &load_program, py::arg("path"), "Reads a module from a file.")
       .def_property_readonly(
           "functions",
@@ -218,7 +218,7 @@ Reads a module from its text, checks it and returns it.
       .def("bind", &bound, py::arg("function") = py::none(), R"doc(
 The module with symbolic variables of a function's parameters replaced: ``bind(n=128)``.
 
-``function`` may be left out where the module has one function, or a main.)doc")
+``function`` may be omitted if the module has only one function, or a main.)doc")
       .def("__str__",
            [](const Program& program) {
              return without_interpreter([&] { return text::print(program.module); });

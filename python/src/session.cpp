@@ -171,32 +171,32 @@ void wait_for(runtime::Session& session, runtime::Deadline deadline) {
 void bind_session(py::module_& module) {
   py::class_<Snapshot> copies(module, "Snapshot", "A copy of all memory of a session.");
   py::class_<OpenSession, SessionRef>(module, "Session", py::is_final(), R"doc(
-A device, in this process or at a place, opened.
+An open device, in this process or at a remote endpoint.
 
-``tapml.cpu()``, ``tapml.opencl()``, ``tapml.vulkan()`` and ``tapml.device(target)`` make one. All
+``tapml.cpu()``, ``tapml.opencl()``, ``tapml.vulkan()`` and ``tapml.device(target)`` open one. All
 methods may be called from several threads at once. Closing a session closes everything on it.)doc")
       .def_property_readonly(
           "target", [](const OpenSession& open) { return open.target().text; },
-          "The target as it was written: ``\"opencl:device=0@unix:device.sock\"``.")
+          "The target as written: ``\"opencl:device=0@unix:device.sock\"``.")
       .def_property_readonly(
           "platform", [](const OpenSession& open) { return open.target().description.platform; },
           "``\"cpu\"``, ``\"opencl\"``, ...")
       .def_property_readonly(
           "endpoint", [](const OpenSession& open) { return open.target().endpoint; },
-          "Where the device is; empty for one of this process.")
+          "The device's endpoint; empty for a device of this process.")
       .def_property_readonly("closed", &OpenSession::closed)
-      .def_property_readonly("info", &info_of, "What the device says of itself.")
+      .def_property_readonly("info", &info_of, "The device's description of itself.")
       .def("synchronize", &synchronize, py::arg("timeout") = py::none(), R"doc(
-Waits until everything that was enqueued is done; errors of it are raised here.
+Waits until all enqueued work is done, and raises its errors.
 
 Raises tapml.TimeoutError after ``timeout`` seconds.)doc")
-      .def("snapshot", &snapshot, "A copy of the memory of everything on the session.")
+      .def("snapshot", &snapshot, "Copies the memory of everything on the session.")
       .def("restore", &restore, py::arg("snapshot"), R"doc(
-Puts back the bytes that a snapshot holds.
+Restores the bytes of a snapshot.
 
-What was allocated since is left alone; what was released since stays released.)doc")
+Later allocations are not changed; memory released since stays released.)doc")
       .def("close", &OpenSession::close, R"doc(
-Ends the session; tensors and libraries on it raise tapml.ClosedError from then on.
+Closes the session; tensors and libraries on it raise tapml.ClosedError afterwards.
 
 NumPy arrays and DLPack capsules that share the memory of its tensors stay usable. Closing again
 does nothing.)doc")

@@ -303,31 +303,31 @@ void bind_suite(py::module_& module) {
           "``\"in\"``, ``\"out\"`` or ``\"inout\"`` for each parameter.")
       .def_property_readonly(
           "dropped", [](const SuiteKernel& k) { return k.get().dropped; },
-          "Calls of the run that are not kept (``calls``, ``budget``).")
+          "Number of calls of the run that were not kept (``calls``, ``budget``).")
       .def_property_readonly(
           "spec", [](const SuiteKernel& k) { return k.get().spec; },
-          "Text of the module that says what the kernel computes.")
+          "The kernel's specification, as the text of a module.")
       .def("__repr__",
            [](const SuiteKernel& k) { return "<tapml.SuiteKernel " + k.get().name + ">"; });
   py::class_<CarvedSuite>(module, "Suite", py::is_final(), R"doc(
-Carved tests: one real run, kept as a test for every kernel call.)doc")
+Carved tests: a real run kept as a test for every kernel call.)doc")
       .def_static("load", &load_carved, py::arg("folder"), py::kw_only(), py::arg("model") = "",
-                  "Reads what save(), or the command ``tapml carve``, wrote. ``model``: where the "
-                  "model of a suite with weights by reference is, if not where it was.")
+                  "Reads a suite written by save() or the command ``tapml carve``. ``model``: the "
+                  "model folder of a suite with weights by reference, if it has moved.")
       .def("save", &save_carved, py::arg("folder"), "Writes the suite as a folder.")
       .def_readonly("folder", &CarvedSuite::folder)
       .def_property_readonly(
           "complete", [](const CarvedSuite& s) { return s.suite->incomplete.empty(); },
-          "Whether all of its runs came to their end.")
+          "Whether all of its runs finished.")
       .def_property_readonly(
           "reason", [](const CarvedSuite& s) { return s.suite->incomplete; },
-          "Why it is not complete; else empty.")
+          "Why it is incomplete; empty if it is complete.")
       .def_property_readonly(
           "untested",
           [](const CarvedSuite& s) {
             return py::tuple(py::cast(topdown::names_of(topdown::untested_kernels(*s.suite))));
           },
-          "Kernels that the carved functions may call and that the suite has no test of.")
+          "Kernels that the carved functions may call but the suite does not test.")
       .def_property_readonly(
           "source", [](const CarvedSuite& s) { return s.suite->source; },
           "The target that it was carved on.")
@@ -338,7 +338,7 @@ Carved tests: one real run, kept as a test for every kernel call.)doc")
             for (const auto& [hash, name] : s.suite->weights) names.insert(name);
             return py::tuple(py::cast(names));
           },
-          "Names of the weights that are in the model's folder and not in the suite.")
+          "Names of the weights that are stored in the model's folder, not in the suite.")
       .def_property_readonly("kernels", &kernels_of)
       .def(
           "find_kernels",
@@ -347,15 +347,15 @@ Carved tests: one real run, kept as a test for every kernel call.)doc")
                 topdown::kernel_names(*s.suite), wanted, {"find_kernels(wanted)", "the suite"})));
           },
           py::arg("wanted"),
-          "Names of the kernels that ``wanted`` means: a name, how names begin, or a pattern with "
-          "``*`` and ``?``. UserError where there is none, with the names that are near.")
+          "Names of the kernels that ``wanted`` selects: a name, the beginning of names, or a "
+          "pattern with ``*`` and ``?``. Raises UserError with similar names if there are none.")
       .def_property_readonly("calls", &calls_of)
       .def_property_readonly("groups", &groups_of,
                              "Kernels that are tested together (docs/suite-format.md).")
       .def(
           "__len__",
           [](const CarvedSuite& s) { return s.suite->calls.size() + s.suite->groups.size(); },
-          "Tests: calls and groups.")
+          "Number of tests: calls and groups.")
       .def("__repr__", [](const CarvedSuite& s) {
         return "<tapml.Suite of " + std::to_string(s.suite->calls.size()) + " calls of " +
                std::to_string(s.suite->kernels.size()) + " kernels" +

@@ -284,7 +284,7 @@ void bind_tensor(py::module_& module) {
 A tensor on a session: compact, row-major.
 
 Made by ``tapml.tensor`` and ``tapml.allocate``, and returned by compiled functions, which enqueue
-their work: whatever reads the elements waits for it.)doc")
+their work; reading the elements waits for it.)doc")
       .def_property_readonly(
           "shape", [](const DeviceTensor& t) { return shape_tuple(t.shape()); },
           "A tuple of integers.")
@@ -299,15 +299,15 @@ their work: whatever reads the elements waits for it.)doc")
                                       static_cast<int64_t>(dtype_bytes(t.dtype()));
                              })
       .def_property_readonly(
-          "device", [](const DeviceTensor& t) { return t.open(); }, "The session it is on.")
+          "device", [](const DeviceTensor& t) { return t.open(); }, "Its session.")
       .def("numpy", &numpy, py::kw_only(), py::arg("dtype") = py::none(),
            py::arg("copy") = py::none(), py::arg("writable") = false, R"doc(
 The elements as a NumPy array.
 
-On a cpu session of this process the array is the tensor's own memory (read-only unless
-``writable``), which stays alive with it; elsewhere, with ``copy=True`` and with another ``dtype``
-it is a copy. ``copy=False`` raises tapml.UserError where a copy would be made. bf16 needs the
-package ml_dtypes, or ``dtype="f32"``.)doc")
+On a cpu session of this process the array shares the tensor's memory (read-only unless
+``writable``) and keeps it alive; on other devices, with ``copy=True`` and with another ``dtype`` it
+is a copy. ``copy=False`` raises tapml.UserError if a copy would be made. bf16 needs the package
+ml_dtypes, or ``dtype="f32"``.)doc")
       .def(
           "__array__",
           [](const DeviceTensor& t, const py::object& dtype, std::optional<bool> copy) {
@@ -322,7 +322,7 @@ package ml_dtypes, or ``dtype="f32"``.)doc")
           py::arg("dl_device") = py::none(), py::arg("copy") = py::none())
       .def("__dlpack_device__", [](const DeviceTensor&) { return py::make_tuple(1, 0); })
       .def("write", &write, py::arg("x"), R"doc(
-Puts the elements of ``x``, of the same dtype and shape, into the tensor.)doc")
+Copies the elements of ``x``, of the same dtype and shape, to the tensor.)doc")
       .def(
           "to",
           [](py::object self, const py::object& device) {
@@ -331,12 +331,12 @@ Puts the elements of ``x``, of the same dtype and shape, into the tensor.)doc")
             if (open == t.open()) return self;
             return py::cast(copied_to(t, open));
           },
-          py::arg("device"), "The tensor on another session; itself where it is there already.")
+          py::arg("device"), "A copy on another session; the tensor itself if it is already there.")
       .def(
           "copy", [](const DeviceTensor& t) { return copied_to(t, t.open()); },
-          "A tensor of its own memory with the same elements.")
+          "A tensor with a copy of the elements.")
       .def("view", &viewed_as, py::arg("dtype"),
-           "The same memory with elements of another dtype of the same size.")
+           "A tensor that shares the memory, with another dtype of the same size.")
       .def("__len__",
            [](const DeviceTensor& t) {
              if (t.shape().empty()) {

@@ -146,7 +146,7 @@ py::object from_value(const SessionRef& open, const Value& value) {
 
 void bind_values(py::module_& module) {
   py::class_<Opaque>(module, "Value", py::is_final(),
-                     "A value that only functions of its library understand, as a closure.");
+                     "An opaque value for functions of its library, such as a closure.");
 }
 
 }  // namespace tapml::python
