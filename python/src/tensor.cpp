@@ -85,9 +85,9 @@ HostTensor read(const DeviceTensor::Use& use) {
 }
 
 std::string why_not_visible(const OpenSession& open) {
-  return open.target().place.empty()
+  return open.target().endpoint.empty()
              ? "the memory of " + open.target().description.platform + " is not the host's"
-             : "the tensor is at " + open.target().place;
+             : "the tensor is at " + open.target().endpoint;
 }
 
 py::object numpy(const DeviceTensor& tensor, const py::object& dtype, std::optional<bool> copy,
