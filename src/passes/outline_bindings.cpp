@@ -259,8 +259,10 @@ class BindingOutliner {
   }
 
   [[noreturn]] void refuse(const std::string& what) const {
-    throw_user("later code would use " + what + " of these bindings", entry_->where,
-               "only tensors, shapes, scalars or tuples of known annotation used later", what);
+    throw_user("the new function would return " + what, entry_->where,
+               "bindings of which only tensors, shapes, scalars or tuples of known annotation are "
+               "used later",
+               what);
   }
 
   // Whether something before the binding of `start` binds the symbolic variable.

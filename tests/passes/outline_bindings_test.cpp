@@ -119,7 +119,8 @@ def main(x: Tensor(ndim=1, f32)) -> Tensor(ndim=1, f32) {outline: ["h..h"]} {
 }
 )",
                                             "test"));
-  testing::expect_user_error([&] { outline_bindings(module); }, {"use the symbolic variable 'm'"});
+  testing::expect_user_error([&] { outline_bindings(module); },
+                             {"return the symbolic variable 'm'"});
 }
 
 }  // namespace
