@@ -57,7 +57,7 @@ py::tuple function_names(const Executable& executable) {
   return py::tuple(names);
 }
 
-// Name, the pass after which it runs, and the function.
+// Its name, the pass that it runs after, and the function.
 using AddedPassOfPython = std::tuple<std::string, std::string, py::function>;
 
 std::unique_ptr<Compiled> compile_for(

@@ -55,10 +55,10 @@ __all__ = [
 
 @_dataclass(frozen=True)
 class Pass:
-    """A pass of your own for ``compile``: a function from a Module to a Module.
+    """A custom pass for ``compile``: a function from a Module to a Module.
 
-    It runs after the pass ``after``, one of ``pass_names()``. The fusion policy of what is compiled
-    names it, because the kernels may be others.
+    It runs after the pass ``after``, one of ``pass_names()``. The name of the fusion policy
+    includes it, because it may change the kernels.
     """
 
     name: str
@@ -185,11 +185,11 @@ def compile(module: Module | LanguageModel, target: Session | str, *, cache: boo
 
 
 def rewrite(module: Module, visit: Callable[[Rewriter, OperatorCall], Var | None]) -> Module:
-    """The module with operator calls replaced.
+    """Replaces operator calls of a module.
 
     ``visit(rewriter, call)`` is called for each operator call, in order. The Var that it returns
     replaces the call's result; None keeps the call. ``rewriter.op(...)`` adds calls before it, and
-    ``rewriter.producer(value)`` is the call that computes an operand. The result is checked.
+    ``rewriter.producer(value)`` returns the call that computes an operand. The result is verified.
     """
     return _tapml.rewrite(module, visit)
 
@@ -197,13 +197,13 @@ def rewrite(module: Module, visit: Callable[[Rewriter, OperatorCall], Var | None
 def run_passes(module: Module, names: Sequence[str]) -> Module:
     """Runs passes of the compiler by name (docs/passes.md), with the verifier after each.
 
-    Raises UserError for an unknown name and for a module that is not as the pass requires it.
+    Raises UserError for an unknown name and for a module that violates a pass's requirements.
     """
     return _tapml.run_passes(module, list(names))
 
 
 def pass_names() -> tuple[str, ...]:
-    """The passes that run before the kernels are formed, in order: where a Pass can be added."""
+    """The passes before the kernels are formed, in order; a Pass can be added after any of them."""
     return _tapml.pass_names()
 
 
