@@ -107,8 +107,8 @@ py::object numpy(const DeviceTensor& tensor, const py::object& dtype, std::optio
     throw_user("the array would be a copy", "numpy(copy=False)", "", why);
   }
   if (why.empty() && copy != true) {
-    HostTensor lying = HostTensor::view(own, use.tensor.shape, address, nullptr);
-    return as_numpy(lying, std::make_shared<Exported>(tensor.open(), std::move(use)), writable);
+    HostTensor shared = HostTensor::view(own, use.tensor.shape, address, nullptr);
+    return as_numpy(shared, std::make_shared<Exported>(tensor.open(), std::move(use)), writable);
   }
   HostTensor host = read(use);
   if (wanted == own) {

@@ -48,7 +48,7 @@ int run(const CarveOptions& options, const Output& output) {
   CarveCommand command = options.command;
   if (!options.budget.empty()) {
     command.budget_bytes = parse_size(options.budget, "--budget");
-    if (command.budget_bytes == 0) throw_user("a budget of nothing", "--budget", "1 or more", "0");
+    if (command.budget_bytes == 0) throw_user("the budget is zero", "--budget", "1 or more", "0");
   }
   Progress progress = Progress::to_stderr(output.json);
   CommandHooks hooks = command_hooks(progress);

@@ -57,8 +57,8 @@ void print_untested(const Output& output, const topdown::Migration& migration, b
   const std::string head = wrong ? "candidates: " : "not proven: ";
   output.line(styled(head, Style::kRed, colors) + topdown::untested_text(migration.untested));
   output.line(
-      "  --validation-tokens 1 or more, with a prompt that the model continues, tests what "
-      "decodes");
+      "  --validation-tokens 1 or more, with a prompt that the model continues, tests the "
+      "kernels of decode");
 }
 
 // The lines after the rows of kernels.
@@ -89,7 +89,7 @@ void print_end(const Output& output, const topdown::Migration& migration,
   }
   if (migration.resumed > 0) {
     output.line(std::to_string(migration.resumed) + " of " +
-                std::to_string(migration.steps.size()) + " kernels were done before (" + state +
+                std::to_string(migration.steps.size()) + " kernels were already done (" + state +
                 ")");
   }
   if (!migration.untried.empty()) {

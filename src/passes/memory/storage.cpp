@@ -103,15 +103,15 @@ std::optional<Fit> StorageInProgress::find_fit(const MemoryItem& item, Sizes& si
     if (!conflicts(one)) continue;
     if (!options.offsets || item.escapes) return std::nullopt;
     // A gap before it, if that is proved against all that follow.
-    double room = sizes.typical(one.offset) - sizes.typical(offset) - sizes.typical(item.size);
-    if (room >= 0 && behind < sizes.typical(one.offset)) {
+    double slack = sizes.typical(one.offset) - sizes.typical(offset) - sizes.typical(item.size);
+    if (slack >= 0 && behind < sizes.typical(one.offset)) {
       int32_t end = sizes.sum(offset, item.size);
       bool free = end >= 0;
       for (size_t j = i; free && j < placed_.size(); ++j) {
         free = !conflicts(placed_[j]) || sizes.at_most(end, placed_[j].offset);
       }
       auto fit = free ? fit_at(offset, known, item, sizes, options, most_growth) : std::nullopt;
-      if (fit) fit->waste = room;
+      if (fit) fit->waste = slack;
       offer(fit);
     }
     behind = std::max(behind, sizes.typical(one.end));
