@@ -154,7 +154,7 @@ void bind_migrate(py::module_& module) {
                     "The unit that the kernel migrates with; its own name if alone.")
       .def_property_readonly("verdict", [](const Step& s) { return Verdict{s.verdict}; })
       .def_property_readonly("outcome", &topdown::outcome_of,
-                             "``\"migrated\"``, ``\"differs\"``, ``\"hybrid differs\"``, ...")
+                             "``\"migrated\"``, ``\"mismatch\"``, ``\"hybrid mismatch\"``, ...")
       .def_readonly("migrated", &Step::migrated,
                     "Whether the kernel migrated; otherwise it stays on the source.")
       .def_readonly("dispatched", &Step::dispatched,
@@ -289,7 +289,7 @@ void bind_migrate(py::module_& module) {
           "A Migration for each device, in the given order.")
       .def_property_readonly(
           "outcomes", &outcomes_of,
-          "By kernel, then by device: ``\"migrated\"``, ``\"differs\"``, ``\"not "
+          "By kernel, then by device: ``\"migrated\"``, ``\"mismatch\"``, ``\"not "
           "tried\"``, ...")
       .def_property_readonly("seconds", [](const MigratedAll& m) { return m.migrations.seconds; })
       .def(

@@ -38,16 +38,16 @@ class TorchGroup:
     def outcome(self) -> str:
         """``"pass"``, or what is wrong.
 
-        ``"differs"``: the device computes something else than the kernels specify; ``"pytorch
-        differs"``: the kernels specify something else than PyTorch computes, so that either
+        ``"mismatch"``: the device computes something else than the kernels specify; ``"pytorch
+        mismatch"``: the kernels specify something else than PyTorch computes, so that either
         PyTorch's module or tapml's model is wrong; ``"cannot run"``, ``"crash"``, ...
         (docs/cli.md).
         """
         if self.verdict.failure:
             return str(self.verdict.to_dict()["failed"])
         if not self.verdict.passed:
-            return "differs"
-        return "pytorch differs" if self.verdict.source_wrong else "pass"
+            return "mismatch"
+        return "pytorch mismatch" if self.verdict.source_wrong else "pass"
 
     def to_dict(self) -> dict[str, Any]:
         """The group as a JSON object."""

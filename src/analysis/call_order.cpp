@@ -17,7 +17,7 @@ class Components {
   explicit Components(const Module& module) {
     for (const auto& [name, function] : module.functions) {
       const Function* graph = as_relax_function(function.get());
-      if (!graph || attr_or(graph->attrs, "kernel", false)) continue;
+      if (!graph || graph->facts.kernel) continue;
       numbers_.emplace(name, nodes_.size());
       nodes_.push_back({.name = name, .function = graph});
     }

@@ -254,7 +254,7 @@ std::set<std::string> functions_that_keep(const Module& module) {
   std::map<std::string, std::set<std::string>> callees;
   for (const auto& [name, function] : module.functions) {
     const Function* source = as_relax_function(function.get());
-    if (!source || attr_or(source->attrs, "kernel", false)) continue;
+    if (!source || source->facts.kernel) continue;
     visit(source->body, [&, &name = name](const Expr& e) {
       const auto* call = as<CallNode>(e);
       if (!call) return;

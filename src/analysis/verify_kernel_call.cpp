@@ -107,14 +107,14 @@ class KernelCall {
     spec_ = as_relax_function(function);
     implementation_ = tir::as_prim_func(function);
     if (!spec_) return true;
-    const auto* attr = find_attr<std::string>(spec_->attrs, "implementation");
-    implementation_ = attr ? tir::as_prim_func(module_.find(*attr)) : nullptr;
-    if (!attr_or(spec_->attrs, "kernel", false)) {
+    const std::string& implementation = spec_->facts.implementation;
+    implementation_ = tir::as_prim_func(module_.find(implementation));
+    if (!spec_->facts.kernel) {
       fail("names @" + name + ", which is no kernel (attribute \"kernel\")");
-    } else if (!attr) {
+    } else if (implementation.empty()) {
       fail("names @" + name + ", which has no attribute \"implementation\"");
     } else if (!implementation_) {
-      fail("names @" + name + ", whose implementation @" + *attr + " is no tensor program");
+      fail("names @" + name + ", whose implementation @" + implementation + " is no tensor program");
     } else {
       return true;
     }
@@ -223,8 +223,7 @@ class KernelCall {
       results.push_back(type_of(spec_->result, "the spec's result"));
     }
     compare(outputs_, results, values, "outputs");
-    const auto* own = find_attr<std::vector<int64_t>>(spec_->attrs, "inout_indices");
-    if ((own ? *own : std::vector<int64_t>()) != inout_) {
+    if (spec_->facts.inout_indices != inout_) {
       report_.add("R7", "the spec and the call have different inout_indices");
     }
   }

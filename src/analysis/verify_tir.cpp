@@ -36,7 +36,7 @@ class PrimFuncVerifier {
     if (func_.requirements) requirements(*func_.requirements);
     stmt(func_.body);
     // What a library routine writes, no statement says.
-    if (func_.attrs.contains("library")) return;
+    if (!func_.facts.library.empty()) return;
     for (const Param& param : func_.params) {
       if (param.mode != AccessMode::kOut || stored_.contains(param.buffer.get())) continue;
       report_.at("parameter " + param.buffer->name);

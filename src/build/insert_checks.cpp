@@ -67,7 +67,7 @@ Module insert_checks(const Module& module) {
   Module result = module;
   for (auto& [name, base] : result.functions) {
     const auto* function = as_relax_function(base.get());
-    if (!function || is_pattern(function) || attr_or(function->attrs, "kernel", false)) continue;
+    if (!function || is_pattern(function) || function->facts.kernel) continue;
     UndecidedFinder finder(name);
     walk_deduction(*function, module, finder);
     if (finder.undecided().empty()) continue;

@@ -48,7 +48,7 @@ const std::vector<Binding>& bindings_of(const Function& pattern) {
 
 bool is_pattern(const BaseFunction* function) {
   const auto* pattern = as_relax_function(function);
-  return pattern && attr_or(pattern->attrs, kPatternAttr, false);
+  return pattern && pattern->facts.pattern;
 }
 
 void check_pattern(const Function& pattern, const std::string& name) {

@@ -35,8 +35,6 @@
 
 namespace tapml::build {
 
-inline constexpr const char* kPatternAttr = "pattern";
-
 bool is_pattern(const BaseFunction* function);
 
 // UserError where the function can match nothing: not one dataflow block of operator calls,

@@ -488,10 +488,7 @@ class Interpreter {
     }
     // Hand-written tensor programs are their own spec.
     const tir::PrimFunc* func = tir::as_prim_func(module_.find(name));
-    if (spec) {
-      const auto* attr = find_attr<std::string>(spec->attrs, "implementation");
-      func = attr ? tir::as_prim_func(module_.find(*attr)) : nullptr;
-    }
+    if (spec) func = tir::as_prim_func(module_.find(spec->facts.implementation));
     if (!func)
       throw_user("kernel @" + name + " has no implementation", "function " + scope.function);
     const auto* inout = find_attr<std::vector<int64_t>>(node.attrs, "inout_indices");

@@ -7,6 +7,7 @@
 
 #include "abi/attributes.h"
 #include "ir/expr.h"
+#include "ir/facts.h"
 
 namespace tapml {
 
@@ -16,14 +17,30 @@ enum class FunctionLevel { kRelax, kTir };
 struct BaseFunction : Object {
   explicit BaseFunction(FunctionLevel level) : level(level) {}
   FunctionLevel level;
-  AttrMap attrs;
+  FunctionFacts facts;
+  AttrMap attrs;  // all others
+
+  // Facts and others by name, as the text has them.
+  AttrMap all_attrs() const { return with_facts(attrs, facts); }
+  void set_attrs(AttrMap all) {
+    facts = {};
+    take_facts(all, facts);
+    attrs = std::move(all);
+  }
 };
 
 // Cheap to copy: functions are immutable and shared. A pass takes a Module and returns another.
 struct Module {
   std::map<std::string, std::shared_ptr<const BaseFunction>> functions;
-  // "phase" (last phase done), "fusion_policy", and the model interface ("model.*").
-  AttrMap attrs;
+  ModuleFacts facts;
+  AttrMap attrs;  // all others: what else the model interface has ("model.*")
+
+  AttrMap all_attrs() const { return with_facts(attrs, facts); }
+  void set_attrs(AttrMap all) {
+    facts = {};
+    take_facts(all, facts);
+    attrs = std::move(all);
+  }
 
   const BaseFunction* find(const std::string& name) const {
     auto it = functions.find(name);

@@ -18,8 +18,6 @@ using analysis::PatternKind;
 
 namespace {
 
-constexpr const char* kPatternAttr = "pattern_kind";
-
 // The most members of a group: keeps a kernel well below the nesting limit of the text format.
 constexpr size_t kFusionMembers = 100;
 
@@ -239,14 +237,17 @@ class BlockFuser {
 
 }  // namespace
 
+std::string fusion_policy_of(const Module& module) {
+  return module.facts.fusion_policy.empty() ? kDefaultFusionPolicy : module.facts.fusion_policy;
+}
+
 Module annotate_patterns(const Module& module) {
   Module result = module;
   for (const auto& [name, function] : module.functions) {
     const tir::PrimFunc* func = tir::as_prim_func(function.get());
-    if (!func || !func->attrs.contains(kSpecAttr)) continue;
+    if (!func || func->facts.spec.empty()) continue;
     auto copy = std::make_shared<tir::PrimFunc>(*func);
-    copy->attrs[kPatternAttr] =
-        std::string(analysis::pattern_kind_name(analysis::pattern_kind(*func)));
+    copy->facts.pattern_kind = analysis::pattern_kind_name(analysis::pattern_kind(*func));
     result.functions[name] = copy;
   }
   return result;

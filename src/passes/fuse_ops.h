@@ -20,10 +20,11 @@ Module fuse_ops(const Module& module);
 
 inline constexpr int kFusionTensors = 6;
 
-// Attribute of a Module: the name of its fusion policy, the rules by which its kernels were formed.
-// Platforms with the same policy have the same kernels. The name includes the version of fuse_ops.
-inline constexpr const char* kFusionPolicyAttr = "fusion_policy";
+// The fusion policy names the rules by which a module's kernels are formed: platforms with the same
+// policy have the same kernels. This is the policy of this version of fuse_ops.
 inline constexpr const char* kDefaultFusionPolicy = "default-2";
+// ModuleFacts::fusion_policy, or the default where none is set yet.
+std::string fusion_policy_of(const Module& module);
 
 // Sets "pattern_kind" on the implementation of every kernel, derived only from its loops.
 Module annotate_patterns(const Module& module);

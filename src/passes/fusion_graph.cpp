@@ -114,7 +114,7 @@ void FusionGraph::add_kernel_call(FusionNode& node, const Binding& binding) {
   if (is_new) {
     const tir::PrimFunc& loops = kernel_implementation(module_, kernel);
     // A kernel that the annotation calls opaque stays opaque, whatever its loops are.
-    if (attr_or<std::string>(loops.attrs, "pattern_kind", "Opaque") != "Opaque") {
+    if (!loops.facts.pattern_kind.empty() && loops.facts.pattern_kind != "Opaque") {
       known->second = analysis::fusion_traits(loops);
     }
   }

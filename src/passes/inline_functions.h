@@ -5,9 +5,6 @@
 
 namespace tapml::passes {
 
-// Marks a function to be inlined into its callers.
-inline constexpr const char* kInlineAttr = "inline";
-
 // The most bindings that inlining may add to one function, and to all together: a chain of
 // functions that each call the next one twice would double at each level.
 inline constexpr size_t kMostInlined = 10'000, kMostInlinedInAll = 50'000;

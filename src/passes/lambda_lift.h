@@ -5,9 +5,6 @@
 
 namespace tapml::passes {
 
-// Marks a function that only this module calls: it is removed when nothing refers to it.
-inline constexpr const char* kPrivateAttr = "private";
-
 // Moves the body of every lambda to a function of the module, "<function>.<variable>", whose first
 // parameters are the lambda's captures: symbolic variables as one shape (`s`), then variables. A
 // call of a lambda's variable becomes a call of that function, captures first; a lambda used as a

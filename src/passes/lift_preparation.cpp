@@ -71,7 +71,7 @@ class PreparationLifter {
     result.functions[kPrepareFunction] = prepare();
     std::vector<std::string> names;
     for (size_t i = 0; i < results_.size(); ++i) names.push_back(name_of(i));
-    result.attrs[kModelPreparedAttr] = std::move(names);
+    result.facts.prepared = std::move(names);
     return result;
   }
 

@@ -5,9 +5,6 @@
 
 namespace tapml::passes {
 
-// Names the bindings to outline, in order: ["mlp = h..y", "q..q"].
-inline constexpr const char* kOutlineAttr = "outline";
-
 // Each entry "name = first..last" of a function's attribute "outline" moves the bindings from the
 // variable `first` to the variable `last`, adjacent in one block, into a function "name" and calls
 // it at their position; without "name =" the function is called "<function>_<last>". Its parameters

@@ -427,7 +427,7 @@ class Evaluator {
     size_t wrong = 0;
     if (params.size() != args.size() || !unify_all(params, args, symbols, wrong)) return nullptr;
     if (!consumed_variables(function.body).empty()) return nullptr;  // the caller may read it again
-    if (has_bounds(function.attrs)) return nullptr;  // they apply to its own variables alone
+    if (!function.facts.bounds.empty()) return nullptr;  // they apply to its own variables alone
     for (const Var& var : signature_vars(function)) {
       auto value = symbols.find(var.get());
       if (value == symbols.end()) return nullptr;

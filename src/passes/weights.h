@@ -11,10 +11,6 @@
 
 namespace tapml::passes {
 
-// Attributes of a module: names of the parameters that hold weights ([string], contract 7), and of
-// those that hold the results of `prepare`, in order.
-inline constexpr const char* kModelWeightsAttr = "model.weights";
-inline constexpr const char* kModelPreparedAttr = "model.prepared";
 // The function that precomputes values from weights for the other functions.
 inline constexpr const char* kPrepareFunction = "prepare";
 

@@ -23,7 +23,4 @@ bool keeps_bound(const PrimExpr& value, const std::string& name, int64_t most);
 // Names of the symbolic variables of a function and of the lambdas inside.
 std::set<std::string> symbol_names(const Function& function);
 
-// Whether attributes bound some variable.
-bool has_bounds(const AttrMap& attrs);
-
 }  // namespace tapml::relax

@@ -91,7 +91,7 @@ FunctionRef make_function(std::vector<Variable> params, Expr body, Annotation re
   function->params = std::move(params);
   function->body = std::move(body);
   function->result = std::move(result);
-  function->attrs = std::move(attrs);
+  function->set_attrs(std::move(attrs));
   function->pure = pure;
   return function;
 }

@@ -103,8 +103,8 @@ struct ExternFuncNode : ExprNode {
 //   call_tir_inplace(@K, (tensors...), shape(symbolic...)) the same; attr "inout_indices" [i64]:
 //       output j takes over the storage of tensor inout_indices[j] when it is >= 0
 //   call_dps_library(extern "name", (tensors...))          annotations: the outputs
-// @K is a kernel: a relax function with attribute "kernel" (its spec), whose implementation is the
-// PrimFunc that its attribute "implementation" names.
+// @K is a kernel: a graph-level function, the specification, whose facts name the tensor program
+// that implements it (ir/facts.h).
 struct CallNode : ExprNode {
   CallNode() : ExprNode(ExprKind::kCall) {}
   Expr callee;
@@ -162,9 +162,6 @@ struct FunctionNode : ExprNode {
 
 // A graph-level function of a Module. Symbolic variables are bound by the first parameter
 // annotation that has them as a whole dimension.
-//
-// Attributes: "kernel" (true for an outlined spec), "implementation" (PrimFunc name),
-// "inout_indices" ([i64], see call_tir_inplace).
 struct Function : BaseFunction {
   Function() : BaseFunction(FunctionLevel::kRelax) {}
   std::vector<Variable> params;

@@ -3,9 +3,6 @@
 
 namespace tapml::relax {
 
-// Attribute prefix of a module or function: "bound.n" is the most that the symbolic variable n can
-// be. It is checked where a call gives n its value; planned functions state it themselves.
-inline constexpr const char* kBoundPrefix = "bound.";
 // Attribute of memory.alloc_storage: index of a storage that is there from load on.
 inline constexpr const char* kStaticAttr = "static";
 // Attribute of a planned call: number of the function's parameter that has what was prepared of its

@@ -58,7 +58,7 @@ std::shared_ptr<const PrimFunc> Parser::prim_func() {
     if (!at(")") && !accept(",")) unexpected("',' or ')'");
   }
   if (at("requires")) func->requirements = requirements();
-  if (at_attrs()) func->attrs = attrs();
+  if (at_attrs()) func->set_attrs(attrs());
   func->body = braced_stmts();
   scope_.pop();
   return func;

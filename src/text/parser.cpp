@@ -119,7 +119,7 @@ void Parser::fail_depth(const Token& at) const {
 Module Parser::module() {
   Module module;
   std::map<std::string, size_t> first;
-  if (accept("module") && at("{")) module.attrs = attrs();
+  if (accept("module") && at("{")) module.set_attrs(attrs());
   while (peek().kind != TokenKind::kEnd) {
     scope_.clear();
     bool is_prim = accept("prim");

@@ -242,7 +242,7 @@ void Printer::prim_func(const PrimFunc& func, const std::string& name) {
     tail = std::move(out_);
     out_ = std::move(kept);
   }
-  if (!func.attrs.empty()) tail += " " + format_attrs(func.attrs);
+  if (const AttrMap all = func.all_attrs(); !all.empty()) tail += " " + format_attrs(all);
   parameter_list(items, tail);
   out_ += ' ';
   braced(func.body);

@@ -21,7 +21,7 @@ class Comparer {
   explicit Comparer(EqualOptions options) : options_(options) {}
 
   bool modules(const Module& a, const Module& b) {
-    if (!attrs(a.attrs, b.attrs)) return false;
+    if (!attrs(a.all_attrs(), b.all_attrs())) return false;
     auto i = a.functions.begin(), j = b.functions.begin();
     for (; i != a.functions.end() || j != b.functions.end(); ++i, ++j) {
       if (i == a.functions.end() || j == b.functions.end() || i->first != j->first) {
@@ -36,7 +36,7 @@ class Comparer {
 
   bool functions(const BaseFunction& a, const BaseFunction& b) {
     if (a.level != b.level) return differ("level", "another level");
-    if (!attrs(a.attrs, b.attrs)) return false;
+    if (!attrs(a.all_attrs(), b.all_attrs())) return false;
     if (a.level == FunctionLevel::kRelax) {
       return relax_functions(*relax::as_relax_function(&a), *relax::as_relax_function(&b));
     }

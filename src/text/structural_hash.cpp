@@ -20,7 +20,7 @@ class Hasher {
   uint64_t value() const { return hash_; }
 
   void module(const Module& m) {
-    attrs(m.attrs);
+    attrs(m.all_attrs());
     for (const auto& [name, f] : m.functions) {
       text(name);
       function(*f);
@@ -29,7 +29,7 @@ class Hasher {
 
   void function(const BaseFunction& f) {
     number(static_cast<uint64_t>(f.level));
-    attrs(f.attrs);
+    attrs(f.all_attrs());
     if (const auto* graph = relax::as_relax_function(&f)) {
       number(graph->pure);
       number(graph->params.size());

@@ -57,7 +57,7 @@ std::vector<const relax::Function*> groups_of(const Module& module) {
   std::vector<const relax::Function*> groups;
   for (const auto& [name, function] : module.functions) {
     const auto* group = relax::as_relax_function(function.get());
-    if (group && attr_or(group->attrs, kFusedAttr, false)) groups.push_back(group);
+    if (group && group->facts.fused) groups.push_back(group);
   }
   return groups;
 }
