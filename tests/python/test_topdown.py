@@ -246,7 +246,7 @@ def test_what_a_carve_keeps(demo, cpu, tmp_path):
     assert weight.shape == (192,) and weight.dtype.itemsize == 2
     for arguments, text in [({"budget": "much"}, "size"), ({"budget": -1}, "budget"),
                             ({"weights": "elsewhere"}, "place"), ({"decode": -1}, "steps"),
-                            ({"quantize": "q4f32"}, "loaded already"),
+                            ({"quantize": "q4f32"}, "already loaded"),
                             ({"inputs": [[1]]}, "while it continues a text")]:
         with pytest.raises(tapml.UserError, match=text):
             tapml.carve(demo, cpu, prompt="In the beginning", **arguments)
