@@ -29,7 +29,7 @@ void log_warnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) log_warning(warning);
 }
 
-// The tokens that end a text, by the folder's configuration files.
+// The tokens that end a text, according to the folder's configuration files.
 std::vector<int32_t> read_eos_of(const std::string& folder) {
   const std::string generation = folder + "/generation_config.json";
   if (std::filesystem::exists(generation)) {
@@ -40,20 +40,20 @@ std::vector<int32_t> read_eos_of(const std::string& folder) {
   return frontend::parse_config(unwrap(read_text_file(config)), config).eos;
 }
 
-// Of what is no executable: a file is no model either.
+// Checks a path that is not an executable: a file is not a model either.
 void refuse_other_files(const std::string& model) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(model, ignored)) return;
   frontend::refuse_foreign_file(model);
   throw_user(model + " is neither a model folder nor an executable", model,
-             "a folder with config.json, model.safetensors and tokenizer.json, or a file that "
-             "tapml compile -o wrote",
+             "a folder with config.json, model.safetensors and tokenizer.json, or a file "
+             "written by tapml compile -o",
              std::filesystem::file_size(model, ignored) == 0 ? "an empty file"
-                                                             : "a file that starts otherwise",
+                                                             : "a file of another format",
              model.ends_with(".safetensors") ? "give the folder that the weights are in" : "");
 }
 
-// Kernels and weights of an executable are what they are.
+// Kernels and weights of an executable are fixed.
 void refuse_changes(const PatternOptions& patterns, const ModelFormat& format,
                     const std::string& executable) {
   for (const auto& [option, value] :
@@ -68,7 +68,7 @@ void refuse_changes(const PatternOptions& patterns, const ModelFormat& format,
 }  // namespace
 
 Tokenizer load_tokenizer(const std::string& folder) {
-  frontend::tokenizer_path(folder);  // which names what else lies there
+  frontend::tokenizer_path(folder);  // reports a tokenizer of another kind
   Tokenizer tokenizer = unwrap(tokenizer::read_tokenizer(folder));
   log_warnings(tokenizer.warnings());
   return tokenizer;
@@ -76,7 +76,7 @@ Tokenizer load_tokenizer(const std::string& folder) {
 
 namespace {
 
-// What an executable or a package has.
+// Reads the model of an executable or a package.
 struct CompiledModel {
   ExecutableFile file;
   std::map<std::string, HostTensor> weights;
@@ -85,7 +85,7 @@ struct CompiledModel {
   std::string folder;
 };
 
-// `before_weights` is called once the executable is known; it may be empty.
+// `before_weights` is called once the executable is read; it may be empty.
 CompiledModel load_compiled(const std::string& model, const std::string& folder,
                             const std::function<void(const ExecutableFile&)>& before_weights = {}) {
   if (llm::is_package(model)) {

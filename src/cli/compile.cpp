@@ -1,4 +1,4 @@
-// tapml compile: compiles a model or a text module, reports what came out and writes it as a file.
+// tapml compile: compiles a model or a text module, reports on the result and writes it as a file.
 #include "pipeline/compile.h"
 
 #include <CLI/CLI.hpp>
@@ -47,7 +47,7 @@ struct CompileOptions {
   DumpOptions dumps;
 };
 
-// A Module, where its weights are, and, for a package, what else the model has.
+// A Module, the location of its weights and, for a package, the other parts of the model.
 struct Input {
   Module module;
   ModelSource source;
@@ -59,7 +59,7 @@ Input from_model(const frontend::HuggingFaceModel& model, const std::string& fol
   return {model.module, keep ? source_of(model, folder) : ModelSource{}, {}};
 }
 
-// A package needs a tokenizer: a folder without one is refused before the model is compiled.
+// A package needs a tokenizer: a folder without one is rejected before the model is compiled.
 Input from_folder(const CompileOptions& options, const models::Quantization* quantization,
                   const WorkWatcher& watcher) {
   frontend::HuggingFaceModel model = frontend::read_model(options.model, quantization,
@@ -70,7 +70,7 @@ Input from_folder(const CompileOptions& options, const models::Quantization* qua
   return input;
 }
 
-// Of what has no weights.
+// For modules without weights.
 void refuse_package(const CompileOptions& options) {
   std::error_code ignored;
   if (options.package.empty() || std::filesystem::is_directory(options.model, ignored)) return;
@@ -104,7 +104,7 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
   if (quantization) {
     throw_user("--quantize goes with a model directory or a configuration only", "--quantize",
                "a model directory as MODEL, or --config", options.model,
-               "a text module says itself what is quantized: operator dequantize");
+               "a text module is quantized by its operator dequantize");
   }
   frontend::refuse_foreign_file(options.model);
   text::SourceMap places;
@@ -120,7 +120,7 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
   return {std::move(module), {}, {}};
 }
 
-// Bytes of the file.
+// Size of the file in bytes.
 size_t write(const ExecutableFile& file, const std::string& path) {
   std::vector<std::byte> bytes = unwrap(write_executable(file));
   unwrap(write_file_atomic(path, bytes));
@@ -150,7 +150,7 @@ int run(const CompileOptions& options, const Output& output) {
   Input input = read_input(options, libraries, progress.watcher());
   options.patterns.apply(input.module);
   const Module source = input.module;
-  // Before shapes are given, which must keep them.
+  // Checked before shapes are given, which must keep them.
   add_bounds(bounds, input.module);
   input.module = options.shapes.apply(std::move(input.module));
   std::vector<std::pair<std::string, double>> times;
@@ -172,7 +172,7 @@ int run(const CompileOptions& options, const Output& output) {
     };
   }
   implement.libraries = library_options(libraries, options.patterns);
-  // A file goes to machines that may have less than this one.
+  // The file may run on computers with fewer features than this one.
   if (!options.file.empty() || !options.package.empty()) implement.libraries.is_here = nullptr;
   progress.begin("compile for " + options.target);
   Module fixed = pipeline::form_kernels(input.module, implement.instruments);
@@ -190,7 +190,7 @@ int run(const CompileOptions& options, const Output& output) {
   if (options.print_memory || limited) memory = passes::memory_report(planned);
   check_amounts(memory, values);
   if (limited && most_needed(memory, values) > limit) {
-    // Another order of the calls may need less.
+    // A different order of the calls may need less.
     const std::vector<pipeline::PassNumbers> unordered_phases = phases;
     phases.resize(fixed_phases);
     implement.memory.order_for = values;

@@ -1,4 +1,4 @@
-// tapml kernel: help for those who write kernels of their own.
+// tapml kernel: help for authors of custom kernels.
 #include "passes/kernel.h"
 
 #include <unistd.h>
@@ -43,7 +43,7 @@ struct ShowOptions {
 };
 
 topdown::Suite read_suite(const std::string& folder) {
-  // No tensor is needed, so that it does not matter where weights by reference are.
+  // No tensor is needed, so the location of weights by reference does not matter.
   const std::string file = folder + "/suite.json";
   return unwrap(topdown::parse_suite_index(unwrap(read_text_file(file)), file));
 }
@@ -68,7 +68,8 @@ int run(const SkeletonOptions& options, const Output& output) {
   return kDone;
 }
 
-// A module with its kernels formed: of a suite, a model directory, an executable or a text module.
+// A module with its kernels formed: from a suite, a model directory, an executable or a text
+// module.
 Module fixed_module(const ShowOptions& options) {
   std::error_code ignored;
   const std::string& model = options.model;
@@ -77,7 +78,7 @@ Module fixed_module(const ShowOptions& options) {
   if (is_folder && std::filesystem::exists(model + "/suite.json", ignored)) {
     if (!options.format.quantize.empty()) {
       throw_user("--quantize goes with a model directory", "--quantize", "a model directory", model,
-                 "the suite's kernels are what they are");
+                 "the kernels of a suite are already formed");
     }
     return topdown::KernelReference(read_suite(model)).module();
   }
@@ -94,7 +95,7 @@ Module fixed_module(const ShowOptions& options) {
   return pipeline::form_kernels(module, instruments);
 }
 
-// The functions that call the kernel, with the layers that it computes there.
+// The functions that call the kernel, with the layers that it implements in them.
 std::vector<std::pair<std::string, Origin>> callers_of(const Module& fixed,
                                                        const std::string& kernel) {
   std::vector<std::pair<std::string, Origin>> callers;

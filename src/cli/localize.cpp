@@ -1,4 +1,4 @@
-// tapml localize: which kernels make a model wrong on a platform.
+// tapml localize: finds the kernels that make a model wrong on a platform.
 #include "app/commands/localize.h"
 
 #include <CLI/CLI.hpp>
@@ -39,10 +39,10 @@ struct LocalizeCommand {
   IsolationOptions isolation;
   ToleranceOptions tolerance;
   CiReportOptions ci;
-  std::vector<const CLI::Option*> of_kernels;  // options without a meaning for --bisect passes
+  std::vector<const CLI::Option*> of_kernels;  // options that --bisect passes ignores
 };
 
-// What both ways of looking for it share.
+// Options shared by both searches.
 void set_shared(ModelRun& run, const LocalizeCommand& command, const Output& output) {
   const auto platform = [&](const std::string& text) {
     return PlatformChoice::of(text, command.libraries, command.remote);

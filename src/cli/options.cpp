@@ -10,7 +10,7 @@ namespace tapml::cli {
 
 namespace {
 
-// An empty text, or what is wrong: the option parser alone takes 2^64 for 2^64 - 1.
+// Returns an empty text or an error: the option parser alone turns 2^64 into 2^64 - 1.
 std::string is_seed(const std::string& text) {
   uint64_t value = 0;
   const char* last = text.data() + text.size();
@@ -79,7 +79,7 @@ void add_options(CLI::App& command, app::IsolationOptions& options) {
       .add_option("--kernel-timeout", options.kernel_seconds,
                   "Longest kernel call in a process of its own")
       ->check(CLI::Range(0.001, 1e6))
-      ->excludes(in_process)  // nothing ends a call there
+      ->excludes(in_process)  // in-process calls cannot time out
       ->capture_default_str();
 }
 

@@ -1,4 +1,4 @@
-// tapml suite: its commands, and how suites are changed (cli/suite_contents has what is in them).
+// tapml suite: its commands, and edits of suites (cli/suite_contents shows their contents).
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
@@ -46,7 +46,7 @@ Progress patient(const Output& output) {
   return Progress::to_stderr(output.json, Progress::kPatience);
 }
 
-// Those that a --kernel means.
+// The kernels that a --kernel selects.
 std::set<std::string> kernels_of(const Suite& suite, const std::string& wanted) {
   const std::vector<std::string> found =
       topdown::find_kernels(topdown::kernel_names(suite), wanted, {"--kernel", "the suite"});
@@ -100,7 +100,7 @@ int merge(const SuiteCommand& command, const Output& output) {
 
 int prune(const SuiteCommand& command, const Output& output) {
   if (command.kernels.empty() && command.calls == 0 && command.budget.empty()) {
-    throw_user("nothing says what to prune", "command line",
+    throw_user("an option that selects the tests to keep is missing", "command line",
                "--kernel NAME, --calls N or --budget SIZE", "none of them");
   }
   const int64_t budget = command.budget.empty() ? 0 : parse_size(command.budget, "--budget");
@@ -127,7 +127,7 @@ HostTensor scalars_of(const SuiteCall& call) {
                                    std::span(call.scalars));
 }
 
-// Names begin with the number of the call in the group.
+// Names begin with the index of the call in the group.
 Arrays group_arrays(const Suite& suite, const SuiteGroup& group) {
   Arrays arrays;
   auto name = [&](const topdown::CallParameter& place) {
@@ -159,7 +159,7 @@ Arrays group_arrays(const Suite& suite, const SuiteGroup& group) {
   return arrays;
 }
 
-// One archive for each test: what NumPy and its friends read.
+// One archive per test, for NumPy and other readers.
 int export_arrays(const SuiteCommand& command, const Output& output) {
   if (!command.npz) throw_user("a format is needed", "command line", "--npz", "none");
   Progress progress = patient(output);
@@ -216,8 +216,8 @@ int verify(const SuiteCommand& command, const Output& output) {
                                       std::pair{"--kv-cache", command.format.kv_cache},
                                       std::pair{"--patterns", command.patterns.file}}) {
     if (value.empty() || !command.model.empty()) continue;
-    throw_user(std::string(option) + " says how the model was read", option,
-               "--model DIR beside it", value);
+    throw_user(std::string(option) + " goes with --model only", option, "--model DIR as well",
+               value);
   }
   Progress progress = patient(output);
   progress.begin("verify");

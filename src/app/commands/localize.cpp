@@ -38,7 +38,7 @@ topdown::RunFacts facts_of(const ModelRun& command, const LoadedModel& model) {
   return topdown::run_facts(command.model.name, model.files.weights);
 }
 
-// What topdown's options of both have.
+// The options that both of topdown's functions take.
 template <class Options>
 void set_shared(Options& options, const ModelRun& command, const LoadedModel& model,
                 CompileCache& cache, const CommandHooks& hooks) {
