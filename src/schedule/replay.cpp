@@ -1,4 +1,4 @@
-// Traces done again: the table of instructions.
+// Replays traces: the table of instructions.
 #include <array>
 #include <functional>
 #include <map>
@@ -10,7 +10,7 @@ namespace tapml::schedule {
 
 namespace {
 
-// Blocks and loops by the names of the trace.
+// Maps the trace's names to blocks and loops.
 class Player {
  public:
   explicit Player(tir::PrimFuncRef func) : schedule(std::move(func)) {}

@@ -52,7 +52,7 @@ std::string to_text(const Instruction& instruction) {
   return text + ")";
 }
 
-// Reads one line after the other.
+// Reads one line after another.
 class Reader {
  public:
   Reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}

@@ -52,7 +52,7 @@ PrimFuncRef compute_at(const PrimFunc& func, const std::string& name, const Var&
   if (!is_before(func, nest_of(site), nest_of(loop))) {
     no("loop " + loop_var->name + " stands before it", "name a loop of a block that reads it");
   }
-  // All readers in the loop; what they read in one iteration.
+  // Collects the readers in the loop and what they read in one iteration.
   arith::Analyzer analyzer = context(func, loop);
   std::optional<Box> box;
   for (const Site& reader : readers_of(func, buffer.get())) {

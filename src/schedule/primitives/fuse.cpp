@@ -32,7 +32,7 @@ Fuse fuse(const PrimFunc& func, const Var& outer_var, const Var& inner_var) {
   }
   Var var = make_var(outer_var->name + "_" + inner_var->name, outer_var.dtype());
   arith::Analyzer analyzer = context(func, site);
-  // A nest of 2^63 steps never ends, so that symbolic extents of i64 need no proof.
+  // A nest of 2^63 steps never finishes, so symbolic i64 extents need no proof.
   const bool symbolic =
       var.dtype() == DType::kI64 && !(outer.extent.is_int() && inner.extent.is_int());
   int64_t steps = 0;
@@ -43,7 +43,7 @@ Fuse fuse(const PrimFunc& func, const Var& outer_var, const Var& inner_var) {
            " is not shown to be an " + dtype_name(var.dtype()),
        "fuse loops of fewer steps, or of i64");
   }
-  // The inner extent is not 0 where the product is not.
+  // If the product is nonzero, so is the inner extent.
   PrimExpr extent = analyzer.simplify(outer.extent * inner.extent);
   VarMap values = {{outer_var.get(), floordiv(var, inner.extent)},
                    {inner_var.get(), floormod(var, inner.extent)}};

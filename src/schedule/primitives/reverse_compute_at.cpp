@@ -18,7 +18,7 @@ struct Refusal {
   }
 };
 
-// The last block in the loop that writes a buffer which `reads` holds; all its writers stand there.
+// The last block in the loop that writes a buffer in `reads`; all writers must be in the loop.
 Site find_producer(const PrimFunc& func, const Site& loop, const Site& block, const Refusal& no) {
   auto reads = loaded_buffers(block.stmt());
   Buffer buffer;
@@ -45,7 +45,7 @@ Site find_producer(const PrimFunc& func, const Site& loop, const Site& block, co
   return *producer;
 }
 
-// The plain indices at which the block reads the buffer, the same everywhere.
+// The plain indices at which the block reads the buffer, the same for every read.
 std::vector<PrimExpr> read_indices(const BlockNode& block, const Buffer& buffer,
                                    const Refusal& no) {
   std::optional<std::vector<PrimExpr>> found;
@@ -101,7 +101,7 @@ PrimFuncRef reverse_compute_at(const PrimFunc& func, const std::string& name, co
   if (!why.empty()) {
     no(producer.describe() + ": " + why, "name a loop of a block that writes each element once");
   }
-  // Every element gets its last value in one iteration of the loops down to this one.
+  // Every element gets its final value in one iteration of the loops down to this one.
   std::vector<Stmt> outer = loop.loops();
   arith::Analyzer whole = context(func, producer);
   std::vector<PrimExpr> bindings;
@@ -155,7 +155,7 @@ PrimFuncRef reverse_compute_at(const PrimFunc& func, const std::string& name, co
       ranges[iter.var.get()] = {box.begins[d], box.extents[d]};
     }
   }
-  // What it passes on its way.
+  // Check the blocks that it moves past.
   auto inputs = loaded_buffers(site.stmt()), outputs = stored_buffers(site.stmt());
   for (const Site& leaf : leaves_between(func, loop, site)) {
     if (leaf.stmt() == site.stmt()) continue;

@@ -10,8 +10,8 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// The block of partial results, in the old block's place: `loop` is spatial, the other reduction
-// loops are reduction iterators of their own, and the old iterators are what they were bound to.
+// The block of partial results, which replaces the old block: `loop` is spatial, the other
+// reduction loops become reduction iterators, and the old iterators are replaced by their bindings.
 Stmt partial_block(const Site& site, const Var& loop, const Reducer& reducer, const Buffer& partial,
                    const std::string& name) {
   const BlockNode& old = site.block();
@@ -44,7 +44,7 @@ Stmt partial_block(const Site& site, const Var& loop, const Reducer& reducer, co
   return make_block(std::move(block));
 }
 
-// out[...] = op(out[...], partial[lane, ...]) over loops of its own.
+// out[...] = op(out[...], partial[lane, ...]) in its own loops.
 Stmt final_nest(const BlockNode& old, const Reducer& reducer, const Buffer& partial,
                 const PrimExpr& lanes) {
   BlockNode block;
@@ -142,7 +142,7 @@ NewBlock rfactor(const PrimFunc& func, const std::string& name, const Var& loop_
   shape.insert(shape.end(), reducer->out->shape.begin(), reducer->out->shape.end());
   Buffer partial = make_buffer(reducer->out->name + "_rf", reducer->out->dtype, shape);
   std::string partial_name = fresh_block_name(func, name + "_rf");
-  // Set outside the loops: lanes that get no step keep the operation's neutral element.
+  // Initialize outside the loops: lanes without a step keep the op's identity element.
   Stmt setting = compute(fresh_block_name(func, partial_name + "_init"), partial,
                          [&](const std::vector<Var>&) { return reducer->identity; });
   const Stmt nest = nest_of(site);

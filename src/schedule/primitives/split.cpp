@@ -11,8 +11,8 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// Whether points beyond the extent may be visited as long as blocks do nothing there: their
-// bindings and the loops' extents are evaluated all the same.
+// Whether points beyond the extent may be visited if blocks do nothing there: their bindings and
+// the loops' extents are still evaluated.
 bool predicates_suffice(const PrimFunc& func, const Stmt& loop) {
   for (const Site& leaf : leaves(func, loop)) {
     if (!leaf.is_block()) return false;
@@ -55,7 +55,7 @@ Split split(const PrimFunc& func, const Var& var,
   }
   if (inferred > 1) no("more than one factor is left open", "give all but one");
   DType dtype = loop.var.dtype();
-  // The extent rounded up to whole factors must be an index still.
+  // The extent rounded up to whole factors must still fit the index type.
   const int64_t largest = arith::dtype_range(dtype).hi;
   const int64_t most = inferred ? largest - (most_steps(loop.extent, analyzer) - 1) : largest;
   if (known > most) {

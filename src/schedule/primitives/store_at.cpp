@@ -12,7 +12,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// `block` with accesses to `from` moved by `begins`; loop variables in these become iterators.
+// `block` with accesses to `from` shifted by `begins`; loop variables in these become iterators.
 Stmt shifted(const BlockNode& old, const Buffer& from, const Buffer& to,
              const std::vector<PrimExpr>& begins, const Extents& loops) {
   BlockNode block = old;
@@ -115,7 +115,7 @@ PrimFuncRef store_at(const PrimFunc& func, const std::string& name, const Var& l
     }
     shape.push_back(box->extents[d]);
   }
-  // Every iteration writes before it reads.
+  // Every iteration must write before it reads.
   const Site& first = users.front();
   const Access* store = nullptr;
   for (const Access& access : touches.front().list) {
