@@ -1,4 +1,4 @@
-// C, which the system's compiler makes shared objects of.
+// C, compiled to shared objects by the system's compiler.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::chrono::seconds kLongestCompilation{120};
 
-// A folder that goes with its scope.
+// A folder that is removed at the end of its scope.
 class ScratchFolder {
  public:
   ScratchFolder() {
@@ -43,7 +43,7 @@ class ScratchFolder {
   std::string path_;
 };
 
-// C by the system's compiler, for this machine's processor.
+// Compiles C with the system's compiler, for this machine's processor.
 ModuleBlob compile_c(const CustomSource& source, const target::Target& target,
                      const std::function<bool()>& cancelled) {
   const std::string& architecture = target.description.processor.architecture;
@@ -59,7 +59,7 @@ ModuleBlob compile_c(const CustomSource& source, const target::Target& target,
   std::vector<std::string> command = {compiler && *compiler ? compiler : "cc"};
   command.insert(command.end(), {"-x", "c", "-std=gnu17", "-O2", "-fPIC", "-shared", "-Wl,-z,defs",
                                  "-fdiagnostics-color=never"});
-  // Elsewhere may be another processor of the same architecture.
+  // A remote device may have another processor of the same architecture.
   if (target.place.empty()) command.emplace_back("-march=native");
   command.insert(command.end(), {"-include", header, "-o", object, source.file, "-lm"});
   auto result = run_command(std::move(command), kLongestCompilation, cancelled);
@@ -82,7 +82,7 @@ ModuleBlob compile_c(const CustomSource& source, const target::Target& target,
 
 class CustomC : public CustomKernels {
  public:
-  // Those of the C library compute in double.
+  // The C library's functions compute in double.
   bool calls_functions() const override { return true; }
   std::string skeleton(const std::vector<DeviceFunc>& launches,
                        const target::Target&) const override {

@@ -41,7 +41,7 @@ std::unique_ptr<llvm::TargetMachine> make_vm(const target::Processor& processor)
   }
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  // Only the baseline and what is named is switched on, so that these are what a machine must have.
+  // Enable only the baseline and the named features, which are then what a machine must have.
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       architecture.triple, architecture.baseline, processor.features, options, llvm::Reloc::PIC_));
 }
