@@ -29,7 +29,7 @@ DType activations_of(const WeightDTypes& dtypes) {
   return dtypes.quantization ? dtypes.quantization->activations : DType::kF32;
 }
 
-// The weight that maps hidden states to logits.
+// The weight that projects hidden states to logits.
 const char* head_weight(const DecoderConfig& config) {
   return config.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
 }
@@ -119,7 +119,7 @@ Variable DecoderFunction::rms_norm(const std::string& path, const Variable& x) {
 Variable DecoderFunction::linear(const std::string& path, const Variable& x) {
   origin(path);
   AttrMap attrs = {{"transpose_b", true}};
-  // A quantized weight is f32 inside of the product.
+  // A quantized weight is dequantized to f32 inside the product.
   const bool quantized = weights_.contains(packed_name(path + ".weight"));
   if (quantized && activations_ != DType::kF32) attrs["out_dtype"] = activations_;
   Variable y = op("matmul", {x, weight(path)}, std::move(attrs));
@@ -136,7 +136,7 @@ Variable DecoderFunction::gated(const std::string& path, const Variable& x) {
   return linear(path + ".down_proj", op("multiply", {gate, up}));
 }
 
-// [b, n, heads * head_dim] of a projection as [b, n, heads, head_dim].
+// Reshapes a projection [b, n, heads * head_dim] to [b, n, heads, head_dim].
 Variable DecoderFunction::project_heads(const std::string& path, const Variable& x, int64_t heads) {
   return op("reshape", {linear(path, x), make_shape({b_, n_, heads, config_.head_dim})});
 }
@@ -176,8 +176,8 @@ Variable DecoderFunction::transformer_layer(int64_t layer, Variable x) {
   return op("add", {x, fed});
 }
 
-// Only the tokens whose logits are wanted pass the last norm and the head, which is a model's
-// largest matrix.
+// Only tokens whose logits are needed go through the last norm and the head, the model's largest
+// matrix.
 Variable DecoderFunction::logits(Variable x) {
   if (logits_of_ == LogitsOf::kLastToken) {
     origin("model.norm");

@@ -10,20 +10,20 @@
 namespace tapml::models {
 
 struct WeightSpec {
-  std::string name;  // as the published files name it
+  std::string name;  // as in published files
   Shape shape;
-  // Where files have one tensor for each index of the first dimension: their names, in order.
+  // If files have one tensor for each index of the first dimension: their names, in order.
   std::vector<std::string> parts;
-  bool linear = false;  // a matrix, or matrices, of a layer's linear maps: what quantization takes
+  bool linear = false;  // a matrix, or matrices, of a linear layer, which quantization applies to
 };
 
 struct Quantization;  // models/quantization.h
 
-// The dtype that each weight is stored in.
+// The storage dtype of each weight.
 struct WeightDTypes {
-  DType fallback = DType::kF32;  // of weights that by_name lacks
+  DType fallback = DType::kF32;  // of weights that are not in by_name
   std::map<std::string, DType> by_name;
-  const Quantization* quantization = nullptr;  // of the linear weights; null: none
+  const Quantization* quantization = nullptr;  // of linear weights; null: none
 
   DType of(const std::string& name) const {
     auto it = by_name.find(name);

@@ -1,4 +1,4 @@
-// Every step of a compilation as a row, in order.
+// Every step of a compilation as a row of the table, in order.
 #include "build/insert_checks.h"
 #include "passes/a_normal_form.h"
 #include "passes/canonicalize.h"
@@ -45,10 +45,10 @@ Names for_operators() {
   return {"lambda_lift", "decompose", "name_shapes", "split_wide_concat", "lower_storage"};
 }
 Names legal() { return with(for_operators(), {"legalize"}); }
-// Groups are single kernels; where fuse_ops did not run there are none.
+// Groups of single kernels: without fuse_ops there are no fused groups.
 Names kernels_only() { return with(legal(), {"fuse_tensor_ir"}); }
 
-// Before the kernels are formed: for every target alike.
+// Passes before the kernels are formed, the same for every target.
 Table common_passes() {
   return {
       {.name = "insert_checks",
@@ -187,7 +187,7 @@ Table common_passes() {
   };
 }
 
-// For one target.
+// Steps for one target.
 Table target_steps() {
   constexpr PassLevel kKernel = PassLevel::kKernel;
   return {
@@ -343,7 +343,7 @@ Table target_steps() {
   };
 }
 
-// For those who call them.
+// Passes that are only called by name.
 Table passes_by_name() {
   return {
       {.name = "a_normal_form",

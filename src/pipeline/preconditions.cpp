@@ -28,7 +28,7 @@ const PassInfo& pass_called(const std::string& name) {
   throw_user("unknown pass", "--passes", "some of " + known, name, suggestion(name, names));
 }
 
-// lower_storage leaves views as they are, and asks about each at run time: what asks is its mark.
+// lower_storage leaves views unchanged and tests each at run time; these tests identify its output.
 bool asks_about_views(const Module& module) {
   bool asks = false;
   for (const auto& [name, function] : passes::graph_functions(module)) {
@@ -40,7 +40,7 @@ bool asks_about_views(const Module& module) {
   return asks;
 }
 
-// Whether the pass has something left to do; then `result` is what it makes.
+// Whether the pass has something left to do; if so, `result` is its output.
 bool changes(const PassInfo& pass, const Module& module, Module& result) {
   if (pass.name == std::string("lower_storage") && asks_about_views(module)) return false;
   result = pass.run(module);
@@ -54,7 +54,7 @@ bool has_kernels(const Module& module) {
 
 std::string where_of(const PassInfo& pass) { return std::string("--passes ") + pass.name; }
 
-// Kernels are there, and no operator outside of them.
+// Whether all operators are kernels.
 bool is_legalized(const Module& module) {
   Module ignored;
   return has_kernels(module) && !changes(pass_called("legalize"), module, ignored);

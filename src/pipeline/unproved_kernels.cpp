@@ -22,7 +22,7 @@ std::string reason_of(const analysis::UnprovedAccess& access) {
   return access.access + " may lie outside of " + buffer_of(access);
 }
 
-// Why the programs that the kernel's spec calls are not proved; empty where they are.
+// Why the programs that the kernel's spec calls are not proved in bounds; empty if they are.
 std::string reason_of(const KernelInfo& kernel) {
   if (kernel.spec.find("call_tir") == std::string::npos) return "";
   const Module module = text::parse(kernel.spec, "kernel " + kernel.name);

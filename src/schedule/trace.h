@@ -1,10 +1,10 @@
 // The primitives applied to a program, as text that can be parsed and replayed.
 //
-//  %sum = block("sum")
-//  %i, %r = loops(%sum)
-//  %r_0, %r_1 = split(%r, factors=[?, 8])
-//  reorder(%r_1, %i)
-//  parallel(%i)
+//   %sum = block("sum")
+//   %i, %r = loops(%sum)
+//   %r_0, %r_1 = split(%r, factors=[?, 8])
+//   reorder(%r_1, %i)
+//   parallel(%i)
 //
 // One instruction a line; `#` starts a comment. docs/schedules.md lists the instructions.
 #pragma once

@@ -12,12 +12,12 @@ namespace tapml::frontend {
 
 namespace {
 
-// What Hugging Face calls an architecture, and who reads its fields.
+// An architecture's names in Hugging Face files, and the reader of its fields.
 struct ConfigReader {
   const char* class_name;    // in "architectures"
-  const char* model_type;    // in "model_type", looked at where "architectures" is absent
+  const char* model_type;    // in "model_type", used if "architectures" is absent
   const char* architecture;  // in models::architecture_table
-  const char* base_class;    // in "architectures" of files without the head
+  const char* base_class;    // in "architectures" of files for the model without a head
   models::ModelConfig (*read)(const JsonObjectReader& json, ConfigNotes& notes);
   std::vector<int32_t> (*default_eos)();
 };
@@ -29,7 +29,7 @@ constexpr ConfigReader kReaders[] = {
      [] { return std::vector<int32_t>(); }},
 };
 
-// transformers goes by model_type, so that another one there means another model.
+// transformers selects the class by model_type, so a different value there means another model.
 const ConfigReader& agreeing(const ConfigReader& reader, const JsonObjectReader& json) {
   if (!json.has("model_type")) return reader;
   const std::string type = unwrap(json.required_string("model_type"));
@@ -57,7 +57,7 @@ const ConfigReader& find_reader(const JsonObjectReader& json) {
     }
     known.push_back(name);
   }
-  // Of a list, the first name is the one that is refused.
+  // If several are listed, the error names the first one.
   const Json& value = json.has(key) ? *json.find(key) : json.json();
   if (value.is_array() && !value.items().empty()) {
     throw_error(json.item_error(value.items()[0], std::string(key) + "[0]",
@@ -66,7 +66,7 @@ const ConfigReader& find_reader(const JsonObjectReader& json) {
   throw_error(json.field_error(key, "names no architecture that is known", join_choices(known)));
 }
 
-// Nothing where the field is absent, null or "auto".
+// nullopt if the field is absent, null or "auto".
 std::optional<DType> read_dtype_field(const JsonObjectReader& json, const char* key) {
   static constexpr std::array<std::string_view, 3> kNames = {"float32", "float16", "bfloat16"};
   static constexpr std::array<DType, 3> kTypes = {DType::kF32, DType::kF16, DType::kBF16};

@@ -12,7 +12,7 @@ using models::RopeConfig;
 
 namespace {
 
-// Far beyond every model that exists, so that products of them stay away from overflow.
+// Far above every existing model, so that products cannot overflow.
 constexpr int64_t kMaxContext = int64_t{1} << 24;
 constexpr int64_t kMaxVocabulary = int64_t{1} << 26;
 constexpr int64_t kMaxHeads = int64_t{1} << 16;
@@ -100,8 +100,8 @@ void read_scaling(const JsonObjectReader& top, const JsonObjectReader& json, int
   }
 }
 
-// As transformers 5: rope_scaling goes before rope_parameters where it says anything, and what they
-// hold before the same field of the whole.
+// Like transformers 5: rope_scaling, if not empty, takes precedence over rope_parameters, and
+// fields in either take precedence over the same field at the top level.
 RopeConfig read_rope(const JsonObjectReader& json, int64_t context, ConfigNotes& notes) {
   RopeConfig rope;
   auto parameters = unwrap(json.optional_object("rope_parameters"));

@@ -70,7 +70,7 @@ std::optional<Foreign> recognize(std::string_view head) {
   return std::nullopt;
 }
 
-// The files of a folder whose names end so, in order.
+// The files of a folder with the given name suffix, sorted.
 std::vector<std::string> files_ending(const std::string& folder, std::string_view ending) {
   std::vector<std::string> names;
   std::error_code error;
@@ -97,7 +97,7 @@ std::vector<std::string> files_ending(const std::string& folder, std::string_vie
       "merge it: PeftModel.from_pretrained(base, DIR).merge_and_unload().save_pretrained(NEW)");
 }
 
-// "name" or "org/name", as models are called on the hub.
+// "name" or "org/name", the form of model ids on the hub.
 bool looks_like_hub_id(std::string_view path) {
   if (path.empty() || path.front() == '.' || path.front() == '/' || path.front() == '~')
     return false;

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxConfigBytes = size_t{64} << 20;
 
-// generation_config.json goes before config.json where it names any.
+// eos tokens of generation_config.json take precedence over config.json's.
 std::vector<int32_t> find_eos(const std::string& folder, const HuggingFaceConfig& config,
                               std::vector<std::string>& warnings) {
   const std::string path = folder + "/generation_config.json";
@@ -53,7 +53,7 @@ void warn_of_unreachable_eos(HuggingFaceModel& model) {
   }
 }
 
-// Where shapes do not fit, an absent field may be why.
+// If shapes do not match, an absent field may be the cause.
 std::string mismatch_hint(const HuggingFaceConfig& config) {
   if (config.defaulted.empty()) return {};
   return "config.json lacks fields, which took their published defaults: " + join(config.defaulted);
@@ -68,7 +68,7 @@ bool same_values(const HostTensor& a, const HostTensor& b) {
   return true;
 }
 
-// A head of its own beside an embedding that it should share: transformers 5 then uses it.
+// If files have a separate head although embeddings are tied, transformers 5 uses it.
 void untie_different_head(HuggingFaceModel& model, const WeightFiles& files) {
   auto& config =
       std::visit([](auto& any) -> models::DecoderConfig& { return any; }, model.config.model);
@@ -99,7 +99,7 @@ HuggingFaceModel read_model(const std::string& path, const models::Quantization*
   const WeightFiles files = open_weights(model.folder);
   untie_different_head(model, files);
   weights = architecture.weights(model.config.model);
-  // A tied head that is stored all the same is the embedding once more.
+  // A tied head that is stored nonetheless duplicates the embedding.
   LoadedWeights loaded = load_weights(files, weights, {"lm_head.weight"}, quantization,
                                       mismatch_hint(model.config), watcher);
   models::WeightDTypes dtypes{

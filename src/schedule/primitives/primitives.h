@@ -6,12 +6,12 @@
 // bit-identical; "reassociating" ones change the order of a floating-point sum (or product).
 //
 // Every primitive preserves these invariants (check_invariants) or refuses:
-//  S1  Between a block with init and a reduction loop around it that may run zero iterations there
-//      are only loops, and the block's iterator is that loop's variable. (Otherwise the initial
-//      value would be lost when the loop is empty: decompose the reduction first.)
-//  S2  Iterations of parallel, work-group, thread and vectorized loops are independent; a
-//      vectorized loop contains one block and no loop, and may sum.
-//  S3  A work-group loop is outermost; a thread loop is inside one, with only loops in between.
+//   S1  Between a block with init and a reduction loop around it that may run zero iterations there
+//       are only loops, and the block's iterator is that loop's variable. (Otherwise the initial
+//       value would be lost when the loop is empty: decompose the reduction first.)
+//   S2  Iterations of parallel, work-group, thread and vectorized loops are independent; a
+//       vectorized loop contains one block and no loop, and may sum.
+//   S3  A work-group loop is outermost; a thread loop is inside one, with only loops in between.
 #pragma once
 
 #include <optional>
