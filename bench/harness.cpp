@@ -22,7 +22,7 @@ struct Row {
   const Case* test = nullptr;
   Interval value, peer, ratio;
   std::string absent;    // why there is no figure
-  bool compared = true;  // false: there is a bar, but nothing to hold it against
+  bool compared = true;  // false: there is a bar, but no peer to compare with
   bool ok = true;
 };
 
@@ -34,7 +34,7 @@ struct Sample {
   double own = 0, other = 0;
 };
 
-// Whoever comes first finds another cache; so the caller lets the order alternate.
+// The first one finds a different cache state, so the caller alternates the order.
 Sample in_turn(const Pair& pair, bool ours_first) {
   Sample sample;
   if (ours_first) sample.own = pair.ours();

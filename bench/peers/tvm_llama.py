@@ -161,11 +161,11 @@ def main():
         compile_model()
         return time.perf_counter() - start
 
-    # The compiler warns of every lookup of an embedding.
+    # The compiler prints a warning for every embedding lookup.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     try:
         measure()
-    except Exception as error:  # any of TVM's
+    except Exception as error:  # any TVM error
         print(f"absent: {str(error).strip().splitlines()[-1]}", flush=True)
         return
     print("ready", flush=True)
