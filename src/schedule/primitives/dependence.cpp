@@ -47,8 +47,7 @@ std::string why_shared(const PrimFunc& func, const Site& leaf, const Var& loop,
   const BlockNode& block = leaf.block();
   bool decides = block.predicate && reads(block.predicate, buffer);
   for (const BlockIter& iter : block.iters) decides |= reads(iter.binding, buffer);
-  if (decides)
-    return "block " + block.name + " is steered by " + buffer->name + ", which it writes";
+  if (decides) return "block " + block.name + " depends on " + buffer->name + ", which it writes";
   Analyzer analyzer = context(func, leaf);
   Extents iterators;
   for (const BlockIter& iter : block.iters) {
@@ -109,7 +108,7 @@ std::string why_dependent(const PrimFunc& func, const Site& site) {
   std::vector<Leaf> below;
   std::vector<Buffer> written;
   for (Site& leaf : leaves(func, site.stmt())) {
-    if (!leaf.is_block()) return leaf.describe() + " is not analysed";
+    if (!leaf.is_block()) return leaf.describe() + " cannot be analyzed";
     std::vector<Stmt> loops = leaf.loops_from(loop);
     loops.erase(loops.begin());
     Extents inner = extents_of(loops);
@@ -228,7 +227,7 @@ std::string why_in_conflict(const Stmt& moved, const std::vector<Site>& passed,
   auto reads = loaded_buffers(moved), writes = stored_buffers(moved);
   for (const Site& leaf : passed) {
     if (leaf.stmt() == moved || leaf.stmt() == except) continue;
-    if (joins_threads(leaf.stmt())) return leaf.describe() + " stands between";
+    if (joins_threads(leaf.stmt())) return leaf.describe() + " is in between";
     for (const BufferNode* buffer : stored_buffers(leaf.stmt())) {
       if (reads.contains(buffer)) {
         return leaf.describe() + " writes " + buffer->name + ", which it reads";

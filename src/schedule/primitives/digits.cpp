@@ -230,7 +230,7 @@ bool fill_box(const std::vector<PrimExpr>& exprs, const Extents& extents, Analyz
 std::string why_not_bijective(const tir::PrimFunc& func, const Site& site) {
   const tir::BlockNode& block = site.block();
   for (const tir::Stmt& stmt : site.path) {
-    if (stmt->kind == tir::StmtKind::kIf) return "a condition stands around it";
+    if (stmt->kind == tir::StmtKind::kIf) return "there is a condition around it";
   }
   Analyzer analyzer = context(func, site);
   Extents extents = extents_of(site.loops());
@@ -240,7 +240,7 @@ std::string why_not_bijective(const tir::PrimFunc& func, const Site& site) {
   for (const tir::Stmt& stmt : site.loops()) {
     const Var& var = tir::as<tir::ForNode>(stmt).var;
     if (!known.contains(var.get())) {
-      return "iterations of loop " + var->name + " are not told apart by the block's iterators";
+      return "iterations of loop " + var->name + " are not distinguished by the block's iterators";
     }
   }
   if (!fill_box(bindings, extents, analyzer)) {
@@ -257,7 +257,7 @@ std::string why_not_bijective(const tir::PrimFunc& func, const Site& site) {
       whole = guarded.prove_less(iter.binding, iter.extent);
     }
     if (!whole) {
-      return "iterator " + iter.var->name + " is not shown to take each value below " +
+      return "iterator " + iter.var->name + " does not provably take each value below " +
              to_string(iter.extent) + " once";
     }
   }
@@ -265,7 +265,7 @@ std::string why_not_bijective(const tir::PrimFunc& func, const Site& site) {
   if (block.predicate) {
     Analyzer inside = analyzer;
     for (const tir::BlockIter& iter : block.iters) inside.assume(lt(iter.binding, iter.extent));
-    if (!inside.prove(block.predicate)) return "its predicate leaves out more than a tail";
+    if (!inside.prove(block.predicate)) return "its predicate excludes more than a tail";
   }
   return "";
 }

@@ -15,7 +15,7 @@ Fuse fuse(const PrimFunc& func, const Var& outer_var, const Var& inner_var) {
     refuse("fuse", "loops " + outer_var->name + " and " + inner_var->name, reason, hint);
   };
   if (outer.body->kind != StmtKind::kFor || !as<ForNode>(outer.body).var.same_as(inner_var)) {
-    no("the second is not all that stands in the first", "name a loop and the one right inside it");
+    no("the second is not the whole body of the first", "name a loop and the one right inside it");
   }
   const auto& inner = as<ForNode>(outer.body);
   for (const ForNode* loop : {&outer, &inner}) {
@@ -40,7 +40,7 @@ Fuse fuse(const PrimFunc& func, const Var& outer_var, const Var& inner_var) {
                                            most_steps(inner.extent, analyzer), &steps) ||
                     steps > arith::dtype_range(var.dtype()).hi)) {
     no("the product of the extents " + to_string(outer.extent) + " and " + to_string(inner.extent) +
-           " is not shown to be an " + dtype_name(var.dtype()),
+           " does not provably fit " + dtype_name(var.dtype()),
        "fuse loops of fewer steps, or of i64");
   }
   // If the product is nonzero, so is the inner extent.

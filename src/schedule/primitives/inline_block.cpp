@@ -57,8 +57,8 @@ PrimFuncRef inline_block(const PrimFunc& func, const std::string& name) {
     }
   }
   if (!all) {
-    no("it is not shown to write all of " + buffer->name,
-       "inline before the buffer is padded, and blocks without a condition of their own");
+    no("it does not provably write all of " + buffer->name,
+       "inline before the buffer is padded, and only blocks without a condition");
   }
   if (find_alloc(func, buffer).path.empty()) {
     no("it writes the parameter " + buffer->name, "inline blocks that write intermediates");
@@ -90,8 +90,8 @@ PrimFuncRef inline_block(const PrimFunc& func, const std::string& name) {
       return result;
     });
     if (nodes > kMostNodes) {
-      no("its value would be written out too often in " + reader.describe(),
-         "keep a stage of its own");
+      no("its value would be duplicated too often in " + reader.describe(),
+         "keep it as a separate stage");
     }
     if (changed->kind == StmtKind::kBlock) changed = make_block(as<BlockNode>(changed));
     body = replace(body, reader.stmt(), changed);

@@ -57,7 +57,7 @@ PrimFuncRef reorder(const PrimFunc& func, const std::vector<Var>& order) {
     found += named ? 1 : 0;
     if (found == 0) continue;
     if (stmt->kind != StmtKind::kFor) {
-      no("more than loops stands between them", "name loops of one perfect nest");
+      no("there is more than loops between them", "name loops of one perfect nest");
     }
     nest.push_back(stmt);
   }

@@ -89,14 +89,14 @@ NewBlock rfactor(const PrimFunc& func, const std::string& name, const Var& loop_
     refuse("rfactor", "block " + name, reason, hint);
   };
   if (!site.is_inside(loop.stmt())) {
-    no("it does not stand in loop " + loop_var->name, "name a loop around it");
+    no("it is not in loop " + loop_var->name, "name a loop around it");
   }
   if (leaves(func, nest_of(site)).size() != 1) {
-    no("other blocks stand in its nest", "factor before blocks are moved together");
+    no("its nest contains other blocks", "factor before blocks are moved together");
   }
   auto reducer = find_reducer(block);
   if (!reducer) {
-    no("it does not update out[...] = op(out[...], term) with an operation whose order is free",
+    no("it does not update out[...] = op(out[...], term) with an operation that may be reordered",
        "take a sum, product, minimum or maximum");
   }
   if (block.init && block.init->kind != StmtKind::kStore) {
@@ -107,7 +107,7 @@ NewBlock rfactor(const PrimFunc& func, const std::string& name, const Var& loop_
   auto spatial = loops_of(block, IterType::kSpatial),
        reduction = loops_of(block, IterType::kReduce);
   if (!reduction.contains(loop_var.get())) {
-    no("loop " + loop_var->name + " is none of its reduction loops", "name a reduction loop");
+    no("loop " + loop_var->name + " is not one of its reduction loops", "name a reduction loop");
   }
   for (const Var& var : free_vars(loop.loop().extent)) {
     for (const Stmt& stmt : site.loops()) {

@@ -164,7 +164,7 @@ Stmt replace(const Stmt& root, const Stmt& statement, const Stmt& with) {
     done = true;
     return with;
   });
-  if (!done) throw_internal("the statement to be replaced is not there");
+  if (!done) throw_internal("the statement to replace is not in the program");
   return result;
 }
 

@@ -144,12 +144,13 @@ PrimFuncRef tensorize(const PrimFunc& func, const Var& loop_var, const std::stri
   };
   const TensorIntrinsic* intrinsic = find_tensor_intrinsic(name);
   if (!intrinsic) {
-    no("there is no intrinsic " + name,
+    no("unknown intrinsic " + name,
        "name one of " + join(tensor_intrinsics(), &TensorIntrinsic::name));
   }
   PrimFuncRef description = parse_intrinsic(intrinsic->description);
   Nest wanted = nest_at(description->body), found = nest_at(loop.stmt());
-  if (!found.block) no("it is no perfect nest of one block", "split and reorder to a tile first");
+  if (!found.block)
+    no("it is not a perfect nest of one block", "split and reorder to a tile first");
   const BlockNode& block = *found.block;
   const BlockNode& model = *wanted.block;
   const std::string tile_hint = "split by the intrinsic's extents and put these loops inside (" +
@@ -202,7 +203,7 @@ PrimFuncRef tensorize(const PrimFunc& func, const Var& loop_var, const std::stri
     for (size_t i = 0; i < found.loops.size(); ++i) {
       if (!found.loops[i]->var.same_as(digit.var)) continue;
       if (model.iters[i].type != iter.type) {
-        no("iterator " + iter.var->name + " is of another kind than the intrinsic's", tile_hint);
+        no("iterator " + iter.var->name + " has another kind than the intrinsic's", tile_hint);
       }
     }
     PrimExpr size = digit.extent;
@@ -242,7 +243,7 @@ PrimFuncRef tensorize(const PrimFunc& func, const Var& loop_var, const std::stri
   for (const auto& [a, first] : tiles) {
     for (const auto& [b, second] : tiles) {
       if (a != b && first.buffer == second.buffer) {
-        no("buffer " + first.buffer->name + " stands for two of the intrinsic's", tile_hint);
+        no("buffer " + first.buffer->name + " corresponds to two of the intrinsic's", tile_hint);
       }
     }
   }
