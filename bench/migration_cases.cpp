@@ -95,7 +95,7 @@ Overhead measure(const frontend::HuggingFaceModel& model) {
   const topdown::Migration migration = topdown::migrate(
       model.module, model.weights, kPrompt, {target::parse_target("cpu"), session.get()},
       topdown::MigrationTarget{target_platform()}, options);
-  if (!migration.passed()) throw_internal("the migration that is measured does not pass");
+  if (!migration.passed()) throw_internal("the measured migration does not pass");
   std::vector<double> kernels;
   for (const topdown::MigrationStep& step : migration.steps) {
     kernels.push_back(step.verdict.seconds);

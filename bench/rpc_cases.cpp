@@ -331,7 +331,7 @@ Case decode(const std::string& way) {
   constexpr int kDemos = 5;
   Case result{.name = "rpc/decode/demo/" + way,
               .unit = "ms",
-              .peer = "the same here, and two bare echoes",
+              .peer = "the same locally, and two bare echoes",
               .bound = Bound::kAtMost,
               .bar = 1,
               .prepare = {},

@@ -56,7 +56,7 @@ pid_t start(const std::vector<std::string>& words, int out = -1) {
 void run_program(const std::vector<std::string>& words) {
   int status = 0;
   if (::waitpid(start(words), &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw_internal("tapml " + words.front() + " does not end well");
+    throw_internal("tapml " + words.front() + " failed");
   }
 }
 
@@ -108,7 +108,7 @@ class Watched {
     std::string line;
     char next = 0;
     while (::read(said_.get(), &next, 1) == 1 && next != '\n') line += next;
-    if (line.find(": pass") == std::string::npos) throw_internal("watching said: " + line);
+    if (line.find(": pass") == std::string::npos) throw_internal("unexpected output: " + line);
   }
 
   Folder folder_;

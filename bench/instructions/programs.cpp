@@ -228,7 +228,7 @@ Module generated_program(const std::string& shape, int64_t bindings) {
   } else if (shape == "weights") {
     module = weights(bindings);
   } else {
-    throw_user("there is no such shape of program", "", kShapes, shape);
+    throw_user("unknown shape of program", "", kShapes, shape);
   }
   return module;
 }

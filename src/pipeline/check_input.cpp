@@ -54,8 +54,8 @@ void check_attributes(const Module& module, const std::string& source) {
     if (bound) {
       const auto* most = std::get_if<int64_t>(&value);
       if (most && *most >= 0) continue;
-      throw_user("the module's attribute " + name + " is no bound", source, "an integer, 0 or more",
-                 most ? std::to_string(*most) : type_name_of(value));
+      throw_user("the module's attribute " + name + " is not a bound", source,
+                 "an integer, 0 or more", most ? std::to_string(*most) : type_name_of(value));
     }
     auto expected = known.find(name);
     if (expected == known.end() || value.index() == expected->second.index()) continue;
@@ -108,7 +108,7 @@ void check_annotations(const Module& module, const std::string& source,
                places ? places->annotation(function, variable) : unseen, fault->deduced,
                fault->stored);
   }
-  throw_user("the function '" + function + "' returns something else than it says",
+  throw_user("the function '" + function + "' does not return a value of its declared type",
              places ? places->result(function) : unseen, fault->deduced, fault->stored);
 }
 

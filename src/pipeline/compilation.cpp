@@ -28,7 +28,7 @@ constexpr const char* kFusionPolicy = passes::kFusionPolicyAttr;
 // Number of a row of the table, used to number dumps.
 int number_of(const char* name) {
   const PassInfo* pass = find_pass(name);
-  if (!pass) throw_internal("a step that the table of passes does not have", name);
+  if (!pass) throw_internal("a step that is not in the table of passes", name);
   return static_cast<int>(pass - pass_table().data()) + 1;
 }
 

@@ -70,7 +70,7 @@ void check_optional(const std::string& pass, const std::string& where) {
     if (row.name == pass) return;
     known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
-  throw_user("this pass cannot be left out", where, "some of " + known, pass);
+  throw_user("this pass cannot be skipped", where, "some of " + known, pass);
 }
 
 std::shared_ptr<const Executable> to_executable(Compilation& compilation) {

@@ -13,7 +13,7 @@ namespace tapml::pipeline {
 
 struct UnprovedKernel {
   std::string name;
-  std::string reason;  // "program f: x[idx[i]] may lie outside of x"
+  std::string reason;  // "program f: x[idx[i]] may be outside of x"
 };
 
 // The executable's kernels from custom sources, from loops that a module's text gives beside their

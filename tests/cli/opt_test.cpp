@@ -147,7 +147,7 @@ TEST(Opt, PassesWithoutWhatTheyRequireAreRefused) {
   testing::expect_failure({"opt", file, "--passes", "fuse_ops"}, 2,
                           {"--passes legalize,annotate_patterns,fuse_ops"});
   testing::expect_failure({"opt", file, "--passes", "legalize,plan_memory,dead_code"}, 2,
-                          {"pass dead_code does not know planned memory"});
+                          {"pass dead_code does not support planned memory"});
   testing::expect_failure({"opt", file, "--passes", "legalise"}, 2,
                           {"unknown pass", "did you mean 'legalize'?"});
   const ProgramResult planned = run_program({"opt", file, "--passes", "legalize,plan_memory"});

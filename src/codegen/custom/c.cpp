@@ -26,8 +26,8 @@ class ScratchFolder {
   ScratchFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "tapml-kernel-XXXXXX").string();
     if (!::mkdtemp(name.data())) {
-      throw_user("cannot make a folder for the compiler's output", name, "a writable folder",
-                 std::strerror(errno), "TMPDIR names another one");
+      throw_user("cannot create a folder for the compiler's output", name, "a writable folder",
+                 std::strerror(errno), "set TMPDIR to another folder");
     }
     path_ = name;
   }
@@ -48,9 +48,9 @@ ModuleBlob compile_c(const CustomSource& source, const target::Target& target,
                      const std::function<bool()>& cancelled) {
   const std::string& architecture = target.description.processor.architecture;
   if (architecture != cpu_architecture()) {
-    throw_user("the system's cc compiles for this machine only", source.file,
+    throw_user("the system's cc compiles only for this machine", source.file,
                "a target with a processor of " + std::string(cpu_architecture()), architecture,
-               "run tapml on the machine of the target");
+               "run tapml on the target's machine");
   }
   const ScratchFolder folder;
   const std::string header = folder.file("entries.h"), object = folder.file("kernel.so");
@@ -66,7 +66,8 @@ ModuleBlob compile_c(const CustomSource& source, const target::Target& target,
   if (!result) {
     Error error = result.error();
     if (error.fault == PlatformFault::kAbsent) {
-      error.hint = "Debian's package gcc has cc; CC in the environment names another compiler";
+      error.hint =
+          "install Debian's package gcc, or set the environment variable CC to another compiler";
     }
     throw_error(std::move(error));
   }

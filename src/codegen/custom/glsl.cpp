@@ -67,11 +67,11 @@ void check_shader(const CustomSource& source, const CustomLaunch& launch,
   }
   const auto group = static_cast<uint32_t>(launch.group);
   if (facts.group[0] != group || facts.group[1] != 1 || facts.group[2] != 1) {
-    throw_user("the shader's work groups are not those of its launch", where,
+    throw_user("the shader's work groups do not match its launch", where,
                "local_size_x = " + std::to_string(group),
                std::to_string(facts.group[0]) + " x " + std::to_string(facts.group[1]) + " x " +
                    std::to_string(facts.group[2]),
-               "`in groups of N` of the header's launch says another size");
+               "set another size with `in groups of N` in the header's launch");
   }
 }
 

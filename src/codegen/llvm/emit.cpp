@@ -54,7 +54,7 @@ class Emitter {
     for (const Var& scalar : function_.scalars) vars_[scalar.get()] = body->getArg(arg++);
     llvm::Value* begin = body->getArg(arg);
     llvm::Value* end = body->getArg(arg + 1);
-    if (function_.thread) throw_internal("work groups are not for the cpu", function_.entry);
+    if (function_.thread) throw_internal("the cpu does not support work groups", function_.entry);
     loop(function_.item, begin, end, false, [&] { stmt(function_.body); });
     builder_.CreateRetVoid();
   }

@@ -28,7 +28,7 @@ namespace {
 class MemoryFile {
  public:
   explicit MemoryFile(const char* name) : descriptor_(::memfd_create(name, MFD_CLOEXEC)) {
-    if (descriptor_ < 0) failed("cannot make a file in memory");
+    if (descriptor_ < 0) failed("cannot create a file in memory");
   }
   ~MemoryFile() { ::close(descriptor_); }
   MemoryFile(const MemoryFile&) = delete;
@@ -40,7 +40,7 @@ class MemoryFile {
     while (!bytes.empty()) {
       ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
       if (written < 0 && errno == EINTR) continue;
-      if (written < 0) failed("cannot fill a file in memory");
+      if (written < 0) failed("cannot write a file in memory");
       bytes = bytes.subspan(static_cast<size_t>(written));
     }
   }
@@ -61,8 +61,8 @@ class TemporaryFolder {
     std::filesystem::path base = std::filesystem::temp_directory_path(error);
     path_ = (error ? std::filesystem::path("/tmp") : base).string() + "/tapml-link-XXXXXX";
     if (::mkdtemp(path_.data()) == nullptr) {
-      throw_user("cannot make a temporary folder: " + std::string(std::strerror(errno)), path_,
-                 "a folder that can be written to", "", "TMPDIR names another one");
+      throw_user("cannot create a temporary folder: " + std::string(std::strerror(errno)), path_,
+                 "a folder that can be written to", "", "set TMPDIR to another folder");
     }
   }
   ~TemporaryFolder() {

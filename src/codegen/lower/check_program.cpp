@@ -45,7 +45,7 @@ class ProgramCheck {
         if (node.for_kind == ForKind::kWorkgroup) {
           needs_groups("work-group loop over " + node.var->name);
           if (!top) {
-            refuse("the work-group loop over " + node.var->name + " stands inside another loop",
+            refuse("the work-group loop over " + node.var->name + " is inside another loop",
                    "a work-group loop around all others", node.var->name);
           }
         }

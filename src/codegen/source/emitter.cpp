@@ -246,7 +246,8 @@ class FunctionEmitter {
 
   void subgroup(const StoreNode& node) {
     if (!thread_ || node.buffer->scope == Scope::kGlobal) {
-      throw_user("a subgroup operation is stored where it cannot be", function_.entry,
+      throw_user("a subgroup operation is stored to a global buffer or outside a loop over threads",
+                 function_.entry,
                  "a store to local memory below a loop over all threads of the group",
                  "a store to " + node.buffer->name);
     }

@@ -80,7 +80,7 @@ class FunctionLowering {
       make_closure(*lambda->function, reg);
     } else {
       throw_user("a packed function is used as a value", "function " + out_.name,
-                 "a call of it; a function of the module that calls it is a value");
+                 "call it, or wrap it in a function of the module, which is a value");
     }
     return reg;
   }
@@ -102,8 +102,8 @@ class FunctionLowering {
   int32_t function_index(const std::string& name) const {
     auto it = context_.functions.find(name);
     if (it != context_.functions.end()) return it->second;
-    throw_user("@" + name + " is no function that the virtual machine can call",
-               "function " + out_.name, "a graph-level function that is no kernel", "@" + name,
+    throw_user("@" + name + " is not a function that the virtual machine can call",
+               "function " + out_.name, "a graph-level function that is not a kernel", "@" + name,
                "call_tir calls kernels and tensor programs");
   }
 

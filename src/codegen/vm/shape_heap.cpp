@@ -67,8 +67,9 @@ std::vector<Var> ShapeHeap::unknown(const PrimExpr& expr) const {
 
 ScalarProgram ShapeHeap::scalar_program(const PrimExpr& expr) {
   for (const Var& var : unknown(expr)) {
-    throw_user("symbolic variable " + var->name + " has no value here", "function " + out_.name,
-               "a parameter or match_cast that has it as a dimension", to_string(expr));
+    throw_user("symbolic variable " + var->name + " has no value at this point",
+               "function " + out_.name, "a parameter or match_cast that has it as a dimension",
+               to_string(expr));
   }
   return arith::compile_scalar(expr, [&](const Var& var) { return find(var); });
 }

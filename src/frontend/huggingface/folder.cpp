@@ -68,8 +68,8 @@ std::string tokenizer_path(const std::string& folder) {
     if (!fs::exists(folder + "/" + other, ignored)) continue;
     throw_user(
         "there is no tokenizer.json in " + folder, folder, "tokenizer.json",
-        std::string(other) + " alone, an older form that is not read",
-        "make it with transformers: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)");
+        std::string(other) + " only, an older format that is not supported",
+        "create it with transformers: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)");
   }
   throw_user("there is no tokenizer.json in " + folder, folder, "tokenizer.json", "no tokenizer",
              "download the whole model: hf download ORG/NAME --local-dir DIR");

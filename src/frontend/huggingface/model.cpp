@@ -31,9 +31,9 @@ std::vector<int32_t> find_eos(const std::string& folder, const HuggingFaceConfig
   if (!eos) return config.eos;
   for (const int32_t token : config.eos) {
     if (eos->empty() || std::ranges::find(*eos, token) != eos->end()) continue;
-    warnings.push_back("eos_token_id of config.json (" + std::to_string(token) +
-                       ") is not among those of generation_config.json: it does not end a text, as "
-                       "in transformers");
+    warnings.push_back(
+        "eos_token_id of config.json (" + std::to_string(token) +
+        ") is not in generation_config.json: it does not end a text, as in transformers");
   }
   return *eos;
 }
@@ -56,7 +56,7 @@ void warn_of_unreachable_eos(HuggingFaceModel& model) {
 // If shapes do not match, an absent field may be the cause.
 std::string mismatch_hint(const HuggingFaceConfig& config) {
   if (config.defaulted.empty()) return {};
-  return "config.json lacks fields, which took their published defaults: " + join(config.defaulted);
+  return "fields missing in config.json got their published defaults: " + join(config.defaulted);
 }
 
 bool same_values(const HostTensor& a, const HostTensor& b) {
@@ -79,8 +79,8 @@ void untie_different_head(HuggingFaceModel& model, const WeightFiles& files) {
   if (same_values(head->second, embedding->second)) return;
   config.tied_embeddings = false;
   model.warnings.push_back(
-      "config.json says tie_word_embeddings, but lm_head.weight and the embedding are stored and "
-      "differ: the two are not tied, as in transformers");
+      "config.json sets tie_word_embeddings, but lm_head.weight and the embedding are stored and "
+      "differ: they are not tied, as in transformers");
 }
 
 }  // namespace

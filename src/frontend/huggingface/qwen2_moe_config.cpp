@@ -39,7 +39,7 @@ void check_attention(const JsonObjectReader& json, const models::Qwen2MoeConfig&
   if (json.has("layer_types")) {
     const auto types = unwrap(json.required_string_array("layer_types"));
     if (static_cast<int64_t>(types.size()) != config.layers) {
-      throw_error(json.field_error("layer_types", "has another number of layers",
+      throw_error(json.field_error("layer_types", "has the wrong number of layers",
                                    std::to_string(config.layers) + " of them"));
     }
     for (const std::string& type : types) {

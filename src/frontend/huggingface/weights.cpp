@@ -70,7 +70,7 @@ std::map<std::string, std::string> read_index(const std::string& path) {
     const std::string& shard = value.as_string();
     if (shard.empty() || shard == "." || shard == ".." ||
         shard.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
-      throw_error(map.field_error(name, "is not the name of a file beside the index",
+      throw_error(map.field_error(name, "is not the name of a file next to the index",
                                   "a file name without folders"));
     }
     shards[name] = shard;
@@ -185,8 +185,9 @@ class SourceFinder {
     const bool fits = whole || (spec.shape.size() == 3 &&
                                 spec.shape[0] == static_cast<int64_t>(spec.parts.size()));
     if (!fits) {
-      throw_user("weight " + in_quotes(spec.name) + " has another number of parts than its shape",
-                 "", shape_to_string(spec.shape), std::to_string(spec.parts.size()) + " parts");
+      throw_user(
+          "weight " + in_quotes(spec.name) + " has a number of parts that does not match its shape",
+          "", shape_to_string(spec.shape), std::to_string(spec.parts.size()) + " parts");
     }
     if (!whole && stored_as(spec.parts[0]).empty()) {
       if (auto fused = find_fused(spec)) return fused;
@@ -206,7 +207,7 @@ class SourceFinder {
       if (!source.parts.empty() && part.dtype() != source.dtype()) {
         throw_user("weight " + in_quotes(name) + " has another dtype than " + in_quotes(names[0]),
                    file, dtype_name(source.dtype()), dtype_name(part.dtype()),
-                   "the two become one tensor");
+                   "the two are combined into one tensor");
       }
       source.parts.push_back(part);
     }

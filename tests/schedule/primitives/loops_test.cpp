@@ -342,7 +342,7 @@ TEST(Parallel, MarksAndRefuses) {
   s.parallel(start.loops[0]);
   EXPECT_NE(text::print(*s.func(), "k").find("for i in parallel(n)"), std::string::npos);
   expect_user_error([&] { s.parallel(start.loops[1]); },
-                    {"the parallel loop i stands around it", "fuse the loops first"});
+                    {"the parallel loop i is around it", "fuse the loops first"});
   expect_user_error([&] { s.parallel(start.loops[0]); }, {"it is parallel already"});
   expect_good(s, start.func, kRowsAroundEight);
 }
