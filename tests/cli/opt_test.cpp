@@ -175,7 +175,7 @@ TEST(Opt, RunsKernelLevelPassesForATarget) {
   testing::expect_failure({"opt", file, "--passes", "legalize,lower_launches", "--target", "cpu"},
                           2,
                           {"pass lower_launches cannot be run by name",
-                           "launches are no functions of the module", "--dump-ir"});
+                           "launches are not functions of the module", "--dump-ir"});
 }
 
 TEST(Compile, ReportsPhases) {
