@@ -1,10 +1,10 @@
-"""A Llama compiled by Apache TVM for the CPU, measured on request: "ready", then for every line read one
-line with seconds from the configuration's text to a built executable.
+"""Compiles a Llama with Apache TVM for the CPU and measures on request: prints "ready", then for every line
+read one line with the seconds from the configuration's text to a built executable.
 
 Usage: tvm_llama.py CONFIG
-The model exports what ours does: prefill (the last token's logits), decode, logits_all, sample. Keys and
-values are in the frontend's own cache; weights are parameters. The clock runs over building the graph,
-the CPU pipeline that TVM picks by default, and code generation.
+The model exports the same functions as ours: prefill (the last token's logits), decode, logits_all,
+sample. Keys and values are in the frontend's own cache; weights are parameters. The time includes
+building the graph, TVM's default CPU pipeline, and code generation.
 """
 
 import json

@@ -9,8 +9,8 @@
 namespace tapml::pipeline {
 
 // The requirements of a kernel's implementation: its workspaces and prepared weights, and the
-// outputs that may reuse an input's storage. These depend on the loops; there are none if the code
-// was not generated from the loops.
+// outputs that may reuse an input's storage. The latter follow from the loops; there are none if
+// the code was not generated from these.
 tir::Requirements requirements_of(const LoweredKernel& kernel, const KernelInfo& info);
 
 // The module with requirements on the kernels' tensor programs, by kernel number. Memory is planned

@@ -16,7 +16,7 @@ struct UnprovedKernel {
   std::string reason;  // "program f: x[idx[i]] may be outside of x"
 };
 
-// The executable's kernels from custom sources, from loops that a module's text gives beside their
+// The executable's kernels from custom sources, from loops that a module's text adds to their
 // specification, and from hand-written tensor programs, that contain an access not proved in
 // bounds. Code that the compiler generates, from operators and views, is not checked.
 std::vector<UnprovedKernel> unproved_kernels(const Executable& executable);

@@ -18,7 +18,7 @@ class NativeGenerator : public CodeGenerator {
   ModuleBlob link(const std::vector<KernelCode>& kernels,
                   const target::Target& target) const override {
     ModuleBlob archive = archive_native(kernels, target.description);
-    // A remote device only needs the system's loader, not an in-process linker.
+    // Remotely or in a separate process, rely only on the system's loader, not on the JIT linker.
     const bool here = target.place.empty() && !target.description.own_process;
     return here ? archive : link_shared(archive);
   }

@@ -147,8 +147,7 @@ std::string without_needless_parentheses(const std::string& code) {
     const int to_left = opens ? kLoosest : binding(left);
     const int to_right = closes ? kLoosest : binding(right);
     // a - (b + c) and a ? b : (c ? d : e) keep their parentheses. So do comparisons of comparisons
-    // and && beside
-    // , about which compilers warn.
+    // and && beside ||, about which compilers warn.
     const auto compares = [](int binds) { return binds == binding("==") || binds == binding("<"); };
     if (compares(inner) && (compares(binding(left)) || compares(binding(right)))) continue;
     if (inner == binding("&&") && (left == "||" || right == "||")) continue;

@@ -6,9 +6,8 @@
 
 namespace tapml::codegen {
 
-// Removes parentheses that the precedence of * / % + - comparisons, &&
-// ?: and = makes redundant. Keeps those around shifts and bit operations, and those that fix the
-// order of float additions.
+// Removes parentheses that the precedence of * / % + - comparisons, && || ?: and = makes redundant.
+// Keeps those around shifts and bit operations, and those that fix the order of float additions.
 std::string without_needless_parentheses(const std::string& code);
 
 // Wraps parameter lists that do not fit on one line.
