@@ -80,7 +80,7 @@ class FunctionLowering {
       make_closure(*lambda->function, reg);
     } else {
       throw_user("a packed function is used as a value", "function " + out_.name,
-                 "call it, or wrap it in a function of the module, which is a value");
+                 "a call of it; a function of the module that calls it is a value");
     }
     return reg;
   }
