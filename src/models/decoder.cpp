@@ -132,7 +132,7 @@ Variable DecoderFunction::gated(const std::string& path, const Variable& x) {
   return linear(path + ".down_proj", op("multiply", {gate, up}));
 }
 
-// [b, n, heads * head_dim] of a projection as [b, n, heads, head_dim].
+// Reshapes a projection [b, n, heads * head_dim] to [b, n, heads, head_dim].
 Variable DecoderFunction::project_heads(const std::string& path, const Variable& x, int64_t heads) {
   return op("reshape", {linear(path, x), make_shape({b_, n_, heads, config_.head_dim})});
 }
@@ -172,8 +172,8 @@ Variable DecoderFunction::transformer_layer(int64_t layer, Variable x) {
   return op("add", {x, fed});
 }
 
-// Only the tokens whose logits are wanted pass the last norm and the head, which is a model's
-// largest matrix.
+// Only tokens whose logits are needed go through the last norm and the head, the model's largest
+// matrix.
 Variable DecoderFunction::logits(Variable x) {
   if (logits_of_ == LogitsOf::kLastToken) {
     origin("model.norm");

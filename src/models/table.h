@@ -1,4 +1,4 @@
-// The architectures, in one table.
+// The table of architectures.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ struct Architecture {
 
 std::span<const Architecture> architecture_table();
 
-// UserError that lists the architectures that are known.
+// UserError that lists the known architectures.
 const Architecture& find_architecture(std::string_view name);
 
 }  // namespace tapml::models

@@ -11,11 +11,11 @@
 namespace tapml::models {
 
 struct WeightSpec {
-  std::string name;  // as the published files name it
+  std::string name;  // as in published files
   Shape shape;
-  // Where files have one tensor for each index of the first dimension: their names, in order.
+  // If files have one tensor for each index of the first dimension: their names, in order.
   std::vector<std::string> parts;
-  bool linear = false;  // a matrix, or matrices, of a layer's linear maps: what quantization takes
+  bool linear = false;  // a matrix, or matrices, of a linear layer, which quantization applies to
 };
 
 struct Quantization;  // models/quantization.h

@@ -110,7 +110,7 @@ TEST(Compile, PassesCanBeLeftOut) {
         << implementation << ", by no rule for processors and no routine";
   }
   testing::expect_failure({"compile", testing::kDemoModel, "--skip-pass", "legalize"}, 2,
-                          {"cannot be left out", "fuse_ops", "legalize"});
+                          {"cannot be skipped", "fuse_ops", "legalize"});
   testing::expect_failure({"compile", testing::kDemoModel, "--skip-pass", "nope"}, 2,
                           {"--skip-pass", ", plan_memory", "nope"});
 }
