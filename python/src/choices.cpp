@@ -6,6 +6,22 @@ app::ModelChoice choice_of(const LanguageModel& model) {
   return {model.folder, {}, model.format, model.loaded};
 }
 
+app::ModelOptions model_options_of(const LanguageModel& model, bool cache) {
+  app::ModelOptions options;
+  options.model = model.folder;
+  options.format = model.format;
+  options.loaded = model.loaded;
+  options.cache.off = !cache;
+  return options;
+}
+
+void set_platform(app::ModelOptions& options, const OpenSession& open, runtime::Session& session) {
+  options.session = &session;
+  options.opened = open.target();
+  options.libraries = open.libraries();
+  options.remote = open.remote();
+}
+
 app::PlatformChoice choice_of(const OpenSession& open, runtime::Session& session) {
   return {open.target(), &session, open.libraries(), open.remote()};
 }

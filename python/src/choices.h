@@ -13,6 +13,9 @@
 namespace tapml::python {
 
 app::ModelChoice choice_of(const LanguageModel& model);
+app::ModelOptions model_options_of(const LanguageModel& model, bool cache);
+// Sets the platform of `options` to `open`, whose session is `session`.
+void set_platform(app::ModelOptions& options, const OpenSession& open, runtime::Session& session);
 // `session` is that of `open`, in use.
 app::PlatformChoice choice_of(const OpenSession& open, runtime::Session& session);
 // From a pair: the text of a file of tolerances (docs/cli.md), and its name.

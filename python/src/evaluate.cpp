@@ -1,11 +1,10 @@
-#include "topdown/evaluate/evaluate.h"
+#include "app/commands/evaluate.h"
 
 #include <pybind11/stl.h>
 
 #include <optional>
 
-#include "abi/model_interface.h"
-#include "executable.h"
+#include "choices.h"
 #include "language_model.h"
 #include "progress.h"
 #include "session.h"
@@ -14,9 +13,6 @@ namespace tapml::python {
 
 namespace {
 
-using topdown::Evaluation;
-using topdown::ScoredTask;
-
 // A JSON document for each device, in order. `reference`: the index of the device that the others
 // are compared with.
 std::vector<std::string> evaluate(const py::object& given, const py::list& devices,
@@ -24,44 +20,38 @@ std::vector<std::string> evaluate(const py::object& given, const py::list& devic
                                   std::optional<size_t> reference, bool cache,
                                   const py::object& progress) {
   const char* where = "evaluate(model, devices, tasks)";
-  const LanguageModel model = language_model_of(given, where);
-  std::vector<SessionRef> places;
+  app::EvaluateCommand command;
+  command.model = model_options_of(language_model_of(given, where), cache);
+  command.tasks = file;
+  command.tasks_text = text;
   std::vector<std::shared_ptr<runtime::Session>> sessions;
   for (py::handle device : devices) {
-    places.push_back(session_of(py::reinterpret_borrow<py::object>(device), where));
-    sessions.push_back(places.back()->use());
+    const SessionRef open = session_of(py::reinterpret_borrow<py::object>(device), where);
+    sessions.push_back(open->use());
+    command.targets.push_back(choice_of(*open, *sessions.back()));
   }
   ProgressFunction told(progress);
+  app::CommandHooks hooks = command_hooks(told);
+  // A step names the device.
+  std::string device;
+  hooks.phase = [&](const std::string& name, int64_t total) {
+    if (total > 0) device = name.substr(name.rfind(' ') + 1);
+  };
+  hooks.progress = [&, tell = hooks.progress](const std::string&, int64_t done, int64_t total) {
+    tell(device, done, total);
+  };
   return told.run([&] {
-    const int64_t context =
-        unwrap(model_interface_of(model.loaded->files.module.all_attrs())).context;
-    std::vector<ScoredTask> tasks;
-    for (const topdown::EvalTask& task : topdown::parse_tasks(text, file)) {
-      tasks.push_back({task, topdown::encode_task(task, model.loaded->tokenizer, context, file)});
-    }
-    auto tell = told.callback();
-    std::vector<Evaluation> evaluations;
-    for (size_t i = 0; i < places.size(); ++i) {
-      const target::Target& target = places[i]->target();
-      CompileSettings settings;
-      settings.cache = cache;
-      auto compiled = compile(model.loaded->files.module, target, settings, places[i]);
-      auto engine = unwrap(llm::Engine::create(unwrap(sessions[i]->open_vm(compiled->executable)),
-                                               model.loaded->files.weights));
-      engine->vm().set_interrupt(&interrupt_of_this_thread());
-      evaluations.push_back(topdown::evaluate(*engine, tasks, [&](size_t task) {
-        tell(target.text, static_cast<int64_t>(task), static_cast<int64_t>(tasks.size()));
-      }));
-      evaluations.back().target = target.text;
-    }
+    const app::Evaluated evaluated = app::evaluate(command, hooks);
     std::vector<std::string> documents;
-    for (const Evaluation& one : evaluations) {
+    for (const topdown::Evaluation& one : evaluated.evaluations) {
       std::optional<topdown::EvalComparison> comparison;
       if (reference) {
-        comparison = topdown::compare_evaluations(tasks, one, evaluations.at(*reference));
+        comparison = topdown::compare_evaluations(evaluated.tasks, one,
+                                                  evaluated.evaluations.at(*reference));
       }
       documents.push_back(
-          topdown::evaluation_json(tasks, one, comparison ? &*comparison : nullptr).dump());
+          topdown::evaluation_json(evaluated.tasks, one, comparison ? &*comparison : nullptr)
+              .dump());
     }
     return documents;
   });

@@ -7,9 +7,11 @@
 #include <variant>
 
 #include "app/executable.h"
+#include "app/commands/carve_runs.h"
 #include "app/model.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "choices.h"
 #include "executable.h"
 #include "language_model.h"
 #include "llm/engine.h"
@@ -43,35 +45,22 @@ void save_carved(const CarvedSuite& suite, const Path& folder) {
   without_interpreter([&] { return topdown::save_suite(*suite.suite, folder); });
 }
 
-// The program that ran, and whether edge cases are added.
-struct CarveSource {
-  target::Target target;
-  runtime::Session& session;
-  std::shared_ptr<const Executable> executable;
-  bool edge = false;
-};
-
-// The suite, with edge cases if requested; warns of wrong results of the source for them, and of
-// NaN in its own run.
-CarvedSuite finished(topdown::Carver& carver, const CarveSource& source) {
-  if (const auto& nan = carver.nan()) {
+// The suite; warns of wrong results of the source for edge cases, and of NaN in its own run.
+CarvedSuite finished(app::Carved carved) {
+  if (const auto& nan = carved.nan) {
     log_warning("NaN in the source's own run: " + nan->kernel +
                 (nan->origin.empty() ? "" : " (" + origin_summary(nan->origin) + ")") + ", call " +
                 std::to_string(nan->sequence) + ", output " + nan->output +
                 "; later tests prove little");
   }
-  topdown::Suite suite = carver.take(interrupt_of_this_thread() ? "interrupted" : "");
-  if (source.edge) {
-    topdown::Sandbox sandbox({source.target, &source.session});
-    sandbox.load(source.executable);
-    for (const std::string& text : topdown::add_edge_cases(suite, sandbox).unsupported) {
-      log_warning("edge case left out: " + text);
-    }
+  for (const std::string& text : carved.edge.unsupported) {
+    log_warning("edge case left out: " + text);
   }
-  return {std::make_shared<const topdown::Suite>(std::move(suite)), ""};
+  return {std::make_shared<const topdown::Suite>(std::move(carved.suite)), ""};
 }
 
-topdown::CarveOptions carve_options(int64_t calls, int64_t budget) {
+// Carves into memory.
+app::CarveCommand carve_command(int64_t calls, int64_t budget) {
   if (calls < 0) {
     throw_user("the number of calls is negative", "carve(calls=...)", "0 (all of them) or more",
                std::to_string(calls));
@@ -80,10 +69,16 @@ topdown::CarveOptions carve_options(int64_t calls, int64_t budget) {
     throw_user("the budget is negative", "carve(budget=...)", "bytes, or 0 for no limit",
                std::to_string(budget));
   }
-  topdown::CarveOptions options;
-  options.calls_per_kernel = calls;
-  options.budget_bytes = budget;
-  return options;
+  app::CarveCommand command;
+  command.calls = calls;
+  command.budget_bytes = budget;
+  return command;
+}
+
+app::CommandHooks carve_hooks() {
+  app::CommandHooks hooks = interruptible_hooks();
+  hooks.interrupt = &interrupt_of_this_thread();
+  return hooks;
 }
 
 // A text or its token ids.
@@ -105,63 +100,33 @@ void warn_of_random_tokens(const LanguageModel& model, const std::vector<Prompt>
   }
 }
 
-// Carves a language model on a device.
-class ModelRun {
- public:
-  ModelRun(const py::object& given, const py::object& device, topdown::CarveOptions carving,
-           bool reference, bool cache)
-      : model_(language_model_of(given, "carve(model, device)")),
-        open_(session_of(device, "carve(model, device)")),
-        session_(open_->use()),
-        carving_(std::move(carving)),
-        reference_(reference),
-        cache_(cache) {
-    if (!reference || !app::is_compiled(model_.folder)) return;
-    throw_user("weights by reference are found in a model directory", "carve(weights=...)",
-               "a model directory", model_.folder, "weights=\"inside\"");
-  }
-
-  const LanguageModel& model() const { return model_; }
-
-  // The suite after `run`, which gets an engine and the carver that observes it. Runs without the
-  // GIL. `functions`: functions of the executable that it may call, on the device.
-  template <class Functions, class Run>
-  CarvedSuite carve(bool edge, const Functions& functions, Run&& run) {
-    CompileSettings settings;
-    settings.cache = cache_;
-    auto compiled = compile(model_.loaded->files.module, open_->target(), settings, open_);
-    auto engine = unwrap(llm::Engine::create(
-        unwrap(runtime::open_instrumented(*session_, compiled->executable)),
-        model_.loaded->files.weights, {.weights_in_place = true, .sample_in_model = true}));
-    if (!session_->local()) carving_.held = &model_.loaded->files.weights;
-    if (reference_) {
-      carving_.weights = &model_.loaded->files.weights;
-      carving_.model_folder = std::filesystem::absolute(model_.folder).lexically_normal().string();
-      carving_.quantization = model_.format.quantize;
-    }
-    carving_.functions = functions(*compiled->executable, session_->info());
-    topdown::Carver carver(*compiled->executable, carving_);
-    unwrap(engine->vm().set_capture(carver.plan(), &carver));
-    engine->vm().set_interrupt(&interrupt_of_this_thread());
-    run(*engine, carver);
-    unwrap(engine->vm().set_capture({}, nullptr));
-    return finished(carver, {open_->target(), *session_, compiled->executable, edge});
-  }
-
- private:
-  LanguageModel model_;
-  SessionRef open_;
-  std::shared_ptr<runtime::Session> session_;
-  topdown::CarveOptions carving_;
-  bool reference_, cache_;
+// A language model on an open device, and how it is carved.
+struct ModelRun {
+  LanguageModel model;
+  SessionRef open;
+  std::shared_ptr<runtime::Session> session;
+  app::CarveCommand command;
 };
+
+ModelRun model_run(const py::object& given, const py::object& device, app::CarveCommand command,
+                   bool reference, bool cache) {
+  ModelRun run{language_model_of(given, "carve(model, device)"),
+               session_of(device, "carve(model, device)"), nullptr, std::move(command)};
+  run.session = run.open->use();
+  run.command.model = model_options_of(run.model, cache);
+  set_platform(run.command.model, *run.open, *run.session);
+  if (reference) run.command.weights = "reference";
+  if (!reference || !app::is_compiled(run.model.folder)) return run;
+  throw_user("weights by reference are found in a model directory", "carve(weights=...)",
+             "a model directory", run.model.folder, "weights=\"inside\"");
+}
 
 CarvedSuite carve_model(const py::object& given, const py::object& device,
                         const std::vector<Prompt>& prompts, int64_t max_tokens,
                         const SamplerTuple& sampler, int64_t calls, int64_t budget, bool reference,
                         int64_t batch, bool edge, bool cache) {
-  ModelRun run(given, device, carve_options(calls, budget), reference, cache);
-  const LanguageModel& model = run.model();
+  ModelRun run = model_run(given, device, carve_command(calls, budget), reference, cache);
+  const LanguageModel& model = run.model;
   if (batch < 1) {
     throw_user("the batch is empty", "carve(batch=...)", "1 or more", std::to_string(batch));
   }
@@ -169,30 +134,19 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
     throw_user("the number of tokens is negative", "carve(max_tokens=...)", "0 or more",
                std::to_string(max_tokens));
   }
+  run.command.max_tokens = max_tokens;
+  run.command.batch = batch;
+  run.command.edge = edge;
+  run.command.sampler = sampler_of(sampler);
   return without_interpreter([&] {
-    std::vector<std::vector<int32_t>> inputs;
     for (const Prompt& prompt : prompts) {
       const auto* text = std::get_if<std::string>(&prompt);
-      inputs.push_back(text ? app::encode_prompt(*model.loaded, *text)
-                            : std::get<std::vector<int32_t>>(prompt));
+      run.command.tokens.push_back(text ? app::encode_prompt(*model.loaded, *text)
+                                        : std::get<std::vector<int32_t>>(prompt));
     }
-    llm::GenerateOptions options;
-    options.max_tokens = max_tokens;
-    options.eos = model.loaded->files.eos;
-    options.sampler = sampler_of(sampler);
-    options.on_token = [](int32_t) { return !interrupt_of_this_thread(); };
-    const auto functions = [&](const Executable& executable, const DeviceInfo& info) {
-      return topdown::generation_functions(executable, options.sampler.temperature, info);
-    };
-    return run.carve(edge, functions, [&](llm::Engine& engine, topdown::Carver&) {
-      for (size_t first = 0; first < inputs.size(); first += static_cast<size_t>(batch)) {
-        const auto some = std::span(inputs).subspan(
-            first, std::min(static_cast<size_t>(batch), inputs.size() - first));
-        unwrap(engine.clear());  // tests must not contain pool contents of an earlier run
-        unwrap(engine.generate_batch(some, options));
-      }
-      warn_of_random_tokens(model, prompts);
-    });
+    CarvedSuite suite = finished(app::carve_model(run.command, carve_hooks()));
+    warn_of_random_tokens(model, prompts);
+    return suite;
   });
 }
 
@@ -209,25 +163,28 @@ int32_t most_likely(llm::Engine& engine, const runtime::Tensor& logits) {
 std::tuple<CarvedSuite, std::vector<int32_t>, std::vector<size_t>> carve_steps(
     const py::object& given, const py::object& device, const std::vector<int32_t>& tokens,
     int64_t decode, bool reference, bool cache) {
-  ModelRun run(given, device, carve_options(0, 0), reference, cache);
+  ModelRun run = model_run(given, device, carve_command(0, 0), reference, cache);
   return without_interpreter([&] {
     std::vector<int32_t> steps;
     std::vector<size_t> begins;
-    const auto functions = [](const Executable&, const DeviceInfo&) {
-      return std::vector<std::string>{"prefill", "decode"};
+    const app::CommandHooks hooks = carve_hooks();
+    app::CarvedEngine carved = app::open_engine(run.command, hooks);
+    carved.options.functions = {"prefill", "decode"};
+    const app::CarveRun generate = [&](const topdown::Carver& carver) -> Status {
+      llm::Engine& engine = *carved.engine;
+      TAPML_TRY(engine.clear());
+      TAPML_ASSIGN(runtime::Tensor logits, engine.prefill(tokens));
+      for (int64_t step = 0; step < decode; ++step) {
+        TAPML_ASSIGN(const int32_t token, guard([&] { return most_likely(engine, logits); }));
+        steps.push_back(token);
+        begins.push_back(carver.suite().calls.size());
+        TAPML_ASSIGN(logits, engine.decode(token));
+      }
+      TAPML_ASSIGN([[maybe_unused]] HostTensor last, runtime::download(logits));  // waits for it
+      return {};
     };
-    CarvedSuite suite =
-        run.carve(false, functions, [&](llm::Engine& engine, topdown::Carver& carver) {
-          unwrap(engine.clear());
-          runtime::Tensor logits = unwrap(engine.prefill(tokens));
-          for (int64_t step = 0; step < decode; ++step) {
-            steps.push_back(most_likely(engine, logits));
-            begins.push_back(carver.suite().calls.size());
-            logits = unwrap(engine.decode(steps.back()));
-          }
-          unwrap(runtime::download(logits));  // waits for the last step
-          warn_of_random_tokens(run.model(), {tokens});
-        });
+    CarvedSuite suite = finished(app::carve_runs(carved, run.command, {generate}, hooks));
+    warn_of_random_tokens(run.model, {tokens});
     return std::tuple(std::move(suite), std::move(steps), std::move(begins));
   });
 }
@@ -239,8 +196,12 @@ CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
   constexpr const char* kWhere = "carve(executable, device)";
   const SessionRef open = session_for(compiled, device, kWhere);
   const app::IsolationOptions isolation = isolation_of({in_process, kernel_timeout}, kWhere);
-  topdown::CarveOptions carving = carve_options(calls, budget);
-  carving.functions = {name};
+  app::CarveCommand command = carve_command(calls, budget);
+  command.edge = edge;
+  command.model.libraries = open->libraries();
+  command.model.remote = open->remote();
+  command.model.isolation = isolation;
+  command.model.step_limit = step_limit;
   const VmFunction* function = compiled.executable->find_function(name);
   if (!function) {
     std::string names;
@@ -270,13 +231,19 @@ CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
         compiled.executable, open->target(), open->libraries(), open->remote(), isolation);
     auto vm = unwrap(runtime::open_instrumented(*session, compiled.executable));
     if (contained) contained->attach(*vm);
-    vm->set_call_limit(step_limit);
-    topdown::Carver carver(*compiled.executable, carving);
-    unwrap(vm->set_capture(carver.plan(), &carver));
-    vm->set_interrupt(&interrupt_of_this_thread());
-    for (const auto& values : runs) unwrap(vm->call(name, values));
-    unwrap(vm->set_capture({}, nullptr));
-    return finished(carver, {open->target(), *session, compiled.executable, edge});
+    topdown::CarveOptions carving = app::carve_options(command);
+    carving.functions = {name};
+    std::vector<app::CarveRun> calls_of_runs;
+    for (const auto& values : runs) {
+      calls_of_runs.emplace_back([&](const topdown::Carver&) -> Status {
+        TAPML_ASSIGN([[maybe_unused]] runtime::Value result, vm->call(name, values));
+        return {};
+      });
+    }
+    const app::CarveSource source =
+        app::carve_source(command, open->target(), compiled.executable, contained);
+    return finished(
+        app::carve_runs(*vm, source, command, carving, calls_of_runs, carve_hooks()));
   });
 }
 

@@ -183,18 +183,25 @@ ReadyModel make_ready(
   const double start = seconds_now();
   RemoteOptions remote = options.remote;
   if (!remote.watcher) remote.watcher = options.watcher;
-  if (!is_compiled(options.model)) {
+  if (options.loaded || !is_compiled(options.model)) {
     if (!options.folder.empty()) {
       throw_user("--model goes with an executable only", "--model", "an executable as MODEL",
                  options.model);
     }
-    target::Target target = target::parse_target(options.target.value_or(kDefaultPlatform));
+    target::Target target = options.opened;
+    std::unique_ptr<runtime::Session> own;
     const device::HostLibraries libraries = options.libraries.load();
-    auto session = open_session(target, options.cache, libraries, remote);
-    LoadedModel model =
-        load_model(options.model, "", options.patterns, options.format, options.watcher);
+    if (!options.session) {
+      target = target::parse_target(options.target.value_or(kDefaultPlatform));
+      own = open_session(target, options.cache, libraries, remote);
+    }
+    const auto model =
+        options.loaded ? options.loaded
+                       : std::make_shared<const LoadedModel>(load_model(
+                             options.model, "", options.patterns, options.format, options.watcher));
     if (before_compile) {
-      before_compile(model.tokenizer, unwrap(model_interface_of(model.files.module.all_attrs())));
+      before_compile(model->tokenizer,
+                     unwrap(model_interface_of(model->files.module.all_attrs())));
     }
     const double loaded = seconds_now();
     CompileCache cache(options.cache);
@@ -203,12 +210,20 @@ ReadyModel make_ready(
     implement.libraries = library_options(libraries, options.patterns);
     implement.instruments.poll = [] { unwrap(check_interrupted()); };
     implement.instruments.watcher = options.watcher;
-    auto executable = pipeline::compile(model.files.module, target, implement);
+    auto executable = pipeline::compile(model->files.module, target, implement);
     auto contained = ContainedKernels::open(executable, target, options.libraries, options.remote,
                                             options.isolation);
-    return {std::move(target),   std::move(session),     std::move(executable),
-            model.files.weights, model.files.eos,        std::move(model.tokenizer),
-            loaded - start,      seconds_now() - loaded, std::move(contained)};
+    runtime::Session* session = own ? own.get() : options.session;
+    return {std::move(target),
+            session,
+            std::move(own),
+            std::move(executable),
+            model->files.weights,
+            model->files.eos,
+            std::shared_ptr<const Tokenizer>(model, &model->tokenizer),
+            loaded - start,
+            seconds_now() - loaded,
+            std::move(contained)};
   }
   refuse_changes(options.patterns, options.format, options.model);
   target::Target target;
@@ -222,10 +237,16 @@ ReadyModel make_ready(
   auto executable = std::make_shared<const Executable>(std::move(model.file.executable));
   auto contained = ContainedKernels::open(executable, target, options.libraries, options.remote,
                                           options.isolation);
-  return {std::move(target),     std::move(session),
-          std::move(executable), std::move(model.weights),
-          std::move(model.eos),  std::move(model.tokenizer),
-          seconds_now() - start, 0,
+  runtime::Session* opened = session.get();
+  return {std::move(target),
+          opened,
+          std::move(session),
+          std::move(executable),
+          std::move(model.weights),
+          std::move(model.eos),
+          std::make_shared<const Tokenizer>(std::move(model.tokenizer)),
+          seconds_now() - start,
+          0,
           std::move(contained)};
 }
 

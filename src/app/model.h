@@ -69,16 +69,21 @@ struct ModelOptions {
   IsolationOptions isolation;  // for kernels that are not proved to stay within their buffers
   int64_t step_limit = 0;      // on function calls per run, loops included; 0: none
   WorkWatcher watcher;         // of loading and compiling; may be empty
+  // What the caller has already, used in place of reading the model and of opening a session.
+  std::shared_ptr<const LoadedModel> loaded;
+  runtime::Session* session = nullptr;  // on the device of `opened`; outlives the ready model
+  target::Target opened;
 };
 
 // A model that can run: compiled now, or from an executable.
 struct ReadyModel {
   target::Target target;
-  std::unique_ptr<runtime::Session> session;
+  runtime::Session* session = nullptr;
+  std::unique_ptr<runtime::Session> own;  // the same; null if the caller has opened it
   std::shared_ptr<const Executable> executable;
   std::map<std::string, HostTensor> weights;
   std::vector<int32_t> eos;
-  Tokenizer tokenizer;
+  std::shared_ptr<const Tokenizer> tokenizer;
   double load_seconds = 0, compile_seconds = 0;
   // For VMs of the executable; null: none is needed.
   std::unique_ptr<ContainedKernels> contained;

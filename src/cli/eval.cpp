@@ -127,10 +127,11 @@ void add_eval(Registration registration) {
   app->footer(
       "Example: tapml eval models/demo --target opencl --reference cpu --tasks models/cloze.jsonl");
   auto command = std::make_shared<EvaluateCommand>();
+  auto targets = std::make_shared<std::vector<std::string>>(1, kDefaultPlatform);
   app->add_option("model", command->model.model,
                   "Hugging Face model directory, executable or package")
       ->required();
-  app->add_option("--target", command->targets,
+  app->add_option("--target", *targets,
                   "Platform to run on: kind[:key=value,...][@endpoint] (repeatable)")
       ->capture_default_str();
   app->add_option("--reference", command->reference, "Platform that the others must agree with");
@@ -147,8 +148,14 @@ void add_eval(Registration registration) {
   add_options(*app, command->model.libraries);
   add_options(*app, command->model.remote);
   app->add_flag("--json", registration.output.json, "Print one JSON document on standard output");
-  app->callback([command, registration] {
-    registration.selected = [command, registration] { return run(*command, registration.output); };
+  app->callback([command, targets, registration] {
+    registration.selected = [command, targets, registration] {
+      for (const std::string& target : *targets) {
+        command->targets.push_back(
+            app::PlatformChoice::of(target, command->model.libraries, command->model.remote));
+      }
+      return run(*command, registration.output);
+    };
   });
 }
 

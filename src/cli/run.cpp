@@ -78,7 +78,7 @@ int run(RunOptions options, const Output& output) {
 
   engine->vm().set_interrupt(&interrupt_flag());
   engine->vm().set_call_limit(options.model.step_limit);
-  StreamDecoder decoder(model.tokenizer);
+  StreamDecoder decoder(*model.tokenizer);
   llm::GenerateOptions generate;
   generate.max_tokens = options.max_tokens;
   generate.eos = model.eos;
@@ -113,7 +113,7 @@ int run(RunOptions options, const Output& output) {
   output.document(Json::object(
       {{"prompt_tokens", token_list(prompt)},
        {"tokens", token_list(generation.tokens)},
-       {"text", Json::string(model.tokenizer.decode(generation.tokens))},
+       {"text", Json::string(model.tokenizer->decode(generation.tokens))},
        {"target", Json::string(model.target.text)},
        {"stop_reason", Json::string(llm::stop_reason_name(generation.reason))},
        {"note", Json::string(note)},

@@ -11,6 +11,7 @@ namespace tapml::app {
 struct CarveCommand {
   ModelOptions model;  // a model, or a text module
   std::vector<std::string> prompts, inputs;
+  std::vector<std::vector<int32_t>> tokens;  // of texts, in place of prompts
   std::string prompts_file, function, folder, weights = "inside";
   int64_t max_tokens = 4;
   int64_t decode = -1;       // -1: max_tokens
@@ -22,7 +23,7 @@ struct CarveCommand {
 };
 
 struct Carved {
-  topdown::Suite suite;  // without tensors, which stay in the folder
+  topdown::Suite suite;  // its tensors stay in the folder, if there is one
   int64_t tensors = 0, bytes = 0;
   bool edge_added = false;
   topdown::EdgeCases edge;
@@ -32,7 +33,7 @@ struct Carved {
   int64_t dropped() const;  // calls of the runs that the suite does not keep
 };
 
-// Carves into the folder. After an interruption or NaN the tests carved so far are a suite too,
+// Carves into the folder, or into memory without one. After an interruption or NaN the tests carved so far are a suite too,
 // marked as incomplete. Throws, also for options that do not fit together.
 Carved carve(const CarveCommand& command, const CommandHooks& hooks = {});
 

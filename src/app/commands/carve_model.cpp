@@ -50,61 +50,75 @@ std::vector<int32_t> encode(const Tokenizer& tokenizer, int64_t context, const P
 
 }  // namespace
 
+CarvedEngine open_engine(
+    CarveCommand& command, const CommandHooks& hooks,
+    const std::function<void(const Tokenizer&, const ModelInterface&)>& before_compile) {
+  command.model.watcher = hooks.watcher;
+  CarvedEngine carved{make_ready(command.model, before_compile), carve_options(command), nullptr};
+  const ReadyModel& model = carved.model;
+  if (command.weights == "reference") {
+    carved.options.weights = &model.weights;
+    carved.options.model_folder =
+        std::filesystem::absolute(command.model.model).lexically_normal().string();
+    carved.options.quantization = command.model.format.quantize;
+  }
+  if (has_own_process(model.target)) carved.options.held = &model.weights;
+  carved.options.functions = topdown::generation_functions(
+      *model.executable, command.sampler.temperature, model.session->info());
+  carved.engine = unwrap(
+      llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
+                          model.weights, {.weights_in_place = true, .sample_in_model = true}));
+  carved.engine->set_watcher(hooks.watcher);
+  model.attach(carved.engine->vm());
+  return carved;
+}
+
+Carved carve_runs(CarvedEngine& carved, const CarveCommand& command,
+                  const std::vector<CarveRun>& runs, const CommandHooks& hooks) {
+  const ReadyModel& model = carved.model;
+  return carve_runs(carved.engine->vm(),
+                    carve_source(command, model.target, model.executable, model.contained), command,
+                    carved.options, runs, hooks);
+}
+
 Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
   refuse(!command.inputs.empty(), "--inputs", "a text module", command.model.model);
   refuse(!command.function.empty(), "--function", "a text module", command.model.model);
   unwrap(llm::check_sampler_options(command.sampler));
   if (hooks.checked) hooks.checked();
-  topdown::CarveOptions options = carve_options(command);
-  const std::vector<Prompt> texts = prompts_of(command);
+  const std::vector<Prompt> texts = command.tokens.empty() ? prompts_of(command)
+                                                           : std::vector<Prompt>();
   if (command.weights == "reference" && is_compiled(command.model.model)) {
     throw_user("weights by reference are found in a model directory", "--weights",
                "a model directory as MODEL", command.model.model,
                "--weights inside, or carve the model directory");
   }
   if (hooks.phase) hooks.phase("load", 0);
-  command.model.watcher = hooks.watcher;
-  std::vector<std::vector<int32_t>> prompts;
-  ReadyModel model =
-      make_ready(command.model, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
+  std::vector<std::vector<int32_t>> prompts = command.tokens;
+  CarvedEngine carved = open_engine(
+      command, hooks, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
         for (const Prompt& text : texts) {
           prompts.push_back(encode(tokenizer, interface.context, text));
         }
         if (hooks.phase) hooks.phase("compile", 0);
       });
-  if (command.weights == "reference") {
-    options.weights = &model.weights;
-    options.model_folder =
-        std::filesystem::absolute(command.model.model).lexically_normal().string();
-    options.quantization = command.model.format.quantize;
-  }
-  if (has_own_process(model.target)) options.held = &model.weights;
-  options.functions = topdown::generation_functions(*model.executable, command.sampler.temperature,
-                                                    model.session->info());
-  auto engine = unwrap(
-      llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
-                          model.weights, {.weights_in_place = true, .sample_in_model = true}));
-  engine->set_watcher(hooks.watcher);
   llm::GenerateOptions generate;
   generate.max_tokens = command.decode >= 0 ? command.decode + 1 : command.max_tokens;
-  generate.eos = model.eos;
+  generate.eos = carved.model.eos;
   generate.sampler = command.sampler;
   generate.on_token = [&](int32_t) { return !is_cancelled(hooks); };
   std::vector<CarveRun> runs;
   const auto batch = static_cast<size_t>(command.batch);
   for (size_t first = 0; first < prompts.size(); first += batch) {
     const auto some = std::span(prompts).subspan(first, std::min(batch, prompts.size() - first));
-    runs.emplace_back([&engine, &generate, some]() -> Status {
+    runs.emplace_back([&carved, &generate, some](const topdown::Carver&) -> Status {
       // The pools must not pass data of an earlier run into this one's tests.
-      TAPML_TRY(engine->clear());
-      TAPML_ASSIGN([[maybe_unused]] auto texts, engine->generate_batch(some, generate));
+      TAPML_TRY(carved.engine->clear());
+      TAPML_ASSIGN([[maybe_unused]] auto texts, carved.engine->generate_batch(some, generate));
       return {};
     });
   }
-  model.attach(engine->vm());
-  return carve_runs(engine->vm(),
-                    carve_source(command, model.target, model.executable, model.contained), command,
-                    std::move(options), runs, hooks);
+  return carve_runs(carved, command, runs, hooks);
 }
 
 }  // namespace tapml::app

@@ -158,7 +158,7 @@ Carved carve_module(const CarveCommand& command, const CommandHooks& hooks) {
   }
   std::vector<CarveRun> runs;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    runs.emplace_back([&, i]() -> Status {
+    runs.emplace_back([&, i](const topdown::Carver&) -> Status {
       TAPML_ASSIGN(std::vector<runtime::Value> args, upload_all(*session, inputs[i].arguments));
       args.insert(args.end(), prepared[i].begin(), prepared[i].end());
       TAPML_ASSIGN([[maybe_unused]] auto result, vm->call(function.name, args));

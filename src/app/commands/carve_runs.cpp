@@ -12,18 +12,26 @@ namespace tapml::app {
 
 namespace {
 
-// Adds edge cases to the suite in the folder, computed by the platform it was carved from.
+// Adds edge cases to the suite, computed by the platform it was carved from. A suite in a folder
+// is changed there.
 topdown::EdgeCases add_edge_cases(const CarveCommand& command, const CarveSource& source,
-                                  runtime::Session& session, const CommandHooks& hooks) {
+                                  runtime::Session& session, const CommandHooks& hooks,
+                                  topdown::Suite& carved) {
   if (hooks.phase) hooks.phase("edge cases", 0);
-  topdown::Suite suite = unwrap(topdown::load_suite(command.folder, "", hooks.watcher));
+  const bool stored = !command.folder.empty();
+  topdown::Suite suite = stored ? unwrap(topdown::load_suite(command.folder, "", hooks.watcher))
+                                : std::move(carved);
   topdown::Platform platform{source.target, &session};
   platform.open = source.open_contained;
   topdown::Sandbox sandbox(std::move(platform), hooks.cancelled);
   sandbox.load(source.executable);
   topdown::EdgeCases cases = topdown::add_edge_cases(suite, sandbox, hooks.poll, hooks.watcher);
   suite.incomplete.clear();
-  unwrap(topdown::save_suite(suite, command.folder, hooks.watcher));
+  if (stored) {
+    unwrap(topdown::save_suite(suite, command.folder, hooks.watcher));
+  } else {
+    carved = std::move(suite);
+  }
   if (hooks.phase_end) hooks.phase_end(std::to_string(cases.added) + " edge cases");
   return cases;
 }
@@ -70,12 +78,15 @@ void refuse(bool given, const char* option, const std::string& with, const std::
 Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
                   const CarveCommand& command, topdown::CarveOptions options,
                   const std::vector<CarveRun>& runs, const CommandHooks& hooks) {
-  auto folder = unwrap(topdown::SuiteFolder::open(command.folder));
-  options.folder = &folder;
+  std::optional<topdown::SuiteFolder> folder;
+  if (!command.folder.empty()) {
+    folder = unwrap(topdown::SuiteFolder::open(command.folder));
+    options.folder = &*folder;
+  }
   const std::string unfinished = "the carve did not end";
   if (hooks.phase) hooks.phase("carve", std::ssize(runs));
   topdown::Carver carver(vm.executable(), options);
-  unwrap(folder.begin(carver.so_far(unfinished)));
+  if (folder) unwrap(folder->begin(carver.so_far(unfinished)));
   unwrap(vm.set_capture(carver.plan(), &carver));
   vm.set_interrupt(hooks.interrupt);
   vm.set_call_limit(command.model.step_limit);
@@ -83,12 +94,13 @@ Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
   size_t indexed = 0;  // calls in the last suite.json
   for (size_t i = 0; i < runs.size(); ++i) {
     if (hooks.progress) hooks.progress("run", static_cast<int64_t>(i), std::ssize(runs));
-    status = runs[i]();
+    status = runs[i](carver);
     if (!status || is_cancelled(hooks)) break;
+    if (!folder) continue;
     // Files written so far survive a kill; the list is only rewritten after enough new calls.
     const size_t calls = carver.suite().calls.size();
     if (calls < indexed + indexed / 4) continue;
-    unwrap(folder.write_index(carver.so_far(unfinished)));
+    unwrap(folder->write_index(carver.so_far(unfinished)));
     indexed = calls;
   }
   const Status ended = vm.set_capture({}, nullptr);
@@ -100,10 +112,10 @@ Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
   if (incomplete.empty() && command.edge) incomplete = "edge cases were not added";
   if (Status files = check_mapped_files(); !files) incomplete = files.error().message;
   topdown::Suite suite = carver.take(incomplete);
-  unwrap(folder.finish(suite));
+  if (folder) unwrap(folder->finish(suite));
   // Sampling fails on NaN, so such a run ends with an error.
   if (!status && !is_cancelled(hooks) && !wrong) {
-    log_warning(command.folder + " contains only a part of the suite");
+    if (folder) log_warning(command.folder + " contains only a part of the suite");
     throw_error(status.error());
   }
   if (hooks.phase_end) {
@@ -119,7 +131,7 @@ Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
   carved.bytes = carver.bytes();
   carved.nan = carver.nan();
   if (command.edge && !wrong && !is_cancelled(hooks)) {
-    carved.edge = add_edge_cases(command, source, vm.session(), hooks);
+    carved.edge = add_edge_cases(command, source, vm.session(), hooks, suite);
     carved.edge_added = true;
     suite.incomplete.clear();  // they are there now
   }

@@ -1,4 +1,4 @@
-// Carves runs into a folder. Private to the command.
+// Carves runs: the parts that `carve` and the Python package share.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ CarveSource carve_source(const CarveCommand& command, const target::Target& targ
                          const std::unique_ptr<ContainedKernels>& contained);
 
 // Performs one of the runs to carve.
-using CarveRun = std::function<Status()>;
+using CarveRun = std::function<Status(const topdown::Carver& carver)>;
 
 topdown::CarveOptions carve_options(const CarveCommand& command);
 // UserError for an option that does not apply to `model`.
@@ -29,6 +29,18 @@ bool is_cancelled(const CommandHooks& hooks);
 
 Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
                   const CarveCommand& command, topdown::CarveOptions options,
+                  const std::vector<CarveRun>& runs, const CommandHooks& hooks);
+
+// A model that is ready to be carved.
+struct CarvedEngine {
+  ReadyModel model;
+  topdown::CarveOptions options;
+  std::unique_ptr<llm::Engine> engine;  // goes first
+};
+CarvedEngine open_engine(
+    CarveCommand& command, const CommandHooks& hooks,
+    const std::function<void(const Tokenizer&, const ModelInterface&)>& before_compile = {});
+Carved carve_runs(CarvedEngine& carved, const CarveCommand& command,
                   const std::vector<CarveRun>& runs, const CommandHooks& hooks);
 
 // For a model, and for a text module.

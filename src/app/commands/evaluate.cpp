@@ -11,23 +11,27 @@ namespace {
 
 using topdown::Evaluation;
 
-// Each target once, in order, including the reference.
-std::vector<std::string> targets_of(const EvaluateCommand& command) {
-  std::vector<std::string> targets;
-  for (const std::string& target : command.targets) {
-    target::parse_target(target);
-    if (std::ranges::find(targets, target) == targets.end()) targets.push_back(target);
+// Each platform once, in order, including the reference.
+std::vector<PlatformChoice> platforms_of(const EvaluateCommand& command) {
+  std::vector<PlatformChoice> platforms;
+  const auto known = [&](const std::string& target) {
+    return std::ranges::any_of(
+        platforms, [&](const PlatformChoice& one) { return one.target.text == target; });
+  };
+  for (const PlatformChoice& one : command.targets) {
+    if (one.session || !known(one.target.text)) platforms.push_back(one);
   }
-  if (command.reference.empty()) return targets;
-  if (std::ranges::find(targets, command.reference) == targets.end()) {
-    target::parse_target(command.reference);
-    targets.insert(targets.begin(), command.reference);
+  if (command.reference.empty()) return platforms;
+  if (!known(command.reference)) {
+    platforms.insert(platforms.begin(),
+                     PlatformChoice::of(command.reference, command.model.libraries,
+                                        command.model.remote));
   }
-  if (targets.size() == 1) {
+  if (platforms.size() == 1) {
     throw_user("the reference is the only platform, and agrees with itself", "--reference",
                "another --target as well", command.reference);
   }
-  return targets;
+  return platforms;
 }
 
 class EvaluationRun {
@@ -39,23 +43,26 @@ class EvaluationRun {
     if (command_.unquantized && command_.model.format.quantize.empty()) {
       throw_user("there is no quantized model to compare", "--unquantized", "--quantize", "none");
     }
-    tasks_ = topdown::parse_tasks(unwrap(read_text_file(command_.tasks)), command_.tasks);
-    const std::vector<std::string> targets = targets_of(command_);
+    tasks_ = topdown::parse_tasks(
+        command_.tasks_text ? *command_.tasks_text : unwrap(read_text_file(command_.tasks)),
+        command_.tasks);
+    const std::vector<PlatformChoice> platforms = platforms_of(command_);
     if (hooks_.checked) hooks_.checked();
-    for (const std::string& target : targets) {
-      result_.evaluations.push_back(evaluate_on(target));
+    for (const PlatformChoice& platform : platforms) {
+      result_.evaluations.push_back(evaluate_on(platform));
       result_.passed &= result_.evaluations.back().failure.empty();
     }
     if (!command_.reference.empty()) compare();
-    if (command_.unquantized && result_.passed) result_.cost = cost_on(targets[0]);
+    if (command_.unquantized && result_.passed) result_.cost = cost_on(platforms[0]);
     return std::move(result_);
   }
 
  private:
-  Evaluation evaluate_on(const std::string& target) {
+  Evaluation evaluate_on(const PlatformChoice& platform) {
+    const std::string& target = platform.target.text;
     begin("compile for " + target, 0);
     const ReadyModel model = make_ready(
-        options_for(target), [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
+        options_for(platform), [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
           if (!result_.tasks.empty()) return;
           for (const topdown::EvalTask& task : tasks_) {
             result_.tasks.push_back(
@@ -84,9 +91,10 @@ class EvaluationRun {
   }
 
   // Compares the quantized model with the original one.
-  topdown::QuantizationCost cost_on(const std::string& target) {
+  topdown::QuantizationCost cost_on(const PlatformChoice& platform) {
+    const std::string& target = platform.target.text;
     begin("compile for " + target + ", with and without --quantize", 0);
-    ModelOptions options = options_for(target);
+    ModelOptions options = options_for(platform);
     const ReadyModel quantized = make_ready(options, {});
     options.format.quantize.clear();
     const ReadyModel plain = make_ready(options, {});
@@ -101,9 +109,13 @@ class EvaluationRun {
     return cost;
   }
 
-  ModelOptions options_for(const std::string& target) const {
+  ModelOptions options_for(const PlatformChoice& platform) const {
     ModelOptions options = command_.model;
-    options.target = target;
+    options.target = platform.target.text;
+    options.opened = platform.target;
+    options.session = platform.session;
+    options.libraries = platform.libraries;
+    options.remote = platform.remote;
     options.watcher = hooks_.watcher;
     return options;
   }

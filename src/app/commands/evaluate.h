@@ -8,9 +8,10 @@
 namespace tapml::app {
 
 struct EvaluateCommand {
-  ModelOptions model;  // its target is set to each of `targets` in turn
-  std::vector<std::string> targets = {kDefaultPlatform};
-  std::string tasks;         // a file (docs/cli.md, eval)
+  ModelOptions model;  // its platform is each of `targets` in turn
+  std::vector<PlatformChoice> targets;
+  std::string tasks;                      // a file (docs/cli.md, eval)
+  std::optional<std::string> tasks_text;  // its content, if the caller has it
   std::string reference;     // target that the others are compared with; empty: none
   bool unquantized = false;  // compares the quantized model with the original one
 };
