@@ -1,4 +1,4 @@
-// How a session begins, on the client's side.
+// How a client begins a session.
 #include <algorithm>
 
 #include "rpc/session/client_session.h"
@@ -15,7 +15,7 @@ uint64_t capabilities_of(const ConnectOptions& options) {
   return kClientCapabilities | (options.compressor ? kCapabilityZstd : 0);
 }
 
-// Says hello and waits for the welcome, which lies in `reply`.
+// Sends hello and waits for the welcome, which points into `reply`.
 Result<const wire::Welcome*> greet(ClientLink& link, ClientLink::Reply& reply,
                                    const ConnectOptions& options, bool status) {
   TAPML_TRY(link.call(
@@ -58,7 +58,7 @@ Result<std::unique_ptr<RemoteSession>> RemoteSession::connect(
 }
 
 Result<std::string> query_status(Channel& channel, const ConnectOptions& options) noexcept {
-  // The caller keeps its channel.
+  // Leaves the channel to the caller.
   class Borrowed final : public Channel {
    public:
     explicit Borrowed(Channel& channel) : channel_(channel) {}

@@ -6,7 +6,7 @@ namespace tapml::rpc {
 
 namespace {
 
-// Keeps memory and gives its bytes back when it goes.
+// Owns memory, and returns its bytes to the limit when destroyed.
 struct CountedMemory {
   std::shared_ptr<runtime::DeviceMemory> memory;
   std::shared_ptr<std::atomic<int64_t>> used;

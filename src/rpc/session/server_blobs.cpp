@@ -1,4 +1,4 @@
-// Blobs, and what is kept of them from session to session.
+// Blobs, and contents that are kept between sessions.
 #include <tuple>
 
 #include "rpc/session/server_core.h"
@@ -47,7 +47,7 @@ Result<std::vector<std::byte>> ServerCore::take_blob(uint64_t id) noexcept {
   return std::move(blob.data);
 }
 
-// Another token has other keys for the same content: it is not told what this one sent.
+// Keys depend on the token: clients with another token do not learn what this one sent.
 std::string ServerCore::content_key(const Sha256Digest& hash) const {
   Sha256 key;
   key.update(std::as_bytes(std::span(secret_)));
@@ -70,7 +70,7 @@ Result<bool> ServerCore::handle(const wire::FindBlob& request) noexcept {
   auto content = find_content(*hash, static_cast<uint64_t>(request.bytes()));
   if (!content) return false;
   Status begun = begin_blob(request.id(), request.bytes(), {});
-  if (!begun) {  // the answer says so: the name is free
+  if (!begun) {  // the answer shows that the name is free
     if (!blobs_.contains(request.id())) handles_.erase(HandleKind::Blob, request.id());
     return fail(std::move(begun).error());
   }

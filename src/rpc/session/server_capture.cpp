@@ -1,4 +1,4 @@
-// What the calls of a machine read and write, for a client that captures them.
+// Captures what the calls of a VM read and write, for a client.
 #include <algorithm>
 
 #include "base/hash.h"
@@ -8,12 +8,12 @@ namespace tapml::rpc {
 
 namespace {
 
-// Contents that a client is known to have. Beyond that all are forgotten, and sent again.
+// Limit on contents that a client is known to have. Beyond it all are forgotten, and sent again.
 constexpr size_t kMostContents = size_t{1} << 18;
 
 }  // namespace
 
-// Replies to the call that runs: each content once, then the calls that name it.
+// Adds replies to the running call: each content once, then the calls that name it.
 class ServerCore::Capture final : public runtime::CaptureSink {
  public:
   Capture(ServerCore& core, const Executable& executable, runtime::CapturePlan plan)

@@ -15,7 +15,7 @@ bool is_timeout(const Status& status) {
   return !status && status.error().fault == PlatformFault::kTimeout;
 }
 
-// Takes as long wherever the texts differ.
+// Takes the same time wherever the texts differ.
 bool same_secret(std::string_view shown, std::string_view expected) {
   volatile unsigned char difference = shown.size() == expected.size() ? 0 : 1;
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -25,7 +25,7 @@ bool same_secret(std::string_view shown, std::string_view expected) {
   return difference == 0;
 }
 
-// Whether somebody waits for it, and may stop to do so.
+// Whether the client waits for an answer, and may give up.
 bool has_answer(const wire::Request& request) {
   switch (request.body_type()) {
     case wire::Body::Allocate:
@@ -61,7 +61,7 @@ Status ServerCore::serve() noexcept {
 
 Status ServerCore::serve_requests() noexcept {
   TAPML_TRY(handshake());
-  if (!session_) return {};  // it asked for the status alone
+  if (!session_) return {};  // the client asked only for the status
   for (;;) {
     Status status = take_frame(Clock::now() + options_.limits.idle);
     if (status) continue;
@@ -71,7 +71,7 @@ Status ServerCore::serve_requests() noexcept {
       return {};
     }
     if (fault == PlatformFault::kTimeout) {
-      // No deadline of anybody's work passed: the session is gone, as by any other end.
+      // kLost, not kTimeout: no work missed its deadline, and the session is gone.
       return end(platform_error(
           PlatformFault::kLost,
           "the session was idle for " + std::to_string(options_.limits.idle.count()) +
@@ -83,7 +83,7 @@ Status ServerCore::serve_requests() noexcept {
   }
 }
 
-// Tells the client, where it still listens.
+// Reports the error to the client, if it still listens.
 Status ServerCore::end(Error error) noexcept {
   builder_.Clear();
   const auto head = finish_reply(builder_, 0, 0, put_error(builder_, error, true, log_of(error)));
@@ -96,14 +96,14 @@ void ServerCore::note(const std::string& line) const {
   if (options_.recent) options_.recent->add(line);
 }
 
-// What led to a failure of the platform or of ours; the input's faults speak for themselves.
+// The log before a failure of the platform or of tapml; errors of the input need none.
 std::vector<std::string> ServerCore::log_of(const Error& error) const {
   if (!options_.recent || error.kind == ErrorKind::kUser) return {};
   return options_.recent->lines();
 }
 
 void ServerCore::say(const std::string& line) const {
-  // A client's names are in it.
+  // The line contains names from the client.
   const std::string shown = printable_line(line);
   note(shown);
   if (options_.log) options_.log(shown);
@@ -156,7 +156,7 @@ Status ServerCore::greet(const wire::Hello& hello) noexcept {
   secret_ = sha256("tapml contents of " + text_of(hello.token()));
   const std::string target = text_of(hello.target());
   if (hello.status()) {
-    if (options_.describe) {  // which may open drivers
+    if (options_.describe) {  // it may open drivers
       work(true);
       status = options_.describe();
       work(false);
@@ -248,14 +248,14 @@ Status ServerCore::run(const wire::Requests& frame) noexcept {
     if (stands && !last) {
       return fail(protocol_error("a request that may go on later is not the last of its frame"));
     }
-    if (i > 0 && options_.activity) options_.activity(true);  // each has its own time
+    if (i > 0 && options_.activity) options_.activity(true);  // each has its own time limit
     TAPML_TRY(run(++requests_, request));
   }
   return {};
 }
 
 runtime::Deadline ServerCore::deadline_of(int64_t timeout) const noexcept {
-  // What is centuries away is none.
+  // A deadline centuries away is none.
   constexpr int64_t kFar = int64_t{1} << 60;
   if (timeout < 0 || timeout > kFar) return {};
   return link_.arrived() + std::chrono::nanoseconds(timeout);
@@ -277,11 +277,11 @@ Status ServerCore::awaited() const noexcept {
   return {};
 }
 
-// Whether the request may go on is its handler's to say; an error here ends the session.
+// Handlers decide whether their request may go on; an error here ends the session.
 Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
   struct Running {
     ServerLink& link;
-    bool goes_on = false;  // as another request
+    bool goes_on = false;  // in another request
     ~Running() {
       if (!goes_on) link.end_request();
     }
@@ -292,7 +292,7 @@ Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
     deadline_ = deadline_of(request.timeout());
   }
   Status status;
-  bool answers = false, answered = false;  // Done or Failure; something else where it went well
+  bool answers = false, answered = false;  // with Done or Failure; otherwise by its handler
   switch (request.body_type()) {
     case wire::Body::Allocate:
       answers = request.body_as_Allocate()->reply();
@@ -384,7 +384,7 @@ Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
     case wire::Body::WriteBlob:
       status = handle(*request.body_as_WriteBlob());
       break;
-    case wire::Body::Cancel:  // the link has seen it
+    case wire::Body::Cancel:  // handled by the link
       break;
     case wire::Body::Hello:
     case wire::Body::NONE:
@@ -417,7 +417,7 @@ Status ServerCore::surface() noexcept {
 
 // --- the channel -------------------------------------------------------------------------------
 
-// While the device works, someone must look after the client.
+// While the device works, the link attends to the client.
 void ServerCore::work(bool begins) noexcept {
   working_ = begins;
   if (begins) {
@@ -451,7 +451,7 @@ bool ServerCore::reply_found(uint64_t request, const Result<bool>& found) noexce
   return reply(request, wire::CreateDone(builder_));
 }
 
-// The next bytes of the payload. A slow client gets signs of life meanwhile.
+// Receives the next bytes of the payload. Sends signs of life to a slow client meanwhile.
 bool ServerCore::take(std::span<std::byte> to) noexcept {
   const bool pause = working_;
   if (pause) work(false);
@@ -474,8 +474,8 @@ bool ServerCore::take(std::span<std::byte> to) noexcept {
   return !broken_;
 }
 
-// A small payload must not ask for much memory: neither more than where it goes has, nor more than
-// a frame may bring.
+// A small payload must not ask for much memory: no more than its destination holds, nor than a
+// frame may carry.
 Status ServerCore::check_packed(uint64_t unpacked, uint64_t room) noexcept {
   const uint64_t most = std::min(room, options_.limits.payload_bytes);
   const bool enabled = (capabilities_ & kCapabilityZstd) != 0;

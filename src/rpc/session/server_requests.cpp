@@ -1,4 +1,4 @@
-// What the requests of a session do.
+// Handlers of a session's requests.
 #include <algorithm>
 #include <tuple>
 
@@ -28,7 +28,7 @@ Status ServerCore::handle(const wire::Allocate& request) noexcept {
     TAPML_ASSIGN(buffers_[id], Storage::adopt(*session_, buffer, request.bytes()));
     return {};
   });
-  // Whoever waits for the answer knows that the name is free.
+  // A client that waits for the answer knows that the name is free.
   if (!status && request.reply() && !buffers_.contains(id)) {
     handles_.erase(HandleKind::Buffer, id);
   }
@@ -164,7 +164,7 @@ Status ServerCore::handle(const wire::Launch& request) noexcept {
   for (size_t i = 0; i < count; ++i) {
     const wire::Range* range = request.buffers()->Get(static_cast<flatbuffers::uoffset_t>(i));
     TAPML_ASSIGN(const auto storage, buffer(range->buffer()));
-    storage->written();  // which of them it writes is not known here
+    storage->written();  // which of them it writes is unknown
     ranges[i] = {storage->buffer(), range->offset()};
   }
   std::vector<int64_t> scalars;
@@ -292,7 +292,7 @@ void ServerCore::name_arguments(ServedCall& call) {
   call.names_whole = true;
 }
 
-// Answers where it goes well.
+// Answers on success.
 Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   if (request.cancelled()) {
     return fail(platform_error(PlatformFault::kCancelled, "the call was cancelled"));
@@ -305,7 +305,7 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   if (call_) {
     return fail(internal_error("a call while another one stands at what it dispatched"));
   }
-  // While the call stands the client may release it.
+  // The client may release it while the call is suspended.
   const std::shared_ptr<ServedVm> served = found->second;
   runtime::LocalVirtualMachine& vm = *served->vm;
   call.function = text_of(request.function(), copies_);
@@ -389,7 +389,7 @@ Status ServerCore::answer(ServedCall& call, const wire::Call& request, const run
                       wire::CreateResult(builder_, *value, builder_.CreateVector(sizes),
                                          builder_.CreateVectorOfStructs(written)),
                       read);
-  // The client goes on meanwhile.
+  // The client continues meanwhile.
   for (size_t i = 0; i < made.size(); ++i) {
     handles_.add(HandleKind::Buffer, request.first() + i);
     buffers_[request.first() + i] = std::move(made[i]);
@@ -399,7 +399,7 @@ Status ServerCore::answer(ServedCall& call, const wire::Call& request, const run
 
 void ServerCore::remember(ServedVm& served, ServedCall& call) noexcept {
   call.arguments.call_done();
-  // While the call stood the client may have released what it was called with.
+  // The client may have released arguments while the call was suspended.
   if (released_ != call.released) {
     call.arguments.forget([&](uint64_t name, const Storage& storage) {
       const auto found = buffers_.find(name);
@@ -409,7 +409,7 @@ void ServerCore::remember(ServedVm& served, ServedCall& call) noexcept {
   served.arguments[call.function] = std::move(call.arguments);
 }
 
-// Nothing for what the client has to ask for by itself, be it to learn that there is none.
+// Nothing if the client must read it separately, if only to learn that there is none.
 Result<std::span<const std::byte>> ServerCore::read_result(const runtime::Value& result,
                                                            const std::string& function,
                                                            size_t field) noexcept {

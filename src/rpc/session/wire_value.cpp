@@ -16,16 +16,16 @@ using runtime::ValueList;
 
 namespace {
 
-// Tuples in tuples: within the verifier's kMaxDepth.
+// Limit on nested tuples, within the verifier's kMaxDepth.
 constexpr int kMaxNesting = 48;
 static_assert(kMaxNesting + 8 < kMaxDepth);
-// Dimensions of a tensor or a shape.
+// Limit on the dimensions of a tensor or a shape.
 constexpr size_t kMaxIntegers = 1 << 16;
-// And of one that is said to be an argument: a copy of it takes no memory of its own.
+// The same for a value that is an argument: a copy of it takes no memory of its own.
 constexpr size_t kMostRecalled = ArgumentCache::kMostDimensions;
-// Fields that room is made for before they are there.
+// Limit on fields for which memory is reserved in advance.
 constexpr size_t kMostReserved = 256;
-// Arguments that are looked at for one.
+// Limit on arguments that are searched for one tensor.
 constexpr size_t kLook = 256;
 
 bool same_tensor(const Tensor& a, const Tensor& b) {
@@ -84,7 +84,7 @@ class ValueWriter {
                              name, tensor.offset, dims);
   }
 
-  // Results are in the order of the arguments as a rule, so that the next one is looked at first.
+  // Results usually follow the order of the arguments, so the next one is tried first.
   std::optional<size_t> find_argument(const Tensor& tensor) {
     if (tensor.shape.size() > kMostRecalled) return {};
     for (size_t i = 0; i < std::min(arguments_.size(), kLook); ++i) {
