@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kBacklog = 128;
 
-// Whether the file is a socket of ours that nobody listens on any more.
+// Removes the file if it is a socket of this user that no one listens on any more.
 Status remove_stale_socket(const SocketAddress& address, const Place& endpoint) noexcept {
   struct stat status = {};
   const std::string where = endpoint.text();
@@ -80,7 +80,7 @@ Status Listener::bind_unix() noexcept {
     device_ = status.st_dev;
     inode_ = status.st_ino;
   }
-  // Nobody gets in before listen(): the mode is there first.
+  // No one can connect before listen(), so the mode is set first.
   if (::chmod(endpoint_.path.c_str(), 0600) != 0 || ::listen(socket_.get(), kBacklog) != 0) {
     return fail(bind_error(errno, endpoint_));
   }

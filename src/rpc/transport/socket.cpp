@@ -108,10 +108,10 @@ Result<std::vector<SocketAddress>> resolve(const Place& endpoint, bool listening
 
 namespace {
 
-// How soon an interrupt is seen.
+// How quickly an interrupt is noticed.
 constexpr std::chrono::milliseconds kSlice{50};
 
-// Ok to wait until `slice`, which is set; else why not.
+// Ok to wait until `slice`, which this sets; otherwise the reason not to.
 Status next_slice(runtime::Deadline deadline, const Interrupted& interrupted,
                   const std::string& endpoint, runtime::Deadline& slice) noexcept {
   if (interrupted && interrupted()) {
@@ -225,11 +225,11 @@ void tune_connection(int fd) noexcept {
   socklen_t size = sizeof own;
   if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) != 0) return;
   if (own.ss_family == AF_UNIX) {
-    const int bytes = 1 << 20;  // the system's own limit holds where it is less
+    const int bytes = 1 << 20;  // the system's limit applies if it is lower
     ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
     return;
   }
-  const int on = 1, idle = 15, interval = 5, probes = 3;  // seconds: gone after half a minute
+  const int on = 1, idle = 15, interval = 5, probes = 3;  // seconds: half a minute in all
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
