@@ -28,7 +28,7 @@ bool holds_function(const runtime::Value& value) {
   return false;
 }
 
-// The machine's values; functions must be those of `program`.
+// The VM's values; functions must belong to `program`.
 Status unwrap_all(const tapml_value* const* arguments, int32_t count, const Executable* program,
                   std::vector<runtime::Value>& values, const std::string& where) {
   for (int32_t i = 0; i < count; ++i) {
@@ -131,7 +131,7 @@ tapml_status tapml_value_tuple(const tapml_value* const* fields, int32_t count,
 
 void tapml_value_free(tapml_value* value) { delete value; }
 
-// ---- looking at values
+// ---- reading values
 
 tapml_kind tapml_value_kind(const tapml_value* value) {
   if (!value) return TAPML_NOTHING;

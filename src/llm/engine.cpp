@@ -12,7 +12,7 @@ using runtime::Value;
 
 namespace {
 
-// What the engine can give a function.
+// The inputs and outputs that the engine supports for a function.
 struct Known {
   const char* name;
   std::vector<Role> inputs, outputs;  // outputs: exactly these

@@ -10,7 +10,7 @@ using runtime::Value;
 
 namespace {
 
-// Not every executable has these.
+// Some executables lack these.
 constexpr const char* kPrepare = "prepare";  // of weights, once
 constexpr const char* kDraw = "draw";
 
@@ -39,7 +39,7 @@ Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights
   return session.synchronize(runtime::kDefaultStream);
 }
 
-// What the executable computes of weights alone goes behind them in every call.
+// Every call takes the weights, followed by what the executable computes from them.
 Status Engine::State::prepare(std::vector<Value>& weights) {
   if (!vm->executable().find_function(kPrepare)) return {};
   TAPML_ASSIGN(Value made, vm->call(kPrepare, weights));
@@ -138,7 +138,7 @@ Status Engine::State::set_page_table(std::span<Sequence* const> sequences) {
   for (const Sequence* sequence : sequences) {
     const std::vector<int32_t>& pages = sequence->pages.table();
     table.insert(table.end(), pages.begin(), pages.end());
-    // No token is there; a page of its own is at least one that exists.
+    // The columns hold no tokens, but must refer to a page that exists.
     table.insert(table.end(), columns - pages.size(), pages.back());
   }
   return arguments.set(Role::kPageTable, {std::ssize(sequences), static_cast<int64_t>(columns)},
@@ -150,7 +150,7 @@ Status Engine::State::set_inputs(const ModelFunction& function,
                                  std::span<const int32_t> tokens) {
   const int64_t batch = std::ssize(sequences);
   const int64_t count = std::ssize(tokens) / batch;
-  // A number of each sequence.
+  // Sets one number for each sequence.
   const auto set_each = [&](Role role, auto&& number) {
     std::vector<int32_t> numbers;
     for (const Sequence* sequence : sequences) {
@@ -250,7 +250,7 @@ Result<Tensor> Engine::State::step(const char* name, std::span<Sequence* const> 
   TAPML_TRY(reserve_slots(sequences));
   const ModelFunction& called = function(name);
   TAPML_TRY(set_inputs(called, sequences, tokens));
-  // Far away, reading is one more wait: the logits come with the result.
+  // A separate read of a remote device costs one more wait: the logits come with the result.
   const bool comes_along = !samples_in_model && read;
   TAPML_ASSIGN(const std::vector<Value> outputs, call(called, comes_along ? &read_bytes : nullptr));
   for (Sequence* sequence : sequences) sequence->length += count;
@@ -295,14 +295,14 @@ Result<Tensor> Engine::State::prefill(std::span<Sequence* const> sequences,
 }
 
 Result<int32_t> Engine::State::choose(const Tensor& logits) {
-  // A call of a function far away would be one more wait for the same token.
+  // A call on a remote device would cost one more wait for the same token.
   const bool random = sampler.temperature > 0;
   if (random ? !draws() : !samples_in_model) return choose_here(logits);
   if (!random) {
     TAPML_ASSIGN(const HostTensor tokens, most_likely(logits));
     return tokens.values<int32_t>()[0];
   }
-  // `sample` knows the state of one sequence as a vector.
+  // `sample` takes the state of one sequence as a vector.
   Tensor generators = *sampler_state.tensor();
   generators.shape = {1, 2};
   TAPML_ASSIGN(const HostTensor tokens, draw(logits, draw_parameters, generators));
@@ -313,7 +313,7 @@ Result<int32_t> Engine::State::choose(const Tensor& logits) {
 
 Result<int32_t> Engine::State::choose_here(const Tensor& logits) {
   TAPML_ASSIGN(const HostTensor row, bytes_of(logits));
-  if (generator_of != session.generation()) {  // a restore put another one back
+  if (generator_of != session.generation()) {  // a restore replaced it
     TAPML_ASSIGN(generator, runtime::download(*sampler_state.tensor()));
     generator_of = session.generation();
   }
@@ -371,8 +371,8 @@ Result<HostTensor> Engine::State::most_likely(const Tensor& logits) {
     return fail(internal_error("sample returned something else than an i32 token for each row"));
   }
   sampler_state = (*fields)[1];
-  // In argmax's order NaN is the greatest, then +infinity: the logits that were taken say it of
-  // all. The tokens are here, so the logits are done.
+  // In argmax's order NaN is the greatest, then +infinity, so the chosen logit shows whether all
+  // are finite. The tokens have arrived, so the logits are complete.
   const std::byte* const here = session.host_address(logits.storage->buffer());
   for (int64_t row = 0; row < rows; ++row) {
     int32_t& token = tokens.mutable_values<int32_t>()[static_cast<size_t>(row)];

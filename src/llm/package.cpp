@@ -29,7 +29,7 @@ bool is_tokenizer_file(const std::string& name) {
          std::end(tokenizer::kTokenizerFileNames);
 }
 
-// An entry of the list, of a file that is there.
+// The entry of an existing file for the list.
 Result<Json> entry_of(const std::string& folder, const std::string& name, int64_t& total) {
   TAPML_ASSIGN(const MappedFile file, map_file(folder + "/" + name));
   const auto bytes = static_cast<int64_t>(file.bytes.size());
@@ -55,7 +55,7 @@ Status write_weights(const std::string& path, const PackageContents& contents) {
   return write_pieces_atomic(path, pieces.data);
 }
 
-// Files of the package by name, as their checksums say.
+// Files of the package by name, verified by checksum.
 using Files = std::map<std::string, MappedFile>;
 
 Status read_entry(const std::string& folder, const JsonObjectReader& entry, Files& files) {
@@ -90,7 +90,7 @@ Status check_complete(const std::string& folder, const Files& files) {
     return fail(user_error(std::string("the package has no ") + name, folder + "/" + kList, name,
                            std::to_string(files.size()) + " other files"));
   }
-  // A tokenizer takes what lies beside its file.
+  // A tokenizer also reads the files next to its own.
   for (const char* name : tokenizer::kTokenizerFileNames) {
     std::error_code ignored;
     const std::string path = folder + "/" + name;
@@ -120,7 +120,7 @@ Result<int64_t> write_package(const std::string& folder, const PackageContents& 
     const std::string from = contents.tokenizer_folder + "/" + name, to = folder + "/" + name;
     std::error_code ignored;
     if (name != tokenizer::kTokenizerFileNames[0] && !fs::exists(from, ignored)) {
-      fs::remove(to, ignored);  // an earlier package's
+      fs::remove(to, ignored);  // left by an earlier package
       continue;
     }
     TAPML_ASSIGN(const std::string text, read_text_file(from));

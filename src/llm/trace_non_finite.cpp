@@ -1,4 +1,4 @@
-// Logits that no token can be taken from: which kernel made them so.
+// Finds the kernel that made logits without a token to take.
 #include <utility>
 
 #include "llm/engine_state.h"
@@ -71,7 +71,7 @@ Error Engine::State::not_finite(std::span<const float> logits, Sequence* sequenc
 
 Result<std::optional<NonFiniteOrigin>> Engine::State::trace(Sequence& sequence) {
   tracing = true;
-  // A remote machine's calls pass no call point on this side, those of a machine here do.
+  // Only calls of a VM in this process pass a call point, so a remote VM is replaced by one.
   std::unique_ptr<runtime::VirtualMachine> far;
   runtime::LocalVirtualMachine* runs = local_vm;
   Result<std::optional<NonFiniteOrigin>> found = std::nullopt;
@@ -103,11 +103,11 @@ Result<std::optional<NonFiniteOrigin>> Engine::State::trace(Sequence& sequence) 
     runs->call_point().set_observer(observer);
     return result;
   };
-  // Recurrent state is no longer what the last call was given.
+  // Recurrent state is no longer what the last call read.
   if (!model.has_state(StateKind::kRecurrent)) {
     found = observed([&](NonFiniteTracer& tracer) { return trace_last_call(tracer); });
   }
-  // What earlier calls left in the cache, or what an earlier one of these calls gave.
+  // The cause may be what earlier calls of the sequence left in the state.
   if (found && (!*found || (*found)->first.from_state)) {
     auto whole =
         observed([&](NonFiniteTracer& tracer) { return trace_all_calls(sequence, tracer); });
