@@ -17,7 +17,7 @@ int digit_of(char c, int base) {
   return digit < base ? digit : -1;
 }
 
-// The control character of each letter behind a backslash.
+// The control characters of letters after a backslash.
 constexpr std::pair<char, char32_t> kControls[] = {
     {'n', '\n'}, {'t', '\t'}, {'r', '\r'}, {'f', '\f'}, {'v', '\v'}, {'a', '\a'}, {'e', 0x1B}};
 

@@ -54,7 +54,7 @@ class ConfigReader {
   }
 
  private:
-  // null where there is no such file.
+  // null if there is no such file.
   static Result<Json> document(const NamedText& file) {
     if (file.text.empty()) return Json::null();
     TAPML_ASSIGN(Json json, parse_json(file.text, file.source));
@@ -66,7 +66,7 @@ class ConfigReader {
     return reader.source() + ": " + in_quotes(key);
   }
 
-  // A text, or an object with the text and flags that the decoder's entry repeats.
+  // A text, or an object with the text, and flags that repeat those of the decoder's entry.
   static Result<std::optional<std::string>> content_of(const JsonObjectReader& reader,
                                                        std::string_view key, const Json& value) {
     if (value.is_string()) return value.as_string();
@@ -86,7 +86,7 @@ class ConfigReader {
     return token;
   }
 
-  // A later file's names replace an earlier one's.
+  // Names in a later file replace earlier ones.
   Status read_names(const JsonObjectReader& reader) {
     for (const std::string_view key : kNamed) {
       const Json* value = reader.find(key);
