@@ -12,7 +12,7 @@ namespace tapml::target {
 
 namespace {
 
-// Calls `visit` with each part of `text` between two `separator`.
+// Calls `visit` with each part of `text` between separators.
 template <class F>
 void each_part(std::string_view text, char separator, F&& visit) {
   while (!text.empty()) {

@@ -133,7 +133,7 @@ std::string device_identity(const Description& description) {
 }
 
 void adopt_device(Target& target, const DeviceInfo& info) {
-  // A server that does not say is taken to be as this machine is; loading code checks it.
+  // A server that reports no processor is assumed to equal this machine; loading code checks.
   const Description& platform = target.description;
   if (platform.gpu_like) return adopt_groups(target, info);
   if (platform.processor.architecture.empty() || platform.own_process || info.cpu.empty()) return;
