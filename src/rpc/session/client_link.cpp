@@ -122,7 +122,7 @@ Status ClientLink::may_begin(const runtime::Deadline& deadline,
 
 Error ClientLink::too_late() {
   return platform_error(PlatformFault::kTimeout,
-                        "the other side did not take the request before the deadline");
+                        "the other side did not read the request before the deadline");
 }
 
 // Sends the batch after any unsent frames, or keeps it. The caller holds sending_.
@@ -170,7 +170,7 @@ Status ClientLink::send_frame(std::span<const std::byte> head, std::span<const s
       heard = std::max(heard_, start);
     }
     if (Clock::now() - heard > silence_) {
-      sent = fail(lost_error("the other side neither takes requests nor gives a sign of life"));
+      sent = fail(lost_error("the other side neither reads requests nor sends heartbeats"));
       break;
     }
     if (deadline && Clock::now() >= *deadline) {
@@ -204,7 +204,7 @@ Status ClientLink::wait(Reply& reply, runtime::Deadline deadline,
     const Clock::time_point silent = std::max(heard_, start) + silence_;
     if (now >= silent) {
       state_.unlock();
-      std::ignore = fail_all(lost_error("the other side gave no sign of life for " +
+      std::ignore = fail_all(lost_error("the other side sent nothing for " +
                                         std::to_string(silence_.count()) + " ms"));
       state_.lock();
       break;
@@ -289,7 +289,7 @@ Status ClientLink::receive_frame(Clock::time_point until) noexcept {
 // Takes the head of a frame: completes its reply, or records where the payload goes.
 Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept {
   const auto* message = verified<wire::Reply>(head);
-  if (!message) return fail(protocol_error("the other side sent something that is no reply"));
+  if (!message) return fail(protocol_error("the other side sent a message that is not a reply"));
   const auto* failure = message->answer_as_Failure();
   // Fatal failures first: one may be a timeout of the server, not a deadline that passed here.
   CopyBudget copies(head.size());
@@ -307,9 +307,8 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
     return {};
   }
   if (message->sequence() != replies_ + 1) {
-    return fail(
-        protocol_error("a reply is out of its order: " + std::to_string(message->sequence()) +
-                       " after " + std::to_string(replies_)));
+    return fail(protocol_error("a reply is out of order: " + std::to_string(message->sequence()) +
+                               " after " + std::to_string(replies_)));
   }
   ++replies_;
   if (message->request() == 0 || message->request() > issued_.load()) {
@@ -322,7 +321,8 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
       message->answer_as_Content() || message->answer_as_Captured() || message->answer_as_Timed();
   const bool bare = !data && !result && !message->answer_as_Content();
   if ((bare && payload > 0) || payload > kMostPayload) {
-    return fail(protocol_error("a reply with " + std::to_string(payload) + " bytes behind it"));
+    return fail(protocol_error("a reply has an unexpected payload of " + std::to_string(payload) +
+                               " bytes"));
   }
   inbound_.request = message->request();
   inbound_.streamed = streamed;
@@ -336,7 +336,9 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
   inbound_.last = true;
   if (!reply) return {};  // it arrived too late
   if (result && payload > 0) {
-    if (!reply->takes_tail_) return fail(protocol_error("a result with bytes nobody asked for"));
+    if (!reply->takes_tail_) {
+      return fail(protocol_error("a result has a payload that was not requested"));
+    }
     reply->tail_bytes_ = static_cast<size_t>(payload);
     reply->tail_ = std::make_unique_for_overwrite<std::byte[]>(reply->tail_bytes_);
     reply->to_ = {reply->tail_.get(), reply->tail_bytes_};
@@ -344,7 +346,7 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
   if (failure) {
     TAPML_ASSIGN(reply->error_, get_error(*failure, copies));
   } else if (!reply->to_.empty() && payload == 0) {
-    return fail(protocol_error("a read was answered without what is read"));
+    return fail(protocol_error("a read was answered without data"));
   }
   reply->head_.swap(head);
   reply->message_ = flatbuffers::GetRoot<wire::Reply>(reply->head_.data());
@@ -356,13 +358,13 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
 Status ClientLink::take_data(const wire::Data& data, Reply* reply, uint64_t payload) noexcept {
   const uint64_t size = data.unpacked() > 0 ? data.unpacked() : payload;
   if (data.unpacked() > 0 && (!packer_.present() || size > kMostPayload || payload >= size)) {
-    return fail(protocol_error("a packed part that cannot be right: " + std::to_string(payload) +
+    return fail(protocol_error("the size of a packed part is invalid: " + std::to_string(payload) +
                                " bytes for " + std::to_string(size)));
   }
   if (reply && (reply->takes_tail_ || data.offset() != static_cast<int64_t>(reply->received_) ||
                 size > reply->to_.size() - reply->received_ ||
                 data.last() != (size == reply->to_.size() - reply->received_))) {
-    return fail(protocol_error("a part of what is read is not the next one"));
+    return fail(protocol_error("a part of a read is out of order"));
   }
   inbound_.payload = payload;
   inbound_.last = data.last();
@@ -424,7 +426,7 @@ Status ClientLink::take_streamed(const wire::Reply& message, uint64_t payload) n
   const auto* content = message.answer_as_Content();
   const uint64_t unpacked = content ? content->unpacked() : 0;
   if (unpacked > 0 && (!packer_.present() || unpacked > kMostPayload || payload >= unpacked)) {
-    return fail(protocol_error("a packed part that cannot be right: " + std::to_string(payload) +
+    return fail(protocol_error("the size of a packed part is invalid: " + std::to_string(payload) +
                                " bytes for " + std::to_string(unpacked)));
   }
   inbound_.payload = payload;
@@ -434,7 +436,7 @@ Status ClientLink::take_streamed(const wire::Reply& message, uint64_t payload) n
   LockGuard guard(state_);
   auto found = waiting_.find(message.request());
   if (found == waiting_.end() || found->second->stream_) return {};
-  return fail(protocol_error("something in front of an answer that nobody asked for"));
+  return fail(protocol_error("a reply that was not requested precedes an answer"));
 }
 
 // Passes a complete part to the reply's stream. The sink may take its time, which slows the other
@@ -452,7 +454,7 @@ Status ClientLink::deliver() noexcept {
   Status taken;
   if (inbound_.unpacked > 0 && !packer_.unpack(inbound_.packed, room)) {
     taken = fail(protocol_error("a packed part does not unpack to the " +
-                                std::to_string(room.size()) + " bytes that it is to have"));
+                                std::to_string(room.size()) + " bytes that were announced"));
   } else {
     taken = reply->stream_(*flatbuffers::GetRoot<wire::Reply>(inbound_.head.data()),
                            inbound_.unpacked > 0 ? room : inbound_.packed);
@@ -474,7 +476,7 @@ Status ClientLink::unpack() noexcept {
   const auto to = reply.to_.subspan(reply.received_, static_cast<size_t>(inbound_.unpacked));
   if (!packer_.unpack(inbound_.packed, to)) {
     return fail(protocol_error("a packed part does not unpack to the " + std::to_string(to.size()) +
-                               " bytes that it is to have"));
+                               " bytes that were announced"));
   }
   reply.received_ += to.size();
   if (inbound_.last) finish(reply);

@@ -27,7 +27,7 @@ Result<ClientSession::ClockOffset> ClientSession::compare_clocks() noexcept {
     TAPML_TRY(link_->call([](Builder& builder) { return wire::CreatePing(builder); }, reply));
     const int64_t after = runtime::trace_now();
     const auto* pong = reply.answer<wire::Pong>();
-    if (!pong) return fail(protocol_error("a ping was answered by something else"));
+    if (!pong) return fail(protocol_error("the answer to a ping is of another kind"));
     if (after - before >= quickest) continue;
     quickest = after - before;
     // Unsigned arithmetic wraps around, whatever the other side sends.
@@ -70,19 +70,19 @@ Result<std::vector<TraceEvent>> ClientSession::take_trace() noexcept {
     ClientLink::Reply reply;
     TAPML_TRY(link_->call([](Builder& builder) { return wire::CreateReadTrace(builder); }, reply));
     const auto* answer = reply.answer<wire::Events>();
-    if (!answer) return fail(protocol_error("a trace was answered by something else"));
+    if (!answer) return fail(protocol_error("the answer to a trace request is of another kind"));
     const auto count = answer->list() ? answer->list()->size() : 0;
     more = answer->more() && count > 0;
     for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
       const wire::Event* event = answer->list()->Get(i);
       const bool named = answer->names() && event->name() < answer->names()->size();
       if (!named || event->kind() > static_cast<uint8_t>(TraceEvent::Kind::kWait)) {
-        return fail(protocol_error("an event of a trace that makes no sense"));
+        return fail(protocol_error("an event of a trace is malformed"));
       }
       const auto* name = answer->names()->Get(event->name());
       name_bytes += name->size();
       if (++taken > runtime::TraceLog::kMostEvents || name_bytes > kMostNameBytes) {
-        return fail(protocol_error("a trace of more events than a session keeps"));
+        return fail(protocol_error("a trace has more events than a session keeps"));
       }
       events.push_back({static_cast<TraceEvent::Kind>(event->kind()), true, shown_text(name),
                         here(event->start()), event->duration(), event->bytes()});

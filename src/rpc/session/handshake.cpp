@@ -26,7 +26,7 @@ Result<const wire::Welcome*> greet(ClientLink& link, ClientLink::Reply& reply,
       },
       reply, Clock::now() + options.handshake));
   const auto* welcome = reply.answer<wire::Welcome>();
-  if (!welcome) return fail(protocol_error("the other side answered something else than welcome"));
+  if (!welcome) return fail(protocol_error("the other side did not answer with a welcome"));
   if (welcome->version() < kOldestVersion || welcome->version() > kNewestVersion) {
     Error error = protocol_error("the other side speaks another version of the protocol");
     error.expected = std::to_string(kOldestVersion) + " to " + std::to_string(kNewestVersion);
@@ -51,7 +51,7 @@ Result<std::unique_ptr<RemoteSession>> RemoteSession::connect(
   peer.part_bytes = static_cast<size_t>(std::min<uint64_t>(welcome->payload_bytes(), kPartBytes));
   peer.module_bytes = welcome->module_bytes();
   if (peer.part_bytes == 0) {
-    return fail(protocol_error("the other side takes no payload at all"));
+    return fail(protocol_error("the other side accepts no payload"));
   }
   if ((peer.capabilities & kCapabilityZstd) != 0) link->enable_packing();
   return std::make_unique<ClientSession>(std::move(link), std::move(peer));

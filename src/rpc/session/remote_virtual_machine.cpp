@@ -56,7 +56,7 @@ auto put_hashes(Builder& builder, const std::vector<std::string>& hashes) {
 Result<std::unique_ptr<runtime::VirtualMachine>> RemoteVirtualMachine::open(
     ClientSession& session, std::shared_ptr<const Executable> executable,
     const runtime::Deadline& deadline) noexcept {
-  if (!executable) return fail(internal_error("a machine of no executable"));
+  if (!executable) return fail(internal_error("a VM without an executable"));
   ExecutableFile file;
   file.executable = *executable;
   TAPML_ASSIGN(const std::vector<std::byte> bytes, write_executable(file));
@@ -88,9 +88,8 @@ RemoteVirtualMachine::~RemoteVirtualMachine() {
 Status RemoteVirtualMachine::set_capture(const runtime::CapturePlan& plan,
                                          runtime::CaptureSink* sink) noexcept {
   if (!session_.captures()) {
-    return fail(platform_error(PlatformFault::kAbsent,
-                               "the server cannot capture what its machines do", "",
-                               "use the same release of tapml on both sides"));
+    return fail(platform_error(PlatformFault::kAbsent, "the server cannot capture calls of its VMs",
+                               "", "use the same release of tapml on both sides"));
   }
   TAPML_TRY(runtime::check_plan(*executable_, plan));
   plan_ = plan;
@@ -102,9 +101,8 @@ Status RemoteVirtualMachine::set_capture(const runtime::CapturePlan& plan,
 
 Status RemoteVirtualMachine::set_timing(runtime::TimingSink* sink) noexcept {
   if (!session_.times()) {
-    return fail(platform_error(PlatformFault::kAbsent,
-                               "the server cannot time the calls of its machines", "",
-                               "use the same release of tapml on both sides"));
+    return fail(platform_error(PlatformFault::kAbsent, "the server cannot time calls of its VMs",
+                               "", "use the same release of tapml on both sides"));
   }
   if (sink) {
     TAPML_ASSIGN(const auto clock, session_.compare_clocks());
@@ -116,14 +114,14 @@ Status RemoteVirtualMachine::set_timing(runtime::TimingSink* sink) noexcept {
 }
 
 Status RemoteVirtualMachine::take_times(const wire::Timed* timed) noexcept {
-  if (!timed) return fail(protocol_error("something other than the times of calls"));
+  if (!timed) return fail(protocol_error("a reply with the times of calls is of another kind"));
   for (flatbuffers::uoffset_t i = 0; timed->calls() && i < timed->calls()->size(); ++i) {
     const wire::TimedCall& call = *timed->calls()->Get(i);
     const bool known = call.site() >= 0 && static_cast<size_t>(call.site()) < sites_.size();
     const size_t scalars = call.scalars() ? call.scalars()->size() : 0;
     if (!known || scalars != sites_[static_cast<size_t>(call.site())].kernel->scalars.size() ||
         call.duration() < 0) {
-      return fail(protocol_error("the time of a call that makes no sense"));
+      return fail(protocol_error("the time of a call is malformed"));
     }
     runtime::TimedCall here{call.site(), call.sequence(), {}, 0, call.duration()};
     if (scalars > 0) here.scalars.assign(call.scalars()->begin(), call.scalars()->end());
@@ -139,7 +137,7 @@ Status RemoteVirtualMachine::set_dispatch(const runtime::DispatchPlan& plan,
                                           runtime::Dispatcher* dispatcher) noexcept {
   if (!session_.dispatches()) {
     return fail(platform_error(PlatformFault::kAbsent,
-                               "the server cannot leave calls of its machines to others", "",
+                               "the server cannot dispatch calls of its VMs to the client", "",
                                "use the same release of tapml on both sides"));
   }
   TAPML_TRY(runtime::dispatched_sites(*executable_, plan));
@@ -299,9 +297,10 @@ Status RemoteVirtualMachine::begin_capture(Run& run) const {
   if (anew_) run.held = sink_->held();
   if (run.held.size() > kMostHashes) run.held.resize(kMostHashes);  // the others are sent again
   if (run.dropped.size() <= kMostHashes) return {};
-  return fail(platform_error(PlatformFault::kLimit,
-                             "a run let go of " + std::to_string(run.dropped.size()) +
-                                 " captured contents; it may of " + std::to_string(kMostHashes)));
+  return fail(platform_error(PlatformFault::kLimit, "a run released " +
+                                                        std::to_string(run.dropped.size()) +
+                                                        " captured contents; the limit is " +
+                                                        std::to_string(kMostHashes)));
 }
 
 // The VM may be suspended, or reach a call that it would dispatch, and create results. Sent after
@@ -322,10 +321,10 @@ Result<Value> RemoteVirtualMachine::take_result(const wire::Result& result, Run&
   if (dispatcher_) TAPML_TRY(note_written(result.written(), run.storages));
   const auto* made = result.buffers();
   if (made && made->size() > kMostNames) {
-    return fail(protocol_error("a call made more buffers than it was given names for"));
+    return fail(protocol_error("a call made more buffers than it had names for"));
   }
   for (flatbuffers::uoffset_t i = 0; made && i < made->size(); ++i) {
-    if (made->Get(i) < 0) return fail(protocol_error("a buffer of less than no bytes"));
+    if (made->Get(i) < 0) return fail(protocol_error("a buffer has a negative size"));
     const BufferId id{run.first + i};
     TAPML_TRY(session_.add_buffer(id, made->Get(i)));
     TAPML_ASSIGN(auto storage, Storage::adopt(session_, id, made->Get(i)));
@@ -334,7 +333,7 @@ Result<Value> RemoteVirtualMachine::take_result(const wire::Result& result, Run&
   }
   auto storage_of = [&](uint64_t id) -> Result<std::shared_ptr<Storage>> {
     if (auto storage = run.find_storage(id)) return storage;
-    return fail(protocol_error("a result lies in a buffer that the call had not"));
+    return fail(protocol_error("a result uses a buffer that the call does not have"));
   };
   CopyBudget copies(message_bytes);
   return get_value(*result.value(), storage_of, copies, run.args);

@@ -16,7 +16,7 @@ Status ServerCore::begin_blob(uint64_t id, int64_t size,
 
 Status ServerCore::handle(const wire::BeginBlob& request) noexcept {
   const auto hash = digest_of(request.hash());
-  if (request.hash() && !hash) return fail(internal_error("the hash of a blob is no SHA-256"));
+  if (request.hash() && !hash) return fail(internal_error("the hash of a blob is not a SHA-256"));
   return begin_blob(request.id(), request.bytes(), hash);
 }
 
@@ -65,7 +65,7 @@ std::optional<std::vector<std::byte>> ServerCore::find_content(const Sha256Diges
 
 Result<bool> ServerCore::handle(const wire::FindBlob& request) noexcept {
   const auto hash = digest_of(request.hash());
-  if (!hash) return fail(internal_error("the hash of a blob is no SHA-256"));
+  if (!hash) return fail(internal_error("the hash of a blob is not a SHA-256"));
   TAPML_TRY(awaited());
   auto content = find_content(*hash, static_cast<uint64_t>(request.bytes()));
   if (!content) return false;
@@ -83,7 +83,7 @@ Result<bool> ServerCore::handle(const wire::WriteContent& request) noexcept {
   TAPML_ASSIGN(const runtime::BufferRange to,
                place_to(request.buffer(), request.offset(), request.bytes(), "write"));
   const auto hash = digest_of(request.hash());
-  if (!hash) return fail(internal_error("the hash of a content is no SHA-256"));
+  if (!hash) return fail(internal_error("the hash of a content is not a SHA-256"));
   TAPML_TRY(awaited());
   if (request.bytes() > static_cast<int64_t>(kContentBytes)) return false;
   const auto content = find_content(*hash, static_cast<uint64_t>(request.bytes()));

@@ -67,7 +67,7 @@ Status ServerCore::serve_requests() noexcept {
     if (status) continue;
     const PlatformFault fault = status.error().fault;
     if (fault == PlatformFault::kLost) {
-      say("the client has gone");
+      say("the client disconnected");
       return {};
     }
     if (fault == PlatformFault::kTimeout) {
@@ -128,7 +128,7 @@ Status ServerCore::handshake() noexcept {
     error.fault = PlatformFault::kUnauthorized;
     return end(std::move(error));
   }
-  if (payload_ > 0 || frame->first() != 1) return end(protocol_error("a hello out of its order"));
+  if (payload_ > 0 || frame->first() != 1) return end(protocol_error("a hello is out of order"));
   requests_ = 1;
   if (hello->oldest() > kNewestVersion || hello->newest() < kOldestVersion) {
     Error error = protocol_error("the two sides have no version of the protocol in common");
@@ -214,9 +214,9 @@ Status ServerCore::take_frame(Clock::time_point until) noexcept {
                                std::to_string(payload_) + " bytes is above the limits"));
   }
   const auto* frame = verified<wire::Requests>(head_);
-  if (!frame) return fail(protocol_error("something came in that is no request"));
+  if (!frame) return fail(protocol_error("a message is not a request"));
   if (frame->first() != requests_ + 1) {
-    return fail(protocol_error("a request is out of its order: " + std::to_string(frame->first()) +
+    return fail(protocol_error("a request is out of order: " + std::to_string(frame->first()) +
                                " after " + std::to_string(requests_)));
   }
   copies_ = CopyBudget(head_.size());
@@ -246,7 +246,7 @@ Status ServerCore::run(const wire::Requests& frame) noexcept {
     const bool stands = type == wire::Body::Resume ||
                         (type == wire::Body::Call && request.body_as_Call()->dispatch());
     if (stands && !last) {
-      return fail(protocol_error("a request that may go on later is not the last of its frame"));
+      return fail(protocol_error("a request that may be suspended is not the last of its frame"));
     }
     if (i > 0 && options_.activity) options_.activity(true);  // each has its own time limit
     TAPML_TRY(run(++requests_, request));
@@ -388,9 +388,9 @@ Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
       break;
     case wire::Body::Hello:
     case wire::Body::NONE:
-      return fail(protocol_error("a request that makes no sense here"));
+      return fail(protocol_error("a request is not allowed at this point"));
     default:
-      return fail(protocol_error("a request that this version does not know"));
+      return fail(protocol_error("a request is unknown to this version"));
   }
   if (copies_.overdrawn() && !broken_) broken_ = shared_parts_error();
   if (broken_) return fail(*broken_);
@@ -434,7 +434,7 @@ bool ServerCore::send(std::span<const std::byte> head,
   const bool pause = working_;
   if (pause) work(false);
   Status sent = link_.send(head, payload, Clock::now() + options_.limits.idle);
-  if (is_timeout(sent)) sent = fail(lost_error("the client does not take what it is sent"));
+  if (is_timeout(sent)) sent = fail(lost_error("the client does not read replies"));
   if (!sent) broken_ = std::move(sent).error();
   if (pause) work(true);
   return !broken_;
@@ -480,7 +480,7 @@ Status ServerCore::check_packed(uint64_t unpacked, uint64_t room) noexcept {
   const uint64_t most = std::min(room, options_.limits.payload_bytes);
   const bool enabled = (capabilities_ & kCapabilityZstd) != 0;
   if (enabled && unpacked <= most && payload_ < unpacked) return {};
-  Error error = protocol_error("a packed payload that cannot be right");
+  Error error = protocol_error("the size of a packed payload is invalid");
   error.expected =
       enabled ? "fewer bytes than the at most " + std::to_string(most) + " that they unpack to"
               : "none: both sides have no compression in common";
@@ -492,7 +492,7 @@ Status ServerCore::take_packed(std::span<std::byte> to) noexcept {
   packed_.resize(static_cast<size_t>(payload_));
   if (!take(packed_) || packer_.unpack(packed_, to)) return {};
   return fail(protocol_error("a packed payload does not unpack to the " +
-                             std::to_string(to.size()) + " bytes that it is to have"));
+                             std::to_string(to.size()) + " bytes that were announced"));
 }
 
 bool ServerCore::skip_payload() noexcept {

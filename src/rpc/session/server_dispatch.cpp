@@ -31,7 +31,7 @@ Result<uint64_t> ServerCore::Dispatch::name_of(const std::shared_ptr<Storage>& s
   if (const auto known = names_.find(storage.get())) return *known;
   if (named_ >= count_) {
     return fail(
-        platform_error(PlatformFault::kLimit, "dispatched calls lie in more buffers than the " +
+        platform_error(PlatformFault::kLimit, "dispatched calls use more buffers than the " +
                                                   std::to_string(count_) + " that may be named"));
   }
   const uint64_t name = first_ + named_;
@@ -106,7 +106,7 @@ Status ServerCore::stand(ServedCall& call) noexcept {
   if (broken_) return fail(*broken_);
   if (call.failed) return fail(std::move(*call.failed));
   if (call.request == 0) {
-    return fail(platform_error(PlatformFault::kCancelled, "nobody waits for the run any more"));
+    return fail(platform_error(PlatformFault::kCancelled, "the client abandoned the run"));
   }
   return {};
 }
@@ -115,7 +115,7 @@ Status ServerCore::resume(uint64_t id, const wire::Resume& request) noexcept {
   if (!call_ || !call_->stands || call_->vm != request.vm()) {
     // A client that gives up cannot know how far the VM got.
     if (request.abandoned()) return {};
-    return fail(internal_error("a call goes on that does not stand at one that it dispatched"));
+    return fail(internal_error("a call that is not suspended at a dispatched call cannot go on"));
   }
   call_->stands = false;
   call_->request = request.abandoned() ? 0 : id;

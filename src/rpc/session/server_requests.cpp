@@ -276,7 +276,9 @@ Status ServerCore::take_arguments(ServedCall& call, const wire::Call& request) n
   for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
     const wire::Value& value = *request.arguments()->Get(i);
     if (value.kind() == wire::ValueKind::Cached) {
-      if (value.offset() < 0) return fail(protocol_error("fewer than no arguments are the same"));
+      if (value.offset() < 0) {
+        return fail(protocol_error("the number of unchanged arguments is negative"));
+      }
       TAPML_TRY(call.arguments.add_same(static_cast<uint64_t>(value.offset()) + 1));
     } else {
       TAPML_ASSIGN(runtime::Value argument, get_value(value, storage_of, copies_));
@@ -303,7 +305,8 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   auto found = vms_.find(request.vm());
   if (found == vms_.end()) return fail(runtime::unknown_handle("machine", request.vm()));
   if (call_) {
-    return fail(internal_error("a call while another one stands at what it dispatched"));
+    return fail(
+        internal_error("a call was made while another one is suspended at a dispatched call"));
   }
   // The client may release it while the call is suspended.
   const std::shared_ptr<ServedVm> served = found->second;
@@ -324,7 +327,7 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
     TAPML_TRY(dispatch->begin(*request.dispatch()));
   }
   if (request.capture() && request.timed()) {
-    return fail(internal_error("a call is to be captured and timed at once"));
+    return fail(internal_error("a call cannot be both captured and timed"));
   }
   if (request.capture()) TAPML_TRY(begin_capture(*request.capture(), *served));
   std::optional<Timing> timing;
@@ -364,9 +367,9 @@ Status ServerCore::answer(ServedCall& call, const wire::Call& request, const run
     if (const auto known = call.names.find(storage.get())) return *known;
     const uint64_t name = request.first() + made.size();
     if (made.size() >= request.count()) {
-      return fail(platform_error(PlatformFault::kLimit,
-                                 "the result lies in more buffers than the " +
-                                     std::to_string(request.count()) + " that may be made"));
+      return fail(platform_error(PlatformFault::kLimit, "the result uses more buffers than the " +
+                                                            std::to_string(request.count()) +
+                                                            " that may be named"));
     }
     TAPML_TRY(handles_.check_new(HandleKind::Buffer, name));
     call.names.add(storage.get(), name);

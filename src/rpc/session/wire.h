@@ -97,7 +97,7 @@ inline constexpr uint8_t kParamNamed = 1, kParamNaN = 2;
 
 // For a message that overdraws its CopyBudget.
 inline Error shared_parts_error() {
-  return protocol_error("a message whose parts share their bytes, so that it would grow");
+  return protocol_error("a message has parts that share their bytes");
 }
 
 // Empty for a missing text.

@@ -40,7 +40,7 @@ class ValueWriter {
 
   Result<flatbuffers::Offset<wire::Value>> write(const Value& value, int depth) {
     if (depth > kMaxNesting) {
-      return fail(user_error("a value is nested too deep for a remote machine", where_(),
+      return fail(user_error("a value is nested too deep for a remote VM", where_(),
                              "at most " + std::to_string(kMaxNesting) + " levels of tuples"));
     }
     if (const Tensor* tensor = value.tensor()) return write(*tensor);
@@ -67,9 +67,8 @@ class ValueWriter {
       return wire::CreateValue(builder_, wire::ValueKind::Nothing);
     }
     return fail(user_error(
-        "only tensors, shapes, scalars and tuples travel to and from a remote "
-        "machine",
-        where_(), "one of these", value.closure() ? "a function value" : "something else"));
+        "only tensors, shapes, scalars and tuples can be passed to and from a remote VM", where_(),
+        "one of these", value.closure() ? "a function value" : "something else"));
   }
 
  private:
@@ -136,7 +135,7 @@ Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_o
   std::vector<int64_t> integers;
   if (value.integers()) {
     if (value.integers()->size() > kMaxIntegers) {
-      return fail(protocol_error("a value of too many dimensions"));
+      return fail(protocol_error("a value has too many dimensions"));
     }
     if (!copies.take(uint64_t{value.integers()->size()} * sizeof(int64_t))) {
       return fail(shared_parts_error());
@@ -153,7 +152,7 @@ Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_o
     case wire::ValueKind::Shape:
       return Value(Shape(integers.begin(), integers.end()));
     case wire::ValueKind::Prim: {
-      if (integers.size() != 1) return fail(protocol_error("a scalar without its value"));
+      if (integers.size() != 1) return fail(protocol_error("a scalar has no value"));
       Prim prim;
       TAPML_ASSIGN(prim.dtype, dtype_of_wire(value.dtype()));
       prim.value = integers[0];
@@ -179,14 +178,14 @@ Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_o
       const Tensor* tensor = place < arguments.size() ? arguments[place].tensor() : nullptr;
       if (!tensor || tensor->shape.size() > kMostRecalled) {
         return fail(
-            protocol_error("a part of a result is said to be an argument that is no tensor"));
+            protocol_error("a part of a result refers to an argument that is not a tensor"));
       }
       return arguments[place];
     }
     case wire::ValueKind::Cached:
-      return fail(protocol_error("something other than an argument is said to be what it was"));
+      return fail(protocol_error("a value that is not an argument is marked as unchanged"));
   }
-  return fail(protocol_error("a value of an unknown kind"));
+  return fail(protocol_error("a value has an unknown kind"));
 }
 
 }  // namespace

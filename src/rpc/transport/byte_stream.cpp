@@ -137,9 +137,9 @@ class FileStream final : public ByteStream {
 }  // namespace
 
 Error ByteStream::lost(const std::string& why) const {
-  return platform_error(PlatformFault::kLost,
-                        closed_ ? "the connection was closed here" : "the connection " + why,
-                        peer_);
+  return platform_error(
+      PlatformFault::kLost,
+      closed_ ? "the connection was closed on this side" : "the connection " + why, peer_);
 }
 
 Status ByteStream::wait(int fd, bool writing, int wake, runtime::Deadline deadline) const noexcept {
@@ -153,8 +153,7 @@ Status ByteStream::wait(int fd, bool writing, int wake, runtime::Deadline deadli
   }
   return fail(platform_error(
       PlatformFault::kTimeout,
-      writing ? "the other side did not take what was sent in time" : "nothing came in time",
-      peer_));
+      writing ? "the other side did not read in time" : "nothing arrived in time", peer_));
 }
 
 std::unique_ptr<ByteStream> make_file_stream(FileDescriptor in, FileDescriptor out,

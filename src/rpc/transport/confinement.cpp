@@ -112,7 +112,7 @@ Status confine_process() noexcept {
   const auto refused = [](const char* what) -> Status {
     return fail(platform_error(
         PlatformFault::kAbsent,
-        std::string("this system does not keep sessions apart: ") + what + ": " + errno_text(errno),
+        std::string("this system cannot isolate sessions: ") + what + ": " + errno_text(errno),
         "the server"));
   };
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return refused("no_new_privs");

@@ -70,8 +70,8 @@ Error dial_error(int error, const Place& endpoint) {
   const bool nobody = error == ECONNREFUSED || error == ENOENT;
   return platform_error(
       PlatformFault::kAbsent,
-      (nobody ? "nothing listens there: " : "cannot connect: ") + errno_text(error),
-      endpoint.text(), nobody ? "start it there: tapml rpc serve --listen " + endpoint.text() : "");
+      (nobody ? "nothing listens at this endpoint: " : "cannot connect: ") + errno_text(error),
+      endpoint.text(), nobody ? "start a server: tapml rpc serve --listen " + endpoint.text() : "");
 }
 
 // The reason why no secret is sent to `address`.
@@ -105,7 +105,7 @@ Result<std::unique_ptr<Channel>> connect(const Place& endpoint, runtime::Deadlin
                                          const Interrupted& interrupted) noexcept {
   if (endpoint.kind == Place::Kind::kPipe) return start_command(endpoint.command);
   if (endpoint.kind == Place::Kind::kTcp && endpoint.port == 0) {
-    return fail(user_error("port 0 is for listening only", "place \"" + endpoint.text() + "\"",
+    return fail(user_error("port 0 is for listening only", "endpoint \"" + endpoint.text() + "\"",
                            "a port from 1 to 65535", "0"));
   }
   TAPML_ASSIGN(const auto addresses, resolve(endpoint, deadline, interrupted));

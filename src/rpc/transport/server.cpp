@@ -149,7 +149,7 @@ void ProcessServer::check_workers() noexcept {
     const runtime::Deadline over = worker->session_ended();
     if (over && now - *over > kMostTeardown) {
       worker->kill(platform_error(PlatformFault::kTimeout,
-                                  "the session left work that did not end within " +
+                                  "work of the ended session did not finish within " +
                                       std::to_string(kMostTeardown.count()) +
                                       " ms; its process was ended",
                                   "the server"));
@@ -227,7 +227,7 @@ void ProcessServer::accept_all() noexcept {
 Error ProcessServer::too_many_sessions() const {
   return platform_error(
       PlatformFault::kLimit,
-      "the server has as many sessions as it may, " + std::to_string(options_.sessions),
+      "the server has reached its limit of " + std::to_string(options_.sessions) + " sessions",
       endpoint_.text(), "try again later, or raise its --sessions");
 }
 
@@ -241,9 +241,8 @@ void ProcessServer::make_room(const std::string& peer) noexcept {
       std::ranges::find_if(workers_, [&](const auto& one) { return one->number() == *number; });
   if (worker == workers_.end()) return;
   (*worker)->kill(platform_error(PlatformFault::kLimit,
-                                 "too many connections came that said nothing, and this was the "
-                                 "oldest",
-                                 endpoint_.text(), "connect again, and say hello at once"));
+                                 "too many connections sent no hello, and this was the oldest",
+                                 endpoint_.text(), "connect again, and send hello at once"));
 }
 
 // The plain side of an encrypted connection; not valid if no process can be started for it.

@@ -70,7 +70,7 @@ Result<std::vector<SocketAddress>> resolve(const Place& endpoint, bool listening
     sockaddr_un unix_address = {};
     unix_address.sun_family = AF_UNIX;
     if (endpoint.path.size() >= sizeof unix_address.sun_path) {
-      return fail(internal_error("a socket's path that is too long", endpoint.text()));
+      return fail(internal_error("a socket's path is too long", endpoint.text()));
     }
     std::memcpy(unix_address.sun_path, endpoint.path.c_str(), endpoint.path.size() + 1);
     SocketAddress address;
@@ -204,7 +204,7 @@ Status check_server_owner(int socket, const std::string& endpoint) {
   socklen_t size = sizeof server;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &server, &size) != 0) {
     return fail(platform_error(PlatformFault::kLost,
-                               "the system does not say who listens: " + errno_text(errno),
+                               "the system does not report who listens: " + errno_text(errno),
                                endpoint));
   }
   return check_owner(server.uid, ::geteuid(), endpoint);

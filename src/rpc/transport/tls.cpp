@@ -170,8 +170,8 @@ Result<std::unique_ptr<TlsContext>> TlsContext::for_server(const std::string& ce
                            "a PEM file with the certificate's private key, without a password"));
   }
   if (SSL_CTX_check_private_key(made) != 1) {
-    return fail(
-        file_error("the key is not the certificate's", key_file, "the key of " + certificate_file));
+    return fail(file_error("the key does not belong to the certificate", key_file,
+                           "the key of " + certificate_file));
   }
   return context;
 }
@@ -240,7 +240,7 @@ Result<std::unique_ptr<TlsConnection>> TlsConnection::connect(const TlsContext& 
   }
   // Without a name to check, any certificate would be accepted.
   if (!named) {
-    return fail(user_error("not a name that a certificate can have", connection->peer_,
+    return fail(user_error("this is not a name that a certificate can have", connection->peer_,
                            "a host's name or address", in_quotes(host)));
   }
   return connection;
@@ -266,9 +266,9 @@ TlsConnection::Step TlsConnection::handshake() noexcept {
   established_ = done == Step::kDone;
   if (done == Step::kEnd && !failed_) {
     failed_ = true;
-    error_ = platform_error(PlatformFault::kLost,
-                            "the connection was closed inside of the TLS handshake", peer_,
-                            "does the other side speak TLS?");
+    error_ =
+        platform_error(PlatformFault::kLost, "the connection was closed during the TLS handshake",
+                       peer_, "does the other side speak TLS?");
   }
   return done;
 }
@@ -361,7 +361,7 @@ Error TlsConnection::certificate_error(long verdict) const {
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
       error.expected = "a certificate for " + in_quotes(host_);
       if (refused_) error.found = "one for " + names_of(refused_);
-      error.hint = "name the server as its certificate does";
+      error.hint = "use the server's name from its certificate";
       break;
     case X509_V_ERR_CERT_HAS_EXPIRED:
       if (refused_) error.found = "valid until " + time_text(X509_get0_notAfter(refused_));

@@ -89,10 +89,11 @@ class Relay {
     if (first == kHandshakeRecord) return {};
     Error error =
         platform_error(PlatformFault::kProtocol, "this server takes encrypted connections only",
-                       "the server", "its place is tls:host:port");
+                       "the server", "its endpoint is tls:host:port");
     send_last_frame(client_.get(), encode_failure(error), until);
     part(Clock::now() + kParting);
-    return fail(platform_error(PlatformFault::kProtocol, "a client without TLS", "the client"));
+    return fail(
+        platform_error(PlatformFault::kProtocol, "the client does not use TLS", "the client"));
   }
 
   Status shake_hands(Clock::time_point& until) noexcept {

@@ -101,7 +101,7 @@ Result<std::unique_ptr<Worker>> Worker::prepare(FileDescriptor& own_end) {
 
 Worker::~Worker() {
   if (process_ != 0) {
-    kill(platform_error(PlatformFault::kLost, "the server has ended"));
+    kill(platform_error(PlatformFault::kLost, "the server ended"));
     ended(true);
   }
   if (page_ != nullptr) ::munmap(page_, sizeof(WorkerPage));

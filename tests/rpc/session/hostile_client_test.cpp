@@ -270,8 +270,8 @@ TEST(HostileClient, CapturesThatMakeNoSense) {
   expect_refused({true, {0}, 0, {}, {}}, "the executable has not");
   expect_refused({true, {INT32_MIN}, 0, {}, {}}, "the executable has not");
   expect_refused({true, {}, INT64_MIN, {}, {}}, "negative number of calls");
-  expect_refused({true, {}, 0, std::vector<uint8_t>(31), {}}, "no SHA-256s");
-  expect_refused({true, {}, 0, {}, std::vector<uint8_t>(33)}, "no SHA-256s");
+  expect_refused({true, {}, 0, std::vector<uint8_t>(31), {}}, "not SHA-256s");
+  expect_refused({true, {}, 0, {}, std::vector<uint8_t>(33)}, "not SHA-256s");
   EXPECT_EQ(call({true, {}, INT64_MAX, std::vector<uint8_t>(3200), std::vector<uint8_t>(64)}),
             wire::Answer::Result);
   EXPECT_EQ(call({false, {}, 0, {}, {}}), wire::Answer::Result);

@@ -90,7 +90,7 @@ Status AttendedLink::send(std::span<const std::byte> head, std::span<const std::
                           runtime::Deadline deadline) noexcept {
   // A sign of life that the client does not read may hold the channel.
   if (!lock_until(sending_, deadline.value_or(Clock::time_point::max()))) {
-    return fail(platform_error(PlatformFault::kTimeout, "the client takes no signs of life"));
+    return fail(platform_error(PlatformFault::kTimeout, "the client does not read heartbeats"));
   }
   const std::lock_guard guard(sending_, std::adopt_lock);
   last_sent_ = Clock::now();
