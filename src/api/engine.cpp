@@ -138,9 +138,9 @@ tapml_status tapml_engine_generate(tapml_engine* engine, const char* prompt, siz
     };
   }
   if (engine->generating.exchange(true)) {
-    return failed(
-        user_error("the engine generates already", "tapml_engine_generate", "one call at a time",
-                   "one from the text function or from another thread", "load another engine"));
+    return failed(user_error(
+        "the engine is already generating", "tapml_engine_generate", "one call at a time",
+        "one from the text function or from another thread", "load another engine"));
   }
   engine->answer.clear();
   const tapml_status status = guarded("tapml_engine_generate", [&] {

@@ -136,7 +136,7 @@ std::optional<Choice> Chooser::choose(const std::string& kernel, const Function&
     if (!calls_routines_ || !known) {
       throw_platform(PlatformFault::kAbsent,
                      calls_routines_ ? "no library has the routine " + name
-                                     : "library routines run on cpu alone",
+                                     : "library routines run only on cpu",
                      "kernel " + kernel + " on " + target_,
                      calls_routines_ ? "--library FILE adds a library" : "");
     }

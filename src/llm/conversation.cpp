@@ -47,7 +47,7 @@ Result<std::vector<int32_t>> Conversation::encode(std::string_view prompt) const
   if (unread_) tokens.insert(tokens.begin(), *unread_);
   if (tokens.empty() || (first && prompt.empty())) {
     return fail(user_error("the prompt is empty", "prompt", "some text",
-                           first ? "nothing" : "nothing, and no answer to go on with"));
+                           first ? "nothing" : "nothing, and no answer to continue"));
   }
   // A prompt that fills the cache would leave no room for an answer.
   const int64_t room = capacity() - engine_->length();

@@ -25,7 +25,7 @@ Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights
     if (it == host_weights.end()) {
       return fail(user_error("weight " + name + " is missing", vm->executable().target,
                              std::to_string(model.weights.size()) + " weights",
-                             std::to_string(host_weights.size()) + ", this one not among them"));
+                             std::to_string(host_weights.size()) + ", without this one"));
     }
     contents.push_back(&it->second);
   }
@@ -44,7 +44,7 @@ Status Engine::State::prepare(std::vector<Value>& weights) {
   if (!vm->executable().find_function(kPrepare)) return {};
   TAPML_ASSIGN(Value made, vm->call(kPrepare, weights));
   const runtime::ValueList* fields = made.tuple();
-  if (!fields) return fail(internal_error("prepare returned something else than a tuple"));
+  if (!fields) return fail(internal_error("prepare did not return a tuple"));
   weights.insert(weights.end(), fields->begin(), fields->end());
   return {};
 }
@@ -89,7 +89,7 @@ Status Engine::State::reserve_slots(std::span<Sequence* const> sequences) {
 
 Status Engine::State::encode(Sequence& sequence) {
   if (features.size() == 0) {
-    return fail(user_error("the model's texts are about something that it reads first", "features",
+    return fail(user_error("the model needs features before it generates text", "features",
                            "a tensor of features", "none"));
   }
   const ModelFunction& encoder = function(kEncode);
@@ -119,7 +119,7 @@ Status Engine::State::check_tokens(const Sequence& sequence,
   const auto count = static_cast<int64_t>(tokens.size());
   if (count > capacity - sequence.size()) {
     std::string found = std::to_string(count) + " tokens";
-    if (sequence.size() > 0) found += " behind " + std::to_string(sequence.size());
+    if (sequence.size() > 0) found += " after " + std::to_string(sequence.size());
     const bool whole = capacity == model.context;
     return fail(user_error(
         whole ? "the text is longer than the model's context" : "the text is longer than the cache",
@@ -186,7 +186,7 @@ Status Engine::State::set_inputs(const ModelFunction& function,
         TAPML_TRY(set_each(role, [this](const Sequence&) { return features.shape()[0]; }));
         break;
       default:  // check_model() takes no function with others
-        return fail(internal_error("an input that no text has", role_name(role)));
+        return fail(internal_error("an input that the engine does not support", role_name(role)));
     }
   }
   return {};
@@ -209,11 +209,9 @@ Result<std::vector<Value>> Engine::State::call(const ModelFunction& function, Ho
   for (const StateTensor& one : model.state) kept += function.takes(one.kind) ? 1 : 0;
   if (!fields || fields->size() != outputs + kept ||
       std::ranges::any_of(*fields, [](const Value& field) { return !field.tensor(); })) {
-    return fail(
-        internal_error("the function returned something else than the model's interface "
-                       "says: " +
-                           model_function_text(function),
-                       function.name));
+    return fail(internal_error("the function's results do not match the model's interface: " +
+                                   model_function_text(function),
+                               function.name));
   }
   size_t next = outputs;
   for (size_t i = 0; i < model.state.size(); ++i) {
@@ -338,12 +336,12 @@ Result<HostTensor> Engine::State::draw(const Tensor& logits, Tensor parameters,
   TAPML_ASSIGN(Value result, vm->call(kDraw, args));
   const runtime::ValueList* fields = result.tuple();
   if (!fields || fields->size() != 2 || !(*fields)[0].tensor() || !(*fields)[1].tensor()) {
-    return fail(internal_error("draw returned something else than tokens and generators"));
+    return fail(internal_error("draw did not return tokens and generators"));
   }
   generators = *(*fields)[1].tensor();
   TAPML_ASSIGN(HostTensor tokens, runtime::download(*(*fields)[0].tensor()));
   if (tokens.dtype() != DType::kI32 || tokens.size() != rows) {
-    return fail(internal_error("draw returned something else than an i32 token for each row"));
+    return fail(internal_error("draw did not return an i32 token for each row"));
   }
   for (int64_t row = 0; row < rows; ++row) {
     const int32_t token = tokens.values<int32_t>()[static_cast<size_t>(row)];
@@ -364,11 +362,11 @@ Result<HostTensor> Engine::State::most_likely(const Tensor& logits) {
   TAPML_ASSIGN(Value result, vm->call("sample", args));
   const runtime::ValueList* fields = result.tuple();
   if (!fields || fields->size() != 2 || !fields->front().tensor()) {
-    return fail(internal_error("sample returned something else than tokens and state"));
+    return fail(internal_error("sample did not return tokens and state"));
   }
   TAPML_ASSIGN(HostTensor tokens, runtime::download(*fields->front().tensor()));
   if (tokens.dtype() != DType::kI32 || tokens.size() != rows) {
-    return fail(internal_error("sample returned something else than an i32 token for each row"));
+    return fail(internal_error("sample did not return an i32 token for each row"));
   }
   sampler_state = (*fields)[1];
   // In argmax's order NaN is the greatest, then +infinity, so the chosen logit shows whether all

@@ -171,7 +171,7 @@ Result<std::vector<Generation>> Engine::generate_batch(
   TAPML_TRY(check_options(options));
   if (prompts.empty()) return fail(user_error("there is no prompt", "prompts", "at least one"));
   if (options.keep_logits) {
-    return fail(user_error("logits are kept of one text at a time", "keep_logits", "generate()"));
+    return fail(user_error("logits can be kept for one text only", "keep_logits", "generate()"));
   }
   reset();
   TAPML_TRY(set_sampler(options.sampler));

@@ -44,9 +44,8 @@ Status write_weights(const std::string& path, const PackageContents& contents) {
   for (const std::string& name : contents.file.executable.model.weights) {
     const auto it = contents.weights.find(name);
     if (it == contents.weights.end()) {
-      return fail(
-          user_error("weight " + name + " is missing", path, "every weight of the model",
-                     std::to_string(contents.weights.size()) + ", this one not among them"));
+      return fail(user_error("weight " + name + " is missing", path, "every weight of the model",
+                             std::to_string(contents.weights.size()) + ", without this one"));
     }
     weights.insert(*it);
   }
@@ -63,16 +62,17 @@ Status read_entry(const std::string& folder, const JsonObjectReader& entry, File
   TAPML_ASSIGN(const int64_t bytes, entry.required_int("bytes", 0));
   TAPML_ASSIGN(const std::string sum, entry.required_string("xxh64"));
   if (name != kExecutable && name != kWeights && !is_tokenizer_file(name)) {
-    return fail(entry.field_error("name", "is no file of a package", "model.tapml, for example"));
+    return fail(
+        entry.field_error("name", "is not a file of a package", "model.tapml, for example"));
   }
   if (files.contains(name)) {
-    return fail(entry.field_error("name", "is there twice", "each file once"));
+    return fail(entry.field_error("name", "is listed twice", "each file once"));
   }
   const std::string path = folder + "/" + name;
   TAPML_ASSIGN(MappedFile file, map_file(path));
   const std::string hint = "copy the whole folder again";
   if (static_cast<int64_t>(file.bytes.size()) != bytes) {
-    return fail(user_error(path + " is not as long as the package says", path,
+    return fail(user_error(path + " does not have the size that the package lists", path,
                            std::to_string(bytes) + " bytes",
                            std::to_string(file.bytes.size()) + " bytes", hint));
   }
@@ -96,7 +96,7 @@ Status check_complete(const std::string& folder, const Files& files) {
     const std::string path = folder + "/" + name;
     if (files.contains(name) || !fs::exists(path, ignored)) continue;
     return fail(user_error(path + " does not belong to the package", path,
-                           "the files of package.json alone", name, "remove it"));
+                           "only the files of package.json", name, "remove it"));
   }
   return {};
 }
@@ -154,8 +154,7 @@ Result<Package> read_package(const std::string& folder) {
   const std::string path = folder + "/" + kList;
   if (!is_package(folder)) {
     std::error_code ignored;
-    return fail(user_error(folder + " is no package of a model", folder,
-                           "a folder with package.json",
+    return fail(user_error(folder + " is not a model package", folder, "a folder with package.json",
                            fs::exists(folder, ignored) ? "none in it" : "no such folder",
                            "tapml compile MODEL --package DIR makes one"));
   }

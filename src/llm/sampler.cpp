@@ -23,8 +23,8 @@ std::string number_text(double value) {
 
 std::unexpected<Error> bad_logits(const std::string& problem, size_t at, std::string found) {
   return fail(user_error(problem, "logit " + std::to_string(at),
-                         "numbers, or -infinity for tokens that must not come", std::move(found),
-                         "a weight is broken, or a kernel: tapml migrate compares every kernel"));
+                         "finite numbers, or -infinity for excluded tokens", std::move(found),
+                         "a weight or a kernel is broken: tapml migrate compares every kernel"));
 }
 
 // A key to sort tokens by: rising keys mean falling logits, then rising indices.

@@ -377,7 +377,7 @@ int32_t softmax(const tapml_library_call* call) {
   const DLTensor& x = call->inputs[0];
   if (is_empty(x)) return 0;
   const int64_t axis = routine.parameter(0);
-  if (axis < 0 || axis >= x.ndim) return routine.fail("there is no such axis");
+  if (axis < 0 || axis >= x.ndim) return routine.fail("the axis is out of range");
   return routine.run(2, [&](Primitive& made) {
     int64_t outer = 1, inner = 1;
     for (int32_t d = 0; d < x.ndim; ++d) (d < axis ? outer : inner) *= d == axis ? 1 : x.shape[d];
@@ -435,10 +435,10 @@ int32_t convolution(const tapml_library_call* call) {
   }
   const int64_t groups = routine.parameter(0);
   if (groups < 1 || x.shape[1] != groups * weight.shape[1] || weight.shape[0] % groups != 0) {
-    return routine.fail("the channels are not shared out among the groups");
+    return routine.fail("the channels cannot be divided among the groups");
   }
   if (is_empty(c)) return 0;
-  if (is_empty(x) || is_empty(weight)) return routine.fail("a convolution of nothing");
+  if (is_empty(x) || is_empty(weight)) return routine.fail("a tensor of the convolution is empty");
   return routine.run(4, [&](Primitive& made) {
     auto list = [&](int32_t which, int64_t less) {
       Shape values;

@@ -90,7 +90,7 @@ Status AddedTokens::read_file(const JsonObjectReader& file, const TokenIds& voca
     tokens_.push_back(std::move(read));
     const AddedToken& token = tokens_.back();
     if (!seen.insert(token.content).second) {
-      return fail(item.field_error("content", "is given twice", "a content of its own"));
+      return fail(item.field_error("content", "is given twice", "a unique content"));
     }
     const auto known = vocab.find(token.content);
     if (known != vocab.end() && known->second != token.id) {
@@ -101,7 +101,7 @@ Status AddedTokens::read_file(const JsonObjectReader& file, const TokenIds& voca
     const auto [owner, is_new] = owners.emplace(token.id, token.content);
     if (!is_new && owner->second != token.content) {
       return fail(item.field_error("id", "is the id of " + in_quotes(owner->second) + " too",
-                                   "an id of its own"));
+                                   "a unique id"));
     }
   }
   return {};

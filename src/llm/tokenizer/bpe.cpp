@@ -122,14 +122,14 @@ Status BpeModel::read_vocab(const JsonObjectReader& model) {
   vocab_.reserve(members.size());
   for (const auto& [token, id] : members) {
     if (!id.is_integer() || id.as_integer() < 0 || id.as_integer() > kMaxTokenId) {
-      return fail(vocab.item_error(id, in_quotes(token), "is no id",
+      return fail(vocab.item_error(id, in_quotes(token), "is not an id",
                                    "an integer from 0 to " + std::to_string(kMaxTokenId)));
     }
     const auto index = static_cast<size_t>(id.as_integer());
     if (index >= used.size()) used.resize(std::max(index + 1, used.size() * 2));
     if (used[index]) {
-      return fail(vocab.item_error(id, in_quotes(token), "has the id of another token",
-                                   "an id of its own"));
+      return fail(
+          vocab.item_error(id, in_quotes(token), "has the id of another token", "a unique id"));
     }
     used[index] = true;
     vocab_.emplace(token, static_cast<int32_t>(index));

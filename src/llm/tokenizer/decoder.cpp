@@ -73,7 +73,7 @@ Status Decoder::add_replace(const JsonObjectReader& field, const RegexEngine& en
 
 Status Decoder::add(const JsonObjectReader& field, const RegexEngine& engine) {
   if (steps_.size() >= kMaxSteps) {
-    return fail(field.field_error("type", "is one step too many",
+    return fail(field.field_error("type", "exceeds the limit of steps",
                                   "a decoder of at most " + std::to_string(kMaxSteps) + " steps"));
   }
   TAPML_ASSIGN(const std::string type, field.required_string("type"));

@@ -65,7 +65,7 @@ Status PostProcessor::add_pair(const JsonObjectReader& field) {
     TAPML_ASSIGN(const std::vector<Json>* items, field.required_array(key));
     const bool whole = items->size() == 2 && (*items)[0].is_string() && (*items)[1].is_integer() &&
                        (*items)[1].as_integer() >= 0 && (*items)[1].as_integer() <= kMaxTokenId;
-    if (!whole) return fail(field.field_error(key, "is no token", "[text, id]"));
+    if (!whole) return fail(field.field_error(key, "is not a token", "[text, id]"));
     side->push_back(static_cast<int32_t>((*items)[1].as_integer()));
   }
   return {};

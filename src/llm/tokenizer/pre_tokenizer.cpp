@@ -178,7 +178,7 @@ Status PreTokenizer::add_byte_level(const JsonObjectReader& field, const RegexEn
     return std::holds_alternative<SpellStep>(step);
   });
   if (spells >= kMaxSpells) {
-    return fail(field.field_error("type", "is ByteLevel once too often",
+    return fail(field.field_error("type", "is ByteLevel too many times",
                                   "ByteLevel at most " + std::to_string(kMaxSpells) + " times"));
   }
   if (add_prefix_space) steps_.push_back(PrefixSpaceStep{});

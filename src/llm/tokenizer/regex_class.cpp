@@ -28,7 +28,7 @@ class ClassParser {
   // The cursor is at a '['.
   Result<ParsedClass> parse(int depth = 0) {
     const size_t start = cursor_.at();
-    if (depth > kMaxDepth) return cursor_.refuse("classes inside each other too deeply", start);
+    if (depth > kMaxDepth) return cursor_.refuse("classes that are nested too deeply", start);
     cursor_.skip(1);
     ParsedClass result;
     result.negated = cursor_.take("^");
@@ -61,7 +61,7 @@ class ClassParser {
   }
 
   std::unexpected<Error> no_set(size_t start) const {
-    return cursor_.refuse("a property without a table in a class of classes", start);
+    return cursor_.refuse("a property without a table in a nested class", start);
   }
 
   Status item(ClassItems& items, int depth) {

@@ -73,7 +73,7 @@ class ConfigReader {
     const Json* content = value.is_object() ? value.find("content") : nullptr;
     if (content && content->is_string()) return content->as_string();
     return fail(
-        reader.item_error(value, key, "is no token", "a text, or an object with \"content\""));
+        reader.item_error(value, key, "is not a token", "a text, or an object with \"content\""));
   }
 
   static ConfiguredToken named_token(std::string content, std::string where) {
@@ -121,7 +121,7 @@ class ConfigReader {
       const auto parsed = std::from_chars(key.data(), key.data() + key.size(), id);
       if (parsed.ptr != key.data() + key.size() || parsed.ec != std::errc() || id < 0 ||
           id > kMaxTokenId) {
-        return fail(decoder.item_error(value, in_quotes(key), "is not named by an id",
+        return fail(decoder.item_error(value, in_quotes(key), "does not have an id as its key",
                                        "an integer from 0 to " + std::to_string(kMaxTokenId)));
       }
       const JsonObjectReader field(value, decoder.source(), "added_tokens_decoder." + key);
@@ -144,7 +144,7 @@ class ConfigReader {
   Status read_added(const JsonObjectReader& added) {
     for (const auto& [content, value] : added.json().members()) {
       if (!value.is_integer() || value.as_integer() < 0 || value.as_integer() > kMaxTokenId) {
-        return fail(added.item_error(value, in_quotes(content), "is no id",
+        return fail(added.item_error(value, in_quotes(content), "is not an id",
                                      "an integer from 0 to " + std::to_string(kMaxTokenId)));
       }
       if (content.empty()) continue;
