@@ -21,7 +21,7 @@ const char* handle_kind_text(wire::HandleKind kind) {
     case wire::HandleKind::Blob:
       return "blob";
     case wire::HandleKind::VirtualMachine:
-      return "machine";
+      return "VM";
   }
   return "handle";
 }

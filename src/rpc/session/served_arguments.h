@@ -40,7 +40,7 @@ class ServedArguments {
  private:
   std::vector<runtime::Value> values_;
   std::vector<uint64_t> names_;  // of their buffers; 0: the next call must not omit it
-  std::vector<size_t> passing_;  // such arguments
+  std::vector<size_t> passing_;  // indices of arguments that it must not omit
   uint64_t request_ = 0;
   size_t taken_ = 0;
 };

@@ -254,7 +254,7 @@ Status ServerCore::handle(const wire::OpenVm& request) noexcept {
   auto image = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   TAPML_ASSIGN(ExecutableFile file, read_executable(*image, image, "the executable sent"));
   auto executable = std::make_shared<const Executable>(std::move(file.executable));
-  note("machine " + std::to_string(id) + " for " + executable->target);
+  note("VM " + std::to_string(id) + " for " + executable->target);
   TAPML_ASSIGN(auto vm, runtime::LocalVirtualMachine::create(*session_, std::move(executable), {},
                                                              deadline_));
   vms_[id] = std::make_shared<ServedVm>();
@@ -303,7 +303,7 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   TAPML_TRY(surface());
   TAPML_TRY(handles_.known(HandleKind::VirtualMachine, request.vm()));
   auto found = vms_.find(request.vm());
-  if (found == vms_.end()) return fail(runtime::unknown_handle("machine", request.vm()));
+  if (found == vms_.end()) return fail(runtime::unknown_handle("VM", request.vm()));
   if (call_) {
     return fail(
         internal_error("a call was made while another one is suspended at a dispatched call"));

@@ -452,7 +452,7 @@ TEST(HostileClient, ReadsAndCallsOfNonsense) {
   client.send([](FlatBufferBuilder& b) { return wire::CreateRead(b, 4, 5, 0, 4); });
   refused("no stream 4");
   client.send([](FlatBufferBuilder& b) { return wire::CreateCall(b, 4); });
-  refused("no machine 4");
+  refused("no VM 4");
   client.send([](FlatBufferBuilder& b) { return wire::CreateBeginBlob(b, 1, 100); });
   client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 1); },
               std::vector<std::byte>(50));
