@@ -15,9 +15,7 @@
 
 namespace tapml::library {
 
-// Attributes of a pattern that uses a routine: its name, "library.routine", and the integers that
-// it gets.
-inline constexpr const char* kLibraryAttr = "library";
+// Attribute of call_dps_library and of patterns: the integers that the routine gets.
 inline constexpr const char* kParametersAttr = "parameters";
 
 // The user's libraries and patterns.

@@ -34,7 +34,7 @@ Status CallPoint::call_packed(const PackedCall& call, const HostFunction& functi
 }
 
 Status CallPoint::observe(const KernelCall& call, const Scratch& scratch) noexcept {
-  // What came before must not be blamed on this call, neither its errors nor its time.
+  // Earlier work must not be attributed to this call, neither its errors nor its time.
   TAPML_TRY(source_.session().synchronize(kDefaultStream));
   TAPML_TRY(observer_->before(call));
   TAPML_TRY(compute(call.site, call.args, call.scalars, scratch));

@@ -103,7 +103,7 @@ TEST_F(TerminalTable, RowsChangeTheirStates) {
   EXPECT_EQ(run.exit_code, 1) << run.written;
   EXPECT_EQ(run.screen.unknown(), "");
   for (const char* part :
-       {"waiting", "\x1b[34mtesting", "\x1b[32mpass", "\x1b[31mdiffers", "] replay: "}) {
+       {"waiting", "\x1b[34mtesting", "\x1b[32mpass", "\x1b[31mmismatch", "] replay: "}) {
     EXPECT_NE(run.written.find(part), std::string::npos) << part << "\n" << run.written;
   }
   // In the end there are the plain lines, and nothing of the live table.
@@ -177,8 +177,8 @@ TEST_F(TerminalTable, SeveralTargetsShareTheRowOfAKernel) {
   EXPECT_EQ(run.screen.unknown(), "");
   // The state is that of the target that needs looking at; the detail has both.
   for (const char* part : {"\x1b[34mtesting", "cpu:threads=1 migrated, cpu:threads=2 testing",
-                           "cpu:threads=1 migrated, cpu:threads=2 migrated", "\x1b[31mdiffers",
-                           "cpu:threads=1 migrated, cpu:threads=2 differs", " on cpu:threads=2"}) {
+                           "cpu:threads=1 migrated, cpu:threads=2 migrated", "\x1b[31mmismatch",
+                           "cpu:threads=1 migrated, cpu:threads=2 mismatch", " on cpu:threads=2"}) {
     EXPECT_NE(run.written.find(part), std::string::npos) << part;
   }
   const std::string screen = run.screen.text();

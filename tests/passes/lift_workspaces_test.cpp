@@ -71,7 +71,7 @@ TEST(LiftWorkspaces, SizesOfImplementationsMayBeSymbolic) {
   Module module = legalize(text::parse(kScratchProgram, "test"));
   for (auto& [name, function] : module.functions) {
     const tir::PrimFunc* loops = tir::as_prim_func(function.get());
-    if (!loops || !loops->attrs.contains(kSpecAttr)) continue;
+    if (!loops || loops->facts.spec.empty()) continue;
     // What an implementation needs counts, and not what its loops have.
     auto program = std::make_shared<tir::PrimFunc>(*loops);
     program->requirements = tir::Requirements();

@@ -2,7 +2,7 @@
 // pipeline on every platform, against the reference. TAPML_WALK=full draws the full cross
 // (`make test-ops`; of targets with options, which are about shapes, in two dtypes); otherwise f32
 // and one narrow dtype of each operator. With TAPML_REMOTE_TARGET
-// (support/elsewhere.h) that machine is the only platform.
+// (support/remote_target.h) that machine is the only platform.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -9,12 +9,12 @@ class Listener {
  public:
   // UserError for an endpoint beyond this machine unless `anywhere`, for a path taken by anything
   // but a socket that no one listens on, and for a pipe; PlatformError for an address in use.
-  static Result<std::unique_ptr<Listener>> open(const Place& endpoint, bool anywhere);
+  static Result<std::unique_ptr<Listener>> open(const Endpoint& endpoint, bool anywhere);
   // Removes the socket's file if it is still this one's.
   ~Listener();
   Listener(const Listener&) = delete;
 
-  const Place& endpoint() const noexcept { return endpoint_; }  // with the actual port
+  const Endpoint& endpoint() const noexcept { return endpoint_; }  // with the actual port
   int get() const noexcept { return socket_.get(); }
   // Returns a pending connection; not valid if there is none.
   FileDescriptor accept() noexcept;
@@ -22,11 +22,11 @@ class Listener {
   void forget() noexcept;
 
  private:
-  explicit Listener(Place endpoint) : endpoint_(std::move(endpoint)) {}
+  explicit Listener(Endpoint endpoint) : endpoint_(std::move(endpoint)) {}
   Status bind_unix() noexcept;
   Status bind_tcp(bool anywhere) noexcept;
 
-  Place endpoint_;
+  Endpoint endpoint_;
   FileDescriptor socket_;
   bool has_file_ = false;
   dev_t device_ = 0;  // of the socket's file

@@ -37,10 +37,10 @@ class Server {
  public:
   // Binds. UserError for an endpoint that requires a token, and for certificates that cannot be
   // used; PlatformError if the address is in use.
-  static Result<std::unique_ptr<Server>> listen(const Place& endpoint,
+  static Result<std::unique_ptr<Server>> listen(const Endpoint& endpoint,
                                                 const ListenOptions& options) noexcept;
   virtual ~Server() = default;
-  virtual const Place& endpoint() const noexcept = 0;  // with the actual port
+  virtual const Endpoint& endpoint() const noexcept = 0;  // with the actual port
   // Serves until `stop` is set, then ends all sessions and waits for their processes. Must be
   // called in a process without other threads, before it opens a device.
   virtual Status run(const std::atomic<bool>& stop) noexcept = 0;

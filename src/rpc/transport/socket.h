@@ -22,10 +22,10 @@ struct SocketAddress {
 };
 
 // The addresses of a tcp or unix endpoint, at least one. PlatformError kAbsent for an unknown host.
-Result<std::vector<SocketAddress>> resolve(const Place& endpoint, bool listening) noexcept;
+Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint, bool listening) noexcept;
 // The same for connecting, with a time limit: on kTimeout or kCancelled the system's resolver,
 // which supports neither, continues on its own.
-Result<std::vector<SocketAddress>> resolve(const Place& endpoint, runtime::Deadline deadline,
+Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint, runtime::Deadline deadline,
                                            const Interrupted& interrupted) noexcept;
 
 // Waits until the socket can be read (or written). Errors: kTimeout, kCancelled.
