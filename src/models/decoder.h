@@ -66,12 +66,12 @@ std::vector<WeightSpec> decoder_weights(const DecoderConfig& config,
 //   draw (logits f32[b, vocabulary], parameters f64[b, 3], state i64[b, 2]) -> (tokens i32[b],
 //        state): at random (models/draw.h)
 // `lengths` counts the tokens in the cache before the call. The logits are those of the last token,
-// f32[b, vocabulary], or of all, f32[b, n, vocabulary], in logits_all. Activations and pools are
-// f32, or as the quantization says; weights have the dtypes of `dtypes`; a quantized one is two
+// f32[b, vocabulary], or of all, f32[b, n, vocabulary], in logits_all. Activations and pools have
+// the dtypes of `dtypes.precision` (default: f32, or what the quantization says); weights have the dtypes of `dtypes`; a quantized one is two
 // parameters (models/quantization.h). The pools are updated in place.
 // Module attributes: model_interface_attrs and "bound.n", "bound.p", the most that n and p can be.
 Module build_decoder(const DecoderConfig& config, const DecoderArchitecture& architecture,
-                     const WeightDTypes& dtypes);
+                     const ModelDTypes& dtypes);
 
 // What a feed-forward part is written with.
 class DecoderFunction {
@@ -79,7 +79,7 @@ class DecoderFunction {
   enum class LogitsOf : uint8_t { kLastToken, kAllTokens };
 
   DecoderFunction(const DecoderConfig& config, const DecoderArchitecture& architecture,
-                  const WeightDTypes& dtypes, const Module& module, PrimExpr tokens,
+                  const ModelDTypes& dtypes, const Module& module, PrimExpr tokens,
                   LogitsOf logits_of);
   relax::FunctionRef build();
 
@@ -100,8 +100,8 @@ class DecoderFunction {
   relax::Variable gated(const std::string& path, const relax::Variable& x);
 
  private:
-  void add_params(const WeightDTypes& dtypes);
-  void add_weight(const WeightSpec& spec, const WeightDTypes& dtypes);
+  void add_params(const ModelDTypes& dtypes);
+  void add_weight(const WeightSpec& spec, const ModelDTypes& dtypes);
   relax::Variable rms_norm(const std::string& path, const relax::Variable& x);
   relax::Variable project_heads(const std::string& path, const relax::Variable& x, int64_t heads);
   relax::Variable append(relax::Expr& pool, const relax::Variable& fresh);
@@ -115,7 +115,7 @@ class DecoderFunction {
   Var b_ = make_size("b");
   PrimExpr n_;
   LogitsOf logits_of_;
-  DType activations_;
+  DType activations_, cache_;
   relax::Expr inv_freq_;
   relax::Variable tokens_, page_table_, lengths_;
   std::vector<relax::Expr> pools_;  // k, v of layer 0, of layer 1, ..., as they are now

@@ -13,6 +13,6 @@ struct LlamaConfig : DecoderConfig {
 
 // decoder_weights and build_decoder of this architecture.
 std::vector<WeightSpec> llama_weights(const LlamaConfig& config);
-Module build_llama(const LlamaConfig& config, const WeightDTypes& dtypes);
+Module build_llama(const LlamaConfig& config, const ModelDTypes& dtypes);
 
 }  // namespace tapml::models

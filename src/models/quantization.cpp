@@ -39,4 +39,8 @@ void check_quantizable(std::span<const WeightSpec> weights) {
   }
 }
 
+DType ModelDTypes::activations() const {
+  return precision.activations.value_or(quantization ? quantization->activations : DType::kF32);
+}
+
 }  // namespace tapml::models

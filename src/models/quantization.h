@@ -18,7 +18,7 @@ struct Quantization {
   const char* name;  // of --quantize
   const char* doc;
   DType scales;
-  DType activations;  // of the whole model, the KV cache included
+  DType activations;  // of the whole model where the precision does not choose
 };
 
 std::span<const Quantization> quantization_table();

@@ -126,7 +126,7 @@ std::vector<WeightSpec> qwen2_moe_weights(const Qwen2MoeConfig& config) {
   return decoder_weights(config, qwen2_moe(config));
 }
 
-Module build_qwen2_moe(const Qwen2MoeConfig& config, const WeightDTypes& dtypes) {
+Module build_qwen2_moe(const Qwen2MoeConfig& config, const ModelDTypes& dtypes) {
   return build_decoder(config, qwen2_moe(config), dtypes);
 }
 

@@ -23,6 +23,6 @@ struct Qwen2MoeConfig : DecoderConfig {
 // decoder_weights and build_decoder of this architecture. The experts' matrices of a layer are one
 // weight each, [experts, outputs, inputs], whose parts are the tensors of the files.
 std::vector<WeightSpec> qwen2_moe_weights(const Qwen2MoeConfig& config);
-Module build_qwen2_moe(const Qwen2MoeConfig& config, const WeightDTypes& dtypes);
+Module build_qwen2_moe(const Qwen2MoeConfig& config, const ModelDTypes& dtypes);
 
 }  // namespace tapml::models

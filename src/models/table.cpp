@@ -12,7 +12,7 @@ std::span<const Architecture> architecture_table() {
        .weights =
            [](const ModelConfig& config) { return llama_weights(std::get<LlamaConfig>(config)); },
        .build =
-           [](const ModelConfig& config, const WeightDTypes& dtypes) {
+           [](const ModelConfig& config, const ModelDTypes& dtypes) {
              return build_llama(std::get<LlamaConfig>(config), dtypes);
            }},
       {.name = "qwen2_moe",
@@ -22,7 +22,7 @@ std::span<const Architecture> architecture_table() {
              return qwen2_moe_weights(std::get<Qwen2MoeConfig>(config));
            },
        .build =
-           [](const ModelConfig& config, const WeightDTypes& dtypes) {
+           [](const ModelConfig& config, const ModelDTypes& dtypes) {
              return build_qwen2_moe(std::get<Qwen2MoeConfig>(config), dtypes);
            }},
   };

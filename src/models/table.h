@@ -17,7 +17,7 @@ struct Architecture {
   const char* name;  // ModelInterface::architecture
   const char* doc;
   std::vector<WeightSpec> (*weights)(const ModelConfig& config);
-  Module (*build)(const ModelConfig& config, const WeightDTypes& dtypes);
+  Module (*build)(const ModelConfig& config, const ModelDTypes& dtypes);
 };
 
 std::span<const Architecture> architecture_table();

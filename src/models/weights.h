@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/precision.h"
 #include "tensor/host_tensor.h"
 
 namespace tapml::models {
@@ -19,12 +20,15 @@ struct WeightSpec {
 
 struct Quantization;  // models/quantization.h
 
-// The dtype that each weight is stored in.
-struct WeightDTypes {
+// The dtypes of a model: of each weight as it is stored, and of what it computes.
+struct ModelDTypes {
   DType fallback = DType::kF32;  // of weights that by_name lacks
   std::map<std::string, DType> by_name;
   const Quantization* quantization = nullptr;  // of the linear weights; null: none
+  Precision precision = {};
 
+  DType activations() const;
+  DType cache() const { return precision.cache.value_or(activations()); }
   DType of(const std::string& name) const {
     auto it = by_name.find(name);
     return it == by_name.end() ? fallback : it->second;

@@ -86,7 +86,7 @@ void untie_different_head(HuggingFaceModel& model, const WeightFiles& files) {
 }  // namespace
 
 HuggingFaceModel read_model(const std::string& path, const models::Quantization* quantization,
-                            const WorkWatcher& watcher) {
+                            const models::Precision& precision, const WorkWatcher& watcher) {
   HuggingFaceModel model;
   model.folder = resolve_model_folder(path);
   check_model_folder(model.folder);
@@ -102,8 +102,9 @@ HuggingFaceModel read_model(const std::string& path, const models::Quantization*
   // A tied head that is stored all the same is the embedding once more.
   LoadedWeights loaded = load_weights(files, weights, {"lm_head.weight"}, quantization,
                                       mismatch_hint(model.config), watcher);
-  models::WeightDTypes dtypes{
-      .fallback = model.config.dtype, .by_name = {}, .quantization = quantization};
+  models::ModelDTypes dtypes{
+      .fallback = model.config.dtype, .by_name = {}, .quantization = quantization,
+       .precision = precision};
   for (const auto& [name, source] : loaded.sources) dtypes.by_name[name] = source.dtype();
   model.module = architecture.build(model.config.model, dtypes);
   model.weights = std::move(loaded.tensors);
@@ -115,7 +116,8 @@ HuggingFaceModel read_model(const std::string& path, const models::Quantization*
 }
 
 HuggingFaceModel read_config(const std::string& config_path,
-                             const models::Quantization* quantization) {
+                             const models::Quantization* quantization,
+                             const models::Precision& precision) {
   HuggingFaceModel model;
   model.config = read_config_file(config_path);
   model.warnings = model.config.warnings;
@@ -123,7 +125,8 @@ HuggingFaceModel read_config(const std::string& config_path,
   const models::Architecture& architecture = models::find_architecture(model.config.architecture);
   model.module = architecture.build(
       model.config.model,
-      {.fallback = model.config.dtype, .by_name = {}, .quantization = quantization});
+      {.fallback = model.config.dtype, .by_name = {}, .quantization = quantization,
+       .precision = precision});
   model.quantization = quantization;
   warn_of_unreachable_eos(model);
   return model;

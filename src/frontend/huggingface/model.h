@@ -33,10 +33,12 @@ struct HuggingFaceModel {
 // for whatever is missing, broken or not supported.
 HuggingFaceModel read_model(const std::string& folder,
                             const models::Quantization* quantization = nullptr,
+                            const models::Precision& precision = {},
                             const WorkWatcher& watcher = {});
 
 // Only the Module of a config.json: compiling needs no weights. Their dtype is the configuration's.
 HuggingFaceModel read_config(const std::string& config_path,
-                             const models::Quantization* quantization = nullptr);
+                             const models::Quantization* quantization = nullptr,
+                             const models::Precision& precision = {});
 
 }  // namespace tapml::frontend
