@@ -108,9 +108,9 @@ Chooser::Chooser(const target::Target& target, const LibraryOptions& options)
                  "one of " + table_.names(), routine, "--library FILE adds a library");
     }
     if (!is_enabled(known->library)) continue;
-    rules_.push_back(
-        {known->library, known->routine, std::static_pointer_cast<const Function>(function),
-         nullptr, pattern->facts.parameters, false, name});
+    rules_.push_back({known->library, known->routine,
+                      std::static_pointer_cast<const Function>(function), nullptr,
+                      pattern->facts.parameters, false, name});
   }
   for (const Library& library : libraries()) {
     if (!is_enabled(library.name)) continue;

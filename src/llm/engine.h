@@ -51,8 +51,8 @@ const char* stop_reason_name(StopReason reason);
 struct Generation {
   std::vector<int32_t> tokens;  // without the stop token
   StopReason reason = StopReason::kMaxTokens;
-  // f32[P + N - 1, vocabulary] for P prompt tokens and the N in `tokens`: row i holds the logits for
-  // token i + 1. Only with keep_logits.
+  // f32[P + N - 1, vocabulary] for P prompt tokens and the N in `tokens`: row i holds the logits
+  // for token i + 1. Only with keep_logits.
   HostTensor logits;
   double prefill_seconds = 0;  // until the first token is known
   double decode_seconds = 0;   // of the tokens after it
