@@ -1,4 +1,4 @@
-// The engine of the C interface: packages that generate text.
+// The engine of the C interface: generates text with packages.
 #include <tapml/engine.h>
 
 #include <atomic>
@@ -19,7 +19,7 @@ struct tapml_engine {
 
 namespace {
 
-// A structure of the application, whose header may be older: what it lacks has its default.
+// Reads a structure of the application, whose header may be older: missing fields get defaults.
 template <class T>
 Result<T> versioned(const T* given, T value, const char* where) {
   if (!given) return value;
@@ -52,7 +52,7 @@ std::string_view text_of(const char* text, size_t bytes) {
   return bytes == 0 ? std::string_view() : std::string_view(text, bytes);
 }
 
-// As many as fit, and how many there are.
+// Copies as many items as fit, and returns how many there are.
 template <class T>
 void give(std::span<const T> items, T* to, int64_t capacity, int64_t* count) {
   const auto fit = std::min(items.size(), static_cast<size_t>(capacity));
@@ -60,8 +60,8 @@ void give(std::span<const T> items, T* to, int64_t capacity, int64_t* count) {
   *count = std::ssize(items);
 }
 
-// Calls `run`, which returns a status; without memory for its containers it fails as a platform
-// does.
+// Calls `run`, which returns a status; if memory for its containers runs out, that is a platform
+// error.
 template <class Run>
 tapml_status guarded(const char* where, Run&& run) {
   try {
@@ -138,9 +138,9 @@ tapml_status tapml_engine_generate(tapml_engine* engine, const char* prompt, siz
     };
   }
   if (engine->generating.exchange(true)) {
-    return failed(
-        user_error("the engine generates already", "tapml_engine_generate", "one call at a time",
-                   "one from the text function or from another thread", "load another engine"));
+    return failed(user_error(
+        "the engine is already generating", "tapml_engine_generate", "one call at a time",
+        "one from the text function or from another thread", "load another engine"));
   }
   engine->answer.clear();
   const tapml_status status = guarded("tapml_engine_generate", [&] {

@@ -1,4 +1,4 @@
-// What stands behind the names of the C interface. Private to api/.
+// The types behind the names of the C interface. Private to api/.
 #pragma once
 
 #include <tapml/tapml.h>
@@ -15,7 +15,7 @@
 
 struct tapml_session {
   std::unique_ptr<tapml::runtime::LocalSession> session;
-  tapml::runtime::HostFunctions functions;  // registered
+  tapml::runtime::HostFunctions functions;  // registered by the application
 };
 
 struct tapml_program {
@@ -25,9 +25,9 @@ struct tapml_program {
 
 struct tapml_value {
   tapml::runtime::Value value;
-  // Of a value that is or holds a function: the executable that it belongs to.
+  // For a value that is or holds a function: the executable that the function belongs to.
   std::shared_ptr<const tapml::Executable> owner;
-  // What was looked at.
+  // Caches for what the application reads.
   tapml::Shape dims;
   std::optional<tapml::HostTensor> host;
   tapml_tensor view{};
@@ -39,17 +39,17 @@ namespace tapml::api {
 // Keeps the message and returns the status of the error.
 tapml_status failed(const Error& error);
 tapml_status missing(const char* what);
-// The error behind a status that an application's function returned.
+// The error for a status that an application's function returned.
 Error host_error(tapml_status status);
 
-// UserError for an executable of another platform than the session's. `source` names it.
+// UserError for an executable of another platform than the session's. `source` names it in errors.
 Status check_platform(const Executable& executable, const runtime::Session& session,
                       const std::string& source);
 
 Result<runtime::Tensor> upload(runtime::Session& session, const tapml_tensor& tensor,
                                const std::string& where);
 
-// With its fields, which show what the tuple holds.
+// Also wraps the fields of a tuple, so that the application can read them.
 std::unique_ptr<tapml_value> wrap(runtime::Value value, std::shared_ptr<const Executable> owner);
 
 }  // namespace tapml::api

@@ -28,14 +28,14 @@ bool holds_function(const runtime::Value& value) {
   return false;
 }
 
-// The machine's values; functions must be those of `program`.
+// The VM's values; functions must belong to `program`.
 Status unwrap_all(const tapml_value* const* arguments, int32_t count, const Executable* program,
                   std::vector<runtime::Value>& values, const std::string& where) {
   for (int32_t i = 0; i < count; ++i) {
     const std::string place = where + ", argument " + std::to_string(i);
     if (!arguments[i]) return std::unexpected(user_error("the value is null", place));
     if (holds_function(arguments[i]->value) && arguments[i]->owner.get() != program) {
-      return std::unexpected(user_error("a function value of another program", place,
+      return std::unexpected(user_error("the function value belongs to another program", place,
                                         "one that this program returned", ""));
     }
     values.push_back(arguments[i]->value);
@@ -88,11 +88,12 @@ tapml_status tapml_value_shape(const int64_t* dims, int32_t count, tapml_value**
 tapml_status tapml_value_scalar(tapml_dtype dtype, int64_t number, tapml_value** value) {
   if (!value) return missing("an argument");
   if (dtype < TAPML_BOOL || dtype > TAPML_U64) {
-    return failed(user_error("host scalars are integers or truth values", "tapml_value_scalar",
-                             "TAPML_BOOL to TAPML_U64", std::to_string(static_cast<int>(dtype))));
+    return failed(user_error("a host scalar must be an integer or a truth value",
+                             "tapml_value_scalar", "TAPML_BOOL to TAPML_U64",
+                             std::to_string(static_cast<int>(dtype))));
   }
   if (dtype == TAPML_BOOL && number != 0 && number != 1) {
-    return failed(user_error("a truth value is 0 or 1", "tapml_value_scalar", "0 or 1",
+    return failed(user_error("a truth value must be 0 or 1", "tapml_value_scalar", "0 or 1",
                              std::to_string(number)));
   }
   *value = api::wrap(runtime::Prim{static_cast<DType>(dtype), number}, nullptr).release();
@@ -110,7 +111,7 @@ tapml_status tapml_value_tuple(const tapml_value* const* fields, int32_t count,
     if (fields[i]->owner) {
       if (owner && owner != fields[i]->owner) {
         return failed(
-            user_error("a tuple of function values of two programs", "tapml_value_tuple"));
+            user_error("a tuple cannot hold function values of two programs", "tapml_value_tuple"));
       }
       owner = fields[i]->owner;
     }
@@ -131,7 +132,7 @@ tapml_status tapml_value_tuple(const tapml_value* const* fields, int32_t count,
 
 void tapml_value_free(tapml_value* value) { delete value; }
 
-// ---- looking at values
+// ---- reading values
 
 tapml_kind tapml_value_kind(const tapml_value* value) {
   if (!value) return TAPML_NOTHING;
@@ -145,7 +146,7 @@ tapml_kind tapml_value_kind(const tapml_value* value) {
 tapml_status tapml_value_read_tensor(tapml_value* value, const tapml_tensor** tensor) {
   if (!value || !tensor) return missing("an argument");
   const runtime::Tensor* held = value->value.tensor();
-  if (!held) return failed(user_error("the value is no tensor", "tapml_value_read_tensor"));
+  if (!held) return failed(user_error("the value is not a tensor", "tapml_value_read_tensor"));
   if (!value->host) {
     Result<HostTensor> host = runtime::download(*held);
     if (!host) return failed(host.error());
@@ -172,7 +173,7 @@ tapml_status tapml_value_read_scalar(const tapml_value* value, tapml_dtype* dtyp
                                      int64_t* number) {
   if (!value || !number) return missing("an argument");
   const runtime::Prim* prim = value->value.prim();
-  if (!prim) return failed(user_error("the value is no host scalar", "tapml_value_read_scalar"));
+  if (!prim) return failed(user_error("the value is not a host scalar", "tapml_value_read_scalar"));
   if (dtype) *dtype = static_cast<tapml_dtype>(prim->dtype);
   *number = prim->value;
   return TAPML_OK;
@@ -204,11 +205,11 @@ tapml_status tapml_program_invoke_value(tapml_program* program, const tapml_valu
   if (!program || !function || !result || (count > 0 && !arguments)) return missing("an argument");
   const runtime::Closure* closure = function->value.closure();
   if (!closure) {
-    return failed(user_error("the value is no function", "tapml_program_invoke_value"));
+    return failed(user_error("the value is not a function", "tapml_program_invoke_value"));
   }
   if (function->owner != program->executable) {
-    return failed(user_error("a function value of another program", "tapml_program_invoke_value",
-                             "one that this program returned", ""));
+    return failed(user_error("the function value belongs to another program",
+                             "tapml_program_invoke_value", "one that this program returned", ""));
   }
   std::vector<runtime::Value> values(closure->captured.begin(), closure->captured.end());
   const std::string& name = closure->function->name;

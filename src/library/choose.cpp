@@ -11,12 +11,12 @@ namespace tapml::library {
 
 using namespace relax;  // NOLINT: this file is about relax and libraries
 
-// A pattern that is looked for, in order.
+// A pattern to try; rules are tried in order.
 struct Chooser::Rule {
   std::string library, routine;
   FunctionRef pattern;
-  const Pattern* known = nullptr;   // of tapml's own
-  std::vector<int64_t> parameters;  // where it is the user's
+  const Pattern* known = nullptr;   // for tapml's own patterns
+  std::vector<int64_t> parameters;  // for the user's patterns
   bool if_faster = false;
   std::string name;  // of the user's pattern
 };
@@ -55,7 +55,7 @@ std::vector<std::string> enabled_names(const target::Target& target,
   return names;
 }
 
-// A tensor of the spec by its variable: number among the tensor parameters.
+// The tensor parameters of the spec, numbered, by variable.
 std::map<const VarNode*, size_t> tensor_params(const Function& spec) {
   std::map<const VarNode*, size_t> numbers;
   for (const Variable& param : spec.params) {
@@ -64,8 +64,8 @@ std::map<const VarNode*, size_t> tensor_params(const Function& spec) {
   return numbers;
 }
 
-// Places of the program's inputs and outputs in its signature. Kernels that update an argument are
-// for generated code.
+// The positions of the program's inputs and outputs in its signature. Kernels that update an
+// argument are left to generated code.
 bool signature(const tir::PrimFunc& program, std::vector<Operand>& inputs,
                std::vector<Operand>& outputs) {
   for (size_t i = 0; i < program.params.size(); ++i) {
@@ -88,7 +88,7 @@ Chooser::~Chooser() = default;
 
 Chooser::Chooser(const target::Target& target, const LibraryOptions& options)
     : user_(options.libraries), table_(options.libraries), target_(target.text) {
-  // What a machine elsewhere has is not known here.
+  // It is unknown which libraries a remote device has.
   if (target.endpoint.empty()) is_here_ = options.is_here;
   calls_routines_ = target.description.library_routines;
   const std::vector<std::string> enabled = enabled_names(target, user_);
@@ -108,9 +108,9 @@ Chooser::Chooser(const target::Target& target, const LibraryOptions& options)
                  "one of " + table_.names(), routine, "--library FILE adds a library");
     }
     if (!is_enabled(known->library)) continue;
-    rules_.push_back(
-        {known->library, known->routine, std::static_pointer_cast<const Function>(function),
-         nullptr, pattern->facts.parameters, false, name});
+    rules_.push_back({known->library, known->routine,
+                      std::static_pointer_cast<const Function>(function), nullptr,
+                      pattern->facts.parameters, false, name});
   }
   for (const Library& library : libraries()) {
     if (!is_enabled(library.name)) continue;
@@ -136,7 +136,7 @@ std::optional<Choice> Chooser::choose(const std::string& kernel, const Function&
     if (!calls_routines_ || !known) {
       throw_platform(PlatformFault::kAbsent,
                      calls_routines_ ? "no library has the routine " + name
-                                     : "library routines run on cpu alone",
+                                     : "library routines run only on cpu",
                      "kernel " + kernel + " on " + target_,
                      calls_routines_ ? "--library FILE adds a library" : "");
     }
@@ -177,7 +177,7 @@ std::optional<Choice> Chooser::choose(const std::string& kernel, const Function&
       if (rule.if_faster && !(rule.known->faster(matched) && is_here_(rule.library))) continue;
       parameters = std::move(*given);
     } else if (parameters.empty()) {
-      // tapml's own routine in a user's pattern is given what its own pattern would give.
+      // For tapml's own routine, a user's pattern gets the parameters of tapml's pattern.
       for (const Library& library : libraries()) {
         if (rule.library != library.name) continue;
         for (const Pattern& pattern : library.patterns) {

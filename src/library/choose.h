@@ -1,4 +1,4 @@
-// Which library routine, if any, implements a kernel.
+// Decides which library routine, if any, implements a kernel.
 #pragma once
 
 #include <functional>
@@ -15,39 +15,38 @@
 
 namespace tapml::library {
 
-// Attribute of call_dps_library and of patterns: the integers that the routine is given.
+// Attribute of call_dps_library and of patterns: the integers that the routine gets.
 inline constexpr const char* kParametersAttr = "parameters";
 
-// What the user gave beside the target.
+// The user's libraries and patterns.
 struct LibraryOptions {
   std::vector<UserLibrary> libraries;
-  // Patterns that name a routine: they count before tapml's own.
+  // Patterns that name a routine: they take precedence over tapml's own.
   Module patterns;
-  // Whether the machine that runs the code has the library of this name, one of tapml's own; "auto"
-  // asks before it takes one. Unset: it has none.
+  // Whether the machine that runs the code has this library, one of tapml's own; "auto" uses only
+  // those. Unset: it has none.
   std::function<bool(const std::string& name)> is_here;
 };
 
-// A call of a routine in a kernel's place.
+// A call of a routine that replaces a kernel.
 struct Choice {
   std::string library, routine;
   std::vector<int64_t> parameters;
   std::vector<Operand> inputs, outputs;
 };
 
-// The libraries that a target uses. Its option `libs` is "auto" (the default: tapml's own where
-// they are here and measured faster, the user's wherever a pattern names them), "off", or names
-// joined by '+': those wherever they can.
+// The libraries that a target uses. Its option `libs` is "auto" (the default: tapml's own libraries
+// if they are available and measured faster, the user's wherever a pattern names them), "off", or
+// names joined by '+': these wherever possible.
 class Chooser {
  public:
-  // UserError for names in `libs` that nobody knows, and for patterns that name no routine that is
-  // there or have one that is not known.
+  // UserError for unknown names in `libs`, and for patterns whose routine is missing or unknown.
   Chooser(const target::Target& target, const LibraryOptions& options);
   ~Chooser();
 
-  // Nothing where generated code is to be used. `spec` and `program` are the kernel's. A kernel
-  // that only calls a library must have it: PlatformError (kAbsent) where it is not there.
-  // UserError where the module or a pattern of the user names a routine that does not take this.
+  // Nothing if generated code is to be used. `spec` and `program` belong to the kernel.
+  // PlatformError (kAbsent) if a kernel that only calls a library lacks its routine. UserError if a
+  // routine named by the module or a user's pattern does not accept the kernel.
   std::optional<Choice> choose(const std::string& kernel, const relax::Function& spec,
                                const tir::PrimFunc& program) const;
 

@@ -1,6 +1,6 @@
-// Libraries whose routines can implement a kernel of the cpu: which specs they match, and how a
-// call is made (Relax paper, section 4.6). A routine never changes what a kernel is: it stands
-// beside a schedule, right of the bar where kernels are formed.
+// Libraries with routines that can implement a CPU kernel: which specs they match, and how they are
+// called (Relax paper, section 4.6). A routine never changes the kernel itself: it is an
+// alternative to a schedule, chosen after kernels are formed.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ struct Operand {
   Dims dims;
 };
 
-// A kernel's spec as a pattern matched it.
+// A kernel's spec, as matched by a pattern.
 struct Matched {
-  std::vector<const relax::CallNode*> calls;  // in order
-  std::vector<Operand> inputs;                // what stands for the pattern's parameters
+  std::vector<const relax::CallNode*> calls;  // in program order
+  std::vector<Operand> inputs;                // matched by the pattern's parameters
   Operand output;
 
-  // Attribute of call i, defaults filled in.
+  // The attributes of call i, with defaults.
   AttrMap attributes(size_t i) const;
 };
 
@@ -36,10 +36,10 @@ struct Pattern {
   const char* routine;
   // A pattern (build/pattern_builder.h).
   relax::FunctionRef (*pattern)();
-  // What the routine is given beside the tensors; nothing where it cannot compute this.
+  // The parameters of the routine besides the tensors; nothing if it cannot compute this kernel.
   std::optional<std::vector<int64_t>> (*parameters)(const Matched& kernel);
-  // Whether it measured faster than generated code (bench/library_cases.cpp, docs/libraries.md).
-  // What is not provable for all values of symbolic dimensions does not count.
+  // Whether it was measured faster than generated code (bench/library_cases.cpp,
+  // docs/libraries.md). False unless provable for all values of symbolic dimensions.
   bool (*faster)(const Matched& kernel);
 };
 
@@ -55,21 +55,21 @@ struct Library {
   std::span<const Routine> routines;
 };
 
-// Those that tapml knows (abi/libraries.h); `libs=` of the cpu target names them.
+// The libraries that tapml knows (abi/libraries.h); option `libs` of the cpu target names them.
 std::span<const Library> libraries();
 
 // ---- for patterns
 
-// All tensors have this dtype.
+// Whether all tensors have this dtype.
 bool all_of_dtype(const Matched& kernel, DType dtype);
-// Provably at least, for all values of the variables (which are not negative).
+// Whether this is provable for all values of the variables (which are not negative).
 bool is_at_least(const PrimExpr& dim, int64_t least);
 bool is_at_most(const PrimExpr& dim, int64_t most);
 bool never(const Matched& kernel);
-// One call of the operators (joined by '|') of this many operands, whatever they are.
+// A pattern of one call of the operators (joined by '|') with any operands.
 relax::FunctionRef one_call(const std::string& operators, size_t operands);
 
-// Each library's folder has its patterns, and says what its routines take.
+// Each library's folder defines its patterns and the signatures of its routines.
 #define TAPML_DECLARE_PATTERNS(name)          \
   std::span<const Pattern> name##_patterns(); \
   std::span<const Routine> name##_signatures();

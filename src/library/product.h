@@ -1,4 +1,4 @@
-// What the patterns of matrix products share.
+// Shared by the patterns of matrix products.
 #pragma once
 
 #include "library/library.h"
@@ -6,7 +6,7 @@
 
 namespace tapml::library {
 
-// transpose_a and transpose_b of the kernel's first call, a matmul of matrices; nothing where an
+// transpose_a and transpose_b of the kernel's first call, a matmul of matrices; nothing if an
 // operand is a vector.
 inline std::optional<std::vector<int64_t>> product_parameters(const Matched& kernel) {
   if (kernel.inputs[0].dims.size() < 2 || kernel.inputs[1].dims.size() < 2) return {};

@@ -15,7 +15,7 @@ using namespace relax;  // NOLINT: this file is about relax and libraries
 
 namespace {
 
-// A tensor of a call as far as its annotation says it.
+// What the annotation of a call's tensor specifies.
 struct KnownTensor {
   RoutineTensor tensor;
   std::optional<Dims> dims;

@@ -1,5 +1,5 @@
-// The routines that a program may call by name: tapml's own and those of the user's libraries, each
-// with what it takes.
+// The routines that a program may call by name: tapml's own and those of the user's libraries, with
+// their signatures.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace tapml::library {
 
-// A library that the user gave: its name, and its routines.
+// The name and the routines of a user's library.
 struct UserLibrary {
   std::string name;
   std::map<std::string, RoutineSignature> routines;
@@ -31,7 +31,7 @@ class RoutineTable {
  public:
   explicit RoutineTable(const std::vector<UserLibrary>& user);
 
-  // "library.routine", or "routine" of a user's library; null where there is none.
+  // `name`: "library.routine", or "routine" for a user's library; null for an unknown one.
   const KnownRoutine* find(const std::string& name) const;
   const KnownRoutine& get(const std::string& library, const std::string& routine) const;
   // Full names, joined by commas.
@@ -41,8 +41,8 @@ class RoutineTable {
   std::vector<KnownRoutine> routines_;
 };
 
-// What the signature forbids of a call of these tensors, as far as it is known for all values of
-// the variables (which are not negative).
+// The first violation of the signature by a call with these tensors that is certain for all values
+// of the variables (which are not negative).
 std::optional<RoutineFault> find_fault(const RoutineSignature& signature,
                                        const std::vector<Operand>& inputs,
                                        const std::vector<Operand>& outputs,
@@ -52,9 +52,9 @@ std::optional<RoutineFault> find_fault(const RoutineSignature& signature,
 [[noreturn]] void refuse_call(const KnownRoutine& routine, const RoutineFault& fault,
                               const std::string& where);
 
-// Holds the calls that functions of `module` make by call_dps_library against the signatures of
-// their routines, where the annotations of their arguments say enough. `place` gives the place of
-// what a variable of a function is bound to. Routines that nobody has are left to who compiles.
+// Checks the calls in `module` by call_dps_library against the signatures of their routines, as far
+// as the annotations of the arguments allow. `place` returns the location of a function's variable.
+// Unknown routines are left to the compiler.
 void check_routine_calls(const Module& module, const std::vector<UserLibrary>& user,
                          const std::function<std::string(const std::string& function,
                                                          const std::string& variable)>& place);

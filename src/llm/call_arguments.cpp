@@ -17,7 +17,7 @@ Status CallArguments::set(Role role, const Shape& shape, std::span<const int32_t
                      there->storage->version() == written.version;
   if (known && std::ranges::equal(written.bytes, bytes)) return {};
   if (!fits) {
-    input = {};  // before there is another one
+    input = {};  // frees it before another one is made
     TAPML_ASSIGN(Tensor fresh, runtime::make_tensor(session_, DType::kI32, shape));
     input = std::move(fresh);
     there = input.tensor();

@@ -1,4 +1,4 @@
-// What a text becomes, token after token. Not for users of the room.
+// The text that is generated, token by token. Internal to the component.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class Continuation {
  public:
   explicit Continuation(const GenerateOptions& options) : options_(options) {}
 
-  // Takes a sampled token; whether the text goes on. `full`: no other token fits into the cache.
+  // Takes a sampled token; returns whether the text goes on. `full`: no more tokens fit the cache.
   bool accept(int32_t token, bool full) {
     if (std::ranges::find(options_.eos, token) != options_.eos.end()) return stop(StopReason::kEos);
     result.tokens.push_back(token);
@@ -23,7 +23,7 @@ class Continuation {
     return full ? stop(StopReason::kContextFull) : true;
   }
 
-  // Logits have no token to take.
+  // The logits have no token to take.
   void end_not_finite() { stop(StopReason::kNotFinite); }
 
   Generation result;

@@ -16,7 +16,7 @@ TurnEnd end_of(StopReason reason, bool cancelled) {
     case StopReason::kCaller:
       return cancelled ? TurnEnd::kCancelled : TurnEnd::kCaller;
     case StopReason::kMaxTokens:
-    case StopReason::kNotFinite:  // an error here
+    case StopReason::kNotFinite:  // an error in a conversation
       break;
   }
   return TurnEnd::kMaxTokens;
@@ -47,9 +47,9 @@ Result<std::vector<int32_t>> Conversation::encode(std::string_view prompt) const
   if (unread_) tokens.insert(tokens.begin(), *unread_);
   if (tokens.empty() || (first && prompt.empty())) {
     return fail(user_error("the prompt is empty", "prompt", "some text",
-                           first ? "nothing" : "nothing, and no answer to go on with"));
+                           first ? "nothing" : "nothing, and no answer to continue"));
   }
-  // One that fills the cache would leave no room for an answer.
+  // A prompt that fills the cache would leave no room for an answer.
   const int64_t room = capacity() - engine_->length();
   if (std::ssize(tokens) >= room) {
     return fail(user_error(

@@ -1,4 +1,4 @@
-// A text that a caller and a model write in turns: text in, text out, what was said stays in the
+// A conversation of a caller and a model: text in, text out, with the earlier turns kept in the
 // cache.
 #pragma once
 
@@ -16,9 +16,9 @@
 namespace tapml::llm {
 
 struct TurnOptions {
-  int64_t max_tokens = 128;  // 0: only the prompt runs
+  int64_t max_tokens = 128;  // 0: only runs the prompt
   SamplerOptions sampler;
-  // Sees the answer in pieces of whole characters, never an empty one; false ends it.
+  // Receives the answer in pieces of whole characters, never an empty one; false ends it.
   std::function<bool(std::string_view text)> on_text;
 };
 
@@ -27,32 +27,32 @@ enum class TurnEnd : uint8_t { kEndToken, kMaxTokens, kContextFull, kCaller, kCa
 struct Turn {
   TurnEnd end = TurnEnd::kMaxTokens;
   std::vector<int32_t> tokens;  // of the answer, without the end token
-  int64_t prompt_tokens = 0;    // that this turn ran before its first one
+  int64_t prompt_tokens = 0;    // run in this turn before the first token
   double prefill_seconds = 0;   // until the first token is known
   double decode_seconds = 0;    // of the tokens after it
 };
 
-// Not for use from several threads, but for cancel().
+// Not thread-safe, except for cancel().
 class Conversation {
  public:
-  // `capacity`: tokens that the cache can hold, 0: the model's context. UserError as for
+  // `capacity`: tokens that the cache can hold; 0: the model's context. UserError as for
   // Engine::create.
   static Result<std::unique_ptr<Conversation>> create(runtime::Session& session, Package package,
                                                       int64_t capacity = 0);
 
-  // Appends the prompt and what the model answers. The first prompt is encoded with the tokens that
-  // the tokenizer puts around a text, later ones as they are. The end token is no part of the
-  // text. An empty prompt continues an answer that was ended early. A prompt and options that are
-  // refused (UserError: no UTF-8, longer than what is left of the cache, nothing to run, out of
-  // range) change nothing; a failure while the model runs forgets the conversation. cancel() is
-  // none: the answer up to there stays, a prompt that was not through does not.
+  // Appends the prompt and the model's answer. The first prompt is encoded with the special tokens
+  // that the tokenizer puts around a text, later ones without. The text does not include the end
+  // token. An empty prompt continues an answer that ended early. A refused prompt or option
+  // (UserError: not UTF-8, longer than the rest of the cache, nothing to run, out of range) changes
+  // nothing; a failure while the model runs clears the conversation. cancel() is not a failure: the
+  // answer so far stays, an unfinished prompt does not.
   Result<Turn> say(std::string_view prompt, const TurnOptions& options);
 
   void reset();
-  // From any thread: ends the turn that runs between two kernels; does nothing where none runs.
+  // Thread-safe. Ends the running turn between two kernels; does nothing if none runs.
   void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
 
-  // Tokens of the conversation, the last one included that is not in the cache.
+  // Tokens of the conversation, including the last one, which is not in the cache.
   int64_t length() const { return engine_->length() + (unread_ ? 1 : 0); }
   int64_t capacity() const { return engine_->capacity(); }
   const Tokenizer& tokenizer() const { return tokenizer_; }
@@ -63,13 +63,13 @@ class Conversation {
       : engine_(std::move(engine)),
         tokenizer_(std::move(tokenizer)),
         end_tokens_(std::move(end_tokens)) {}
-  // What a turn runs before its first token.
+  // The tokens that a turn runs before its first one.
   Result<std::vector<int32_t>> encode(std::string_view prompt) const;
 
   std::unique_ptr<Engine> engine_;
   Tokenizer tokenizer_;
   std::vector<int32_t> end_tokens_;
-  std::optional<int32_t> unread_;  // the last token, where the model has not run it yet
+  std::optional<int32_t> unread_;  // the last token, if the model has not run it yet
   std::atomic<bool> cancelled_ = false;
 };
 

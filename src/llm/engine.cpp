@@ -12,7 +12,7 @@ using runtime::Value;
 
 namespace {
 
-// What the engine can give a function.
+// The inputs and outputs that the engine supports for a function.
 struct Known {
   const char* name;
   std::vector<Role> inputs, outputs;  // outputs: exactly these
@@ -56,10 +56,10 @@ Status check_function(const Executable& executable, const Known& known) {
     return std::ranges::find(known.inputs, role) != known.inputs.end();
   });
   if (takes_known && function->outputs == known.outputs) return {};
-  return fail(user_error("the function " + std::string(known.name) +
-                             " of the model has inputs or outputs that it cannot have",
-                         executable.target, "inputs among " + join(known.inputs, role_name),
-                         model_function_text(*function)));
+  return fail(user_error(
+      "the function " + std::string(known.name) + " of the model has unsupported inputs or outputs",
+      executable.target, "inputs among " + join(known.inputs, role_name),
+      model_function_text(*function)));
 }
 
 Status check_model(const Executable& executable) {
@@ -164,7 +164,7 @@ Status Engine::set_features(HostTensor features) {
                            state_->model.architecture));
   }
   if (features.shape().empty() || features.size() == 0) {
-    return fail(user_error("there are no features", "features", "a row at least",
+    return fail(user_error("there are no features", "features", "at least one row",
                            shape_to_string(features.shape())));
   }
   reset();

@@ -1,4 +1,4 @@
-// Runs a compiled language model (architecture contract 7): one sequence, or several at once, over
+// Runs a compiled language model (architecture contract 7): one sequence, or several at once, with
 // a paged cache.
 #pragma once
 
@@ -17,30 +17,30 @@
 namespace tapml::llm {
 
 struct EngineOptions {
-  // Tokens that the cache can hold; 0: the model's context. At most the context.
+  // Tokens that the cache can hold, at most the model's context; 0: that.
   int64_t capacity = 0;
-  // Tokens that it has room for before it grows.
+  // Tokens that it has room for before it first grows.
   int64_t first_capacity = 512;
-  // Longer inputs pass in pieces of so many tokens, which bounds the memory of attention.
+  // Longer inputs are split into pieces of this many tokens, which limits the memory of attention.
   int64_t prefill_chunk = 512;
-  // A device that can reads the weights where the host has them, instead of a copy: for runs whose
-  // kernels are trusted, since one that writes a weight writes the host's.
+  // Lets a device that can read host memory use the host's weights without a copy. Only for trusted
+  // kernels: one that writes a weight changes the host's copy.
   bool weights_in_place = false;
-  // Tokens are chosen by the model's functions also where the machine is remote, which takes one
-  // more wait: what captures its calls sees these, too.
+  // Chooses tokens by the model's functions even on a remote VM, which costs one more wait, so that
+  // captures of its calls include these functions.
   bool sample_in_model = false;
 };
 
 struct GenerateOptions {
-  int64_t max_tokens = 128;  // 0: only the prompt runs
+  int64_t max_tokens = 128;  // 0: only runs the prompt
   std::vector<int32_t> eos;  // tokens that end the text
   SamplerOptions sampler;
-  // Keeps the logits (the prompt goes through logits_all then).
+  // Keeps the logits; the prompt then runs through logits_all.
   bool keep_logits = false;
-  // Logits that no token can be taken from (NaN, +infinity, nothing but -infinity) end the text
-  // (kNotFinite). Without it they are an error, which names the kernel where they began.
+  // Logits without a token to take (NaN, +infinity, only -infinity) end the text (kNotFinite).
+  // Otherwise they are an error that names the kernel where they began.
   bool not_finite_ends = false;
-  // Sees each generated token, the stop token not; false ends the text.
+  // Receives each generated token except the stop token; false ends the text.
   std::function<bool(int32_t token)> on_token;
 };
 
@@ -51,26 +51,26 @@ const char* stop_reason_name(StopReason reason);
 struct Generation {
   std::vector<int32_t> tokens;  // without the stop token
   StopReason reason = StopReason::kMaxTokens;
-  // f32[P + N - 1, vocabulary] of P prompt tokens and the N in `tokens`: row i is what token i + 1
-  // was, or would have been, drawn from. With keep_logits only.
+  // f32[P + N - 1, vocabulary] for P prompt tokens and the N in `tokens`: row i holds the logits
+  // for token i + 1. Only with keep_logits.
   HostTensor logits;
   double prefill_seconds = 0;  // until the first token is known
   double decode_seconds = 0;   // of the tokens after it
   int64_t decode_steps = 0;
 };
 
-// Every method is an ordinary run of the executable's functions through a machine: on this side
-// through its call point, where observers and dispatchers see it. Not for use from several threads.
+// Every method runs the executable's functions in a VM; in this process through its call point,
+// where observers and dispatchers see them. Not thread-safe.
 class Engine {
  public:
   // Loads the executable on `session` and uploads `weights` once. UserError for an executable that
-  // is no language model, a weight that is missing, and options out of range.
+  // is not a language model, a missing weight, and options out of range.
   static Result<std::unique_ptr<Engine>> create(runtime::Session& session,
                                                 std::shared_ptr<const Executable> executable,
                                                 const std::map<std::string, HostTensor>& weights,
                                                 const EngineOptions& options = {});
-  // The same on a machine, which may be remote: then a decode step is one call and one read, and
-  // the most likely token is chosen here, unless the options say otherwise.
+  // The same on a VM, which may be remote: a decode step is then one call and one read, and the
+  // most likely token is chosen locally, unless the options say otherwise.
   static Result<std::unique_ptr<Engine>> create(std::unique_ptr<runtime::VirtualMachine> vm,
                                                 const std::map<std::string, HostTensor>& weights,
                                                 const EngineOptions& options = {});
@@ -78,59 +78,58 @@ class Engine {
 
   const ModelInterface& model() const;
   runtime::VirtualMachine& vm() const;
-  // The VM of this process, as the first create() makes it. Not for engines whose VM is remote.
+  // The VM of this process, as the first create() makes it. Not for engines with a remote VM.
   runtime::LocalVirtualMachine& local_vm() const;
   int64_t capacity() const;
   int64_t length() const;  // tokens in the cache
   double load_seconds() const;
-  // Is told of the tokens of a prompt that are done, and of those that were generated; empty:
-  // nobody is. Costs a long prompt a few waits for the device.
+  // Reports the prompt tokens that are done, and the generated tokens; unset: reports nothing.
+  // Costs a long prompt a few waits for the device.
   void set_watcher(WorkWatcher watcher);
   const WorkWatcher& watcher() const;
 
-  // Forgets the sequence: its pages are free again.
+  // Forgets the sequence, and frees its pages.
   void reset();
-  // Forgets what lies behind the first `length` tokens of the sequence; a longer one than it has
-  // changes nothing. A model with recurrent state reads those that stay once more, with the next
-  // call.
+  // Forgets the tokens after the first `length`; has no effect if there are no more than that. A
+  // model with recurrent state reads the remaining tokens again with the next call.
   void rewind(int64_t length);
-  // Forgets the sequence and zeroes the pools, so that nothing of an earlier run can stand in for
-  // what the next one must write.
+  // Forgets the sequence and zeroes the pools, so that data of an earlier run cannot hide a write
+  // that is missing in the next one.
   Status clear();
-  // Whether texts of the model are about something that its encoder reads first.
+  // Whether the model's texts depend on features, which its encoder reads first.
   bool reads_features() const;
-  // What that is, [rows, ...], from now on; forgets the sequence. UserError for a model that reads
-  // none. Without features such a model's calls are UserErrors.
+  // Sets the features, [rows, ...]; forgets the sequence. UserError for a model that reads none.
+  // Calls of a model that needs features are UserErrors without them.
   Status set_features(HostTensor features);
-  // Appends tokens and returns the logits f32[1, vocabulary] of the last one, on the session; waits
-  // for nothing. UserError for no tokens, a token outside the vocabulary, and more than fit.
+  // Appends tokens and returns the logits f32[1, vocabulary] of the last one, on the session,
+  // without waiting. UserError for no tokens, a token outside the vocabulary, and more than fit.
   Result<runtime::Tensor> prefill(std::span<const int32_t> tokens);
   Result<runtime::Tensor> decode(int32_t token);
   // Appends tokens and returns the logits of each of them, f32[tokens, vocabulary].
   Result<HostTensor> logits_all(std::span<const int32_t> tokens);
-  // The next token after logits f32[1, vocabulary]: by the model's `sample` at temperature 0, else
-  // by its `draw`, which advances the generator. Where the machine is far away, or cannot `draw`
-  // (an executable without it, a device without f64), llm/sampler takes the same token here.
-  // UserError for logits that no token can be taken from. Where they are those of the last call,
-  // that runs once more, observed, and the error names the first kernel and layers whose output is
-  // not finite; if it needs what is in the cache, all calls of the sequence do.
+  // The next token after logits f32[1, vocabulary]: by the model's `sample` at temperature 0,
+  // otherwise by its `draw`, which advances the generator. If the VM is remote, or cannot `draw`
+  // (an executable without it, a device without f64), llm/sampler takes the same token on the host.
+  // UserError for logits without a token to take. If they are those of the last call, that call
+  // runs again, observed, and the error names the first kernel and layers whose output is not
+  // finite; if the cause is in the cache, all calls of the sequence run again.
   Result<int32_t> sample(const runtime::Tensor& logits);
-  // The same error for the first row of logits_all()'s result that has it.
+  // The same error for the first such row in the result of logits_all().
   Status check_logits(const HostTensor& logits);
-  // Parameters and fresh generator of sample().
+  // Sets the parameters of sample(), with a new generator.
   Status set_sampler(const SamplerOptions& options);
 
   // Forgets the sequence, runs the prompt and continues it.
   Result<Generation> generate(std::span<const int32_t> prompt, const GenerateOptions& options);
-  // Continues the sequence that is there with the prompt, and this one. Where the last token was
-  // not run (length() says so), a prompt begins with it. After a failure the sequence may hold a
-  // part of the prompt and of the text.
+  // Continues the current sequence with the prompt, and then generates. If the last token has not
+  // been run (length() tells), the prompt must begin with it. After a failure the sequence may hold
+  // a part of the prompt and of the text.
   Result<Generation> extend(std::span<const int32_t> prompt, const GenerateOptions& options);
-  // The same of several prompts at once: those of one length are prefilled together, and a decode
-  // step is one call for all texts that have not ended. Text i draws with the sampler's seed plus
-  // i; `on_token` sees the tokens of all, step by step in the order of the prompts. Each text may
-  // fill the cache's capacity. The engine has no sequence afterwards. UserError as for generate(),
-  // for no prompts, and for keep_logits.
+  // The same for several prompts at once: those of equal length are prefilled together, and a
+  // decode step is one call for all texts that have not ended. Text i draws with the sampler's seed
+  // plus i; `on_token` receives the tokens of all, step by step in the order of the prompts. Each
+  // text may fill the cache's capacity. The engine has no sequence afterwards. UserError as for
+  // generate(), for no prompts, and for keep_logits.
   Result<std::vector<Generation>> generate_batch(std::span<const std::vector<int32_t>> prompts,
                                                  const GenerateOptions& options);
 

@@ -10,7 +10,7 @@ using runtime::Value;
 
 namespace {
 
-// Not every executable has these.
+// Some executables lack these.
 constexpr const char* kPrepare = "prepare";  // of weights, once
 constexpr const char* kDraw = "draw";
 
@@ -25,7 +25,7 @@ Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights
     if (it == host_weights.end()) {
       return fail(user_error("weight " + name + " is missing", vm->executable().target,
                              std::to_string(model.weights.size()) + " weights",
-                             std::to_string(host_weights.size()) + ", this one not among them"));
+                             std::to_string(host_weights.size()) + ", without this one"));
     }
     contents.push_back(&it->second);
   }
@@ -39,12 +39,12 @@ Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights
   return session.synchronize(runtime::kDefaultStream);
 }
 
-// What the executable computes of weights alone goes behind them in every call.
+// Every call takes the weights, followed by what the executable computes from them.
 Status Engine::State::prepare(std::vector<Value>& weights) {
   if (!vm->executable().find_function(kPrepare)) return {};
   TAPML_ASSIGN(Value made, vm->call(kPrepare, weights));
   const runtime::ValueList* fields = made.tuple();
-  if (!fields) return fail(internal_error("prepare returned something else than a tuple"));
+  if (!fields) return fail(internal_error("prepare did not return a tuple"));
   weights.insert(weights.end(), fields->begin(), fields->end());
   return {};
 }
@@ -89,7 +89,7 @@ Status Engine::State::reserve_slots(std::span<Sequence* const> sequences) {
 
 Status Engine::State::encode(Sequence& sequence) {
   if (features.size() == 0) {
-    return fail(user_error("the model's texts are about something that it reads first", "features",
+    return fail(user_error("the model needs features before it generates text", "features",
                            "a tensor of features", "none"));
   }
   const ModelFunction& encoder = function(kEncode);
@@ -119,7 +119,7 @@ Status Engine::State::check_tokens(const Sequence& sequence,
   const auto count = static_cast<int64_t>(tokens.size());
   if (count > capacity - sequence.size()) {
     std::string found = std::to_string(count) + " tokens";
-    if (sequence.size() > 0) found += " behind " + std::to_string(sequence.size());
+    if (sequence.size() > 0) found += " after " + std::to_string(sequence.size());
     const bool whole = capacity == model.context;
     return fail(user_error(
         whole ? "the text is longer than the model's context" : "the text is longer than the cache",
@@ -138,7 +138,7 @@ Status Engine::State::set_page_table(std::span<Sequence* const> sequences) {
   for (const Sequence* sequence : sequences) {
     const std::vector<int32_t>& pages = sequence->pages.table();
     table.insert(table.end(), pages.begin(), pages.end());
-    // No token is there; a page of its own is at least one that exists.
+    // The columns hold no tokens, but must refer to a page that exists.
     table.insert(table.end(), columns - pages.size(), pages.back());
   }
   return arguments.set(Role::kPageTable, {std::ssize(sequences), static_cast<int64_t>(columns)},
@@ -150,7 +150,7 @@ Status Engine::State::set_inputs(const ModelFunction& function,
                                  std::span<const int32_t> tokens) {
   const int64_t batch = std::ssize(sequences);
   const int64_t count = std::ssize(tokens) / batch;
-  // A number of each sequence.
+  // Sets one number for each sequence.
   const auto set_each = [&](Role role, auto&& number) {
     std::vector<int32_t> numbers;
     for (const Sequence* sequence : sequences) {
@@ -186,7 +186,7 @@ Status Engine::State::set_inputs(const ModelFunction& function,
         TAPML_TRY(set_each(role, [this](const Sequence&) { return features.shape()[0]; }));
         break;
       default:  // check_model() takes no function with others
-        return fail(internal_error("an input that no text has", role_name(role)));
+        return fail(internal_error("an input that the engine does not support", role_name(role)));
     }
   }
   return {};
@@ -209,11 +209,9 @@ Result<std::vector<Value>> Engine::State::call(const ModelFunction& function, Ho
   for (const StateTensor& one : model.state) kept += function.takes(one.kind) ? 1 : 0;
   if (!fields || fields->size() != outputs + kept ||
       std::ranges::any_of(*fields, [](const Value& field) { return !field.tensor(); })) {
-    return fail(
-        internal_error("the function returned something else than the model's interface "
-                       "says: " +
-                           model_function_text(function),
-                       function.name));
+    return fail(internal_error("the function's results do not match the model's interface: " +
+                                   model_function_text(function),
+                               function.name));
   }
   size_t next = outputs;
   for (size_t i = 0; i < model.state.size(); ++i) {
@@ -250,7 +248,7 @@ Result<Tensor> Engine::State::step(const char* name, std::span<Sequence* const> 
   TAPML_TRY(reserve_slots(sequences));
   const ModelFunction& called = function(name);
   TAPML_TRY(set_inputs(called, sequences, tokens));
-  // Far away, reading is one more wait: the logits come with the result.
+  // A separate read of a remote device costs one more wait: the logits come with the result.
   const bool comes_along = !samples_in_model && read;
   TAPML_ASSIGN(const std::vector<Value> outputs, call(called, comes_along ? &read_bytes : nullptr));
   for (Sequence* sequence : sequences) sequence->length += count;
@@ -295,14 +293,14 @@ Result<Tensor> Engine::State::prefill(std::span<Sequence* const> sequences,
 }
 
 Result<int32_t> Engine::State::choose(const Tensor& logits) {
-  // A call of a function far away would be one more wait for the same token.
+  // A call on a remote device would cost one more wait for the same token.
   const bool random = sampler.temperature > 0;
   if (random ? !draws() : !samples_in_model) return choose_here(logits);
   if (!random) {
     TAPML_ASSIGN(const HostTensor tokens, most_likely(logits));
     return tokens.values<int32_t>()[0];
   }
-  // `sample` knows the state of one sequence as a vector.
+  // `sample` takes the state of one sequence as a vector.
   Tensor generators = *sampler_state.tensor();
   generators.shape = {1, 2};
   TAPML_ASSIGN(const HostTensor tokens, draw(logits, draw_parameters, generators));
@@ -313,7 +311,7 @@ Result<int32_t> Engine::State::choose(const Tensor& logits) {
 
 Result<int32_t> Engine::State::choose_here(const Tensor& logits) {
   TAPML_ASSIGN(const HostTensor row, bytes_of(logits));
-  if (generator_of != session.generation()) {  // a restore put another one back
+  if (generator_of != session.generation()) {  // a restore replaced it
     TAPML_ASSIGN(generator, runtime::download(*sampler_state.tensor()));
     generator_of = session.generation();
   }
@@ -338,12 +336,12 @@ Result<HostTensor> Engine::State::draw(const Tensor& logits, Tensor parameters,
   TAPML_ASSIGN(Value result, vm->call(kDraw, args));
   const runtime::ValueList* fields = result.tuple();
   if (!fields || fields->size() != 2 || !(*fields)[0].tensor() || !(*fields)[1].tensor()) {
-    return fail(internal_error("draw returned something else than tokens and generators"));
+    return fail(internal_error("draw did not return tokens and generators"));
   }
   generators = *(*fields)[1].tensor();
   TAPML_ASSIGN(HostTensor tokens, runtime::download(*(*fields)[0].tensor()));
   if (tokens.dtype() != DType::kI32 || tokens.size() != rows) {
-    return fail(internal_error("draw returned something else than an i32 token for each row"));
+    return fail(internal_error("draw did not return an i32 token for each row"));
   }
   for (int64_t row = 0; row < rows; ++row) {
     const int32_t token = tokens.values<int32_t>()[static_cast<size_t>(row)];
@@ -364,15 +362,15 @@ Result<HostTensor> Engine::State::most_likely(const Tensor& logits) {
   TAPML_ASSIGN(Value result, vm->call("sample", args));
   const runtime::ValueList* fields = result.tuple();
   if (!fields || fields->size() != 2 || !fields->front().tensor()) {
-    return fail(internal_error("sample returned something else than tokens and state"));
+    return fail(internal_error("sample did not return tokens and state"));
   }
   TAPML_ASSIGN(HostTensor tokens, runtime::download(*fields->front().tensor()));
   if (tokens.dtype() != DType::kI32 || tokens.size() != rows) {
-    return fail(internal_error("sample returned something else than an i32 token for each row"));
+    return fail(internal_error("sample did not return an i32 token for each row"));
   }
   sampler_state = (*fields)[1];
-  // In argmax's order NaN is the greatest, then +infinity: the logits that were taken say it of
-  // all. The tokens are here, so the logits are done.
+  // In argmax's order NaN is the greatest, then +infinity, so the chosen logit shows whether all
+  // are finite. The tokens have arrived, so the logits are complete.
   const std::byte* const here = session.host_address(logits.storage->buffer());
   for (int64_t row = 0; row < rows; ++row) {
     int32_t& token = tokens.mutable_values<int32_t>()[static_cast<size_t>(row)];

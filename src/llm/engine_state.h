@@ -1,4 +1,4 @@
-// What an engine holds, and its steps. Not for users of the room.
+// What an engine holds, and its steps. Internal to the component.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace tapml::llm {
 
-// Rows of f32 logits that are put together on the host.
+// Collects rows of f32 logits on the host.
 class LogitRows {
  public:
   explicit LogitRows(int64_t vocabulary) : vocabulary_(vocabulary) {}
@@ -59,85 +59,84 @@ struct Engine::State {
   Status load(const std::map<std::string, HostTensor>& host_weights, bool in_place);
   int64_t pages_for(int64_t tokens) const { return ceil_div(tokens, model.page_size); }
   Status prepare(std::vector<runtime::Value>& weights);
-  // The interface's entry; create() has checked that the model has those that it must have.
+  // The interface's entry; create() has checked that the required ones exist.
   const ModelFunction& function(const char* name) const { return *model.find_function(name); }
-  // Makes room for `pages`, at least for twice as many as there were but for no more than
-  // `sequences` full texts, so that a long context costs memory only when it is used.
+  // Makes room for `pages`: at least doubles it, but for at most `sequences` full texts, so that a
+  // long context costs memory only when it is used.
   Status grow(int64_t pages, int64_t sequences);
-  // Pages for `count` more tokens of each.
+  // Reserves pages for `count` more tokens of each sequence.
   Status reserve_pages(std::span<Sequence* const> sequences, int64_t count);
-  // A slot for each, with what the encoder makes of the features.
+  // Reserves a slot for each sequence, with the encoder's output for the features.
   Status reserve_slots(std::span<Sequence* const> sequences);
   Status encode(Sequence& sequence);
   Status check_tokens(const Sequence& sequence, std::span<const int32_t> tokens) const;
-  // The tokens, and what follows from the sequences, as `function` takes them.
+  // Sets the tokens, and the inputs that follow from the sequences, as `function` takes them.
   Status set_inputs(const ModelFunction& function, std::span<Sequence* const> sequences,
                     std::span<const int32_t> tokens);
   Status set_page_table(std::span<Sequence* const> sequences);
-  // Calls `function` with the inputs that were set, the state and the weights, and keeps the state
-  // that it returns. The other results; `read`: with the bytes of the first one.
+  // Calls `function` with the current inputs, the state and the weights, and keeps the state that
+  // it returns. Returns the other results; `read`: also fetches the bytes of the first one.
   Result<std::vector<runtime::Value>> call(const ModelFunction& function, HostTensor* read);
-  // Runs prefill, decode or logits_all over tokens that were checked, as many behind each of the
-  // sequences (`tokens` has them one after the other), and returns the logits. `read`: their bytes
-  // will be wanted here.
+  // Runs prefill, decode or logits_all over checked tokens, the same number for each sequence
+  // (`tokens` has them in order), and returns the logits. `read`: the host will need their bytes.
   Result<runtime::Tensor> step(const char* name, std::span<Sequence* const> sequences,
                                std::span<const int32_t> tokens, bool read = true);
-  // What trace() needs to know of a call.
+  // Records what trace() needs to know of a call.
   void note_call(const char* function, std::span<Sequence* const> sequences,
                  std::span<const int32_t> tokens, const runtime::Tensor& logits);
-  // Appends tokens to each sequence, in pieces; the logits f32[sequences, vocabulary] of the last.
+  // Appends tokens to each sequence, in pieces; returns the last logits f32[sequences, vocabulary].
   Result<runtime::Tensor> prefill(std::span<Sequence* const> sequences,
                                   std::span<const int32_t> tokens);
   Result<HostTensor> bytes_of(const runtime::Tensor& logits);
-  // The next token of one sequence, as the sampler says; -1 where the logits have none to take.
+  // The next token of one sequence by the sampler's options; -1 if the logits have none to take.
   Result<int32_t> choose(const runtime::Tensor& logits);
-  // The same by the host.
+  // The same on the host.
   Result<int32_t> choose_here(const runtime::Tensor& logits);
-  // Whether the model draws at random itself: its function is there and the device has f64.
+  // Whether the model itself draws at random: it has the function, and the device has f64.
   bool draws() const;
-  // The model's `draw`: a token for each row of the logits. `generators` i64[rows, 2] is theirs,
-  // and advances. -1 for a row that nothing can be drawn from.
+  // The model's `draw`: a token for each row of the logits, -1 for a row without one. Advances
+  // `generators` i64[rows, 2].
   Result<HostTensor> draw(const runtime::Tensor& logits, runtime::Tensor parameters,
                           runtime::Tensor& generators);
-  // The model's `sample` on this side: a token for each row of the logits, -1 for a row that has
-  // none to take.
+  // The model's `sample`, in this process: a token for each row of the logits, -1 for a row without
+  // one.
   Result<HostTensor> most_likely(const runtime::Tensor& logits);
-  // Why row `row` has none.
+  // The error of row `row`, which has no token to take.
   Error not_finite(const runtime::Tensor& logits, int64_t row);
-  // Why these logits, of token `token` of `sequence` in the last call or of somewhere else (null),
-  // have none.
+  // The error of logits without a token to take: of token `token` of `sequence` in the last call,
+  // or, with null, from elsewhere.
   Error not_finite(std::span<const float> logits, Sequence* sequence, int64_t token);
-  // Where the numbers of the last call's logits come from that are not finite: it runs again.
-  // Nothing where they are finite then.
+  // Runs the last call again to find where its non-finite logits come from. Nothing if they are
+  // finite this time.
   Result<std::optional<NonFiniteOrigin>> trace(Sequence& sequence);
   Result<std::optional<NonFiniteOrigin>> trace_last_call(const NonFiniteTracer& tracer);
-  // By the calls of the sequence alone, from an empty cache.
+  // Runs all calls of the sequence, from an empty cache.
   Result<std::optional<NonFiniteOrigin>> trace_all_calls(Sequence& sequence,
                                                          const NonFiniteTracer& tracer);
 
   runtime::Session& session;
   std::unique_ptr<runtime::VirtualMachine> vm;
   runtime::LocalVirtualMachine* local_vm;  // null: the VM is remote
-  const bool samples_in_model;             // tokens are chosen by the model's functions
+  const bool samples_in_model;             // by the model's functions
   const ModelInterface& model;
   int64_t capacity, prefill_chunk;
   StateRows rows;
   Sequence own;
   ModelState state;
   CallArguments arguments;
-  HostTensor features;  // that texts are about, of models with an encoder
+  HostTensor features;  // for models with an encoder
   SamplerOptions sampler;
   runtime::Value sampler_parameters, sampler_state;
-  runtime::Tensor draw_parameters;  // with a temperature
-  // Logits that came with the result of a step, and the tensor that they are the bytes of.
+  runtime::Tensor draw_parameters;  // for a temperature above 0
+  // Logits that came with the result of a step, and the tensor that holds them.
   HostTensor read_bytes;
   runtime::Tensor read_tensor;
   uint64_t read_version = 0, read_generation = 0;
-  HostTensor generator;       // what sampler_state holds, while it was drawn from here alone
+  HostTensor generator;       // copy of sampler_state while only the host draws
   uint64_t generator_of = 0;  // Session::generation()
-  // The last call of a model function, and where its logits are.
+  // The last call of a model function, and the location of its logits.
   struct LastCall {
-    const char* function = nullptr;  // null: there is none, or a sequence of it is gone
+    const char* function = nullptr;  // null: none, or one of its sequences is gone
     std::vector<Sequence*> sequences;
     std::vector<int32_t> tokens;
     uint64_t storage = 0, version = 0;
@@ -145,7 +144,7 @@ struct Engine::State {
   };
   LastCall last;
   WorkWatcher watcher;
-  bool tracing = false;  // calls are run again
+  bool tracing = false;  // calls are being run again
   double load_seconds = 0;
 };
 

@@ -1,4 +1,4 @@
-// One text: its prompt, then token after token.
+// Generates one text: runs its prompt, then token after token.
 #include "llm/continuation.h"
 #include "llm/engine_state.h"
 
@@ -28,7 +28,7 @@ Status check_options(const GenerateOptions& options) {
                          std::to_string(options.max_tokens)));
 }
 
-// One call of generate().
+// One call of extend() or generate().
 class Engine::Generator {
  public:
   Generator(Engine& engine, const GenerateOptions& options)
@@ -74,7 +74,7 @@ class Engine::Generator {
     return runtime::upload(engine_.vm().session(), rows_.last());
   }
 
-  // The next token; whether the text goes on.
+  // Chooses the next token; returns whether the text goes on.
   Result<bool> choose(const Tensor& logits, int32_t& token) {
     TAPML_ASSIGN(token, engine_.state_->choose(logits));
     if (token >= 0) return text_.accept(token, engine_.length() >= engine_.capacity());

@@ -1,4 +1,4 @@
-// Several texts at once.
+// Generates several texts at once.
 #include <map>
 
 #include "llm/continuation.h"
@@ -12,7 +12,7 @@ using runtime::Tensor;
 class Engine::BatchGenerator {
  public:
   BatchGenerator(State& state, const GenerateOptions& options) : state_(state), options_(options) {}
-  // Its sequences are gone.
+  // The sequences of the last call are gone.
   ~BatchGenerator() { state_.last.function = nullptr; }
   BatchGenerator(const BatchGenerator&) = delete;
 
@@ -58,13 +58,13 @@ class Engine::BatchGenerator {
           sampler(own),
           generator(sampler_state(own)) {}
 
-    size_t number;  // of its prompt, from 1
+    size_t number;  // number of its prompt, from 1
     Sequence sequence;
     Continuation text;
     SamplerOptions sampler;
     HostTensor generator;
     bool more = false;
-    int32_t token = 0;  // the last one, which the cache does not have yet
+    int32_t token = 0;  // the last one, not in the cache yet
   };
 
   static std::vector<Sequence*> sequences_of(const std::vector<Text*>& texts) {
@@ -73,7 +73,7 @@ class Engine::BatchGenerator {
     return sequences;
   }
 
-  // Prompts of one length together.
+  // Runs prompts of equal length together.
   Status prefill(std::span<const std::vector<int32_t>> prompts) {
     std::map<size_t, std::vector<size_t>> by_length;
     for (size_t i = 0; i < prompts.size(); ++i) {
@@ -97,10 +97,10 @@ class Engine::BatchGenerator {
     return {};
   }
 
-  // Samples a token for each row of the logits. A text that ends gives its pages back.
+  // Samples a token for each row of the logits. A text that ends frees its pages.
   Status accept(const std::vector<Text*>& texts, const Tensor& logits) {
     TAPML_ASSIGN(const std::vector<int32_t> tokens, sample(texts, logits));
-    // All sequences are needed to see where it began.
+    // The trace needs all sequences.
     for (size_t i = 0; i < texts.size() && !options_.not_finite_ends; ++i) {
       if (tokens[i] >= 0) continue;
       Error error = state_.not_finite(logits, static_cast<int64_t>(i));
@@ -139,7 +139,7 @@ class Engine::BatchGenerator {
     return tokens;
   }
 
-  // The texts that are left differ from step to step, so their generators go there and back.
+  // The remaining texts change from step to step, so their generators are copied both ways.
   Result<std::vector<int32_t>> draw(const std::vector<Text*>& texts, const Tensor& logits) {
     const int64_t rows = std::ssize(texts);
     HostTensor generators = HostTensor::zeros(DType::kI64, {rows, 2});
@@ -171,7 +171,7 @@ Result<std::vector<Generation>> Engine::generate_batch(
   TAPML_TRY(check_options(options));
   if (prompts.empty()) return fail(user_error("there is no prompt", "prompts", "at least one"));
   if (options.keep_logits) {
-    return fail(user_error("logits are kept of one text at a time", "keep_logits", "generate()"));
+    return fail(user_error("logits can be kept for one text only", "keep_logits", "generate()"));
   }
   reset();
   TAPML_TRY(set_sampler(options.sampler));

@@ -11,8 +11,8 @@ bool is_paged(const StateTensor& state) { return state.kind == StateKind::kPaged
 
 }  // namespace
 
-// Rows that nobody has written are never read, but what is carved of state must not depend on what
-// the memory held before.
+// Unwritten rows are never read, but state in a carved test case must not depend on earlier
+// contents of the memory.
 Result<Tensor> ModelState::make(const StateTensor& state, int64_t rows) {
   Shape shape = {rows};
   if (is_paged(state)) shape.push_back(model_.page_size);
@@ -45,7 +45,7 @@ Status ModelState::grow(bool paged, int64_t rows) {
     TAPML_TRY(session_.copy(runtime::kDefaultStream, {old.storage->buffer(), old.offset},
                             {larger.storage->buffer(), larger.offset}, old.byte_size()));
     larger.storage->written();
-    // The old tensor may go only when its copy is done.
+    // The old tensor may only be freed when its copy is done.
     TAPML_TRY(session_.synchronize(runtime::kDefaultStream));
     values_[i] = std::move(larger);
   }

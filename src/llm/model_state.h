@@ -1,5 +1,5 @@
 // The tensors that a model keeps between calls (StateTensor, abi/model_interface.h), on a session.
-// Not for users of the room.
+// Internal to the component.
 #pragma once
 
 #include <vector>
@@ -15,12 +15,12 @@ class ModelState {
   ModelState(runtime::Session& session, const ModelInterface& model)
       : session_(session), model_(model) {}
 
-  // Room for so many pages and slots, all zero.
+  // Allocates `pages` pages and `slots` slots, all zero.
   Status allocate(int64_t pages, int64_t slots);
-  // Makes room for more pages, or more slots; what is there stays.
+  // Makes room for more pages, or more slots, and keeps their contents.
   Status grow_pages(int64_t pages);
   Status grow_slots(int64_t slots);
-  // Zeroes all, or a slot of what has slots.
+  // Zeroes everything, or one slot of each tensor with slots.
   Status clear();
   Status clear_slot(int32_t slot);
 

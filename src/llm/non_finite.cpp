@@ -76,7 +76,7 @@ std::string NonFiniteCall::text() const {
 
 NonFiniteTracer::NonFiniteTracer(std::vector<GivenTensor> given) : given_(std::move(given)) {}
 
-// The record of the bytes of `tensor` with the earliest cause; `exact`: it is of just these bytes.
+// The record of the bytes of `tensor` with the earliest cause; `exact`: it covers just these bytes.
 std::optional<NonFiniteTracer::Written> NonFiniteTracer::written(const Tensor& tensor,
                                                                  bool& exact) const {
   const auto storage = storages_.find(tensor.storage->id());
@@ -97,7 +97,7 @@ std::optional<NonFiniteTracer::Written> NonFiniteTracer::written(const Tensor& t
   return found;
 }
 
-// A view of a part may be of numbers alone.
+// A view of a part may hold only finite numbers.
 Status NonFiniteTracer::look_inside(const Tensor& tensor, Cause& cause) const {
   TAPML_ASSIGN(const HostTensor bytes, runtime::download(tensor));
   const NonFiniteCount count = count_non_finite(bytes);
@@ -156,7 +156,7 @@ Status NonFiniteTracer::before(const KernelCall& call) noexcept {
       if (known->first >= 0 && !exact) TAPML_TRY(look_inside(tensor, causes_[i]));
       continue;
     }
-    // Others are looked at when they matter; this one is about to be another.
+    // Other inputs are read only if they matter; this one is about to be overwritten.
     if (mode != AccessMode::kInOut) {
       outside_[i] = true;
       continue;
@@ -177,7 +177,7 @@ Status NonFiniteTracer::after(const KernelCall& call) noexcept {
       write(tensor, -1, -1);
       continue;
     }
-    // Infinities that came in may have become NaN here.
+    // The call may have turned infinite inputs into NaN.
     Cause cause;
     for (const Cause& one : causes_) {
       if (one.nan >= 0 && (cause.nan < 0 || one.nan < cause.nan)) cause = one;

@@ -1,5 +1,5 @@
-// Where numbers that are not finite come from: observes a run and follows them from kernel to
-// kernel. Not for users of the room.
+// Finds where non-finite numbers come from: observes a run and follows them from kernel to kernel.
+// Internal to the component.
 #pragma once
 
 #include <map>
@@ -16,42 +16,42 @@ struct NonFiniteCount {
   int64_t elements = 0;
 
   bool any() const { return nan + above + below > 0; }
-  // "NaN in 3 of 64 elements, +infinity in 2"; empty where there is none.
+  // "NaN in 3 of 64 elements, +infinity in 2"; empty if all are finite.
   std::string text() const;
 };
 
-// Of a tensor of any dtype; only floats have any.
+// Counts in a tensor of any dtype; only floats have any.
 NonFiniteCount count_non_finite(const HostTensor& tensor);
 
-// A tensor that a run has from outside.
+// A tensor that exists before the run.
 struct GivenTensor {
   runtime::Tensor tensor;
   std::string name;    // for messages
-  bool state = false;  // earlier runs wrote it
+  bool state = false;  // written by earlier runs
 };
 
-// A kernel call with an output that is not finite.
+// A kernel call with a non-finite output.
 struct NonFiniteCall {
   std::string kernel, function, output;  // the model's function, the kernel's parameter
   Origin origin;
   DType dtype = DType::kF32;  // of the output
   NonFiniteCount count;
-  // What it read that no kernel of the run wrote and that is not finite.
+  // Its non-finite inputs that no kernel of the run wrote.
   std::vector<std::string> inputs;
-  bool from_state = false;  // a state is among these
+  bool from_state = false;  // one of these is a state
 
   // "matmul_1a2b3c4d (model.layers.0.mlp.up_proj) in decode, output out: NaN in 3 of 64 elements"
   std::string text() const;
 };
 
-// Where the numbers of a tensor come from that are not finite.
+// Where the non-finite numbers of a tensor come from.
 struct NonFiniteOrigin {
   NonFiniteCall first;  // the first call with such an output
-  // The first one with NaN, where that is a later one: infinities come before it.
+  // The first one with NaN, if that is a later one: infinities precede it.
   std::optional<NonFiniteCall> first_nan;
 };
 
-// It reads the outputs of every call, and inputs of those where they are not finite.
+// Reads the outputs of every call, and the inputs of calls with non-finite outputs.
 class NonFiniteTracer final : public runtime::Observer {
  public:
   explicit NonFiniteTracer(std::vector<GivenTensor> given);
@@ -60,38 +60,37 @@ class NonFiniteTracer final : public runtime::Observer {
   Status before(const runtime::KernelCall& call) noexcept override;
   Status after(const runtime::KernelCall& call) noexcept override;
 
-  // Of a tensor that the run wrote; nothing where no call wrote what is not finite there.
+  // The origin for a tensor that the run wrote; nothing if no call wrote non-finite numbers to it.
   std::optional<NonFiniteOrigin> origin_of(const runtime::Tensor& tensor) const;
 
  private:
-  // What a range of a storage holds since it was written: numbers of `calls_`, -1 where there are
-  // none.
+  // What a range of a storage holds since it was last written: indices into `calls_`, or -1.
   struct Written {
     int64_t end = 0;
-    int first = -1;  // the call where infinities or NaN began
-    int nan = -1;    // the call where NaN began
+    int first = -1;  // call where infinities or NaN began
+    int nan = -1;    // call where NaN began
   };
   using Ranges = std::map<int64_t, Written>;  // by the first byte
 
-  // What an input is made of: where what is not finite in it began.
+  // Where the non-finite numbers of an input began.
   struct Cause {
     int first = -1, nan = -1;
   };
   std::optional<Written> written(const runtime::Tensor& tensor, bool& exact) const;
   Status look_inside(const runtime::Tensor& tensor, Cause& cause) const;
   void write(const runtime::Tensor& tensor, int first, int nan);
-  // Reads an input that no call wrote, and notes it where it is not finite.
+  // Reads an input that no call wrote, and records it if it is not finite.
   Status look_outside(const runtime::Tensor& tensor, const std::string& parameter);
-  // Whether cause `a` says more than `b`: -infinity alone may be a mask.
+  // Whether cause `a` is more significant than `b`: only -infinity may be a mask.
   bool better(int a, int b) const;
 
   const std::vector<GivenTensor> given_;
-  std::map<uint64_t, Ranges> storages_;  // by the storage's id
+  std::map<uint64_t, Ranges> storages_;  // by storage id
   std::vector<NonFiniteCall> calls_;
-  // Of the call that is under way, by parameter: causes, and which inputs came from outside.
+  // For the current call, by parameter: causes, and which inputs no call of the run wrote.
   std::vector<Cause> causes_;
   std::vector<bool> outside_;
-  std::vector<std::string> not_finite_;  // names of those that are not finite
+  std::vector<std::string> not_finite_;  // names of non-finite inputs
   bool from_state_ = false;
 };
 

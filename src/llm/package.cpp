@@ -29,7 +29,7 @@ bool is_tokenizer_file(const std::string& name) {
          std::end(tokenizer::kTokenizerFileNames);
 }
 
-// An entry of the list, of a file that is there.
+// The entry of an existing file for the list.
 Result<Json> entry_of(const std::string& folder, const std::string& name, int64_t& total) {
   TAPML_ASSIGN(const MappedFile file, map_file(folder + "/" + name));
   const auto bytes = static_cast<int64_t>(file.bytes.size());
@@ -44,9 +44,8 @@ Status write_weights(const std::string& path, const PackageContents& contents) {
   for (const std::string& name : contents.file.executable.model.weights) {
     const auto it = contents.weights.find(name);
     if (it == contents.weights.end()) {
-      return fail(
-          user_error("weight " + name + " is missing", path, "every weight of the model",
-                     std::to_string(contents.weights.size()) + ", this one not among them"));
+      return fail(user_error("weight " + name + " is missing", path, "every weight of the model",
+                             std::to_string(contents.weights.size()) + ", without this one"));
     }
     weights.insert(*it);
   }
@@ -55,7 +54,7 @@ Status write_weights(const std::string& path, const PackageContents& contents) {
   return write_pieces_atomic(path, pieces.data);
 }
 
-// Files of the package by name, as their checksums say.
+// Files of the package by name, verified by checksum.
 using Files = std::map<std::string, MappedFile>;
 
 Status read_entry(const std::string& folder, const JsonObjectReader& entry, Files& files) {
@@ -63,16 +62,17 @@ Status read_entry(const std::string& folder, const JsonObjectReader& entry, File
   TAPML_ASSIGN(const int64_t bytes, entry.required_int("bytes", 0));
   TAPML_ASSIGN(const std::string sum, entry.required_string("xxh64"));
   if (name != kExecutable && name != kWeights && !is_tokenizer_file(name)) {
-    return fail(entry.field_error("name", "is no file of a package", "model.tapml, for example"));
+    return fail(
+        entry.field_error("name", "is not a file of a package", "model.tapml, for example"));
   }
   if (files.contains(name)) {
-    return fail(entry.field_error("name", "is there twice", "each file once"));
+    return fail(entry.field_error("name", "is listed twice", "each file once"));
   }
   const std::string path = folder + "/" + name;
   TAPML_ASSIGN(MappedFile file, map_file(path));
   const std::string hint = "copy the whole folder again";
   if (static_cast<int64_t>(file.bytes.size()) != bytes) {
-    return fail(user_error(path + " is not as long as the package says", path,
+    return fail(user_error(path + " does not have the size that the package lists", path,
                            std::to_string(bytes) + " bytes",
                            std::to_string(file.bytes.size()) + " bytes", hint));
   }
@@ -90,13 +90,13 @@ Status check_complete(const std::string& folder, const Files& files) {
     return fail(user_error(std::string("the package has no ") + name, folder + "/" + kList, name,
                            std::to_string(files.size()) + " other files"));
   }
-  // A tokenizer takes what lies beside its file.
+  // A tokenizer also reads the files next to its own.
   for (const char* name : tokenizer::kTokenizerFileNames) {
     std::error_code ignored;
     const std::string path = folder + "/" + name;
     if (files.contains(name) || !fs::exists(path, ignored)) continue;
     return fail(user_error(path + " does not belong to the package", path,
-                           "the files of package.json alone", name, "remove it"));
+                           "only the files of package.json", name, "remove it"));
   }
   return {};
 }
@@ -120,7 +120,7 @@ Result<int64_t> write_package(const std::string& folder, const PackageContents& 
     const std::string from = contents.tokenizer_folder + "/" + name, to = folder + "/" + name;
     std::error_code ignored;
     if (name != tokenizer::kTokenizerFileNames[0] && !fs::exists(from, ignored)) {
-      fs::remove(to, ignored);  // an earlier package's
+      fs::remove(to, ignored);  // left by an earlier package
       continue;
     }
     TAPML_ASSIGN(const std::string text, read_text_file(from));
@@ -154,8 +154,7 @@ Result<Package> read_package(const std::string& folder) {
   const std::string path = folder + "/" + kList;
   if (!is_package(folder)) {
     std::error_code ignored;
-    return fail(user_error(folder + " is no package of a model", folder,
-                           "a folder with package.json",
+    return fail(user_error(folder + " is not a model package", folder, "a folder with package.json",
                            fs::exists(folder, ignored) ? "none in it" : "no such folder",
                            "tapml compile MODEL --package DIR makes one"));
   }

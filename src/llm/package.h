@@ -1,5 +1,5 @@
-// A model as an application ships it (docs/executable-format.md, "Packages"): one folder with the
-// executable, its weights as the executable takes them, and the tokenizer.
+// A model for use by an application (docs/executable-format.md, "Packages"): one folder with the
+// executable, its weights in the executable's layout, and the tokenizer.
 #pragma once
 
 #include <map>
@@ -19,9 +19,9 @@ struct PackageContents {
   std::string tokenizer_folder;
 };
 
-// Writes the folder, which may be there already, and returns its bytes. Its list of files comes
-// last, so that a folder that was left half written is refused. UserError for a weight that is
-// missing and for what cannot be written.
+// Writes the folder, which may exist, and returns its size in bytes. The list of files is written
+// last, so that an incomplete folder is refused. UserError for a missing weight and for a file that
+// cannot be written.
 Result<int64_t> write_package(const std::string& folder, const PackageContents& contents);
 
 struct Package {
@@ -34,8 +34,8 @@ struct Package {
 // Whether the folder has a package's list of files.
 bool is_package(const std::string& folder);
 
-// Reads and checks a package: every byte, by checksum, but not what its code does. UserError for a
-// file that is missing, cut off, altered, of another version, or that the list does not have.
+// Reads a package and verifies every byte by checksum, but not what its code does. UserError for a
+// file that is missing, truncated, altered, of another version, or not in the list.
 Result<Package> read_package(const std::string& folder);
 
 }  // namespace tapml::llm

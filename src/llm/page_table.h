@@ -1,4 +1,4 @@
-// Pages of the KV cache, handed out on the host.
+// Allocates pages of the KV cache, on the host.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class PageAllocator {
   // The lowest free page; PlatformError (kOutOfMemory) when there is none.
   Result<int32_t> take();
   void give_back(int32_t page);
-  // Adds free pages until there are `pages` in all.
+  // Adds free pages, up to a total of `pages`.
   void grow(int64_t pages);
 
  private:
@@ -37,7 +37,7 @@ class SequencePages {
 
   // Takes pages until `tokens` tokens fit.
   Status reserve(int64_t tokens);
-  // Gives back the pages behind those that `tokens` tokens need.
+  // Frees the pages after those that `tokens` tokens need.
   void shrink(int64_t tokens);
   void clear() { shrink(0); }
   const std::vector<int32_t>& table() const { return table_; }

@@ -9,7 +9,7 @@ namespace tapml::llm {
 namespace {
 
 constexpr int64_t kFewTokens = 16;
-// Seconds between two waits: a wait costs tens of microseconds, in which the device may be idle.
+// Seconds between two waits: a wait costs tens of microseconds in which the device may idle.
 constexpr double kShortestGap = 0.1, kLongestGap = 0.5;
 
 int64_t kernel_calls(const Executable& executable, const char* function) {

@@ -23,11 +23,11 @@ std::string number_text(double value) {
 
 std::unexpected<Error> bad_logits(const std::string& problem, size_t at, std::string found) {
   return fail(user_error(problem, "logit " + std::to_string(at),
-                         "numbers, or -infinity for tokens that must not come", std::move(found),
-                         "a weight is broken, or a kernel: tapml migrate compares every kernel"));
+                         "finite numbers, or -infinity for excluded tokens", std::move(found),
+                         "a weight or a kernel is broken: tapml migrate compares every kernel"));
 }
 
-// A token's place in the order as an integer: rising keys are falling logits, then rising indices.
+// A key to sort tokens by: rising keys mean falling logits, then rising indices.
 uint64_t order_key(float logit, size_t index) {
   const uint32_t bits = std::bit_cast<uint32_t>(logit == 0 ? 0.0f : logit);
   const uint32_t rising = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
@@ -52,13 +52,13 @@ Result<std::vector<uint64_t>> order_keys(std::span<const float> logits) {
   return keys;
 }
 
-// Of all floats: rising integers are rising numbers, NaN at both ends.
+// Maps floats to integers in the same order, with NaN at both ends.
 int32_t rising_bits(float value) {
   const auto bits = std::bit_cast<int32_t>(value);
   return bits ^ static_cast<int32_t>(static_cast<uint32_t>(bits >> 31) >> 1);
 }
 
-// The first of the largest. Integers, so that the compiler makes vectors of them.
+// The first of the largest logits. Uses integers, so that the compiler can vectorize.
 Result<int32_t> most_likely_token(std::span<const float> logits) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const int32_t lowest = rising_bits(-kInfinity);
@@ -71,7 +71,7 @@ Result<int32_t> most_likely_token(std::span<const float> logits) {
   if (smallest < lowest || largest == lowest || largest >= rising_bits(kInfinity)) {
     return fail(order_keys(logits).error());
   }
-  // Its own inverse.
+  // rising_bits() is its own inverse.
   const float value = std::bit_cast<float>(rising_bits(std::bit_cast<float>(largest)));
   return static_cast<int32_t>(std::ranges::find(logits, value) - logits.begin());
 }
@@ -140,7 +140,7 @@ double exp_nonpositive(double x) {
   constexpr double kInverseLn2 = 0x1.71547652b82fep+0;
   const double n = std::floor(x * kInverseLn2 + 0.5);
   const double r = (x - n * kLn2High) - n * kLn2Low;
-  // The Taylor series' 14th term is below 2^-57 there.
+  // The 14th term of the Taylor series is below 2^-57 for such r.
   double sum = 1.0 / 13;
   for (int k = 12; k >= 2; --k) sum = (1 + r * sum) / k;
   return std::ldexp(1 + (r + r * r * sum), static_cast<int>(n));

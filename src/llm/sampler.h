@@ -1,9 +1,9 @@
-// Choosing the next token from a row of logits.
+// Chooses the next token from a row of logits.
 //
-// The most likely token (temperature 0) is the model's own `sample` function, and drawing at random
-// its `draw`. Where the platform has no f64, or is far away, it is done here, with the same bits:
-// in f64 with nothing but correctly rounded operations, so that equal logits and an equal generator
-// give the same token on every platform:
+// The model's own `sample` function takes the most likely token (temperature 0), and its `draw`
+// draws at random. If the platform has no f64, or is remote, this file does it with the same bits:
+// in f64, with correctly rounded operations only, so that equal logits and an equal generator give
+// the same token on every platform:
 //
 //   1. Tokens are ordered by falling logit, equal logits by rising index (-0 equals 0).
 //   2. top-k > 0 keeps the first k of them.
@@ -25,20 +25,20 @@
 namespace tapml::llm {
 
 struct SamplerOptions {
-  double temperature = 0;  // 0: the most likely token, whatever the rest says
+  double temperature = 0;  // 0: the most likely token, whatever the other options are
   double top_p = 1;        // in (0, 1]; 1 keeps all
   int64_t top_k = 0;       // 0 keeps all
   uint64_t seed = 0;
 };
 
-// UserError for values that are out of range: a temperature from 0 to 1e6, top-p above 0 and at
-// most 1, top-k from 0.
+// UserError for values out of range: the temperature is 0 to 1e6, top-p is above 0 and at most 1,
+// and top-k is at least 0.
 Status check_sampler_options(const SamplerOptions& options);
 
 // f32[batch, 2]: temperature and top-p of each sequence.
 HostTensor sampler_parameters(const SamplerOptions& options, int64_t batch);
 
-// f64[batch, 3], of the model's `draw`: temperature, top-p and top-k of each sequence.
+// f64[batch, 3], for the model's `draw`: temperature, top-p and top-k of each sequence.
 HostTensor draw_parameters(const SamplerOptions& options, int64_t batch);
 
 // i64[2]: key and counter (draws made) of the counter-based generator, at its start.
@@ -47,14 +47,14 @@ HostTensor sampler_state(const SamplerOptions& options);
 // exp(x) for x <= 0 within 1 ULP, the same bits on every platform; 0 below -700.
 double exp_nonpositive(double x);
 
-// UserError for logits of one sequence that no token can be taken from: none, NaN, +infinity, and
-// nothing but -infinity.
+// UserError for logits of one sequence without a token to take: none, NaN, +infinity, or only
+// -infinity.
 Status check_logits(std::span<const float> logits);
 
-// The token that step 5 takes, or the lowest index of the largest logits at temperature 0, from the
-// f32 logits of one sequence. `state` is that of sampler_state; a draw counts its counter up.
+// The token of step 5, or the lowest index of the largest logit at temperature 0, for the f32
+// logits of one sequence. `state` is that of sampler_state; a draw increments its counter.
 // -infinity marks a token that is never drawn. UserError for options out of range, no logits, NaN,
-// +infinity, and nothing but -infinity.
+// +infinity, and only -infinity.
 Result<int32_t> sample_token(std::span<const float> logits, const SamplerOptions& options,
                              HostTensor& state);
 

@@ -1,5 +1,5 @@
-// A text in the state of a model: which pages and which slot it has, and how it came about. Not for
-// users of the room.
+// A text in the state of a model: its pages and its slot, and its tokens and calls. Internal to the
+// component.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace tapml::llm {
 
-// The rows of state that sequences take: pages of all paged tensors, and a slot of each other one.
+// The rows of state that sequences use: pages of all paged tensors, and a slot of each other one.
 struct StateRows {
   PageAllocator pages, slots;
   int64_t page_size = 16;
@@ -36,7 +36,7 @@ struct Sequence {
     return {};
   }
 
-  // Forgets what lies behind the first `count` tokens, 0 to `length`, of paged state.
+  // Forgets the tokens after the first `count`, 0 to `length`, for paged state.
   void rewind(int64_t count) {
     while (length > count) {
       const int64_t cut = std::min(calls.back().tokens, length - count);
@@ -48,8 +48,8 @@ struct Sequence {
     pages.shrink(length);
   }
 
-  // The same where state has no row for each token: it starts anew, and the tokens that stay are
-  // read once more before others are.
+  // The same for state without a row for each token: it starts anew, and the remaining tokens are
+  // read again before others.
   void start_over(int64_t count) {
     std::vector<int32_t> kept(tokens.begin(), tokens.begin() + count);
     clear();
@@ -60,9 +60,9 @@ struct Sequence {
 
   SequencePages pages;
   int32_t slot = -1;        // none yet
-  bool is_encoded = false;  // the slot has what the model's encoder made
-  int64_t length = 0;       // tokens that the state has
-  // How it came about: its tokens, and the calls that appended them.
+  bool is_encoded = false;  // the slot holds the encoder's output
+  int64_t length = 0;       // number of tokens in the state
+  // The tokens, and the calls that appended them.
   struct Call {
     const char* function;
     int64_t tokens;

@@ -1,4 +1,4 @@
-// Logits that no token can be taken from: which kernel made them so.
+// Finds the kernel that made logits without a token to take.
 #include <utility>
 
 #include "llm/engine_state.h"
@@ -18,13 +18,13 @@ std::string origin_text(const NonFiniteOrigin& origin) {
 std::string hint_for(const NonFiniteCall& call) {
   for (const std::string& input : call.inputs) {
     if (!input.starts_with("weight ")) continue;
-    return input + " is broken: get its file again, or see how it was converted";
+    return input + " is broken: download its file again, or check its conversion";
   }
   if (call.dtype == DType::kF16) {
     return "f16 holds nothing beyond 65504: with --quantize q4f32, or without --quantize, "
            "activations are f32";
   }
-  return "a weight is broken, or a kernel: tapml migrate and tapml localize compare every kernel";
+  return "a weight or a kernel is broken: tapml migrate and tapml localize compare every kernel";
 }
 
 }  // namespace
@@ -45,19 +45,19 @@ Error Engine::State::not_finite(const Tensor& logits, int64_t row) {
 
 Error Engine::State::not_finite(std::span<const float> logits, Sequence* sequence, int64_t token) {
   const Status wrong = llm::check_logits(logits);
-  if (wrong) return internal_error("no token was taken of logits that have one to take");
+  if (wrong) return internal_error("no token was taken from logits that have one");
   Error error = wrong.error();
   if (!sequence) return error;
   error.where += ", " + std::string(last.function) + " of token " + std::to_string(token);
   const auto origin = trace(*sequence);
   if (!origin) {
     if (origin.error().fault == PlatformFault::kCancelled) return origin.error();
-    error.hint = "running the step once more failed: " + origin.error().message;
+    error.hint = "running the step again failed: " + origin.error().message;
     return error;
   }
   if (!*origin) {
-    error.found += "; numbers where the step runs once more";
-    error.hint = "a kernel gives one thing now and another then: tapml replay and tapml localize";
+    error.found += "; finite when the step runs again";
+    error.hint = "a kernel gives varying results: find it with tapml replay or tapml localize";
     return error;
   }
   const NonFiniteCall& first = (*origin)->first;
@@ -71,7 +71,7 @@ Error Engine::State::not_finite(std::span<const float> logits, Sequence* sequenc
 
 Result<std::optional<NonFiniteOrigin>> Engine::State::trace(Sequence& sequence) {
   tracing = true;
-  // A remote machine's calls pass no call point on this side, those of a machine here do.
+  // Only calls of a VM in this process pass a call point, so a remote VM is replaced by one.
   std::unique_ptr<runtime::VirtualMachine> far;
   runtime::LocalVirtualMachine* runs = local_vm;
   Result<std::optional<NonFiniteOrigin>> found = std::nullopt;
@@ -93,7 +93,7 @@ Result<std::optional<NonFiniteOrigin>> Engine::State::trace(Sequence& sequence) 
   for (size_t i = 0; i < arguments.weights().size(); ++i) {
     given.push_back({*arguments.weights()[i].tensor(),
                      i < model.weights.size() ? "weight " + model.weights[i]
-                                              : std::string("what was prepared of weights")});
+                                              : std::string("data prepared from weights")});
   }
   runtime::Observer* const observer = runs->call_point().observer();
   auto observed = [&](auto&& run) {
@@ -103,11 +103,11 @@ Result<std::optional<NonFiniteOrigin>> Engine::State::trace(Sequence& sequence) 
     runs->call_point().set_observer(observer);
     return result;
   };
-  // Recurrent state is no longer what the last call was given.
+  // Recurrent state is no longer what the last call read.
   if (!model.has_state(StateKind::kRecurrent)) {
     found = observed([&](NonFiniteTracer& tracer) { return trace_last_call(tracer); });
   }
-  // What earlier calls left in the cache, or what an earlier one of these calls gave.
+  // The cause may be what earlier calls of the sequence left in the state.
   if (found && (!*found || (*found)->first.from_state)) {
     auto whole =
         observed([&](NonFiniteTracer& tracer) { return trace_all_calls(sequence, tracer); });

@@ -1,5 +1,5 @@
-// Figures are what drivers report of themselves; where drivers differ, the least of them. Mesa's
-// are in its src/*/vulkan/*physical_device.c (turnip: tu_device.cc, tu_common.h).
+// Figures are those that drivers report; if drivers differ, the smallest. Mesa's are in its
+// src/*/vulkan/*physical_device.c (turnip: tu_device.cc, tu_common.h).
 #include "target/devices.h"
 
 #include "ir/exceptions.h"
@@ -38,15 +38,15 @@ KnownDevice on_processor(KnownDevice device) {
 }  // namespace
 
 const std::vector<KnownDevice>& known_devices() {
-  // threads of a group, a good number, of a subgroup; local memory; bytes of a binding, bindings,
-  // alignment of a binding; arithmetic in f16, f64
+  // Limits: threads of a group, preferred threads, subgroup width; local memory; bytes of a
+  // binding, bindings, alignment of a binding; f16 and f64 arithmetic
   static const std::vector<KnownDevice> kDevices = {
-      // Mesa's turnip: 2^27 bytes a binding, as Qualcomm's driver has; local memory by the chip;
-      // threads up to 64 * 2 * its waves. Threads and subgroups of Qualcomm's own: not looked up.
+      // Mesa's turnip: 2^27 bytes a binding, as in Qualcomm's driver; local memory by the chip;
+      // threads up to 64 * 2 * its waves. Not looked up: Qualcomm's threads and subgroups.
       device("adreno-740", "Qualcomm, Snapdragon 8 Gen 2",
              {1024, 128, 64, 32 * kKiB, 128 * kMiB, 24, 64}, true, false),
-      // Mesa's panvk: subgroups by the architecture, 32 KiB, threads by the chip. Bytes of a
-      // binding and alignment are what Vulkan asks of every device.
+      // Mesa's panvk: subgroups depend on the architecture, threads on the chip; 32 KiB. Bytes and
+      // alignment of a binding are what Vulkan requires of every device.
       device("mali-g715", "Arm, Valhall", {512, 64, 16, 32 * kKiB, 128 * kMiB, 35, 256}, true,
              false),
       // Apple's Metal feature set tables: 1,024 threads, 32 KiB, 31 entries of the buffer argument
@@ -55,18 +55,18 @@ const std::vector<KnownDevice>& known_devices() {
              false),
       device("apple-m", "Apple, M1 to M4", {1024, 64, 32, 32 * kKiB, 1 * kGiB, 31, 256}, true,
              false),
-      // Mesa's radv: 1,024 threads, subgroups of 64 unless a pipeline asks for 32. Of its local
-      // memory (64 KiB) other drivers may give half.
+      // Mesa's radv: 1,024 threads, subgroups of 64 unless a pipeline requests 32. Other drivers
+      // may offer only half of its local memory (64 KiB).
       device("rdna3", "AMD, RX 7000", {1024, 64, 64, 32 * kKiB, 4 * kGiB - 1, 200, 64}, true, true),
       device("steam-deck", "AMD, Van Gogh", {1024, 64, 64, 32 * kKiB, 4 * kGiB - 1, 200, 64}, true,
              true),
       // Mesa's nvk: 1,024 threads, 48 KiB.
       device("rtx", "NVIDIA, Turing and later", {1024, 64, 32, 48 * kKiB, 4 * kGiB - 1, 200, 64},
              true, true),
-      // The default values of GPUSupportedLimits (the WebGPU specification, MDN).
+      // The defaults of GPUSupportedLimits (the WebGPU specification, MDN).
       device("webgpu", "the limits that WebGPU promises",
              {256, 64, 1, 16 * kKiB, 128 * kMiB, 8, 256}, false, false),
-      // Mesa's driver for processors with vectors of 256 bits. It converts f16 in its own code.
+      // Mesa's driver for processors with 256-bit vectors. It converts f16 in its own code.
       on_processor(device("lavapipe", "a processor, by Mesa's Vulkan",
                           {1024, 64, 8, 32 * kKiB, 128 * kMiB, 24, 64}, true, true)),
   };

@@ -1,4 +1,4 @@
-// Devices by name: what a program must keep to that is to run there.
+// Devices by name: the limits of programs that run on them.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace tapml::target {
 struct KnownDevice {
   std::string name;  // for the target option "for"
   std::string doc;
-  int64_t workgroup_threads = 64;  // a good number
+  int64_t workgroup_threads = 64;  // a good choice
   int64_t subgroup_width = 1;
-  Limits limits;     // of all but these nothing is known: `threads`
+  Limits limits;     // unknown, except for these: `threads`
   bool f16 = false;  // arithmetic in f16
   bool f64 = false;
   bool cpu_like_subgroups = false;
@@ -21,7 +21,7 @@ struct KnownDevice {
 
 const std::vector<KnownDevice>& known_devices();
 
-// The platform's description as it is on device `name`. UserError where there is none.
+// Describes the platform on the device `name`. UserError for an unknown name.
 void describe_device(Description& description, const std::string& name, const std::string& where);
 
 }  // namespace tapml::target

@@ -1,4 +1,4 @@
-// What many platforms compute and store. For the descriptions.
+// Features that many platforms share. For their descriptions.
 #pragma once
 
 #include "abi/device_info.h"
@@ -11,7 +11,7 @@ inline std::set<DType> all_dtypes() {
           DType::kBF16, DType::kF32, DType::kF64};
 }
 
-// All dtypes are stored; f16 and bf16 are computed in f32.
+// All dtypes can be stored; f16 and bf16 are computed in f32.
 inline Features f32_features() {
   Features features;
   features.storage_dtypes = all_dtypes();

@@ -1,5 +1,5 @@
-// Every platform's description, from its folder. Limits there are what code may rely on before a
-// device is asked.
+// The descriptions of all platforms, each from its folder. Their limits hold for every device,
+// before one is queried.
 #include "abi/platforms.h"
 
 #include "target/target.h"

@@ -12,7 +12,7 @@ namespace tapml::target {
 
 namespace {
 
-// Calls `visit` with each part of `text` between two `separator`.
+// Calls `visit` with each part of `text` between separators.
 template <class F>
 void each_part(std::string_view text, char separator, F&& visit) {
   while (!text.empty()) {
@@ -119,8 +119,8 @@ Processor processor_of(const DeviceInfo& info, const std::string& where) {
   const Architecture* known = find_architecture(info.cpu);
   if (!known || !is_of_cpu(*known)) {
     throw_platform(PlatformFault::kAbsent,
-                   "no code is made for the machine's processor, " + info.cpu + "; for " +
-                       names_of_all() + " there is",
+                   "the machine's processor, " + info.cpu + ", is not supported; supported are " +
+                       names_of_all(),
                    where);
   }
   std::set<std::string> features;

@@ -1,4 +1,4 @@
-// Processors that machine code is made for: by LLVM, for this machine or for another.
+// Processors for which LLVM can generate machine code: this machine's or another one.
 #pragma once
 
 #include <string>
@@ -9,49 +9,49 @@
 
 namespace tapml::target {
 
-// What code may rely on: the baseline of an architecture, and extensions.
+// The features that code may use: the baseline of an architecture, and extensions.
 struct Processor {
-  std::string architecture;  // "x86-64": a name of architectures()
-  std::string features;      // "+avx2,+fma", by LLVM's names, sorted
+  std::string architecture;  // a name in architectures(), such as "x86-64"
+  std::string features;      // LLVM's names, sorted: "+avx2,+fma"
 };
 
-// Registers that hold vectors.
+// Vector registers.
 struct VectorRegisters {
-  int64_t bytes = 16;  // of each
+  int64_t bytes = 16;  // size of each
   int64_t count = 16;
 };
 
-// An architecture that code is made for, as LLVM and lld name it.
+// A supported architecture, with its names in LLVM and lld.
 struct Architecture {
-  const char* name;                   // as cpu_architecture() (base/host/cpu_features.h) says it
-  const char* triple;                 // of the system that the code runs on
-  const char* baseline;               // LLVM's processor that has the baseline and nothing else
+  const char* name;                   // as in cpu_architecture() (base/host/cpu_features.h)
+  const char* triple;                 // of the system that runs the code
+  const char* baseline;               // LLVM's name of a processor with only the baseline
   const char* linker;                 // lld's emulation
   VectorRegisters vectors;            // of the baseline
-  std::vector<const char*> features;  // those that code may use, sorted
+  std::vector<const char*> features;  // features that code may use, sorted
   const char* platform = "cpu";
 };
 
 const std::vector<Architecture>& architectures();
-// Null where no code is made for it.
+// Null for an unsupported architecture.
 const Architecture* find_architecture(std::string_view name);
-// The widest that the processor has.
+// The widest registers of the processor.
 VectorRegisters vector_registers(const Processor& processor);
 
-// The one that this program runs on, with all that it has. Its architecture may be one that no code
-// is made for.
+// The processor that runs this program, with all of its features. Its architecture may be
+// unsupported.
 const Processor& host_processor();
 
-// `features`, as in "dotprod+fullfp16", of `architecture`, one of the cpu's. UserError for what is
-// not known.
+// Parses `features`, as in "dotprod+fullfp16", of `architecture`, one of the cpu target's.
+// UserError for unknown ones.
 Processor parse_processor(std::string_view architecture, std::string_view features,
                           const std::string& where);
 
-// What a device says of itself, without features that are not known here. PlatformError (kAbsent)
-// for an architecture that no code is made for.
+// The processor that a device reports, without unknown features. PlatformError (kAbsent) for an
+// unsupported architecture.
 Processor processor_of(const DeviceInfo& info, const std::string& where);
 
-// The first of "+a,+b" in `wanted` that `features` lacks; empty where it has all.
+// The first feature of `wanted` ("+a,+b") that `features` lacks; empty if it has all.
 std::string missing_feature(std::string_view wanted, std::string_view features);
 
 }  // namespace tapml::target

@@ -34,7 +34,7 @@ Target parse_target(std::string_view text, const PlatformTable& table) {
   if (size_t at = rest.find('@'); at != std::string_view::npos) {
     target.endpoint = std::string(rest.substr(at + 1));
     rest = rest.substr(0, at);
-    if (target.endpoint.empty()) throw_user("empty place after '@'", where, "an address");
+    if (target.endpoint.empty()) throw_user("the endpoint after '@' is empty", where, "an address");
   }
   std::string_view kind = rest.substr(0, rest.find(':'));
   const Platform* platform = find_platform(table, kind);
@@ -42,7 +42,8 @@ Target parse_target(std::string_view text, const PlatformTable& table) {
     std::vector<std::string> names;
     for (const Platform& one : table) names.push_back(one.description.platform);
     throw_user("unknown target \"" + std::string(kind) + "\"", where, "one of " + join(names),
-               kind.empty() ? "nothing" : std::string(kind), "`tapml devices` lists what is here");
+               kind.empty() ? "nothing" : std::string(kind),
+               "`tapml devices` lists the platforms and their devices");
   }
   target.description = platform->description;
   target.generator = platform->generator;
@@ -133,7 +134,7 @@ std::string device_identity(const Description& description) {
 }
 
 void adopt_device(Target& target, const DeviceInfo& info) {
-  // A server that does not say is taken to be as this machine is; loading code checks it.
+  // A server that reports no processor is assumed to equal this machine; loading code checks.
   const Description& platform = target.description;
   if (platform.gpu_like) return adopt_groups(target, info);
   if (platform.processor.architecture.empty() || platform.own_process || info.cpu.empty()) return;
@@ -147,11 +148,11 @@ void adopt_device(Target& target, const DeviceInfo& info) {
   if (own.architecture != there.architecture) {
     throw_platform(
         PlatformFault::kAbsent,
-        "code for " + own.architecture + " is asked for, the machine is " + there.architecture,
+        "code for " + own.architecture + " was requested, but the machine is " + there.architecture,
         where,
         target.endpoint.empty()
-            ? "cpu@ENDPOINT is another machine; tapml compile -o writes a file for it"
-            : "without \"arch\" and \"features\" the machine says what it has");
+            ? "use cpu@ENDPOINT for another machine, or tapml compile -o to write a file for it"
+            : "omit \"arch\" and \"features\" to use what the machine reports");
   }
   if (std::string missing = missing_feature(own.features, there.features); !missing.empty()) {
     throw_platform(PlatformFault::kAbsent, "the machine's processor lacks " + missing, where,

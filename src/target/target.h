@@ -1,4 +1,4 @@
-// Targets: which platform a Module is compiled for, and what that platform can do.
+// Targets: the platform for which a Module is compiled, and what that platform can do.
 #pragma once
 
 #include <map>
@@ -25,61 +25,61 @@ namespace tapml::target {
 
 inline constexpr int64_t kWidestSubgroup = 128;
 
-// Kernels that users write for a platform; empty: it takes none.
+// The language of custom kernels for a platform; empty: it supports none.
 struct KernelLanguage {
   std::string language;
-  std::string ending;  // of their files
+  std::string ending;  // file extension
 };
 
-// What the scheduler and the emitters must know of a platform.
+// The properties of a platform that the scheduler and the emitters use.
 struct Description {
   std::string platform;
   std::string doc;
-  std::string code;            // how it is made: a name of codegen/code_generators.h
-  std::string compiles_to;     // for people: "machine code, by LLVM"
-  bool computes = true;        // else kernels are checked and counted, and do nothing
+  std::string code;            // name of its code generator in codegen/code_generators.h
+  std::string compiles_to;     // for display: "machine code, by LLVM"
+  bool computes = true;        // false: kernels are only checked and counted
   bool gpu_like = false;       // grid-stride launches, work groups
-  bool accurate_math = false;  // its exp, sin, ... are documented within 2 ULP: lower_math is off
-  bool fused_fma = true;       // its fma rounds once; else code computes what it needs
-  // The threads of a group are turns of a loop on a processor: schedules are those of processors,
-  // an item a group.
+  bool accurate_math = false;  // exp, sin, ... are documented within 2 ULP: lower_math is off
+  bool fused_fma = true;       // fma rounds once; otherwise code emulates it
+  // A processor runs the threads of a group as iterations of a loop: schedules are those of
+  // processors, with one item per group.
   bool cpu_like_groups = false;
   // The threads of a subgroup are lanes of a processor's vectors, and a barrier costs as much as a
   // loop over all of them: a group is one subgroup, which reads long pieces of memory.
   bool cpu_like_subgroups = false;
-  // A driver for a processor runs the threads of a subgroup so, and not those of a group as turns.
+  // Drivers for processors run subgroups as vector lanes, but not groups as loops.
   bool lanes_on_processors = false;
-  int64_t subgroup_width = 1;  // threads in lockstep; above 1 where `features.subgroups`
+  int64_t subgroup_width = 1;  // threads in lockstep; above 1 with `features.subgroups`
   int64_t workgroup_threads = 64;
-  Processor processor;      // that machine code is made for; of no architecture: there is none
-  VectorRegisters vectors;  // that loops are shaped for
-  // Local buffers of one launch: what an invocation's stack has room for beside what calls it.
+  Processor processor;      // for machine code; without an architecture: none
+  VectorRegisters vectors;  // for which loops are shaped
+  // Limit on the local buffers of one launch: the part of the stack that callers leave free.
   int64_t local_buffer_bytes = 256 << 10;
-  int64_t index_bits = 64;  // of index arithmetic; 32 is narrowed under the launcher's checks
+  int64_t index_bits = 64;  // of index arithmetic; the launcher's checks make 32 safe
   Limits limits;
   Features features;
-  std::vector<std::string> options;  // that a target's text may give, sorted
+  std::vector<std::string> options;  // allowed in a target's text, sorted
   KernelLanguage kernel_language;
-  bool library_routines = false;  // calls routines of libraries in its process
-  bool own_process = false;       // served by a program of its own wherever it is
+  bool library_routines = false;  // calls library routines in its process
+  bool own_process = false;       // always served by a separate program
 };
 
 using DeviceOpener =
     Result<std::shared_ptr<runtime::Device>> (*)(const device::OpenOptions&) noexcept;
 
-// A row of a table of platforms. What is null is tapml's own: the code generator that the
-// description names, the device of the platform's folder.
+// A row of a table of platforms. Null members stand for tapml's own: the code generator that the
+// description names, and the device of the platform's folder.
 struct Platform {
   Description description;
-  const codegen::CodeGenerator* generator = nullptr;  // lives as long as the row's targets
+  const codegen::CodeGenerator* generator = nullptr;  // outlives the row's targets
   DeviceOpener open = nullptr;
 };
 using PlatformTable = std::vector<Platform>;
 
-// tapml's own, in the order in which they are listed. A caller that has another platform copies the
-// table, adds a row, and parses its targets by that (docs/add-a-platform.md).
+// tapml's own platforms, in the order in which they are listed. To add a platform, copy the table,
+// add a row, and parse targets with it (docs/add-a-platform.md).
 const PlatformTable& platforms();
-// Of that table; null: there is none of the name.
+// The description of a platform in that table; null for an unknown name.
 const Description* find_description(std::string_view platform);
 
 // `kind[:key=value,...][@endpoint]`, for example "cpu:threads=1" or "opencl@host:9000".
@@ -87,30 +87,30 @@ struct Target {
   std::string text;  // as written
   Description description;
   std::map<std::string, std::string> options;
-  std::string endpoint;  // empty: here
-  // Of the platform's row.
+  std::string endpoint;  // empty: local
+  // From the platform's row.
   const codegen::CodeGenerator* generator = nullptr;
   DeviceOpener open = nullptr;
 
-  // An integer option; UserError when it is there but is not an integer in [low, high].
+  // An integer option; UserError if it is present but not an integer in [low, high].
   int64_t integer_option(const std::string& key, int64_t fallback, int64_t low, int64_t high) const;
-  // An option with a choice of values, the first where it is not there; UserError for another.
+  // An option with fixed values, by default the first; UserError for any other value.
   std::string choice(const std::string& key, const std::vector<std::string>& values) const;
 };
 
-// Makes `description` one for another processor.
+// Sets the processor of `description`.
 void set_processor(Description& description, Processor processor);
 
-// Makes `target` one for the device of a session, as that describes itself; what the target's
-// options say stays. Native code: for its processor. UserError where the options name another one,
-// PlatformError (kAbsent) for features that it lacks and for an architecture that no code is made
-// for. Work groups: whether a processor or a GPU runs them, and how wide its subgroups are.
+// Adapts `target` to the device of a session, as the device describes itself; the target's options
+// still apply. For native code: to its processor. UserError if the options name another one,
+// PlatformError (kAbsent) for features that it lacks and for an unsupported architecture. For work
+// groups: whether a processor or a GPU runs them, and how wide its subgroups are.
 void adopt_device(Target& target, const DeviceInfo& info);
 
-// What the code for a platform with work groups depends on beside the target's text, as text.
+// A text of what code with work groups depends on besides the target's text.
 std::string device_identity(const Description& description);
 
-// UserError for a platform that is not in the table (lists those that are), an unknown option or a
+// UserError for a platform that is not in the table (lists the known ones), an unknown option or
 // malformed text.
 Target parse_target(std::string_view text, const PlatformTable& table = platforms());
 

@@ -33,13 +33,13 @@ class EngineRefuses : public ::testing::Test {
 };
 
 TEST_F(EngineRefuses, WhatIsNoPackage) {
-  expect_refused(load(), {"is no package of a model", "package.json", "--package"});
+  expect_refused(load(), {"is not a model package", "package.json", "--package"});
   tapml_engine* engine = nullptr;
   expect_refused(tapml_engine_load(engine_.session(), "/nonexistent/package", nullptr, &engine),
                  {"/nonexistent/package", "no such folder"});
   const std::string demo = std::string(TAPML_SOURCE_DIR) + "/models/demo";
   expect_refused(tapml_engine_load(engine_.session(), demo.c_str(), nullptr, &engine),
-                 {"is no package of a model"});
+                 {"is not a model package"});
   EXPECT_EQ(engine, nullptr);
 }
 
@@ -54,7 +54,7 @@ TEST_F(EngineRefuses, FilesThatAreNotWhatTheyWere) {
     testing::write_bytes(path, altered);
     expect_refused(load(), {name, "was altered", "copy the whole folder again"});
     testing::write_bytes(path, bytes.substr(0, bytes.size() - 1));
-    expect_refused(load(), {name, "is not as long as the package says",
+    expect_refused(load(), {name, "does not have the size that the package lists",
                             std::to_string(bytes.size() - 1) + " bytes"});
     std::filesystem::remove(path);
     expect_refused(load(), {name, "does not exist"});

@@ -171,7 +171,7 @@ TEST_F(EngineConversation, TakesNoSecondCallAtOnce) {
     auto* self = static_cast<Inner*>(user);
     testing::expect_refused(
         tapml_engine_generate(self->engine, "a", 1, nullptr, nullptr, nullptr, nullptr),
-        {"generates already"});
+        {"is already generating"});
     ++self->refused;
     return 0;
   };

@@ -183,7 +183,7 @@ TEST_F(CValues, FailuresOfTheApplicationsFunction) {
   EXPECT_EQ(invoke("main", {scalar(8), shape({}), vector({1})}, &result), TAPML_BAD_INPUT);
   EXPECT_NE(std::strstr(tapml_last_error(), "returned no value"), nullptr) << tapml_last_error();
   EXPECT_EQ(invoke("main", {shape({}), shape({}), vector({1})}, &result), TAPML_BAD_INPUT);
-  EXPECT_NE(std::strstr(tapml_last_error(), "no host scalar"), nullptr) << tapml_last_error();
+  EXPECT_NE(std::strstr(tapml_last_error(), "not a host scalar"), nullptr) << tapml_last_error();
 }
 
 TEST_F(CValues, WhatIsRefused) {

@@ -55,9 +55,9 @@ TEST(RuntimeProgram, IsTheMachineThatTargetsMustFit) {
   const std::string other =
       std::string(target::host_processor().architecture) == "aarch64" ? "x86-64" : "aarch64";
   expect_failure({"run", kDemoModel, "--prompt", "x", "--target", "cpu:arch=" + other + endpoint},
-                 4, {"code for " + other + " is asked for"});
+                 4, {"code for " + other + " was requested"});
   expect_failure({"run", kDemoModel, "--prompt", "x", "--target", "cpu:arch=" + other}, 4,
-                 {"code for " + other + " is asked for", "cpu@ENDPOINT"});
+                 {"code for " + other + " was requested", "cpu@ENDPOINT"});
 }
 
 TEST(RuntimeProgram, WhatCannotBeStartedIsSaidWithWhatToDo) {

@@ -14,7 +14,7 @@ TEST(RemoteErrors, PlacesAreCheckedAndNobodyAnswersIsThePlatform) {
   const auto run = [](const std::string& target) {
     return std::vector<std::string>{"run", kDemoModel, "--target", target, "--prompt", "x"};
   };
-  expect_failure(run("cpu@nowhere"), 2, {"without a port", "unix:path"});
+  expect_failure(run("cpu@nowhere"), 2, {"has no port", "unix:path"});
   expect_failure(run("cpu@host:99999"), 2, {"a number from 0 to 65535"});
   expect_failure(run("cpu@unix:/no/such/socket"), 4,
                  {"nothing listens", "/no/such/socket", "tapml rpc serve"});
@@ -83,7 +83,7 @@ TEST(RemoteErrors, WhereToServeHasToBeClear) {
                   "--tls-key", folder / "no.pem"},
                  2, {"no.pem", "PEM"});
   testing::write_bytes(folder / "file", "mine");
-  expect_failure({"rpc", "serve", "--listen", "unix:" + folder / "file"}, 2, {"no socket"});
+  expect_failure({"rpc", "serve", "--listen", "unix:" + folder / "file"}, 2, {"not a socket"});
   EXPECT_EQ(testing::read_bytes(folder / "file"), "mine");
 }
 

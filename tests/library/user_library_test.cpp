@@ -163,7 +163,7 @@ TEST(UserLibrary, IsCalledDirectly) {
 
 TEST(UserLibrary, DirectCallsNeedTheirLibrary) {
   for (const auto& [target, parts] : std::vector<std::pair<std::string, std::vector<std::string>>>{
-           {"cpu", {"routine scale", "--library"}}, {"opencl", {"cpu alone"}}}) {
+           {"cpu", {"routine scale", "--library"}}, {"opencl", {"only on cpu"}}}) {
     try {
       compile_text(kDirect, target);
       ADD_FAILURE() << target;

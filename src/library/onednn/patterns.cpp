@@ -12,7 +12,7 @@ namespace {
 
 using Parameters = std::optional<std::vector<int64_t>>;
 
-// Numbers of the activations, as the routines know them.
+// The routines' numbers of activations.
 int64_t activation_number(const relax::CallNode& call, const AttrMap& attrs) {
   const std::string& name = relax::as<relax::OperatorNode>(call.callee)->name;
   if (name == "relu") return 1;
@@ -22,7 +22,7 @@ int64_t activation_number(const relax::CallNode& call, const AttrMap& attrs) {
   return name == "tanh" ? 6 : 0;
 }
 
-// transpose_a, transpose_b, activation. `activated`: the last call is one.
+// Parameters: transpose_a, transpose_b, activation. `activated`: the last call is an activation.
 Parameters product(const Matched& kernel, bool activated) {
   if (!all_of_dtype(kernel, DType::kF32)) return {};
   Parameters found;
@@ -32,7 +32,7 @@ Parameters product(const Matched& kernel, bool activated) {
     found = product_parameters(kernel);
   }
   if (!found) return {};
-  // The library has no product over nothing.
+  // The library does not support products over an empty dimension.
   const Dims& b = kernel.inputs[1].dims;
   if (!is_at_least(b[b.size() - ((*found)[1] != 0 ? 1 : 2)], 1)) return {};
   const size_t last = kernel.calls.size() - 1;
@@ -40,7 +40,7 @@ Parameters product(const Matched& kernel, bool activated) {
   return found;
 }
 
-// The bias of an addition is a row of the result.
+// Whether the bias of the addition is a row of the result.
 bool has_row_bias(const Matched& kernel) {
   const Operand& bias = kernel.inputs[2];
   return bias.dims.size() == 1 && same_expr(bias.dims[0], kernel.output.dims.back()) &&
@@ -93,7 +93,7 @@ Parameters convolution(const Matched& kernel) {
   return result;
 }
 
-// What measured faster (docs/libraries.md); all else did not, or by too little to count.
+// The cases that measured faster (docs/libraries.md); others did not, or only slightly.
 bool large_batched_product(const Matched& kernel) {
   const Dims& a = kernel.inputs[0].dims;
   const Dims& out = kernel.output.dims;

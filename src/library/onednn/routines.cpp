@@ -16,7 +16,7 @@
 
 #include "device/cpu/library/product_shape.h"
 
-// What is used of the library.
+// The functions of the library that are used.
 #define TAPML_ONEDNN_FUNCTIONS(F)               \
   F(dnnl_engine_create)                         \
   F(dnnl_engine_destroy)                        \
@@ -55,11 +55,11 @@ struct Api {
 #define F(name) decltype(&::name) name = nullptr;
   TAPML_ONEDNN_FUNCTIONS(F)
 #undef F
-  void (*set_threads)(int) = nullptr;  // of the OpenMP runtime that the library uses
+  void (*set_threads)(int) = nullptr;  // of the library's OpenMP runtime
   const char* failure = nullptr;
 
   Api() {
-    // Its threads are not to spin for long beside the device's own.
+    // Its threads must not spin for long next to the device's own.
     setenv("GOMP_SPINCOUNT", "10000", 0);
     void* handle = dlopen("libdnnl.so.2", RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
@@ -80,12 +80,12 @@ const Api& api() {
   return table;
 }
 
-// A primitive for given sizes: what it is run with, and where its formats are not the callers',
-// reorders around it.
+// A primitive for given sizes: its operands, with reorders for those whose format differs from the
+// caller's.
 struct Operand {
   int argument = 0;          // DNNL_ARG_...
-  int32_t tensor = 0;        // of the call: inputs, then outputs
-  dnnl_memory_desc_t own{};  // as the caller has it
+  int32_t tensor = 0;        // index in the call: inputs, then outputs
+  dnnl_memory_desc_t own{};  // the caller's format
   dnnl_memory_desc_t inside{};
   dnnl_primitive_t reorder = nullptr;  // null: the formats are the same
   std::shared_ptr<std::byte[]> room;
@@ -116,7 +116,7 @@ struct State {
   }
 };
 
-// More sizes than these start over: a dynamic dimension must not fill the memory.
+// Beyond this, all are dropped: a dynamic dimension must not fill the memory.
 constexpr size_t kMostPrimitives = 512;
 
 void* open_onednn(int32_t, char* message, size_t size) {
@@ -160,7 +160,7 @@ dnnl_memory_desc_t any(const Shape& shape) {
   return desc;
 }
 
-// Activations by number: parameter `activation` of the routines that take one. 0: none.
+// Activations by number: parameter `activation` of the routines that have one. 0: none.
 struct Eltwise {
   dnnl_alg_kind_t kind;
   float alpha;
@@ -184,13 +184,13 @@ class Routine {
     return say(call_.message, call_.message_size, "%s", text);
   }
 
-  // Adds an operand of the primitive that is being made.
+  // Adds an operand of the primitive that is being created.
   void add(Primitive& made, int argument, int32_t tensor, const dnnl_memory_desc_t& desc) const {
     made.operands.push_back({argument, tensor, desc, desc, nullptr, nullptr});
   }
 
-  // Makes the primitive of `desc`. Where an operand's format is left to the library (`query` of its
-  // argument), reorders are made, too.
+  // Creates the primitive of `desc`. `free_formats`: the library chooses the operands' formats
+  // (`query` of the argument), and reorders are created as needed.
   bool finish(Primitive& made, const void* desc, int64_t activation, bool free_formats) const {
     dnnl_primitive_attr_t attr = nullptr;
     api().dnnl_primitive_attr_create(&attr);
@@ -214,7 +214,7 @@ class Routine {
     return good;
   }
 
-  // Runs the primitive of this call's sizes, made by `make` where it is the first such call.
+  // Runs the primitive for this call's sizes, which `make` creates on the first such call.
   template <class Make>
   int32_t run(int64_t routine, Make&& make) {
     Shape key = {routine};
@@ -240,7 +240,7 @@ class Routine {
   }
 
  private:
-  // The format that the primitive has chosen for an operand, and the reorder to or from it.
+  // Gets the format that the primitive chose for an operand, and creates the reorder for it.
   bool fit(Operand& operand, const_dnnl_primitive_desc_t description) const {
     dnnl_query_t query = operand.argument == DNNL_ARG_SRC       ? dnnl_query_src_md
                          : operand.argument == DNNL_ARG_WEIGHTS ? dnnl_query_weights_md
@@ -313,7 +313,7 @@ bool is_empty(const DLTensor& tensor) {
   return false;
 }
 
-// An operand of a product as [batch..., rows, columns] of the result's rank.
+// An operand of a product as [batch..., rows, columns], with the rank of the result.
 dnnl_memory_desc_t matrix(const DLTensor& tensor, int32_t rank, bool transpose) {
   Shape shape(static_cast<size_t>(rank - tensor.ndim), 1);
   shape.insert(shape.end(), tensor.shape, tensor.shape + tensor.ndim);
@@ -328,8 +328,8 @@ dnnl_memory_desc_t matrix(const DLTensor& tensor, int32_t rank, bool transpose) 
   return describe(shape, strides);
 }
 
-// Inputs: a, b and, where there is one, the bias of the columns. Parameters: transpose_a,
-// transpose_b, activation.
+// Inputs: a, b and, optionally, the bias of the columns. Parameters: transpose_a, transpose_b,
+// activation.
 int32_t onednn_matmul(const tapml_library_call* call) {
   Routine routine(*call);
   ProductShape p;
@@ -342,7 +342,7 @@ int32_t onednn_matmul(const tapml_library_call* call) {
   return routine.run(1, [&](Primitive& made) {
     const int32_t rank = c.ndim;
     dnnl_memory_desc_t a, b, out;
-    if (p.batch == 1) {  // folded, or none
+    if (p.batch == 1) {  // folded into m, or absent
       a = describe({p.m, p.k}, p.transpose_a ? Shape{1, p.m} : Shape{p.k, 1});
       b = describe({p.k, p.n}, p.transpose_b ? Shape{1, p.k} : Shape{p.n, 1});
       out = compact({p.m, p.n});
@@ -371,13 +371,13 @@ int32_t onednn_matmul(const tapml_library_call* call) {
   });
 }
 
-// Parameters: axis, not negative.
+// Parameters: axis, which is not negative.
 int32_t softmax(const tapml_library_call* call) {
   Routine routine(*call);
   const DLTensor& x = call->inputs[0];
   if (is_empty(x)) return 0;
   const int64_t axis = routine.parameter(0);
-  if (axis < 0 || axis >= x.ndim) return routine.fail("there is no such axis");
+  if (axis < 0 || axis >= x.ndim) return routine.fail("the axis is out of range");
   return routine.run(2, [&](Primitive& made) {
     int64_t outer = 1, inner = 1;
     for (int32_t d = 0; d < x.ndim; ++d) (d < axis ? outer : inner) *= d == axis ? 1 : x.shape[d];
@@ -423,8 +423,8 @@ int32_t layer_norm(const tapml_library_call* call) {
 }
 
 // Inputs: x [batch, channels, spatial...], weight [filters, channels / groups, kernel...].
-// Parameters: groups, then for each spatial dimension the stride, then the padding in front,
-// behind, and the dilation, each for all of them.
+// Parameters: groups, then the strides of all spatial dimensions, then their padding before, their
+// padding after, and their dilations.
 int32_t convolution(const tapml_library_call* call) {
   Routine routine(*call);
   const DLTensor &x = call->inputs[0], &weight = call->inputs[1], &c = call->outputs[0];
@@ -435,10 +435,10 @@ int32_t convolution(const tapml_library_call* call) {
   }
   const int64_t groups = routine.parameter(0);
   if (groups < 1 || x.shape[1] != groups * weight.shape[1] || weight.shape[0] % groups != 0) {
-    return routine.fail("the channels are not shared out among the groups");
+    return routine.fail("the channels cannot be divided among the groups");
   }
   if (is_empty(c)) return 0;
-  if (is_empty(x) || is_empty(weight)) return routine.fail("a convolution of nothing");
+  if (is_empty(x) || is_empty(weight)) return routine.fail("a tensor of the convolution is empty");
   return routine.run(4, [&](Primitive& made) {
     auto list = [&](int32_t which, int64_t less) {
       Shape values;

@@ -1,5 +1,5 @@
-// What the routines take (abi/routine_signature.h), for the compiler and for the device. The
-// library has tensors of at most 12 dimensions.
+// Signatures of the routines (abi/routine_signature.h), for the compiler and for the device. The
+// library supports tensors of at most 12 dimensions.
 #pragma once
 
 namespace tapml::onednn {

@@ -15,7 +15,7 @@ namespace tapml::device {
 
 namespace {
 
-// Of the CBLAS interface: rows one after the other, and whether an operand is transposed.
+// Constants of the CBLAS interface: row-major order, and whether an operand is transposed.
 constexpr int kRowMajor = 101, kNormal = 111, kTransposed = 112;
 
 template <class T>
@@ -31,11 +31,11 @@ struct OpenBlas {
   const char* failure = nullptr;
 
   OpenBlas() {
-    // Without this, processors that are younger than the library get code for an older one.
+    // Without this, the library uses code for an older processor on those newer than itself.
     if (missing_cpu_feature("+avx512f,+avx512bw,+avx512dq,+avx512vl").empty()) {
       setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
     }
-    // Its threads are not to spin beside the device's own.
+    // Its threads must not spin next to the device's own.
     setenv("OPENBLAS_THREAD_TIMEOUT", "10", 0);
     void* handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
@@ -51,7 +51,7 @@ struct OpenBlas {
   }
 };
 
-// One for the process, as the library is.
+// One for the process, like the library itself.
 OpenBlas& openblas() {
   static OpenBlas library;
   return library;

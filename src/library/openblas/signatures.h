@@ -1,4 +1,4 @@
-// What the routines take (abi/routine_signature.h), for the compiler and for the device.
+// Signatures of the routines (abi/routine_signature.h), for the compiler and for the device.
 #pragma once
 
 namespace tapml::openblas {

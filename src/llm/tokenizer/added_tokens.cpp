@@ -13,7 +13,7 @@
 namespace tapml::tokenizer {
 namespace {
 
-// Word characters as Unicode's regular expression guidelines count them.
+// Word characters as defined by Unicode's regular expression guidelines.
 constexpr std::string_view kWordPattern = "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]";
 
 }  // namespace
@@ -90,7 +90,7 @@ Status AddedTokens::read_file(const JsonObjectReader& file, const TokenIds& voca
     tokens_.push_back(std::move(read));
     const AddedToken& token = tokens_.back();
     if (!seen.insert(token.content).second) {
-      return fail(item.field_error("content", "is given twice", "a content of its own"));
+      return fail(item.field_error("content", "is given twice", "a unique content"));
     }
     const auto known = vocab.find(token.content);
     if (known != vocab.end() && known->second != token.id) {
@@ -101,7 +101,7 @@ Status AddedTokens::read_file(const JsonObjectReader& file, const TokenIds& voca
     const auto [owner, is_new] = owners.emplace(token.id, token.content);
     if (!is_new && owner->second != token.content) {
       return fail(item.field_error("id", "is the id of " + in_quotes(owner->second) + " too",
-                                   "an id of its own"));
+                                   "a unique id"));
     }
   }
   return {};
@@ -119,7 +119,7 @@ Status AddedTokens::add_configured(const TokenizerConfig& config, const TokenIds
     AddedToken token = configured.token;
     const auto known = index_of.find(token.content);
     const auto in_vocab = vocab.find(token.content);
-    // As the tokenizers package numbers a token that is new to it.
+    // The id that the tokenizers package gives to a new token.
     const auto size = static_cast<int32_t>(vocab.size());
     const int32_t own = known != index_of.end()   ? tokens_[known->second].id
                         : in_vocab != vocab.end() ? in_vocab->second
@@ -161,7 +161,7 @@ Status AddedTokens::index(const JsonObjectReader& file, const Normalizer& normal
   if (any_word) {
     TAPML_ASSIGN(word_, engine.compile(kWordPattern));
   }
-  // Where two become equal by normalization, special tokens go first.
+  // If two become equal by normalization, special tokens take precedence.
   for (const bool special : {true, false}) {
     for (size_t i = 0; i < tokens_.size(); ++i) {
       AddedToken& token = tokens_[i];
@@ -213,12 +213,12 @@ Result<std::vector<TextPiece>> AddedTokens::split_with(const Trie& trie,
     }
     if (token.lstrip) match.begin = std::max(space_before(text, match.begin, done), done);
     if (token.rstrip) {
-      // Matches inside one run of white space share its end: no second walk over it.
+      // Matches inside one run of white space share its end, so the run is scanned once.
       if (match.end > space_end) space_end = space_after(text, match.end);
       match.end = space_end;
     }
     if (done < match.begin) out.push_back({-1, {done, match.begin}});
-    // White space that an earlier token took along may hold all of this one.
+    // An earlier token may have taken all of this one as white space.
     if (match.begin < match.end) out.push_back({token.id, match});
     done = match.end;
   }

@@ -1,4 +1,4 @@
-// Tokens that are found in the text itself, before words are cut: special tokens and others.
+// Tokens that are searched in the text before it is cut into words: special tokens and others.
 #pragma once
 
 #include <cstdint>
@@ -21,31 +21,31 @@ struct TextPiece {
   Span span;
 };
 
-// Immutable once read.
+// Immutable after it is read.
 class AddedTokens {
  public:
-  // Reads `added_tokens` of a tokenizer.json, which may be absent, and what `config` adds to it.
-  // UserError for malformed entries, an empty content, one content or id twice, and an id that is
-  // another token's. Flags of `config` replace those of the file: a sentence in `warnings`.
+  // Reads `added_tokens` of a tokenizer.json, which may be absent, and the additions of `config`.
+  // UserError for malformed entries, an empty content, a repeated content or id, and an id of
+  // another token. Flags of `config` override those of the file, with a sentence in `warnings`.
   static Result<AddedTokens> read(const JsonObjectReader& file, const TokenizerConfig& config,
                                   const TokenIds& vocab, const Normalizer& normalizer,
                                   const RegexEngine& engine, std::vector<std::string>& warnings);
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
 
-  // Cuts `text` (valid UTF-8) at the tokens it holds that are not normalized: leftmost first, then
-  // longest. Pieces are in order; none is empty.
+  // Cuts `text` (valid UTF-8) at tokens that are not normalized: leftmost first, then longest.
+  // Pieces are in order; none is empty.
   Result<std::vector<TextPiece>> split(std::string_view text) const;
-  // The same with the normalized tokens, for a piece without token after its normalization.
+  // The same for normalized tokens, in a piece without tokens, after its normalization.
   Result<std::vector<TextPiece>> split_normalized(std::string_view text) const;
 
  private:
   // A byte trie over the contents of some of the tokens.
   class Trie {
    public:
-    // A content that is there already keeps its token.
+    // A content that exists already keeps its token.
     void add(std::string_view content, int32_t token);
-    // The longest content that starts at `at`, of the token with the index `token`; -1: none.
+    // The longest content that starts at `at`; `token` is the index of its token, or -1 for none.
     struct Match {
       int32_t token = -1;
       size_t end = 0;
@@ -76,7 +76,7 @@ class AddedTokens {
 
   std::vector<AddedToken> tokens_;
   Trie raw_, normalized_;
-  std::unique_ptr<Regex> word_;  // only where a token asks
+  std::unique_ptr<Regex> word_;  // only if a token needs it
 };
 
 }  // namespace tapml::tokenizer

@@ -6,7 +6,7 @@
 namespace tapml::tokenizer {
 namespace {
 
-// The blocks that the tokenizers package takes for ideographs, with the bounds that it has.
+// The blocks that the tokenizers package treats as ideographs, with its bounds.
 const CodeSet& ideographs() {
   static const CodeSet kBlocks({{0x3400, 0x4DBF},
                                 {0x4E00, 0x9FFF},
@@ -18,7 +18,7 @@ const CodeSet& ideographs() {
   return kBlocks;
 }
 
-// `text` with what `change(code point, its bytes, out)` appends for each character.
+// Calls `change(code point, its bytes, out)` for each character, and returns what it appends.
 template <class Change>
 std::string changed(std::string_view text, const Change& change) {
   std::string out;

@@ -1,4 +1,4 @@
-// The normalizer that BERT's tokenizers use.
+// The normalizer of BERT's tokenizers.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 namespace tapml::tokenizer {
 
 struct BertNormalizerOptions {
-  bool clean_text = true;            // drops control characters, white space becomes a space
+  bool clean_text = true;            // drops control characters, turns white space into spaces
   bool handle_chinese_chars = true;  // spaces around ideographs
   bool strip_accents = true;         // decomposes and drops marks without a width
   bool lowercase = true;
 };
 
-// `text` is valid UTF-8. PlatformError where memory runs out.
+// `text` is valid UTF-8. PlatformError if memory runs out.
 Result<std::string> bert_normalized(std::string_view text, const BertNormalizerOptions& options,
                                     const UnicodeTables& unicode);
 
-// `text` without the marks of Unicode 9; nothing is decomposed.
+// Drops the marks of Unicode 9 from `text`; nothing is decomposed.
 std::string without_marks(std::string_view text);
 
 }  // namespace tapml::tokenizer

@@ -11,7 +11,7 @@
 namespace tapml::tokenizer {
 namespace {
 
-// Longer words are rare and would fill the cache with text that never comes back.
+// Longer words are rare, and would fill the cache without being used again.
 constexpr size_t kMaxCachedWord = 64;
 constexpr size_t kMaxCachedWords = 16384;
 
@@ -19,7 +19,7 @@ uint64_t pair_key(int32_t left, int32_t right) {
   return (uint64_t{static_cast<uint32_t>(left)} << 32) | static_cast<uint32_t>(right);
 }
 
-// The two tokens of a merge, in either of the forms that files have; nothing when it is neither.
+// The two tokens of a merge, in either of the forms that files use; nothing for other values.
 std::optional<std::pair<std::string_view, std::string_view>> split_merge(const Json& item) {
   if (item.is_string()) {
     const std::string_view text = item.as_string();
@@ -35,7 +35,7 @@ std::optional<std::pair<std::string_view, std::string_view>> split_merge(const J
   return std::nullopt;
 }
 
-// "<0xHH>", the token of a byte that byte fallback uses.
+// "<0xHH>", the byte fallback token of a byte.
 std::string byte_token(int byte) {
   constexpr char kHex[] = "0123456789ABCDEF";
   return {'<', '0', 'x', kHex[byte >> 4], kHex[byte & 15], '>'};
@@ -80,7 +80,7 @@ const MergeTable::Merge* MergeTable::find(int32_t left, int32_t right) const {
 
 Result<BpeModel> BpeModel::read(const JsonObjectReader& model, BpeUnit unit) {
   TAPML_ASSIGN(const std::optional<std::string> type, model.optional_string("type"));
-  // Files of the first releases have no type; what has merges is BPE.
+  // Files of early releases have no type; a model with merges is BPE.
   const bool bpe_like = type ? *type == "BPE" : model.has("vocab") && model.has("merges");
   if (!bpe_like) {
     return fail(model.field_error("type", "is not a supported tokenizer model", "\"BPE\""));
@@ -122,14 +122,14 @@ Status BpeModel::read_vocab(const JsonObjectReader& model) {
   vocab_.reserve(members.size());
   for (const auto& [token, id] : members) {
     if (!id.is_integer() || id.as_integer() < 0 || id.as_integer() > kMaxTokenId) {
-      return fail(vocab.item_error(id, in_quotes(token), "is no id",
+      return fail(vocab.item_error(id, in_quotes(token), "is not an id",
                                    "an integer from 0 to " + std::to_string(kMaxTokenId)));
     }
     const auto index = static_cast<size_t>(id.as_integer());
     if (index >= used.size()) used.resize(std::max(index + 1, used.size() * 2));
     if (used[index]) {
-      return fail(vocab.item_error(id, in_quotes(token), "has the id of another token",
-                                   "an id of its own"));
+      return fail(
+          vocab.item_error(id, in_quotes(token), "has the id of another token", "a unique id"));
     }
     used[index] = true;
     vocab_.emplace(token, static_cast<int32_t>(index));
@@ -149,7 +149,7 @@ Status BpeModel::read_merges(const JsonObjectReader& model) {
       return fail(model.item_error(item, "merges[" + std::to_string(i) + "]", problem,
                                    std::move(expected)));
     };
-    // The first line of a merges.txt is sometimes kept.
+    // Some files keep the first line of a merges.txt.
     if (item.is_string() && item.as_string().starts_with("#version")) continue;
     const auto pair = split_merge(item);
     if (!pair) return wrong("is not a merge", "\"a b\" or [\"a\", \"b\"]");
@@ -171,10 +171,10 @@ Status BpeModel::read_merges(const JsonObjectReader& model) {
   return {};
 }
 
-// Of a merge whose sides are tokens.
+// For a merge whose sides are tokens.
 void BpeModel::add_seam(std::string_view left, std::string_view right) {
   for (const std::string_view side : {left, right}) {
-    // A token of this form may be one symbol from the beginning.
+    // A token of this form may be one symbol from the start.
     if (side.starts_with("<0x")) has_seams_ = false;
     if (unknown_id_ >= 0 && vocab_.find(side)->second == unknown_id_) has_seams_ = false;
   }
@@ -184,7 +184,7 @@ void BpeModel::add_seam(std::string_view left, std::string_view right) {
   if (before >= 0 && after >= 0) seams_.insert(pair_key(before, after));
 }
 
-// Where the part of `word` that starts at `begin` ends, such that no merge reaches over its end.
+// The end of the part of `word` that starts at `begin`, such that no merge crosses it.
 size_t BpeModel::part_end(std::string_view word, size_t begin) const {
   size_t at = begin + next_utf8(word, begin).length;
   int32_t before = character_id(word.substr(begin, at - begin));
@@ -216,7 +216,7 @@ Status BpeModel::index_units(const JsonObjectReader& model) {
         "byte_fallback", "is not supported in a byte-level vocabulary that lacks bytes", "false"));
   }
   TAPML_ASSIGN(const std::optional<std::string> unknown, model.optional_string("unk_token"));
-  // An unknown token that is never needed may be one that does not exist (some files have "").
+  // An unknown token that is never needed may not exist (some files have "").
   if (unknown && !all_known) {
     const auto found = vocab_.find(*unknown);
     if (found == vocab_.end()) {
@@ -307,8 +307,8 @@ int32_t BpeModel::character_id(std::string_view character) const {
   return found == vocab_.end() ? -1 : found->second;
 }
 
-// An unknown character waits for the next known one, or for the end, while bytes pass it: that is
-// the order in which the format's own implementation puts them.
+// An unknown character is added before the next known one, or at the end, after any bytes before
+// that: the order of the format's own implementation.
 void BpeModel::start_characters(std::string_view word, Scratch& scratch) const {
   bool waiting = false;
   for (size_t i = 0; i < word.size();) {

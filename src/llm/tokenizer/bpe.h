@@ -1,4 +1,4 @@
-// Byte-pair encoding of one word at a time, on bytes or on characters.
+// Byte-pair encoding of single words, on bytes or on characters.
 #pragma once
 
 #include <array>
@@ -17,14 +17,14 @@ namespace tapml::tokenizer {
 // The largest id that is accepted: ids index tables, so a hostile file must not choose their size.
 constexpr int64_t kMaxTokenId = (int64_t{1} << 22) - 1;
 
-// For unordered maps that are asked with views.
+// Allows unordered maps to be searched by views.
 struct StringHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
 using TokenIds = std::unordered_map<std::string, int32_t, StringHash, std::equal_to<>>;
 
-// Rank and result of every merge, keyed by the pair of tokens that it joins.
+// The rank and the result of every merge, by the pair of tokens that it joins.
 class MergeTable {
  public:
   struct Merge {
@@ -35,7 +35,7 @@ class MergeTable {
   void reserve(size_t count);
   // A later merge of the same pair replaces the earlier one.
   void insert(int32_t left, int32_t right, Merge merge);
-  // nullptr when the pair does not merge.
+  // nullptr if the pair does not merge.
   const Merge* find(int32_t left, int32_t right) const;
 
  private:
@@ -52,13 +52,13 @@ class MergeTable {
   size_t used_ = 0;
 };
 
-// What a word's first symbols are.
+// The first symbols of a word.
 enum class BpeUnit : uint8_t {
-  kByte,       // words are bytes, the vocabulary spells them in the byte alphabet
-  kCharacter,  // words and vocabulary are plain UTF-8, as SentencePiece has it
+  kByte,       // words are bytes, and the vocabulary spells them in the byte alphabet
+  kCharacter,  // words and vocabulary are plain UTF-8, as in SentencePiece
 };
 
-// Immutable once read.
+// Immutable after it is read.
 class BpeModel {
  public:
   // Buffers that one thread reuses from word to word, with a bounded cache of whole words.
@@ -74,7 +74,7 @@ class BpeModel {
       uint32_t rank;
       int32_t position;
       int32_t result;
-      // A heap's top is its greatest element: lowest rank first, then leftmost.
+      // The top of a heap is its greatest element: lowest rank first, then leftmost.
       bool operator<(const Candidate& other) const {
         return rank != other.rank ? rank > other.rank : position > other.position;
       }
@@ -90,17 +90,17 @@ class BpeModel {
     std::vector<int32_t> cached_ids;
   };
 
-  // Reads the object `model` of a tokenizer.json. UserError for another type of model, options that
-  // are not supported, ids that are negative, too large or given twice, and merges that are
-  // malformed or name unknown tokens.
+  // Reads the object `model` of a tokenizer.json. UserError for another type of model, unsupported
+  // options, ids that are negative, too large or repeated, and merges that are malformed or have
+  // unknown tokens.
   static Result<BpeModel> read(const JsonObjectReader& model, BpeUnit unit);
 
-  // The vocabulary, token text to id; added tokens are not in it.
+  // The vocabulary, from token text to id, without added tokens.
   const TokenIds& vocab() const { return vocab_; }
 
   // Appends the ids of one word. A character without a token becomes the tokens <0xHH> of its bytes
-  // where the model falls back on them and has them all; else it, or a byte without a token,
-  // becomes the unknown token, or nothing when the model has none.
+  // if the model has byte fallback and all of these tokens. Otherwise it, or a byte without a
+  // token, becomes the unknown token, or nothing if the model has none.
   void encode(std::string_view word, Scratch& scratch, std::vector<int32_t>& ids) const;
 
  private:
@@ -119,15 +119,14 @@ class BpeModel {
 
   TokenIds vocab_;
   MergeTable merges_;
-  // Pairs of single-character tokens that some merge has at its seam: between two characters of
-  // another pair nothing ever merges. Not kept where merges join other first symbols than
-  // characters.
+  // Pairs of single-character tokens at the seam of some merge: nothing ever merges between two
+  // characters of another pair. Unused if merges join first symbols other than characters.
   std::unordered_set<uint64_t> seams_;
   bool has_seams_ = false;
-  // Tokens of single bytes: in the byte alphabet, or <0xHH>; -1 where there is none.
+  // Tokens of single bytes: in the byte alphabet, or <0xHH>; -1 for none.
   std::array<int32_t, 256> byte_ids_{};
   std::array<int32_t, 128> ascii_ids_{};  // tokens of single characters
-  // Words by their bytes; filled only when whole words go before merges and are bytes.
+  // Words by their bytes; only filled if whole words precede merges and are bytes.
   TokenIds words_;
   BpeUnit unit_ = BpeUnit::kByte;
   bool byte_fallback_ = false;

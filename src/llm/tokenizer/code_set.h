@@ -7,17 +7,17 @@
 
 namespace tapml::tokenizer {
 
-// Both ends included.
+// Both ends are included.
 struct CodeRange {
   char32_t first = 0;
   char32_t last = 0;
 };
 
-// Ranges in order, apart from each other; surrogates are in none.
+// Sorted, separate ranges without surrogates.
 class CodeSet {
  public:
   CodeSet() = default;
-  // In any order, overlapping or not.
+  // `ranges` may be in any order, and overlap.
   explicit CodeSet(const std::vector<CodeRange>& ranges);
   static CodeSet all();
 
@@ -28,7 +28,7 @@ class CodeSet {
   CodeSet intersected(const CodeSet& other) const;
   CodeSet complement() const;
 
-  // As the inside of a class in brackets: "\x{41}-\x{5a}".
+  // The set as the inside of a bracketed class: "\x{41}-\x{5a}".
   std::string as_class_items() const;
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMaxStripped = 1024;
 constexpr size_t kMaxGrowth = 4096;
-// A part of a text passes the steps by recursion.
+// The steps process a part of a text by recursion.
 constexpr size_t kMaxSteps = 64;
 
 int hex_digit(char c) {
@@ -24,14 +24,14 @@ int hex_digit(char c) {
   return -1;
 }
 
-// The byte that a token "<0xHH>" stands for, or -1.
+// The byte of a token "<0xHH>", or -1.
 int byte_of_token(std::string_view token) {
   if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return -1;
   const int high = hex_digit(token[3]), low = hex_digit(token[4]);
   return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-// The size of the longest end of `text` that more text could make a whole `pattern` of.
+// The size of the longest end of `text` that more text could complete to a whole `pattern`.
 size_t begun_match(std::string_view text, std::string_view pattern) {
   size_t size = std::min(text.size(), pattern.size() - 1);
   while (size > 0 && !text.ends_with(pattern.substr(0, size))) --size;
@@ -73,7 +73,7 @@ Status Decoder::add_replace(const JsonObjectReader& field, const RegexEngine& en
 
 Status Decoder::add(const JsonObjectReader& field, const RegexEngine& engine) {
   if (steps_.size() >= kMaxSteps) {
-    return fail(field.field_error("type", "is one step too many",
+    return fail(field.field_error("type", "exceeds the limit of steps",
                                   "a decoder of at most " + std::to_string(kMaxSteps) + " steps"));
   }
   TAPML_ASSIGN(const std::string type, field.required_string("type"));
@@ -123,7 +123,7 @@ void DecodeStream::run(const Decoder::ByteLevel&, size_t at, std::string_view te
   std::string& token = tokens_[at];
   token += text;
   if (!ends) return;
-  // Added tokens are plain text; those that happen to be in the byte alphabet read as bytes.
+  // Added tokens are plain text; those that happen to use the byte alphabet are read as bytes.
   std::string bytes, valid;
   if (!unspell_bytes(token, bytes)) bytes = token;
   token.clear();
@@ -145,7 +145,7 @@ void DecodeStream::run(const Decoder::ByteFallback&, size_t at, std::string_view
   part(at + 1, whole, true, out);
 }
 
-// One byte too many spoils the whole run, so that nothing of it is certain before its end.
+// One byte too many spoils the whole run, so it is kept until its end.
 void DecodeStream::flush_bytes(size_t at, std::string& out) {
   const std::string run = std::exchange(states_[at].held, "");
   if (run.empty()) return;
@@ -210,7 +210,7 @@ void DecodeStream::run(const Decoder::Strip& step, size_t at, std::string_view t
     }
     state.leading = false;
     if (match && step.stop > 0) {
-      // Held back while it may be among the last ones.
+      // Held back while it may be among the last ones to strip.
       state.held += character;
       if (state.held.size() > step.stop * step.content.size()) {
         kept += character;

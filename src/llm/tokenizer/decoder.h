@@ -1,4 +1,4 @@
-// From the texts of tokens back to text.
+// Turns the texts of tokens back into text.
 #pragma once
 
 #include <cstddef>
@@ -14,34 +14,34 @@
 
 namespace tapml::tokenizer {
 
-// What `decoder` of a tokenizer.json asks for: steps that turn a list of token texts into another,
-// joined at the end. Immutable once read.
+// The steps of `decoder` in a tokenizer.json: each turns a list of token texts into another, and
+// the last list is joined. Immutable after it is read.
 class Decoder {
  public:
-  // Reads ByteLevel, Replace, ByteFallback, Fuse, Strip, Metaspace, and Sequence of these; null or
-  // no decoder, as the tokenizers package has it, puts a space between any two tokens.
-  // UserError for other types, for fields that are missing or malformed, and for Replace steps that
-  // together could make a text more than 4,096 times as long.
+  // Reads ByteLevel, Replace, ByteFallback, Fuse, Strip, Metaspace, and Sequence of these. Without
+  // a decoder, or with null, a space separates any two tokens, as in the tokenizers package.
+  // UserError for other types, for missing or malformed fields, and for Replace steps that together
+  // could make a text more than 4,096 times as long.
   static Result<Decoder> read(const JsonObjectReader& file, const RegexEngine& engine);
 
  private:
   friend class DecodeStream;
-  struct ByteLevel {};     // reads the byte alphabet back; what is not UTF-8 becomes U+FFFD
+  struct ByteLevel {};     // reads the byte alphabet; what is not UTF-8 becomes U+FFFD
   struct ByteFallback {};  // runs of <0xHH> become their text, or a U+FFFD each
   struct Fuse {};          // joins all tokens into one
   struct Spaced {};        // a space before every token but the first
   struct Replace {
     std::string text, content;
   };
-  struct ReplaceRegex {  // in whole tokens; one on which the engine gives up stays as it is
+  struct ReplaceRegex {  // in whole tokens; a token on which the engine gives up is kept
     Pattern pattern;
     std::string content;
   };
-  struct Strip {  // up to `start` and `stop` characters `content` from the ends of a token
+  struct Strip {  // strips up to `start` and `stop` times `content` from the ends of a token
     std::string content;
     size_t start = 0, stop = 0;
   };
-  struct Metaspace {  // the mark means a space, in the first token nothing where one was added
+  struct Metaspace {  // the mark means a space, or nothing in the first token if one was added
     std::string mark;
     bool drops_first = true;
   };
@@ -52,19 +52,19 @@ class Decoder {
   Status add_replace(const JsonObjectReader& field, const RegexEngine& engine);
 
   std::vector<Step> steps_;
-  size_t growth_ = 1;  // most bytes that a byte becomes
+  size_t growth_ = 1;  // largest number of bytes that a byte becomes
 };
 
-// One run of a decoder. What it appends, joined, does not depend on when it is asked; a character
-// is never cut. Text is held back only while the tokens to come could change it.
+// One run of a decoder. The joined output does not depend on how it is split, and never splits a
+// character. Text is held back only while later tokens could change it.
 class DecodeStream {
  public:
   // The decoder must outlive the stream.
   explicit DecodeStream(const Decoder& decoder);
 
-  // The next token's text (valid UTF-8); appends the text that is certain now.
+  // Takes the text of the next token (valid UTF-8); appends the text that is final.
   void push(std::string_view token, std::string& out) { part(0, token, true, out); }
-  // Appends the rest; the stream is as new then.
+  // Appends the rest, and resets the stream.
   void finish(std::string& out);
 
  private:
@@ -76,7 +76,7 @@ class DecodeStream {
     bool first = true;    // in the first token
   };
 
-  // A part of the token that step `at` reads; `ends` says that it is the token's last.
+  // Passes a part of a token to step `at`; `ends`: it is the token's last part.
   void part(size_t at, std::string_view text, bool ends, std::string& out);
   void run(const Decoder::ByteLevel& step, size_t at, std::string_view, bool ends,
            std::string& out);
@@ -94,8 +94,8 @@ class DecodeStream {
 
   const Decoder* decoder_;
   std::vector<State> states_;
-  // Of steps that need the whole token; of ByteFallback while `held` of the state has the bytes of
-  // the run.
+  // For steps that need the whole token; for ByteFallback while `held` of the state has the bytes
+  // of the run.
   std::vector<std::string> tokens_;
 };
 

@@ -1,4 +1,4 @@
-// Metaspace: a mark in place of spaces, as SentencePiece writes them. Pre-tokenizer and decoder
+// Metaspace: a mark that replaces spaces, as in SentencePiece. The pre-tokenizer and the decoder
 // share its options.
 #pragma once
 
@@ -10,21 +10,21 @@
 
 namespace tapml::tokenizer {
 
-// Which texts get a mark before them that do not begin with one.
+// Which texts get a mark prepended if they do not begin with one.
 enum class PrependScheme : uint8_t {
   kAlways,
-  kFirst,  // only what stands at the very beginning of the input
+  kFirst,  // only the very beginning of the input
   kNever,
 };
 
 struct MetaspaceOptions {
   std::string mark;  // one character
   PrependScheme scheme = PrependScheme::kAlways;
-  bool split = true;  // words begin at marks
+  bool split = true;  // begins words at marks
 };
 
-// Reads `replacement`, `prepend_scheme` and `split`, or the older form's `add_prefix_space`.
-// UserError for a mark that is not one character, an unknown scheme, and forms that disagree.
+// Reads `replacement`, `prepend_scheme` and `split`, or the older `add_prefix_space`. UserError for
+// a mark that is not one character, an unknown scheme, and contradicting fields.
 Result<MetaspaceOptions> read_metaspace(const JsonObjectReader& field);
 
 // A string of exactly one character.

@@ -74,7 +74,7 @@ Status Normalizer::add(const JsonObjectReader& field, const RegexEngine& engine)
                         "Replace, Strip or Sequence"));
 }
 
-// Without a word about accents they go where letters become small.
+// Without an option for accents, they are stripped if letters are lowercased.
 Status Normalizer::add_bert(const JsonObjectReader& field) {
   BertNormalizerOptions options;
   TAPML_ASSIGN(options.clean_text, field.bool_or("clean_text", true));

@@ -1,4 +1,4 @@
-// Changes a text before words are cut.
+// Changes a text before it is cut into words.
 #pragma once
 
 #include <string>
@@ -13,32 +13,32 @@
 
 namespace tapml::tokenizer {
 
-// Immutable once read.
+// Immutable after it is read.
 class Normalizer {
  public:
-  // Reads `normalizer` of a tokenizer.json: null, NFC, NFD, NFKC, NFKD, Lowercase,
-  // BertNormalizer, StripAccents, Prepend, Replace, Strip and Sequence of these. UserError for
-  // other types and for fields that are missing or malformed, and without `unicode` for those that
-  // need it. `unicode` must outlive the normalizer.
+  // Reads `normalizer` of a tokenizer.json: null, NFC, NFD, NFKC, NFKD, Lowercase, BertNormalizer,
+  // StripAccents, Prepend, Replace, Strip and Sequence of these. UserError for other types, for
+  // missing or malformed fields and, without `unicode`, for types that need it. `unicode` must
+  // outlive the normalizer.
   static Result<Normalizer> read(const JsonObjectReader& file, const RegexEngine& engine,
                                  const UnicodeTables* unicode);
 
-  // Whether every text stays as it is.
+  // Whether every text is unchanged.
   bool is_identity() const { return steps_.empty(); }
 
-  // The changed text; `text` is valid UTF-8, and so is the result. UserError where a step makes it
+  // Normalizes `text` (valid UTF-8); the result is valid UTF-8 too. UserError if a step makes it
   // more than 64 times as long (and longer than 64 KiB).
   Result<std::string> normalize(std::string_view text) const;
 
  private:
-  struct PrependStep {  // to texts that are not empty
+  struct PrependStep {  // for texts that are not empty
     std::string text;
   };
   struct ReplaceStep {
     Pattern pattern;
     std::string content;
   };
-  struct StripStep {  // white space
+  struct StripStep {  // strips white space
     bool left = true, right = true;
   };
   struct LowercaseStep {};

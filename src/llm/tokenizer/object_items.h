@@ -9,8 +9,8 @@
 
 namespace tapml::tokenizer {
 
-// One reader for each item of the array `key` of `holder`, which must be there. An item that is not
-// an object says so on its first use.
+// One reader for each item of the required array `key` of `holder`. An item that is not an object
+// fails on its first use.
 Result<std::vector<JsonObjectReader>> object_items(const JsonObjectReader& holder,
                                                    std::string_view key);
 

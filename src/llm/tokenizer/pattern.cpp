@@ -12,7 +12,7 @@ Result<Pattern> Pattern::read(const JsonObjectReader& holder, const RegexEngine&
     TAPML_ASSIGN(const std::string expression, field.required_string("Regex"));
     auto pattern = regex(expression, engine);
     if (pattern) return pattern;
-    // The engine knows the place in the pattern, the file where the pattern is.
+    // The engine knows the position in the pattern; add the position in the file.
     Error error = std::move(pattern).error();
     error.message = field.source() + ": " + in_quotes(field.path()) + ": " + error.message;
     error.where = json_location(field.source(), *field.find("Regex")) + ", " + error.where;
@@ -52,7 +52,7 @@ Status Pattern::find_all(std::string_view text, std::vector<Span>& matches) cons
 Result<std::string> Pattern::replace_all(std::string_view text, std::string_view content,
                                          size_t max_size) const {
   std::string out;
-  if (text.empty()) return out;  // nothing is found there, not even by what matches nothing
+  if (text.empty()) return out;  // nothing is found, not even by an expression that matches nothing
   std::vector<Span> matches;
   TAPML_TRY(find_all(text, matches));
   size_t done = 0;

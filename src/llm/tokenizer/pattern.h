@@ -1,4 +1,4 @@
-// What Split and Replace look for: a regular expression or a text that is taken as it is.
+// The pattern of Split and Replace: a regular expression or a literal text.
 #pragma once
 
 #include <memory>
@@ -24,8 +24,8 @@ class Pattern {
 
   // Appends the matches in `text` (valid UTF-8), leftmost first and without overlap.
   Status find_all(std::string_view text, std::vector<Span>& matches) const;
-  // `text` with every match replaced by `content`. UserError where that has more than `max_size`
-  // bytes: a file may ask for any number of replacements of replacements.
+  // Replaces every match in `text` by `content`. UserError if the result exceeds `max_size` bytes:
+  // a file may ask for any number of nested replacements.
   Result<std::string> replace_all(std::string_view text, std::string_view content,
                                   size_t max_size) const;
 

@@ -11,12 +11,12 @@
 namespace tapml::tokenizer {
 namespace {
 
-// Far beyond every template; a short text could otherwise stand for ids without end, because each
-// use of a special token adds all of its ids.
+// Far above every template. Each use of a special token adds all of its ids, so a short text could
+// otherwise add ids without end.
 constexpr size_t kMaxParts = 1024;
 constexpr size_t kMaxIds = size_t{1} << 16;
 
-// The ids of a special token that a template uses; `field` is the TemplateProcessing.
+// The ids of a special token in a template; `field` is the TemplateProcessing.
 Result<std::vector<int32_t>> special_ids(const JsonObjectReader& field,
                                          const JsonObjectReader& use) {
   TAPML_ASSIGN(const std::string name, use.required_string("id"));
@@ -59,13 +59,13 @@ Status PostProcessor::add(const JsonObjectReader& field) {
                                 "or Sequence"));
 }
 
-// "cls" before a text and "sep" behind it, each a text and its id.
+// "cls" before a text and "sep" after it, each a text and its id.
 Status PostProcessor::add_pair(const JsonObjectReader& field) {
   for (const auto& [key, side] : {std::pair{"cls", &before_}, std::pair{"sep", &after_}}) {
     TAPML_ASSIGN(const std::vector<Json>* items, field.required_array(key));
     const bool whole = items->size() == 2 && (*items)[0].is_string() && (*items)[1].is_integer() &&
                        (*items)[1].as_integer() >= 0 && (*items)[1].as_integer() <= kMaxTokenId;
-    if (!whole) return fail(field.field_error(key, "is no token", "[text, id]"));
+    if (!whole) return fail(field.field_error(key, "is not a token", "[text, id]"));
     side->push_back(static_cast<int32_t>((*items)[1].as_integer()));
   }
   return {};

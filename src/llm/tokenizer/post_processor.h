@@ -10,18 +10,18 @@
 
 namespace tapml::tokenizer {
 
-// Immutable once read.
+// Immutable after it is read.
 class PostProcessor {
  public:
   // Reads `post_processor` of a tokenizer.json: null, TemplateProcessing, RobertaProcessing and
   // BertProcessing, ByteLevel (which changes no ids) and Sequence of these. UserError for other
   // types, a second template, malformed templates, special tokens that the template does not
-  // define, and a template of one text that does not hold it exactly once.
+  // define, and a template of one text that does not contain it exactly once.
   static Result<PostProcessor> read(const JsonObjectReader& file);
 
-  // Whether it says which ids stand around a text, be it none.
+  // Whether it specifies the ids around a text, even if there are none.
   bool has_template() const { return has_template_; }
-  // The template of a file that has none.
+  // Sets the template if the file has none.
   void set_template(std::vector<int32_t> before, std::vector<int32_t> after) {
     has_template_ = true;
     before_ = std::move(before);

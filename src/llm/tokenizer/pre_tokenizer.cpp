@@ -14,24 +14,24 @@
 namespace tapml::tokenizer {
 namespace {
 
-// The words of GPT-2, which ByteLevel uses unless told otherwise.
+// The words of GPT-2, which are ByteLevel's default.
 constexpr std::string_view kByteLevelPattern =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
-// Each ByteLevel may double a text.
+// Limit on ByteLevel steps, each of which may double a text.
 constexpr int kMaxSpells = 4;
 
 constexpr std::string_view kSpace = "\\s";
-// Word characters here also hold the two joiners.
+// Word characters include the two joiners.
 constexpr std::string_view kWordOrSigns = "[\\w\\x{200c}\\x{200d}]+|[^\\w\\s\\x{200c}\\x{200d}]+";
 
-// ASCII punctuation holds symbols that Unicode counts as something else ($, +, <, ...). The rest is
-// that of Unicode 8, which the tokenizers package has for this.
+// ASCII punctuation includes symbols that Unicode classifies differently ($, +, <, ...). The rest
+// is from Unicode 8, which the tokenizers package uses for this.
 std::string punctuation() {
   return "[!-/:-@\\[-`{-~" + fixed_property(FixedProperty::kPunctuation8).as_class_items() + "]";
 }
 
-// As the tokenizers package joins scripts; empty for what goes with any of them.
+// Joins scripts as the tokenizers package does; empty for characters that fit any script.
 std::string_view joined_script(char32_t c) {
   if (c == ' ') return {};
   const std::string_view script = c == 0x30FC ? "Han" : script_of_unicode_9(c);
@@ -178,7 +178,7 @@ Status PreTokenizer::add_byte_level(const JsonObjectReader& field, const RegexEn
     return std::holds_alternative<SpellStep>(step);
   });
   if (spells >= kMaxSpells) {
-    return fail(field.field_error("type", "is ByteLevel once too often",
+    return fail(field.field_error("type", "is ByteLevel too many times",
                                   "ByteLevel at most " + std::to_string(kMaxSpells) + " times"));
   }
   if (add_prefix_space) steps_.push_back(PrefixSpaceStep{});
@@ -237,7 +237,7 @@ Status PreTokenizer::split_word(const SplitStep& step, std::string_view word,
   return {};
 }
 
-// What stands before the first character that has a script belongs to no word.
+// Characters before the first one with a script belong to no word.
 void PreTokenizer::split_scripts(std::string_view word, std::vector<std::string_view>& out) {
   std::string_view last;
   size_t begin = std::string_view::npos;

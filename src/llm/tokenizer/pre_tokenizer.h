@@ -1,4 +1,4 @@
-// Cuts text into the words that the model encodes one by one.
+// Cuts text into the words that the model encodes separately.
 #pragma once
 
 #include <deque>
@@ -14,23 +14,23 @@
 
 namespace tapml::tokenizer {
 
-// What becomes of the delimiters that a split finds.
+// How a split treats its delimiters.
 enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
-// Parts of a text whose concatenation, delimiters included, is the text.
+// A part of a text; all parts with their delimiters form the text.
 struct SplitPart {
   Span span;
   bool is_match = false;
 };
 
-// Groups alternating matches and gaps into the pieces that stay; empty ones are left out.
+// Merges alternating matches and gaps into the resulting pieces, without empty ones.
 std::vector<Span> apply_behavior(const std::vector<SplitPart>& parts, SplitBehavior behavior);
 
-// The words of one text. Most are views into it; changed ones live here.
+// The words of one text: views into it, or changed words that are stored in this object.
 class Words {
  public:
   Words() = default;
-  // A copy's views would point into the original.
+  // The views of a copy would point into the original.
   Words(Words&&) = default;
   Words& operator=(Words&&) = default;
 
@@ -42,34 +42,34 @@ class Words {
   std::deque<std::string> owned_;
 };
 
-// Immutable once read.
+// Immutable after it is read.
 class PreTokenizer {
  public:
   // Reads `pre_tokenizer` of a tokenizer.json: null, ByteLevel, Metaspace, Split, Digits,
   // Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, BertPreTokenizer, UnicodeScripts,
-  // and Sequence of these. UserError for other types, for fields that are missing or
-  // malformed, for patterns that do not compile, and for ByteLevel together with Metaspace.
+  // and Sequence of these. UserError for other types, for missing or malformed fields, for patterns
+  // that do not compile, and for ByteLevel together with Metaspace.
   static Result<PreTokenizer> read(const JsonObjectReader& file, const RegexEngine& engine);
 
-  // Whether the vocabulary is in the byte alphabet and words are plain bytes.
+  // Whether the vocabulary uses the byte alphabet and words are plain bytes.
   bool byte_level() const { return byte_level_; }
 
-  // The words of `text` (valid UTF-8) as the model takes them: bytes, or characters where this is
-  // not byte-level. `at_start` says that the input begins with `text`. Views stay valid while
-  // `text` and the result live.
+  // The words of `text` (valid UTF-8) for the model: bytes, or characters if this is not
+  // byte-level. `at_start`: the input begins with `text`. Views are valid while `text` and the
+  // result live.
   Result<Words> split(std::string_view text, bool at_start = true) const;
 
  private:
   // ByteLevel becomes up to three steps: prefix, split, spelling in the byte alphabet.
   struct PrefixSpaceStep {};
   struct SpellStep {};
-  struct ScriptStep {};  // words end where another script begins
+  struct ScriptStep {};  // words end where the script changes
   struct SplitStep {
     Pattern pattern;
     SplitBehavior behavior = SplitBehavior::kIsolated;
     bool invert = false;
   };
-  struct MarkStep {  // Metaspace without its split
+  struct MarkStep {  // Metaspace without splitting
     std::string mark;
     PrependScheme scheme = PrependScheme::kAlways;
   };
@@ -88,8 +88,8 @@ class PreTokenizer {
 
   std::vector<std::variant<PrefixSpaceStep, SplitStep, ScriptStep, SpellStep, MarkStep>> steps_;
   bool byte_level_ = false;
-  // The last step spells bytes. The model takes bytes, so that step is not carried out; where it is
-  // an earlier one, the words are spelled back at the end.
+  // The last step spells bytes. It is not carried out, since the model takes bytes; after an
+  // earlier such step, the words are converted back at the end.
   bool ends_spelled_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Regular expressions as tokenizers need them, without saying who evaluates them: platforms that
-// lack the native library bring another engine.
+// Regular expressions for tokenizers, independent of the engine: platforms without the native
+// library use another engine.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ struct Span {
   size_t end = 0;
 };
 
-// A compiled pattern; safe to use from several threads.
+// A compiled pattern; thread-safe.
 class Regex {
  public:
   virtual ~Regex() = default;
 
   // Appends the matches in `text` (valid UTF-8), leftmost first and without overlap. An empty match
-  // directly behind another match is not one. PlatformError (limit) when the engine gives up.
+  // directly after another match does not count. PlatformError (limit) if the engine gives up.
   virtual Status find_all(std::string_view text, std::vector<Span>& matches) const = 0;
 };
 
@@ -32,7 +32,7 @@ class RegexEngine {
   virtual ~RegexEngine() = default;
 
   // Compiles a pattern in the dialect of tokenizer files: Oniguruma's with Ruby syntax, in Unicode
-  // mode. UserError with the position for a pattern that is malformed or that this engine lacks.
+  // mode. UserError with the position for a malformed or unsupported pattern.
   virtual Result<std::unique_ptr<Regex>> compile(std::string_view pattern) const = 0;
 };
 

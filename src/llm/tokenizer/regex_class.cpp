@@ -9,11 +9,11 @@
 namespace tapml::tokenizer {
 namespace {
 
-// Names that have no table here; every other one may be a script by its short name.
+// Names without a table; every other unknown name may be the short name of a script.
 constexpr std::array<std::string_view, 4> kOnlyInLibrary = {"ID_Continue", "ID_Start",
                                                             "XID_Continue", "XID_Start"};
 
-// A class inside a class inside a class: as deep as a pattern may go.
+// Limit on nested classes in a pattern.
 constexpr int kMaxDepth = 64;
 
 struct ParsedClass {
@@ -25,14 +25,14 @@ class ClassParser {
  public:
   explicit ClassParser(RegexCursor& cursor) : cursor_(cursor) {}
 
-  // At a '['.
+  // The cursor is at a '['.
   Result<ParsedClass> parse(int depth = 0) {
     const size_t start = cursor_.at();
-    if (depth > kMaxDepth) return cursor_.refuse("classes inside each other too deeply", start);
+    if (depth > kMaxDepth) return cursor_.refuse("classes that are nested too deeply", start);
     cursor_.skip(1);
     ParsedClass result;
     result.negated = cursor_.take("^");
-    std::optional<ClassItems> before;  // what stands before the last &&
+    std::optional<ClassItems> before;  // items before the last &&
     ClassItems items;
     if (cursor_.peek() == ']') {
       items.add(ClassItems(CodeSet({{']', ']'}})));
@@ -61,7 +61,7 @@ class ClassParser {
   }
 
   std::unexpected<Error> no_set(size_t start) const {
-    return cursor_.refuse("a property without a table in a class of classes", start);
+    return cursor_.refuse("a property without a table in a nested class", start);
   }
 
   Status item(ClassItems& items, int depth) {
@@ -95,7 +95,7 @@ class ClassParser {
     return {};
   }
 
-  // One character, or nothing where what stands here is a set, which is added to `items`.
+  // One character, or nothing if the item is a set, which is added to `items`.
   Result<std::optional<char32_t>> character(ClassItems& items) {
     const size_t start = cursor_.at();
     if (cursor_.done()) return cursor_.refuse("a class without its ]", start);
@@ -198,7 +198,7 @@ std::string ClassItems::in_brackets(bool negated) const {
 }
 
 const ClassItems& class_of_letter(char letter) {
-  // PCRE2's own \s also holds U+180E, and its \w lacks marks and connectors.
+  // In PCRE2, \s also includes U+180E, and \w lacks marks and connectors.
   static const ClassItems kSpace(unicode_property("White_Space")->members);
   static const ClassItems kWord = union_of({"Alphabetic", "M", "Nd", "Pc"});
   static const ClassItems kDigit = union_of({"Nd"});

@@ -1,4 +1,4 @@
-// Classes of characters in a pattern: [...] with classes inside of it and &&, \p{...}, \w, ...
+// Character classes in a pattern: [...] with nested classes and &&, \p{...}, \w, ...
 #pragma once
 
 #include <optional>
@@ -10,19 +10,19 @@
 
 namespace tapml::tokenizer {
 
-// A set of characters as the inside of one of PCRE2's classes. Text is shorter and matches faster
-// than all ranges of the set, because it names properties that PCRE2 knows.
+// A set of characters as the inside of a PCRE2 class. The text names properties that PCRE2 knows,
+// which is shorter and matches faster than all ranges of the set.
 class ClassItems {
  public:
   ClassItems() = default;
   explicit ClassItems(CodeSet set);
-  // Unicode 16's, or PCRE2's where our tables lack the name. `negated`: all but these.
+  // A property of Unicode 16, or of PCRE2 if our tables lack the name. `negated`: its complement.
   static ClassItems property(std::string_view name, bool negated);
 
   void add(const ClassItems& other);
-  // None where only PCRE2 knows a property.
+  // None if only PCRE2 knows one of the properties.
   const std::optional<CodeSet>& set() const { return set_; }
-  // In brackets; "(?!)" for no character.
+  // The set in brackets; "(?!)" for the empty set.
   std::string in_brackets(bool negated = false) const;
 
  private:
@@ -32,11 +32,11 @@ class ClassItems {
 
 // \s, \w inside brackets, \d, \h.
 const ClassItems& class_of_letter(char letter);
-// \w, \W, \b and \B outside of brackets, where they also take the Latin-1 numbers that are no
+// \w, \W, \b and \B outside of brackets, where they also include the Latin-1 numbers that are not
 // digits.
 const ClassItems& word_alone();
 
-// The class at the cursor, a '[', as PCRE2 takes it; UserError for one that is malformed.
+// Converts the class at the cursor, a '[', to PCRE2's syntax; UserError for a malformed class.
 Result<std::string> translate_class(RegexCursor& cursor);
 
 }  // namespace tapml::tokenizer

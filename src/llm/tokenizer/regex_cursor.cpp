@@ -17,7 +17,7 @@ int digit_of(char c, int base) {
   return digit < base ? digit : -1;
 }
 
-// The control character of each letter behind a backslash.
+// The control characters of letters after a backslash.
 constexpr std::pair<char, char32_t> kControls[] = {
     {'n', '\n'}, {'t', '\t'}, {'r', '\r'}, {'f', '\f'}, {'v', '\v'}, {'a', '\a'}, {'e', 0x1B}};
 
@@ -48,7 +48,7 @@ Result<std::optional<char32_t>> RegexCursor::take_hexadecimal() {
   const bool whole = braces ? digits > 0 && take("}") : most == 2 || digits == most;
   const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
   if (!whole || surrogate || value > kGreatestCode) {
-    return refuse("a character code that is none", start);
+    return refuse("an invalid character code", start);
   }
   return value;
 }
@@ -66,7 +66,7 @@ Result<std::optional<char32_t>> RegexCursor::take_escaped(bool in_class) {
     const size_t start = at_;
     skip(kind == 'c' ? 2 : 3);
     if (done() || static_cast<unsigned char>(peek()) >= 0x80 || peek() == '\\') {
-      return refuse("a control character that is none", start);
+      return refuse("an invalid control character", start);
     }
     return static_cast<char32_t>(take_character() & 0x1F);
   }

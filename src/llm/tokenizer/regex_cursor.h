@@ -1,4 +1,4 @@
-// A pattern in the dialect of tokenizer files while it is read.
+// A reader of patterns in the dialect of tokenizer files.
 #pragma once
 
 #include <optional>
@@ -22,13 +22,13 @@ class RegexCursor {
   }
   void skip(size_t bytes) { at_ += bytes; }
   bool take(std::string_view text);
-  // The character here, which is passed.
+  // Returns the current character and moves past it.
   char32_t take_character();
 
-  // A backslash here that spells one code point (\x{6c}, \x6c, \u006c, \v, \cA and the like) is
-  // passed, else nothing is. `in_class`: where digits are octal and \b is a backspace.
+  // Moves past an escape that denotes one code point (\x{6c}, \x6c, \u006c, \v, \cA and the like);
+  // otherwise does not move. `in_class`: digits are octal and \b is a backspace.
   Result<std::optional<char32_t>> take_escaped(bool in_class);
-  // The name of \p{...}, \P{...} or \p{^...} here, which is passed; none without braces.
+  // Moves past \p{...}, \P{...} or \p{^...} and returns the name; nothing without braces.
   struct PropertyName {
     std::string_view name;
     bool negated = false;

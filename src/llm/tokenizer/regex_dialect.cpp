@@ -10,7 +10,7 @@
 namespace tapml::tokenizer {
 namespace {
 
-// What a backslash and these mean is the same in both dialects.
+// Escapes with the same meaning in both dialects.
 constexpr std::string_view kSameEscapes = "AzZGKRXkgyY123456789";
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -104,7 +104,7 @@ class Translator {
     if (code_point) {
       out_ += CodeSet({{*code_point, *code_point}}).as_class_items();
     } else if (is_letter(letter)) {
-      emit(std::string(1, letter), 2);  // letters that mean nothing mean themselves
+      emit(std::string(1, letter), 2);  // other letters denote themselves
     } else {
       copy(1 + next_utf8(cursor_.rest(), 1).length);
     }
@@ -126,7 +126,7 @@ class Translator {
     }
   }
 
-  // In (?imx-imx: and (?imx-imx) the letter m means what PCRE2 calls s.
+  // In (?imx-imx: and (?imx-imx) the letter m means PCRE2's s.
   void group() {
     open_.push_back(out_.size());
     copy(1);
@@ -138,8 +138,8 @@ class Translator {
     cursor_.skip(end);
   }
 
-  // Passes a quantifier, where there is one. One behind another is about the whole before it; in
-  // {n,m}+ the + is one of its own, not the mark of a possessive one.
+  // Moves past a quantifier, if there is one. A second quantifier applies to the item with the
+  // first one; in {n,m}+ the + is a quantifier, not the mark of a possessive one.
   bool quantifier() {
     const std::string_view rest = cursor_.rest();
     const bool interval = rest.front() == '{';
@@ -150,7 +150,7 @@ class Translator {
       out_.insert(last_item_, "(?:");
       out_ += ')';
     }
-    // {,m} begins at 0.
+    // {,m} means {0,m}.
     if (rest.starts_with("{,")) {
       emit("{0", 1);
       copy(size - 1);
@@ -162,7 +162,7 @@ class Translator {
     return true;
   }
 
-  // The size of "{n}", "{n,}", "{,m}" or "{n,m}"; 0 where the brace is a character.
+  // The size of "{n}", "{n,}", "{,m}" or "{n,m}"; 0 if the brace is an ordinary character.
   static size_t interval_size(std::string_view rest) {
     const size_t close = rest.find('}');
     if (close == rest.npos) return 0;
@@ -175,9 +175,9 @@ class Translator {
 
   RegexCursor cursor_;
   std::string out_;
-  size_t last_item_ = 0;      // where it begins in out_
-  bool quantified_ = false;   // whether it has a quantifier
-  std::vector<size_t> open_;  // where groups begin
+  size_t last_item_ = 0;      // start of the last item in out_
+  bool quantified_ = false;   // whether the last item has a quantifier
+  std::vector<size_t> open_;  // starts of open groups
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Rewrites Oniguruma patterns (Ruby syntax) into patterns that mean the same to PCRE2.
+// Converts Oniguruma patterns (Ruby syntax) to equivalent PCRE2 patterns.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace tapml::tokenizer {
 
-// The two dialects differ in what \s, \w, \b, \v and \h hold, in how code points are spelled, in
-// the letter for "dot matches newline", in {,n} and {n,m}+ (there a repetition of a repetition,
-// here a possessive one), and in classes inside of classes and their intersections, which become
-// one class. Properties of characters are those of Unicode 16. UserError, with the byte offset in
-// `pattern`, for what has no counterpart.
+// The dialects differ in the contents of \s, \w, \b, \v and \h, in the spelling of code points, in
+// the letter for "dot matches newline", in {,n} and {n,m}+ (a repeated repetition in Oniguruma, a
+// possessive one in PCRE2), and in nested classes and their intersections, which become one class.
+// Character properties are those of Unicode 16. UserError, with the byte offset in `pattern`, for
+// syntax without an equivalent.
 Result<std::string> onig_to_pcre2(std::string_view pattern);
 
 }  // namespace tapml::tokenizer

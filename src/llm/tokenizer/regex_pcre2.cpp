@@ -14,10 +14,10 @@
 namespace tapml::tokenizer {
 namespace {
 
-// Grown on demand: most patterns never leave the matcher's own 32 KiB.
+// Grown on demand: most patterns need only the matcher's own 32 KiB.
 constexpr size_t kJitStackStart = size_t{64} << 10;
-// What a text may ask for: a repeated group is remembered once for each repetition, so that limits
-// grow with the text. Only patterns that try again and again reach them.
+// Limits grow with the text, because each repetition of a group is remembered. Only patterns that
+// backtrack a lot reach them.
 constexpr size_t kJitStackLeast = size_t{16} << 20;
 constexpr size_t kJitStackMost = size_t{1} << 30;
 constexpr size_t kJitStackPerByte = 64;
@@ -41,14 +41,14 @@ std::string message_of(int code) {
   return reinterpret_cast<const char*>(buffer);
 }
 
-// What one call of find_all needs beside the pattern.
+// What one call of find_all needs in addition to the pattern.
 struct Scratch {
   Owned<pcre2_match_data> data;
   Owned<pcre2_match_context> context;
   Owned<pcre2_jit_stack> stack;
   uint32_t options = PCRE2_NO_UTF_CHECK;
 
-  // Whether there is something to try after `code` ended a match of `text`.
+  // Whether another attempt is possible after a match of `text` failed with `code`.
   bool can_retry(int code, std::string_view text) {
     if (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT) {
       return !context && text.size() * kStepsPerByte > kStepsLeast && set_limits(text);
@@ -61,7 +61,7 @@ struct Scratch {
       pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
       if (stack) return true;
     }
-    options |= PCRE2_NO_JIT;  // the interpreter's memory is the heap
+    options |= PCRE2_NO_JIT;  // the interpreter uses the heap
     return true;
   }
 
@@ -137,7 +137,7 @@ class Pcre2Engine : public RegexEngine {
     pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
     int code = 0;
     PCRE2_SIZE offset = 0;
-    // In Ruby syntax ^ and $ always see lines.
+    // In Ruby syntax ^ and $ always match at lines.
     Owned<pcre2_code> compiled(
         pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
                       PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &code,
@@ -147,7 +147,7 @@ class Pcre2Engine : public RegexEngine {
                              "byte " + std::to_string(offset) + " of " + translated, "",
                              std::string(pattern)));
     }
-    // Where the system forbids executable memory the interpreter gives the same answers, slower.
+    // If the system forbids executable memory, the interpreter gives the same answers, more slowly.
     (void)pcre2_jit_compile(compiled.get(), PCRE2_JIT_COMPLETE);
     return std::make_unique<Pcre2Regex>(std::move(compiled));
   }

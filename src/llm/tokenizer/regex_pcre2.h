@@ -5,9 +5,9 @@
 
 namespace tapml::tokenizer {
 
-// PCRE2 with UTF, Unicode properties and its JIT where the machine allows it. Characters have the
-// properties of the Unicode version that the installed library knows (10.42: Unicode 14), so that
-// characters assigned later count as unassigned.
+// PCRE2 with UTF, Unicode properties and, if the machine allows it, its JIT. Character properties
+// are those of the installed library's Unicode version (10.42: Unicode 14); characters assigned
+// later count as unassigned.
 const RegexEngine& pcre2_regex_engine();
 
 }  // namespace tapml::tokenizer

@@ -38,7 +38,7 @@ struct Tokenizer::State {
     bool special = false;
   };
 
-  // Fills the table of tokens once the parts are there.
+  // Fills the table of tokens after the parts are read.
   void index_tokens() {
     for (const auto& [text, id] : model.vocab()) index(id, text);
     for (const auto& token : added.tokens()) {
@@ -51,8 +51,8 @@ struct Tokenizer::State {
     }
   }
 
-  // Where the file has no template, add_bos_token and add_eos_token of the configuration make one,
-  // as the tokenizer's own class does; where it has one, that counts, as in transformers.
+  // If the file has no template, add_bos_token and add_eos_token of the configuration make one, as
+  // the tokenizer's own class does; otherwise the template counts, as in transformers.
   void apply_flags(const tokenizer::TokenizerConfig& config, const std::string& source) {
     std::vector<int32_t> sides[2];
     struct Side {
@@ -80,7 +80,7 @@ struct Tokenizer::State {
     }
   }
 
-  // Appends the ids of a piece without tokens that are found before normalization.
+  // Appends the ids of a piece without tokens that are matched before normalization.
   Status encode_piece(std::string_view text, bool at_start, tokenizer::BpeModel::Scratch& scratch,
                       std::vector<int32_t>& ids) const {
     std::string normalized;
@@ -120,7 +120,7 @@ struct Tokenizer::State {
   tokenizer::AddedTokens added;
   tokenizer::PostProcessor post_processor;
   tokenizer::Decoder decoder;
-  std::vector<int32_t> entry_of;  // by id; -1 where there is no token
+  std::vector<int32_t> entry_of;  // by id; -1 for no token
   std::vector<Entry> entries;
   tokenizer::TokenIds added_ids;
   std::vector<std::string> warnings;

@@ -1,5 +1,4 @@
-// BPE tokenizers, byte-level ones and those of SentencePiece's kind, read from Hugging Face's
-// tokenizer.json.
+// BPE tokenizers, byte-level or like SentencePiece's, from Hugging Face's tokenizer.json.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +17,16 @@
 
 namespace tapml {
 
-// Immutable, so safe to use from several threads.
+// Immutable, therefore thread-safe.
 class Tokenizer {
  public:
   // Reads the text of a tokenizer.json; `source` names it in errors. UserError for text that is not
-  // JSON, fields that are missing or wrong, and kinds of model, normalizer, pre-tokenizer,
-  // post-processor or decoder that are not supported (the error says which are). Truncation and
-  // padding are read past: callers bound the length themselves. Without `unicode` there are no
-  // Unicode normalizers; both libraries must outlive the tokenizer. `files` are those beside it,
-  // read as transformers 5 does, but that add_bos_token and add_eos_token count where
-  // tokenizer.json has no template.
+  // JSON, missing or wrong fields, and unsupported kinds of model, normalizer, pre-tokenizer,
+  // post-processor or decoder (the error lists the supported ones). Truncation and padding are
+  // ignored: callers limit the length themselves. Without `unicode` there are no Unicode
+  // normalizers; both libraries must outlive the tokenizer. `files` are the files next to it, read
+  // as transformers 5 does, except that add_bos_token and add_eos_token apply if tokenizer.json has
+  // no template.
   static Result<Tokenizer> parse(std::string_view json, std::string_view source,
                                  const tokenizer::RegexEngine& engine,
                                  const tokenizer::UnicodeTables* unicode = nullptr,
@@ -37,30 +36,30 @@ class Tokenizer {
   Tokenizer& operator=(Tokenizer&&) noexcept;
   ~Tokenizer();
 
-  // The token ids of `text`; with `add_special_tokens`, those of the post-processor around them
-  // (BOS and the like). Special tokens that are spelled out in the text are recognized. What the
-  // vocabulary lacks becomes bytes or the unknown token, or nothing where there is neither.
-  // UserError for text that is not UTF-8 (with the byte offset) or longer than 1 GiB.
+  // The token ids of `text`; with `add_special_tokens`, between those of the post-processor (BOS
+  // and the like). Special tokens in the text are recognized. Text without tokens becomes bytes or
+  // the unknown token, or nothing if the vocabulary has neither. UserError for text that is not
+  // UTF-8 (with the byte offset) or longer than 1 GiB.
   Result<std::vector<int32_t>> encode(std::string_view text, bool add_special_tokens = true) const;
 
-  // encode(text), but what the post-processor puts first (BOS) is there once only where the text
-  // begins with it already; `repeated`, where given, says whether it would have been there twice.
+  // Like encode(text), but does not repeat a token of the post-processor (BOS) with which the text
+  // already begins; `repeated`, if given, reports whether it would have been repeated.
   Result<std::vector<int32_t>> encode_prompt(std::string_view text, bool* repeated = nullptr) const;
 
-  // The text of `ids`, always valid UTF-8: ill-formed bytes become U+FFFD. Ids without a token add
-  // nothing; `skip_special` leaves special tokens out.
+  // The text of `ids`, always valid UTF-8: ill-formed bytes become U+FFFD. Ids without a token are
+  // ignored; `skip_special` omits special tokens.
   std::string decode(std::span<const int32_t> ids, bool skip_special = true) const;
 
-  // One more than the largest id.
+  // The largest id plus 1.
   int64_t vocab_size() const;
 
-  // The id of a token as tokenizer.json writes it; byte-level words are in the byte alphabet.
+  // The id of a token in the spelling of tokenizer.json; byte-level words use the byte alphabet.
   std::optional<int32_t> token_to_id(std::string_view token) const;
-  // The reverse; the view lives as long as the tokenizer.
+  // The inverse; the view is valid as long as the tokenizer.
   std::optional<std::string_view> id_to_token(int32_t id) const;
   bool is_special(int32_t id) const;
 
-  // Where the files contradict each other and one of them counts: a sentence each.
+  // A sentence for each contradiction between the files, with the one that counts.
   const std::vector<std::string>& warnings() const;
 
  private:
@@ -71,17 +70,16 @@ class Tokenizer {
   std::unique_ptr<const State> state_;
 };
 
-// Decodes ids one by one. What all calls return, joined, is Tokenizer::decode of all ids; no call
-// returns a part of a character.
+// Decodes ids one by one. The joined results are Tokenizer::decode of all ids; no result splits a
+// character.
 class StreamDecoder {
  public:
   // The tokenizer must outlive the decoder.
   explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special = true);
 
-  // The text that `id` completes; may be empty.
+  // The text that `id` completes; it may be empty.
   std::string push(int32_t id);
-  // The text that is left at the end, with U+FFFD for a character that never became whole; the
-  // decoder is as new then.
+  // The remaining text, with U+FFFD for an incomplete character; resets the decoder.
   std::string finish();
 
  private:

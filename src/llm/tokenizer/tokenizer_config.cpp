@@ -54,7 +54,7 @@ class ConfigReader {
   }
 
  private:
-  // null where there is no such file.
+  // null if there is no such file.
   static Result<Json> document(const NamedText& file) {
     if (file.text.empty()) return Json::null();
     TAPML_ASSIGN(Json json, parse_json(file.text, file.source));
@@ -66,14 +66,14 @@ class ConfigReader {
     return reader.source() + ": " + in_quotes(key);
   }
 
-  // A text, or an object with the text and flags that the decoder's entry repeats.
+  // A text, or an object with the text, and flags that repeat those of the decoder's entry.
   static Result<std::optional<std::string>> content_of(const JsonObjectReader& reader,
                                                        std::string_view key, const Json& value) {
     if (value.is_string()) return value.as_string();
     const Json* content = value.is_object() ? value.find("content") : nullptr;
     if (content && content->is_string()) return content->as_string();
     return fail(
-        reader.item_error(value, key, "is no token", "a text, or an object with \"content\""));
+        reader.item_error(value, key, "is not a token", "a text, or an object with \"content\""));
   }
 
   static ConfiguredToken named_token(std::string content, std::string where) {
@@ -86,7 +86,7 @@ class ConfigReader {
     return token;
   }
 
-  // A later file's names replace an earlier one's.
+  // Names in a later file replace earlier ones.
   Status read_names(const JsonObjectReader& reader) {
     for (const std::string_view key : kNamed) {
       const Json* value = reader.find(key);
@@ -121,7 +121,7 @@ class ConfigReader {
       const auto parsed = std::from_chars(key.data(), key.data() + key.size(), id);
       if (parsed.ptr != key.data() + key.size() || parsed.ec != std::errc() || id < 0 ||
           id > kMaxTokenId) {
-        return fail(decoder.item_error(value, in_quotes(key), "is not named by an id",
+        return fail(decoder.item_error(value, in_quotes(key), "does not have an id as its key",
                                        "an integer from 0 to " + std::to_string(kMaxTokenId)));
       }
       const JsonObjectReader field(value, decoder.source(), "added_tokens_decoder." + key);
@@ -144,7 +144,7 @@ class ConfigReader {
   Status read_added(const JsonObjectReader& added) {
     for (const auto& [content, value] : added.json().members()) {
       if (!value.is_integer() || value.as_integer() < 0 || value.as_integer() > kMaxTokenId) {
-        return fail(added.item_error(value, in_quotes(content), "is no id",
+        return fail(added.item_error(value, in_quotes(content), "is not an id",
                                      "an integer from 0 to " + std::to_string(kMaxTokenId)));
       }
       if (content.empty()) continue;

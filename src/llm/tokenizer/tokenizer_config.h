@@ -1,4 +1,4 @@
-// What the files beside a tokenizer.json say about its tokens.
+// The settings of tokens in the files next to a tokenizer.json.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace tapml::tokenizer {
 
 struct AddedToken {
   std::string content;
-  std::string text;  // what it is decoded to: the content, normalized where it is looked for so
+  std::string text;  // its decoded text: the content, normalized if the token is
   int32_t id = -1;
   bool special = false;
-  bool single_word = false;  // only where no word character touches it
-  bool lstrip = false;       // takes the white space before it along
-  bool rstrip = false;       // and behind it
-  bool normalized = true;    // looked for in the normalized text, and itself normalized
+  bool single_word = false;  // only if no word character is next to it
+  bool lstrip = false;       // includes the white space before it
+  bool rstrip = false;       // and after it
+  bool normalized = true;    // searched in the normalized text, and itself normalized
 };
 
-// A file's text, empty where there is none, and its name in errors.
+// The text of a file, empty if it is missing, and its name in errors.
 struct NamedText {
   std::string text;
   std::string source;
@@ -34,22 +34,22 @@ struct TokenizerFiles {
   NamedText added_tokens;    // added_tokens.json, older
 };
 
-// A token that one of these files adds, or whose flags it changes.
+// A token that one of these files adds, or whose flags it overrides.
 struct ConfiguredToken {
-  AddedToken token;    // id -1: whichever comes next
-  bool named = false;  // bos_token and the like: only its content is known, and it is special
-  std::string where;   // the file and the key
+  AddedToken token;    // id -1: the next free one
+  bool named = false;  // bos_token and the like: special, with only its content given
+  std::string where;   // the file and the key, for errors
 };
 
 struct TokenizerConfig {
-  std::vector<ConfiguredToken> tokens;  // in the order in which they get their ids
-  std::optional<std::string> bos, eos;  // contents
+  std::vector<ConfiguredToken> tokens;  // in the order in which they get ids
+  std::optional<std::string> bos, eos;  // their contents
   std::optional<bool> add_bos, add_eos;
 };
 
-// Reads them as transformers 5 does: the added_tokens_decoder of the configuration, or without it
-// the two older files; then the tokens that have names. UserError for text that is not JSON and for
-// fields of another type.
+// Reads the files as transformers 5 does: the added_tokens_decoder of the configuration or, if it
+// is missing, the two older files; then the named tokens. UserError for text that is not JSON and
+// for fields of another type.
 Result<TokenizerConfig> read_tokenizer_config(const TokenizerFiles& files);
 
 }  // namespace tapml::tokenizer

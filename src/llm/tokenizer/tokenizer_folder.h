@@ -1,4 +1,4 @@
-// The tokenizer of a folder: tokenizer.json and the files beside it.
+// Reads the tokenizer of a folder: tokenizer.json and the files next to it.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace tapml::tokenizer {
 
-// The first is needed, the others may be absent.
+// The first is required, the others are optional.
 inline constexpr const char* kTokenizerFileNames[] = {
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"};
 
-// With this platform's regular expressions and Unicode tables. UserError as for Tokenizer::parse,
+// Uses this platform's regular expressions and Unicode tables. UserError as for Tokenizer::parse,
 // and for a file that cannot be read.
 Result<Tokenizer> read_tokenizer(const std::string& folder);
 

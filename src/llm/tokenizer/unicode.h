@@ -1,5 +1,5 @@
-// What normalizers need to know of Unicode, without saying who knows it: platforms that lack the
-// native library go without.
+// Unicode data for normalizers, independent of its source: platforms without the native library
+// have none.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace tapml::tokenizer {
 // The normalization forms of Unicode (UAX 15).
 enum class UnicodeForm : uint8_t { kNfc, kNfd, kNfkc, kNfkd };
 
-// Safe to use from several threads.
+// Thread-safe.
 class UnicodeTables {
  public:
   virtual ~UnicodeTables() = default;
 
-  // `text` (valid UTF-8) in a normalization form. PlatformError where memory runs out.
+  // `text` (valid UTF-8) in a normalization form. PlatformError if memory runs out.
   virtual Result<std::string> normalized(std::string_view text, UnicodeForm form) const = 0;
-  // Every character of `text` (valid UTF-8) in lower case by itself: no context, no locale; U+0130
-  // becomes two characters.
+  // `text` (valid UTF-8) with each character in lower case by itself: without context or locale;
+  // U+0130 becomes two characters.
   virtual std::string lower_case(std::string_view text) const = 0;
 };
 

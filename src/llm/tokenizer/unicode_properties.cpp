@@ -16,14 +16,14 @@ enum class Kind : uint8_t { kGeneral, kBinary, kScript, kFixed };
 struct Entry {
   Kind kind;
   std::string_view name;
-  uint32_t offset, count;              // in kRangeData, in ranges
-  uint32_t newer_offset, newer_count;  // what is new since Unicode 14
-  bool grows;                          // nothing has gone since Unicode 14, which had it
+  uint32_t offset, count;              // in kRangeData, counted in ranges
+  uint32_t newer_offset, newer_count;  // members added since Unicode 14
+  bool grows;                          // Unicode 14 has it, and no member was removed since
 };
 
 #include "llm/tokenizer/unicode_data.inc"
 
-// Long names of general categories, as compared.
+// Long names of general categories, in the form that is compared.
 constexpr std::pair<std::string_view, std::string_view> kGeneralNames[] = {
     {"uppercaseletter", "Lu"},    {"lowercaseletter", "Ll"},  {"titlecaseletter", "Lt"},
     {"modifierletter", "Lm"},     {"otherletter", "Lo"},      {"nonspacingmark", "Mn"},
@@ -37,7 +37,7 @@ constexpr std::pair<std::string_view, std::string_view> kGeneralNames[] = {
     {"privateuse", "Co"},         {"surrogate", "Cs"},
 };
 
-// Groups of general categories by the letters that theirs begin with.
+// Groups of general categories, by the first letters of their names.
 constexpr std::pair<std::string_view, std::string_view> kGroups[] = {
     {"l", "L"},
     {"letter", "L"},
@@ -88,7 +88,7 @@ UnicodeProperty read(const Entry& entry) {
 
 UnicodeProperty explicit_set(CodeSet members) { return {std::move(members), "", {}}; }
 
-// All general categories whose short name begins so.
+// All general categories whose short name begins with `prefix`.
 UnicodeProperty group(std::string_view prefix) {
   std::vector<CodeRange> members, newer;
   const auto append = [](std::vector<CodeRange>& to, const std::vector<CodeRange>& from) {
@@ -98,7 +98,7 @@ UnicodeProperty group(std::string_view prefix) {
     if (entry.kind != Kind::kGeneral || !entry.name.starts_with(prefix)) continue;
     const std::vector<CodeRange> all = stored(entry.offset, entry.count);
     append(members, all);
-    // Of categories that lost members to another one of the group, all may be new to the group.
+    // If a category lost members to another one of the group, all may be new to the group.
     append(newer, entry.grows ? stored(entry.newer_offset, entry.newer_count) : all);
   }
   return {CodeSet(members), std::string(prefix), CodeSet(newer)};
@@ -110,7 +110,7 @@ CodeSet members_of(std::initializer_list<std::string_view> names) {
   return all;
 }
 
-// What is assigned to no character; surrogates are no characters here.
+// Code points without a character; surrogates do not count as characters.
 CodeSet unassigned() {
   return members_of({"L", "M", "N", "P", "S", "Z", "Cc", "Cf", "Co"}).complement();
 }

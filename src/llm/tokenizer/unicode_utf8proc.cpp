@@ -37,8 +37,8 @@ Status append_normalized(std::string_view text, UnicodeForm form, std::string& o
 
 class Utf8procTables final : public UnicodeTables {
  public:
-  // The tokenizers package normalizes by Unicode 9: characters that came later pass unchanged, and
-  // those on their two sides do not meet.
+  // The tokenizers package normalizes by Unicode 9: later characters are unchanged, and the
+  // characters on their two sides do not combine.
   Result<std::string> normalized(std::string_view text, UnicodeForm form) const override {
     const CodeSet& later = fixed_property(FixedProperty::kAssignedSince9);
     std::string out;
@@ -63,7 +63,7 @@ class Utf8procTables final : public UnicodeTables {
     for (size_t at = 0; at < text.size();) {
       const Utf8Step step = next_utf8(text, at);
       at += step.length;
-      if (step.code_point == 0x130) {  // the one whose lower case is longer
+      if (step.code_point == 0x130) {  // the only one whose lower case is longer
         out += "i\u0307";
       } else {
         const auto lower =

@@ -8,7 +8,7 @@ using runtime::Value;
 
 namespace {
 
-// One object, be it there still or not.
+// Whether both refer to the same object, alive or not.
 bool same_owner(const std::weak_ptr<Storage>& a, const std::shared_ptr<Storage>& b) {
   return !a.owner_before(b) && !b.owner_before(a);
 }

@@ -1,5 +1,5 @@
-// What the client keeps in mind of the last call of a function, so that weights are not named with
-// every token.
+// Remembers the arguments of the last call of a function, so that the weights are not sent by name
+// with every token.
 #pragma once
 
 #include <memory>
@@ -10,23 +10,23 @@
 
 namespace tapml::rpc {
 
-// The tensors among the arguments of one call, by their places. What they lie in is not kept alive.
-// The server has kept the same (ServedArguments): tensors of at most kMostDimensions, at the first
-// kMostEndpoints.
+// The tensor arguments of one call, by position. Does not keep their storages alive. The server
+// keeps the same ones (ServedArguments): tensors of at most kMostDimensions among the first
+// kMostEndpoints arguments.
 class ArgumentCache {
  public:
   static constexpr size_t kMostEndpoints = size_t{1} << 16;
   static constexpr size_t kMostDimensions = runtime::Extents::kInline;
 
-  // The request that called; 0: there is nothing to remember.
+  // The request of that call; 0: nothing is remembered.
   uint64_t request() const { return request_; }
   void called_by(uint64_t request) { request_ = request; }
-  // Another call has `count` arguments: what is remembered beyond them goes.
+  // The next call has `count` arguments: forgets those beyond.
   void resize(size_t count) { places_.resize(std::min(count, kMostEndpoints)); }
 
   // Whether the argument was this very tensor.
   bool has(size_t place, const runtime::Value& value) const noexcept;
-  // Takes note of an argument, whatever it is.
+  // Remembers an argument of any kind.
   void keep(size_t place, const runtime::Value& value);
 
  private:

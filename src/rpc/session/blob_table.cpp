@@ -20,7 +20,7 @@ Status BlobTable::begin(uint64_t id, int64_t size,
 Status BlobTable::check_part(uint64_t id, uint64_t bytes) const noexcept {
   const Blob& blob = blobs_.at(id);
   if (bytes <= blob.bytes - blob.data.size()) return {};
-  return fail(internal_error("a blob has more bytes than it was to have"));
+  return fail(internal_error("a blob has more bytes than announced"));
 }
 
 std::span<std::byte> BlobTable::extend(uint64_t id, uint64_t bytes) noexcept {
@@ -45,10 +45,10 @@ Result<BlobTable::Content> BlobTable::take(uint64_t id) noexcept {
   if (blob.hash) {
     const Sha256Digest hash = sha256(blob.data);
     if (hash != *blob.hash) {
-      Error error = protocol_error("what was sent is not what its hash says");
+      Error error = protocol_error("the data received does not match its hash");
       error.expected = to_hex(*blob.hash);
       error.found = to_hex(hash);
-      error.hint = "it was altered on the way; nothing of it is used or kept";
+      error.hint = "it was altered in transit, and is neither used nor kept";
       return fail(std::move(error));
     }
   }

@@ -1,4 +1,4 @@
-// Blobs on their way to the server.
+// Blobs that are being uploaded to the server.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +15,25 @@ namespace tapml::rpc {
 
 class BlobTable {
  public:
-  // `most`: bytes of all blobs that are there at one time.
+  // `most`: the limit on the bytes of all blobs at one time.
   explicit BlobTable(uint64_t most) : most_(most) {}
 
-  // A blob of so many bytes begins; they come later. PlatformError (kLimit) where there is no room.
+  // Begins a blob of `bytes` bytes, which come later. PlatformError (kLimit) beyond the limit.
   Status begin(uint64_t id, int64_t bytes, const std::optional<Sha256Digest>& hash) noexcept;
   bool contains(uint64_t id) const noexcept { return blobs_.contains(id); }
-  // Ok where the blob, which is there, lacks `bytes` or more.
+  // Ok if the blob, which must exist, still lacks at least `bytes`.
   Status check_part(uint64_t id, uint64_t bytes) const noexcept;
-  // The next bytes of the blob, for which check_part() was ok. Memory grows with what is there, not
-  // with what was promised.
+  // Room for the next bytes of the blob, after check_part() was ok. Memory grows with the bytes
+  // that arrived, not with those promised.
   std::span<std::byte> extend(uint64_t id, uint64_t bytes) noexcept;
   void fill(uint64_t id, std::vector<std::byte> data) noexcept;
 
   struct Content {
     std::vector<std::byte> data;
-    std::optional<Sha256Digest> hash;  // that was promised, and holds
+    std::optional<Sha256Digest> hash;  // as promised, and verified
   };
-  // The whole blob, which is there, and is gone. A failure where bytes are missing;
-  // a protocol error where they are not those of the hash.
+  // Removes and returns the whole blob, which must exist. Fails if bytes are missing, with a
+  // protocol error if they do not match the hash.
   Result<Content> take(uint64_t id) noexcept;
 
  private:
@@ -44,7 +44,7 @@ class BlobTable {
   };
 
   std::unordered_map<uint64_t, Blob> blobs_;
-  uint64_t bytes_ = 0;  // of all of them
+  uint64_t bytes_ = 0;  // of all blobs
   const uint64_t most_;
 };
 

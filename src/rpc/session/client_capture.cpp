@@ -14,18 +14,18 @@ constexpr size_t kMostDimensions = 64;
 Status CaptureReader::take(const wire::Reply& reply, std::span<const std::byte> bytes) noexcept {
   if (const auto* content = reply.answer_as_Content()) return take_content(*content, bytes);
   if (const auto* call = reply.answer_as_Captured()) return take_call(*call);
-  return fail(protocol_error("a part of a capture that is none"));
+  return fail(protocol_error("a reply to a captured call is neither a content nor a call"));
 }
 
 Status CaptureReader::take_content(const wire::Content& part,
                                    std::span<const std::byte> bytes) noexcept {
   const auto digest = digest_of(part.hash());
-  if (!digest) return fail(protocol_error("the hash of a captured content is no SHA-256"));
+  if (!digest) return fail(protocol_error("the hash of a captured content is not a SHA-256"));
   const std::string hash = to_hex(*digest);
   if (hash_.empty()) {
     const size_t dimensions = part.shape() ? part.shape()->size() : 0;
     if (part.dtype() > static_cast<uint8_t>(DType::kF64) || dimensions > kMostDimensions) {
-      return fail(protocol_error("a captured content that is no tensor"));
+      return fail(protocol_error("a captured content is not a tensor"));
     }
     dtype_ = static_cast<DType>(part.dtype());
     shape_.clear();
@@ -33,7 +33,7 @@ Status CaptureReader::take_content(const wire::Content& part,
       shape_.push_back(part.shape()->Get(static_cast<flatbuffers::uoffset_t>(i)));
     }
     auto size = checked_byte_count(dtype_, shape_);
-    if (!size) return fail(protocol_error("a captured content that is no tensor"));
+    if (!size) return fail(protocol_error("a captured content is not a tensor"));
     bytes_ = *size;
     data_.clear();
     hash_ = hash;
@@ -50,7 +50,7 @@ Status CaptureReader::take_content(const wire::Content& part,
   hash_.clear();
   const HostTensor tensor = HostTensor::view(dtype_, shape_, owner->data(), owner);
   if (content_hash(tensor) != hash) {
-    return fail(protocol_error("a captured content is not what its hash says"));
+    return fail(protocol_error("a captured content does not match its hash"));
   }
   return sink_.has(hash) ? Status() : sink_.content(hash, tensor, false);
 }
@@ -59,10 +59,10 @@ Status CaptureReader::take_call(const wire::Captured& captured) noexcept {
   const auto nonsense = [](const char* what) {
     return fail(protocol_error(std::string("a captured call ") + what));
   };
-  if (!hash_.empty()) return nonsense("comes inside of a content");
+  if (!hash_.empty()) return nonsense("arrived inside a content");
   if (captured.site() < 0 ||
       static_cast<size_t>(captured.site()) >= executable_.call_sites.size()) {
-    return nonsense("is at no call site");
+    return nonsense("has no call site");
   }
   const CallSiteInfo& site = executable_.call_sites[static_cast<size_t>(captured.site())];
   const KernelInfo& kernel = executable_.kernels[static_cast<size_t>(site.kernel)];
@@ -70,7 +70,7 @@ Status CaptureReader::take_call(const wire::Captured& captured) noexcept {
   const auto size_of = [](const auto* vector) { return vector ? size_t{vector->size()} : 0; };
   if (size_of(captured.before()) != count || size_of(captured.after()) != count ||
       size_of(captured.scalars()) != kernel.scalars.size()) {
-    return nonsense("has not the parameters of its kernel");
+    return nonsense("does not have the parameters of its kernel");
   }
   runtime::CapturedCall call;
   call.site = captured.site();
@@ -80,7 +80,9 @@ Status CaptureReader::take_call(const wire::Captured& captured) noexcept {
     call.scalars.assign(captured.scalars()->begin(), captured.scalars()->end());
   }
   std::vector<std::string> hashes;
-  if (size_of(captured.hashes()) % Sha256Digest().size() != 0) return nonsense("has broken hashes");
+  if (size_of(captured.hashes()) % Sha256Digest().size() != 0) {
+    return nonsense("has malformed hashes");
+  }
   for_each_hash(captured.hashes(), [&](std::string hash) { hashes.push_back(std::move(hash)); });
   size_t next = 0;
   const auto get = [&](const flatbuffers::Vector<uint8_t>* params, AccessMode none,
@@ -98,7 +100,7 @@ Status CaptureReader::take_call(const wire::Captured& captured) noexcept {
   if ((count > 0 && !get(captured.before(), AccessMode::kOut, call.before, call.nan_before)) ||
       (count > 0 && !get(captured.after(), AccessMode::kIn, call.after, call.nan_after)) ||
       next != hashes.size()) {
-    return nonsense("names other contents than it should, or such as never came");
+    return nonsense("refers to wrong or missing contents");
   }
   return sink_.call(std::move(call));
 }

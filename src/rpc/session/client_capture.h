@@ -1,4 +1,4 @@
-// What a machine elsewhere captures, on its way to the client's sink.
+// Passes the kernel calls that a remote VM captures to the client's sink.
 #pragma once
 
 #include "rpc/session/wire.h"
@@ -6,13 +6,13 @@
 
 namespace tapml::rpc {
 
-// Checks and puts together the replies to one call. Everything here may be a hostile server's:
-// kProtocol for what makes no sense, which ends the session.
+// Checks and assembles the replies to one call. They may come from a hostile server: malformed data
+// is kProtocol, which ends the session.
 class CaptureReader {
  public:
   CaptureReader(const Executable& executable, runtime::CaptureSink& sink)
       : executable_(executable), sink_(sink) {}
-  // The reply and what came behind it, unpacked.
+  // Takes a reply and its payload, unpacked.
   Status take(const wire::Reply& reply, std::span<const std::byte> bytes) noexcept;
 
  private:
@@ -21,8 +21,8 @@ class CaptureReader {
 
   const Executable& executable_;
   runtime::CaptureSink& sink_;
-  // The content that is coming in; it grows with what has come.
-  std::string hash_;  // empty: none is
+  // The content being received; it grows as parts arrive.
+  std::string hash_;  // empty: none is being received
   DType dtype_ = DType::kF32;
   Shape shape_;
   int64_t bytes_ = 0;

@@ -1,4 +1,4 @@
-// Blobs and contents: what the other side may have already.
+// Uploads blobs and contents, except those that the other side already has.
 #include <algorithm>
 #include <deque>
 
@@ -20,7 +20,7 @@ auto put_digest(Builder& builder, const Sha256Digest& digest) {
   return builder.CreateVector(digest.data(), digest.size());
 }
 
-// A piece of a content, and the question whether it is there.
+// A piece of a content, and the request that asks whether the server has it.
 struct Piece {
   BufferRange to;
   std::span<const std::byte> bytes;
@@ -36,7 +36,7 @@ RemoteSession::Traffic ClientSession::traffic() const noexcept {
   return traffic;
 }
 
-// How far what is sent at once is.
+// The progress of one upload.
 struct ClientSession::Sent {
   const ClientSession& session;
   int64_t total = 0;
@@ -105,7 +105,7 @@ Result<uint64_t> ClientSession::send_blob(std::span<const std::byte> bytes,
   return blob;
 }
 
-// Asks for all pieces first, and hashes one while the other side looks for those before it.
+// Asks for all pieces first, and hashes one piece while the other side looks up those before it.
 Status ClientSession::write_contents(StreamId stream, std::span<const ContentWrite> contents,
                                      runtime::Deadline deadline) noexcept {
   if (!keeps_contents()) return Session::write_contents(stream, contents, deadline);
@@ -140,7 +140,7 @@ Status ClientSession::write_contents(StreamId stream, std::span<const ContentWri
     told.tell();
   }
   for (Piece& piece : pieces) {
-    // None of their replies may come to this frame once it is gone.
+    // The pending replies must not outlive this stack frame.
     if (!status) {
       link_->abandon(piece.reply);
       continue;

@@ -1,4 +1,4 @@
-// Kernel calls of a machine elsewhere that are computed on this side.
+// Computes kernel calls of a remote VM on this side.
 #pragma once
 
 #include <unordered_map>
@@ -9,18 +9,18 @@
 
 namespace tapml::rpc {
 
-// What a call of the machine has to do with, by the names of the buffers.
+// The storages that a call of the VM uses, by buffer name.
 using Storages = std::unordered_map<uint64_t, std::shared_ptr<runtime::Storage>>;
 
-// Takes note of what the other side wrote. ProtocolError for what lies outside of the storages.
+// Records what the other side wrote. ProtocolError for ranges outside the storages.
 Status note_written(const flatbuffers::Vector<const wire::Written*>* written,
                     const Storages& storages) noexcept;
 
-// Of one run.
+// The dispatched calls of one run.
 class DispatchedCalls {
  public:
-  // All of them outlive it. Buffers of the machine's own are named from `first` on; `storages`
-  // has them, too, from then on.
+  // All arguments must outlive the object. The VM's own buffers are named from `first` on, and
+  // added to `storages`.
   DispatchedCalls(ClientSession& session, const std::vector<runtime::CallSite>& sites,
                   runtime::Dispatcher& dispatcher, uint64_t first, Storages& storages)
       : session_(session),
@@ -28,7 +28,7 @@ class DispatchedCalls {
         dispatcher_(dispatcher),
         first_(first),
         storages_(storages) {}
-  // One call. ProtocolError for one that makes no sense, else as the dispatcher.
+  // Computes one call. ProtocolError for a malformed call, otherwise the dispatcher's error.
   Status compute(const wire::Dispatched& call, size_t message_bytes) noexcept;
 
  private:

@@ -9,22 +9,22 @@ using runtime::LockGuard;
 
 namespace {
 
-// A batch of requests goes out when it is about so large.
+// A batch of requests is sent when it reaches about this size.
 constexpr size_t kBatchBytes = size_t{32} << 10;
-// What a session that ends still has to say may take so long.
+// Time limit for what a session still has to send when it ends.
 constexpr std::chrono::milliseconds kLastWords{500};
-// How long a thread looks at one thing before it looks at the others.
+// How long a thread waits for one thing before it checks the others.
 constexpr std::chrono::milliseconds kSlice{20};
-// Frames of a server, which sends parts of kPartBytes.
+// The largest payload of a server's frame, since servers send parts of kPartBytes.
 constexpr uint64_t kMostPayload = 2 * kPartBytes;
-// Bytes of a payload that are received in one go: each is a sign of life.
+// Bytes of a payload that are received in one go: each piece is a sign of life.
 constexpr uint64_t kPieceBytes = uint64_t{256} << 10;
 
 bool timed_out(const Status& status) {
   return !status && status.error().fault == PlatformFault::kTimeout;
 }
 
-// Nothing is wrong with the session.
+// Whether only the wait was given up; the session is intact.
 bool gave_up(const Status& status) {
   return timed_out(status) || (!status && status.error().fault == PlatformFault::kCancelled);
 }
@@ -61,7 +61,7 @@ Status ClientLink::alive() noexcept {
   return {};
 }
 
-// The first failure is the session's.
+// The first error is kept as the session's.
 Status ClientLink::fail_all(Error error) noexcept {
   LockGuard guard(state_);
   if (!failed_) failed_ = std::move(error);
@@ -90,21 +90,21 @@ Status ClientLink::add(wire::Body type, flatbuffers::Offset<void> body, Reply* r
     LockGuard guard(state_);
     waiting_[id] = reply;
   }
-  // Where nothing is taken, what nobody needs any more waits for no one.
+  // A release must not wait for a connection that is stuck.
   if (type == wire::Body::Release && stuck_) deadline = Clock::now();
-  // Nothing may stand behind these in their frame.
+  // These requests must be the last of their frame.
   const bool last = type == wire::Body::Cancel || type == wire::Body::Resume;
   if (!reply && payload.empty() && !last && builder_.GetSize() < kBatchBytes) return {};
   Status sent = send_unsent(deadline);
   if (gave_up(sent) && (reply || !payload.empty())) {
-    // Nobody is to do later what is given up now.
+    // A request that is given up now must not be sent later.
     batch_.pop_back();
     --issued_;
   } else if (sent || (last && gave_up(sent))) {
     sent = flush(payload, deadline);
   }
   if (!sent && reply) abandon(*reply);
-  // What nobody waits for is on its way.
+  // No one waits for these requests: they are sent later.
   if (gave_up(sent) && !reply && payload.empty() && !(limited && timed_out(sent))) return {};
   return sent;
 }
@@ -122,10 +122,10 @@ Status ClientLink::may_begin(const runtime::Deadline& deadline,
 
 Error ClientLink::too_late() {
   return platform_error(PlatformFault::kTimeout,
-                        "the other side did not take the request before the deadline");
+                        "the other side did not read the request before the deadline");
 }
 
-// Sends the batch, behind what was left unsent, or leaves it there. The caller holds sending_.
+// Sends the batch after any unsent frames, or keeps it. The caller holds sending_.
 Status ClientLink::flush(std::span<const std::byte> payload, runtime::Deadline deadline) noexcept {
   const uint64_t first = issued_.load() - batch_.size() + 1;
   const auto list = builder_.CreateVector(batch_);
@@ -133,7 +133,7 @@ Status ClientLink::flush(std::span<const std::byte> payload, runtime::Deadline d
   const auto head = bytes_of(builder_);
   Status sent = send_unsent(deadline);
   if (sent) sent = send_frame(head, payload, deadline);
-  // Part of it may be on its way: nothing else can be sent before its rest.
+  // Part of it may have been sent: its rest must go out before anything else.
   if (gave_up(sent)) {
     unsent_.push_back({{head.begin(), head.end()}, {payload.begin(), payload.end()}});
   }
@@ -142,7 +142,7 @@ Status ClientLink::flush(std::span<const std::byte> payload, runtime::Deadline d
   return sent;
 }
 
-// What is left of frames whose deadline passed.
+// Sends what is left of frames whose deadline passed.
 Status ClientLink::send_unsent(runtime::Deadline deadline) noexcept {
   while (!unsent_.empty()) {
     TAPML_TRY(send_frame(unsent_.front().head, unsent_.front().payload, deadline));
@@ -151,7 +151,7 @@ Status ClientLink::send_unsent(runtime::Deadline deadline) noexcept {
   return {};
 }
 
-// kTimeout, kCancelled: the frame is to be sent again. Anything else is the session's failure.
+// kTimeout, kCancelled: the frame must be sent again. Any other error is the session's.
 Status ClientLink::send_frame(std::span<const std::byte> head, std::span<const std::byte> payload,
                               runtime::Deadline deadline) noexcept {
   const Clock::time_point start = Clock::now();
@@ -160,7 +160,7 @@ Status ClientLink::send_frame(std::span<const std::byte> head, std::span<const s
     const Clock::time_point slice = Clock::now() + kSlice;
     sent = channel_->send(head, payload, deadline ? std::min(slice, *deadline) : slice);
     if (!timed_out(sent)) break;
-    // The server may be unable to take this until what it sends was taken.
+    // The server may be unable to read this until its own output is received.
     receive_some(Clock::now());
     sent = alive();
     if (!sent) break;
@@ -170,7 +170,7 @@ Status ClientLink::send_frame(std::span<const std::byte> head, std::span<const s
       heard = std::max(heard_, start);
     }
     if (Clock::now() - heard > silence_) {
-      sent = fail(lost_error("the other side neither takes requests nor gives a sign of life"));
+      sent = fail(lost_error("the other side neither reads requests nor sends heartbeats"));
       break;
     }
     if (deadline && Clock::now() >= *deadline) {
@@ -182,7 +182,7 @@ Status ClientLink::send_frame(std::span<const std::byte> head, std::span<const s
   stuck_ = false;
   bytes_sent_ += static_cast<int64_t>(head.size() + payload.size());
   if (sent) packer_.sent(payload.size(), Clock::now() - start);
-  // Why the other side is gone may have come before it went.
+  // The reason for the loss may have arrived before the connection went down.
   if (!sent && sent.error().fault == PlatformFault::kLost) {
     const Clock::time_point until = Clock::now() + kSlice;
     while (alive() && Clock::now() < until) receive_some(until);
@@ -204,7 +204,7 @@ Status ClientLink::wait(Reply& reply, runtime::Deadline deadline,
     const Clock::time_point silent = std::max(heard_, start) + silence_;
     if (now >= silent) {
       state_.unlock();
-      std::ignore = fail_all(lost_error("the other side gave no sign of life for " +
+      std::ignore = fail_all(lost_error("the other side sent nothing for " +
                                         std::to_string(silence_.count()) + " ms"));
       state_.lock();
       break;
@@ -256,7 +256,7 @@ void ClientLink::abandon(Reply& reply) noexcept {
   state_.unlock();
 }
 
-// Receives where no other thread does; what goes wrong is the session's failure.
+// Receives unless another thread does; an error becomes the session's.
 void ClientLink::receive_some(Clock::time_point until) noexcept {
   {
     LockGuard guard(state_);
@@ -270,7 +270,7 @@ void ClientLink::receive_some(Clock::time_point until) noexcept {
   changed_.notify();
 }
 
-// One frame, or what is left of the one that had begun.
+// Receives one frame, or the rest of one that has begun.
 Status ClientLink::receive_frame(Clock::time_point until) noexcept {
   if (inbound_.payload == 0) {
     uint64_t payload = 0;
@@ -286,12 +286,12 @@ Status ClientLink::receive_frame(Clock::time_point until) noexcept {
   return inbound_.streamed ? deliver() : Status();
 }
 
-// The head of a frame: completes the reply that it is, or says where the payload goes.
+// Takes the head of a frame: completes its reply, or records where the payload goes.
 Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept {
   const auto* message = verified<wire::Reply>(head);
-  if (!message) return fail(protocol_error("the other side sent something that is no reply"));
+  if (!message) return fail(protocol_error("the other side sent a message that is not a reply"));
   const auto* failure = message->answer_as_Failure();
-  // At once: it may be a timeout of the server's, which is no deadline that passed here.
+  // Fatal failures first: one may be a timeout of the server, not a deadline that passed here.
   CopyBudget copies(head.size());
   if (failure && failure->fatal()) {
     TAPML_ASSIGN(Error error, get_error(*failure, copies));
@@ -307,9 +307,8 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
     return {};
   }
   if (message->sequence() != replies_ + 1) {
-    return fail(
-        protocol_error("a reply is out of its order: " + std::to_string(message->sequence()) +
-                       " after " + std::to_string(replies_)));
+    return fail(protocol_error("a reply is out of order: " + std::to_string(message->sequence()) +
+                               " after " + std::to_string(replies_)));
   }
   ++replies_;
   if (message->request() == 0 || message->request() > issued_.load()) {
@@ -322,7 +321,8 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
       message->answer_as_Content() || message->answer_as_Captured() || message->answer_as_Timed();
   const bool bare = !data && !result && !message->answer_as_Content();
   if ((bare && payload > 0) || payload > kMostPayload) {
-    return fail(protocol_error("a reply with " + std::to_string(payload) + " bytes behind it"));
+    return fail(protocol_error("a reply has an unexpected payload of " + std::to_string(payload) +
+                               " bytes"));
   }
   inbound_.request = message->request();
   inbound_.streamed = streamed;
@@ -334,9 +334,11 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
   if (data) return take_data(*data, reply, payload);
   inbound_.payload = payload;
   inbound_.last = true;
-  if (!reply) return {};  // it came too late
+  if (!reply) return {};  // it arrived too late
   if (result && payload > 0) {
-    if (!reply->takes_tail_) return fail(protocol_error("a result with bytes nobody asked for"));
+    if (!reply->takes_tail_) {
+      return fail(protocol_error("a result has a payload that was not requested"));
+    }
     reply->tail_bytes_ = static_cast<size_t>(payload);
     reply->tail_ = std::make_unique_for_overwrite<std::byte[]>(reply->tail_bytes_);
     reply->to_ = {reply->tail_.get(), reply->tail_bytes_};
@@ -344,7 +346,7 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
   if (failure) {
     TAPML_ASSIGN(reply->error_, get_error(*failure, copies));
   } else if (!reply->to_.empty() && payload == 0) {
-    return fail(protocol_error("a read was answered without what is read"));
+    return fail(protocol_error("a read was answered without data"));
   }
   reply->head_.swap(head);
   reply->message_ = flatbuffers::GetRoot<wire::Reply>(reply->head_.data());
@@ -352,17 +354,17 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
   return {};
 }
 
-// The head of a part of what is read. The caller holds state_.
+// Takes the head of a part of a read. The caller holds state_.
 Status ClientLink::take_data(const wire::Data& data, Reply* reply, uint64_t payload) noexcept {
   const uint64_t size = data.unpacked() > 0 ? data.unpacked() : payload;
   if (data.unpacked() > 0 && (!packer_.present() || size > kMostPayload || payload >= size)) {
-    return fail(protocol_error("a packed part that cannot be right: " + std::to_string(payload) +
+    return fail(protocol_error("the size of a packed part is invalid: " + std::to_string(payload) +
                                " bytes for " + std::to_string(size)));
   }
   if (reply && (reply->takes_tail_ || data.offset() != static_cast<int64_t>(reply->received_) ||
                 size > reply->to_.size() - reply->received_ ||
                 data.last() != (size == reply->to_.size() - reply->received_))) {
-    return fail(protocol_error("a part of what is read is not the next one"));
+    return fail(protocol_error("a part of a read is out of order"));
   }
   inbound_.payload = payload;
   inbound_.last = data.last();
@@ -379,7 +381,7 @@ void ClientLink::finish(Reply& reply) noexcept {
   changed_.notify();
 }
 
-// A piece of the payload: straight to where the reader wants it.
+// Receives a piece of the payload, directly into the reader's buffer.
 Status ClientLink::receive_payload(Clock::time_point until) noexcept {
   const auto size = static_cast<size_t>(std::min(inbound_.payload, kPieceBytes));
   std::span<std::byte> to;
@@ -399,7 +401,7 @@ Status ClientLink::receive_payload(Clock::time_point until) noexcept {
     inbound_.scrap.resize(size);
     to = inbound_.scrap;
   }
-  // Whoever reads may give up meanwhile, and must not wait for long.
+  // The reader may give up meanwhile, and must not wait for long.
   Status status = channel_->receive_payload(to, std::min(until, Clock::now() + kSlice));
   LockGuard guard(state_);
   filling_ = nullptr;
@@ -419,12 +421,12 @@ Status ClientLink::receive_payload(Clock::time_point until) noexcept {
   return {};
 }
 
-// A reply in front of the answer.
+// Takes a reply that precedes the answer.
 Status ClientLink::take_streamed(const wire::Reply& message, uint64_t payload) noexcept {
   const auto* content = message.answer_as_Content();
   const uint64_t unpacked = content ? content->unpacked() : 0;
   if (unpacked > 0 && (!packer_.present() || unpacked > kMostPayload || payload >= unpacked)) {
-    return fail(protocol_error("a packed part that cannot be right: " + std::to_string(payload) +
+    return fail(protocol_error("the size of a packed part is invalid: " + std::to_string(payload) +
                                " bytes for " + std::to_string(unpacked)));
   }
   inbound_.payload = payload;
@@ -434,11 +436,11 @@ Status ClientLink::take_streamed(const wire::Reply& message, uint64_t payload) n
   LockGuard guard(state_);
   auto found = waiting_.find(message.request());
   if (found == waiting_.end() || found->second->stream_) return {};
-  return fail(protocol_error("something in front of an answer that nobody asked for"));
+  return fail(protocol_error("a reply that was not requested precedes an answer"));
 }
 
-// To whoever waits for it, once it is complete. The sink may take its time: that is what holds the
-// other side back.
+// Passes a complete part to the reply's stream. The sink may take its time, which slows the other
+// side down.
 Status ClientLink::deliver() noexcept {
   inbound_.streamed = false;
   Reply* reply = nullptr;
@@ -452,7 +454,7 @@ Status ClientLink::deliver() noexcept {
   Status taken;
   if (inbound_.unpacked > 0 && !packer_.unpack(inbound_.packed, room)) {
     taken = fail(protocol_error("a packed part does not unpack to the " +
-                                std::to_string(room.size()) + " bytes that it is to have"));
+                                std::to_string(room.size()) + " bytes that were announced"));
   } else {
     taken = reply->stream_(*flatbuffers::GetRoot<wire::Reply>(inbound_.head.data()),
                            inbound_.unpacked > 0 ? room : inbound_.packed);
@@ -466,7 +468,7 @@ Status ClientLink::deliver() noexcept {
   return {};
 }
 
-// A packed part that is complete. The caller holds state_, so that nobody gives up meanwhile.
+// Unpacks a complete part. The caller holds state_, so that the reader cannot give up meanwhile.
 Status ClientLink::unpack() noexcept {
   auto found = waiting_.find(inbound_.request);
   if (found == waiting_.end()) return {};
@@ -474,7 +476,7 @@ Status ClientLink::unpack() noexcept {
   const auto to = reply.to_.subspan(reply.received_, static_cast<size_t>(inbound_.unpacked));
   if (!packer_.unpack(inbound_.packed, to)) {
     return fail(protocol_error("a packed part does not unpack to the " + std::to_string(to.size()) +
-                               " bytes that it is to have"));
+                               " bytes that were announced"));
   }
   reply.received_ += to.size();
   if (inbound_.last) finish(reply);

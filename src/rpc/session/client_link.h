@@ -1,4 +1,4 @@
-// The client's end of a channel: requests go out in batches, replies come in for whoever waits.
+// The client's end of a channel: sends requests in batches, and receives replies for its waiters.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@
 
 namespace tapml::rpc {
 
-// What is left until the deadline, for the other side's clock; -1: there is none.
+// The time left until the deadline, for the other side's clock; -1: no deadline.
 int64_t nanoseconds_left(const runtime::Deadline& deadline) noexcept;
 
-// Safe from several threads. No thread of its own: of those that wait for a reply one receives, for
-// all of them; one whose send the server does not take receives meanwhile.
+// Thread-safe. It has no thread of its own: one of the threads that wait for a reply receives for
+// all; a thread whose data the server does not read receives meanwhile.
 class ClientLink {
  public:
   ClientLink(std::unique_ptr<Channel> channel, const ConnectOptions& options)
@@ -32,23 +32,22 @@ class ClientLink {
   ClientLink(const ClientLink&) = delete;
   ClientLink& operator=(const ClientLink&) = delete;
 
-  // The reply to one request. It lives where the waiting thread lives.
+  // The reply to one request, owned by the waiting thread.
   class Reply {
    public:
     explicit Reply(std::span<std::byte> to = {}) : to_(to) {}
-    // Takes what a result may bring along, of whatever size.
+    // Accepts a payload of any size with the result.
     void expect_tail() { takes_tail_ = true; }
     size_t tail_bytes() const { return tail_bytes_; }
     std::unique_ptr<std::byte[]> take_tail() { return std::move(tail_); }
-    // Takes what comes in front of the answer, and what is behind it, on the thread that receives:
-    // it must not use the link. What it fails with is the wait's error; kProtocol: the session's.
+    // Handles replies before the answer, and their payloads, on the receiving thread; it must not
+    // use the link. Its error fails the wait; kProtocol fails the session.
     using Stream = std::function<Status(const wire::Reply&, std::span<const std::byte>)>;
     void expect_stream(Stream stream) { stream_ = std::move(stream); }
-    // Called with each heartbeat that belongs to the request, on the thread that receives: it must
-    // not use the link.
+    // Called with each heartbeat of the request, on the receiving thread; it must not use the link.
     using Progress = std::function<void(int64_t done, int64_t total)>;
     void expect_progress(Progress progress) { progress_ = std::move(progress); }
-    // For one more request, once the answer to the one before has come.
+    // Prepares for one more request, after the answer to the previous one.
     void expect_another() {
       done_ = false;
       received_ = 0;
@@ -56,11 +55,11 @@ class ClientLink {
       tail_bytes_ = 0;
       message_ = nullptr;
     }
-    // False where the wait was given up: the other side may yet do what was asked.
+    // False if the wait was given up: the other side may still do what was asked.
     bool answered() const { return done_; }
     Reply(const Reply&) = delete;
     Reply& operator=(const Reply&) = delete;
-    // Its answer once wait() was ok; null where the answer is another one.
+    // The answer, after wait() was ok; null if it is of another type.
     template <class Answer>
     const Answer* answer() const {
       return message_ ? message_->answer_as<Answer>() : nullptr;
@@ -70,8 +69,8 @@ class ClientLink {
 
    private:
     friend class ClientLink;
-    std::span<std::byte> to_;  // for what is read
-    size_t received_ = 0;      // of it
+    std::span<std::byte> to_;  // the reader's buffer
+    size_t received_ = 0;      // bytes of it
     uint64_t request_ = 0;
     bool done_ = false;
     bool takes_tail_ = false;
@@ -85,10 +84,10 @@ class ClientLink {
     const wire::Reply* message_ = nullptr;  // in head_
   };
 
-  // Adds the request that make(builder) builds; null where it cannot. Without a reply and a payload
-  // it may stay behind until something else goes out; a payload is sent before this returns.
-  // kTimeout, kCancelled: the other side may still get the request, later. Without a deadline what
-  // goes out has the time of every request.
+  // Adds the request that make(builder) builds; null if it cannot. Without a reply and a payload it
+  // may stay in the batch until something else is sent; a payload is sent before this returns.
+  // kTimeout, kCancelled: the other side may still get the request later. Without a deadline,
+  // sending is limited by the deadline for all requests.
   template <class Make>
   Status post(Make&& make, Reply* reply = nullptr, std::span<const std::byte> payload = {},
               runtime::Deadline deadline = {}) noexcept {
@@ -101,8 +100,8 @@ class ClientLink {
     if (body.IsNull()) return fail(internal_error("a request that could not be made"));
     return add(type_of(body), body.Union(), reply, payload, deadline, limited);
   }
-  // The request that make(builder, unpacked) builds, with `bytes` behind it: packed where that
-  // spares time, and `unpacked` is their size then, else 0.
+  // The same for make(builder, unpacked), with `bytes` as the payload. If packing saves time, they
+  // are packed, and `unpacked` is their size; otherwise it is 0.
   template <class Make>
   Status post_bytes(Make&& make, std::span<const std::byte> bytes,
                     runtime::Deadline deadline = {}) noexcept {
@@ -114,17 +113,17 @@ class ClientLink {
     return post([&](flatbuffers::FlatBufferBuilder& builder) { return make(builder, unpacked); },
                 nullptr, packed.empty() ? bytes : packed, deadline);
   }
-  // Both sides can unpack.
+  // Enables packing; both sides must be able to unpack.
   void enable_packing() { packer_.enable(); }
-  // A wait's own deadline, or that of every request.
+  // The wait's own deadline, or the one for all requests.
   runtime::Deadline limit(const runtime::Deadline& deadline) const noexcept {
     if (deadline || request_time_.count() == 0) return deadline;
     return Clock::now() + request_time_;
   }
   void set_interrupt(std::function<bool()> interrupted) { interrupted_ = std::move(interrupted); }
-  // kTimeout: the reply will be dropped when it comes. Where the wait is interrupted, or
-  // `interrupt` is set, the server is asked to cancel the request. It has kGrace to answer; then
-  // kCancelled, and the reply is dropped as well.
+  // kTimeout: the reply is dropped when it arrives. If the wait is interrupted, or `interrupt` is
+  // set, the server is asked to cancel the request. It has kGrace to answer; after that the wait
+  // fails with kCancelled, and the reply is dropped as well.
   static constexpr std::chrono::milliseconds kGrace{400};
   Status wait(Reply& reply, runtime::Deadline deadline = {},
               const std::atomic<bool>* interrupt = nullptr) noexcept;
@@ -136,25 +135,25 @@ class ClientLink {
     TAPML_TRY(post(std::forward<Make>(make), &reply, {}, deadline));
     return wait(reply, deadline, interrupt);
   }
-  // Ok where there is time, and nobody has interrupted.
+  // Ok if there is time left and no interrupt.
   Status may_begin(const runtime::Deadline& deadline,
                    const std::atomic<bool>* interrupt = nullptr) const noexcept;
-  // Nobody waits for the reply any more. Returns when nothing is written where it would have gone.
+  // Gives up the reply. Returns once nothing is being written to its buffer.
   void abandon(Reply& reply) noexcept;
 
   RemoteSession::Traffic traffic() const noexcept;
 
  private:
-  // The frame that is coming in; belongs to the thread that receives.
+  // The frame being received; belongs to the receiving thread.
   struct Inbound {
     std::vector<std::byte> head;
-    uint64_t payload = 0;   // bytes still to come
-    uint64_t request = 0;   // that they are for
+    uint64_t payload = 0;   // bytes to be received
+    uint64_t request = 0;   // that they belong to
     bool last = false;      // they complete it
     bool streamed = false;  // they are for its stream
-    uint64_t unpacked = 0;  // what they unpack to; 0: they are as they are
+    uint64_t unpacked = 0;  // size after unpacking; 0: they are not packed
     std::vector<std::byte> packed;
-    std::vector<std::byte> scrap;  // what nobody waits for any more
+    std::vector<std::byte> scrap;  // payloads that were given up
   };
 
   template <class Message>
@@ -171,10 +170,10 @@ class ClientLink {
     return (interrupt && interrupt->load(std::memory_order_relaxed)) ||
            (interrupted_ && interrupted_());
   }
-  // Takes sending_, which a thread may hold whose bytes nobody takes. `gives_up`: so does whoever
-  // is interrupted.
+  // Locks sending_, which a thread may hold while the other side does not read. `gives_up`: an
+  // interrupt ends the wait.
   Status lock_sending(bool gives_up, const runtime::Deadline& deadline) noexcept;
-  // `limited`: the deadline is that of every request, and to miss it is an error in any case.
+  // `limited`: the deadline is the one for all requests, and missing it is always an error.
   Status add(wire::Body type, flatbuffers::Offset<void> body, Reply* reply,
              std::span<const std::byte> payload, runtime::Deadline deadline, bool limited) noexcept;
   Status flush(std::span<const std::byte> payload, runtime::Deadline deadline) noexcept;
@@ -202,24 +201,24 @@ class ClientLink {
   runtime::Lock sending_;  // guards these
   flatbuffers::FlatBufferBuilder builder_;
   std::vector<flatbuffers::Offset<wire::Request>> batch_;
-  bool stuck_ = false;  // a deadline passed while the last frame was sent
-  // Frames whose deadline passed, the first of them in part; they go out first.
+  bool stuck_ = false;  // a deadline passed while the last frame was being sent
+  // Frames whose deadline passed, the first of them partly sent; they go out first.
   struct Unsent {
     std::vector<std::byte> head, payload;
   };
   std::deque<Unsent> unsent_;
-  std::atomic<uint64_t> issued_{0};  // ids given so far
+  std::atomic<uint64_t> issued_{0};  // ids assigned so far
 
   runtime::Lock state_;  // guards these; taken after sending_
   Condition changed_;
   std::unordered_map<uint64_t, Reply*> waiting_;
-  std::optional<Error> failed_;  // for good
-  bool receiving_ = false;       // some thread does
+  std::optional<Error> failed_;  // permanently
+  bool receiving_ = false;       // a thread is receiving
   const Reply* filling_ = nullptr;
   Clock::time_point heard_ = Clock::now();
 
   Inbound inbound_;
-  uint64_t replies_ = 0;  // sequence of the last one
+  uint64_t replies_ = 0;  // sequence number of the last one
   std::atomic<int64_t> waits_{0}, bytes_sent_{0}, bytes_received_{0};
 };
 

@@ -25,7 +25,7 @@ namespace {
 
 using Builder = flatbuffers::FlatBufferBuilder;
 
-// Writes up to this size go into the message, so that several share a frame.
+// Writes up to this size are part of the message, so that several share a frame.
 constexpr size_t kSmallWrite = size_t{16} << 10;
 
 }  // namespace
@@ -55,7 +55,7 @@ Status ClientSession::add_buffer(BufferId id, int64_t bytes) noexcept {
 }
 
 void ClientSession::forget(wire::HandleKind kind, uint64_t id, uint32_t count) noexcept {
-  // A session that is lost has nothing left to forget.
+  // A lost session has no names to release.
   std::ignore =
       link_->post([&](Builder& builder) { return wire::CreateRelease(builder, kind, id, count); });
 }
@@ -90,7 +90,7 @@ Status ClientSession::load_module(ModuleId id, const ModuleBlob& blob, Deadline 
       reply, deadline);
   if (!loaded) {
     if (!reply.answered()) {
-      forget(wire::HandleKind::Blob, bytes);  // where it was not asked for at all
+      forget(wire::HandleKind::Blob, bytes);  // if it was not requested at all
       forget(wire::HandleKind::Module, raw_handle(id));
     }
     return loaded;
@@ -122,7 +122,7 @@ Status ClientSession::get_kernel(KernelId id, ModuleId module, const std::string
     }
     listed = owner->second.contains(entry);
   }
-  // Only a module knows for sure what it has; one that lists the entry is taken at its word.
+  // A module that lists the entry is trusted; otherwise the server's answer decides.
   auto request = [&](Builder& builder) {
     const auto name = builder.CreateString(entry);
     return wire::CreateGetKernel(builder, raw_handle(id), raw_handle(module), name, !listed);

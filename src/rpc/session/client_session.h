@@ -1,4 +1,4 @@
-// The Session of a connection: tables of what the client has named, and a request for each call.
+// The Session of a connection: tracks the client's names, and sends a request for each call.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@ namespace tapml::rpc {
 
 class ClientSession final : public RemoteSession {
  public:
-  // What the other side said of itself.
+  // What the other side reported about itself.
   struct Peer {
     DeviceInfo device;
-    uint64_t capabilities = 0;  // of both sides
-    size_t part_bytes = 0;      // of what goes out in parts
+    uint64_t capabilities = 0;  // common to both sides
+    size_t part_bytes = 0;      // of one part of an upload
     uint64_t module_bytes = 0;
   };
   ClientSession(std::unique_ptr<ClientLink> link, Peer peer)
@@ -71,30 +71,30 @@ class ClientSession final : public RemoteSession {
 
   Status start_trace() noexcept override;
   Result<std::vector<runtime::TraceEvent>> take_trace() noexcept override;
-  using Session::trace;  // for its machines
+  using Session::trace;  // for its VMs
 
   Result<Snapshot> snapshot() noexcept override;
   Status restore(const Snapshot& snapshot) noexcept override;
 
-  // Makes `bytes` a blob of a fresh name on the other side, which is sent what it does not keep.
-  // Where that fails nothing of it stays.
+  // Uploads `bytes` as a blob with a new name, without what the other side already has. Leaves
+  // nothing behind on failure.
   Result<uint64_t> send_blob(std::span<const std::byte> bytes,
                              const runtime::Deadline& deadline) noexcept;
-  // Takes note of a buffer that the other side made under a name that it was given.
+  // Records a buffer that the other side created under a name that it was given.
   Status add_buffer(runtime::BufferId id, int64_t bytes) noexcept;
-  // What the other side's steady clock is ahead of this one's at a time of its own.
+  // How far the other side's steady clock is ahead of this one, at a time of its own.
   struct ClockOffset {
     int64_t there = 0, ahead = 0;  // nanoseconds
   };
   Result<ClockOffset> compare_clocks() noexcept;
-  // Releases the names from `id` on, whatever they stand for by then.
+  // Releases `count` names from `id` on, whatever they refer to by then.
   void forget(wire::HandleKind kind, uint64_t id, uint32_t count = 1) noexcept;
 
  private:
   Status check(runtime::StreamId stream) noexcept;
   Status check(runtime::StreamId stream, runtime::BufferRange range, int64_t size,
                const char* what) noexcept;
-  // Under a name, with the hash that the other side is to check, or none.
+  // Uploads a named blob, with the hash for the other side to check, or null.
   struct Sent;
   Status send_parts(uint64_t blob, std::span<const std::byte> bytes, const Sha256Digest* hash,
                     Sent& told, const runtime::Deadline& deadline) noexcept;
@@ -104,10 +104,10 @@ class ClientSession final : public RemoteSession {
   std::unique_ptr<ClientLink> link_;
   const Peer peer_;
   std::atomic<int64_t> bytes_found_{0};
-  ClockOffset clock_;  // when the trace began, or was read last
+  ClockOffset clock_;  // at the start of the trace, or its last reading
 
   runtime::Lock tables_;                                         // guards these
-  std::unordered_map<uint64_t, int64_t> buffers_;                // bytes
+  std::unordered_map<uint64_t, int64_t> buffers_;                // size in bytes
   std::unordered_map<uint64_t, std::set<std::string>> modules_;  // entries
   std::unordered_map<uint64_t, std::string> kernels_;            // entry
   std::set<runtime::StreamId> streams_;

@@ -1,4 +1,4 @@
-// Both ends of a session on the clock of this one.
+// Puts the trace of both ends on this side's clock.
 #include <algorithm>
 
 #include "rpc/session/client_session.h"
@@ -11,9 +11,9 @@ namespace {
 
 using Builder = flatbuffers::FlatBufferBuilder;
 
-// Round trips of one comparison: the quickest is the one whose middle is known best.
+// Round trips per comparison: the quickest has the most precise midpoint.
 constexpr int kPings = 12;
-// Bytes of the names of a trace: events share them in the message, each has its own here.
+// Limit on the bytes of event names: events share them in the message, but not here.
 constexpr size_t kMostNameBytes = size_t{256} << 20;
 
 }  // namespace
@@ -27,10 +27,10 @@ Result<ClientSession::ClockOffset> ClientSession::compare_clocks() noexcept {
     TAPML_TRY(link_->call([](Builder& builder) { return wire::CreatePing(builder); }, reply));
     const int64_t after = runtime::trace_now();
     const auto* pong = reply.answer<wire::Pong>();
-    if (!pong) return fail(protocol_error("a ping was answered by something else"));
+    if (!pong) return fail(protocol_error("the answer to a ping is of another kind"));
     if (after - before >= quickest) continue;
     quickest = after - before;
-    // Wraps as clocks do, whatever the other side says.
+    // Unsigned arithmetic wraps around, whatever the other side sends.
     const auto there = static_cast<uint64_t>(pong->time());
     const uint64_t middle = static_cast<uint64_t>(before) + static_cast<uint64_t>(quickest / 2);
     best = {pong->time(), static_cast<int64_t>(there - middle)};
@@ -51,14 +51,14 @@ Result<std::vector<TraceEvent>> ClientSession::take_trace() noexcept {
   if ((peer_.capabilities & kCapabilityTrace) == 0 || !trace().on()) return events;
   const ClockOffset begin = clock_;
   TAPML_ASSIGN(clock_, compare_clocks());
-  // Clocks drift apart: between the two comparisons the difference is drawn as a line.
+  // Clocks drift apart: the difference is interpolated linearly between the two comparisons.
   const double span =
       std::max(1.0, static_cast<double>(clock_.there) - static_cast<double>(begin.there));
   const double slope =
       (static_cast<double>(clock_.ahead) - static_cast<double>(begin.ahead)) / span;
   const auto here = [&](int64_t there) {
     const double since = static_cast<double>(there) - static_cast<double>(begin.there);
-    // Clocks of a hostile server may be further apart than a number holds.
+    // The clock of a hostile server may be further away than the type can hold.
     constexpr double kMost = 9e18;
     const auto drift = static_cast<int64_t>(
         std::clamp(std::clamp(slope, -1.0, 1.0) * std::clamp(since, 0.0, span), -kMost, kMost));
@@ -70,19 +70,19 @@ Result<std::vector<TraceEvent>> ClientSession::take_trace() noexcept {
     ClientLink::Reply reply;
     TAPML_TRY(link_->call([](Builder& builder) { return wire::CreateReadTrace(builder); }, reply));
     const auto* answer = reply.answer<wire::Events>();
-    if (!answer) return fail(protocol_error("a trace was answered by something else"));
+    if (!answer) return fail(protocol_error("the answer to a trace request is of another kind"));
     const auto count = answer->list() ? answer->list()->size() : 0;
     more = answer->more() && count > 0;
     for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
       const wire::Event* event = answer->list()->Get(i);
       const bool named = answer->names() && event->name() < answer->names()->size();
       if (!named || event->kind() > static_cast<uint8_t>(TraceEvent::Kind::kWait)) {
-        return fail(protocol_error("an event of a trace that makes no sense"));
+        return fail(protocol_error("an event of a trace is malformed"));
       }
       const auto* name = answer->names()->Get(event->name());
       name_bytes += name->size();
       if (++taken > runtime::TraceLog::kMostEvents || name_bytes > kMostNameBytes) {
-        return fail(protocol_error("a trace of more events than a session keeps"));
+        return fail(protocol_error("a trace has more events than a session keeps"));
       }
       events.push_back({static_cast<TraceEvent::Kind>(event->kind()), true, shown_text(name),
                         here(event->start()), event->duration(), event->bytes()});

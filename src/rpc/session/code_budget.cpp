@@ -8,7 +8,7 @@ Status CodeBudget::check(uint64_t bytes) const noexcept {
                              "modules and executables of " + std::to_string(bytes) +
                                  " bytes; the session has " + std::to_string(bytes_) +
                                  " already and may have " + std::to_string(most_),
-                             "the server", "release what is not used any more"));
+                             "the server", "release modules and VMs that are no longer used"));
 }
 
 void CodeBudget::hold(Bytes& held, uint64_t id, uint64_t bytes) noexcept {

@@ -1,4 +1,4 @@
-// How much code a session holds on the server.
+// Limits how much code a session holds on the server.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace tapml::rpc {
 
-// Bytes of the modules and of the machines that a client has names for, which are names of their
-// own kinds. Both count alike.
+// Bytes of the modules and VMs that a client has names for. The two kinds have separate names, and
+// share the limit.
 class CodeBudget {
  public:
   using Bytes = std::unordered_map<uint64_t, uint64_t>;  // by name
 
   explicit CodeBudget(uint64_t most) : most_(most) {}
 
-  // Ok where so many bytes more are within the budget; else PlatformError (kLimit).
+  // Ok if `bytes` more are within the budget, otherwise PlatformError (kLimit).
   Status check(uint64_t bytes) const noexcept;
   void hold_module(uint64_t id, uint64_t bytes) noexcept { hold(modules_, id, bytes); }
   void hold_vm(uint64_t id, uint64_t bytes) noexcept { hold(vms_, id, bytes); }
@@ -28,7 +28,7 @@ class CodeBudget {
   void release(Bytes& held, uint64_t id) noexcept;
 
   Bytes modules_, vms_;
-  uint64_t bytes_ = 0;  // of both
+  uint64_t bytes_ = 0;  // of both kinds
   const uint64_t most_;
 };
 

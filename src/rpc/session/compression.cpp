@@ -4,10 +4,10 @@ namespace tapml::rpc {
 
 namespace {
 
-// Share of a new measurement in the average. What a socket's buffer swallows at once says little of
-// the way behind it, so that one is not enough.
+// Weight of a new measurement in the average. One is not enough: a socket's buffer takes some bytes
+// at once, which says little about the connection.
 constexpr double kNew = 0.25;
-// No packing is faster: ways that are need no try.
+// Packing is never faster than this: no need to try on faster connections.
 constexpr double kFastWay = 1.0 / 800e6;  // seconds a byte
 
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }

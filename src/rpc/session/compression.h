@@ -1,4 +1,4 @@
-// Payloads in fewer bytes, for ways that are slower than packing them.
+// Compresses payloads on connections that are slower than packing.
 #pragma once
 
 #include <memory>
@@ -9,53 +9,52 @@
 
 namespace tapml::rpc {
 
-// A method of compression; the protocol's is zstd (host/zstd.h), which WebAssembly lacks. Safe from
-// several threads.
+// A compression method; the protocol's is zstd (host/zstd.h), which WebAssembly lacks. Thread-safe.
 class Compressor {
  public:
   virtual ~Compressor() = default;
-  // False where `packed` would not be smaller.
+  // False if `packed` would not be smaller.
   virtual bool pack(std::span<const std::byte> bytes, std::vector<std::byte>& packed) noexcept = 0;
-  // Fills `to` exactly, and never more; false for bytes that do not.
+  // Fills `to` exactly, and never writes beyond it; false if the bytes do not fit it.
   virtual bool unpack(std::span<const std::byte> packed, std::span<std::byte> to) noexcept = 0;
 };
 
 enum class Compression : uint8_t {
-  kMeasured,  // where the way was seen to be slower than packing
-  kAlways,    // where it makes a payload smaller
-  kNever,     // what comes in packed is taken all the same
+  kMeasured,  // if the connection was measured to be slower than packing
+  kAlways,    // if it makes a payload smaller
+  kNever,     // packed payloads are still accepted
 };
 
-// Decides payload by payload. Safe from several threads.
+// Decides for each payload whether to pack it. Thread-safe.
 class Packer {
  public:
   Packer(std::shared_ptr<Compressor> compressor, Compression mode)
       : compressor_(std::move(compressor)), mode_(mode) {}
 
   bool present() const { return compressor_ != nullptr; }
-  // From now on payloads may be packed: the other side can unpack them.
+  // Allows packing: the other side can unpack.
   void enable() { enabled_ = true; }
-  // `packed`, filled, where that is worth it; else empty.
+  // Returns `packed`, filled, if packing pays, otherwise an empty span.
   std::span<const std::byte> pack(std::span<const std::byte> bytes,
                                   std::vector<std::byte>& packed) noexcept;
   bool unpack(std::span<const std::byte> packed, std::span<std::byte> to) noexcept {
     return compressor_ && compressor_->unpack(packed, to);
   }
-  // What the way took `bytes` of payload in.
+  // Records how long the connection took to accept `bytes` of payload.
   void sent(size_t bytes, Clock::duration time) noexcept;
 
  private:
-  // Smaller payloads go out as they are.
+  // Smaller payloads are not packed.
   static constexpr size_t kLeastBytes = size_t{16} << 10;
-  // Packing that did not pay is tried again after so many payloads: what is sent changes.
+  // If packing did not pay, it is tried again after this many payloads: contents change.
   static constexpr int kRest = 16;
 
   const std::shared_ptr<Compressor> compressor_;
   const Compression mode_;
   bool enabled_ = false;
   runtime::Lock lock_;  // guards these
-  double way_ = 0;      // seconds a byte, an average of late ones; 0: not known yet
-  int resting_ = 0;     // payloads before the next try
+  double way_ = 0;      // seconds per byte, averaged over recent payloads; 0: unknown
+  int resting_ = 0;     // payloads until the next try
 };
 
 }  // namespace tapml::rpc

@@ -1,4 +1,4 @@
-// Waiting for another thread, where there are threads (runtime/lock.h).
+// Waits for another thread, on platforms with threads (runtime/lock.h).
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace tapml::rpc {
 
 using Clock = std::chrono::steady_clock;
 
-// All waiters are woken at once; they look themselves whether it was for them.
+// Wakes all waiters at once; each checks whether it was meant.
 class Condition {
  public:
 #if defined(__wasm__)
@@ -21,7 +21,7 @@ class Condition {
   void wait_until(runtime::Lock&, Clock::time_point) noexcept {}
 #else
   void notify() noexcept { changed_.notify_all(); }
-  // The caller holds the lock; it is free while this waits.
+  // The caller holds the lock, which is released during the wait.
   void wait_until(runtime::Lock& lock, Clock::time_point until) noexcept {
     std::unique_lock<std::mutex> held(lock, std::adopt_lock);
     changed_.wait_until(held, until);
@@ -33,7 +33,7 @@ class Condition {
 #endif
 };
 
-// Takes the lock; false where it was not free before `until`.
+// Acquires the lock; false if that is not possible before `until`.
 #if defined(__wasm__)
 inline bool lock_until(runtime::Lock& lock, Clock::time_point) noexcept {
   lock.lock();
@@ -41,7 +41,7 @@ inline bool lock_until(runtime::Lock& lock, Clock::time_point) noexcept {
 }
 #else
 inline bool lock_until(runtime::Lock& lock, Clock::time_point until) noexcept {
-  // Held for as long as it takes to write a message, unless the other side does not take it.
+  // The lock is held while one message is written, or for longer if the other side does not read.
   for (int tries = 0; !lock.try_lock(); ++tries) {
     if (Clock::now() >= until) return false;
     if (tries < 100) {

@@ -1,4 +1,4 @@
-// What a server keeps of weights and modules, so that they are sent once.
+// A server's store of weights and modules, so that they are sent only once.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace tapml::rpc {
 
-// Keys are 64 hexadecimal digits. Several processes may share what is behind it. It is not trusted:
-// whoever asks knows the hash of what should come.
+// Keys are 64 hexadecimal digits. Several processes may share the storage. It is not trusted:
+// callers check what they get against its hash.
 class ContentStore {
  public:
   virtual ~ContentStore() = default;
-  // Nothing for a miss.
+  // Nothing on a miss.
   virtual std::optional<std::vector<std::byte>> get(const std::string& key) noexcept = 0;
-  // It may be let go of at any time; failures are no errors.
+  // The store may drop it at any time; failures are not reported.
   virtual void put(const std::string& key, std::span<const std::byte> bytes) noexcept = 0;
 };
 

@@ -1,4 +1,4 @@
-// What may be copied out of one message.
+// Limits how much may be copied out of one message.
 #pragma once
 
 #include <cstddef>
@@ -6,15 +6,15 @@
 
 namespace tapml::rpc {
 
-// As much as the message has itself. In FlatBuffers many offsets may name one string or vector, so
-// that a small message could ask for any amount of memory; where each is counted as often as it is
-// used, it cannot. What our writers make shares nothing and fits.
+// The limit is the message's size. In FlatBuffers many offsets may refer to one string or vector,
+// so a small message could ask for any amount of memory; counting each use prevents that. Messages
+// of our writers share nothing and fit.
 class CopyBudget {
  public:
   explicit CopyBudget(size_t message_bytes) : left_(message_bytes) {}
-  // A string or vector of so many bytes; false where they are not to be copied any more.
+  // Takes a string or vector of `bytes` bytes; false if it exceeds the budget.
   bool take(uint64_t bytes) {
-    constexpr uint64_t kHeader = 8;  // its size, and the offset that names it
+    constexpr uint64_t kHeader = 8;  // its size, and the offset that refers to it
     overdrawn_ = overdrawn_ || bytes > left_ || kHeader > left_ - bytes;
     if (!overdrawn_) left_ -= bytes + kHeader;
     return !overdrawn_;

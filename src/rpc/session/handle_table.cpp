@@ -21,7 +21,7 @@ const char* handle_kind_text(wire::HandleKind kind) {
     case wire::HandleKind::Blob:
       return "blob";
     case wire::HandleKind::VirtualMachine:
-      return "machine";
+      return "VM";
   }
   return "handle";
 }
@@ -36,7 +36,7 @@ Status HandleTable::check_new(wire::HandleKind kind, uint64_t id) const noexcept
   if (contains(kind, id)) return fail(runtime::handle_in_use(handle_kind_text(kind), id));
   if (count_ < most_) return {};
   return fail(platform_error(PlatformFault::kLimit, "the session has " + std::to_string(count_) +
-                                                        " handles, which is all that it may have"));
+                                                        " handles, which is the limit"));
 }
 
 Status HandleTable::known(wire::HandleKind kind, uint64_t id) const noexcept {

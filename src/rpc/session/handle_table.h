@@ -1,4 +1,4 @@
-// What the client has names for.
+// The names that a client uses.
 #pragma once
 
 #include <array>
@@ -11,24 +11,24 @@
 
 namespace tapml::rpc {
 
-// The handles of one session in use, by kind. A name whose thing could not be made stays, and
-// stands for the error.
+// The handles of one session in use, by kind. If an object could not be made, its name stays and
+// holds the error.
 class HandleTable {
  public:
-  // `most`: of all kinds together, at one time.
+  // `most`: the limit for all kinds together, at one time.
   explicit HandleTable(size_t most) : most_(most) {}
 
-  // Ok where the client may name something so now.
+  // Ok if the client may give this name to a new object.
   Status check_new(wire::HandleKind kind, uint64_t id) const noexcept;
-  // Ok for the name of something that is there; else its error, or that nothing has the name.
+  // Ok if the object exists; otherwise its error, or that the name is unknown.
   Status known(wire::HandleKind kind, uint64_t id) const noexcept;
   bool contains(wire::HandleKind kind, uint64_t id) const noexcept;
   bool is_failed(wire::HandleKind kind, uint64_t id) const noexcept;
 
   void add(wire::HandleKind kind, uint64_t id, std::optional<Error> error = {});
-  // A name that is there from the beginning and counts as none of the client's.
+  // Adds a name that exists from the start and does not count against the limit.
   void add_own(wire::HandleKind kind, uint64_t id);
-  // Whether there was such a name. Where it is not `counted` any more there is room for another.
+  // Whether the name existed. Unless its object is still `counted`, there is room for another.
   bool erase(wire::HandleKind kind, uint64_t id, bool counted = false) noexcept;
 
  private:

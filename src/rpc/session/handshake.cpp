@@ -1,4 +1,4 @@
-// How a session begins, on the client's side.
+// How a client begins a session.
 #include <algorithm>
 
 #include "rpc/session/client_session.h"
@@ -15,7 +15,7 @@ uint64_t capabilities_of(const ConnectOptions& options) {
   return kClientCapabilities | (options.compressor ? kCapabilityZstd : 0);
 }
 
-// Says hello and waits for the welcome, which lies in `reply`.
+// Sends hello and waits for the welcome, which points into `reply`.
 Result<const wire::Welcome*> greet(ClientLink& link, ClientLink::Reply& reply,
                                    const ConnectOptions& options, bool status) {
   TAPML_TRY(link.call(
@@ -26,7 +26,7 @@ Result<const wire::Welcome*> greet(ClientLink& link, ClientLink::Reply& reply,
       },
       reply, Clock::now() + options.handshake));
   const auto* welcome = reply.answer<wire::Welcome>();
-  if (!welcome) return fail(protocol_error("the other side answered something else than welcome"));
+  if (!welcome) return fail(protocol_error("the other side did not answer with a welcome"));
   if (welcome->version() < kOldestVersion || welcome->version() > kNewestVersion) {
     Error error = protocol_error("the other side speaks another version of the protocol");
     error.expected = std::to_string(kOldestVersion) + " to " + std::to_string(kNewestVersion);
@@ -51,14 +51,14 @@ Result<std::unique_ptr<RemoteSession>> RemoteSession::connect(
   peer.part_bytes = static_cast<size_t>(std::min<uint64_t>(welcome->payload_bytes(), kPartBytes));
   peer.module_bytes = welcome->module_bytes();
   if (peer.part_bytes == 0) {
-    return fail(protocol_error("the other side takes no payload at all"));
+    return fail(protocol_error("the other side accepts no payload"));
   }
   if ((peer.capabilities & kCapabilityZstd) != 0) link->enable_packing();
   return std::make_unique<ClientSession>(std::move(link), std::move(peer));
 }
 
 Result<std::string> query_status(Channel& channel, const ConnectOptions& options) noexcept {
-  // The caller keeps its channel.
+  // Leaves the channel to the caller.
   class Borrowed final : public Channel {
    public:
     explicit Borrowed(Channel& channel) : channel_(channel) {}

@@ -6,7 +6,7 @@ namespace tapml::rpc {
 
 namespace {
 
-// Keeps memory and gives its bytes back when it goes.
+// Owns memory, and returns its bytes to the limit when destroyed.
 struct CountedMemory {
   std::shared_ptr<runtime::DeviceMemory> memory;
   std::shared_ptr<std::atomic<int64_t>> used;
@@ -25,7 +25,7 @@ Result<std::shared_ptr<runtime::DeviceMemory>> LimitedDevice::allocate(int64_t b
       return fail(platform_error(PlatformFault::kOutOfMemory,
                                  "no memory for " + std::to_string(bytes) +
                                      " bytes: the session has " + std::to_string(used) +
-                                     " of the " + std::to_string(most_) + " that it may have",
+                                     " of the " + std::to_string(most_) + " bytes that it may use",
                                  info().platform));
     }
   } while (!used_->compare_exchange_weak(used, used + bytes));

@@ -1,4 +1,4 @@
-// A device of which one session gets only so much memory.
+// A device that limits the memory of one session.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class LimitedDevice final : public runtime::Device {
  private:
   std::shared_ptr<runtime::Device> device_;
   const int64_t most_;
-  std::shared_ptr<std::atomic<int64_t>> used_;  // memory may live longer than this
+  std::shared_ptr<std::atomic<int64_t>> used_;  // memory may outlive the device
 };
 
 }  // namespace tapml::rpc

@@ -19,7 +19,7 @@ void PolledLink::poll() noexcept {
   if (!working_) return;
   const Clock::time_point now = Clock::now();
   if (now - last_sent_ < heartbeat_) return;
-  // A channel that broke says so at the reply.
+  // If the channel broke, sending the reply reports it.
   std::ignore = send(heartbeat_frame(), {}, now + heartbeat_);
 }
 

@@ -1,4 +1,4 @@
-// A server's link where there is no second thread: whoever works asks it now and then.
+// A server's link without a second thread: work polls it from time to time.
 #pragma once
 
 #include "rpc/session/condition.h"
@@ -6,8 +6,8 @@
 
 namespace tapml::rpc {
 
-// poll() sends a sign of life where one is due. Work that never polls sends none, and the client
-// gives such a session up: it needs no watchdog.
+// poll() sends a sign of life when one is due. Work that never polls sends none, and the client
+// gives up such a session: no watchdog is needed.
 class PolledLink final : public ServerLink {
  public:
   PolledLink(Channel& channel, std::chrono::milliseconds heartbeat);
@@ -17,7 +17,7 @@ class PolledLink final : public ServerLink {
   void begin_work() noexcept override { working_ = true; }
   void end_work() noexcept override { working_ = false; }
 
-  // From inside of work, between two frames.
+  // For use inside work, between two frames.
   void poll() noexcept;
 
  private:

@@ -14,7 +14,7 @@ namespace tapml::rpc {
 
 class RecentLines {
  public:
-  // Any thread of the process that writes. Long lines are cut.
+  // Safe on any thread of the writing process. Long lines are cut.
   void add(std::string_view line) noexcept {
     const runtime::LockGuard guard(lock_);
     const uint32_t count = count_.load();
@@ -24,12 +24,12 @@ class RecentLines {
     to[size] = '\0';
     count_.store(count + 1);
   }
-  // The oldest first, in printable characters. In the process that writes.
+  // Oldest first, in printable characters. For the writing process.
   std::vector<std::string> lines() noexcept {
     const runtime::LockGuard guard(lock_);
     return last_lines();
   }
-  // The same once the writer has ended, perhaps inside of add(): nothing is taken for granted.
+  // The same after the writer ended, perhaps inside add(): its data is not trusted.
   std::vector<std::string> last_lines() const noexcept {
     std::vector<std::string> lines;
     const uint32_t count = count_.load();

@@ -35,10 +35,10 @@ Result<uint64_t> name_of_storage(const std::shared_ptr<Storage>& storage) {
   return static_cast<uint64_t>(storage->buffer());
 }
 
-// What a call that was given up may take to say so: it is late already.
+// Time limit for reporting that a call was given up, which is late already.
 constexpr std::chrono::milliseconds kFarewell{20};
 
-// Hashes of contents that one call may have: well inside of what a head may.
+// Limit on hashes of contents in one call, well within that of a head.
 constexpr size_t kMostHashes = size_t{1} << 16;
 
 auto put_hashes(Builder& builder, const std::vector<std::string>& hashes) {
@@ -56,7 +56,7 @@ auto put_hashes(Builder& builder, const std::vector<std::string>& hashes) {
 Result<std::unique_ptr<runtime::VirtualMachine>> RemoteVirtualMachine::open(
     ClientSession& session, std::shared_ptr<const Executable> executable,
     const runtime::Deadline& deadline) noexcept {
-  if (!executable) return fail(internal_error("a machine of no executable"));
+  if (!executable) return fail(internal_error("a VM without an executable"));
   ExecutableFile file;
   file.executable = *executable;
   TAPML_ASSIGN(const std::vector<std::byte> bytes, write_executable(file));
@@ -72,7 +72,7 @@ Result<std::unique_ptr<runtime::VirtualMachine>> RemoteVirtualMachine::open(
       [&](Builder& builder) { return wire::CreateOpenVm(builder, id, blob); }, reply, deadline);
   if (!opened) {
     if (!reply.answered()) {
-      session.forget(wire::HandleKind::Blob, blob);  // where it was not asked for at all
+      session.forget(wire::HandleKind::Blob, blob);  // if it was not requested at all
       session.forget(wire::HandleKind::VirtualMachine, id);
     }
     return fail(std::move(opened).error());
@@ -88,9 +88,8 @@ RemoteVirtualMachine::~RemoteVirtualMachine() {
 Status RemoteVirtualMachine::set_capture(const runtime::CapturePlan& plan,
                                          runtime::CaptureSink* sink) noexcept {
   if (!session_.captures()) {
-    return fail(platform_error(PlatformFault::kAbsent,
-                               "the server cannot capture what its machines do", "",
-                               "use the same release of tapml on both sides"));
+    return fail(platform_error(PlatformFault::kAbsent, "the server cannot capture calls of its VMs",
+                               "", "use the same release of tapml on both sides"));
   }
   TAPML_TRY(runtime::check_plan(*executable_, plan));
   plan_ = plan;
@@ -102,9 +101,8 @@ Status RemoteVirtualMachine::set_capture(const runtime::CapturePlan& plan,
 
 Status RemoteVirtualMachine::set_timing(runtime::TimingSink* sink) noexcept {
   if (!session_.times()) {
-    return fail(platform_error(PlatformFault::kAbsent,
-                               "the server cannot time the calls of its machines", "",
-                               "use the same release of tapml on both sides"));
+    return fail(platform_error(PlatformFault::kAbsent, "the server cannot time calls of its VMs",
+                               "", "use the same release of tapml on both sides"));
   }
   if (sink) {
     TAPML_ASSIGN(const auto clock, session_.compare_clocks());
@@ -116,18 +114,18 @@ Status RemoteVirtualMachine::set_timing(runtime::TimingSink* sink) noexcept {
 }
 
 Status RemoteVirtualMachine::take_times(const wire::Timed* timed) noexcept {
-  if (!timed) return fail(protocol_error("something other than the times of calls"));
+  if (!timed) return fail(protocol_error("a reply with the times of calls is of another kind"));
   for (flatbuffers::uoffset_t i = 0; timed->calls() && i < timed->calls()->size(); ++i) {
     const wire::TimedCall& call = *timed->calls()->Get(i);
     const bool known = call.site() >= 0 && static_cast<size_t>(call.site()) < sites_.size();
     const size_t scalars = call.scalars() ? call.scalars()->size() : 0;
     if (!known || scalars != sites_[static_cast<size_t>(call.site())].kernel->scalars.size() ||
         call.duration() < 0) {
-      return fail(protocol_error("the time of a call that makes no sense"));
+      return fail(protocol_error("the time of a call is malformed"));
     }
     runtime::TimedCall here{call.site(), call.sequence(), {}, 0, call.duration()};
     if (scalars > 0) here.scalars.assign(call.scalars()->begin(), call.scalars()->end());
-    // Wraps as clocks do, whatever the other side says.
+    // Unsigned arithmetic wraps around, whatever the other side sends.
     here.start =
         static_cast<int64_t>(static_cast<uint64_t>(call.start()) - static_cast<uint64_t>(ahead_));
     TAPML_TRY(timing_->timed(here));
@@ -139,7 +137,7 @@ Status RemoteVirtualMachine::set_dispatch(const runtime::DispatchPlan& plan,
                                           runtime::Dispatcher* dispatcher) noexcept {
   if (!session_.dispatches()) {
     return fail(platform_error(PlatformFault::kAbsent,
-                               "the server cannot leave calls of its machines to others", "",
+                               "the server cannot dispatch calls of its VMs to the client", "",
                                "use the same release of tapml on both sides"));
   }
   TAPML_TRY(runtime::dispatched_sites(*executable_, plan));
@@ -175,7 +173,7 @@ Result<runtime::VirtualMachine::Read> RemoteVirtualMachine::call_and_read(
   Read read;
   TAPML_ASSIGN(read.result, run(function, args, static_cast<uint32_t>(field + 1), reply, deadline));
   TAPML_ASSIGN(const Tensor* tensor, runtime::result_tensor(read.result, function, field));
-  if (reply.tail_bytes() == 0) {  // too large for a reply, or the other side does not send any
+  if (reply.tail_bytes() == 0) {  // too large for a reply, or the other side sends none
     TAPML_ASSIGN(read.bytes, runtime::download(*tensor, runtime::kDefaultStream, deadline));
     return read;
   }
@@ -192,19 +190,19 @@ Result<runtime::VirtualMachine::Read> RemoteVirtualMachine::call_and_read(
 struct RemoteVirtualMachine::Run {
   std::string_view function;
   std::span<const Value> args;
-  uint32_t read = 0;             // as of wire::Call
-  uint64_t first = 0, lent = 0;  // names for results, and for what dispatched calls lie in
-  std::vector<std::string> held, dropped;      // of the capture
-  Called* called = nullptr;                    // of the function; null: nothing is known of it
-  ArgumentCache cache;                         // of the call before; then of this one
-  std::vector<size_t> changed;                 // arguments that `cache` has not, in order
-  std::vector<std::shared_ptr<Storage>> made;  // what results lie in, from `first` on
-  Storages storages;                           // of a call with a dispatch plan, by their names
+  uint32_t read = 0;                       // as in wire::Call
+  uint64_t first = 0, lent = 0;            // names for results, and for buffers of dispatched calls
+  std::vector<std::string> held, dropped;  // for the capture
+  Called* called = nullptr;                // state of the function; null: unknown
+  ArgumentCache cache;                     // of the previous call; then of this one
+  std::vector<size_t> changed;             // arguments that `cache` lacks, in order
+  std::vector<std::shared_ptr<Storage>> made;  // storages of results, from `first` on
+  Storages storages;                           // of a call with a dispatch plan, by name
 
   std::string argument(size_t i) const {
     return "argument " + std::to_string(i) + " of " + std::string(function);
   }
-  // What a result may lie in; null where the name is of nothing that the call has to do with.
+  // A storage that a result may use; null if the name is none of the call's.
   std::shared_ptr<Storage> find_storage(uint64_t name) const;
 };
 
@@ -225,7 +223,7 @@ Result<flatbuffers::Offset<wire::Call>> RemoteVirtualMachine::put_call(Builder& 
   std::vector<flatbuffers::Offset<wire::Value>> list;
   list.reserve(2 * run.changed.size() + 1);
   const NameOf name_of = name_of_storage;
-  size_t next = 0;  // argument
+  size_t next = 0;  // index of an argument
   const auto put_same = [&](size_t end) {
     if (next >= end) return;
     const auto further = static_cast<int64_t>(end - next - 1);
@@ -281,8 +279,7 @@ Status RemoteVirtualMachine::check_arguments(Run& run) const {
   return {};
 }
 
-// What calls of kernels write is not known here, unless it is said: which arguments may be written
-// is.
+// What kernels wrote is unknown without a report; which arguments may be written is known.
 void RemoteVirtualMachine::note_writes(const Run& run) const noexcept {
   for (size_t i = 0; i < run.args.size(); ++i) {
     const bool known = run.called && i < run.called->written.size();
@@ -294,19 +291,20 @@ void RemoteVirtualMachine::note_writes(const Run& run) const noexcept {
   }
 }
 
-// What the sink has and has no more.
+// Reports which contents the sink has and no longer has.
 Status RemoteVirtualMachine::begin_capture(Run& run) const {
   run.dropped = sink_->take_dropped();
   if (anew_) run.held = sink_->held();
-  if (run.held.size() > kMostHashes) run.held.resize(kMostHashes);  // the others come once more
+  if (run.held.size() > kMostHashes) run.held.resize(kMostHashes);  // the others are sent again
   if (run.dropped.size() <= kMostHashes) return {};
-  return fail(platform_error(PlatformFault::kLimit,
-                             "a run let go of " + std::to_string(run.dropped.size()) +
-                                 " captured contents; it may of " + std::to_string(kMostHashes)));
+  return fail(platform_error(PlatformFault::kLimit, "a run released " +
+                                                        std::to_string(run.dropped.size()) +
+                                                        " captured contents; the limit is " +
+                                                        std::to_string(kMostHashes)));
 }
 
-// The machine may stand, or get to a call that it would leave to this side, and make results. Goes
-// out behind what is left of earlier frames, however long the other side does not take these.
+// The VM may be suspended, or reach a call that it would dispatch, and create results. Sent after
+// what is left of earlier frames, however long the other side does not read those.
 void RemoteVirtualMachine::give_up(const Run& run) noexcept {
   if (dispatcher_) suspended_ = !abandon(Clock::now() + kFarewell);
   session_.forget(wire::HandleKind::Buffer, run.first, kMostNames);
@@ -323,10 +321,10 @@ Result<Value> RemoteVirtualMachine::take_result(const wire::Result& result, Run&
   if (dispatcher_) TAPML_TRY(note_written(result.written(), run.storages));
   const auto* made = result.buffers();
   if (made && made->size() > kMostNames) {
-    return fail(protocol_error("a call made more buffers than it was given names for"));
+    return fail(protocol_error("a call made more buffers than it had names for"));
   }
   for (flatbuffers::uoffset_t i = 0; made && i < made->size(); ++i) {
-    if (made->Get(i) < 0) return fail(protocol_error("a buffer of less than no bytes"));
+    if (made->Get(i) < 0) return fail(protocol_error("a buffer has a negative size"));
     const BufferId id{run.first + i};
     TAPML_TRY(session_.add_buffer(id, made->Get(i)));
     TAPML_ASSIGN(auto storage, Storage::adopt(session_, id, made->Get(i)));
@@ -335,7 +333,7 @@ Result<Value> RemoteVirtualMachine::take_result(const wire::Result& result, Run&
   }
   auto storage_of = [&](uint64_t id) -> Result<std::shared_ptr<Storage>> {
     if (auto storage = run.find_storage(id)) return storage;
-    return fail(protocol_error("a result lies in a buffer that the call had not"));
+    return fail(protocol_error("a result uses a buffer that the call does not have"));
   };
   CopyBudget copies(message_bytes);
   return get_value(*result.value(), storage_of, copies, run.args);
@@ -376,7 +374,7 @@ Result<Value> RemoteVirtualMachine::run(std::string_view function, std::span<con
   if (call_watcher_) {
     reply.expect_progress([&](int64_t launched, int64_t) { call_watcher_(launched); });
   }
-  // Nothing is known of a call that does not go well, so that the next one says everything.
+  // If the call fails, nothing is known of it, and the next call sends all arguments.
   if (run.called) run.cache = std::exchange(run.called->cache, {});
   run.first = session_.new_handle(kMostNames);
   if (dispatcher_) run.lent = session_.new_handle(kMostNames);
@@ -393,7 +391,7 @@ Result<Value> RemoteVirtualMachine::run(std::string_view function, std::span<con
     DispatchedCalls calls(session_, sites_, *dispatcher_, run.lent, run.storages);
     called = resume(calls, reply, deadline);
   }
-  // Of what failed it is not known what was sent of it.
+  // If the call failed, it is unknown which contents were sent.
   anew_ = sink_ && !called;
   Result<Value> value = fail(Error());
   const bool asked = refused.has_value();
@@ -408,7 +406,7 @@ Result<Value> RemoteVirtualMachine::run(std::string_view function, std::span<con
   }
   if (!value || !dispatcher_) note_writes(run);
   if (value && run.called && session_.recalls()) run.called->cache = std::move(run.cache);
-  // Where the other side says itself that it failed, there is nothing left of it.
+  // If the other side itself reports the failure, nothing of the call is left there.
   const bool failed_there = reply.answered() && reply.answer<wire::Failure>();
   if (!value && asked && !failed_there) give_up(run);
   if (!value && dispatcher_) session_.forget(wire::HandleKind::Buffer, run.lent, kMostNames);

@@ -1,4 +1,4 @@
-// A machine beside a remote device.
+// A virtual machine next to a remote device.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ class RemoteVirtualMachine final : public runtime::VirtualMachine {
   static Result<std::unique_ptr<runtime::VirtualMachine>> open(
       ClientSession& session, std::shared_ptr<const Executable> executable,
       const runtime::Deadline& deadline) noexcept;
-  // `id`: the machine's name on the other side.
+  // `id`: the VM's name on the other side.
   RemoteVirtualMachine(ClientSession& session, std::shared_ptr<const Executable> executable,
                        uint64_t id)
       : session_(session),
@@ -43,23 +43,23 @@ class RemoteVirtualMachine final : public runtime::VirtualMachine {
   const Executable& executable() const noexcept override { return *executable_; }
 
  private:
-  // `read`: as of wire::Call; what comes with the result is the reply's tail.
+  // `read`: as in wire::Call; the bytes that come with the result are the reply's tail.
   Result<runtime::Value> run(std::string_view function, std::span<const runtime::Value> args,
                              uint32_t read, ClientLink::Reply& reply,
                              const runtime::Deadline& deadline) noexcept;
   struct Run;
-  // Finds those that are not what they were; an error where one lives elsewhere.
+  // Finds the arguments that changed; an error if one belongs to another session.
   Status check_arguments(Run& run) const;
   void note_writes(const Run& run) const noexcept;
   Result<flatbuffers::Offset<wire::Call>> put_call(flatbuffers::FlatBufferBuilder& builder,
                                                    Run& run) const;
   Status begin_capture(Run& run) const;
   Result<runtime::Value> take_result(const wire::Result& result, Run& run, size_t message_bytes);
-  // Where nobody waits for it any more, or what came of it is of no use.
+  // For a call that no one waits for any more, or whose result is useless.
   void give_up(const Run& run) noexcept;
   Status abandon(const runtime::Deadline& deadline) noexcept;
   Status take_times(const wire::Timed* timed) noexcept;
-  // Goes on from dispatched call to dispatched call, until the answer is another one.
+  // Computes dispatched calls until the answer is of another kind.
   Status resume(DispatchedCalls& calls, ClientLink::Reply& reply,
                 const runtime::Deadline& deadline) noexcept;
 
@@ -72,20 +72,20 @@ class RemoteVirtualMachine final : public runtime::VirtualMachine {
   CallWatcher call_watcher_;
   runtime::CapturePlan plan_;
   runtime::CaptureSink* sink_ = nullptr;
-  bool anew_ = false;  // the other side is to begin the capture anew
+  bool anew_ = false;  // the other side must begin a new capture
   runtime::TimingSink* timing_ = nullptr;
-  int64_t ahead_ = 0;  // nanoseconds of the other side's clock
+  int64_t ahead_ = 0;  // nanoseconds, of the other side's clock
   runtime::DispatchPlan dispatched_;
   runtime::Dispatcher* dispatcher_ = nullptr;
-  // What is known of a function from one call of it to the next.
+  // What is known of a function between two of its calls.
   struct Called {
-    ArgumentCache cache;        // of the last call that went well
+    ArgumentCache cache;        // of the last successful call
     std::vector<bool> written;  // written_parameters()
   };
-  // Null where the executable has no such function.
+  // Null if the executable has no such function.
   Called* find_called(std::string_view function);
   std::map<std::string, Called, std::less<>> called_;
-  bool suspended_ = false;  // perhaps: the other side has not been told that nobody waits
+  bool suspended_ = false;  // possibly: the other side does not know yet that no one waits
 };
 
 }  // namespace tapml::rpc

@@ -39,8 +39,8 @@ Status ServedArguments::add_same(uint64_t count) {
     if (taken_ < values_.size() && names_[taken_] != 0 && values_[taken_].tensor()) continue;
     const bool released = taken_ < values_.size() && names_[taken_] != 0;
     return fail(
-        protocol_error("argument " + std::to_string(taken_) + " is said to be what it was, " +
-                       (released ? "in a buffer that was released" : "and it was no tensor")));
+        protocol_error("argument " + std::to_string(taken_) + " is marked as unchanged, " +
+                       (released ? "but its buffer was released" : "but it was not a tensor")));
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// Blobs, and what is kept of them from session to session.
+// Blobs, and contents that are kept between sessions.
 #include <tuple>
 
 #include "rpc/session/server_core.h"
@@ -16,7 +16,7 @@ Status ServerCore::begin_blob(uint64_t id, int64_t size,
 
 Status ServerCore::handle(const wire::BeginBlob& request) noexcept {
   const auto hash = digest_of(request.hash());
-  if (request.hash() && !hash) return fail(internal_error("the hash of a blob is no SHA-256"));
+  if (request.hash() && !hash) return fail(internal_error("the hash of a blob is not a SHA-256"));
   return begin_blob(request.id(), request.bytes(), hash);
 }
 
@@ -47,7 +47,7 @@ Result<std::vector<std::byte>> ServerCore::take_blob(uint64_t id) noexcept {
   return std::move(blob.data);
 }
 
-// Another token has other keys for the same content: it is not told what this one sent.
+// Keys depend on the token: clients with another token do not learn what this one sent.
 std::string ServerCore::content_key(const Sha256Digest& hash) const {
   Sha256 key;
   key.update(std::as_bytes(std::span(secret_)));
@@ -65,12 +65,12 @@ std::optional<std::vector<std::byte>> ServerCore::find_content(const Sha256Diges
 
 Result<bool> ServerCore::handle(const wire::FindBlob& request) noexcept {
   const auto hash = digest_of(request.hash());
-  if (!hash) return fail(internal_error("the hash of a blob is no SHA-256"));
+  if (!hash) return fail(internal_error("the hash of a blob is not a SHA-256"));
   TAPML_TRY(awaited());
   auto content = find_content(*hash, static_cast<uint64_t>(request.bytes()));
   if (!content) return false;
   Status begun = begin_blob(request.id(), request.bytes(), {});
-  if (!begun) {  // the answer says so: the name is free
+  if (!begun) {  // the answer shows that the name is free
     if (!blobs_.contains(request.id())) handles_.erase(HandleKind::Blob, request.id());
     return fail(std::move(begun).error());
   }
@@ -83,7 +83,7 @@ Result<bool> ServerCore::handle(const wire::WriteContent& request) noexcept {
   TAPML_ASSIGN(const runtime::BufferRange to,
                place_to(request.buffer(), request.offset(), request.bytes(), "write"));
   const auto hash = digest_of(request.hash());
-  if (!hash) return fail(internal_error("the hash of a content is no SHA-256"));
+  if (!hash) return fail(internal_error("the hash of a content is not a SHA-256"));
   TAPML_TRY(awaited());
   if (request.bytes() > static_cast<int64_t>(kContentBytes)) return false;
   const auto content = find_content(*hash, static_cast<uint64_t>(request.bytes()));

@@ -1,4 +1,4 @@
-// What the calls of a machine read and write, for a client that captures them.
+// Captures what the calls of a VM read and write, for a client.
 #include <algorithm>
 
 #include "base/hash.h"
@@ -8,12 +8,12 @@ namespace tapml::rpc {
 
 namespace {
 
-// Contents that a client is known to have. Beyond that all are forgotten, and sent again.
+// Limit on contents that a client is known to have. Beyond it all are forgotten, and sent again.
 constexpr size_t kMostContents = size_t{1} << 18;
 
 }  // namespace
 
-// Replies to the call that runs: each content once, then the calls that name it.
+// Adds replies to the running call: each content once, then the calls that name it.
 class ServerCore::Capture final : public runtime::CaptureSink {
  public:
   Capture(ServerCore& core, const Executable& executable, runtime::CapturePlan plan)
@@ -98,7 +98,7 @@ Status ServerCore::begin_capture(const wire::Capture& request, ServedVm& served)
   if (!copies_.take(bytes)) return {};
   for (const auto* hashes : {request.held(), request.dropped()}) {
     if (hashes && hashes->size() % Sha256Digest().size() != 0) {
-      return fail(internal_error("the hashes of a capture are no SHA-256s"));
+      return fail(internal_error("the hashes of a capture are not SHA-256s"));
     }
   }
   if (request.anew()) {
@@ -109,7 +109,7 @@ Status ServerCore::begin_capture(const wire::Capture& request, ServedVm& served)
     TAPML_TRY(runtime::check_plan(executable, plan));
     served.capture.reset(new Capture(*this, executable, std::move(plan)));
   } else if (!served.capture) {
-    return fail(internal_error("a capture goes on that has not begun"));
+    return fail(internal_error("a capture that has not begun cannot go on"));
   }
   for_each_hash(request.held(), [&](std::string hash) { served.capture->know(std::move(hash)); });
   for_each_hash(request.dropped(), [&](const std::string& hash) { served.capture->forget(hash); });

@@ -15,7 +15,7 @@ bool is_timeout(const Status& status) {
   return !status && status.error().fault == PlatformFault::kTimeout;
 }
 
-// Takes as long wherever the texts differ.
+// Takes the same time wherever the texts differ.
 bool same_secret(std::string_view shown, std::string_view expected) {
   volatile unsigned char difference = shown.size() == expected.size() ? 0 : 1;
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -25,7 +25,7 @@ bool same_secret(std::string_view shown, std::string_view expected) {
   return difference == 0;
 }
 
-// Whether somebody waits for it, and may stop to do so.
+// Whether the client waits for an answer, and may give up.
 bool has_answer(const wire::Request& request) {
   switch (request.body_type()) {
     case wire::Body::Allocate:
@@ -61,17 +61,17 @@ Status ServerCore::serve() noexcept {
 
 Status ServerCore::serve_requests() noexcept {
   TAPML_TRY(handshake());
-  if (!session_) return {};  // it asked for the status alone
+  if (!session_) return {};  // the client asked only for the status
   for (;;) {
     Status status = take_frame(Clock::now() + options_.limits.idle);
     if (status) continue;
     const PlatformFault fault = status.error().fault;
     if (fault == PlatformFault::kLost) {
-      say("the client has gone");
+      say("the client disconnected");
       return {};
     }
     if (fault == PlatformFault::kTimeout) {
-      // No deadline of anybody's work passed: the session is gone, as by any other end.
+      // kLost, not kTimeout: no work missed its deadline, and the session is gone.
       return end(platform_error(
           PlatformFault::kLost,
           "the session was idle for " + std::to_string(options_.limits.idle.count()) +
@@ -83,7 +83,7 @@ Status ServerCore::serve_requests() noexcept {
   }
 }
 
-// Tells the client, where it still listens.
+// Reports the error to the client, if it still listens.
 Status ServerCore::end(Error error) noexcept {
   builder_.Clear();
   const auto head = finish_reply(builder_, 0, 0, put_error(builder_, error, true, log_of(error)));
@@ -96,14 +96,14 @@ void ServerCore::note(const std::string& line) const {
   if (options_.recent) options_.recent->add(line);
 }
 
-// What led to a failure of the platform or of ours; the input's faults speak for themselves.
+// The log before a failure of the platform or of tapml; errors of the input need none.
 std::vector<std::string> ServerCore::log_of(const Error& error) const {
   if (!options_.recent || error.kind == ErrorKind::kUser) return {};
   return options_.recent->lines();
 }
 
 void ServerCore::say(const std::string& line) const {
-  // A client's names are in it.
+  // The line contains names from the client.
   const std::string shown = printable_line(line);
   note(shown);
   if (options_.log) options_.log(shown);
@@ -128,7 +128,7 @@ Status ServerCore::handshake() noexcept {
     error.fault = PlatformFault::kUnauthorized;
     return end(std::move(error));
   }
-  if (payload_ > 0 || frame->first() != 1) return end(protocol_error("a hello out of its order"));
+  if (payload_ > 0 || frame->first() != 1) return end(protocol_error("a hello is out of order"));
   requests_ = 1;
   if (hello->oldest() > kNewestVersion || hello->newest() < kOldestVersion) {
     Error error = protocol_error("the two sides have no version of the protocol in common");
@@ -156,7 +156,7 @@ Status ServerCore::greet(const wire::Hello& hello) noexcept {
   secret_ = sha256("tapml contents of " + text_of(hello.token()));
   const std::string target = text_of(hello.target());
   if (hello.status()) {
-    if (options_.describe) {  // which may open drivers
+    if (options_.describe) {  // it may open drivers
       work(true);
       status = options_.describe();
       work(false);
@@ -214,9 +214,9 @@ Status ServerCore::take_frame(Clock::time_point until) noexcept {
                                std::to_string(payload_) + " bytes is above the limits"));
   }
   const auto* frame = verified<wire::Requests>(head_);
-  if (!frame) return fail(protocol_error("something came in that is no request"));
+  if (!frame) return fail(protocol_error("a message is not a request"));
   if (frame->first() != requests_ + 1) {
-    return fail(protocol_error("a request is out of its order: " + std::to_string(frame->first()) +
+    return fail(protocol_error("a request is out of order: " + std::to_string(frame->first()) +
                                " after " + std::to_string(requests_)));
   }
   copies_ = CopyBudget(head_.size());
@@ -246,16 +246,16 @@ Status ServerCore::run(const wire::Requests& frame) noexcept {
     const bool stands = type == wire::Body::Resume ||
                         (type == wire::Body::Call && request.body_as_Call()->dispatch());
     if (stands && !last) {
-      return fail(protocol_error("a request that may go on later is not the last of its frame"));
+      return fail(protocol_error("a request that may be suspended is not the last of its frame"));
     }
-    if (i > 0 && options_.activity) options_.activity(true);  // each has its own time
+    if (i > 0 && options_.activity) options_.activity(true);  // each has its own time limit
     TAPML_TRY(run(++requests_, request));
   }
   return {};
 }
 
 runtime::Deadline ServerCore::deadline_of(int64_t timeout) const noexcept {
-  // What is centuries away is none.
+  // A deadline centuries away is none.
   constexpr int64_t kFar = int64_t{1} << 60;
   if (timeout < 0 || timeout > kFar) return {};
   return link_.arrived() + std::chrono::nanoseconds(timeout);
@@ -277,11 +277,11 @@ Status ServerCore::awaited() const noexcept {
   return {};
 }
 
-// Whether the request may go on is its handler's to say; an error here ends the session.
+// Handlers decide whether their request may go on; an error here ends the session.
 Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
   struct Running {
     ServerLink& link;
-    bool goes_on = false;  // as another request
+    bool goes_on = false;  // in another request
     ~Running() {
       if (!goes_on) link.end_request();
     }
@@ -292,7 +292,7 @@ Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
     deadline_ = deadline_of(request.timeout());
   }
   Status status;
-  bool answers = false, answered = false;  // Done or Failure; something else where it went well
+  bool answers = false, answered = false;  // with Done or Failure; otherwise by its handler
   switch (request.body_type()) {
     case wire::Body::Allocate:
       answers = request.body_as_Allocate()->reply();
@@ -384,13 +384,13 @@ Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
     case wire::Body::WriteBlob:
       status = handle(*request.body_as_WriteBlob());
       break;
-    case wire::Body::Cancel:  // the link has seen it
+    case wire::Body::Cancel:  // handled by the link
       break;
     case wire::Body::Hello:
     case wire::Body::NONE:
-      return fail(protocol_error("a request that makes no sense here"));
+      return fail(protocol_error("a request is not allowed at this point"));
     default:
-      return fail(protocol_error("a request that this version does not know"));
+      return fail(protocol_error("a request is unknown to this version"));
   }
   if (copies_.overdrawn() && !broken_) broken_ = shared_parts_error();
   if (broken_) return fail(*broken_);
@@ -417,7 +417,7 @@ Status ServerCore::surface() noexcept {
 
 // --- the channel -------------------------------------------------------------------------------
 
-// While the device works, someone must look after the client.
+// While the device works, the link attends to the client.
 void ServerCore::work(bool begins) noexcept {
   working_ = begins;
   if (begins) {
@@ -434,7 +434,7 @@ bool ServerCore::send(std::span<const std::byte> head,
   const bool pause = working_;
   if (pause) work(false);
   Status sent = link_.send(head, payload, Clock::now() + options_.limits.idle);
-  if (is_timeout(sent)) sent = fail(lost_error("the client does not take what it is sent"));
+  if (is_timeout(sent)) sent = fail(lost_error("the client does not read replies"));
   if (!sent) broken_ = std::move(sent).error();
   if (pause) work(true);
   return !broken_;
@@ -451,7 +451,7 @@ bool ServerCore::reply_found(uint64_t request, const Result<bool>& found) noexce
   return reply(request, wire::CreateDone(builder_));
 }
 
-// The next bytes of the payload. A slow client gets signs of life meanwhile.
+// Receives the next bytes of the payload. Sends signs of life to a slow client meanwhile.
 bool ServerCore::take(std::span<std::byte> to) noexcept {
   const bool pause = working_;
   if (pause) work(false);
@@ -474,13 +474,13 @@ bool ServerCore::take(std::span<std::byte> to) noexcept {
   return !broken_;
 }
 
-// A small payload must not ask for much memory: neither more than where it goes has, nor more than
-// a frame may bring.
+// A small payload must not ask for much memory: no more than its destination holds, nor than a
+// frame may carry.
 Status ServerCore::check_packed(uint64_t unpacked, uint64_t room) noexcept {
   const uint64_t most = std::min(room, options_.limits.payload_bytes);
   const bool enabled = (capabilities_ & kCapabilityZstd) != 0;
   if (enabled && unpacked <= most && payload_ < unpacked) return {};
-  Error error = protocol_error("a packed payload that cannot be right");
+  Error error = protocol_error("the size of a packed payload is invalid");
   error.expected =
       enabled ? "fewer bytes than the at most " + std::to_string(most) + " that they unpack to"
               : "none: both sides have no compression in common";
@@ -492,7 +492,7 @@ Status ServerCore::take_packed(std::span<std::byte> to) noexcept {
   packed_.resize(static_cast<size_t>(payload_));
   if (!take(packed_) || packer_.unpack(packed_, to)) return {};
   return fail(protocol_error("a packed payload does not unpack to the " +
-                             std::to_string(to.size()) + " bytes that it is to have"));
+                             std::to_string(to.size()) + " bytes that were announced"));
 }
 
 bool ServerCore::skip_payload() noexcept {

@@ -25,13 +25,13 @@ Status ServerCore::Dispatch::begin(const wire::Dispatch& request) noexcept {
   return {};
 }
 
-// The client gets to know a storage of the machine's own with the first call that lies in it.
+// The client learns of the VM's own storage with the first call that uses it.
 Result<uint64_t> ServerCore::Dispatch::name_of(const std::shared_ptr<Storage>& storage,
                                                std::vector<int64_t>& sizes) {
   if (const auto known = names_.find(storage.get())) return *known;
   if (named_ >= count_) {
     return fail(
-        platform_error(PlatformFault::kLimit, "dispatched calls lie in more buffers than the " +
+        platform_error(PlatformFault::kLimit, "dispatched calls use more buffers than the " +
                                                   std::to_string(count_) + " that may be named"));
   }
   const uint64_t name = first_ + named_;
@@ -58,7 +58,7 @@ std::vector<wire::Written> ServerCore::Dispatch::written() const {
 Status ServerCore::Dispatch::call(const runtime::CallSite& site, runtime::Arguments args,
                                   std::span<const int64_t> scalars) noexcept {
   auto& builder = core_.builder_;
-  const auto ranges = builder.CreateVectorOfStructs(written());  // of what is known already
+  const auto ranges = builder.CreateVectorOfStructs(written());  // of storages known so far
   std::vector<int64_t> sizes;
   const NameOf name = [&](const std::shared_ptr<Storage>& storage) {
     return name_of(storage, sizes);
@@ -81,8 +81,8 @@ Status ServerCore::Dispatch::call(const runtime::CallSite& site, runtime::Argume
     return fail(*core_.broken_);
   }
   TAPML_TRY(core_.stand(*core_.call_));
-  vm_.set_deadline(core_.deadline_);  // of whoever waits now
-  // What the client wrote meanwhile it knows itself.
+  vm_.set_deadline(core_.deadline_);  // of the client that waits now
+  // The client knows what it wrote meanwhile.
   for (Known& one : known_) one.version = one.storage->version();
   return {};
 }
@@ -90,7 +90,7 @@ Status ServerCore::Dispatch::call(const runtime::CallSite& site, runtime::Argume
 // --- of the core -------------------------------------------------------------------------------
 
 Status ServerCore::stand(ServedCall& call) noexcept {
-  // The frame of the call, which is looked at again once it is done.
+  // The frame of the call, which is used again once the call is done.
   std::vector<std::byte> head = std::move(head_);
   const CopyBudget copies = copies_;
   call.stands = true;
@@ -106,16 +106,16 @@ Status ServerCore::stand(ServedCall& call) noexcept {
   if (broken_) return fail(*broken_);
   if (call.failed) return fail(std::move(*call.failed));
   if (call.request == 0) {
-    return fail(platform_error(PlatformFault::kCancelled, "nobody waits for the run any more"));
+    return fail(platform_error(PlatformFault::kCancelled, "the client abandoned the run"));
   }
   return {};
 }
 
 Status ServerCore::resume(uint64_t id, const wire::Resume& request) noexcept {
   if (!call_ || !call_->stands || call_->vm != request.vm()) {
-    // Whoever gives up cannot know how far the machine has come.
+    // A client that gives up cannot know how far the VM got.
     if (request.abandoned()) return {};
-    return fail(internal_error("a call goes on that does not stand at one that it dispatched"));
+    return fail(internal_error("a call that is not suspended at a dispatched call cannot go on"));
   }
   call_->stands = false;
   call_->request = request.abandoned() ? 0 : id;

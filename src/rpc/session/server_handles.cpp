@@ -1,4 +1,4 @@
-// The client releases what it has names for.
+// Releases names of the client.
 #include <tuple>
 
 #include "rpc/session/server_dispatch.h"
@@ -21,7 +21,7 @@ void ServerCore::release_buffer(uint64_t id) noexcept {
   const auto node = buffers_.extract(id);
   ++released_;
   if (!node || node.mapped().use_count() == 1) return;
-  // Another call is not to be had with what the client has no more.
+  // The next call cannot omit arguments that the client has released.
   for (auto& [vm, served] : vms_) {
     for (auto& [function, arguments] : served->arguments) {
       arguments.forget([=](uint64_t name, const runtime::Storage&) { return name == id; });
@@ -31,7 +31,7 @@ void ServerCore::release_buffer(uint64_t id) noexcept {
 
 void ServerCore::release(wire::HandleKind kind, uint64_t id) noexcept {
   if (kind == wire::HandleKind::Stream && id == 0) return;
-  // The session keeps its events, which work that is under way may need: they go on to count.
+  // The session keeps its events, which pending work may need: they still count.
   const bool stays = kind == wire::HandleKind::Event && !handles_.is_failed(kind, id);
   if (!handles_.erase(kind, id, stays)) return;
   switch (kind) {

@@ -1,5 +1,4 @@
-// What a server's session stands on: the channel, and whoever looks after it while the session
-// works.
+// The channel of a server's session, and who attends to the client while the session works.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +12,8 @@
 
 namespace tapml::rpc {
 
-// Used by the one thread that serves the session. This one does nothing but pass on: without
-// another thread there are no heartbeats, and a cancel is seen too late.
+// Used by the one thread that serves the session. This class only forwards: without another thread
+// there are no heartbeats, and a cancel is seen too late.
 class ServerLink {
  public:
   explicit ServerLink(Channel& channel) : channel_(channel) {}
@@ -22,14 +21,14 @@ class ServerLink {
   ServerLink(const ServerLink&) = delete;
   ServerLink& operator=(const ServerLink&) = delete;
 
-  // As those of Channel.
+  // As in Channel.
   virtual Status receive(std::vector<std::byte>& head, uint64_t& payload_bytes,
                          runtime::Deadline deadline) noexcept {
     TAPML_TRY(channel_.receive(head, payload_bytes, deadline));
     arrived_ = Clock::now();
     return {};
   }
-  // When the frame that was received last came.
+  // When the last received frame arrived.
   Clock::time_point arrived() const noexcept { return arrived_; }
   virtual Status receive_payload(std::span<std::byte> to, runtime::Deadline deadline) noexcept {
     return channel_.receive_payload(to, deadline);
@@ -39,19 +38,19 @@ class ServerLink {
     return channel_.send(head, payload, deadline);
   }
   int wake_fd() const noexcept { return channel_.wake_fd(); }
-  // Between these the device works: heartbeats go out and cancels are looked for.
+  // Between these calls the device works: heartbeats are sent and cancels are looked for.
   virtual void begin_work() noexcept {}
   virtual void end_work() noexcept {}
-  // Looks for a cancel at once, where that is possible without a wait.
+  // Looks for a cancel at once, if that is possible without a wait.
   virtual void look() noexcept {}
-  // A request that a cancel may end.
+  // Begins a request that a cancel may end.
   void begin_request(uint64_t request) noexcept {
     const runtime::LockGuard guard(requests_);
     running_ = request;
     done_.store(0);
     total_.store(0);
     interrupt_.store(all_cancelled_ || std::ranges::count(cancelled_, request) > 0);
-    // Requests are in order: what came before is over.
+    // Requests are in order: earlier ones are over.
     std::erase_if(cancelled_, [&](uint64_t one) { return one <= request; });
   }
   void end_request() noexcept {
@@ -59,17 +58,17 @@ class ServerLink {
     running_ = 0;
     interrupt_.store(all_cancelled_);
   }
-  // How much of the request that runs is done, for heartbeats: see wire::Heartbeat.
+  // How much of the running request is done, for heartbeats (wire::Heartbeat).
   std::atomic<int64_t>& done() noexcept { return done_; }
   void report(int64_t done, int64_t total) noexcept {
     done_.store(done);
     total_.store(total);
   }
-  // Whether the request that runs was cancelled: for whoever works at it.
+  // Set when the running request is cancelled; for code that works on it.
   const std::atomic<bool>& interrupt() const noexcept { return interrupt_; }
 
  protected:
-  // Any thread.
+  // Safe on any thread.
   void cancel(uint64_t request) noexcept {
     const runtime::LockGuard guard(requests_);
     if (running_ == request) {
@@ -84,7 +83,7 @@ class ServerLink {
     interrupt_.store(true);
   }
 
-  // Any thread.
+  // Safe on any thread.
   std::vector<std::byte> heartbeat_frame() noexcept {
     const runtime::LockGuard guard(requests_);
     return encode_heartbeat(running_, done_.load(), total_.load());
@@ -94,7 +93,7 @@ class ServerLink {
   Clock::time_point arrived_ = Clock::now();
 
  private:
-  // Requests that are cancelled before they begin: of a client's threads, one each.
+  // Limit on requests cancelled before they begin: one for each of the client's threads.
   static constexpr size_t kMostCancelled = 1024;
 
   runtime::Lock requests_;  // guards these

@@ -1,4 +1,4 @@
-// What the requests of a session do.
+// Handlers of a session's requests.
 #include <algorithm>
 #include <tuple>
 
@@ -28,7 +28,7 @@ Status ServerCore::handle(const wire::Allocate& request) noexcept {
     TAPML_ASSIGN(buffers_[id], Storage::adopt(*session_, buffer, request.bytes()));
     return {};
   });
-  // Whoever waits for the answer knows that the name is free.
+  // A client that waits for the answer knows that the name is free.
   if (!status && request.reply() && !buffers_.contains(id)) {
     handles_.erase(HandleKind::Buffer, id);
   }
@@ -164,7 +164,7 @@ Status ServerCore::handle(const wire::Launch& request) noexcept {
   for (size_t i = 0; i < count; ++i) {
     const wire::Range* range = request.buffers()->Get(static_cast<flatbuffers::uoffset_t>(i));
     TAPML_ASSIGN(const auto storage, buffer(range->buffer()));
-    storage->written();  // which of them it writes is not known here
+    storage->written();  // which of them it writes is unknown
     ranges[i] = {storage->buffer(), range->offset()};
   }
   std::vector<int64_t> scalars;
@@ -254,7 +254,7 @@ Status ServerCore::handle(const wire::OpenVm& request) noexcept {
   auto image = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   TAPML_ASSIGN(ExecutableFile file, read_executable(*image, image, "the executable sent"));
   auto executable = std::make_shared<const Executable>(std::move(file.executable));
-  note("machine " + std::to_string(id) + " for " + executable->target);
+  note("VM " + std::to_string(id) + " for " + executable->target);
   TAPML_ASSIGN(auto vm, runtime::LocalVirtualMachine::create(*session_, std::move(executable), {},
                                                              deadline_));
   vms_[id] = std::make_shared<ServedVm>();
@@ -276,7 +276,9 @@ Status ServerCore::take_arguments(ServedCall& call, const wire::Call& request) n
   for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
     const wire::Value& value = *request.arguments()->Get(i);
     if (value.kind() == wire::ValueKind::Cached) {
-      if (value.offset() < 0) return fail(protocol_error("fewer than no arguments are the same"));
+      if (value.offset() < 0) {
+        return fail(protocol_error("the number of unchanged arguments is negative"));
+      }
       TAPML_TRY(call.arguments.add_same(static_cast<uint64_t>(value.offset()) + 1));
     } else {
       TAPML_ASSIGN(runtime::Value argument, get_value(value, storage_of, copies_));
@@ -292,7 +294,7 @@ void ServerCore::name_arguments(ServedCall& call) {
   call.names_whole = true;
 }
 
-// Answers where it goes well.
+// Answers on success.
 Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   if (request.cancelled()) {
     return fail(platform_error(PlatformFault::kCancelled, "the call was cancelled"));
@@ -301,11 +303,12 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   TAPML_TRY(surface());
   TAPML_TRY(handles_.known(HandleKind::VirtualMachine, request.vm()));
   auto found = vms_.find(request.vm());
-  if (found == vms_.end()) return fail(runtime::unknown_handle("machine", request.vm()));
+  if (found == vms_.end()) return fail(runtime::unknown_handle("VM", request.vm()));
   if (call_) {
-    return fail(internal_error("a call while another one stands at what it dispatched"));
+    return fail(
+        internal_error("a call was made while another one is suspended at a dispatched call"));
   }
-  // While the call stands the client may release it.
+  // The client may release it while the call is suspended.
   const std::shared_ptr<ServedVm> served = found->second;
   runtime::LocalVirtualMachine& vm = *served->vm;
   call.function = text_of(request.function(), copies_);
@@ -324,7 +327,7 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
     TAPML_TRY(dispatch->begin(*request.dispatch()));
   }
   if (request.capture() && request.timed()) {
-    return fail(internal_error("a call is to be captured and timed at once"));
+    return fail(internal_error("a call cannot be both captured and timed"));
   }
   if (request.capture()) TAPML_TRY(begin_capture(*request.capture(), *served));
   std::optional<Timing> timing;
@@ -364,9 +367,9 @@ Status ServerCore::answer(ServedCall& call, const wire::Call& request, const run
     if (const auto known = call.names.find(storage.get())) return *known;
     const uint64_t name = request.first() + made.size();
     if (made.size() >= request.count()) {
-      return fail(platform_error(PlatformFault::kLimit,
-                                 "the result lies in more buffers than the " +
-                                     std::to_string(request.count()) + " that may be made"));
+      return fail(platform_error(PlatformFault::kLimit, "the result uses more buffers than the " +
+                                                            std::to_string(request.count()) +
+                                                            " that may be named"));
     }
     TAPML_TRY(handles_.check_new(HandleKind::Buffer, name));
     call.names.add(storage.get(), name);
@@ -389,7 +392,7 @@ Status ServerCore::answer(ServedCall& call, const wire::Call& request, const run
                       wire::CreateResult(builder_, *value, builder_.CreateVector(sizes),
                                          builder_.CreateVectorOfStructs(written)),
                       read);
-  // The client goes on meanwhile.
+  // The client continues meanwhile.
   for (size_t i = 0; i < made.size(); ++i) {
     handles_.add(HandleKind::Buffer, request.first() + i);
     buffers_[request.first() + i] = std::move(made[i]);
@@ -399,7 +402,7 @@ Status ServerCore::answer(ServedCall& call, const wire::Call& request, const run
 
 void ServerCore::remember(ServedVm& served, ServedCall& call) noexcept {
   call.arguments.call_done();
-  // While the call stood the client may have released what it was called with.
+  // The client may have released arguments while the call was suspended.
   if (released_ != call.released) {
     call.arguments.forget([&](uint64_t name, const Storage& storage) {
       const auto found = buffers_.find(name);
@@ -409,7 +412,7 @@ void ServerCore::remember(ServedVm& served, ServedCall& call) noexcept {
   served.arguments[call.function] = std::move(call.arguments);
 }
 
-// Nothing for what the client has to ask for by itself, be it to learn that there is none.
+// Nothing if the client must read it separately, if only to learn that there is none.
 Result<std::span<const std::byte>> ServerCore::read_result(const runtime::Value& result,
                                                            const std::string& function,
                                                            size_t field) noexcept {

@@ -1,4 +1,4 @@
-// Times of the kernel calls of a machine, for its client.
+// Times the kernel calls of a VM, for its client.
 #pragma once
 
 #include "rpc/session/server_core.h"
@@ -6,14 +6,13 @@
 
 namespace tapml::rpc {
 
-// Of one call of a machine. They are sent many together, so that sending takes little of what is
-// measured.
+// For one call of a VM. Times are sent in batches, so that sending hardly affects what is measured.
 class ServerCore::Timing final : public runtime::TimingSink {
  public:
   explicit Timing(ServerCore& core) : core_(core), observer_(*this) {}
   runtime::Observer& observer() { return observer_; }
   Status timed(const runtime::TimedCall& call) noexcept override;
-  // Sends those that have not been.
+  // Sends the times that are not sent yet.
   Status flush() noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// What the device did and when, for the client's trace.
+// Records what the device does and when, for the client's trace.
 #include <algorithm>
 #include <unordered_map>
 
@@ -8,12 +8,12 @@ namespace tapml::rpc {
 
 namespace {
 
-// Events of one reply, which keeps it well inside of what a head may have.
+// Limit on events in one reply, well within that of a head.
 constexpr size_t kMostEvents = 1 << 14;
 
 }  // namespace
 
-// Answers where it goes well.
+// Answers on success.
 Status ServerCore::read_trace(uint64_t id) noexcept {
   if (events_.empty()) {
     TAPML_ASSIGN(events_, session_->take_trace());

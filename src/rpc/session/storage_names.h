@@ -1,4 +1,4 @@
-// The client's names of the storages that a call has to do with.
+// The client's names for the storages of a call.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace tapml::rpc {
 
-// A few names are looked through, which costs less than a table of them; many are not.
+// Searches a list while there are few names, which is faster than a table, and a table after that.
 class StorageNames {
  public:
   using Entry = std::pair<const runtime::Storage*, uint64_t>;
 
-  // The first name of a storage is the one that find() gives.
+  // find() returns the first name of a storage.
   void add(const runtime::Storage* storage, uint64_t name) {
     entries_.emplace_back(storage, name);
     if (!table_.empty()) table_.emplace(storage, name);
@@ -32,14 +32,14 @@ class StorageNames {
     }
     return {};
   }
-  // May have a storage more than once.
+  // A storage may occur more than once.
   const std::vector<Entry>& entries() const { return entries_; }
   void reserve(size_t count) { entries_.reserve(count); }
 
  private:
   static constexpr size_t kFew = 256;
   std::vector<Entry> entries_;
-  mutable std::unordered_map<const runtime::Storage*, uint64_t> table_;  // once it is asked for
+  mutable std::unordered_map<const runtime::Storage*, uint64_t> table_;  // built on first use
 };
 
 }  // namespace tapml::rpc

@@ -87,7 +87,7 @@ Result<Error> get_error(const wire::Failure& failure, CopyBudget& copies) {
   error.hint = printable(text_of(failure.hint(), copies));
   if (failure.log() && failure.log()->size() > 0) {
     error.where +=
-        std::string(error.where.empty() ? "" : "\n") + "the last lines of the log there:";
+        std::string(error.where.empty() ? "" : "\n") + "the last lines of the server's log:";
     for (const auto* line : *failure.log()) {
       const std::string text = printable_line(text_of(line, copies));
       if (copies.overdrawn()) break;

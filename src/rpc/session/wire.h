@@ -1,4 +1,4 @@
-// Messages of protocol.fbs: checked when they come in, and the parts that both ends share.
+// Messages of protocol.fbs: checks of incoming ones, and what both ends share.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace tapml::rpc {
 inline constexpr uint16_t kOldestVersion = 1;
 inline constexpr uint16_t kNewestVersion = 1;
 
-// Optional parts of the protocol, one bit each; those that both ends have are used.
+// Optional parts of the protocol, one bit each; a session uses those that both ends have.
 inline constexpr uint64_t kCapabilityVm = 1;         // OpenVm and Call
 inline constexpr uint64_t kCapabilityContent = 2;    // FindBlob, WriteContent, WriteBlob
 inline constexpr uint64_t kCapabilityZstd = 4;       // packed payloads
@@ -27,24 +27,24 @@ inline constexpr uint64_t kCapabilityTrace = 8;      // Ping, StartTrace, ReadTr
 inline constexpr uint64_t kCapabilityCapture = 16;   // Call::capture
 inline constexpr uint64_t kCapabilityDispatch = 32;  // Call::dispatch
 inline constexpr uint64_t kCapabilityTiming = 64;    // Call::timed
-// 128 was recall of one argument a value.
+// 128 is reserved: an older form of recall.
 inline constexpr uint64_t kCapabilityRecall = 256;  // values that are Cached or Argument
 
-// Payload of one frame that a part of something larger has.
+// Largest part of a payload that is sent in several frames.
 inline constexpr size_t kPartBytes = size_t{2} << 20;
 
-// Weights that are addressed by their hash come in pieces of at most so many bytes; what is smaller
-// than the other is not worth the question.
+// Weights addressed by their hash are sent in pieces of at most kContentBytes; pieces smaller than
+// kSmallContent are sent without asking.
 inline constexpr size_t kContentBytes = size_t{32} << 20;
 inline constexpr size_t kSmallContent = size_t{4} << 10;
 
-// Handles from here on are the server's own.
+// Handles from here on belong to the server.
 inline constexpr uint64_t kServerHandles = uint64_t{1} << 63;
 
-// Names that one release, or one call for its results, may have.
+// Limit on the names in one release, or for the results of one call.
 inline constexpr uint32_t kMostNames = 1 << 16;
 
-// What a message may hold before it is looked at.
+// Limits of a message, checked before it is read.
 inline constexpr uint32_t kMaxDepth = 64;
 inline constexpr uint32_t kMaxTables = 1 << 18;
 
@@ -56,7 +56,7 @@ inline Error lost_error(std::string message) {
   return platform_error(PlatformFault::kLost, std::move(message));
 }
 
-// The message in the bytes, which must outlive it; null where they are none.
+// The message in the bytes, which must outlive it; null if they hold none.
 template <class Message>
 const Message* verified(std::span<const std::byte> head) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(head.data());
@@ -72,7 +72,7 @@ inline std::span<const std::byte> bytes_of(const flatbuffers::FlatBufferBuilder&
   return {reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize()};
 }
 
-// Nothing where the bytes are no digest.
+// Nothing if the bytes are no digest.
 inline std::optional<Sha256Digest> digest_of(const flatbuffers::Vector<uint8_t>* bytes) {
   Sha256Digest digest;
   if (!bytes || bytes->size() != digest.size()) return {};
@@ -80,7 +80,7 @@ inline std::optional<Sha256Digest> digest_of(const flatbuffers::Vector<uint8_t>*
   return digest;
 }
 
-// The same of 64 hexadecimal digits.
+// The same for 64 hexadecimal digits.
 std::optional<Sha256Digest> digest_of(const std::string& hex);
 
 // Calls take(hexadecimal digits) for each digest in a row.
@@ -95,22 +95,22 @@ void for_each_hash(const flatbuffers::Vector<uint8_t>* bytes, Take&& take) {
 // Bits of a parameter of a captured call.
 inline constexpr uint8_t kParamNamed = 1, kParamNaN = 2;
 
-// Of a message whose CopyBudget is overdrawn.
+// For a message that overdraws its CopyBudget.
 inline Error shared_parts_error() {
-  return protocol_error("a message whose parts share their bytes, so that it would grow");
+  return protocol_error("a message has parts that share their bytes");
 }
 
-// Empty for a text that is not there.
+// Empty for a missing text.
 std::string text_of(const flatbuffers::String* text);
-// The same of a text that people will read, perhaps on a terminal (base/printable.h).
+// The same for a text that people read, perhaps on a terminal (base/printable.h).
 std::string shown_text(const flatbuffers::String* text);
-// Empty too where the budget is overdrawn.
+// Also empty if the budget is overdrawn.
 std::string text_of(const flatbuffers::String* text, CopyBudget& copies);
 
 flatbuffers::Offset<wire::Failure> put_error(flatbuffers::FlatBufferBuilder& builder,
                                              const Error& error, bool fatal = false,
                                              const std::vector<std::string>& log = {});
-// The lines of its log stand under where it happened. kProtocol where the budget is overdrawn.
+// The log follows the error's location. kProtocol if the budget is overdrawn.
 Result<Error> get_error(const wire::Failure& failure, CopyBudget& copies);
 
 flatbuffers::Offset<wire::Device> put_device(flatbuffers::FlatBufferBuilder& builder,

@@ -16,16 +16,16 @@ using runtime::ValueList;
 
 namespace {
 
-// Tuples in tuples: within the verifier's kMaxDepth.
+// Limit on nested tuples, within the verifier's kMaxDepth.
 constexpr int kMaxNesting = 48;
 static_assert(kMaxNesting + 8 < kMaxDepth);
-// Dimensions of a tensor or a shape.
+// Limit on the dimensions of a tensor or a shape.
 constexpr size_t kMaxIntegers = 1 << 16;
-// And of one that is said to be an argument: a copy of it takes no memory of its own.
+// The same for a value that is an argument: a copy of it takes no memory of its own.
 constexpr size_t kMostRecalled = ArgumentCache::kMostDimensions;
-// Fields that room is made for before they are there.
+// Limit on fields for which memory is reserved in advance.
 constexpr size_t kMostReserved = 256;
-// Arguments that are looked at for one.
+// Limit on arguments that are searched for one tensor.
 constexpr size_t kLook = 256;
 
 bool same_tensor(const Tensor& a, const Tensor& b) {
@@ -40,7 +40,7 @@ class ValueWriter {
 
   Result<flatbuffers::Offset<wire::Value>> write(const Value& value, int depth) {
     if (depth > kMaxNesting) {
-      return fail(user_error("a value is nested too deep for a remote machine", where_(),
+      return fail(user_error("a value is nested too deep for a remote VM", where_(),
                              "at most " + std::to_string(kMaxNesting) + " levels of tuples"));
     }
     if (const Tensor* tensor = value.tensor()) return write(*tensor);
@@ -67,9 +67,8 @@ class ValueWriter {
       return wire::CreateValue(builder_, wire::ValueKind::Nothing);
     }
     return fail(user_error(
-        "only tensors, shapes, scalars and tuples travel to and from a remote "
-        "machine",
-        where_(), "one of these", value.closure() ? "a function value" : "something else"));
+        "only tensors, shapes, scalars and tuples can be passed to and from a remote VM", where_(),
+        "one of these", value.closure() ? "a function value" : "something else"));
   }
 
  private:
@@ -84,7 +83,7 @@ class ValueWriter {
                              name, tensor.offset, dims);
   }
 
-  // Results are in the order of the arguments as a rule, so that the next one is looked at first.
+  // Results usually follow the order of the arguments, so the next one is tried first.
   std::optional<size_t> find_argument(const Tensor& tensor) {
     if (tensor.shape.size() > kMostRecalled) return {};
     for (size_t i = 0; i < std::min(arguments_.size(), kLook); ++i) {
@@ -136,7 +135,7 @@ Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_o
   std::vector<int64_t> integers;
   if (value.integers()) {
     if (value.integers()->size() > kMaxIntegers) {
-      return fail(protocol_error("a value of too many dimensions"));
+      return fail(protocol_error("a value has too many dimensions"));
     }
     if (!copies.take(uint64_t{value.integers()->size()} * sizeof(int64_t))) {
       return fail(shared_parts_error());
@@ -153,7 +152,7 @@ Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_o
     case wire::ValueKind::Shape:
       return Value(Shape(integers.begin(), integers.end()));
     case wire::ValueKind::Prim: {
-      if (integers.size() != 1) return fail(protocol_error("a scalar without its value"));
+      if (integers.size() != 1) return fail(protocol_error("a scalar has no value"));
       Prim prim;
       TAPML_ASSIGN(prim.dtype, dtype_of_wire(value.dtype()));
       prim.value = integers[0];
@@ -179,14 +178,14 @@ Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_o
       const Tensor* tensor = place < arguments.size() ? arguments[place].tensor() : nullptr;
       if (!tensor || tensor->shape.size() > kMostRecalled) {
         return fail(
-            protocol_error("a part of a result is said to be an argument that is no tensor"));
+            protocol_error("a part of a result refers to an argument that is not a tensor"));
       }
       return arguments[place];
     }
     case wire::ValueKind::Cached:
-      return fail(protocol_error("something other than an argument is said to be what it was"));
+      return fail(protocol_error("a value that is not an argument is marked as unchanged"));
   }
-  return fail(protocol_error("a value of an unknown kind"));
+  return fail(protocol_error("a value has an unknown kind"));
 }
 
 }  // namespace

@@ -27,8 +27,7 @@ void set_nonblocking(int fd) {
   if (flags >= 0) ::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 
-// Longer than a call takes that somebody waits for, and short enough to look at a deadline after
-// it.
+// Longer than a typical call that someone waits for, and short enough to check a deadline after it.
 constexpr std::chrono::milliseconds kNap{10};
 
 void set_receive_timeout(int fd, std::chrono::microseconds time) {
@@ -69,14 +68,14 @@ class FileStream final : public ByteStream {
   Result<size_t> read_some(std::span<std::byte> to, runtime::Deadline deadline) noexcept override {
     const SpinWaiter::Clock::time_point began = SpinWaiter::Clock::now();
     const bool awake = waiter_.pays(began, deadline);
-    // A wait that is not spent awake is one system call, as a rule.
+    // A wait without spinning is usually one system call.
     const bool naps = in_is_socket_ && !(deadline && *deadline - began < kNap);
     bool looked = false;
     while (true) {
       if (closed_) return fail(lost("was closed"));
       ssize_t count = receive(to, naps && !awake && !looked);
       if (count < 0 && awake && !looked && nothing_yet()) {
-        // Looking does not take the socket's lock, which whoever sends needs.
+        // Polling does not take the socket's lock, which a sending thread needs.
         const bool came = waiter_.keep(began, [&] {
           pollfd file = {in_.get(), POLLIN, 0};
           return ::poll(&file, 1, 0) > 0;
@@ -98,7 +97,7 @@ class FileStream final : public ByteStream {
     iovec vectors[kMostParts];
     size_t count = 0;
     for (const std::span<const std::byte> part : parts.first(std::min(parts.size(), kMostParts))) {
-      // The system takes the memory as mutable and only reads it.
+      // The system takes the memory as mutable but only reads it.
       vectors[count++] = {const_cast<std::byte*>(part.data()), part.size()};
     }
     const int fd = out_.valid() ? out_.get() : in_.get();
@@ -122,25 +121,25 @@ class FileStream final : public ByteStream {
   }
 
  private:
-  // Naps: for up to kNap where nothing is there; closing ends it.
+  // `naps`: waits for up to kNap when there is no data; closing ends the wait.
   ssize_t receive(std::span<std::byte> to, bool naps) const noexcept {
     if (!in_is_socket_) return ::read(in_.get(), to.data(), to.size());
     return ::recv(in_.get(), to.data(), to.size(), naps ? 0 : MSG_DONTWAIT);
   }
   static bool nothing_yet() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
-  FileDescriptor in_, out_;  // out_ is not valid where in_ is a socket for both
+  FileDescriptor in_, out_;  // out_ is not valid if in_ is a socket for both
   bool in_is_socket_ = false, out_is_socket_ = false;
   SpinWaiter waiter_;
-  PipePair wake_;  // closing the writing end wakes both directions; only for pipes
+  PipePair wake_;  // for pipes; closing the writing end wakes both directions
 };
 
 }  // namespace
 
 Error ByteStream::lost(const std::string& why) const {
-  return platform_error(PlatformFault::kLost,
-                        closed_ ? "the connection was closed here" : "the connection " + why,
-                        peer_);
+  return platform_error(
+      PlatformFault::kLost,
+      closed_ ? "the connection was closed on this side" : "the connection " + why, peer_);
 }
 
 Status ByteStream::wait(int fd, bool writing, int wake, runtime::Deadline deadline) const noexcept {
@@ -154,8 +153,7 @@ Status ByteStream::wait(int fd, bool writing, int wake, runtime::Deadline deadli
   }
   return fail(platform_error(
       PlatformFault::kTimeout,
-      writing ? "the other side did not take what was sent in time" : "nothing came in time",
-      peer_));
+      writing ? "the other side did not read in time" : "nothing arrived in time", peer_));
 }
 
 std::unique_ptr<ByteStream> make_file_stream(FileDescriptor in, FileDescriptor out,

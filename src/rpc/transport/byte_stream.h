@@ -1,4 +1,4 @@
-// Bytes in both directions, in order: what frames go over (stream_channel).
+// An ordered stream of bytes in both directions, which carries frames (stream_channel).
 #pragma once
 
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 namespace tapml::rpc {
 
-// One thread may read while another writes; any may close. Errors are PlatformErrors: kLost,
+// One thread may read while another writes; any thread may close. Errors are PlatformErrors: kLost,
 // kTimeout (nothing was read or written).
 class ByteStream {
  public:
@@ -26,15 +26,15 @@ class ByteStream {
 
   const std::string& peer() const noexcept { return peer_; }
   bool closed() const noexcept { return closed_; }
-  // Bytes that came, at least one; 0: the other side has ended its direction.
+  // Returns how many bytes were read, at least one; 0: the other side has ended its direction.
   virtual Result<size_t> read_some(std::span<std::byte> to,
                                    runtime::Deadline deadline) noexcept = 0;
-  // How many of the bytes of `parts` (one after another) went out, at least one. After a timeout
-  // the next call must begin with the same bytes.
+  // Returns how many bytes of `parts` (in sequence) were written, at least one. After a timeout the
+  // next call must begin with the same bytes.
   virtual Result<size_t> write_some(Parts parts, runtime::Deadline deadline) noexcept = 0;
-  // A file that is readable when bytes come; -1: there is none.
+  // A descriptor that is readable when bytes arrive; -1: there is none.
   virtual int wake_fd() const noexcept { return -1; }
-  // Ends both directions; whoever waits in this stream returns kLost.
+  // Ends both directions; calls in progress on this stream return kLost.
   virtual void close() noexcept = 0;
 
   // "the connection <why>", or that it was closed on this side.
@@ -48,12 +48,11 @@ class ByteStream {
   std::string peer_;
 };
 
-// A socket, or two pipes. `in` and `out` are two files; without `out`, `in` is a socket for both
-// directions.
+// A stream over a socket or two pipes. Without `out`, `in` is a socket for both directions.
 std::unique_ptr<ByteStream> make_file_stream(FileDescriptor in, FileDescriptor out,
                                              std::string peer);
 
-// While this lives, writing to a pipe that nobody reads raises no SIGPIPE in this thread.
+// During its lifetime, writing to a pipe without a reader raises no SIGPIPE in this thread.
 class WithoutBrokenPipe {
  public:
   WithoutBrokenPipe() noexcept;

@@ -20,9 +20,9 @@ class CommandChannel final : public StreamChannel {
   CommandChannel(FileDescriptor socket, std::string peer, pid_t child)
       : StreamChannel(std::move(socket), FileDescriptor(), std::move(peer)), child_(child) {}
   ~CommandChannel() override {
-    close();  // the program reads an end
+    close();  // the program reads the end of its input
     if (ended_within(std::chrono::seconds(2))) return;
-    // A session's process signals nobody (confinement.h): the server ends what it has started.
+    // A session's process may not send signals (confinement.h): the server ends what it started.
     if (::kill(child_, SIGTERM) != 0) return;
     if (ended_within(std::chrono::seconds(1))) return;
     ::kill(child_, SIGKILL);
@@ -83,7 +83,7 @@ Result<std::unique_ptr<Channel>> start_program(std::vector<std::string> argument
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends.second.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, ends.second.get(), STDOUT_FILENO);
-  // The program starts with the signals of a fresh process, whatever this thread blocks.
+  // The program starts with the signals of a fresh process, even if this thread blocks some.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none, broken_pipe;

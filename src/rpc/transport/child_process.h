@@ -10,12 +10,11 @@
 
 namespace tapml::rpc {
 
-// Starts `command`, split at blanks, found on PATH; no shell. Its standard error is ours, and so is
-// its environment, but for TAPML_RPC_TOKEN. The
-// channel's end is the program's: it sees its input end, and is killed when it does not go.
-// PlatformError kAbsent where it cannot be started.
+// Starts `command`, split at blanks and found on PATH, without a shell. It inherits standard error
+// and the environment, except TAPML_RPC_TOKEN. When the channel is closed the program sees the end
+// of its input, and is killed if it does not exit. PlatformError kAbsent if it cannot be started.
 Result<std::unique_ptr<Channel>> start_command(const std::string& command) noexcept;
-// The same for a program with its arguments, which may have blanks; `name` is for messages.
+// The same for a program with arguments, which may contain blanks; `name` is for messages.
 Result<std::unique_ptr<Channel>> start_program(std::vector<std::string> arguments,
                                                const std::string& name) noexcept;
 

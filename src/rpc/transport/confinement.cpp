@@ -22,15 +22,15 @@ namespace {
 
 #if defined(__x86_64__)
 constexpr uint32_t kArchitecture = AUDIT_ARCH_X86_64;
-constexpr uint32_t kForeignCalls = 0x40000000;  // the x32 interface: numbers from here on
+constexpr uint32_t kForeignCalls = 0x40000000;  // numbers from here on are of the x32 interface
 #elif defined(__aarch64__)
 constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
-constexpr uint32_t kForeignCalls = 0;  // has none
+constexpr uint32_t kForeignCalls = 0;  // there is no foreign interface
 #else
 #error "the number of the architecture in seccomp's data"
 #endif
 
-// Reach another process's memory or threads, whatever their arguments.
+// Calls that reach another process's memory or threads, whatever their arguments.
 constexpr std::array kNever = {SYS_ptrace,
                                SYS_process_vm_readv,
                                SYS_process_vm_writev,
@@ -38,7 +38,7 @@ constexpr std::array kNever = {SYS_ptrace,
                                SYS_pidfd_getfd,
                                SYS_process_madvise,
                                SYS_tkill};
-// Their first argument is a process: this one (or 0, which means it) and no other.
+// Calls whose first argument must be this process (or 0, which means the same).
 constexpr std::array kOnItself = {
     SYS_kill,      SYS_tgkill,        SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo,
     SYS_prlimit64, SYS_migrate_pages, SYS_move_pages};
@@ -50,7 +50,7 @@ constexpr uint32_t kRefuse = SECCOMP_RET_ERRNO | (EPERM & SECCOMP_RET_DATA);
 
 sock_filter statement(uint16_t code, uint32_t value) { return {code, 0, 0, value}; }
 
-// Skips `then` statements where it holds, else `otherwise`.
+// Skips `then` statements if the comparison holds, otherwise `otherwise`.
 sock_filter jump(uint16_t comparison, uint32_t value, uint8_t then, uint8_t otherwise) {
   return {static_cast<uint16_t>(BPF_JMP | comparison | BPF_K), then, otherwise, value};
 }
@@ -59,8 +59,8 @@ sock_filter load(size_t offset) {
   return statement(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(offset));
 }
 
-// Looks at a system call's number and first argument, whose upper half a process number leaves 0
-// or, of a group, all ones: the lower half alone tells them apart from this process.
+// Checks a system call's number and first argument. The upper half of a process number is 0 or, for
+// a group, all ones, so the lower half alone identifies this process.
 std::vector<sock_filter> filter_of(pid_t self) {
   const sock_filter refuse = statement(BPF_RET | BPF_K, kRefuse);
   const sock_filter allow = statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -87,7 +87,7 @@ std::vector<sock_filter> filter_of(pid_t self) {
   return filter;
 }
 
-// Beside no_new_privs, without which a program that the superuser starts has them all again.
+// In addition to no_new_privs, without which a program that the superuser starts regains them.
 void drop_capabilities() {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
@@ -101,7 +101,7 @@ void drop_capabilities() {
     sets[i].effective &= kept[i];
     sets[i].inheritable &= kept[i];
   }
-  std::ignore = ::syscall(SYS_capset, &header, sets);  // giving up is always allowed
+  std::ignore = ::syscall(SYS_capset, &header, sets);  // dropping is always allowed
 }
 
 }  // namespace
@@ -112,15 +112,15 @@ Status confine_process() noexcept {
   const auto refused = [](const char* what) -> Status {
     return fail(platform_error(
         PlatformFault::kAbsent,
-        std::string("this system does not keep sessions apart: ") + what + ": " + errno_text(errno),
+        std::string("this system cannot isolate sessions: ") + what + ": " + errno_text(errno),
         "the server"));
   };
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return refused("no_new_privs");
   drop_capabilities();
   std::vector<sock_filter> filter = filter_of(::getpid());
   const sock_fprog program = {static_cast<unsigned short>(filter.size()), filter.data()};
-  // Kernels before 5.16 else slow all code down, against attacks that read what this process may
-  // read anyway.
+  // Without the flag, kernels before 5.16 slow all code down, against attacks that read what this
+  // process may read anyway.
   if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program) !=
       0) {
     return refused("seccomp");

@@ -17,11 +17,11 @@ namespace tapml::rpc {
 namespace {
 
 constexpr std::chrono::seconds kTlsHandshake{10};
-// Without a deadline: how long to try at a queue that is full, and how often.
+// Without a deadline: how long to retry while the queue is full, and how often.
 constexpr std::chrono::seconds kFullQueue{10};
 constexpr std::chrono::milliseconds kTryAgain{10};
 
-// Of one address; the errno of a try that failed.
+// The result for one address; the errno of a failed attempt.
 struct Dialled {
   FileDescriptor socket;
   int error = 0;
@@ -35,7 +35,7 @@ Result<Dialled> dial(const SocketAddress& address, const std::string& endpoint,
   const runtime::Deadline full = deadline.value_or(std::chrono::steady_clock::now() + kFullQueue);
   if (::connect(fd, address.get(), address.size) == 0) return result;
   result.error = errno;
-  // A Unix socket whose queue is full says EAGAIN and cannot be waited for.
+  // A Unix socket with a full queue returns EAGAIN and cannot be waited for.
   while (result.error == EAGAIN) {
     if (interrupted && interrupted()) {
       return fail(
@@ -70,11 +70,11 @@ Error dial_error(int error, const Endpoint& endpoint) {
   const bool nobody = error == ECONNREFUSED || error == ENOENT;
   return platform_error(
       PlatformFault::kAbsent,
-      (nobody ? "nothing listens there: " : "cannot connect: ") + errno_text(error),
-      endpoint.text(), nobody ? "start it there: tapml rpc serve --listen " + endpoint.text() : "");
+      (nobody ? "nothing listens at this endpoint: " : "cannot connect: ") + errno_text(error),
+      endpoint.text(), nobody ? "start a server: tapml rpc serve --listen " + endpoint.text() : "");
 }
 
-// Why nothing secret is sent to `address`.
+// The reason why no secret is sent to `address`.
 Error unprotected(const SocketAddress& address, const Endpoint& endpoint) {
   Endpoint encrypted = endpoint;
   encrypted.tls = true;
@@ -105,13 +105,13 @@ Result<std::unique_ptr<Channel>> connect(const Endpoint& endpoint, runtime::Dead
                                          const Interrupted& interrupted) noexcept {
   if (endpoint.kind == Endpoint::Kind::kPipe) return start_command(endpoint.command);
   if (endpoint.kind == Endpoint::Kind::kTcp && endpoint.port == 0) {
-    return fail(user_error("port 0 is for listening only", "place \"" + endpoint.text() + "\"",
+    return fail(user_error("port 0 is for listening only", "endpoint \"" + endpoint.text() + "\"",
                            "a port from 1 to 65535", "0"));
   }
   TAPML_ASSIGN(const auto addresses, resolve(endpoint, deadline, interrupted));
   int error = 0;
   for (const SocketAddress& address : addresses) {
-    // The address counts, and not how its name is spelled.
+    // The address decides, not the spelling of its name.
     if (trust.secret && !endpoint.tls && !address.is_loopback() && !address.is_unspecified()) {
       return fail(unprotected(address, endpoint));
     }

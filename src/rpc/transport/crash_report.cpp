@@ -43,7 +43,7 @@ uintptr_t instruction_of(void* context) {
 #endif
 }
 
-// Whether a page fault came from a write, where the processor says so.
+// Whether a page fault was a write, if the processor reports it.
 bool was_write(void* context) {
 #if defined(__x86_64__)
   constexpr greg_t kWrite = 2;
@@ -91,10 +91,10 @@ void describe_frame(CrashReport::Frame& frame, uintptr_t address) {
   frame.offset = address - reinterpret_cast<uintptr_t>(named ? info.dli_saddr : info.dli_fbase);
 }
 
-// The signal first, the rest as far as it goes: looking a symbol up may hang where the crash came
-// inside of the loader, and the alarm ends that.
+// Writes the signal first, then as much as possible: looking up a symbol may hang if the crash was
+// inside the loader; the alarm ends that.
 void on_crash(int signal, siginfo_t* info, void* context) {
-  if (mend_mapping(signal, *info)) return;  // a file's fault, reported where the file is used
+  if (mend_mapping(signal, *info)) return;  // a fault of a file, reported where the file is used
   CrashReport* report = g_crash_report;
   int none = 0;
   if (report != nullptr && report->signal.compare_exchange_strong(none, signal)) {
@@ -116,7 +116,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   ::raise(signal);
 }
 
-// The process that wrote it may have run anything: no terminator is taken for granted.
+// The process that wrote it may have run any code: it may lack a terminator.
 std::string printable_text(std::string text) {
   for (char& c : text) {
     if (c < ' ' || c > '~') c = '?';
@@ -155,7 +155,7 @@ std::string frame_text(const CrashReport::Frame& frame) {
 void install_crash_handler(CrashReport& report, const runtime::LaunchNote* launch) noexcept {
   g_crash_report = &report;
   g_launch_note = launch;
-  // The first call loads what unwinds the stack, which a signal handler must not do.
+  // The first call loads the unwinder, which a signal handler must not do.
   void* warm[2];
   ::backtrace(warm, 2);
   stack_t stack = {};
@@ -166,7 +166,7 @@ void install_crash_handler(CrashReport& report, const runtime::LaunchNote* launc
 }
 
 void keep_crash_handler() noexcept {
-  // Whoever replaces one replaces all: compilers inside of drivers do.
+  // A library that replaces one handler replaces all: compilers inside drivers do.
   struct sigaction current = {};
   ::sigaction(SIGABRT, nullptr, &current);
   if (current.sa_sigaction != on_crash) set_crash_handlers();
@@ -198,7 +198,7 @@ std::string crash_text(const CrashReport& report) {
                 : runtime::out_of_bounds_text({report.write, report.byte, report.argument, entry});
   }
   text += "\n  at " + frame_text(report.instruction);
-  // The handler's own frames, and the kernel's that called it, come before the crash.
+  // The frames of the handler, and the kernel's that called it, precede the crash.
   const int count = std::clamp(report.frames.load(), 0, CrashReport::kFrames);
   int first = 0;
   for (int i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// What is known of a process that crashed: written by its signal handler into memory that it shares
+// The report of a crash: written by the signal handler of the process into memory that it shares
 // with the process that watches it.
 #pragma once
 
@@ -14,16 +14,16 @@ struct CrashReport {
   static constexpr int kFrames = 32;
   struct Frame {
     uintptr_t address = 0;
-    uintptr_t offset = 0;  // into the symbol, or into the object where there is no symbol
-    char object[64] = {};  // end of its file's name; empty: no file (generated code)
+    uintptr_t offset = 0;  // into the symbol, or into the object if there is no symbol
+    char object[64] = {};  // end of its file's name; empty: generated code
     char symbol[160] = {};
   };
-  std::atomic<int> signal = 0;  // 0: none came
-  int64_t data_bytes = 0;       // data and private mappings of the process then
-  uintptr_t address = 0;        // that was used, of SIGSEGV and SIGBUS
-  Frame instruction;            // where it happened
-  // Of the launch that ran: its entry, and the argument that the address lies at (-1: none), so far
-  // from where that begins.
+  std::atomic<int> signal = 0;  // 0: no crash
+  int64_t data_bytes = 0;       // data and private mappings of the process at the crash
+  uintptr_t address = 0;        // address accessed, for SIGSEGV and SIGBUS
+  Frame instruction;            // where the crash happened
+  // The launch in progress: its entry, and the argument that contains the address (-1: none), with
+  // the offset into it.
   bool launching = false, write = false;
   int argument = -1;
   int64_t byte = 0;
@@ -33,11 +33,11 @@ struct CrashReport {
 };
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler writes it");
 
-// From now on a crash of this process fills `report`, which must stay mapped. Once a process.
-// `launch`, where given, is kept by the device that is watched.
+// Makes a crash of this process fill `report`, which must stay mapped. Call it once per process.
+// `launch`, if given, is updated by the watched device.
 void install_crash_handler(CrashReport& report,
                            const runtime::LaunchNote* launch = nullptr) noexcept;
-// Once more, where a library has put a handler of its own in its place.
+// Installs the handler again, after a library has replaced it.
 void keep_crash_handler() noexcept;
 
 bool is_crash_signal(int signal) noexcept;

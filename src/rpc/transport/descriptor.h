@@ -1,4 +1,4 @@
-// Open files of this room: ownership, waiting with a deadline, errors by number.
+// Open files of this component: ownership, waiting with a deadline, texts of error numbers.
 #pragma once
 
 #include <unistd.h>
@@ -12,7 +12,7 @@
 
 namespace tapml::rpc {
 
-// Closes its descriptor with the object.
+// Owns a descriptor, and closes it when destroyed.
 class FileDescriptor {
  public:
   FileDescriptor() = default;
@@ -38,18 +38,18 @@ class FileDescriptor {
 };
 
 struct PipePair {
-  FileDescriptor read, write;  // both closed in programs that are started
+  FileDescriptor read, write;  // both closed on exec
 };
 Result<PipePair> make_pipe() noexcept;
-// Two connected stream sockets.
+// Returns two connected stream sockets.
 Result<std::pair<FileDescriptor, FileDescriptor>> make_socket_pair() noexcept;
 
-// "Connection refused"; safe on every thread.
+// "Connection refused"; thread-safe.
 std::string errno_text(int error);
 
 enum class Ready : uint8_t { kYes, kTimeout, kWoken };
-// Waits until `fd` can be read (or written), the deadline passes, or `wake`, where it is a
-// descriptor, is readable or closed on its other side. Errors of `fd` count as ready.
+// Waits until `fd` can be read (or written), the deadline passes, or `wake`, if it is a descriptor,
+// is readable or closed on its other side. Errors of `fd` count as ready.
 Ready wait_ready(int fd, bool writing, int wake, runtime::Deadline deadline) noexcept;
 
 }  // namespace tapml::rpc

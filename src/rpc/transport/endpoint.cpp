@@ -14,7 +14,7 @@ constexpr std::string_view kEndpointForms =
 
 std::unexpected<Error> bad_endpoint(std::string_view text, std::string message,
                                     std::string found = "", std::string hint = "") {
-  return fail(user_error(std::move(message), "place " + in_quotes(text),
+  return fail(user_error(std::move(message), "endpoint " + in_quotes(text),
                          std::string(kEndpointForms), std::move(found), std::move(hint)));
 }
 
@@ -32,37 +32,37 @@ Result<Endpoint> parse_tcp_endpoint(std::string_view text, std::string_view rest
     host = rest.substr(1, closing - 1);
     port = rest.substr(closing + 1);
     if (!port.starts_with(':')) {
-      return bad_endpoint(text, "no port after the address", in_quotes(port),
+      return bad_endpoint(text, "there is no port after the address", in_quotes(port),
                           "add \":\" and the port");
     }
     port.remove_prefix(1);
   } else {
     const size_t colon = rest.find(':');
     if (colon == std::string_view::npos) {
-      return bad_endpoint(text, "a place without a port", in_quotes(rest),
+      return bad_endpoint(text, "the endpoint has no port", in_quotes(rest),
                           "add \":\" and the port");
     }
     host = rest.substr(0, colon);
     port = rest.substr(colon + 1);
     if (port.find(':') != std::string_view::npos) {
       return bad_endpoint(text, "more than one colon", in_quotes(rest),
-                          "an IPv6 address stands in brackets: [::1]:9000");
+                          "write an IPv6 address in brackets: [::1]:9000");
     }
   }
   if (host.empty()) {
-    return bad_endpoint(text, "a place without a host", "", "127.0.0.1 is this machine");
+    return bad_endpoint(text, "the endpoint has no host", "", "127.0.0.1 is this machine");
   }
   for (const char c : host) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte <= ' ' || byte == 0x7f || c == '/' || c == '@') {
-      return bad_endpoint(text, "not the name of a host", in_quotes(host));
+      return bad_endpoint(text, "not a host name", in_quotes(host));
     }
   }
   Endpoint endpoint;
   endpoint.host = std::string(host);
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), endpoint.port);
   if (error != std::errc() || end != port.data() + port.size()) {
-    return bad_endpoint(text, "a port is a number from 0 to 65535", in_quotes(port));
+    return bad_endpoint(text, "the port is not a number from 0 to 65535", in_quotes(port));
   }
   return endpoint;
 }
@@ -85,7 +85,7 @@ std::string Endpoint::text() const {
 
 Result<Endpoint> parse_endpoint(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) {
-    return bad_endpoint(text, "a place with a null character");
+    return bad_endpoint(text, "the endpoint has a null character");
   }
   std::string_view rest = text;
   Endpoint endpoint;
@@ -93,7 +93,7 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
     endpoint.kind = Endpoint::Kind::kUnix;
     endpoint.path = std::string(rest);
     constexpr size_t kMost = sizeof(sockaddr_un::sun_path) - 1;
-    if (rest.empty()) return bad_endpoint(text, "no path after \"unix:\"");
+    if (rest.empty()) return bad_endpoint(text, "there is no path after \"unix:\"");
     if (rest.size() > kMost) {
       return bad_endpoint(text, "the path is too long for a socket",
                           std::to_string(rest.size()) + " bytes, at most " + std::to_string(kMost),
@@ -105,7 +105,7 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
     endpoint.kind = Endpoint::Kind::kPipe;
     endpoint.command = std::string(rest);
     if (rest.find_first_not_of(" \t") == std::string_view::npos) {
-      return bad_endpoint(text, "no command after \"pipe:\"");
+      return bad_endpoint(text, "there is no command after \"pipe:\"");
     }
     return endpoint;
   }

@@ -14,13 +14,13 @@ namespace {
 
 constexpr int kBacklog = 128;
 
-// Whether the file is a socket of ours that nobody listens on any more.
+// Removes the file if it is a socket of this user that no one listens on any more.
 Status remove_stale_socket(const SocketAddress& address, const Endpoint& endpoint) noexcept {
   struct stat status = {};
   const std::string where = endpoint.text();
   if (::lstat(endpoint.path.c_str(), &status) != 0) return {};
   if (!S_ISSOCK(status.st_mode)) {
-    return fail(user_error("the path is taken by something that is no socket", where,
+    return fail(user_error("the path is taken by a file that is not a socket", where,
                            "a path that does not exist"));
   }
   if (status.st_uid != ::geteuid()) {
@@ -30,7 +30,8 @@ Status remove_stale_socket(const SocketAddress& address, const Endpoint& endpoin
   const bool stale =
       ::connect(probe.get(), address.get(), address.size) != 0 && errno == ECONNREFUSED;
   if (!stale) {
-    return fail(platform_error(PlatformFault::kAbsent, "another server listens there", where));
+    return fail(
+        platform_error(PlatformFault::kAbsent, "another server listens at this endpoint", where));
   }
   if (::unlink(endpoint.path.c_str()) != 0 && errno != ENOENT) {
     return fail(user_error(
@@ -42,9 +43,9 @@ Status remove_stale_socket(const SocketAddress& address, const Endpoint& endpoin
 Error bind_error(int error, const Endpoint& endpoint) {
   if (error == EADDRINUSE) {
     return platform_error(PlatformFault::kAbsent, "the address is taken: " + errno_text(error),
-                          endpoint.text(), "port 0 takes a free one");
+                          endpoint.text(), "port 0 selects a free port");
   }
-  return user_error("cannot listen there: " + errno_text(error), endpoint.text());
+  return user_error("cannot listen at this endpoint: " + errno_text(error), endpoint.text());
 }
 
 }  // namespace
@@ -53,9 +54,9 @@ Result<std::unique_ptr<Listener>> Listener::open(const Endpoint& endpoint, bool 
   std::unique_ptr<Listener> listener(new Listener(endpoint));
   switch (endpoint.kind) {
     case Endpoint::Kind::kPipe:
-      return fail(user_error("a pipe cannot be listened on", "place " + in_quotes(endpoint.text()),
-                             "tcp:host:port or unix:path", "",
-                             "`tapml rpc serve --stdio` is the other end of a pipe"));
+      return fail(user_error("a pipe cannot be listened on",
+                             "endpoint " + in_quotes(endpoint.text()), "tcp:host:port or unix:path",
+                             "", "`tapml rpc serve --stdio` is the other end of a pipe"));
     case Endpoint::Kind::kUnix:
       TAPML_TRY(listener->bind_unix());
       break;
@@ -80,7 +81,7 @@ Status Listener::bind_unix() noexcept {
     device_ = status.st_dev;
     inode_ = status.st_ino;
   }
-  // Nobody gets in before listen(): the mode is there first.
+  // No one can connect before listen(), so the mode is set first.
   if (::chmod(endpoint_.path.c_str(), 0600) != 0 || ::listen(socket_.get(), kBacklog) != 0) {
     return fail(bind_error(errno, endpoint_));
   }
@@ -93,7 +94,7 @@ Status Listener::bind_tcp(bool anywhere) noexcept {
   if (!address.is_loopback() && !anywhere) {
     Error error = user_error(
         "listening beyond this machine needs a token, and TLS or --insecure",
-        "place " + in_quotes(endpoint_.text()),
+        "endpoint " + in_quotes(endpoint_.text()),
         "--token-file with --tls-cert and --tls-key, or 127.0.0.1, [::1], localhost, unix:path",
         in_quotes(endpoint_.host));
     error.hint =

@@ -1,4 +1,4 @@
-// A place that is listened on.
+// An endpoint that accepts connections.
 #pragma once
 
 #include "rpc/transport/socket.h"
@@ -7,19 +7,18 @@ namespace tapml::rpc {
 
 class Listener {
  public:
-  // UserError for a place beyond this machine unless `anywhere`, for a path that is taken by
-  // something else than a socket nobody listens on, and for a pipe; PlatformError for an address
-  // that is taken.
+  // UserError for an endpoint beyond this machine unless `anywhere`, for a path taken by anything
+  // but a socket that no one listens on, and for a pipe; PlatformError for an address in use.
   static Result<std::unique_ptr<Listener>> open(const Endpoint& endpoint, bool anywhere);
-  // The socket's file goes, if it still is this one's.
+  // Removes the socket's file if it is still this one's.
   ~Listener();
   Listener(const Listener&) = delete;
 
-  const Endpoint& endpoint() const noexcept { return endpoint_; }  // with the port that was chosen
+  const Endpoint& endpoint() const noexcept { return endpoint_; }  // with the actual port
   int get() const noexcept { return socket_.get(); }
-  // A connection that waits; not valid where there is none.
+  // Returns a pending connection; not valid if there is none.
   FileDescriptor accept() noexcept;
-  // In a process that inherited it: closes, and leaves the socket's file alone.
+  // In a process that inherited it: closes it, and keeps the socket's file.
   void forget() noexcept;
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kSpareSeconds = 60;
 
-// What the control group of this process may have, of either version; 0: no limit.
+// The memory limit of this process's control group, of either version; 0: no limit.
 int64_t group_memory() {
   for (const char* path :
        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
@@ -55,7 +55,7 @@ EndedFirst::~EndedFirst() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-// Raising it, and going back to where one was, needs no rights.
+// Raising the value, and restoring it, needs no privileges.
 void EndedFirst::begin() const noexcept {
   if (descriptor_ >= 0) std::ignore = ::pwrite(descriptor_, "500", 3, 0);
 }
@@ -70,7 +70,7 @@ int64_t process_data_bytes() noexcept {
   char text[128];
   const ssize_t size = ::read(fd, text, sizeof text);
   ::close(fd);
-  // Pages: size, resident, shared, text, library, data and stack.
+  // In pages: size, resident, shared, text, library, data and stack.
   int64_t field = 0, pages = 0;
   for (ssize_t i = 0; i < size && field < 6; ++i) {
     if (text[i] == ' ') {
@@ -89,7 +89,7 @@ ProcessorTime::ProcessorTime(std::chrono::milliseconds request) noexcept {
 }
 
 void ProcessorTime::begin() noexcept {
-  // Small requests come by the thousand.
+  // Small requests come by the thousand: the limit is set at most once a second.
   const auto now = std::chrono::steady_clock::now();
   if (now - begun_ < std::chrono::seconds(1)) return;
   begun_ = now;

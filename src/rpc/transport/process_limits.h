@@ -1,4 +1,4 @@
-// What a session's process may take of its machine.
+// Limits what a session's process may use of its machine.
 #pragma once
 
 #include <chrono>
@@ -6,24 +6,23 @@
 
 namespace tapml::rpc {
 
-// The memory that the processes of this machine share: its own, or what its control group may have.
+// The memory available to the processes of this machine: all of it, or its control group's limit.
 int64_t machine_memory() noexcept;
 
 // Limits data and private mappings of this process (RLIMIT_DATA) to `bytes`; 0: machine_memory().
-// What is mapped of files without writing to it, and shared memory, does not count: weights do not.
-// Returns the limit; 0 where none was set, because the process has more already (a sanitizer's
-// shadow).
+// Read-only file mappings and shared memory do not count, so weights do not. Returns the limit; 0
+// if none was set, because the process already exceeds it (a sanitizer's shadow).
 int64_t limit_process_memory(int64_t bytes) noexcept;
 
-// Where the system has no memory left and has to end a process, it ends first those that were
-// forked while such an object lived, and not their parent. Made by the parent while it may still
-// write what the system keeps of it (before close_memory(), confinement.h).
+// When the system runs out of memory and must end a process, it ends those forked between begin()
+// and end() before their parent. The parent creates it while it may still write its own settings
+// (before close_memory(), confinement.h).
 class EndedFirst {
  public:
   EndedFirst() noexcept;
   ~EndedFirst();
   EndedFirst(const EndedFirst&) = delete;
-  // For one fork: begin() before it, end() after it in the parent.
+  // For each fork: begin() before it, end() after it in the parent.
   void begin() const noexcept;
   void end() const noexcept;
 
@@ -32,16 +31,16 @@ class EndedFirst {
   char own_[16] = {};  // the parent's own value, as text
 };
 
-// Data and private mappings now; 0: not known. Async-signal-safe.
+// Data and private mappings now; 0: unknown. Async-signal-safe.
 int64_t process_data_bytes() noexcept;
 
-// Processor time that a process may use for one request (RLIMIT_CPU, whose SIGXCPU ends it): where
-// nobody watches the request's own limit any more, it ends all the same.
+// Limits the processor time of one request (RLIMIT_CPU, whose SIGXCPU ends the process), so that it
+// ends even if no one checks the request's own limit any more.
 class ProcessorTime {
  public:
-  // A request may take `request`: on every core, and twice that.
+  // A request may use twice the time `request` on every core.
   explicit ProcessorTime(std::chrono::milliseconds request) noexcept;
-  // A request begins: the limit counts from here.
+  // A request begins: the limit counts from now.
   void begin() noexcept;
 
  private:

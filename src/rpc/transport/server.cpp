@@ -27,19 +27,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kTick{50};  // between two looks at `stop` and the requests
+constexpr std::chrono::milliseconds kTick{50};  // between two checks of `stop` and the requests
 constexpr std::chrono::milliseconds kLingering{1000};
 constexpr std::chrono::milliseconds kFarewell{100};  // for a client that does not read
 constexpr size_t kMostLingering = 64;
-// Relays of connections that are no sessions, or no more: unfinished ones, and those that still
-// say why they end.
+// Limit on relays of connections without a session: unfinished ones, and those that still report
+// why they end.
 constexpr size_t kMostIdleRelays = 192;
-// How long a process may take to give back what its session had. A driver's queue finishes its work
-// before it goes, and work may never end.
+// How long a process may take to release its session's resources. A driver's queue finishes its
+// work first, and work may never end.
 constexpr std::chrono::milliseconds kMostTeardown{2000};
 
-// A connection whose session is over. What still comes is read and dropped, so that the client gets
-// to read why before it hears of a reset.
+// A connection whose session is over. Incoming data is read and dropped, so that the client can
+// read the reason before it sees a reset.
 struct Lingering {
   Connection connection;
   Clock::time_point until;
@@ -53,13 +53,13 @@ class ProcessServer final : public Server {
         endpoint_(std::move(endpoint)),
         options_(options),
         unfinished_(options.unfinished, options.unfinished_of_peer) {
-    // Of this process and of those that it forks: clients' names are in the lines.
+    // For this process and those that it forks: the lines contain names from clients.
     if (options.server.log) {
       options_.server.log = [write = options.server.log](const std::string& line) {
         write(printable_line(line));
       };
     }
-    // A session's process says this to its client; whether it is so is the server's to decide.
+    // A session's process would report this to its client, but the server decides.
     options_.server.admit = [this]() -> Status { return fail(too_many_sessions()); };
     close_memory();
     if (tls) relays_.emplace(std::move(tls), options.server.limits.handshake, options_.server.log);
@@ -67,7 +67,7 @@ class ProcessServer final : public Server {
 
   const Endpoint& endpoint() const noexcept override { return endpoint_; }
   Status run(const std::atomic<bool>& stop) noexcept override;
-  // One connection that is there already.
+  // Serves one existing connection.
   Status adopt(Connection connection) noexcept;
 
  private:
@@ -81,7 +81,7 @@ class ProcessServer final : public Server {
   void admit(Worker& worker) noexcept;
   bool is_full() const { return std::ssize(admitted_) >= options_.sessions; }
   void drain() noexcept;
-  // `lines`: the last of its log.
+  // `lines`: the last ones of its log.
   void part(Connection connection, const Error* farewell,
             const std::vector<std::string>& lines = {}) noexcept;
   void end_all() noexcept;
@@ -89,16 +89,16 @@ class ProcessServer final : public Server {
     if (options_.server.log) options_.server.log(line);
   }
 
-  std::set<int64_t> admitted_;  // sessions whose client has said a right hello, by number
+  std::set<int64_t> admitted_;  // numbers of sessions whose client sent a valid hello
   std::unique_ptr<Listener> listener_;
   Endpoint endpoint_;
   ListenOptions options_;
-  EndedFirst ended_first_;  // the sessions' processes
+  EndedFirst ended_first_;  // applies to the sessions' processes
   std::optional<TlsRelays> relays_;
   UnfinishedHandshakes unfinished_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<Lingering> lingering_;
-  std::vector<pollfd> polled_;  // listener, then workers, then lingering
+  std::vector<pollfd> polled_;  // the listener, then workers, then lingering connections
   Clock::time_point accept_again_{};
   int64_t next_number_ = 1;
 };
@@ -127,7 +127,7 @@ void ProcessServer::wait_for_news() noexcept {
   for (const Lingering& one : lingering_) {
     polled_.push_back({one.connection.in.get(), POLLIN, 0});
   }
-  // Interrupted by a signal: whoever set `stop` is heard.
+  // A signal interrupts this, so that setting `stop` takes effect at once.
   if (::poll(polled_.data(), polled_.size(), static_cast<int>(kTick.count())) < 0) {
     for (pollfd& one : polled_) one.revents = 0;
   }
@@ -149,7 +149,7 @@ void ProcessServer::check_workers() noexcept {
     const runtime::Deadline over = worker->session_ended();
     if (over && now - *over > kMostTeardown) {
       worker->kill(platform_error(PlatformFault::kTimeout,
-                                  "the session left work that did not end within " +
+                                  "work of the ended session did not finish within " +
                                       std::to_string(kMostTeardown.count()) +
                                       " ms; its process was ended",
                                   "the server"));
@@ -167,7 +167,7 @@ void ProcessServer::check_workers() noexcept {
   workers_ = std::move(left);
 }
 
-// Of sessions that ask at once each is admitted or refused in its turn.
+// Sessions that ask at the same time are admitted or refused one by one.
 void ProcessServer::admit(Worker& worker) noexcept {
   const bool admitted = admitted_.contains(worker.number()) || !is_full();
   if (admitted) admitted_.insert(worker.number());
@@ -202,7 +202,7 @@ void ProcessServer::accept_all() noexcept {
     Connection connection;
     connection.in = listener_->accept();
     if (!connection.in.valid()) {
-      // Out of descriptors: what waits stays in the queue for a moment.
+      // Out of descriptors: pending connections stay in the queue for a moment.
       if (errno == EMFILE || errno == ENFILE) accept_again_ = Clock::now() + 10 * kTick;
       return;
     }
@@ -227,11 +227,11 @@ void ProcessServer::accept_all() noexcept {
 Error ProcessServer::too_many_sessions() const {
   return platform_error(
       PlatformFault::kLimit,
-      "the server has as many sessions as it may, " + std::to_string(options_.sessions),
+      "the server has reached its limit of " + std::to_string(options_.sessions) + " sessions",
       endpoint_.text(), "try again later, or raise its --sessions");
 }
 
-// For one more connection of `peer`, which has not said hello yet.
+// Makes room for one more connection of `peer` that has not sent a hello yet.
 void ProcessServer::make_room(const std::string& peer) noexcept {
   unfinished_.remove_if([&](int64_t number) { return admitted_.contains(number); });
   const std::optional<int64_t> number = unfinished_.gives_way(peer);
@@ -241,14 +241,13 @@ void ProcessServer::make_room(const std::string& peer) noexcept {
       std::ranges::find_if(workers_, [&](const auto& one) { return one->number() == *number; });
   if (worker == workers_.end()) return;
   (*worker)->kill(platform_error(PlatformFault::kLimit,
-                                 "too many connections came that said nothing, and this was the "
-                                 "oldest",
-                                 endpoint_.text(), "connect again, and say hello at once"));
+                                 "too many connections sent no hello, and this was the oldest",
+                                 endpoint_.text(), "connect again, and send hello at once"));
 }
 
-// The plain side of an encrypted connection; not valid where there is no process for it.
+// The plain side of an encrypted connection; not valid if no process can be started for it.
 FileDescriptor ProcessServer::decrypt(FileDescriptor client) noexcept {
-  // Whoever begins slowly must not keep others out: the oldest that has no session goes.
+  // A client that is slow to begin must not block others: the oldest without a session goes.
   relays_->make_room(kMostIdleRelays,
                      [this](int64_t number) { return admitted_.contains(number); });
   auto plain = relays_->start(std::move(client), next_number_, [this] { close_all(); });
@@ -257,7 +256,7 @@ FileDescriptor ProcessServer::decrypt(FileDescriptor client) noexcept {
   return {};
 }
 
-// In a process that was forked: what is the server's and other sessions'.
+// In a forked process: closes what belongs to the server and to other sessions.
 void ProcessServer::close_all() noexcept {
   if (listener_) listener_->forget();
   for (const auto& other : workers_) other->forget();
@@ -265,7 +264,7 @@ void ProcessServer::close_all() noexcept {
 }
 
 Status ProcessServer::adopt(Connection connection) noexcept {
-  Connection kept;  // to say why, where there is no process to have
+  Connection kept;  // to report the reason if no process can be started
   kept.in = FileDescriptor(::fcntl(connection.in.get(), F_DUPFD_CLOEXEC, 3));
   ended_first_.begin();
   auto worker = Worker::start(std::move(connection), next_number_, options_, [this, &kept] {
@@ -296,7 +295,7 @@ void ProcessServer::end_all() noexcept {
   }
   workers_.clear();
   if (!relays_) return;
-  lingering_.clear();  // each relay sees an end
+  lingering_.clear();  // each relay sees the end of its connection
   relays_->end_all(kLingering + kTick);
 }
 

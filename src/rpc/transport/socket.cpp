@@ -70,7 +70,7 @@ Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint, bool listen
     sockaddr_un unix_address = {};
     unix_address.sun_family = AF_UNIX;
     if (endpoint.path.size() >= sizeof unix_address.sun_path) {
-      return fail(internal_error("a socket's path that is too long", endpoint.text()));
+      return fail(internal_error("a socket's path is too long", endpoint.text()));
     }
     std::memcpy(unix_address.sun_path, endpoint.path.c_str(), endpoint.path.size() + 1);
     SocketAddress address;
@@ -108,10 +108,10 @@ Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint, bool listen
 
 namespace {
 
-// How soon an interrupt is seen.
+// How quickly an interrupt is noticed.
 constexpr std::chrono::milliseconds kSlice{50};
 
-// Ok to wait until `slice`, which is set; else why not.
+// Ok to wait until `slice`, which this sets; otherwise the reason not to.
 Status next_slice(runtime::Deadline deadline, const Interrupted& interrupted,
                   const std::string& endpoint, runtime::Deadline& slice) noexcept {
   if (interrupted && interrupted()) {
@@ -204,7 +204,7 @@ Status check_server_owner(int socket, const std::string& endpoint) {
   socklen_t size = sizeof server;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &server, &size) != 0) {
     return fail(platform_error(PlatformFault::kLost,
-                               "the system does not say who listens: " + errno_text(errno),
+                               "the system does not report who listens: " + errno_text(errno),
                                endpoint));
   }
   return check_owner(server.uid, ::geteuid(), endpoint);
@@ -225,11 +225,11 @@ void tune_connection(int fd) noexcept {
   socklen_t size = sizeof own;
   if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) != 0) return;
   if (own.ss_family == AF_UNIX) {
-    const int bytes = 1 << 20;  // the system's own limit holds where it is less
+    const int bytes = 1 << 20;  // the system's limit applies if it is lower
     ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
     return;
   }
-  const int on = 1, idle = 15, interval = 5, probes = 3;  // seconds: gone after half a minute
+  const int on = 1, idle = 15, interval = 5, probes = 3;  // seconds: half a minute in all
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);

@@ -1,4 +1,4 @@
-// Waiting awake for what comes soon.
+// Waits for what comes soon without sleeping.
 #pragma once
 
 #include <algorithm>
@@ -10,22 +10,22 @@
 
 namespace tapml::rpc {
 
-// A thread that sleeps is woken late, above all on a virtual machine, whose processor has to come
-// back first. Whether it is worth it to stay awake, the last waits tell: while some of them are
-// long, whoever computes meanwhile may want the processor. For one thread at a time.
+// A sleeping thread wakes late, above all on a virtual machine, whose processor must be scheduled
+// first. Recent waits decide whether spinning pays: while some of them are long, other work may
+// need the processor. For one thread at a time.
 class SpinWaiter {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Whether a wait that begins `now` is worth it, and there is as much time.
+  // Whether spinning pays for a wait that begins `now`, and there is time for it.
   bool pays(Clock::time_point now, const runtime::Deadline& deadline) noexcept {
     if (alone() || (deadline && *deadline - now < kLongest)) return false;
-    // Once in a while all the same: what is short when awake may be long asleep.
+    // Tries once in a while anyway: a wait that is short when awake may be long asleep.
     if (long_ > 0 && ++skipped_ < kMostSkipped) return false;
     skipped_ = 0;
     return true;
   }
-  // Looks again and again for a moment; whether `look` returned true.
+  // Calls `look` repeatedly for a moment; returns whether it returned true.
   template <class Look>
   bool keep(Clock::time_point now, Look&& look) noexcept {
     const auto end = now + kLongest;
@@ -35,27 +35,27 @@ class SpinWaiter {
     } while (Clock::now() < end);
     return false;
   }
-  // How long a wait took, awake or asleep; it was none where what was waited for was there. Parts
-  // of a message may come right behind each other, so that one long wait says more than a few short
-  // ones.
+  // Records how long a wait took, awake or asleep; almost no time means that there was no wait.
+  // Parts of a message may follow each other closely, so one long wait counts more than several
+  // short ones.
   void waited(Clock::duration time) noexcept {
     if (time < kNone) return;
     long_ = time < kShort ? std::max(long_ - 1, 0) : std::min(long_ + kWeight, kMostSkipped);
   }
 
  private:
-  // Longer than it takes to wake the other side: once both are awake, they stay so.
+  // kLongest exceeds the time to wake the other side: once both are awake, they stay awake.
   static constexpr std::chrono::microseconds kLongest{300}, kShort{100}, kNone{3};
   static constexpr int kPauses = 8, kMostSkipped = 64, kWeight = 16;
 
-  // The other side has to run somewhere meanwhile.
+  // The other side needs a core to run on meanwhile.
   static bool alone() noexcept {
     static const bool alone = ThreadPool::available_cores() == 1;
     return alone;
   }
 
   int long_ = 0;     // above 0: a wait that begins now is likely to be long
-  int skipped_ = 0;  // waits since one that was
+  int skipped_ = 0;  // waits since the last spin
 };
 
 }  // namespace tapml::rpc

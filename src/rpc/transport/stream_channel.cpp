@@ -62,7 +62,7 @@ Status StreamChannel::send(std::span<const std::byte> head, std::span<const std:
     store_size(prefix_.data() + 4, static_cast<uint64_t>(payload.size()));
     sent_ = 0;
   } else if (sending_ != bytes) {
-    return fail(internal_error("another frame while one is half sent", stream_->peer()));
+    return fail(internal_error("a frame was sent while another one is half sent", stream_->peer()));
   }
   sending_ = bytes;
   if (inside_frame_) inside_frame_->store(true);
@@ -122,7 +122,7 @@ Status StreamChannel::receive(std::vector<std::byte>& head, uint64_t& payload_by
       error.expected = "a head of 1 to " + std::to_string(limits_.head_bytes) +
                        " bytes, a payload of at most " + std::to_string(limits_.payload_bytes);
       error.found = std::to_string(head_bytes) + " and " + std::to_string(payload_bytes_) +
-                    " bytes; is the other side no tapml?";
+                    " bytes; is the other side tapml?";
       return fail(std::move(error));
     }
     begin_ += kPrefixBytes;

@@ -16,13 +16,13 @@ struct ChannelLimits {
 
 class StreamChannel : public Channel {
  public:
-  // Bytes in front of head and payload: their sizes as u32 and u64, little-endian.
+  // Bytes before head and payload: their sizes as u32 and u64, little-endian.
   static constexpr size_t kPrefixBytes = 12;
 
-  // `inside_frame`, where given, is set while a frame is sent in part.
+  // `inside_frame`, if given, is set while a frame is partly sent.
   explicit StreamChannel(std::unique_ptr<ByteStream> stream, const ChannelLimits& limits = {},
                          std::atomic<bool>* inside_frame = nullptr);
-  // Over files, as make_file_stream().
+  // Over descriptors, as in make_file_stream().
   StreamChannel(FileDescriptor in, FileDescriptor out, std::string peer,
                 const ChannelLimits& limits = {}, std::atomic<bool>* inside_frame = nullptr)
       : StreamChannel(make_file_stream(std::move(in), std::move(out), std::move(peer)), limits,
@@ -39,9 +39,9 @@ class StreamChannel : public Channel {
   void close() noexcept override { stream_->close(); }
 
  private:
-  // Bytes that came, at least one.
+  // Returns how many bytes were read, at least one.
   Result<size_t> read_some(std::span<std::byte> to, runtime::Deadline deadline) noexcept;
-  // More into the buffer, which has room.
+  // Reads more into the buffer, which must have room.
   Status fill(runtime::Deadline deadline) noexcept;
   size_t take_buffered(std::span<std::byte> to) noexcept;
 
@@ -49,12 +49,12 @@ class StreamChannel : public Channel {
   ChannelLimits limits_;
   std::atomic<bool>* inside_frame_;
 
-  // Of the frame that is being sent.
+  // The frame that is being sent.
   std::array<std::byte, kPrefixBytes> prefix_ = {};
   uint64_t sent_ = 0, sending_ = 0;  // bytes of the frame; sending_ is 0 between frames
 
-  // Of the frame that is being received.
-  std::vector<std::byte> buffer_;  // bytes from begin_ to end_ are not taken yet
+  // The frame that is being received.
+  std::vector<std::byte> buffer_;  // bytes from begin_ to end_ are not consumed yet
   size_t begin_ = 0, end_ = 0;
   bool prefix_known_ = false;
   std::vector<std::byte> head_;
@@ -63,12 +63,12 @@ class StreamChannel : public Channel {
   size_t taken_ = 0;  // of a receive_payload that timed out
 };
 
-// Over one end of a connected socket.
+// A channel over one end of a connected socket.
 std::unique_ptr<Channel> make_stream_channel(FileDescriptor socket, std::string peer,
                                              const ChannelLimits& limits = {});
 
-// A frame without payload to whoever still reads; nothing where nobody does. The connection stays
-// open.
+// Sends a frame without payload to a peer that still reads; does nothing otherwise. The connection
+// stays open.
 void send_last_frame(int fd, std::span<const std::byte> head, runtime::Deadline deadline) noexcept;
 
 }  // namespace tapml::rpc

@@ -21,7 +21,7 @@ namespace tapml::rpc {
 
 namespace {
 
-// What OpenSSL says about the last call that failed on this thread; its queue is empty then.
+// OpenSSL's text for the last failed call on this thread; empties its queue.
 std::string openssl_text() {
   const unsigned long code = ERR_peek_last_error();
   ERR_clear_error();
@@ -39,13 +39,13 @@ Result<SSL_CTX*> make_context(const SSL_METHOD* method) noexcept {
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_num_tickets(context, 0);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  // A write that has to wait goes on with the same bytes, wherever these lie then.
+  // A write that has to wait is repeated with the same bytes, perhaps at another address.
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_read_ahead(context, 1);
   return context;
 }
 
-int no_password(char*, int, int, void*) { return -1; }  // instead of a question at the terminal
+int no_password(char*, int, int, void*) { return -1; }  // instead of a prompt on the terminal
 
 Error file_error(const std::string& what, const std::string& file, const std::string& expected) {
   return user_error(what + ": " + openssl_text(), file, expected);
@@ -170,8 +170,8 @@ Result<std::unique_ptr<TlsContext>> TlsContext::for_server(const std::string& ce
                            "a PEM file with the certificate's private key, without a password"));
   }
   if (SSL_CTX_check_private_key(made) != 1) {
-    return fail(
-        file_error("the key is not the certificate's", key_file, "the key of " + certificate_file));
+    return fail(file_error("the key does not belong to the certificate", key_file,
+                           "the key of " + certificate_file));
   }
   return context;
 }
@@ -238,9 +238,9 @@ Result<std::unique_ptr<TlsConnection>> TlsConnection::connect(const TlsContext& 
     named =
         SSL_set1_host(ssl, host.c_str()) == 1 && SSL_set_tlsext_host_name(ssl, host.c_str()) == 1;
   }
-  // A name that is not checked would make any certificate do.
+  // Without a name to check, any certificate would be accepted.
   if (!named) {
-    return fail(user_error("not a name that a certificate can have", connection->peer_,
+    return fail(user_error("this is not a name that a certificate can have", connection->peer_,
                            "a host's name or address", in_quotes(host)));
   }
   return connection;
@@ -266,9 +266,9 @@ TlsConnection::Step TlsConnection::handshake() noexcept {
   established_ = done == Step::kDone;
   if (done == Step::kEnd && !failed_) {
     failed_ = true;
-    error_ = platform_error(PlatformFault::kLost,
-                            "the connection was closed inside of the TLS handshake", peer_,
-                            "does the other side speak TLS?");
+    error_ =
+        platform_error(PlatformFault::kLost, "the connection was closed during the TLS handshake",
+                       peer_, "does the other side speak TLS?");
   }
   return done;
 }
@@ -313,13 +313,13 @@ TlsConnection::Step TlsConnection::step(int result) noexcept {
     default:
       break;
   }
-  // An end without TLS's own goodbye: lengths of frames tell whether something is missing.
+  // The end came without TLS's close_notify: the sizes of frames show whether data is missing.
   if (socket_.ended && SSL_get_verify_result(connection_) == X509_V_OK &&
       (kind == SSL_ERROR_SYSCALL ||
        ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)) {
     return Step::kEnd;
   }
-  // A socket that takes nothing more may still have what the other side said last.
+  // A socket that accepts no more data may still hold the last data of the other side.
   failed_ = kind != SSL_ERROR_SYSCALL || !established_;
   note_failure(kind);
   return Step::kFailed;
@@ -361,7 +361,7 @@ Error TlsConnection::certificate_error(long verdict) const {
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
       error.expected = "a certificate for " + in_quotes(host_);
       if (refused_) error.found = "one for " + names_of(refused_);
-      error.hint = "name the server as its certificate does";
+      error.hint = "use the server's name from its certificate";
       break;
     case X509_V_ERR_CERT_HAS_EXPIRED:
       if (refused_) error.found = "valid until " + time_text(X509_get0_notAfter(refused_));

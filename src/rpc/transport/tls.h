@@ -1,4 +1,4 @@
-// TLS over connected sockets (OpenSSL): certificates, and one connection without waiting.
+// TLS over connected sockets (OpenSSL): certificates, and one non-blocking connection.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,15 @@ struct x509_store_ctx_st;
 
 namespace tapml::rpc {
 
-// What all connections of a server, or of a client, share. TLS 1.2 and later, without tickets and
-// renegotiation.
+// Settings shared by all connections of a server or of a client. TLS 1.2 and later, without tickets
+// and renegotiation.
 class TlsContext {
  public:
-  // From PEM files: the certificate with those between it and its root, and its key. UserError
-  // where they cannot be read or do not belong together.
+  // Reads PEM files: the certificate with those between it and its root, and its key. UserError if
+  // they cannot be read or do not belong together.
   static Result<std::unique_ptr<TlsContext>> for_server(const std::string& certificate_file,
                                                         const std::string& key_file) noexcept;
-  // The other side must have a certificate that one of `ca_file` (PEM) vouches for; without a file,
+  // The other side's certificate must be signed by one of `ca_file` (PEM) or, without a file, by
   // one of the system's.
   static Result<std::unique_ptr<TlsContext>> for_client(const std::string& ca_file) noexcept;
   ~TlsContext();
@@ -37,21 +37,21 @@ class TlsContext {
   ssl_ctx_st* context_;
 };
 
-// Over a socket that the caller keeps open. Calls of several threads take turns; none waits.
+// Uses a socket that the caller keeps open. Thread-safe; no call waits.
 class TlsConnection {
  public:
   enum class Step {
-    kDone,       // at least one byte, or the whole handshake
-    kWantRead,   // again when the socket can be read
-    kWantWrite,  // again when it can be written; a write() with the same bytes first
+    kDone,       // at least one byte was transferred, or the handshake is complete
+    kWantRead,   // repeat when the socket can be read
+    kWantWrite,  // repeat when it can be written; a write() first, with the same bytes
     kEnd,        // the other side has ended its direction
     kFailed,     // error()
   };
 
-  // A server's end.
+  // The server's end.
   static Result<std::unique_ptr<TlsConnection>> accept(const TlsContext& context, int socket,
                                                        std::string peer) noexcept;
-  // A client's: the certificate must be for `host`, a name or an address.
+  // The client's end: the certificate must be for `host`, a name or an address.
   static Result<std::unique_ptr<TlsConnection>> connect(const TlsContext& context, int socket,
                                                         const std::string& host,
                                                         std::string peer) noexcept;
@@ -61,10 +61,10 @@ class TlsConnection {
   Step handshake() noexcept;
   Step read(std::span<std::byte> to, size_t& count) noexcept;
   Step write(std::span<const std::byte> bytes, size_t& count) noexcept;
-  // Says that nothing more will come, if that can go out at once.
+  // Reports that nothing more will come, if that can be sent at once.
   void end() noexcept;
-  // After kFailed, or kEnd inside of the handshake. UserError for a certificate that does not do,
-  // else kLost or kProtocol.
+  // After kFailed, or kEnd during the handshake. UserError for an unacceptable certificate,
+  // otherwise kLost or kProtocol.
   Error error() const;
 
  private:
@@ -77,12 +77,12 @@ class TlsConnection {
 
   mutable std::mutex lock_;
   ssl_st* connection_;
-  x509_st* refused_ = nullptr;  // the certificate that did not do
+  x509_st* refused_ = nullptr;  // the certificate that was refused
   std::string peer_, host_;
   struct Socket {
     int fd;
     bool ended = false;
-    int error = 0;  // errno of the last call that failed
+    int error = 0;  // errno of the last failed call
   } socket_;
   Error error_;
   bool failed_ = false, established_ = false;

@@ -22,16 +22,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Step = TlsConnection::Step;
 
-// For a client that takes or says nothing any more once its session is over.
+// For a client that neither reads nor writes any more once its session is over.
 constexpr std::chrono::seconds kParting{1};
-// The first byte of what a TLS client says; a frame never begins with it.
+// The first byte that a TLS client sends; a frame never begins with it.
 constexpr unsigned char kHandshakeRecord = 0x16;
 
-// Bytes on their way in one direction.
+// Bytes in transit in one direction.
 struct Flow {
   std::array<std::byte, 64 << 10> bytes;
   size_t begin = 0, end = 0;
-  bool over = false;  // nothing more comes in
+  bool over = false;  // no more input
   bool empty() const { return begin == end; }
   std::span<std::byte> room() { return std::span(bytes); }
   std::span<const std::byte> rest() const { return std::span(bytes).subspan(begin, end - begin); }
@@ -42,12 +42,12 @@ class Relay {
   Relay(FileDescriptor client, FileDescriptor plain)
       : client_(std::move(client)), plain_(std::move(plain)) {}
 
-  // Until the connection's end; an error where it does not even begin.
+  // Runs until the connection ends; an error if it does not even begin.
   Status run(const TlsContext& context, Clock::time_point handshake_until) noexcept {
     TAPML_TRY(expect_tls(handshake_until));
     TAPML_ASSIGN(tls_, TlsConnection::accept(context, client_.get(), "the client"));
     if (Status hands = shake_hands(handshake_until); !hands) {
-      part(Clock::now() + kParting);  // an alert that says why is on its way
+      part(Clock::now() + kParting);  // an alert with the reason is on its way
       return hands;
     }
     while (!down_.over || !down_.empty()) {
@@ -66,8 +66,8 @@ class Relay {
                           "the client");
   }
 
-  // False where the client is not ready in time. A session that is over already leaves it the time
-  // to hear why.
+  // False if the client is not ready in time. If the session is over already, the client still has
+  // time to read the reason.
   bool wait_for_client(bool writing, Clock::time_point& until) noexcept {
     int session = plain_.get();
     while (true) {
@@ -78,7 +78,7 @@ class Relay {
     }
   }
 
-  // Waits for the client's first byte. One that speaks without TLS is reported so in its language.
+  // Waits for the client's first byte. Reports to a client without TLS in plain frames.
   Status expect_tls(Clock::time_point& until) noexcept {
     if (!wait_for_client(false, until)) return fail(late());
     unsigned char first = 0;
@@ -89,10 +89,11 @@ class Relay {
     if (first == kHandshakeRecord) return {};
     Error error =
         platform_error(PlatformFault::kProtocol, "this server takes encrypted connections only",
-                       "the server", "its place is tls:host:port");
+                       "the server", "its endpoint is tls:host:port");
     send_last_frame(client_.get(), encode_failure(error), until);
     part(Clock::now() + kParting);
-    return fail(platform_error(PlatformFault::kProtocol, "a client without TLS", "the client"));
+    return fail(
+        platform_error(PlatformFault::kProtocol, "the client does not use TLS", "the client"));
   }
 
   Status shake_hands(Clock::time_point& until) noexcept {
@@ -100,13 +101,13 @@ class Relay {
       const Step step = tls_->handshake();
       if (step == Step::kDone) return {};
       if (step != Step::kWantRead && step != Step::kWantWrite) return fail(tls_->error());
-      // A client that sends without end is not in time either.
+      // A client that sends endlessly is not in time either.
       if (Clock::now() >= until) return fail(late());
       if (!wait_for_client(step == Step::kWantWrite, until)) return fail(late());
     }
   }
 
-  // From the client to the session. True where something went on.
+  // Moves data from the client to the session. True if there was progress.
   bool move_up() noexcept {
     bool moved = false;
     if (up_.empty() && !up_.over) {
@@ -128,14 +129,14 @@ class Relay {
         up_.begin += static_cast<size_t>(count);
         moved = true;
       } else if (count < 0 && errno != EAGAIN && errno != EINTR) {
-        up_.begin = up_.end = 0;  // the session reads no more
+        up_.begin = up_.end = 0;  // the session no longer reads
         up_.over = moved = true;
       }
     }
     return moved;
   }
 
-  // From the session, or the server on its behalf, to the client.
+  // Moves data from the session, or from the server on its behalf, to the client.
   bool move_down() noexcept {
     bool moved = false;
     if (down_.empty() && !down_.over) {
@@ -163,7 +164,7 @@ class Relay {
     return moved;
   }
 
-  // False where the session is over and the client does not take its last words.
+  // False if the session is over and the client does not read the last frames.
   bool wait_for_either() noexcept {
     short client = 0, plain = 0;
     if (!up_.over) {
@@ -178,7 +179,7 @@ class Relay {
     } else if (!down_.over) {
       plain |= POLLIN;
     }
-    // What is not waited for would wake at once where the other side is gone.
+    // A side that is not waited for would wake poll() at once if it is gone.
     pollfd files[2] = {{client != 0 ? client_.get() : -1, client, 0},
                        {plain != 0 ? plain_.get() : -1, plain, 0}};
     const int most = down_.over ? 50 : -1;
@@ -186,7 +187,7 @@ class Relay {
     return !down_.over || Clock::now() < flush_until_;
   }
 
-  // What still comes is dropped, so that the client reads the last words before it hears of an end.
+  // Drops incoming data, so that the client reads the last frames before it sees the end.
   void part(Clock::time_point until) noexcept {
     ::shutdown(client_.get(), SHUT_WR);
     plain_.reset();
@@ -228,7 +229,7 @@ void TlsRelays::make_room(size_t most,
 
 void TlsRelays::serve(FileDescriptor client, FileDescriptor plain, pid_t server) noexcept {
   leave_server(server, "tapml tls");
-  std::ignore = confine_process();  // where it cannot be had, the session's process says so
+  std::ignore = confine_process();  // if this fails, the session's process reports it
   const auto relay = std::make_unique<Relay>(std::move(client), std::move(plain));
   const Status status = relay->run(*context_, Clock::now() + handshake_);
   if (!status && log_) log_("a connection ended: " + status.error().message);

@@ -1,5 +1,5 @@
-// The server's end of an encrypted connection: a process of its own between the client's socket and
-// the plain one that the session's process has.
+// The server's end of an encrypted connection: a separate process between the client's socket and
+// the plain socket of the session's process.
 #pragma once
 
 #include <sys/types.h>
@@ -13,28 +13,27 @@
 
 namespace tapml::rpc {
 
-// So the session's process, which runs what clients send, never has the key, and the server can
-// tell the client what became of that process, in plain frames, as it does without TLS. A relay
+// As a result, the session's process, which runs what clients send, never has the key, and the
+// server can report the end of that process to the client in plain frames, as without TLS. A relay
 // ends with its connection, and with the server.
 class TlsRelays {
  public:
   using Log = std::function<void(const std::string&)>;
-  // A client has `handshake` to shake hands; `log` hears of those that cannot.
+  // `handshake`: time limit of a handshake; `log` gets a line for each that fails.
   TlsRelays(std::unique_ptr<TlsContext> context, std::chrono::milliseconds handshake, Log log)
       : context_(std::move(context)), handshake_(handshake), log_(std::move(log)) {}
 
-  // The plain end of a relay for `client`; `forget` is called in its process, to close what is not
-  // its own. kLimit where there is no process to have.
+  // Starts a relay for `client` and returns its plain end. `forget` is called in the relay's
+  // process to close what it does not own. kLimit if no process can be started.
   template <class Forget>
   Result<FileDescriptor> start(FileDescriptor client, int64_t session, Forget&& forget);
-  // For one more: ends the oldest of those whose session is not `running(session)`, where `most`
-  // of them are there.
+  // If there are `most` relays, ends the oldest whose session is not `running(session)`.
   void make_room(size_t most, const std::function<bool(int64_t session)>& running) noexcept;
-  // Those that have ended are gone.
+  // Forgets the relays that have ended.
   void reap() noexcept;
-  // Waits for all; ends those that are there after `patience`.
+  // Waits for all relays; after `patience`, ends the rest.
   void end_all(std::chrono::milliseconds patience) noexcept;
-  // In another process.
+  // For use in another process.
   void forget() noexcept {
     context_.reset();
     relays_.clear();

@@ -13,7 +13,7 @@ namespace {
 
 using Step = TlsConnection::Step;
 
-// One record of TLS: the pieces of a small frame become one.
+// The size of one TLS record: the parts of a small frame are sent as one.
 constexpr size_t kRecordBytes = size_t{16} << 10;
 
 class TlsStream final : public ByteStream {
@@ -75,7 +75,7 @@ class TlsStream final : public ByteStream {
   }
 
  private:
-  // Waits for what a step has to wait for; its error where there is nothing to wait for.
+  // Waits as the step requires; its error if it requires nothing.
   Status proceed(Step step, runtime::Deadline deadline) noexcept {
     if (step == Step::kWantRead || step == Step::kWantWrite) {
       return wait(socket_.get(), step == Step::kWantWrite, -1, deadline);
@@ -85,7 +85,7 @@ class TlsStream final : public ByteStream {
 
   FileDescriptor socket_;
   std::unique_ptr<TlsConnection> connection_;
-  std::array<std::byte, kRecordBytes> record_;  // of whoever writes
+  std::array<std::byte, kRecordBytes> record_;  // for the writing thread
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace tapml::rpc {
 
-// Shakes hands over a connected socket with the server that is called `host`. Errors are those of
+// Does the handshake over a connected socket with the server named `host`. Errors: those of
 // TlsConnection, kTimeout and kCancelled.
 Result<std::unique_ptr<ByteStream>> open_tls_stream(const TlsContext& context,
                                                     FileDescriptor socket, const std::string& host,

@@ -44,7 +44,7 @@ std::string peer_key(const SocketAddress& address) {
     if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
       return "4:" + std::string(reinterpret_cast<const char*>(v6.sin6_addr.s6_addr + 12), 4);
     }
-    // Whoever has one address of a network has all of them.
+    // Someone with one address of a network has all of them.
     return "6:" + std::string(reinterpret_cast<const char*>(v6.sin6_addr.s6_addr), 8);
   }
   if (address.storage.ss_family != AF_INET) return "local";

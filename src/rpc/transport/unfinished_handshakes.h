@@ -1,4 +1,4 @@
-// Which connection gives way where too many have not said who they are.
+// Decides which connection is dropped when too many have not identified themselves.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,23 @@
 
 namespace tapml::rpc {
 
-// The connections without a right hello yet, in the order in which they came. They are no sessions:
-// whoever says nothing keeps nobody out.
+// The connections without a valid hello yet, in order of arrival. They do not count as sessions, so
+// that silent clients keep no one out.
 class UnfinishedHandshakes {
  public:
-  // So many at once, and so many of one peer.
+  // Limits: of all connections, and of one peer's.
   UnfinishedHandshakes(size_t most, size_t most_of_peer)
       : most_(most), most_of_peer_(most_of_peer) {}
 
   void add(int64_t connection, std::string peer);
-  // Once it is a session, or gone; nothing for one that is not there.
+  // Called when the connection becomes a session or ends; ignores an unknown one.
   void remove(int64_t connection);
   size_t count() const noexcept { return connections_.size(); }
-  // What makes room for one more of `peer`: the oldest of this peer, where it has as many as it
-  // may; the oldest of the peer that has the most, where there are as many as may be; nothing,
-  // where there is room.
+  // The connection to drop to make room for one more of `peer`: this peer's oldest, if it has
+  // reached its limit; the oldest of the peer with the most connections, if the total limit is
+  // reached; otherwise nothing.
   std::optional<int64_t> gives_way(const std::string& peer) const;
-  // The same as remove() for each whose number is `gone`.
+  // Removes each connection for which `gone(number)` is true.
   template <class Gone>
   void remove_if(Gone&& gone) {
     std::erase_if(connections_, [&](const Connection& one) { return gone(one.number); });
@@ -45,9 +45,9 @@ class UnfinishedHandshakes {
   std::vector<Connection> connections_;  // the oldest first
 };
 
-// Whom a connection counts for: an IPv4 address, the network (/64) of an IPv6 address, or "local".
+// The peer of an address: an IPv4 address, the network (/64) of an IPv6 address, or "local".
 std::string peer_key(const SocketAddress& address);
-// That of a connected socket's other side.
+// The same for the other side of a connected socket.
 std::string peer_key(int socket);
 
 }  // namespace tapml::rpc

@@ -45,7 +45,7 @@ void become_worker(pid_t server) {
 
 constexpr char kAsking = '?', kAdmitted = '+', kRefused = '-';  // on the control socket
 
-// In a session's process: whether the server admits it.
+// In a session's process: asks the server whether the session is admitted.
 bool ask_server(const FileDescriptor& control) {
   char answer = kAsking;
   if (::send(control.get(), &answer, 1, MSG_NOSIGNAL) != 1) return false;
@@ -56,15 +56,15 @@ bool ask_server(const FileDescriptor& control) {
   return count == 1 && answer == kAdmitted;
 }
 
-WorkerPage* g_worker_page = nullptr;  // of this process, for its handler below
+WorkerPage* g_worker_page = nullptr;  // of this process, for the handler below
 
-// Notes that there was no memory; without a handler the allocation then fails as any other.
+// Records that memory ran out; without a handler the allocation then fails normally.
 void on_no_memory() {
   g_worker_page->no_memory.store(true);
   std::set_new_handler(nullptr);
 }
 
-// Whether a process that crashed had what it may have: of one that asks for more and more, the last
+// Whether a crashed process had reached its memory limit: when one keeps allocating, its last
 // request is the one that was refused.
 bool ran_out(const WorkerPage& page) {
   const int64_t most = page.memory_limit.load();
@@ -75,7 +75,7 @@ bool ran_out(const WorkerPage& page) {
 
 void leave_server(pid_t server, const char* name) noexcept {
   ::prctl(PR_SET_NAME, name);
-  ::setpgid(0, 0);  // Ctrl-C at the server's terminal is the server's
+  ::setpgid(0, 0);  // Ctrl-C at the server's terminal is for the server
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != server) ::_exit(1);
   ::signal(SIGINT, SIG_IGN);
@@ -101,7 +101,7 @@ Result<std::unique_ptr<Worker>> Worker::prepare(FileDescriptor& own_end) {
 
 Worker::~Worker() {
   if (process_ != 0) {
-    kill(platform_error(PlatformFault::kLost, "the server has ended"));
+    kill(platform_error(PlatformFault::kLost, "the server ended"));
     ended(true);
   }
   if (page_ != nullptr) ::munmap(page_, sizeof(WorkerPage));
@@ -114,7 +114,7 @@ Result<pid_t> Worker::fork_process() noexcept {
     return fail(
         platform_error(PlatformFault::kLimit, "no process for the session: " + errno_text(errno)));
   }
-  if (process > 0) ::setpgid(process, process);  // as the process itself does: whoever is first
+  if (process > 0) ::setpgid(process, process);  // the process does it too: either may be first
   return process;
 }
 
@@ -169,7 +169,7 @@ void Worker::serve(const ListenOptions& options, const FileDescriptor& control) 
     return device;
   };
   server.ended = [page] { page->session_ended.store(steady_nanoseconds()); };
-  // Shared with the server, so that a crash does not take it along.
+  // In shared memory, so that it survives a crash.
   server.recent = &page_->log;
   set_log_sink(
       [page, log = options.server.log](LogLevel level, std::string_view message) {
@@ -187,7 +187,7 @@ void Worker::serve(const ListenOptions& options, const FileDescriptor& control) 
       options.server.log("session " + std::to_string(number_) + ": " + status.error().message);
     }
   }
-  // Without the destructors of what a driver keeps in static objects.
+  // Skips the destructors of static objects inside drivers.
   ::_exit(0);
 }
 
@@ -201,12 +201,12 @@ void Worker::kill(const Error& why) noexcept {
   if (process_ == 0) return;
   if (!killed_for_) killed_for_ = why;
   ::kill(-process_, SIGKILL);
-  ::kill(process_, SIGKILL);  // where it has no group of its own yet
+  ::kill(process_, SIGKILL);  // if it has no process group yet
 }
 
 bool Worker::ended(bool shows) noexcept {
   if (process_ == 0) return true;
-  // A process that only closed its files is not to keep the server waiting.
+  // The server must not wait for a process that only closed its files.
   if (shows) ::kill(-process_, SIGKILL);
   int status = 0;
   pid_t done = 0;
@@ -214,7 +214,7 @@ bool Worker::ended(bool shows) noexcept {
     done = ::waitpid(process_, &status, shows ? 0 : WNOHANG);
   } while (done < 0 && errno == EINTR);
   if (done == 0) return false;
-  ::kill(-process_, SIGKILL);  // what it has started
+  ::kill(-process_, SIGKILL);  // ends what the process started
   process_ = 0;
   note_end(status);
   return true;

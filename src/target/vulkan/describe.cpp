@@ -3,8 +3,8 @@
 
 namespace tapml::target {
 
-// What every device of some years has; the limits are those that all must have, but for bindings,
-// of which the standard asks for no more than four.
+// What every device of recent years has; limits are the required minimums, except for bindings, of
+// which the standard requires only four.
 Description describe_vulkan() {
   Description d;
   d.doc = "GLSL compute shaders as SPIR-V 1.3 on the first Vulkan device";

@@ -3,7 +3,7 @@
 
 namespace tapml::target {
 
-// What every engine of the last years has; f16 is converted by integer arithmetic.
+// What every engine of recent years has; f16 is converted by integer arithmetic.
 Description describe_wasm() {
   Description d;
   d.doc = "WebAssembly with SIMD by LLVM, in a process of its own under Node.js";

@@ -270,8 +270,8 @@ TEST(HostileClient, CapturesThatMakeNoSense) {
   expect_refused({true, {0}, 0, {}, {}}, "the executable lacks");
   expect_refused({true, {INT32_MIN}, 0, {}, {}}, "the executable lacks");
   expect_refused({true, {}, INT64_MIN, {}, {}}, "negative number of calls");
-  expect_refused({true, {}, 0, std::vector<uint8_t>(31), {}}, "no SHA-256s");
-  expect_refused({true, {}, 0, {}, std::vector<uint8_t>(33)}, "no SHA-256s");
+  expect_refused({true, {}, 0, std::vector<uint8_t>(31), {}}, "not SHA-256s");
+  expect_refused({true, {}, 0, {}, std::vector<uint8_t>(33)}, "not SHA-256s");
   EXPECT_EQ(call({true, {}, INT64_MAX, std::vector<uint8_t>(3200), std::vector<uint8_t>(64)}),
             wire::Answer::Result);
   EXPECT_EQ(call({false, {}, 0, {}, {}}), wire::Answer::Result);
@@ -452,7 +452,7 @@ TEST(HostileClient, ReadsAndCallsOfNonsense) {
   client.send([](FlatBufferBuilder& b) { return wire::CreateRead(b, 4, 5, 0, 4); });
   refused("no stream 4");
   client.send([](FlatBufferBuilder& b) { return wire::CreateCall(b, 4); });
-  refused("no machine 4");
+  refused("no VM 4");
   client.send([](FlatBufferBuilder& b) { return wire::CreateBeginBlob(b, 1, 100); });
   client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 1); },
               std::vector<std::byte>(50));

@@ -58,16 +58,16 @@ class DispatchingClient : public RawClient {
 TEST(HostileDispatch, GoesOnWithWhatDoesNotStand) {
   DispatchingClient client;
   client.send(DispatchingClient::resume());
-  client.expect_failure("does not stand");
+  client.expect_failure("is not suspended");
   client.send(DispatchingClient::resume(1, true));
   client.expect_free();
   client.send(client.call());
   client.expect_stands(0);
   client.send(DispatchingClient::resume(2));
-  client.expect_failure("does not stand");
+  client.expect_failure("is not suspended");
   client.send(DispatchingClient::resume(2, true));
   client.send(client.call());
-  client.expect_failure("another one stands");
+  client.expect_failure("another one is suspended");
   client.expect_free();
   client.send(DispatchingClient::resume());
   client.expect_stands(1);
@@ -76,7 +76,7 @@ TEST(HostileDispatch, GoesOnWithWhatDoesNotStand) {
   client.send(DispatchingClient::resume());
   ASSERT_EQ(client.next(), wire::Answer::Result);
   client.send(DispatchingClient::resume());
-  client.expect_failure("does not stand");
+  client.expect_failure("is not suspended");
 }
 
 TEST(HostileDispatch, LeavesAMachineStanding) {

@@ -271,9 +271,9 @@ class RecallingClient : public RawClient {
 TEST(HostileRecall, OfNothing) {
   RecallingClient client;
   ASSERT_EQ(client.call({0, 0}, 0), wire::Answer::Failure);
-  client.expect_failure("argument 0 is said to be what it was");
+  client.expect_failure("argument 0 is marked as unchanged");
   ASSERT_EQ(client.call({0, 0}, 3), wire::Answer::Failure);
-  client.expect_failure("argument 0 is said to be what it was");
+  client.expect_failure("argument 0 is marked as unchanged");
   ASSERT_EQ(client.call({1, 2}, 77), wire::Answer::Result) << "all is named";
   ASSERT_EQ(client.call({0, 0}, client.sent()), wire::Answer::Result);
   ASSERT_EQ(client.call({0, 2}, client.sent() - 1), wire::Answer::Failure) << "not the last one";
@@ -285,39 +285,39 @@ TEST(HostileRecall, OfMoreThanThereWas) {
   ASSERT_EQ(client.call({1, 2}, 0), wire::Answer::Result);
   ASSERT_EQ(client.call({0}, client.sent(), "main", 1), wire::Answer::Result) << "both at once";
   ASSERT_EQ(client.call({0}, client.sent(), "main", 2), wire::Answer::Failure);
-  client.expect_failure("argument 2 is said to be what it was");
+  client.expect_failure("argument 2 is marked as unchanged");
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   for (const int64_t further : {int64_t{2}, int64_t{1} << 40, kMost}) {
     ASSERT_EQ(client.call({1, 2}, 0), wire::Answer::Result);
     ASSERT_EQ(client.call({1, 0}, client.sent(), "main", further), wire::Answer::Failure);
-    client.expect_failure("argument 2 is said to be what it was");
+    client.expect_failure("argument 2 is marked as unchanged");
   }
   ASSERT_EQ(client.call({1, 2}, 0), wire::Answer::Result);
   ASSERT_EQ(client.call({0}, client.sent(), "main", -1), wire::Answer::Failure);
-  client.expect_failure("fewer than no arguments");
+  client.expect_failure("number of unchanged arguments is negative");
   // Nothing is known of a call that failed.
   ASSERT_EQ(client.call({0}, client.sent() - 1, "main", 1), wire::Answer::Failure);
-  client.expect_failure("argument 0 is said to be what it was");
+  client.expect_failure("argument 0 is marked as unchanged");
 }
 
 TEST(HostileRecall, OfAnotherFunctionAndOfNone) {
   RecallingClient client;
   ASSERT_EQ(client.call({1, 2}, 0, "nothing"), wire::Answer::Failure);
   ASSERT_EQ(client.call({0, 0}, client.sent(), "nothing"), wire::Answer::Failure);
-  client.expect_failure("argument 0 is said to be what it was");
+  client.expect_failure("argument 0 is marked as unchanged");
   ASSERT_EQ(client.call({1, 2}, 0), wire::Answer::Result);
   ASSERT_EQ(client.call({0, 0}, client.sent(), "nothing"), wire::Answer::Failure);
-  client.expect_failure("argument 0 is said to be what it was");
+  client.expect_failure("argument 0 is marked as unchanged");
 }
 
 TEST(HostileRecall, OfWhatWasNoTensor) {
   RecallingClient client;
   ASSERT_EQ(client.call({1, -1}, 0), wire::Answer::Failure) << "main takes tensors";
   ASSERT_EQ(client.call({1, 0}, client.sent()), wire::Answer::Failure);
-  client.expect_failure("argument 1 is said to be what it was, and it was no tensor");
+  client.expect_failure("argument 1 is marked as unchanged, but it was not a tensor");
   ASSERT_EQ(client.call({1, 2}, 0), wire::Answer::Result);
   ASSERT_EQ(client.call({0, 0, 0}, client.sent()), wire::Answer::Failure);
-  client.expect_failure("argument 2 is said to be what it was");
+  client.expect_failure("argument 2 is marked as unchanged");
 }
 
 TEST(HostileRecall, OfABufferThatWasReleased) {
@@ -327,7 +327,7 @@ TEST(HostileRecall, OfABufferThatWasReleased) {
   client.send(
       [](FlatBufferBuilder& b) { return wire::CreateRelease(b, wire::HandleKind::Buffer, 1); });
   ASSERT_EQ(client.call({0, 0}, called), wire::Answer::Failure);
-  client.expect_failure("in a buffer that was released");
+  client.expect_failure("but its buffer was released");
   client.send([](FlatBufferBuilder& b) { return wire::CreateAllocate(b, 1, 8); });
   ASSERT_EQ(client.call({0, 0}, called), wire::Answer::Failure) << "another buffer of that name";
   ASSERT_EQ(client.call({1, 2}, 0), wire::Answer::Result);
@@ -360,7 +360,7 @@ TEST(HostileRecall, OfABufferThatWasReleasedDuringTheCall) {
   client.send([](FlatBufferBuilder& b) { return wire::CreateResume(b, 1); });
   ASSERT_EQ(client.next(), wire::Answer::Result);
   ASSERT_EQ(client.call({0, 2}, called), wire::Answer::Failure);
-  client.expect_failure("in a buffer that was released");
+  client.expect_failure("but its buffer was released");
 }
 
 TEST(HostileRecall, WithoutTheCapability) {

@@ -32,7 +32,7 @@ TEST(ShownText, OfAServersErrorsIsPrintable) {
   EXPECT_EQ(error.hint, kShown);
   // A line of the log stays one.
   EXPECT_EQ(error.where, std::string(kShown) +
-                             "\nthe last lines of the log there:\n"
+                             "\nthe last lines of the server's log:\n"
                              "  \\x1b[2Jname\\x0d\\xc2\\x9b\\n\\xff");
 }
 

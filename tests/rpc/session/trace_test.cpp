@@ -100,7 +100,7 @@ TEST(RecentLines, ComeWithFailures) {
   Status failed = session->synchronize(kDefaultStream);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().fault, PlatformFault::kOutOfMemory);
-  EXPECT_NE(failed.error().where.find("the last lines of the log there:"), std::string::npos);
+  EXPECT_NE(failed.error().where.find("the last lines of the server's log:"), std::string::npos);
   EXPECT_NE(failed.error().where.find("\n  a library said this"), std::string::npos)
       << failed.error().to_string();
   auto vm = std::move(*session->open_vm(share(chain_program(native_blob()))));

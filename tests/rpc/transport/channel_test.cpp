@@ -168,7 +168,7 @@ TEST_P(Ways, CloseWakesBothDirections) {
       uint64_t size = 0;
       auto received = way.a->receive(head, size, deadline);
       EXPECT_EQ(fault_of(received), PlatformFault::kLost);
-      expect_parts(received.error(), {"closed here"});
+      expect_parts(received.error(), {"closed on this side"});
     });
     std::thread sender([&] {
       const auto payload = pattern(32 << 20, 2);  // more than the way holds

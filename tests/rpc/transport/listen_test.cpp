@@ -33,7 +33,7 @@ TEST(Listen, TheSocketsFileIsItsOwnersAndGoes) {
   auto taken = Server::listen(*parse_endpoint("unix:" + path), {});
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.error().kind, ErrorKind::kUser);
-  expect_parts(taken.error(), {"no socket"});
+  expect_parts(taken.error(), {"not a socket"});
   EXPECT_EQ(testing::read_bytes(path), "mine");
 }
 

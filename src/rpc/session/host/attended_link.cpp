@@ -9,22 +9,20 @@ namespace tapml::rpc {
 
 namespace {
 
-// Work that lasts longer is attended to.
+// The attendant takes over when work lasts longer than this.
 constexpr std::chrono::milliseconds kWorkTick{25};
-// Without work for so long, the attendant sleeps until there is some.
+// The attendant sleeps after this long without work.
 constexpr std::chrono::seconds kRest{1};
-// How long the attendant keeps the channel while nothing comes in.
+// How long the attendant holds the channel while nothing arrives.
 constexpr std::chrono::milliseconds kLook{20};
-// Frames that are read ahead at most, and bytes of them beyond which no other one is.
+// Limits on reading ahead: frames, and bytes of their heads after which no other frame is read.
 constexpr size_t kAheadFrames = 256;
 constexpr size_t kAheadBytes = size_t{4} << 20;
 
 }  // namespace
 
 AttendedLink::AttendedLink(Channel& channel, std::chrono::milliseconds heartbeat)
-    : ServerLink(channel),
-      heartbeat_(heartbeat),
-      attendant_([this] { attend(); }) {}
+    : ServerLink(channel), heartbeat_(heartbeat), attendant_([this] { attend(); }) {}
 
 AttendedLink::~AttendedLink() {
   {
@@ -62,7 +60,7 @@ Status AttendedLink::receive(std::vector<std::byte>& head, uint64_t& payload_byt
                              runtime::Deadline deadline) noexcept {
   std::unique_lock held(lock_);
   while (attendant_reads_ && ahead_.empty()) changed_.wait(held);
-  // Nobody is there any more to see what is left to do.
+  // The client is gone: requests read ahead are dropped.
   if (error_) return fail(*error_);
   if (!ahead_.empty()) {
     head = std::move(ahead_.front().head);
@@ -90,9 +88,9 @@ Status AttendedLink::receive_payload(std::span<std::byte> to, runtime::Deadline 
 
 Status AttendedLink::send(std::span<const std::byte> head, std::span<const std::byte> payload,
                           runtime::Deadline deadline) noexcept {
-  // A sign of life that the client does not take has the channel.
+  // A sign of life that the client does not read may hold the channel.
   if (!lock_until(sending_, deadline.value_or(Clock::time_point::max()))) {
-    return fail(platform_error(PlatformFault::kTimeout, "the client takes no signs of life"));
+    return fail(platform_error(PlatformFault::kTimeout, "the client does not read heartbeats"));
   }
   const std::lock_guard guard(sending_, std::adopt_lock);
   last_sent_ = Clock::now();
@@ -104,7 +102,7 @@ Status AttendedLink::send(std::span<const std::byte> head, std::span<const std::
 void AttendedLink::attend() noexcept {
   std::unique_lock held(lock_);
   uint64_t seen = 0;                      // work that was already under way at the last tick
-  Clock::time_point sign = Clock::now();  // of life, or the begin of a busy time
+  Clock::time_point sign = Clock::now();  // last sign of life, or start of the busy period
   while (!stop_) {
     const Clock::time_point now = Clock::now();
     if (!working_ && now - last_work_ > kRest) {
@@ -113,7 +111,7 @@ void AttendedLink::attend() noexcept {
       sign = Clock::now();
       continue;
     }
-    // However short each request is: whoever waits for the last of many must hear something.
+    // Even if each request is short, a client that waits for the last of many needs a sign.
     sign = std::max(sign, last_sent_.load());
     if (working_ && now - sign >= heartbeat_) {
       sign = now;
@@ -132,8 +130,8 @@ void AttendedLink::keep_alive(std::unique_lock<std::mutex>& held) noexcept {
   {
     std::lock_guard guard(sending_);
     const std::vector<std::byte> frame = heartbeat_frame();
-    // Half a sign must be followed by its other half before anything else is sent. Whoever serves
-    // the session waits for it as long as for a client, and then ends it.
+    // A frame sent in part must be completed before anything else is sent. The serving thread waits
+    // for that as for any send, and then ends the session.
     Status sent;
     do {
       sent = channel_.send(frame, {}, Clock::now() + heartbeat_);
@@ -143,7 +141,7 @@ void AttendedLink::keep_alive(std::unique_lock<std::mutex>& held) noexcept {
 }
 
 bool AttendedLink::may_read_ahead() const noexcept {
-  // What lies in the channel first must be a head.
+  // The next thing in the channel must be a head.
   return !error_ && !attendant_reads_ && payload_left_ == 0 && ahead_.size() < kAheadFrames &&
          ahead_bytes_ < kAheadBytes && (ahead_.empty() || ahead_.back().payload == 0);
 }
@@ -154,7 +152,7 @@ void AttendedLink::look_for_cancel(std::span<const std::byte> head) noexcept {
   if (const auto* body = frame->list()->Get(0)->body_as_Cancel()) cancel(body->request());
 }
 
-// Receives until then, or one frame. Whoever else wants to receive waits meanwhile.
+// Receives until `until`, or one frame. Other receivers wait meanwhile.
 void AttendedLink::read_ahead(std::unique_lock<std::mutex>& held,
                               Clock::time_point until) noexcept {
   attendant_reads_ = true;

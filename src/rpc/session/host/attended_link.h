@@ -1,4 +1,4 @@
-// A server's link with a second thread that looks after the client while the session works.
+// A server's link with a second thread that attends to the client while the session works.
 #pragma once
 
 #include <condition_variable>
@@ -51,14 +51,14 @@ class AttendedLink final : public ServerLink {
   std::deque<Frame> ahead_;
   size_t ahead_bytes_ = 0;      // of their heads
   std::optional<Error> error_;  // of the channel, seen by the attendant
-  uint64_t payload_left_ = 0;   // of the frame that the session has
+  uint64_t payload_left_ = 0;   // of the session's current frame
   bool attendant_reads_ = false;
   bool working_ = false, asleep_ = false;
   std::atomic<bool> stop_{false};
   uint64_t works_ = 0;  // begun so far
   Clock::time_point last_work_ = Clock::now();
 
-  std::vector<std::byte> head_;  // of the frame that is coming in, whoever receives it
+  std::vector<std::byte> head_;  // of the frame being received, by either thread
   std::thread attendant_;
 };
 

@@ -9,8 +9,8 @@
 
 namespace tapml::rpc {
 
-// Takes at most about `max_bytes`; the least recently used go first. `warn` hears, once, that the
-// folder cannot be used: then nothing is kept.
+// Holds about `max_bytes` at most, and evicts the least recently used entries. Calls `warn` once if
+// the folder cannot be used; then nothing is kept.
 std::unique_ptr<ContentStore> open_content_folder(
     const std::string& folder, int64_t max_bytes,
     std::function<void(const std::string& message)> warn = {});
