@@ -46,7 +46,7 @@ impure def main(x: Tensor((6,), f32)) -> Object {
   EXPECT_FALSE(share("e", "x"));
 }
 
-TEST_F(Aliases, AnOperatorMakesATensorOfItsOwn) {
+TEST_F(Aliases, AnOperatorMakesANewTensor) {
   read(R"(
 def main(x: Tensor((6,), f32), y: Tensor((6,), f32)) -> Object {
   a: Tensor((6,), f32) = add(x, y)

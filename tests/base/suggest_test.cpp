@@ -30,7 +30,7 @@ TEST(Suggestion, IsAQuestion) {
   EXPECT_EQ(suggestion("conv", {"matmul"}), "");
 }
 
-TEST(Suggestion, WhatIsCutShortHasALongerName) {
+TEST(Suggestion, ATruncatedNameSuggestsTheLongerOne) {
   EXPECT_EQ(longer_name("--temp", {"--prompt", "--temperature", "--template"}), "--temperature");
   EXPECT_EQ(longer_name("--bogus", {"--prompt"}), "");
   EXPECT_EQ(longer_name("-", {"--prompt"}), "");

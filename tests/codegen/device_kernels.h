@@ -29,10 +29,10 @@ class DeviceKernels {
   explicit DeviceKernels(const std::string& platform)
       : target_(target::parse_target(platform)), session_(open_session(platform)) {}
 
-  // Whether the platform is on this machine.
+  // Whether the platform is available.
   bool here() const { return session_ != nullptr; }
 
-  // Schedules and adds; returns its number.
+  // Schedules and adds a kernel; returns its number.
   int32_t add(const tir::PrimFunc& func) {
     return add_scheduled(*schedule::schedule_for(func, target_).func);
   }
@@ -93,8 +93,8 @@ class DeviceKernels {
     runner_ = std::move(*runner);
   }
 
-  // Runs kernel `number`; the written ones of `arguments` get their new values. Bytes around each
-  // tensor must stay as they are.
+  // Runs kernel `number` and updates the written `arguments`. Bytes around each tensor must not
+  // change.
   void run(int32_t number, std::vector<HostTensor>& arguments,
            const std::vector<int64_t>& scalars) {
     std::vector<runtime::Tensor> tensors;
@@ -148,8 +148,8 @@ class DeviceKernels {
   std::unique_ptr<runtime::KernelRunner> runner_;
 };
 
-// `kernels` at all their sizes on the device of `target`, within their bounds; skips the test where
-// it is not here.
+// Runs `kernels` at all their sizes on the device of `target`, within their error bounds; skips the
+// test if the platform is unavailable.
 inline void expect_on_device(const std::string& target, const std::vector<KernelProgram>& kernels) {
   DeviceKernels device(target);
   if (!device.here()) GTEST_SKIP() << target << " is not here";

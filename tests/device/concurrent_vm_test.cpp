@@ -1,4 +1,4 @@
-// Machines that run at the same time over one executable; the thread sanitizer watches these.
+// VMs that run concurrently over one executable; also run under the thread sanitizer.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -44,7 +44,7 @@ int wrong_results(runtime::Session& session, LocalVirtualMachine& vm, int thread
   return wrong;
 }
 
-// Starts `work(thread)` in kThreads threads; the sum of what they return.
+// Runs `work(thread)` in kThreads threads; returns the sum of the results.
 template <class Work>
 int in_threads(Work work) {
   std::atomic<int> sum{0};
@@ -76,7 +76,7 @@ TEST(ConcurrentMachines, ShareExecutableAndDevice) {
             0);
 }
 
-// Machines come and go on a session while others run there.
+// VMs are created and destroyed on a session while others run on it.
 TEST(ConcurrentMachines, ComeAndGo) {
   auto session = std::move(*LocalSession::create(cpu()));
   auto program = share(chain_program(native_blob()));
@@ -91,8 +91,8 @@ TEST(ConcurrentMachines, ComeAndGo) {
             0);
 }
 
-// Handles may be released by one thread while another launches with them: the launch either runs on
-// memory that is kept for it or is refused.
+// One thread may release handles while another launches with them: the launch either runs on memory
+// that is kept alive or is refused.
 TEST(ConcurrentMachines, BuffersMayGoWhileALaunchUsesThem) {
   auto session = std::move(*LocalSession::create(cpu()));
   ASSERT_TRUE(session->load_module(runtime::ModuleId{1}, native_blob()));
