@@ -1,4 +1,4 @@
-// Hand-written kernels and the program: what is printed, the exit codes, the watch.
+// Custom kernels in the program: output, exit codes, watch mode.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -17,7 +17,7 @@ using testing::write_bytes;
 
 constexpr const char* kKernel = "rms_norm_485247dc";
 
-// C, one work item a row.
+// C, one work item per row.
 constexpr const char* kRmsNorm =
     R"(// prim def rms_norm(x: Buffer((b, n, 192), f32), weight: Buffer((192,), bf16),
 //                   out out: Buffer((b, n, 192), f32), b: i64, n: i64)
@@ -76,7 +76,7 @@ class UserKernelProgram : public ::testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(UserKernelProgram, ReplaySaysWhichFileAKernelCameFrom) {
+TEST_F(UserKernelProgram, ReplayNamesTheFileOfAKernel) {
   save(kRmsNorm);
   ProgramResult result = run_program(replay({"--json"}));
   ASSERT_EQ(result.exit_code, 0) << result.all();
@@ -104,7 +104,7 @@ TEST_F(UserKernelProgram, MigrateRunsTheModelWithThem) {
   EXPECT_NE(page.find("user:" + (folder_ / "./rms.c")), std::string::npos);
 }
 
-TEST_F(UserKernelProgram, TheCommandOfThePageShowsTheFailureAgain) {
+TEST_F(UserKernelProgram, TheCommandOfThePageReproducesTheFailure) {
   save(replaced(kRmsNorm, "sum / 192", "sum / 96"));
   const std::string report = folder_ / "report";
   ProgramResult result =
@@ -122,7 +122,7 @@ TEST_F(UserKernelProgram, TheCommandOfThePageShowsTheFailureAgain) {
   EXPECT_EQ(testing::run_line(report, line), 0) << "the mended source";
 }
 
-TEST_F(UserKernelProgram, WhatNeverEndsOrCrashesIsAFinding) {
+TEST_F(UserKernelProgram, HangsAndCrashesAreFindings) {
   save(replaced(kRmsNorm, "float sum = 0;", "float sum = 0; volatile int on = 1; while (on) { }"));
   ProgramResult result = run_program(replay({"--kernel-timeout", "1", "--json"}));
   ASSERT_EQ(result.exit_code, 1) << result.all();
@@ -135,8 +135,8 @@ TEST_F(UserKernelProgram, WhatNeverEndsOrCrashesIsAFinding) {
   EXPECT_EQ(crash.find("kernels")->items().at(0).find("failed")->as_string(), "crash");
 }
 
-// What a launch does beside its outputs.
-TEST_F(UserKernelProgram, WhatNoKernelMayDoIsAFinding) {
+// Side effects of a launch outside its outputs.
+TEST_F(UserKernelProgram, ForbiddenSideEffectsAreFindings) {
   struct Case {
     const char *statement, *failed, *text;
   };
@@ -173,15 +173,15 @@ std::string with_counter(const std::string& condition) {
           condition + ";\n");
 }
 
-// By the launches of its own tests, and by nothing that has to do with it: neither kernels that
-// read what it computes, nor those that run when it has written over their memory.
-TEST_F(UserKernelProgram, AKernelThatFailsItsLaunchesIsTheOnlyOneThatIsNamed) {
+// A kernel is blamed for launches of its own tests only: neither kernels that read its results nor
+// kernels whose memory it overwrites are blamed.
+TEST_F(UserKernelProgram, OnlyTheKernelWithFailedLaunchesIsNamed) {
   const std::vector<std::string> one = {kKernel};
   const std::string last = "for (int64_t row = begin; row < end; ++row) {\n";
   for (const auto& [source, outcome] :
        {std::pair{with_counter("launches == 5"), "differs"},
         std::pair{with_counter("launches % 5 == 3"), "differs"},
-        // In the fresh process that it gets where others have run before it, too.
+        // Also in the fresh process that it gets after others have run.
         std::pair{replaced(with_counter("launches == 9"), "float sum = wrong ? 1000 : 0;",
                            "float sum = 0; if (wrong) __builtin_trap();"),
                   "crash"},
@@ -213,7 +213,7 @@ TEST_F(UserKernelProgram, AKernelThatFailsItsLaunchesIsTheOnlyOneThatIsNamed) {
   }
 }
 
-TEST_F(UserKernelProgram, BadSourcesAreTheInputsFault) {
+TEST_F(UserKernelProgram, BadSourcesAreInputErrors) {
   save(replaced(kRmsNorm, "1e-5f", "epsilon"));
   expect_failure(replay(), 2, {"does not compile for cpu", "rms.c:13:", "epsilon"});
   save(replaced(kRmsNorm, ", int64_t begin, int64_t end", ", int64_t end"));
@@ -275,7 +275,8 @@ TEST_F(UserKernelProgram, ASkeletonNeedsNoWeights) {
 TEST_F(UserKernelProgram, WatchComparesEverySavedVersion) {
   save(kRmsNorm);
   std::thread author([&] {
-    // A version every second at most: as soon as the line about the one before is there.
+    // At most one version per second: the next follows once the line of the previous one is
+    // printed.
     auto wait = [&](const std::string& text) {
       for (int i = 0; i < 2400; ++i) {
         if (testing::read_bytes(folder_ / "said").find(text) != std::string::npos) return;
@@ -290,7 +291,7 @@ TEST_F(UserKernelProgram, WatchComparesEverySavedVersion) {
     wait("does not compile");
     save(replaced(kRmsNorm, "float* out = buffers[2];", "float* out = (float*)16;"));
   });
-  // Standard output is a file of the helper's own; the shell gives it a name that is known.
+  // The helper redirects standard output to its own file; the shell redirects it to a known one.
   const std::string program = TAPML_PROGRAM;
   std::string command = "exec " + program;
   for (const std::string& word : replay({"--watch"})) command += " '" + word + "'";

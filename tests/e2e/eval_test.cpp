@@ -1,4 +1,4 @@
-// `tapml eval` on the demo model: the tasks that ship with it, platforms side by side.
+// `tapml eval` on the demo model: the bundled tasks, with platforms side by side.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ using testing::TempFolder;
 
 const std::string kTasks = std::string(TAPML_SOURCE_DIR) + "/models/cloze.jsonl";
 
-// Every `step`-th of the tasks that ship.
+// Every `step`-th of the bundled tasks.
 std::string some_tasks(const std::string& file, int step) {
   std::istringstream lines(testing::read_bytes(kTasks));
   std::string some, line;

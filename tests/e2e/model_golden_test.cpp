@@ -76,8 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"opencl", "qwen2_moe_normed"}, Case{"opencl", "demo"}),
     case_name);
 
-// The demo model's 200 most likely tokens behind each prompt. Where two logits are closer than
-// twice the error that was measured on the same platform, either is right and the texts may part.
+// The demo model's 200 most likely tokens after each prompt. If two logits are closer than twice
+// the error measured on the same platform, either is right and the texts may diverge.
 class GreedyGolden : public ModelGolden {};
 
 TEST_P(GreedyGolden, TokensEqualOrTied) {

@@ -1,4 +1,4 @@
-// Kinds of errors as text, and read again.
+// Error kinds as text, and parsed again.
 #include "io/error_json.h"
 
 #include <gtest/gtest.h>

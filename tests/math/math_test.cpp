@@ -15,7 +15,7 @@ uint64_t stride_or(uint64_t usual) {
   return stride > 0 ? stride : usual;
 }
 
-// TAPML_MATH_ONLY=sin,cos leaves out the others.
+// TAPML_MATH_ONLY=sin,cos selects functions.
 bool is_asked_for(const std::string& name) {
   const char* list = std::getenv("TAPML_MATH_ONLY");
   return !list || ("," + std::string(list) + ",").find("," + name + ",") != std::string::npos;
@@ -57,8 +57,8 @@ TEST_P(PortableMath, IsWithinTwoUlp) {
   }
 }
 
-// -0x1.b08c4ap+111 lies just below a multiple of pi/2: a fraction of a quadrant that is negative
-// and tiny must keep its bits. A stride that divides its bits visits it.
+// -0x1.b08c4ap+111 is just below a multiple of pi/2: a negative, tiny fraction of a quadrant must
+// keep its bits. A stride that divides its bits visits it.
 TEST_P(PortableMath, ReductionKeepsTinyNegativeFractions) {
   MathKernels& kernels = PortableMath::kernels(GetParam());
   if (!kernels.here()) GTEST_SKIP() << GetParam() << " is not here";
@@ -71,7 +71,7 @@ TEST_P(PortableMath, ReductionKeepsTinyNegativeFractions) {
   }
 }
 
-// Narrow floats compute in f32, so that only the rounding at the end is seen.
+// Narrow floats compute in f32, so that only the final rounding is visible.
 TEST_P(PortableMath, OfNarrowFloatsIsRoundedOnce) {
   if (!kernels(GetParam()).here()) GTEST_SKIP() << GetParam() << " is not here";
   for (const Function& function : math_functions()) {

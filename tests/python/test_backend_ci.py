@@ -1,4 +1,4 @@
-"""The commands of docs/examples/backend-ci.yaml run as they stand."""
+"""The commands of docs/examples/backend-ci.yaml run unchanged."""
 import json
 import os
 import pathlib
@@ -16,7 +16,7 @@ WORKFLOW = (ROOT / "docs/examples/backend-ci.yaml").read_text()
 
 
 def commands():
-    """The steps that run something, by name."""
+    """The steps that run a command, by name."""
     found = re.findall(r"^      - name: (.*)\n(?:        if: .*\n)?        run: \|\n((?:          .*\n)+)",
                        WORKFLOW, re.M)
     assert WORKFLOW.count("run: |") == len(found) == 3
@@ -65,7 +65,7 @@ def test_a_backend_that_is_wrong(run, wrong_suite):  # noqa: F811
     test, summary = run("Every carved test"), run("Summary")
     assert test.returncode == 1 and "3 failed" in test.stdout
     assert summary.returncode == 1 and "**PASS " not in (run.folder / "step.md").read_text()
-    # What was not fetched whole is no fault of the backend.
+    # An incomplete download is not a fault of the backend.
     shutil.rmtree(run.suite / "tensors")
     verify = run("The backend of this commit")
     assert verify.returncode == 1 and "FAIL" in verify.stdout

@@ -42,7 +42,7 @@ def test_results(device):
         y = f(*[tapml.tensor(one, device) for one in (x, w, b)])
         assert y.dtype == "f32" and y.device is device
         np.testing.assert_allclose(y.numpy(), x @ w + b, rtol=1e-6)
-        np.testing.assert_allclose(f(x, w, b).numpy(), x @ w + b, rtol=1e-6)  # arrays are sent
+        np.testing.assert_allclose(f(x, w, b).numpy(), x @ w + b, rtol=1e-6)  # sends the arrays
 
 
 def test_outputs_that_have_a_place(device):

@@ -1,4 +1,4 @@
-"""Tensors in and out: whose memory, which dtypes, which shapes."""
+"""Tensor inputs and outputs: memory ownership, dtypes, shapes."""
 import gc
 
 import numpy as np
@@ -30,7 +30,7 @@ def test_numpy_shares_memory_with_the_processor(cpu):
     x = np.arange(12, dtype=np.float32).reshape(3, 4)
     t = tapml.tensor(x, cpu)
     assert address(t.numpy()) == address(x)
-    x[1, 2] = 100  # seen through the tensor
+    x[1, 2] = 100  # visible through the tensor
     assert t.numpy()[1, 2] == 100
     assert address(tapml.tensor(x, cpu, copy=False).numpy()) == address(x)
     assert address(tapml.tensor(x, cpu, copy=True).numpy()) != address(x)
@@ -146,7 +146,7 @@ def test_dlpack_shares_memory(cpu):
     assert t.__dlpack_device__() == (1, 0)
     assert address(np.from_dlpack(t)) == address(x)
 
-    class Foreign:  # not a NumPy array: only the protocol
+    class Foreign:  # not a NumPy array, only the protocol
         def __init__(self, array):
             self.array = array
 

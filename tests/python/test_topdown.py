@@ -180,7 +180,7 @@ def test_migration_to_several_devices(demo, demo_suite, cpu, opencl, tmp_path):
             assert (tmp_path / "report" / page).exists(), page
         assert "../report.html" in (tmp_path / "report" / folder / "report.html").read_text()
         assert (tmp_path / "junit.xml").read_text().count("<testsuite ") == 2
-        # One of them alone: its page leads nowhere else, and its state is its own.
+        # One target alone: its page has no links to others, and its state is separate.
         right.save_report(str(tmp_path / "alone"))
         assert "../report.html" not in (tmp_path / "alone" / "report.html").read_text()
         again = tapml.migrate(demo, cpu, opencl, "In the beginning",
@@ -242,7 +242,7 @@ def test_what_a_carve_keeps(demo, cpu, tmp_path):
     again = tapml.Suite.load(str(tmp_path / "small"))
     assert again.weights == small.weights and len(again) == len(small)
     norm = next(call for call in again.calls if call.kernel.startswith("rms_norm"))
-    weight = norm.inputs["weight"]  # bf16, as bits where NumPy has no such dtype
+    weight = norm.inputs["weight"]  # bf16, as bits since NumPy has no such dtype
     assert weight.shape == (192,) and weight.dtype.itemsize == 2
     for arguments, text in [({"budget": "much"}, "size"), ({"budget": -1}, "budget"),
                             ({"weights": "elsewhere"}, "place"), ({"decode": -1}, "steps"),
@@ -313,7 +313,7 @@ def test_kernels_that_crash_or_hang_are_verdicts(demo_suite, cpu, tmp_path, faul
 
 
 def marked_processes(mark):
-    """Processes that were started with TAPML_TEST_MARK=mark, or by those that were."""
+    """Processes that were started with TAPML_TEST_MARK=mark, and their descendants."""
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
