@@ -30,7 +30,7 @@ TEST(LaunchNote, StrayAccessesAreFoundInTheirText) {
 TEST(LaunchNote, FindsTheArgumentOfAnAddress) {
   LaunchNote note;
   note.argument[0] = {0x1000, 0x800, 0x2000};
-  note.argument[1] = {};  // no address of the host
+  note.argument[1] = {};  // not a host address
   note.argument[2] = {0x3000, 0x2000, 0x4000};
   note.arguments = 3;
   EXPECT_EQ(note.find(0x800), 0);

@@ -83,7 +83,7 @@ TEST_F(StorageOp, ColumnsAndTransposesAreViews) {
   EXPECT_EQ(answer->prim()->value, 0);
 }
 
-TEST_F(StorageOp, SaysWhatIsWrong) {
+TEST_F(StorageOp, ReportsInvalidArguments) {
   auto message = [](const Result<Value>& result) {
     return result ? std::string("fine") : result.error().message;
   };

@@ -1,4 +1,4 @@
-"""scripts/check_baselines on repositories that are made here."""
+"""Tests of scripts/check_baselines on temporary repositories."""
 
 import pathlib
 import subprocess

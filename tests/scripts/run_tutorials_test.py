@@ -1,4 +1,4 @@
-"""scripts/run_tutorials finds pages that show something else than what happens."""
+"""scripts/run_tutorials detects pages whose output differs from the actual output."""
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -33,7 +33,7 @@ esac
 class Pages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        """A repository of two files; copying all of this one for each case takes long."""
+        """A repository of two files; copying the whole repository for each case is slow."""
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         tutorials.ROOT = pathlib.Path(folder.name)

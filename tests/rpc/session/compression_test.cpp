@@ -1,4 +1,4 @@
-// Packed payloads: where they pay, and what both ends make of them.
+// Compressed payloads: when compression pays, and that both ends agree.
 #include "rpc/session/compression.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ std::vector<std::byte> random_bytes(size_t size) {
   return bytes;
 }
 
-TEST(Zstd, GivesBackWhatItTook) {
+TEST(Zstd, RoundTrips) {
   const auto zstd = rpc::make_zstd();
   std::vector<std::byte> packed;
   const std::vector<std::byte> bytes = even_bytes(100000);
@@ -45,7 +45,7 @@ TEST(Zstd, GivesBackWhatItTook) {
   EXPECT_FALSE(zstd->pack(random_bytes(100000), packed)) << "no smaller";
 }
 
-TEST(Zstd, NeverWritesBehindWhatItFills) {
+TEST(Zstd, NeverWritesPastItsOutput) {
   const auto zstd = rpc::make_zstd();
   std::vector<std::byte> packed;
   ASSERT_TRUE(zstd->pack(even_bytes(100000), packed));
@@ -60,7 +60,7 @@ TEST(Zstd, NeverWritesBehindWhatItFills) {
   EXPECT_FALSE(zstd->unpack(random_bytes(1000), back));
 }
 
-TEST(Packer, PacksWhereTheWayIsSlower) {
+TEST(Packer, PacksOnSlowConnections) {
   const std::vector<std::byte> bytes = even_bytes(1 << 20);
   std::vector<std::byte> room;
   Packer packer(rpc::make_zstd(), Compression::kMeasured);
@@ -78,7 +78,7 @@ TEST(Packer, PacksWhereTheWayIsSlower) {
   EXPECT_FALSE(packer.pack(bytes, room).empty()) << "and tries again";
 }
 
-TEST(Packer, DoesAsItIsTold) {
+TEST(Packer, ObeysItsMode) {
   const std::vector<std::byte> bytes = even_bytes(1 << 20);
   std::vector<std::byte> room;
   Packer always(rpc::make_zstd(), Compression::kAlways);
@@ -91,7 +91,7 @@ TEST(Packer, DoesAsItIsTold) {
   EXPECT_TRUE(never.pack(bytes, room).empty());
 }
 
-// Writes and reads back; what went over the channel.
+// Writes and reads back; returns the traffic of the channel.
 rpc::RemoteSession::Traffic traffic_of(const std::vector<std::byte>& bytes, bool here, bool there,
                                        Compression mode = Compression::kAlways) {
   rpc::ServerOptions options;
@@ -113,7 +113,7 @@ rpc::RemoteSession::Traffic traffic_of(const std::vector<std::byte>& bytes, bool
   return session->traffic();
 }
 
-TEST(Compression, SparesBytesBothWays) {
+TEST(Compression, SavesBytesInBothDirections) {
   const std::vector<std::byte> bytes = even_bytes((9 << 20) + 12345);
   const auto packed = traffic_of(bytes, true, true);
   EXPECT_LT(packed.bytes_sent, 1 << 20);
@@ -126,7 +126,7 @@ TEST(Compression, SparesBytesBothWays) {
   EXPECT_GT(traffic_of(bytes, true, true, Compression::kNever).bytes_sent, 9 << 20);
 }
 
-TEST(Compression, WhatGetsNoSmallerGoesAsItIs) {
+TEST(Compression, IncompressibleDataIsSentUnchanged) {
   const auto traffic = traffic_of(random_bytes(5 << 20), true, true);
   EXPECT_GE(traffic.bytes_sent, 5 << 20);
   EXPECT_LE(traffic.bytes_sent, (5 << 20) + 5000);

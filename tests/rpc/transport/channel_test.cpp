@@ -35,7 +35,7 @@ Result<Frame> receive_frame(Channel& channel, runtime::Deadline deadline = {}) {
   return frame;
 }
 
-// Two ends of each kind of way.
+// The two ends of each kind of connection.
 struct Ends {
   std::unique_ptr<Channel> a, b;
 };
@@ -134,7 +134,7 @@ TEST_P(Ways, TimeOutWhenNothingComes) {
   auto nothing = way.a->receive(head, size, in(50));
   EXPECT_EQ(fault_of(nothing), PlatformFault::kTimeout);
   EXPECT_GE(Clock::now() - start, milliseconds(50));
-  // A deadline that has passed still takes what is there.
+  // An expired deadline still receives what has arrived.
   ASSERT_TRUE(way.b->send(pattern(4, 0), {}));
   std::this_thread::sleep_for(milliseconds(20));
   EXPECT_TRUE(way.a->receive(head, size, in(-1)));
@@ -144,7 +144,7 @@ TEST_P(Ways, GoOnWithAHalfSentFrameAfterATimeout) {
   Ends way = ends();
   const auto head = pattern(50, 1), payload = pattern(8 << 20, 2);
   ASSERT_EQ(fault_of(way.a->send(head, payload, in(50))), PlatformFault::kTimeout);
-  auto other = way.a->send(head, {}, in(50));  // not in the middle of one
+  auto other = way.a->send(head, {}, in(50));  // not in the middle of a frame
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().kind, ErrorKind::kInternal);
   std::thread reader([&] {
@@ -171,7 +171,7 @@ TEST_P(Ways, CloseWakesBothDirections) {
       expect_parts(received.error(), {"closed here"});
     });
     std::thread sender([&] {
-      const auto payload = pattern(32 << 20, 2);  // more than the way holds
+      const auto payload = pattern(32 << 20, 2);  // more than the connection buffers
       EXPECT_EQ(fault_of(way.a->send(pattern(5, 1), payload, deadline)), PlatformFault::kLost);
     });
     std::this_thread::sleep_for(milliseconds(100));
@@ -186,11 +186,11 @@ TEST_P(Ways, CloseWakesBothDirections) {
   }
 }
 
-TEST_P(Ways, AnEndThatIsGoneIsLostAndNoSignal) {
+TEST_P(Ways, AClosedEndIsLostWithoutASignal) {
   Ends way = ends();
   ASSERT_TRUE(way.b->send(pattern(9, 4), {}));
   way.b.reset();
-  // What was sent before is still there.
+  // Frames sent before are still received.
   auto frame = receive_frame(*way.a);
   ASSERT_TRUE(frame) << frame.error().to_string();
   auto end = receive_frame(*way.a);
@@ -283,7 +283,7 @@ TEST(Channel, TheLastFrameIsOneThatAChannelReads) {
   EXPECT_TRUE(frame->payload.empty());
 }
 
-// A mirror behind a proxy: what goes wrong on the way shows in time and as what it is.
+// An echo server behind a proxy: network faults are reported in time and with the right kind.
 class Network {
  public:
   explicit Network(const testing::FaultProxy::Plan& plan) {
@@ -309,7 +309,7 @@ class Network {
   }
   ~Network() { end(); }
   Channel& client() { return *client_; }
-  // How the mirror saw it end.
+  // How the connection ended for the echo server.
   Error end() {
     if (client_) client_->close();
     if (mirror_.joinable()) mirror_.join();
@@ -337,7 +337,7 @@ TEST(ChannelFaults, DelaysAndThrottlesOnlyTakeTime) {
   }
 }
 
-TEST(ChannelFaults, AStalledWayTimesOutAndACutOneIsLost) {
+TEST(ChannelFaults, AStalledConnectionTimesOutAndACutOneIsLost) {
   const auto head = pattern(100, 1), payload = pattern(1000, 2);
   {
     Network network({{}, {.cut = Cut::kStall, .after = 500}});
