@@ -156,7 +156,7 @@ Result<std::shared_ptr<Device>> shared_device(const Platform& platform) {
   return found->second;
 }
 
-// The server of support/elsewhere.h, with its processor once a session has queried it.
+// The server of support/remote_target.h, with its processor once a session has queried it.
 target::Target& remote_target() {
   static target::Target target = target::parse_target(testing::remote_target());
   return target;

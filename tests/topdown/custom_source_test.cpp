@@ -1,4 +1,4 @@
-// Headers of hand-written kernels: what is read, and what is refused with its place.
+// Headers of custom kernels: valid ones, and errors with their position.
 #include "topdown/kernels/custom_source.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ void PrintTo(const BadHeader& bad, std::ostream* out) { *out << bad.name; }
 
 class BadHeaders : public ::testing::TestWithParam<BadHeader> {};
 
-TEST_P(BadHeaders, AreRefusedWithTheirPlace) {
+TEST_P(BadHeaders, AreRefusedWithTheirPosition) {
   expect_user_error([] { parse_user_source("k.cl", GetParam().text); }, GetParam().parts);
 }
 

@@ -199,7 +199,7 @@ TEST_F(Capture, LargeContentsComeInPartsPackedAndNot) {
   }
 }
 
-TEST_F(Capture, ASinksErrorIsTheCallsError) {
+TEST_F(Capture, WhatASinkFailsWithIsTheCallsError) {
   connect();
   Record there;
   ASSERT_TRUE(remote_->set_capture({}, &there));
@@ -236,7 +236,7 @@ TEST_F(Capture, ARunWhoseSinkFailsLeavesNothing) {
   EXPECT_EQ(device_->live_bytes(), live);
 }
 
-TEST_F(Capture, IsAbandonedInTimeAndStartsAgain) {
+TEST_F(Capture, IsGivenUpInTimeAndBeginsAnew) {
   connect();
   Record there;
   ASSERT_TRUE(remote_->set_capture({}, &there));

@@ -241,7 +241,7 @@ TEST(HostileClient, TimeoutsOfEverySize) {
   EXPECT_EQ(synchronize(-1, -1), wire::Answer::Done);
 }
 
-TEST(HostileClient, InvalidCaptures) {
+TEST(HostileClient, CapturesThatMakeNoSense) {
   RawClient client;
   client.open();
   client.open_vm();

@@ -70,7 +70,7 @@ const wire::Requests* next_frame(rpc::Channel& channel, std::vector<std::byte>& 
   return rpc::verified<wire::Requests>(head);
 }
 
-TEST(HostileServer, ASilentServerIsNotWaitedFor) {
+TEST(HostileServer, WhoDoesNotAnswerIsNotWaitedFor) {
   RawServer server;
   auto session = server.open(rpc::kCapabilityVm);
   server.done(4);  // a blob takes two requests and has no answer
@@ -149,7 +149,7 @@ PlatformFault capture(const std::function<void(RawServer&, uint64_t)>& send, Sin
   return fault_of((*vm)->call("main", {}));
 }
 
-TEST(HostileServer, InvalidCaptures) {
+TEST(HostileServer, CapturesThatMakeNoSense) {
   const std::vector<int64_t> shape = {2};
   const HostTensor tensor = HostTensor::zeros(DType::kF32, {2});
   const Sha256Digest digest = *rpc::digest_of(content_hash(tensor));

@@ -155,14 +155,14 @@ void expect_given_up(const Asked& asked, const Manners& manners) {
   EXPECT_LT(rpc::Clock::now() - start, kRequest + kSlackOfRequest);
 }
 
-TEST(SilentServer, IsGivenUpInEveryRequest) {
+TEST(SilentServer, IsGivenUpInEveryQuestion) {
   for (const bool lives : {true, false}) {
     for (const Asked& asked : questions()) expect_given_up(asked, {.lives = lives});
   }
 }
 
 // A server may send heartbeats and read nothing.
-TEST(SilentServer, IsGivenUpIfItReadsNothing) {
+TEST(SilentServer, IsGivenUpWhereItTakesNothing) {
   for (const bool lives : {true, false}) {
     const Manners manners{.lives = lives, .takes = false};
     for (const Asked& asked : questions()) expect_given_up(asked, manners);
@@ -172,7 +172,7 @@ TEST(SilentServer, IsGivenUpIfItReadsNothing) {
 }
 
 // Releasing thousands of buffers does not block.
-TEST(SilentServer, DoesNotBlockReleases) {
+TEST(SilentServer, HoldsUpNobodyWhoLetsGo) {
   SilentServer server({.takes = false}, 0);
   auto session = server.connect();
   ASSERT_TRUE(session);

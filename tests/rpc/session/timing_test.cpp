@@ -123,7 +123,7 @@ TEST_F(Timing, ReplacesACaptureAndViceVersa) {
   }
 }
 
-TEST_F(Timing, ASinksErrorIsTheCallsError) {
+TEST_F(Timing, WhatASinkFailsWithIsTheCallsError) {
   Times times;
   times.fails = true;
   ASSERT_TRUE(remote_->set_timing(&times));

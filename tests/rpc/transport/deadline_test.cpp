@@ -242,7 +242,7 @@ TEST(Deadlines, AReadIsInterruptedAndTheRestStaysThere) {
   EXPECT_LT(proxy.passed_down(), kBytes / 2);
 }
 
-TEST(Deadlines, PassOnAThrottledConnectionAndTheSessionContinues) {
+TEST(Deadlines, PassOnAThrottledWayAndTheSessionGoesOn) {
   ServerProcess server("127.0.0.1:0", {});
   // 200 KB per second.
   testing::FaultProxy proxy(server.endpoint(), {{{milliseconds(5), 1000}, {}}});

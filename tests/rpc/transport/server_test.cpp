@@ -109,7 +109,7 @@ TEST_P(Served, EventsOfBothProcessesAreInOrder) {
   }
 }
 
-TEST_P(Served, ACrashIsReportedAndEndsOnlyItsSession) {
+TEST_P(Served, ACrashIsToldAndTakesItsSessionOnly) {
   ServerProcess server = serve();
   Client other(server.endpoint());
   EXPECT_TRUE(other.run("fine"));
@@ -151,7 +151,7 @@ TEST_P(Served, TheFirstSenderLearnsWhyTheSessionEnded) {
   expect_fault(sent, PlatformFault::kLost, {"ended by SIGKILL"});
 }
 
-TEST_P(Served, AKilledProcessIsReported) {
+TEST_P(Served, AKilledProcessIsTold) {
   ServerProcess server = serve();
   Client client(server.endpoint());
   auto run = std::async(std::launch::async, [&] { return client.run("hang"); });
@@ -202,7 +202,7 @@ TEST_P(Served, ADeviceThatNeverOpensIsKilled) {
   EXPECT_LT(Clock::now() - start, options.call + kSlack);
 }
 
-TEST_P(Served, TheServersEndIsReportedAndLeavesNothing) {
+TEST_P(Served, TheServersEndIsToldAndLeavesNothing) {
   ServerProcess server = serve();
   Client idle(server.endpoint()), busy(server.endpoint());
   auto run = std::async(std::launch::async, [&] { return busy.run("hang"); });
@@ -300,7 +300,7 @@ TEST_P(Served, OfConcurrentHellosTheAllowedNumberIsWelcomed) {
   }
 }
 
-TEST_P(Served, AcceptsOnlyTheRightToken) {
+TEST_P(Served, TakesTheRightTokenOnly) {
   ListenOptions options;
   options.server.token = "open sesame";
   options.server.describe = [] { return std::string("{\"version\": \"7\"}"); };
@@ -373,7 +373,7 @@ bool ends_before(const FileDescriptor& socket, Clock::time_point deadline) {
   return false;
 }
 
-TEST_P(Served, ASlowClientBlocksOnlyItself) {
+TEST_P(Served, ASlowClientHoldsOnlyItself) {
   ListenOptions options;
   options.server.limits.handshake = milliseconds(400);
   const ServerProcess server = serve(options);
@@ -395,7 +395,7 @@ TEST_P(Served, ASlowClientBlocksOnlyItself) {
   EXPECT_TRUE(server.becomes_idle());
 }
 
-TEST_P(Served, SilentConnectionsBlockNobody) {
+TEST_P(Served, ConnectionsThatSayNothingKeepNobodyOut) {
   ListenOptions options;
   options.sessions = 2;
   ServerProcess server = serve(options);
@@ -461,7 +461,7 @@ TEST_P(Served, SilentConnectionsOfOnePeerDoNotPushOutOthers) {
   EXPECT_TRUE(Client(server.endpoint()).run("fine"));
 }
 
-TEST_P(Served, InvalidFramesEndTheirConnection) {
+TEST_P(Served, WhatIsNoFrameEndsItsConnection) {
   ServerProcess server = serve();
   for (const std::string& text :
        {std::string("GET / HTTP/1.1\r\nHost: here\r\n\r\n"), std::string(100'000, '\xff'),
@@ -492,7 +492,7 @@ TEST_P(Served, AClientThatVanishesWhileItUploadsLeavesNothing) {
   EXPECT_TRUE(Client(server.endpoint()).run("fine"));
 }
 
-TEST_P(Served, AStalledConnectionIsNoticed) {
+TEST_P(Served, AStalledWayIsNoticed) {
   ServerProcess server = serve();
   testing::FaultProxy proxy(server.endpoint(),
                             {{{}, {.cut = testing::Fault::Cut::kStall, .after = 20'000}}});

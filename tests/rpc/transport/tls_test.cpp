@@ -56,7 +56,7 @@ class Tls : public ::testing::Test {
   std::string root_ = folder_ / "root.pem";
 };
 
-TEST_F(Tls, AServerIsTrustedByItsRootAndName) {
+TEST_F(Tls, AServerIsBelievedByItsRootAndName) {
   ServerProcess server("tls:127.0.0.1:0", options());
   EXPECT_TRUE(server.endpoint().tls);
   EXPECT_TRUE(Client(server.endpoint(), "", {root_}).run("fine"));
@@ -84,7 +84,7 @@ TEST_F(Tls, RefusesANameThatIsNotInTheCertificate) {
   expect_refused(by_name, {root_}, {"mismatch", "a certificate for \"localhost\""});
 }
 
-TEST_F(Tls, ACertificateIsValidOnlyInItsPeriod) {
+TEST_F(Tls, ACertificateIsGoodInItsTimeOnly) {
   {
     ServerProcess server("tls:127.0.0.1:0", options({.valid_from = -7200, .valid_until = -3600}));
     expect_refused(server.endpoint(), {root_}, {"expired", "valid until 2"});
@@ -93,7 +93,7 @@ TEST_F(Tls, ACertificateIsValidOnlyInItsPeriod) {
   expect_refused(server.endpoint(), {root_}, {"not yet valid", "valid from 2", "clock"});
 }
 
-TEST_F(Tls, AClientWithoutTlsIsToldSo) {
+TEST_F(Tls, WhoSpeaksWithoutTlsIsToldSo) {
   ServerProcess server("tls:127.0.0.1:0", options());
   Place plain = server.endpoint();
   plain.tls = false;
