@@ -97,7 +97,7 @@ TEST(AccessBounds, UsesGuardsOnData) {
 }
 
 // Data that may be written between the guard and the access proves nothing.
-TEST(AccessBounds, DoesNotTrustDataThatChanges) {
+TEST(AccessBounds, DoesNotTrustChangingData) {
   EXPECT_NE(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((4,), f32)) {\n"
                      "  alloc k: Buffer((1,), i64, local)\n"
                      "  for i in serial(4) {\n    k[0] = i\n"

@@ -116,7 +116,7 @@ TEST_F(EngineConversation, BeginsAnewAfterReset) {
   EXPECT_EQ(ask(engine_.get(), kPrompt, 20).text, first.text);
 }
 
-TEST_F(EngineConversation, GoesOnWithAnAnswerThatWasEndedEarly) {
+TEST_F(EngineConversation, ContinuesAnAnswerThatWasEndedEarly) {
   const std::string whole = ask(engine_.get(), kPrompt, 30).text;
   tapml_engine_reset(engine_.get());
   std::string parts = ask(engine_.get(), kPrompt, 12).text;
@@ -228,7 +228,7 @@ TEST_F(EngineConversation, IsCancelledByAnotherThread) {
   FAIL() << "never cancelled before the first token";
 }
 
-TEST_F(EngineConversation, EndsAtStopStrings) {
+TEST_F(EngineConversation, EndsAtItsLimits) {
   const CAnswer none = ask(engine_.get(), kPrompt, 0);
   EXPECT_EQ(none.generation.reason, TAPML_END_MAX);
   EXPECT_EQ(none.generation.tokens, 0);

@@ -16,7 +16,7 @@ TEST(NearestName, FindsSmallSlips) {
   EXPECT_EQ(nearest_name("X", names), "x");
 }
 
-TEST(NearestName, OffersNothingFarAway) {
+TEST(NearestName, OffersNoDistantNames) {
   const std::vector<std::string_view> names = {"matmul", "ab", "x", ""};
   EXPECT_EQ(nearest_name("conv2d", names), "");
   EXPECT_EQ(nearest_name("y", names), "");

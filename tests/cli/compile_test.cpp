@@ -86,7 +86,7 @@ TEST(Compile, PatternsMakeKernels) {
   EXPECT_EQ(apart, 0);
 }
 
-TEST(Compile, PassesCanBeLeftOut) {
+TEST(Compile, PassesCanBeSkipped) {
   ProgramResult result = run_program({"compile", testing::kDemoModel, "--skip-pass",
                                       "fuse_ops,plan_memory", "--json", "--verify"});
   ASSERT_EQ(result.exit_code, 0) << result.all();

@@ -74,7 +74,7 @@ TEST_P(EveryPlatform, CodeIsTextOrIsDisassembled) {
   EXPECT_EQ(shown.find("plain_0") != std::string::npos, target_.description.computes) << shown;
 }
 
-TEST_P(EveryPlatform, CustomKernelsHaveALanguageWhereTheDescriptionSaysSo) {
+TEST_P(EveryPlatform, CustomKernelsHaveTheLanguageOfTheDescription) {
   if (target_.description.kernel_language.ending.empty()) return;
   ASSERT_NE(generator_.custom_kernels(), nullptr);
   const std::string text =

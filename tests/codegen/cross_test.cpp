@@ -104,7 +104,7 @@ TEST_P(CrossCompiled, KernelsAreSharedObjectsForTheProcessor) {
   }
 }
 
-TEST_P(CrossCompiled, IsRefusedByAnotherMachine) {
+TEST_P(CrossCompiled, IsRefusedByAnotherProcessor) {
   const target::Target target = target::parse_target(GetParam().target);
   const ModuleBlob blob = codegen::compile_native({}, target.description);
   if (blob.cpu == target::host_processor().architecture) GTEST_SKIP() << "this is the machine";
@@ -117,7 +117,7 @@ TEST_P(CrossCompiled, IsRefusedByAnotherMachine) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Machines, CrossCompiled,
+    Processors, CrossCompiled,
     ::testing::Values(Machine{"cpu:arch=aarch64", EM_AARCH64},
                       Machine{"cpu:arch=aarch64,features=bf16+dotprod+fullfp16+i8mm+neon+rdm",
                               EM_AARCH64, 3},

@@ -54,7 +54,7 @@ int in_threads(Work work) {
   return sum;
 }
 
-TEST(ConcurrentMachines, ShareExecutableAndSession) {
+TEST(ConcurrentVirtualMachines, ShareExecutableAndSession) {
   auto session = std::move(*LocalSession::create(cpu()));
   auto program = share(chain_program(native_blob()));
   EXPECT_EQ(in_threads([&](int thread) {
@@ -64,7 +64,7 @@ TEST(ConcurrentMachines, ShareExecutableAndSession) {
             0);
 }
 
-TEST(ConcurrentMachines, ShareExecutableAndDevice) {
+TEST(ConcurrentVirtualMachines, ShareExecutableAndDevice) {
   auto device = cpu();
   auto program = share(chain_program(native_blob()));
   EXPECT_EQ(in_threads([&](int thread) {
@@ -77,7 +77,7 @@ TEST(ConcurrentMachines, ShareExecutableAndDevice) {
 }
 
 // VMs are created and destroyed on a session while others run on it.
-TEST(ConcurrentMachines, ComeAndGo) {
+TEST(ConcurrentVirtualMachines, ComeAndGo) {
   auto session = std::move(*LocalSession::create(cpu()));
   auto program = share(chain_program(native_blob()));
   EXPECT_EQ(in_threads([&](int thread) {
@@ -93,7 +93,7 @@ TEST(ConcurrentMachines, ComeAndGo) {
 
 // One thread may release handles while another launches with them: the launch either runs on memory
 // that is kept alive or is refused.
-TEST(ConcurrentMachines, BuffersMayGoWhileALaunchUsesThem) {
+TEST(ConcurrentVirtualMachines, BuffersMayGoWhileALaunchUsesThem) {
   auto session = std::move(*LocalSession::create(cpu()));
   ASSERT_TRUE(session->load_module(runtime::ModuleId{1}, native_blob()));
   ASSERT_TRUE(session->get_kernel(runtime::KernelId{1}, runtime::ModuleId{1}, "ramp"));

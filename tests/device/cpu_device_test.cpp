@@ -17,7 +17,7 @@ using runtime::KernelId;
 using runtime::LaunchRequest;
 using runtime::ModuleId;
 
-TEST(CpuDevice, DescribesTheMachine) {
+TEST(CpuDevice, DescribesTheProcessor) {
   device::CpuDevice device(3, nullptr);
   const DeviceInfo& info = device.info();
   EXPECT_EQ(info.platform, "cpu");

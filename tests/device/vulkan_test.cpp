@@ -357,7 +357,7 @@ TEST_F(VulkanDeviceTest, AnEmptyTensorAtTheEndOfABuffer) {
   ASSERT_TRUE(session_->fill_zero(kDefaultStream, {BufferId{1}, 0}, 512));
   ASSERT_TRUE(launch({{BufferId{1}, 0}, {BufferId{1}, 512}}, {0}, 2));
   EXPECT_EQ(read<int32_t>({BufferId{1}, 0}, 3), (std::vector<int32_t>{7, 7, 0}));
-  // The last aligned offset of an empty tensor.
+  // The last aligned offset in the buffer.
   const int64_t last = 512 - device_->info().limits.buffer_alignment;
   ASSERT_TRUE(launch({{BufferId{1}, 0}, {BufferId{1}, last}}, {9}, 2));
   EXPECT_EQ(read<int32_t>({BufferId{1}, last - 4}, 3), (std::vector<int32_t>{0, 9, 9}));

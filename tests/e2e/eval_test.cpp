@@ -73,7 +73,7 @@ TEST_P(EvalTargets, AgreeWithTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(Platforms, EvalTargets, ::testing::Values("opencl", "wasm"));
 
-TEST(Eval, ATargetThatComputesNothingIsADifference) {
+TEST(Eval, ATargetThatComputesNothingDiffers) {
   TempFolder folder;
   const ProgramResult result =
       run_program({"eval", testing::kDemoModel, "--tasks", some_tasks(folder / "t.jsonl", 20),
@@ -84,7 +84,7 @@ TEST(Eval, ATargetThatComputesNothingIsADifference) {
   EXPECT_EQ(result.out.find("cpu is not cpu"), std::string::npos) << result.all();
 }
 
-TEST(Eval, QuantizedWeightsAreAnotherModel) {
+TEST(Eval, QuantizedWeightsMakeAnotherModel) {
   TempFolder folder;
   const std::string tasks = some_tasks(folder / "t.jsonl", 40);
   auto nll = [&](const std::vector<std::string>& more) {

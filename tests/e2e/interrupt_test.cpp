@@ -58,7 +58,7 @@ TEST(Interrupt, CompileWritesNoFile) {
   EXPECT_EQ(testing::names_under(folder / ""), std::set<std::string>{});
 }
 
-TEST(Interrupt, CarveKeepsWhatItHas) {
+TEST(Interrupt, CarveKeepsFinishedCalls) {
   TempFolder folder;
   const std::string suite = folder / "suite";
   ProgramOptions options;
@@ -137,7 +137,7 @@ TEST(Interrupt, WhileAnEndpointDoesNotAnswer) {
 }
 
 // A server whose connection takes this many bytes from a client and then stalls.
-class AtAPlaceThatStalls : public ::testing::TestWithParam<int> {
+class StalledEndpoint : public ::testing::TestWithParam<int> {
  protected:
   std::string target() {
     testing::Fault up;
@@ -155,7 +155,7 @@ class AtAPlaceThatStalls : public ::testing::TestWithParam<int> {
   std::unique_ptr<testing::FaultProxy> proxy_;
 };
 
-TEST_P(AtAPlaceThatStalls, RunIsInterrupted) {
+TEST_P(StalledEndpoint, RunIsInterrupted) {
   const std::string target = this->target();
   const std::vector<std::string> command = {"run",      kDemoModel,         "--target",     target,
                                             "--prompt", "In the beginning", "--max-tokens", "4"};
@@ -172,7 +172,7 @@ TEST_P(AtAPlaceThatStalls, RunIsInterrupted) {
   EXPECT_LT(took.count(), 1);
 }
 
-TEST_P(AtAPlaceThatStalls, RequestsHaveTheirTime) {
+TEST_P(StalledEndpoint, RequestsHaveTheirTime) {
   const std::string target = this->target();
   ProgramResult result =
       run_program({"run", kDemoModel, "--target", target, "--prompt", "In the beginning",
@@ -183,7 +183,7 @@ TEST_P(AtAPlaceThatStalls, RequestsHaveTheirTime) {
 }
 
 // Inside the executable, and inside the weights.
-INSTANTIATE_TEST_SUITE_P(After, AtAPlaceThatStalls, ::testing::Values(20'000, 1'000'000));
+INSTANTIATE_TEST_SUITE_P(After, StalledEndpoint, ::testing::Values(20'000, 1'000'000));
 
 // A peer that accepts the connection and never sends anything, not even a handshake.
 TEST(SilentPeer, IsGivenUpWithinTheTimeOfARequest) {

@@ -58,7 +58,7 @@ TEST(Isolation, AnEndlessLoopIsAFinding) {
   EXPECT_NE(text.find("did not end within 1 s"), std::string::npos) << text;
 }
 
-TEST(Isolation, InProcessNoSuchFaultIsInjected) {
+TEST(Isolation, InProcessRefusesSuchFaults) {
   ProgramResult result = migrate_with_fault("crash", {"--in-process"});
   EXPECT_EQ(result.exit_code, 2) << result.all();
   EXPECT_NE(result.json().find("error")->find("hint")->as_string().find("--in-process"),

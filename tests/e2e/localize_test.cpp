@@ -122,7 +122,7 @@ TEST(Localize, PassesHaveReportsToo) {
   }
 }
 
-TEST(Localize, SuitesAndOptionsThatDoNotFit) {
+TEST(Localize, RefusesUnsuitableSuitesAndOptions) {
   testing::expect_failure(localize({"--inject-fault", "slice_:nonsense"}), 2, {"unknown kind"});
   testing::expect_failure(localize({"--suite", "/nowhere"}), 2, {"/nowhere"});
   testing::expect_failure(localize({"--inject-fault", "slice_:crash", "--in-process"}), 2,

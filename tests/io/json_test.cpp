@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"\"\xed\xa0\x80\"", "1:2", "valid UTF-8", "\"\\xed\""},
         Fault{"\xff", "1:1", "a value", "\"\\xff\""}));
 
-TEST(JsonErrorTest, NulBytesAreNoEnd) {
+TEST(JsonErrorTest, NulBytesDoNotEndTheText) {
   EXPECT_EQ(error_of(std::string_view("{}\0", 3)).found, "\"\\x00\"");
   EXPECT_EQ(error_of(std::string_view("\0", 1)).expected, "a value");
 }

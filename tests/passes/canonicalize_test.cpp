@@ -28,7 +28,7 @@ def main(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Tensor((n,), f32) {
 }
 
 // The cast checks a rank; this pass assumes that a call may have an effect.
-TEST(Canonicalize, WhatChecksOrComputesStays) {
+TEST(Canonicalize, ChecksAndComputationsStay) {
   expect_stays(canonicalize, R"(
 def main(x: Tensor(ndim=1, f32), y: Tensor((n,), f32)) -> Tensor((n,), f32) {
   a: Tensor((n,), f32) = match_cast(x, Tensor((n,), f32))

@@ -151,7 +151,7 @@ TEST(Views, BetweenTwoKernelsBecomeIndices) {
             "add_reshape_permute_negative");
 }
 
-TEST(Views, ValuesThatAreReadOnceAreComputedThere) {
+TEST(Views, ValuesThatAreReadOnceAreInlined) {
   const Module module = optimized(R"(
 def main(x: Tensor((n, 8), f32)) -> Tensor((n, 2, 4), f32) {
   dataflow {

@@ -242,8 +242,8 @@ def p(u: Object, v: Object) -> Object {pattern: true} {
   EXPECT_EQ(groups_of(module).size(), 1u);
 }
 
-// Simplification applies neither to redundant operators nor to known values: a match still becomes
-// a kernel.
+// Matched operators that have no effect or a known value are not simplified: they still become a
+// kernel.
 TEST(Match, MatchedOperatorsAreNotSimplified) {
   for (const char* call : {"full(shape(4)) {dtype: f32, value: 2.0}", "cast(x) {dtype: f32}",
                            "reshape(x, shape(4))", "slice(x, shape(0), shape(4))"}) {

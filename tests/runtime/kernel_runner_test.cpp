@@ -244,7 +244,7 @@ TEST_F(KernelRunnerTest, AWorkspaceThatDoesNotFitNamesTheKernel) {
   EXPECT_TRUE(runner_->enqueue(kTwice, std::vector{a, a, a}, std::vector<int64_t>{2}));
 }
 
-TEST_F(KernelRunnerTest, ANegativeExtentIsNoIteration) {
+TEST_F(KernelRunnerTest, ANegativeExtentRunsNothing) {
   Executable program = kernels_only(native_blob());
   program.implementations[0].launches[0].extent = constant(-1);
   make(std::move(program));

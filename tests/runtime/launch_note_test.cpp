@@ -42,7 +42,7 @@ TEST(LaunchNote, FindsTheArgumentOfAnAddress) {
   EXPECT_EQ(std::string(note.entry), std::string(sizeof note.entry - 1, 'x'));
 }
 
-TEST(LaunchNote, MisbehaviorIsNoCrash) {
+TEST(LaunchNote, MisbehaviorIsNotACrash) {
   EXPECT_TRUE(is_misbehavior(misbehavior("writes to a standard stream")));
   EXPECT_FALSE(is_misbehavior(platform_error(PlatformFault::kCrash, "the process crashed")));
   EXPECT_FALSE(is_misbehavior(user_error("the kernel is not there")));

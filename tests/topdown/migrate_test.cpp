@@ -189,7 +189,7 @@ TEST(Migrate, StopsAtTheFirstKernelThatStays) {
   EXPECT_EQ(stopped.culprits()[0]->verdict.kernel, all[3]);
 }
 
-// Of tokens that are read alone, one is replaced by another.
+// Replaces one token by another in reads of a single token.
 class OtherTokenSession : public runtime::ForwardingSession {
  public:
   OtherTokenSession(int32_t from, int32_t to)

@@ -174,7 +174,7 @@ TEST(ThreadPoolTest, SeveralCallersShareAPool) {
   EXPECT_EQ(total.load(), 4 * 2000 * 50);
 }
 
-TEST(ThreadPoolTest, ResultsOfABodyAreSeenByTheCaller) {
+TEST(ThreadPoolTest, ResultsOfABodyAreVisibleToTheCaller) {
   ThreadPool pool(2);
   std::vector<int64_t> values(1000);
   for (int64_t round = 0; round < 200; ++round) {

@@ -62,7 +62,7 @@ TEST(Bpe, WholeWordsGoFirstWhereMergesAreIgnored) {
   EXPECT_EQ(encode(model, "abcd"), (Ids{'a', 257, 'd'}));
 }
 
-TEST(Bpe, BytesWithoutTokenAreLeftOut) {
+TEST(Bpe, BytesWithoutATokenAreSkipped) {
   const BpeModel model = read_model(two_letter_model(R"("merges": ["a b"])"));
   EXPECT_EQ(encode(model, "a?b!"), (Ids{2}));
 }

@@ -69,7 +69,7 @@ TEST(Decoder, ReplaceTakesRegularExpressionsInWholeTokens) {
   EXPECT_EQ(parts(fused, {"a12", "3b"}), "||a$0b");
 }
 
-TEST(Decoder, ReplaceBehindFuseSeesAcrossTokens) {
+TEST(Decoder, ReplaceAfterFuseMatchesAcrossTokens) {
   const std::string_view fused = R"({"type": "Sequence", "decoders": [{"type": "Fuse"},
       {"type": "Replace", "pattern": {"String": "abc"}, "content": "-"}]})";
   EXPECT_EQ(parts(fused, {"xa", "b", "cab", "x"}), "x||-|abx|");

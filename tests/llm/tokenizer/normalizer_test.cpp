@@ -72,7 +72,7 @@ TEST(Normalizer, StripTakesUnicodeWhiteSpace) {
             "");
 }
 
-TEST(Normalizer, ASequenceGoesInOrder) {
+TEST(Normalizer, ASequenceRunsInOrder) {
   const std::string_view llama = R"({"type": "Sequence", "normalizers": [
     {"type": "Prepend", "prepend": "\u2581"},
     {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}]})";

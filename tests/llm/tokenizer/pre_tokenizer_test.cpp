@@ -95,7 +95,7 @@ TEST(PreTokenizer, EachPieceGetsItsPrefixSpace) {
       " a| -| b|");
 }
 
-TEST(PreTokenizer, StepsBehindByteLevelSeeTheByteAlphabet) {
+TEST(PreTokenizer, StepsAfterByteLevelSeeTheByteAlphabet) {
   // The space is encoded as U+0120 by then, so splitting at a plain space finds nothing.
   const std::string space =
       R"({"type": "Split", "pattern": {"String": " "}, "behavior": "Isolated"})";

@@ -238,7 +238,7 @@ TEST(Regex, RefusesWhatItCannotTranslate) {
   }
 }
 
-TEST(Regex, SaysWhereAPatternDoesNotCompile) {
+TEST(Regex, ReportsWhereAPatternDoesNotCompile) {
   const auto regex = pcre2_regex_engine().compile("a(b");
   ASSERT_FALSE(regex.has_value());
   EXPECT_EQ(regex.error().kind, ErrorKind::kUser);

@@ -223,7 +223,7 @@ TEST_F(Contents, CachedContentIsCheckedByItsHash) {
   EXPECT_EQ(session->traffic().bytes_found, 0);
 }
 
-TEST_F(Contents, AFolderThatCannotBeUsedIsNoError) {
+TEST_F(Contents, AnUnusableFolderIsNotAnError) {
   testing::write_bytes(folder(), "a file");
   for (int i = 0; i < 2; ++i) {
     Client client = connect();

@@ -375,7 +375,7 @@ TEST(HostileServer, UnknownNumbersInFailures) {
   EXPECT_TRUE(session->synchronize(kDefaultStream));
 }
 
-TEST(HostileServer, AFaultGoesWithItsKind) {
+TEST(HostileServer, AFaultMatchesItsKind) {
   struct Case {
     ErrorKind kind;
     PlatformFault fault, taken;

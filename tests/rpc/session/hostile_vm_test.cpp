@@ -18,7 +18,7 @@ namespace wire = rpc::wire;
 using flatbuffers::FlatBufferBuilder;
 using testing::fault_of;
 
-TEST(HostileMachine, InvalidTimes) {
+TEST(HostileVirtualMachine, InvalidTimes) {
   class Sink final : public runtime::TimingSink {
    public:
     Status timed(const runtime::TimedCall&) noexcept override {
@@ -102,7 +102,7 @@ PlatformFault dispatched(const std::function<flatbuffers::Offset<wire::Dispatche
   return fault_of((*vm)->call("main", args));
 }
 
-TEST(HostileMachine, InvalidDispatchedCalls) {
+TEST(HostileVirtualMachine, InvalidDispatchedCalls) {
   struct Call {
     int32_t site = 0;
     std::vector<int64_t> scalars = {2};

@@ -149,7 +149,7 @@ TEST(RemoteSession, ErrorsOfWorkSurfaceAtTheNextWait) {
   EXPECT_EQ(values, (std::vector<int32_t>{5, 6, 7, 8}));
 }
 
-TEST(RemoteSession, AFailedAllocationSurfacesAndTheSessionGoesOn) {
+TEST(RemoteSession, AFailedAllocationSurfacesAndTheSessionContinues) {
   TestRemote remote;
   const KernelId ramp = new_kernel(*remote, "ramp");
   const BufferId good = new_buffer(*remote, 16);

@@ -76,12 +76,12 @@ std::vector<std::byte> frame_bytes(uint32_t head_size, uint64_t payload_size,
   return bytes;
 }
 
-class Ways : public ::testing::TestWithParam<bool> {
+class Channels : public ::testing::TestWithParam<bool> {
  protected:
   Ends ends() const { return GetParam() ? pipe_ends() : socket_ends(); }
 };
 
-TEST_P(Ways, CarryFramesOfEverySizeBothWays) {
+TEST_P(Channels, CarryFramesOfEverySizeBothWays) {
   Ends way = ends();
   const std::vector<std::pair<size_t, size_t>> sizes = {
       {1, 0}, {1, 1}, {200, 0}, {65535, 65537}, {7, 64 << 10}, {100 << 10, 3}, {60, 5 << 20}};
@@ -103,7 +103,7 @@ TEST_P(Ways, CarryFramesOfEverySizeBothWays) {
   mirror.join();
 }
 
-TEST_P(Ways, TakePayloadsInPieces) {
+TEST_P(Channels, TakePayloadsInPieces) {
   Ends way = ends();
   const auto payload = pattern(10'000, 1);
   ASSERT_TRUE(way.a->send(pattern(5, 0), payload));
@@ -126,7 +126,7 @@ TEST_P(Ways, TakePayloadsInPieces) {
   EXPECT_EQ(head.size(), 6U);
 }
 
-TEST_P(Ways, TimeOutWhenNothingComes) {
+TEST_P(Channels, TimeOutWhenNothingComes) {
   Ends way = ends();
   std::vector<std::byte> head;
   uint64_t size = 0;
@@ -140,7 +140,7 @@ TEST_P(Ways, TimeOutWhenNothingComes) {
   EXPECT_TRUE(way.a->receive(head, size, in(-1)));
 }
 
-TEST_P(Ways, GoOnWithAHalfSentFrameAfterATimeout) {
+TEST_P(Channels, GoOnWithAHalfSentFrameAfterATimeout) {
   Ends way = ends();
   const auto head = pattern(50, 1), payload = pattern(8 << 20, 2);
   ASSERT_EQ(fault_of(way.a->send(head, payload, in(50))), PlatformFault::kTimeout);
@@ -158,7 +158,7 @@ TEST_P(Ways, GoOnWithAHalfSentFrameAfterATimeout) {
   reader.join();
 }
 
-TEST_P(Ways, CloseWakesBothDirections) {
+TEST_P(Channels, CloseWakesBothDirections) {
   for (const bool with_deadline : {false, true}) {
     Ends way = ends();
     const runtime::Deadline deadline = with_deadline ? in(30'000) : runtime::Deadline();
@@ -186,7 +186,7 @@ TEST_P(Ways, CloseWakesBothDirections) {
   }
 }
 
-TEST_P(Ways, AClosedEndIsLostWithoutASignal) {
+TEST_P(Channels, AClosedEndIsLostWithoutASignal) {
   Ends way = ends();
   ASSERT_TRUE(way.b->send(pattern(9, 4), {}));
   way.b.reset();
@@ -201,7 +201,7 @@ TEST_P(Ways, AClosedEndIsLostWithoutASignal) {
   EXPECT_EQ(fault_of(way.a->send(pattern(9, 4), pattern(100, 1))), PlatformFault::kLost);
 }
 
-INSTANTIATE_TEST_SUITE_P(Channel, Ways, ::testing::Bool(), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Channel, Channels, ::testing::Bool(), [](const auto& info) {
   return std::string(info.param ? "pipes" : "socket");
 });
 

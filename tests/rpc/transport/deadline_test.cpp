@@ -45,7 +45,7 @@ class PausedChannel final : public StreamChannel {
   static constexpr int kAll = 1 << 30;
 };
 
-TEST(Deadlines, PassWhileARequestDoesNotGoOutAndTheSessionGoesOn) {
+TEST(Deadlines, PassWhileARequestIsNotSentAndTheSessionContinues) {
   auto pair = make_socket_pair();
   ASSERT_TRUE(pair);
   const int small = 1;  // the smallest size that the system allows
@@ -204,7 +204,7 @@ Status interrupt(RemoteSession& session, const std::function<Status()>& request)
   return status;
 }
 
-TEST(Deadlines, AnUploadIsInterruptedAndTheSessionGoesOn) {
+TEST(Deadlines, AnUploadIsInterruptedAndTheSessionContinues) {
   ServerProcess server("127.0.0.1:0", {});
   testing::FaultProxy proxy(server.endpoint(), {{kThrottle, {}}});
   Client client(proxy.endpoint());
@@ -225,7 +225,7 @@ TEST(Deadlines, AnUploadIsInterruptedAndTheSessionGoesOn) {
   EXPECT_TRUE(client.run("fine"));
 }
 
-TEST(Deadlines, AReadIsInterruptedAndTheRestStaysThere) {
+TEST(Deadlines, AReadIsInterruptedAndTheRestStaysRemote) {
   ServerProcess server("127.0.0.1:0", {});
   testing::FaultProxy proxy(server.endpoint(), {{{}, kThrottle}});
   Client client(proxy.endpoint());

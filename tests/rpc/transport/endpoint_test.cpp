@@ -10,7 +10,7 @@ namespace {
 using testing::expect_parts;
 using testing::fault_of;
 
-TEST(Place, ParsesEveryForm) {
+TEST(Endpoint, ParsesEveryForm) {
   struct Form {
     const char* text;
     Place::Kind kind;
@@ -45,7 +45,7 @@ TEST(Place, ParsesEveryForm) {
   }
 }
 
-TEST(Place, RefusesEveryMalformedForm) {
+TEST(Endpoint, RefusesEveryMalformedForm) {
   struct Form {
     std::string text;
     std::vector<std::string> parts;

@@ -186,7 +186,7 @@ TEST(Fuse, ThenParallelAndSplit) {
   expect_good(start.schedule, start.func, kRowsAroundEight);
 }
 
-TEST(Fuse, RefusesAProductThatIsNoIndex) {
+TEST(Fuse, RefusesAProductThatDoesNotFitAnIndex) {
   const char* const nest = R"(
 prim def k(x: Buffer((65536,), f32), out y: Buffer((65536,), f32)) {
   for i: TYPE in serial(TYPE(ROWS)) {

@@ -12,7 +12,7 @@ using schedule::Schedule;
 const std::vector<Sizes> kWidths = {{{"h", 0}}, {{"h", 1}}, {{"h", 4}}, {{"h", 7}}, {{"h", 9}}};
 
 // The window of 3 needs 6 elements for 4 results: the tiles overlap.
-TEST(ComputeAt, WhatATileReads) {
+TEST(ComputeAt, TheElementsThatATileReads) {
   tir::PrimFuncRef func = parse_program(R"(
 prim def k(x: Buffer((h + 2,), f32), out y: Buffer((h,), f32), h: i64) {
   alloc t: Buffer((h + 2,), f32)
