@@ -40,7 +40,7 @@ class EngineAsRun : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(EngineAsRun, TakesTheSameTokens) {
-  if (!testing::open_device(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+  if (!testing::open_device(GetParam())) GTEST_SKIP() << GetParam() << " is unavailable";
   CEngine engine(GetParam());
   ASSERT_NE(engine.get(), nullptr) << tapml_last_error();
   EXPECT_EQ(tapml_engine_context(engine.get()), 512);
@@ -77,7 +77,7 @@ TEST_P(EngineAsRun, TakesTheSameTokens) {
 }
 
 TEST_P(EngineAsRun, SeveralEnginesRunAtOnce) {
-  if (!testing::open_device(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+  if (!testing::open_device(GetParam())) GTEST_SKIP() << GetParam() << " is unavailable";
   CEngine first(GetParam()), third(GetParam());
   tapml_engine* second = nullptr;  // of the first engine's session
   ASSERT_EQ(tapml_engine_load(first.session(), testing::demo_package(GetParam()).c_str(), nullptr,

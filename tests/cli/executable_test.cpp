@@ -153,7 +153,7 @@ TEST(ExecutableFiles, WithoutTheRightToReadThem) {
   if (root) {
     ASSERT_EQ(seteuid(0), 0);
   }
-  if (!program_is_there) GTEST_SKIP() << "nobody else may run the program";
+  if (!program_is_there) GTEST_SKIP() << "other users may not run the program";
   EXPECT_EQ(result.exit_code, 2) << result.all();
   for (const char* part : {"cannot read", "x.tapml", "Permission denied"}) {
     EXPECT_NE(result.err.find(part), std::string::npos) << part << "\n" << result.all();

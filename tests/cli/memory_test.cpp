@@ -95,7 +95,7 @@ def main(x: Tensor((n, 4), f32), v: Tensor((4, 256), f32), w: Tensor((4, 256), f
   ProgramResult bounded = compile({"--bound", "n=8", "--memory-limit", limit});
   EXPECT_EQ(bounded.exit_code, 0) << bounded.all();
   EXPECT_GE(peak_of_main(compile({"--json", "--memory", "n=8"})), 2 * wide)
-      << "the order is the program's where there is no limit";
+      << "without a limit the order is that of the program";
   ProgramResult refused = compile({"--bound", "n=8", "--memory-limit", std::to_string(wide - 1)});
   EXPECT_EQ(refused.exit_code, 4) << refused.all();
 }

@@ -107,7 +107,8 @@ TEST_P(CrossCompiled, KernelsAreSharedObjectsForTheProcessor) {
 TEST_P(CrossCompiled, IsRefusedByAnotherProcessor) {
   const target::Target target = target::parse_target(GetParam().target);
   const ModuleBlob blob = codegen::compile_native({}, target.description);
-  if (blob.cpu == target::host_processor().architecture) GTEST_SKIP() << "this is the machine";
+  if (blob.cpu == target::host_processor().architecture)
+    GTEST_SKIP() << "the architecture is that of the host";
   for (const ModuleBlob& one : {blob, codegen::link_shared(blob)}) {
     auto code = codegen::make_jit_loader()->load(one);
     ASSERT_FALSE(code);

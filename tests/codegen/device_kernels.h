@@ -110,7 +110,7 @@ class DeviceKernels {
       auto end = tensor + static_cast<std::ptrdiff_t>(arguments[i].byte_size());
       auto untouched = [](std::byte byte) { return byte == kMark; };
       EXPECT_TRUE(std::all_of(bytes.begin(), tensor, untouched)) << "written before tensor " << i;
-      EXPECT_TRUE(std::all_of(end, bytes.end(), untouched)) << "written behind tensor " << i;
+      EXPECT_TRUE(std::all_of(end, bytes.end(), untouched)) << "written past tensor " << i;
       HostTensor result = HostTensor::zeros(arguments[i].dtype(), arguments[i].shape());
       std::copy(tensor, end, result.mutable_bytes().begin());
       arguments[i] = result;
@@ -152,7 +152,7 @@ class DeviceKernels {
 // test if the platform is unavailable.
 inline void expect_on_device(const std::string& target, const std::vector<KernelProgram>& kernels) {
   DeviceKernels device(target);
-  if (!device.here()) GTEST_SKIP() << target << " is not here";
+  if (!device.here()) GTEST_SKIP() << target << " is unavailable";
   for (const KernelProgram& kernel : kernels) device.add(*kernel.func);
   device.load();
   if (::testing::Test::HasFatalFailure()) return;

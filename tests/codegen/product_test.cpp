@@ -232,7 +232,7 @@ TEST(PackedProducts, AreWithinTheirBounds) {
 TEST(LaneProducts, OfModelsWidthsAreWithinTheirBounds) {
   auto session = open_session("vulkan");
   if (!session || session->info().kind != DeviceKind::kProcessor) {
-    GTEST_SKIP() << "no processor behind Vulkan here";
+    GTEST_SKIP() << "the Vulkan device is not a CPU";
   }
   Var n = make_var("n");
   const AttrMap transposed = {{"transpose_b", true}};

@@ -144,7 +144,7 @@ class SubgroupsOn : public ::testing::TestWithParam<const char*> {};
 // Exact agreement with the interpreter, except for the order of sums. NaN propagates in extrema.
 TEST_P(SubgroupsOn, EveryOperationAgreesWithTheInterpreter) {
   DeviceKernels device(GetParam());
-  if (!device.here()) GTEST_SKIP() << GetParam() << " is not here";
+  if (!device.here()) GTEST_SKIP() << GetParam() << " is unavailable";
   const std::vector<std::pair<std::string, DType>> dtypes = {
       {"f32", DType::kF32}, {"i32", DType::kI32}, {"u32", DType::kU32}};
   std::vector<tir::PrimFuncRef> programs;
@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(Platforms, SubgroupsOn,
 // A device reports the width of its subgroups; code for another width is refused, not run.
 TEST(Subgroups, OfAnotherWidthAreRefused) {
   auto session = open_session("vulkan");
-  if (!session) GTEST_SKIP() << "vulkan is not here";
+  if (!session) GTEST_SKIP() << "vulkan is unavailable";
   const target::Target target = target::parse_target("vulkan:subgroups=2");
   const tir::PrimFuncRef func = every_operation("f32", 2);
   const ModuleBlob blob = codegen::compile_module({launch_for(*func, target)}, target);

@@ -83,8 +83,8 @@ TEST(VectorAccess, IsNotUsedForBuffersWithOtherAccesses) {
     f.body = tir::make_for(lane, 4, tir::make_store(y, {side}, read), tir::ForKind::kVectorized);
     return keys(codegen::vector_buffers(f));
   };
-  EXPECT_EQ(guarded(x).size(), 2u) << "perhaps not read, but there";
-  EXPECT_EQ(guarded(z), only_y) << "perhaps not there";
+  EXPECT_EQ(guarded(x).size(), 2u) << "possibly not read, but in bounds";
+  EXPECT_EQ(guarded(z), only_y) << "possibly out of bounds";
 }
 
 // Narrow floats that are only read: by fours, and by eights if every access is a half of eight.

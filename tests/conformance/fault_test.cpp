@@ -83,9 +83,9 @@ Status allocate_and_use(Session& session, BufferId id) {
 }
 
 TEST_P(FaultConformance, OutOfMemoryIsAnErrorAndRecovers) {
-  if (testing::kSanitized) GTEST_SKIP() << "sanitizers take address space of their own";
+  if (testing::kSanitized) GTEST_SKIP() << "sanitizers reserve address space";
   if (std::string_view(GetParam().name) == "elsewhere") {
-    GTEST_SKIP() << "another machine's memory is not to be taken";
+    GTEST_SKIP() << "the test must not exhaust the memory of another machine";
   }
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(exhaust(session(), !GetParam().connect), ::testing::ExitedWithCode(0), "");

@@ -131,7 +131,7 @@ TEST_P(MemoryConformance, InvalidRequestsAreRefused) {
   EXPECT_TRUE(
       refused(session().fill_zero(kDefaultStream, {id, 8}, std::numeric_limits<int64_t>::max())));
   EXPECT_TRUE(refused(session().read(kDefaultStream, {id, 17}, {})));
-  EXPECT_TRUE(session().synchronize(kDefaultStream)) << "refused requests leave no error behind";
+  EXPECT_TRUE(session().synchronize(kDefaultStream)) << "refused requests leave no error";
 
   session().release(id);
   session().release(id);

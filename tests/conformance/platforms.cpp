@@ -206,13 +206,13 @@ std::span<const Platform> conformance_platforms() {
 void Conformance::SetUp() {
   if (GetParam().connect) {
     session_ = new_session();
-    if (!session_ && GetParam().may_be_absent) GTEST_SKIP() << GetParam().name << " is not here";
+    if (!session_ && GetParam().may_be_absent) GTEST_SKIP() << GetParam().name << " is unavailable";
     ASSERT_TRUE(session_);
     return;
   }
   auto device = shared_device(GetParam());
   if (!device && GetParam().may_be_absent && device.error().fault == PlatformFault::kAbsent) {
-    GTEST_SKIP() << GetParam().name << " is not on this machine: " << device.error().to_string();
+    GTEST_SKIP() << GetParam().name << " is unavailable: " << device.error().to_string();
   }
   ASSERT_TRUE(device) << device.error().to_string();
   device_ = *device;

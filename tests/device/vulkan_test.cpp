@@ -123,7 +123,7 @@ TEST(VulkanLoader, ReportsThatItIsAbsent) {
 }
 
 TEST(VulkanLoader, WithoutADriver) {
-  if (!device::create_vulkan_device()) GTEST_SKIP() << "Vulkan is not on this machine";
+  if (!device::create_vulkan_device()) GTEST_SKIP() << "Vulkan is unavailable";
   setenv("VK_ICD_FILENAMES", "/no/such/driver.json", 1);
   auto device = device::create_vulkan_device();
   unsetenv("VK_ICD_FILENAMES");

@@ -93,7 +93,7 @@ TEST(WatchedDevice, OutOfBoundsWritesAreReported) {
               std::string::npos)
         << status.error().message;
   }
-  EXPECT_TRUE(watched.launch("nothing")) << "the session goes on";
+  EXPECT_TRUE(watched.launch("nothing")) << "the session continues";
 }
 
 TEST(WatchedDevice, TheLaunchIsNotedWhileItRuns) {
@@ -162,7 +162,7 @@ TEST(WatchedDevice, OutputIsReported) {
 }
 
 TEST(GuardedMemory, LiesBetweenInaccessiblePages) {
-  if (testing::kSanitized) GTEST_SKIP() << "the sanitizer has a handler of its own";
+  if (testing::kSanitized) GTEST_SKIP() << "the sanitizer has its own signal handler";
   for (const bool at_end : {false, true}) {
     for (const int64_t size :
          {int64_t{0}, int64_t{1}, int64_t{4000}, int64_t{4096}, kBytes << 10}) {

@@ -30,7 +30,7 @@ class FullDiskTest : public ::testing::TestWithParam<size_t> {};
 
 TEST_P(FullDiskTest, AClientsCacheIsLeftAlone) {
   const FullDisk disk(GetParam());
-  if (!disk.mounted()) GTEST_SKIP() << "no file system may be mounted here";
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a file system is not permitted";
   ProgramOptions without, full;
   without.environment["TAPML_CACHE"] = "off";
   full.environment["TAPML_CACHE"] = disk.path();
@@ -42,7 +42,7 @@ TEST_P(FullDiskTest, AClientsCacheIsLeftAlone) {
 
 TEST_P(FullDiskTest, AServersCacheIsLeftAloneAndTheNextSessionWorks) {
   const FullDisk disk(GetParam());
-  if (!disk.mounted()) GTEST_SKIP() << "no file system may be mounted here";
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a file system is not permitted";
   ProgramOptions options;
   options.environment["TAPML_CACHE"] = "off";
   const std::string text = generated("cpu", options);
@@ -59,7 +59,7 @@ TEST_P(FullDiskTest, AServersCacheIsLeftAloneAndTheNextSessionWorks) {
 // The suite does not fit: the part that was written must not pass for a complete suite.
 TEST(FullDiskCarve, LeavesASuiteMarkedIncomplete) {
   const FullDisk disk(2 << 20, 2 << 20);
-  if (!disk.mounted()) GTEST_SKIP() << "no file system may be mounted here";
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a file system is not permitted";
   const std::string suite = disk.path() + "/suite";
   const ProgramResult carved =
       run_program({"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens", "2", "-o", suite});

@@ -28,7 +28,7 @@ class ModelGolden : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
     model_ = testing::compiled_model(GetParam().platform, GetParam().model);
-    if (!model_) GTEST_SKIP() << GetParam().platform << " is not here";
+    if (!model_) GTEST_SKIP() << GetParam().platform << " is unavailable";
   }
   const std::map<std::string, HostTensor>& reference() const { return model_->golden.reference; }
   std::span<const int32_t> tokens(const std::string& name = "tokens") const {

@@ -159,7 +159,7 @@ TEST_F(Wasm, MemoryEndsAtFourGiB) {
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().fault, PlatformFault::kOutOfMemory);
   testing::expect_parts(full.error(), {"no memory for 2147418112 bytes", "4 GiB"});
-  EXPECT_TRUE(scatter(*session_, {1, 0})) << "the session goes on";
+  EXPECT_TRUE(scatter(*session_, {1, 0})) << "the session continues";
 }
 
 TEST_F(Wasm, RefusesInvalidModules) {

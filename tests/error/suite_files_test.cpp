@@ -237,8 +237,8 @@ TEST_F(BadGroup, TensorsOfOtherShapes) {
   const size_t groups = json_.find("\"groups\"");
   const size_t before = json_.find("\"before\"", json_.find("\"before\"", groups) + 1);
   const size_t matrix = json_.find_first_of("0123456789abcdef", json_.find(',', before));
-  const size_t border = json_.find("\"tensor\": \"", groups) + 11;
-  altered(json_.substr(border, 64), json_.substr(matrix, 64),
+  const size_t input = json_.find("\"tensor\": \"", groups) + 11;
+  altered(json_.substr(input, 64), json_.substr(matrix, 64),
           {"suite.json", "softmax_", "f32[3, 8]", "f32[8, 4]"});
 }
 

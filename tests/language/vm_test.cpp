@@ -75,7 +75,7 @@ TEST_P(LanguageOnDevices, Runs) {
   const auto& [platform, test] = GetParam();
   if (!test.refused.empty()) return;
   auto session = testing::open_session(platform);
-  if (!session) GTEST_SKIP() << platform << " is not here";
+  if (!session) GTEST_SKIP() << platform << " is unavailable";
   Module module = text::parse(test.source, "case");
   pipeline::check_input(module, "case");
   pipeline::ImplementOptions options;

@@ -72,7 +72,8 @@ TEST_P(Batch, EachEndsIndependently) {
   ASSERT_TRUE(stopped) << stopped.error().to_string();
   EXPECT_EQ((*stopped)[1].reason, llm::StopReason::kCaller);
   EXPECT_EQ((*stopped)[1].tokens.size(), 1u);
-  EXPECT_EQ((*stopped)[0].tokens.size(), 2u) << "the other text goes on until it is asked again";
+  EXPECT_EQ((*stopped)[0].tokens.size(), 2u)
+      << "the other text continues until the callback runs again";
 
   options = {.max_tokens = 0, .eos = {}, .sampler = {}};
   const auto none = engine->generate_batch(prompts, options);

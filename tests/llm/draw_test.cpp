@@ -72,7 +72,7 @@ class Draw : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     session_ = testing::open_session(GetParam());
-    if (!session_) GTEST_SKIP() << GetParam() << " is not here";
+    if (!session_) GTEST_SKIP() << GetParam() << " is unavailable";
     Module module;
     models::add_draw(module, kVocabulary);
     analysis::verify(module);
@@ -166,7 +166,7 @@ class DrawingEngine : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     model_ = testing::compiled_model(GetParam(), "one_layer");
-    if (!model_) GTEST_SKIP() << GetParam() << " is not here";
+    if (!model_) GTEST_SKIP() << GetParam() << " is unavailable";
   }
   const testing::CompiledModel* model_ = nullptr;
 };
@@ -211,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(Platforms, DrawingEngine, ::testing::Values("cpu", "ope
 
 TEST(OptionalDraw, IsLeftOutWithoutF64) {
   auto session = testing::open_session("vulkan");
-  if (!session) GTEST_SKIP() << "vulkan is not here";
+  if (!session) GTEST_SKIP() << "vulkan is unavailable";
   const testing::GoldenModel golden = testing::golden_model("one_layer");
   std::vector<pipeline::OmittedFunction> unsupported;
   pipeline::ImplementOptions options;

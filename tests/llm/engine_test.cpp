@@ -130,7 +130,7 @@ TEST(Engine, AdoptedWeightsGiveTheSameLogits) {
   EXPECT_EQ(copied, 0);
   EXPECT_GE(shared, count / 2) << "of " << count;
   EXPECT_LE(shared, count - count / 5) << "those that are not aligned are copied";
-  EXPECT_EQ(file.use_count(), 1 + count) << "nothing keeps the file behind the engine";
+  EXPECT_EQ(file.use_count(), 1 + count) << "nothing keeps the file after the engine";
 }
 
 TEST(Engine, WeightsOfAnotherShapeAreNamed) {

@@ -135,7 +135,7 @@ TEST_P(NonFinite, OfABatchNamesTheText) {
     const auto ended = engine->generate_batch(prompts, options);
     ASSERT_TRUE(ended) << ended.error().to_string();
     EXPECT_EQ((*ended)[1].reason, llm::StopReason::kNotFinite);
-    EXPECT_EQ((*ended)[0].tokens.size(), 3u) << "the others go on";
+    EXPECT_EQ((*ended)[0].tokens.size(), 3u) << "the others continue";
   }
 }
 

@@ -55,7 +55,7 @@ TEST_F(PromptWatching, ReportsProcessedTokens) {
   EXPECT_TRUE(std::ranges::is_sorted(told.done));
   EXPECT_EQ(told.total, 40);
   EXPECT_EQ(told.done.front(), 0);
-  EXPECT_EQ(told.done.back(), 40) << "the end is told";
+  EXPECT_EQ(told.done.back(), 40) << "the end is reported";
   for (const int64_t piece : {16, 32}) {
     EXPECT_NE(std::ranges::find(told.done, piece), told.done.end()) << piece;
   }

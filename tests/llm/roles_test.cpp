@@ -19,7 +19,7 @@ class Roles : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     session_ = testing::open_session(GetParam());
-    ASSERT_TRUE(session_) << GetParam() << " is not here";
+    ASSERT_TRUE(session_) << GetParam() << " is unavailable";
   }
   std::unique_ptr<Engine> engine(const ToyModel& model, const EngineOptions& options = {}) {
     const auto executable = pipeline::compile(model.module, target::parse_target(GetParam()));

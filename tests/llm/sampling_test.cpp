@@ -12,7 +12,7 @@ class Sampling : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     model_ = testing::compiled_model(GetParam(), "one_layer");
-    if (!model_) GTEST_SKIP() << GetParam() << " is not here";
+    if (!model_) GTEST_SKIP() << GetParam() << " is unavailable";
     engine_ = model_->engine();
   }
   int64_t vocabulary() const { return engine_->model().vocabulary; }

@@ -86,7 +86,7 @@ void expect_close(const HostTensor& got, const HostTensor& expected, double tole
 class Pipeline : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (!testing::open_session(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+    if (!testing::open_session(GetParam())) GTEST_SKIP() << GetParam() << " is unavailable";
   }
   void check(const Module& module, const std::vector<HostTensor>& inputs, double tolerance) {
     auto found = testing::run_for_tensor(GetParam(), module, inputs, false);

@@ -98,7 +98,7 @@ class ManyShapesOn : public ::testing::TestWithParam<const char*> {
 
 TEST_P(ManyShapesOn, ResultsStayRight) {
   auto session = testing::open_session(GetParam());
-  if (!session) GTEST_SKIP() << GetParam() << " is not here";
+  if (!session) GTEST_SKIP() << GetParam() << " is unavailable";
   const target::Target target = target::parse_target(GetParam());
   Module module = text::parse(kManyShapesProgram, "test");
   pipeline::ImplementOptions apart;

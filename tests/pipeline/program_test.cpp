@@ -27,7 +27,7 @@ HostTensor counting(DType dtype, Shape shape, double step) {
 class Programs : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (!testing::open_session(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+    if (!testing::open_session(GetParam())) GTEST_SKIP() << GetParam() << " is unavailable";
   }
   void check(const Module& module, const std::vector<HostTensor>& inputs) {
     auto found = run_module(GetParam(), module, inputs);

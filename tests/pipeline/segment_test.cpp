@@ -49,7 +49,7 @@ class Segments : public ::testing::TestWithParam<const char*> {
       device = std::make_shared<device::CpuDevice>(0, codegen::make_jit_loader());
     } else {
       auto opened = device::create_opencl_device();
-      if (!opened) GTEST_SKIP() << "no OpenCL here";
+      if (!opened) GTEST_SKIP() << "OpenCL is unavailable";
       device = *opened;
     }
     session_ =

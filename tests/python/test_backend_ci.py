@@ -49,7 +49,7 @@ def run(tmp_path):
     return step
 
 
-def test_a_backend_that_is_right(run, suite):  # noqa: F811
+def test_a_correct_backend(run, suite):  # noqa: F811
     shutil.copytree(suite, run.suite)
     for name in commands():
         done = run(name)
@@ -60,7 +60,7 @@ def test_a_backend_that_is_right(run, suite):  # noqa: F811
     assert 'tests="3"' in (run.folder / "junit.xml").read_text()
 
 
-def test_a_backend_that_is_wrong(run, wrong_suite):  # noqa: F811
+def test_a_faulty_backend(run, wrong_suite):  # noqa: F811
     shutil.copytree(wrong_suite, run.suite)
     test, summary = run("Every carved test"), run("Summary")
     assert test.returncode == 1 and "3 failed" in test.stdout

@@ -39,7 +39,7 @@ def test_faults_of_all_kinds():
     assert issubclass(tapml.CrashError, tapml.LostError)
 
 
-def test_text_that_is_no_module():
+def test_text_that_is_not_a_module():
     with pytest.raises(tapml.UserError) as caught:
         tapml.parse("module\n\ndef main(x: Tensr((2,), f32)) -> Object { return x }", "mine.txt")
     error = caught.value

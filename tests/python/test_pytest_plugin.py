@@ -119,7 +119,7 @@ def test_bad_input_of_the_plugin(suite, tmp_path):
     assert done.returncode == 2 and "suite.json" in done.stdout
 
 
-def test_tolerances_own_kernels_and_weights_elsewhere(demo, wrong_suite, cpu, tmp_path):
+def test_tolerances_custom_kernels_and_moved_weights(demo, wrong_suite, cpu, tmp_path):
     loose = tmp_path / "loose.json"
     loose.write_text(json.dumps({"tolerances": [
         {"kernel": "*", "absolute": 100, "reason": "a test of the plugin"}]}))

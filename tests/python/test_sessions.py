@@ -15,7 +15,7 @@ import tapml
 from conftest import AFFINE, DEMO
 
 
-def test_what_a_session_says(cpu, opencl, remote, server):
+def test_attributes_of_a_session(cpu, opencl, remote, server):
     assert cpu.target == "cpu" and cpu.platform == "cpu" and cpu.place == ""
     assert opencl.info["platform"] == "opencl" and "f32" in opencl.info["compute_dtypes"]
     assert remote.place == server.place and remote.info["threads"] >= 1
@@ -213,7 +213,7 @@ def packs_badly():
     return np.random.default_rng(7).integers(0, 256, 64 << 20, np.uint8)
 
 
-def test_requests_of_a_place_have_their_time(server):
+def test_requests_of_an_endpoint_have_a_time_limit(server):
     way = Stall(server.place.removeprefix("unix:"), 100_000)
     session = tapml.device(f"cpu@{way.place}", request_seconds=0.5)
     array = packs_badly()
@@ -243,7 +243,7 @@ def test_ctrl_c_ends_an_upload(server):
     assert time.monotonic() - sent[0] < 1
 
 
-def test_interpreter_ends_with_everything_open():
+def test_interpreter_exits_with_everything_open():
     program = """
 import numpy as np, tapml, sys
 session = tapml.cpu()
@@ -259,7 +259,7 @@ f = library["main"]
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_place_is_carved_there(cpu, remote, server, tmp_path):
+def test_a_remote_endpoint_is_carved_remotely(cpu, remote, server, tmp_path):
     """The model's VM runs beside the device; the suite equals that of a local run."""
     folders = []
     for name, session in (("here", cpu), ("there", remote)):

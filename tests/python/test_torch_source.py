@@ -39,7 +39,7 @@ def model(weights):
     return Llama(weights)
 
 
-def test_every_kernel_lies_between_boundaries(model, loaded, cpu, opencl, tmp_path):
+def test_every_kernel_is_between_boundaries(model, loaded, cpu, opencl, tmp_path):
     result = tapml.carve_torch(model, [TOKENS, [3, 4]], source=loaded, device=cpu)
     assert result.passed and not result.culprits and result.unmapped == () and result.notes == ()
     wanted = ["output of model.embed_tokens", *(one.format(i) for i in range(2) for one in LAYER),
@@ -143,7 +143,7 @@ def test_a_call_that_is_the_same_in_two_steps(model, weights, cpu, tmp_path):
     assert (2, LAYER[4].format(0) + " (decode 2)") in ends
 
 
-def test_a_wrong_cache_shows_in_the_steps_alone(model, loaded, cpu):
+def test_a_wrong_cache_shows_only_in_the_steps(model, loaded, cpu):
     """A mask that hides the first token from the last ones, as a stale page would."""
     attention = model.model.layers[1].self_attn
     plain = attention.forward
@@ -238,7 +238,7 @@ def test_groups_grow_where_pytorch_has_no_modules(model, loaded, cpu):
     assert len(group.kernels) == 9 and len(result.groups) == 3 + 2 * 6
 
 
-def test_what_has_no_boundary_says_why(model, loaded, cpu):
+def test_missing_boundaries_have_a_reason(model, loaded, cpu):
     hide(model, lambda path: path in ("", "lm_head", "model.norm", "model"))
     result = tapml.carve_torch(model, TOKENS, source=loaded, device=cpu)
     assert result.passed and len(result.groups) == 21

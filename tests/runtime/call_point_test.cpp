@@ -144,10 +144,10 @@ TEST_F(CallPointTest, OnlyNewBytesAreCopied) {
   dispatch(*target_runner_, {"add_00000001"});
   int64_t uploads = target_.behaviour().writes;
   EXPECT_EQ(run(), kExpected);
-  EXPECT_EQ(target_.behaviour().writes - uploads, 2) << "x and y; the sum between stays there";
+  EXPECT_EQ(target_.behaviour().writes - uploads, 2) << "x and y; the sum between stays remote";
   uploads = target_.behaviour().writes;
   EXPECT_EQ(run(), kExpected);
-  EXPECT_EQ(target_.behaviour().writes - uploads, 0) << "both are there";
+  EXPECT_EQ(target_.behaviour().writes - uploads, 0) << "both are on the target";
 
   // A write on the source makes the copy stale.
   float seven = 7;

@@ -55,7 +55,7 @@ TEST(SymbolRanges, CastsAndFunctionValues) {
                    "y: Tensor((k,), f32) = match_cast(v, Tensor((k,), f32))\n"),
             "k -");
   EXPECT_EQ(ranges("f: Callable((Tensor((p,), f32)), Object), s: Shape((q,))"), "p -, q -")
-      << "p is the function's own";
+      << "p belongs to the function";
 }
 
 TEST(SymbolRanges, ShapesOfTensorsHoldSizes) {

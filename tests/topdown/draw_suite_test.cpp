@@ -97,7 +97,7 @@ TEST(DrawSuite, PassesOnEveryPlatform) {
 TEST(DrawSuite, PlatformsWithoutF64RunTheRest) {
   const target::Target target = target::parse_target("opencl:for=adreno-740,subgroups=0");
   auto session = testing::open_session("opencl");
-  if (!session) GTEST_SKIP() << "opencl is not here";
+  if (!session) GTEST_SKIP() << "opencl is unavailable";
   KernelReference reference(drawn_suite());
   Module module;
   for (const char* kernel : {"topk", "draw_token"}) {

@@ -95,7 +95,7 @@ tir::PrimFuncRef poisoned(const tir::PrimFunc& func) {
 TEST(Hybrid, SourceDoesNotComputeTheTargetsCalls) {
   const CompiledModel& clean = small_model();
   auto target_session = testing::open_session("opencl");
-  if (!target_session) GTEST_SKIP() << "opencl is not here";
+  if (!target_session) GTEST_SKIP() << "opencl is unavailable";
   const std::vector<HostTensor> expected = logits_of(*clean.engine());
 
   Module fixed = pipeline::form_kernels(clean.golden.model.module);

@@ -40,7 +40,7 @@ TEST_P(QuantizedModel, LogitsAgreeWithTheReference) {
     GTEST_SKIP() << "takes minutes under a sanitizer";
   }
   auto session = testing::open_session(GetParam().platform);
-  if (!session) GTEST_SKIP() << GetParam().platform << " is not here";
+  if (!session) GTEST_SKIP() << GetParam().platform << " is unavailable";
   const auto model = quantized_model(GetParam().config, GetParam().quantization);
   const std::vector<int32_t> tokens = {5, 66, 0, 13, 13, 41, 2, 30, 8, 27, 60, 19};
   const ModelInterface interface = unwrap(model_interface_of(model.module.attrs));

@@ -171,7 +171,7 @@ TEST(Sandbox, WhatIsLostOnTheWayIsNoCrash) {
   const Error lost = platform_error(PlatformFault::kLost, ""),
               crash = platform_error(PlatformFault::kCrash, "");
   const Sandbox here(platform);
-  EXPECT_TRUE(here.contains(lost)) << "there is no way to it";
+  EXPECT_TRUE(here.contains(lost)) << "the connection is lost";
   EXPECT_FALSE(here.lost(lost));
   platform.remote_target = true;
   const Sandbox there(platform);

@@ -62,7 +62,8 @@ TEST_F(SeveralTargets, EachGivesTheSameAsAlone) {
     EXPECT_FALSE(both.targets[1].passed());
     EXPECT_FALSE(both.passed());
     EXPECT_EQ(both.error(), nullptr);
-    EXPECT_EQ(both.targets[1].untried.empty(), !stop) << "each ends at its own first";
+    EXPECT_EQ(both.targets[1].untried.empty(), !stop)
+        << "each ends at its own first kernel that stays";
     EXPECT_EQ(result_of(both.targets[0]), result_of(right));
     if (!stop) continue;
     EXPECT_EQ(result_of(both.targets[1]), result_of(alone(options_, wrong)));

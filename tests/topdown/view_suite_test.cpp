@@ -140,7 +140,7 @@ TEST(ViewSuite, AnInjectedFaultInAStridedKernelIsDetected) {
 
 TEST(ViewSuite, StridedKernelsMoveToAnotherPlatform) {
   auto session = testing::open_session("opencl");
-  if (!session) GTEST_SKIP() << "opencl is not here";
+  if (!session) GTEST_SKIP() << "opencl is unavailable";
   const Program run;
   const Suite suite = carved_views(run);
   auto executable =

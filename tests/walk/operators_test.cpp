@@ -155,7 +155,7 @@ TEST_P(EveryOperator, AgreesWithTheReference) {
   } else {
     session = open_remote_target(target);
   }
-  if (!session) GTEST_SKIP() << platform << " is not here";
+  if (!session) GTEST_SKIP() << platform << " is unavailable";
   // GPU drivers are slow for every kernel, and WebAssembly starts a process.
   bool brief = !is_full() && target.description.platform != "cpu";
   const bool has_options = std::string(platform).find(':') != std::string::npos;

@@ -96,7 +96,7 @@ class SmallGraphs : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(SmallGraphs, AgreeWithTheReference) {
   auto session = open_session(GetParam());
-  if (!session) GTEST_SKIP() << GetParam() << " is not here";
+  if (!session) GTEST_SKIP() << GetParam() << " is unavailable";
   Module module;
   std::vector<GeneratedProgram> programs;
   for (const Graph& graph : kGraphs) {

@@ -266,7 +266,7 @@ class SpecialValuesOn : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(SpecialValuesOn, Platform) {
   auto session = open_session(GetParam());
-  if (!session) GTEST_SKIP() << GetParam() << " is not here";
+  if (!session) GTEST_SKIP() << GetParam() << " is unavailable";
   Suite suite;
   auto executable = compile_supported(suite.module, target::parse_target(GetParam()));
   auto vm = runtime::LocalVirtualMachine::create(*session, std::move(executable));

@@ -119,7 +119,7 @@ int signal_of(const std::function<void()>& work) {
 }
 
 TEST(MappedRanges, OtherFaultsKeepTheirSignal) {
-  if (testing::kSanitized) GTEST_SKIP() << "a sanitizer has a handler of its own";
+  if (testing::kSanitized) GTEST_SKIP() << "a sanitizer has its own signal handler";
   testing::TempFolder folder;
   const std::string path = folder / "weights";
   testing::write_bytes(path, std::string(kMappedSize, 'w'));

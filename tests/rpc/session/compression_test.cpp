@@ -49,9 +49,9 @@ TEST(Zstd, NeverWritesPastItsOutput) {
   const auto zstd = rpc::make_zstd();
   std::vector<std::byte> packed;
   ASSERT_TRUE(zstd->pack(even_bytes(100000), packed));
-  for (const size_t room : {size_t{0}, size_t{1}, size_t{99999}, size_t{100001}}) {
-    std::vector<std::byte> back(room + 64, std::byte{0x5a});
-    EXPECT_FALSE(zstd->unpack(packed, std::span(back).first(room))) << room;
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{99999}, size_t{100001}}) {
+    std::vector<std::byte> back(size + 64, std::byte{0x5a});
+    EXPECT_FALSE(zstd->unpack(packed, std::span(back).first(size))) << size;
     EXPECT_TRUE(
         std::all_of(back.end() - 64, back.end(), [](std::byte b) { return b == std::byte{0x5a}; }));
   }
@@ -62,33 +62,33 @@ TEST(Zstd, NeverWritesPastItsOutput) {
 
 TEST(Packer, PacksOnSlowConnections) {
   const std::vector<std::byte> bytes = even_bytes(1 << 20);
-  std::vector<std::byte> room;
+  std::vector<std::byte> buffer;
   Packer packer(rpc::make_zstd(), Compression::kMeasured);
   packer.enable();
-  EXPECT_TRUE(packer.pack(bytes, room).empty()) << "nothing is known of the way";
+  EXPECT_TRUE(packer.pack(bytes, buffer).empty()) << "the connection speed is unknown";
   for (int i = 0; i < 20; ++i) packer.sent(bytes.size(), 200us);
-  EXPECT_TRUE(packer.pack(bytes, room).empty()) << "5 GB/s";
+  EXPECT_TRUE(packer.pack(bytes, buffer).empty()) << "5 GB/s";
   for (int i = 0; i < 20; ++i) packer.sent(bytes.size(), 100s);
-  EXPECT_FALSE(packer.pack(bytes, room).empty()) << "10 KB/s";
-  EXPECT_FALSE(packer.pack(bytes, room).empty());
-  EXPECT_TRUE(packer.pack(std::span(bytes).first(1000), room).empty()) << "small";
-  EXPECT_TRUE(packer.pack(random_bytes(1 << 20), room).empty());
-  EXPECT_TRUE(packer.pack(bytes, room).empty()) << "it rests after what did not get smaller";
-  for (int i = 0; i < 20; ++i) packer.pack(bytes, room);
-  EXPECT_FALSE(packer.pack(bytes, room).empty()) << "and tries again";
+  EXPECT_FALSE(packer.pack(bytes, buffer).empty()) << "10 KB/s";
+  EXPECT_FALSE(packer.pack(bytes, buffer).empty());
+  EXPECT_TRUE(packer.pack(std::span(bytes).first(1000), buffer).empty()) << "small";
+  EXPECT_TRUE(packer.pack(random_bytes(1 << 20), buffer).empty());
+  EXPECT_TRUE(packer.pack(bytes, buffer).empty()) << "it pauses after incompressible data";
+  for (int i = 0; i < 20; ++i) packer.pack(bytes, buffer);
+  EXPECT_FALSE(packer.pack(bytes, buffer).empty()) << "and tries again";
 }
 
 TEST(Packer, ObeysItsMode) {
   const std::vector<std::byte> bytes = even_bytes(1 << 20);
-  std::vector<std::byte> room;
+  std::vector<std::byte> buffer;
   Packer always(rpc::make_zstd(), Compression::kAlways);
-  EXPECT_TRUE(always.pack(bytes, room).empty()) << "the other side may not know how";
+  EXPECT_TRUE(always.pack(bytes, buffer).empty()) << "the other side may not support it";
   always.enable();
-  EXPECT_FALSE(always.pack(bytes, room).empty());
+  EXPECT_FALSE(always.pack(bytes, buffer).empty());
   Packer never(rpc::make_zstd(), Compression::kNever);
   never.enable();
   for (int i = 0; i < 20; ++i) never.sent(bytes.size(), 100s);
-  EXPECT_TRUE(never.pack(bytes, room).empty());
+  EXPECT_TRUE(never.pack(bytes, buffer).empty());
 }
 
 // Writes and reads back; returns the traffic of the channel.

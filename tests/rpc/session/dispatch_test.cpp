@@ -97,7 +97,7 @@ TEST_F(Dispatch, OnlyNewBytesTravel) {
   connect();
   ASSERT_TRUE(remote_->set_dispatch(kAdds, &*offload_));
   expect_right();
-  EXPECT_EQ(residency_->copies().to_target, 2) << "x and y; the sum between stays here";
+  EXPECT_EQ(residency_->copies().to_target, 2) << "x and y; the sum between stays local";
   EXPECT_EQ(residency_->copies().from_target, 2);
   expect_right();
   EXPECT_EQ(residency_->copies().to_target, 2) << "a run writes neither x nor y";
@@ -199,7 +199,7 @@ TEST_F(Dispatch, AnAbandonedRunFreesTheVirtualMachine) {
   });
   ASSERT_TRUE(remote_->set_dispatch(kAdds, &slow));
   EXPECT_EQ(fault_of(run(start + 100ms)), PlatformFault::kTimeout);
-  EXPECT_EQ(slow.calls, 1) << "nothing goes on with the run after its deadline";
+  EXPECT_EQ(slow.calls, 1) << "nothing continues the run after its deadline";
   std::atomic<bool> interrupt = false;
   Special interrupts([&] {
     interrupt = true;
@@ -288,7 +288,7 @@ TEST_F(Dispatch, AResultGoesIntoTheNextRun) {
   auto second = remote_->call_and_read("main", next, 0);
   ASSERT_TRUE(second) << second.error().to_string();
   EXPECT_EQ(floats(second->bytes), (std::vector<float>{249, 498}));
-  EXPECT_EQ(residency_->copies().to_target, copied) << "it was computed here";
+  EXPECT_EQ(residency_->copies().to_target, copied) << "it was computed locally";
 }
 
 TEST_F(Dispatch, AVirtualMachineSuspendedForTooLongIsIdle) {

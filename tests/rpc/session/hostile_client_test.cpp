@@ -466,7 +466,7 @@ TEST(HostileClient, InvalidReadsAndCalls) {
   client.send([](FlatBufferBuilder& b) { return wire::CreateRead(b, 0, 5, 4, 0); });
   EXPECT_EQ(client.next(), wire::Answer::Done) << "nothing to read";
   client.close();
-  EXPECT_TRUE(client.join()) << "a client that goes is no error";
+  EXPECT_TRUE(client.join()) << "a client that disconnects is not an error";
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ TEST(HostileServer, CapturesThatMakeNoSense) {
             PlatformFault::kNone);
   EXPECT_EQ(sink.calls, 1);
   EXPECT_EQ(sink.given.size(), 1U);
-  EXPECT_EQ(capture(good, sink, false), PlatformFault::kProtocol) << "nobody asked for it";
+  EXPECT_EQ(capture(good, sink, false), PlatformFault::kProtocol) << "it was not requested";
   const std::function<void(RawServer&, uint64_t)> bad[] = {
       content({1, 2}, f32, shape, 0, true, 8),
       content(std::vector<uint8_t>(32), f32, shape, 0, true, 8),

@@ -53,7 +53,7 @@ TEST(HostileVirtualMachine, InvalidTimes) {
   };
   EXPECT_EQ(timed(0, {2}, 5), PlatformFault::kNone);
   EXPECT_EQ(sink.calls, 1);
-  EXPECT_EQ(timed(0, {2}, 5, false), PlatformFault::kProtocol) << "nobody asked for it";
+  EXPECT_EQ(timed(0, {2}, 5, false), PlatformFault::kProtocol) << "it was not requested";
   EXPECT_EQ(timed(-1, {2}, 5), PlatformFault::kProtocol);
   EXPECT_EQ(timed(3, {2}, 5), PlatformFault::kProtocol);
   EXPECT_EQ(timed(0, {}, 5), PlatformFault::kProtocol);
@@ -134,7 +134,7 @@ TEST(HostileVirtualMachine, InvalidDispatchedCalls) {
             PlatformFault::kNone);
   EXPECT_EQ(calls, 2);
   EXPECT_EQ(dispatched(Call{}.make(), calls, false), PlatformFault::kProtocol)
-      << "nobody asked for it";
+      << "it was not requested";
   const Call bad[] = {{.site = -1},
                       {.site = 3},
                       {.scalars = {}},

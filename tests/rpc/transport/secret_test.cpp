@@ -35,7 +35,7 @@ TEST(Secret, IsNotSentBeyondLoopbackInPlainTcp) {
     EXPECT_EQ(refused.error().kind, ErrorKind::kUser) << refused.error().to_string();
     expect_parts(refused.error(), {"without encryption", parse_endpoint(endpoint)->text(),
                                    "tls:", "ssh -L", "--insecure", "the address "});
-    EXPECT_LT(Clock::now() - start, 200ms) << "nobody is called";
+    EXPECT_LT(Clock::now() - start, 200ms) << "no connection is made";
     // Without a secret, or with --insecure, it connects and gets no answer.
     auto called = connect_with_secret(endpoint, false);
     if (!called) {
