@@ -6,8 +6,7 @@
 //   # passes: canonicalize,dead_code     run in order
 //   # shows: main                        the functions to compare; all if absent
 //   # refused: ...                       parts of the UserError of the passes
-//   # becomes                            ends the first program; if nothing follows, it does not
-// change
+//   # becomes                            ends the first program; nothing after it: no change
 //
 // Calls must give the same results or errors before and after.
 #include <gtest/gtest.h>

@@ -62,7 +62,7 @@ inline Result<std::vector<HostTensor>> run_module(const std::string& platform, c
                                                   const std::vector<HostTensor>& inputs,
                                                   bool verify = true) {
   auto session = open_session(platform);
-  if (!session) throw_internal(platform + " is not here");
+  if (!session) throw_internal(platform + " is unavailable");
   pipeline::ImplementOptions options;
   options.instruments.verify = verify;
   auto executable = pipeline::compile(module, target::parse_target(platform), options);
