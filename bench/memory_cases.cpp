@@ -62,7 +62,7 @@ double pool_bytes(const Module& fixed, const Values& values) {
 Pair activations(const char* config, bool against_pool) {
   Module module = frontend::read_config(config).module;
   Module fixed = pipeline::form_kernels(module);
-  int64_t context = unwrap(model_interface_of(fixed.attrs)).context;
+  int64_t context = unwrap(model_interface_of(fixed.all_attrs())).context;
   Values values = {{"b", 1}, {"n", context}, {"p", (context + 15) / 16}, {"pages", context / 16}};
   double on = planned_bytes(fixed, {}, values) / kMiB;
   double other = against_pool ? pool_bytes(fixed, values)

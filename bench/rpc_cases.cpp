@@ -66,11 +66,11 @@ class Background {
     ::waitpid(process_, nullptr, 0);
   }
   Background(const Background&) = delete;
-  const rpc::Place& endpoint() const { return endpoint_; }
+  const rpc::Endpoint& endpoint() const { return endpoint_; }
 
  private:
   pid_t process_ = 0;
-  rpc::Place endpoint_;
+  rpc::Endpoint endpoint_;
 };
 
 std::atomic<bool> g_stop_server = false;

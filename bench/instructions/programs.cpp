@@ -200,7 +200,7 @@ Module weights(int64_t bindings) {
                            "  last: Tensor((n, 64), f32) = exp(x#)\n  output last\n  }\n"
                            "  return last\n}\n",
                            bindings);
-  module.attrs[passes::kModelWeightsAttr] = names;
+  module.facts.weights = names;
   build::PatternBuilder p;
   p.op("silu|gelu", {p.op("add", {p.op("matmul", {p.any("x"), p.any("w")}), p.any("bias")})});
   module.functions["gate"] = p.finish();
@@ -247,7 +247,7 @@ Module marked_for_outlining(const Module& module) {
     }
     if (runs.empty()) continue;
     auto marked = std::make_shared<relax::Function>(*source);
-    marked->attrs[passes::kOutlineAttr] = runs;
+    marked->facts.outline = runs;
     function = marked;
   }
   return result;

@@ -3,7 +3,7 @@
  *   tapml compile models/demo --target cpu --package demo
  *   generate demo "In the beginning"
  *
- * Further lines, from standard input, go on with the same conversation. */
+ * Further lines from standard input continue the same conversation. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static int fail(const char* what) {
   return 1;
 }
 
-/* Called with each piece of the answer; a result other than 0 would end it. */
+/* Called with each piece of the answer; a result other than 0 ends it. */
 static int32_t print_piece(void* user, const char* text, size_t bytes) {
   FILE* out = user;
   return fwrite(text, 1, bytes, out) != bytes || fflush(out) != 0;

@@ -1,8 +1,8 @@
-// A library of routines for tapml (tapml/library.h): build it as a shared object, and
+// A library of routines for tapml (tapml/library.h): build it as a shared object, then
 //
 //   tapml run models/demo --prompt "And God said" --library ./libexample.so --patterns swiglu.txt
 //
-// takes its routine for every kernel that the pattern cuts out.
+// uses its routine for every kernel that the pattern forms.
 #include <math.h>
 #include <stdio.h>
 
@@ -16,8 +16,8 @@ int64_t elements(const DLTensor& tensor) {
   return count;
 }
 
-// silu(gate) * up, element by element. The signature has been checked: the tensors are f32 and of
-// one shape.
+// silu(gate) * up, elementwise. The signature has been checked: the tensors are f32 and have the
+// same shape.
 int32_t swiglu(const tapml_library_call* call) {
 #ifdef TAPML_EXAMPLE_FAILS
   snprintf(call->message, call->message_size, "out of patience");
@@ -29,13 +29,13 @@ int32_t swiglu(const tapml_library_call* call) {
   int64_t count = elements(call->outputs[0]);
   for (int64_t i = 0; i < count; ++i) out[i] = gate[i] / (1.0f + expf(-gate[i])) * up[i];
 #ifdef TAPML_EXAMPLE_IS_WRONG
-  // As a loop that forgets its last element would leave it.
+  // Like a loop that misses its last element.
   if (count > 0) out[count - 1] = 0;
 #endif
   return 0;
 }
 
-// Rows of x, each times the parameter; an example of a routine with an integer beside its tensors.
+// Rows of x, each times the parameter; an example of a routine with an integer parameter.
 int32_t scale(const tapml_library_call* call) {
   const float* x = static_cast<const float*>(call->inputs[0].data);
   float* out = static_cast<float*>(call->outputs[0].data);

@@ -1,30 +1,31 @@
-/* Routines of a shared library as implementations of tapml's kernels: what `--library F.so` loads.
+/* The interface of shared libraries whose routines implement tapml's kernels (`--library F.so`).
  *
  * The library exports one function, tapml_library_entry(), that returns a table of routines. A
- * routine reads the tensors of a call and writes its outputs, whose memory the caller has. Tensors
- * are DLPack's: in host memory, compact and row-major (`strides` is null), `byte_offset` 0; an
- * output never overlaps an input. Include dlpack.h before this header to use its own types.
+ * routine reads the inputs of a call and writes its outputs, in memory of the caller. Tensors are
+ * DLPack tensors in host memory, compact and row-major (`strides` is null), with `byte_offset` 0;
+ * an output never overlaps an input. Include dlpack.h before this header to use its types.
  *
- * A routine may be called from several threads, each with its own call. It returns 0, or another
- * value and a message in `message`. It must not throw and must not keep pointers of the call.
+ * A routine may be called from several threads, each with its own call. It returns 0 for success;
+ * otherwise it stores a text in `message`. It must not throw and must not keep pointers of the
+ * call.
  *
- * Its signature says what it takes and makes. Every call is held against it before the routine
- * runs, where possible when the program is compiled:
+ * Its signature describes its arguments. Every call is checked against it before the routine runs,
+ * if possible when the program is compiled:
  *
  *   "x: f32[*s, k], w: T[k, n], bias: T[n]? -> y: T[*s, n]; scale; T: f32 | f64"
  *
  * Inputs and outputs have a name, dtypes joined by '|' (or `any`, or a type that the last part
- * defines: one dtype wherever it stands) and dimensions:
+ * defines: the same dtype at each use) and dimensions:
  *
  *   3                a number
- *   n                one value wherever it stands
+ *   n                the same value at each use
  *   _                any value
- *   *s, *s:3         any number of dimensions, or at most three; the same wherever *s stands
- *   ~s               dimensions that broadcast to *s: the first may be missing, each may be 1
- *   swap(p, m, k)    m, k; or k, m where the parameter p is not 0
+ *   *s, *s:3         any number of dimensions, or at most three; the same at each use of *s
+ *   ~s               dimensions that broadcast to *s: leading ones may be missing, each may be 1
+ *   swap(p, m, k)    m, k; or k, m if the parameter p is not 0
  *
- * `?` marks inputs that a call may leave out, the last ones. The second part names the parameters;
- * `...` at its end stands for any number more. Both parts may be left out. */
+ * `?` marks optional inputs, which must be the last ones. The second part names the parameters; a
+ * final `...` stands for any number of further ones. The second and the third part are optional. */
 #ifndef TAPML_LIBRARY_H_
 #define TAPML_LIBRARY_H_
 
@@ -35,7 +36,7 @@
 extern "C" {
 #endif
 
-/* Libraries of another version are refused. */
+/* Libraries of another version are rejected. */
 #define TAPML_LIBRARY_VERSION 2
 
 #ifndef DLPACK_DLPACK_H_
@@ -56,7 +57,7 @@ typedef enum DLDataTypeCode {
 } DLDataTypeCode;
 
 typedef struct DLDataType {
-  uint8_t code; /* of DLDataTypeCode */
+  uint8_t code; /* a DLDataTypeCode */
   uint8_t bits;
   uint16_t lanes; /* 1 */
 } DLDataType;
@@ -75,14 +76,14 @@ typedef struct DLTensor {
 
 typedef struct tapml_library_call {
   const DLTensor* inputs;
-  const DLTensor* outputs; /* `data` of these is written */
+  const DLTensor* outputs; /* the routine writes their `data` */
   int32_t input_count;
   int32_t output_count;
-  const int64_t* parameters; /* integers that the call or the pattern gives */
+  const int64_t* parameters; /* integers from the call or the pattern */
   int32_t parameter_count;
-  int32_t threads; /* that the routine may use */
-  void* state;     /* what open() made */
-  char* message;   /* room for a text of message_size bytes, with the 0 at its end */
+  int32_t threads; /* maximum that the routine may use */
+  void* state;     /* result of open() */
+  char* message;   /* a buffer of message_size bytes for a zero-terminated text */
   size_t message_size;
 } tapml_library_call;
 
@@ -99,10 +100,10 @@ typedef struct tapml_library {
   uint32_t routine_count;
   const char* name; /* letters, digits, underscores */
   const tapml_routine* routines;
-  /* Called once for each device that loads the library; null where the routines need no state. A
-   * null result is a failure, with a text in `message`. */
+  /* Called once for each device that loads the library; null if the routines need no state. A null
+   * result is a failure, with a text in `message`. */
   void* (*open)(int32_t threads, char* message, size_t message_size);
-  void (*close)(void* state); /* null where open is */
+  void (*close)(void* state); /* null if open is */
 } tapml_library;
 
 #define TAPML_LIBRARY_EXPORT __attribute__((visibility("default")))

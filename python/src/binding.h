@@ -19,6 +19,7 @@ void bind_errors(py::module_& module);
 void bind_session(py::module_& module);
 void bind_tensor(py::module_& module);
 void bind_program(py::module_& module);
+void bind_builder(py::module_& module);
 void bind_executable(py::module_& module);
 void bind_language_model(py::module_& module);
 void bind_suite(py::module_& module);

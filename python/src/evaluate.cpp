@@ -33,7 +33,7 @@ std::vector<std::string> evaluate(const py::object& given, const py::list& devic
   }
   ProgressFunction told(progress);
   return told.run([&] {
-    const int64_t context = unwrap(model_interface_of(model.loaded->files.module.attrs)).context;
+    const int64_t context = unwrap(model_interface_of(model.loaded->files.module.all_attrs())).context;
     std::vector<ScoredTask> tasks;
     for (const topdown::EvalTask& task : topdown::parse_tasks(text, file)) {
       tasks.push_back({task, topdown::encode_task(task, model.loaded->tokenizer, context, file)});

@@ -57,19 +57,23 @@ py::tuple function_names(const Executable& executable) {
   return py::tuple(names);
 }
 
-std::unique_ptr<Compiled> compile_for(const py::object& module, const py::object& target,
-                                      bool cache, bool verify,
-                                      const std::optional<std::string>& dump,
-                                      const std::vector<std::string>& skip,
-                                      const std::map<std::string, int64_t>& bounds,
-                                      const std::vector<std::string>& libraries,
-                                      const std::optional<std::string>& patterns) {
+// Name, the pass after which it runs, and the function.
+using AddedPassOfPython = std::tuple<std::string, std::string, py::function>;
+
+std::unique_ptr<Compiled> compile_for(
+    const py::object& module, const py::object& target, bool cache, bool verify,
+    const std::optional<std::string>& dump, const std::vector<std::string>& skip,
+    const std::map<std::string, int64_t>& bounds, const std::vector<std::string>& libraries,
+    const std::optional<std::string>& patterns, const std::vector<AddedPassOfPython>& passes) {
   const Module& source = module_of(module, "compile(module, target)");
   const target::Target wanted = target_of(target, "compile(module, target)");
   SessionRef open;
   if (!py::isinstance<py::str>(target)) open = session_of(target, "compile(module, target)");
   CompileSettings settings{cache,  verify,    dump.value_or(""),    skip,
                            bounds, libraries, patterns.value_or("")};
+  for (const auto& [name, after, run] : passes) {
+    settings.added.push_back(pass_of(name, after, run));
+  }
   return without_interpreter([&] { return compile(source, wanted, settings, open); });
 }
 
@@ -231,6 +235,7 @@ std::unique_ptr<Compiled> compile(const Module& module, const target::Target& ta
   options.instruments.verify = settings.verify;
   options.instruments.dump_folder = settings.dump;
   options.instruments.poll = check_interrupt;
+  options.instruments.added = settings.added;
   pipeline::leave_out(settings.skip, "skip", options);
   Module source = module;
   patterns.apply(source);
@@ -317,7 +322,8 @@ Calls from several threads run one after the other.)doc")
              py::arg("cache") = true, py::arg("verify") = false, py::arg("dump") = py::none(),
              py::arg("skip") = std::vector<std::string>(),
              py::arg("bounds") = std::map<std::string, int64_t>(),
-             py::arg("libraries") = std::vector<std::string>(), py::arg("patterns") = py::none());
+             py::arg("libraries") = std::vector<std::string>(), py::arg("patterns") = py::none(),
+             py::arg("passes") = std::vector<AddedPassOfPython>());
   module.def("load", &load_executable, py::arg("path"));
   module.def("upload", &upload, py::arg("executable"), py::arg("device") = py::none(),
              py::kw_only(), py::arg("in_process") = false, py::arg("kernel_timeout") = 30.0,

@@ -42,6 +42,7 @@ struct CompileSettings {
   std::map<std::string, int64_t> bounds;
   std::vector<std::string> libraries;
   std::string patterns;
+  std::vector<pipeline::AddedPass> added = {};
 };
 
 // Not with the interpreter locked. `open` may be null.

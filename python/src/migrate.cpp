@@ -153,7 +153,7 @@ void bind_migrate(py::module_& module) {
       .def_readonly("unit", &Step::unit, "What the kernel moved with: by its own name, alone.")
       .def_property_readonly("verdict", [](const Step& s) { return Verdict{s.verdict}; })
       .def_property_readonly("outcome", &topdown::outcome_of,
-                             "``\"migrated\"``, ``\"differs\"``, ``\"hybrid differs\"``, ...")
+                             "``\"migrated\"``, ``\"mismatch\"``, ``\"hybrid mismatch\"``, ...")
       .def_readonly("migrated", &Step::migrated, "Else the kernel stays on the source.")
       .def_readonly("dispatched", &Step::dispatched,
                     "Kernel calls that ran on the target in the hybrid run.")
@@ -287,7 +287,7 @@ void bind_migrate(py::module_& module) {
           "A Migration for each device, as they were given.")
       .def_property_readonly(
           "outcomes", &outcomes_of,
-          "By kernel, then by device: ``\"migrated\"``, ``\"differs\"``, ``\"not "
+          "By kernel, then by device: ``\"migrated\"``, ``\"mismatch\"``, ``\"not "
           "tried\"``, ...")
       .def_property_readonly("seconds", [](const MigratedAll& m) { return m.migrations.seconds; })
       .def(

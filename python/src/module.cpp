@@ -9,6 +9,7 @@ PYBIND11_MODULE(_tapml, module) {
   bind_session(module);
   bind_tensor(module);
   bind_program(module);
+  bind_builder(module);
   bind_executable(module);
   bind_language_model(module);
   bind_suite(module);

@@ -183,7 +183,7 @@ std::string text_of(const Verdict& verdict) {
   char numbers[160];
   std::snprintf(numbers, sizeof numbers, "largest error %.3g, %.3g of what is allowed (%.3g)",
                 v.worst.target.max_abs, v.worst.target.max_ratio, v.worst.allowed);
-  text += (v.passed ? "pass; " : "differs; ") + std::string(numbers);
+  text += (v.passed ? "pass; " : "mismatch; ") + std::string(numbers);
   if (!v.worst_output.empty()) {
     text += ", in " + v.worst_output + " of call " + std::to_string(v.worst_sequence);
     if (v.worst.target.worst >= 0) {

@@ -182,7 +182,7 @@ methods may be called from several threads at once. Closing a session closes eve
           "platform", [](const OpenSession& open) { return open.target().description.platform; },
           "``\"cpu\"``, ``\"opencl\"``, ...")
       .def_property_readonly(
-          "place", [](const OpenSession& open) { return open.target().endpoint; },
+          "endpoint", [](const OpenSession& open) { return open.target().endpoint; },
           "Where the device is; empty for one of this process.")
       .def_property_readonly("closed", &OpenSession::closed)
       .def_property_readonly("info", &info_of, "What the device says of itself.")

@@ -15,15 +15,16 @@ import json as _json
 import os as _os
 import re as _re
 import time as _time
+from dataclasses import dataclass as _dataclass
 from typing import Any, Callable, Iterable, Mapping, Sequence, Union
 from typing import overload as _overload
 
 from . import _tapml
 from ._tapml import (
-    Culprit, Engine, Executable, Function, FunctionType, Generation, LanguageModel, LayerStep,
-    Library, Localization, Migration, Migrations, MigrationStep, Module, Replayer, Session,
-    Snapshot, Suite, GroupValue, SuiteCall, SuiteGroup, SuiteKernel, Tensor, Value, ValueType,
-    Verdict,
+    Culprit, Engine, Executable, Function, FunctionType, Generation, GraphBuilder, GraphFunction,
+    GroupValue, LanguageModel, LayerStep, Library, Localization, Migration, Migrations,
+    MigrationStep, Module, OperatorCall, Pattern, PatternBuilder, Replayer, Rewriter, Session,
+    Snapshot, Suite, SuiteCall, SuiteGroup, SuiteKernel, Tensor, Value, ValueType, Var, Verdict,
 )
 from .errors import (
     AbsentError, CancelledError, ClosedError, CompileError, CrashError, Error, InternalError,
@@ -39,15 +40,29 @@ __version__: str = _tapml.__version__
 __all__ = [
     "AbsentError", "CancelledError", "ClosedError", "CompileError", "CrashError", "Culprit",
     "Engine", "Error", "Evaluation", "EvaluationTotal", "Executable", "Function", "FunctionType",
-    "Generation", "InternalError", "LanguageModel", "LayerStep", "Library", "LimitError",
+    "Generation", "GraphBuilder", "GraphFunction", "InternalError", "LanguageModel", "LayerStep", "Library", "LimitError",
     "Localization", "LostError", "Migration", "MigrationStep", "Migrations", "Module",
-    "OutOfMemoryError", "PlatformError", "ProtocolError", "Replay", "Replayer", "Session", "Snapshot",
+    "OperatorCall", "OutOfMemoryError", "Pass", "Pattern", "PatternBuilder", "PlatformError", "ProtocolError", "Replay", "Replayer", "Rewriter", "Session", "Snapshot",
     "Suite", "GroupValue", "SuiteCall", "SuiteGroup", "SuiteKernel",
     "TaskResult", "Tensor", "TimeoutError", "TorchCarving", "TorchGroup", "TorchUnmapped",
-    "UnauthorizedError", "UserError", "Value", "ValueType", "Verdict", "Warning", "allocate",
+    "UnauthorizedError", "UserError", "Value", "ValueType", "Var", "Verdict", "Warning", "allocate",
     "carve", "carve_torch", "compile", "cpu", "device", "devices", "evaluate", "load", "localize",
-    "migrate", "null", "opencl", "parse", "replay", "replayer", "tensor", "upload", "vulkan",
+    "migrate", "null", "opencl", "parse", "pass_names", "replay", "replayer",
+    "rewrite", "run_passes", "tensor", "upload", "vulkan",
 ]
+
+
+@_dataclass(frozen=True)
+class Pass:
+    """A pass of your own for ``compile``: a function from a Module to a Module.
+
+    It runs after the pass ``after``, one of ``pass_names()``. The fusion policy of what is compiled
+    names it, because the kernels may be others.
+    """
+
+    name: str
+    after: str
+    run: Callable[[Module], Module]
 
 
 def device(target: str, *, token_file: str | _os.PathLike[str] | None = None,
@@ -147,12 +162,14 @@ def compile(module: Module | LanguageModel, target: Session | str, *, cache: boo
             verify: bool = False, dump: str | _os.PathLike[str] | None = None,
             skip: Sequence[str] = (), bounds: Mapping[str, int] | None = None,
             libraries: Sequence[str | _os.PathLike[str]] = (),
-            patterns: str | _os.PathLike[str] | None = None) -> Executable:
+            patterns: str | _os.PathLike[str] | None = None,
+            passes: Sequence[Pass] = ()) -> Executable:
     """Compiles a module for a device, or for a target that is not there.
 
     ``verify`` checks the invariants after every pass, ``dump`` is a folder for the text after each,
     ``skip`` names passes to leave out, ``bounds`` the most that symbolic variables can be,
-    ``patterns`` a file of patterns (docs/patterns.md), ``libraries`` shared objects of routines.
+    ``patterns`` a file of patterns (docs/patterns.md), ``libraries`` shared objects of routines,
+    ``passes`` are passes of your own, in order.
 
     Raises UserError for a module that is wrong, LimitError for what the target cannot do.
     """
@@ -160,7 +177,31 @@ def compile(module: Module | LanguageModel, target: Session | str, *, cache: boo
                           dump=_os.fspath(dump) if dump is not None else None, skip=list(skip),
                           bounds=dict(bounds or {}),
                           libraries=[_os.fspath(library) for library in libraries],
-                          patterns=_os.fspath(patterns) if patterns is not None else None)
+                          patterns=_os.fspath(patterns) if patterns is not None else None,
+                          passes=[(one.name, one.after, one.run) for one in passes])
+
+
+def rewrite(module: Module, visit: Callable[[Rewriter, OperatorCall], Var | None]) -> Module:
+    """The module with operator calls replaced.
+
+    ``visit(rewriter, call)`` is called for each operator call, in order. The Var that it returns
+    replaces the call's result; None keeps the call. ``rewriter.op(...)`` adds calls before it, and
+    ``rewriter.producer(value)`` is the call that computes an operand. The result is checked.
+    """
+    return _tapml.rewrite(module, visit)
+
+
+def run_passes(module: Module, names: Sequence[str]) -> Module:
+    """Runs passes of the compiler by name (docs/passes.md), with the verifier after each.
+
+    Raises UserError for an unknown name and for a module that is not as the pass requires it.
+    """
+    return _tapml.run_passes(module, list(names))
+
+
+def pass_names() -> tuple[str, ...]:
+    """The passes that run before the kernels are formed, in order: where a Pass can be added."""
+    return _tapml.pass_names()
 
 
 def load(path: str | _os.PathLike[str]) -> Executable:

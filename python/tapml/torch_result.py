@@ -38,16 +38,16 @@ class TorchGroup:
     def outcome(self) -> str:
         """What is wrong, if anything is.
 
-        ``"pass"``; ``"differs"``: the device computes something else than the kernels say;
-        ``"pytorch differs"``: the kernels say something else than PyTorch computes, so that either
+        ``"pass"``; ``"mismatch"``: the device computes something else than the kernels say;
+        ``"pytorch mismatch"``: the kernels say something else than PyTorch computes, so that either
         PyTorch's module or the model as tapml has it is wrong; ``"cannot run"``, ``"crash"``,
         ... (docs/cli.md).
         """
         if self.verdict.failure:
             return str(self.verdict.to_dict()["failed"])
         if not self.verdict.passed:
-            return "differs"
-        return "pytorch differs" if self.verdict.source_wrong else "pass"
+            return "mismatch"
+        return "pytorch mismatch" if self.verdict.source_wrong else "pass"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

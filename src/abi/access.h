@@ -11,7 +11,7 @@ enum class AccessMode : uint8_t {
   kIn,
   kOut,
   kInOut,
-  kWorkspace,  // implementation signatures only: scratch memory that the caller allocates
+  kWorkspace,  // implementation signatures only: scratch memory from the caller
   kPrepared,   // implementation signatures only: weights packed once at load
 };
 

@@ -13,7 +13,7 @@ namespace tapml {
 
 using AttrValue = std::variant<bool, int64_t, double, std::string, DType, std::vector<int64_t>,
                                std::vector<double>, std::vector<std::string>>;
-// Ordered by name, so that printing and hashing are deterministic.
+// Sorted by name, so that printing and hashing are deterministic.
 using AttrMap = std::map<std::string, AttrValue>;
 
 template <class T>

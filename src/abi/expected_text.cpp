@@ -10,7 +10,7 @@ namespace {
 
 bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Where `name` stands in `expression` as a whole word; npos: nowhere.
+// Position of `name` in `expression` as a whole word, or npos.
 size_t find_name(const std::string& expression, const std::string& name) {
   if (name.empty()) return std::string::npos;
   for (size_t at = expression.find(name); at != std::string::npos;
@@ -43,7 +43,7 @@ std::string expected_text(const std::string& expression, int64_t value) {
 
 namespace {
 
-// " (n = 3 is dimension 0 of parameter x)" of those of `symbols` that the expression names.
+// " (n = 3 is dimension 0 of parameter x)" for those `symbols` that the expression names.
 std::string sources_text(const std::string& expression, const std::vector<SymbolValue>& symbols) {
   std::vector<std::pair<size_t, std::string>> sources;
   for (const SymbolValue& symbol : symbols) {
@@ -82,7 +82,7 @@ Error above_bound(const SymbolSource& source, const std::string& function, int64
   if (!source.place.empty()) message += " (" + source_text(source, std::nullopt) + ")";
   return user_error(std::move(message), "function " + function,
                     source.name + " <= " + std::to_string(most), std::to_string(value),
-                    "a larger bound." + source.name + " lets it be more");
+                    "raise bound." + source.name + " to allow it");
 }
 
 }  // namespace tapml

@@ -9,7 +9,7 @@
 
 namespace tapml {
 
-// A value over the scalars that the launcher refuses above `most`: arithmetic on it in the kernel
+// A value over the scalars that the launcher rejects above `most`: arithmetic on it in the kernel
 // would overflow, or the kernel has no more segments.
 struct LaunchLimit {
   ScalarProgram value;
@@ -18,20 +18,20 @@ struct LaunchLimit {
 };
 
 // One device kernel. `extent` is the number of independent work items (iterations of the outermost
-// parallel loop) over the implementation's scalars. On cpu the kernel is called with ranges
-// [begin, end) that partition it; on GPU-like platforms the kernel is grid-stride, so any number of
-// work groups is right and `extent` only chooses a good one.
+// parallel loop) over the implementation's scalars. On cpu the kernel is called with ranges [begin,
+// end) that partition it; on GPU-like platforms the kernel is grid-stride, so any number of work
+// groups is correct and `extent` only helps to choose a good one.
 struct LaunchInfo {
   std::string entry;                // symbol in the module
   ScalarProgram extent;             // work items; 0 launches nothing
   int64_t workgroup_threads = 1;    // local size (GPU-like platforms)
   std::vector<int32_t> buffers;     // indices into the implementation's parameters
   std::vector<int32_t> scalars;     // indices into the implementation's scalars
-  std::vector<LaunchLimit> limits;  // what its code takes for granted
-  // Empty: launched always; else where the value is not negative. An implementation may have
-  // launches for small and for large tensors.
+  std::vector<LaunchLimit> limits;  // assumptions of its code
+  // Empty: always launched; else launched only if the value is not negative. An implementation may
+  // have different launches for small and for large tensors.
   ScalarProgram when;
-  // Fills prepared scratch: run once at load where the tensors that it reads are weights, else with
+  // Fills prepared scratch: runs once at load if the tensors that it reads are weights, else with
   // every call. It reads `in` parameters, writes prepared scratch and depends on no scalars.
   bool prepares = false;
 };

@@ -1,8 +1,8 @@
-// The libraries whose routines can implement kernels of the cpu. A library is its line here and its
-// folder src/library/NAME/:
-//   patterns.cpp  what the compiler asks: NAME_patterns(), the kernels that its routines take
+// The libraries whose routines can implement cpu kernels. A library is its line here and its folder
+// src/library/NAME/:
+//   patterns.cpp  for the compiler: NAME_patterns(), the kernels that its routines implement
 //                 (library/library.h)
-//   routines.cpp  what the cpu device calls: NAME_library(), the routines behind tapml/library.h
+//   routines.cpp  for the cpu device: NAME_library(), the routines, as in tapml/library.h
 //                 (device/cpu/library/adapters.h)
 #pragma once
 

@@ -24,7 +24,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Takes `end` and what stands before it off the text; nothing where it has no `end`.
+// Takes the text up to and including `end`; nothing if `end` is absent.
 std::optional<std::string_view> take_until(std::string_view& text, std::string_view end) {
   const size_t at = text.find(end);
   if (at == std::string_view::npos) return std::nullopt;
@@ -60,23 +60,23 @@ std::optional<int64_t> parse_size(std::string_view text) {
 }
 
 std::unexpected<Error> bad_state(std::string_view text) {
-  return fail(
-      user_error("this is no state of a model", "attribute model.state",
-                 "NAME: paged|recurrent|fixed DTYPE[SIZE, ...], of paged state with window N",
-                 in_quotes(text)));
+  return fail(user_error(
+      "a line of model state cannot be parsed", "attribute model.state",
+      "NAME: paged|recurrent|fixed DTYPE[SIZE, ...], for paged state optionally window N",
+      in_quotes(text)));
 }
 
 std::unexpected<Error> bad_function(std::string_view text) {
   std::string roles;
   for (const char* role : kRoleNames) roles += std::string(role) + ", ";
-  return fail(user_error("this is no function of a model", "attribute model.functions",
+  return fail(user_error("a line of model functions cannot be parsed", "attribute model.functions",
                          "NAME(INPUT, ..., state, weights) -> (OUTPUT, ..., state) with inputs and "
                          "outputs of " +
                              roles + "and paged, recurrent or fixed for one kind of state",
                          in_quotes(text)));
 }
 
-// The words for kinds of state: one for all of them.
+// The words for kinds of state: a single word for all of them.
 std::vector<std::string> kind_words(const std::vector<StateKind>& kinds) {
   if (kinds.size() == kStateKinds) return {std::string(kAllState)};
   std::vector<std::string> words;
@@ -84,7 +84,7 @@ std::vector<std::string> kind_words(const std::vector<StateKind>& kinds) {
   return words;
 }
 
-// Roles, then state, then weights: as far as the words are in this order.
+// Roles, then state, then weights, as far as the words are in this order.
 struct Words {
   std::vector<Role> roles;
   std::vector<StateKind> state;

@@ -1,4 +1,4 @@
-// What the interpreter and the virtual machine say of a tensor that cannot be made.
+// The error of the interpreter and of the virtual machine for a tensor with a negative dimension.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tapml {
 
-// `error` says that a dimension is negative: where the variables in it got their values is added.
+// Adds to `error`, about a negative dimension, where the variables in it got their values.
 inline Error with_sources(Error error, const std::vector<SymbolValue>& symbols) {
   std::string sources;
   for (const SymbolValue& symbol : symbols) {

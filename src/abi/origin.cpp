@@ -67,10 +67,10 @@ std::string path_to_string(const Path& path) {
   return text;
 }
 
-// Joins paths that differ only in the numbers at `position`, at the place of the first of them.
+// Joins paths that differ only in the numbers at `position`, at the position of the first of them.
 std::vector<Path> join_at(const std::vector<Path>& paths, size_t position) {
   std::vector<Path> joined;
-  std::map<std::string, size_t> place;  // the path without that part, to its index in `joined`
+  std::map<std::string, size_t> place;  // maps the path without that part to its index in `joined`
   for (const Path& path : paths) {
     if (position >= path.size() || path[position].numbers.empty()) {
       joined.push_back(path);

@@ -1,6 +1,6 @@
-// The platforms that tapml brings models to, in the order in which they are listed. A platform is
-// its line here and two folders:
-//   src/target/NAME/  describe.cpp: describe_NAME(), what compiler and commands know of it
+// The platforms that tapml brings models to, in listing order. A platform is its line here and two
+// folders:
+//   src/target/NAME/  describe.cpp: describe_NAME(), for the compiler and the commands
 //                     (target/target.h)
 //   src/device/NAME/  open.cpp: open_NAME(), its device (device/open.h)
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace tapml {
 
-// What commands take where nobody names a target: to run a model, and to bring it up.
+// The default targets of the commands: to run a model, and to bring it up.
 inline constexpr const char* kDefaultPlatform = "cpu";
 inline constexpr const char* kDefaultNewPlatform = "opencl";
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kUnlimited = std::numeric_limits<size_t>::max();
 
-// By recursive descent over a text of one line.
+// A recursive-descent parser for a one-line text.
 class SignatureParser {
  public:
   SignatureParser(std::string_view text, const std::string& where) : text_(text), where_(where) {
@@ -20,7 +20,7 @@ class SignatureParser {
   }
 
   Result<RoutineSignature> run() {
-    // Types and parameters are defined last and used first.
+    // Types and parameters are defined after their uses.
     const size_t arrow = text_.find("->");
     const size_t first = text_.find(';');
     const size_t second = first == std::string_view::npos ? first : text_.find(';', first + 1);
@@ -50,7 +50,7 @@ class SignatureParser {
   std::unexpected<Error> wrong(const std::string& expected) const {
     return fail(user_error("the signature of a routine cannot be read", where_, expected,
                            at_ < text_.size() ? std::string(text_.substr(at_)) : "its end",
-                           "tapml/library.h says how signatures are written"));
+                           "tapml/library.h describes signatures"));
   }
 
   void skip_blanks() {
@@ -66,7 +66,7 @@ class SignatureParser {
     at_ += token.size();
     return true;
   }
-  // A name; empty where there is none.
+  // A name, or empty if there is none.
   std::string word() {
     skip_blanks();
     const size_t begin = at_;
@@ -156,7 +156,7 @@ class SignatureParser {
       const bool follows_optional = signature_.inputs == 0 && !signature_.arguments.empty() &&
                                     signature_.arguments.back().optional && !argument.optional;
       if (follows_optional || (argument.optional && outputs_)) {
-        return wrong("arguments that may be missing behind all other inputs");
+        return wrong("optional arguments after all other inputs");
       }
       signature_.arguments.push_back(std::move(argument));
     } while (take(","));
@@ -174,7 +174,7 @@ class SignatureParser {
       group.value = static_cast<int64_t>(index);
       if (take(":")) {
         const std::optional<int64_t> most = number();
-        if (!most) return wrong("the most dimensions of the group");
+        if (!most) return wrong("the maximum number of dimensions of the group");
         signature_.most[index] = static_cast<size_t>(*most);
       }
       argument.dims.push_back(group);
@@ -217,8 +217,8 @@ class SignatureParser {
     return static_cast<int64_t>(number_of(signature_.names, name));
   }
 
-  // Of groups that broadcast nothing follows; of others there is one in each argument, once those
-  // are known that stand elsewhere.
+  // Groups that broadcast determine nothing; at most one other group per argument may still be
+  // unknown.
   Result<RoutineSignature> order() {
     using Kind = RoutineDim::Kind;
     std::vector<bool> known(signature_.groups.size()), placed(signature_.arguments.size());
@@ -235,7 +235,7 @@ class SignatureParser {
         const bool ready = broadcast ? wide == 1 && fresh.empty() : wide == 0 && fresh.size() <= 1;
         if (placed[i] || !ready) continue;
         placed[i] = any = true;
-        // What a call may leave out says nothing of the others.
+        // An argument that a call may omit determines nothing for the others.
         if (!fresh.empty() && !signature_.arguments[i].optional) known[fresh[0]] = true;
         signature_.order.push_back(i);
       }
@@ -245,10 +245,10 @@ class SignatureParser {
     while (place(true)) continue;
     for (size_t i = 0; i < placed.size(); ++i) {
       if (placed[i]) continue;
-      return fail(user_error("the signature of a routine does not say how the dimensions of " +
-                                 signature_.arguments[i].name + " are shared out",
-                             where_, "one group of dimensions that no other argument gives",
-                             signature_.text));
+      return fail(user_error(
+          "the signature of a routine does not determine how the dimensions of " +
+              signature_.arguments[i].name + " are divided",
+          where_, "one group of dimensions that no other argument determines", signature_.text));
     }
     return std::move(signature_);
   }
@@ -305,12 +305,12 @@ std::optional<RoutineFault> find_type_fault(const RoutineSignature& signature,
       expected = std::to_string(needed) + " to " + counted(signature.inputs, "input");
     }
     return RoutineFault{
-        {}, "has another number of inputs", expected, counted(inputs.size(), "input")};
+        {}, "has the wrong number of inputs", expected, counted(inputs.size(), "input")};
   }
   const size_t made = signature.arguments.size() - signature.inputs;
   if (outputs.size() != made) {
     return RoutineFault{{},
-                        "has another number of outputs",
+                        "has the wrong number of outputs",
                         counted(made, "output"),
                         counted(outputs.size(), "output")};
   }
@@ -321,7 +321,7 @@ std::optional<RoutineFault> find_type_fault(const RoutineSignature& signature,
       names += (names.empty() ? ": " : ", ") + name;
     if (signature.more_parameters) names += names.empty() ? ": ..." : ", ...";
     return RoutineFault{{},
-                        "has another number of parameters",
+                        "has the wrong number of parameters",
                         (signature.more_parameters ? "at least " : "") +
                             counted(signature.parameters.size(), "parameter") + names,
                         counted(parameters, "parameter")};
@@ -346,7 +346,7 @@ std::optional<RoutineFault> find_type_fault(const RoutineSignature& signature,
         expected = dtype_name(*other.dtype) + (", as " + signature.arguments[other.argument].name);
       }
       if (!expected.empty()) {
-        return RoutineFault{i, "has another dtype", expected, dtype_name(dtype)};
+        return RoutineFault{i, "has the wrong dtype", expected, dtype_name(dtype)};
       }
       if (argument.type && !chosen[*argument.type].dtype) chosen[*argument.type] = {dtype, i};
     }
@@ -366,8 +366,8 @@ RoutineFault rank_fault(const RoutineSignature& signature, size_t argument, size
   const RoutineArgument& wanted = signature.arguments[argument];
   size_t least = least_rank(wanted);
   std::string expected = (has_group(wanted) ? "at least " : "") + counted(least, "dimension");
-  if (found >= least && has_group(wanted)) expected = "as many as " + signature.text + " says";
-  return {argument, "has another rank", expected, counted(found, "dimension")};
+  if (found >= least && has_group(wanted)) expected = "as many as in " + signature.text;
+  return {argument, "has the wrong rank", expected, counted(found, "dimension")};
 }
 
 std::optional<size_t> free_dims(const RoutineSignature& signature, const RoutineArgument& argument,

@@ -1,5 +1,5 @@
-// Signatures of library routines: what each argument of a call may be. include/tapml/library.h has
-// the grammar. The compiler and the cpu device hold calls against them by the same functions.
+// Signatures of library routines: the permitted arguments of a call. include/tapml/library.h has
+// the grammar. The compiler and the cpu device check calls with the same functions.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct RoutineDim {
   enum class Kind : uint8_t {
     kAny,        // _
     kConstant,   // 3
-    kName,       // n: one value wherever it stands
-    kGroup,      // *s: any number of dimensions, the same wherever it stands
+    kName,       // n: the same value at each use
+    kGroup,      // *s: any number of dimensions, the same at each use
     kBroadcast,  // ~s: dimensions that broadcast to those of s
   };
   Kind kind = Kind::kAny;
-  int64_t value = 0;  // of kConstant; else the number of the name or group
-  // kName: the parameter that, where it is not 0, puts the name `swapped` in this one's place.
+  int64_t value = 0;  // of kConstant; else the index of the name or group
+  // kName: the parameter that, if it is not 0, replaces this name by the name `swapped`.
   std::optional<size_t> swapped_by;
   size_t swapped = 0;
 
@@ -36,7 +36,7 @@ struct RoutineDim {
 struct RoutineArgument {
   std::string name;
   std::vector<DType> dtypes;   // empty: any
-  std::optional<size_t> type;  // the arguments of one type have one dtype
+  std::optional<size_t> type;  // arguments of one type have the same dtype
   std::vector<RoutineDim> dims;
   bool optional = false;  // a call may end before it
 };
@@ -46,33 +46,33 @@ struct RoutineSignature {
   std::vector<RoutineArgument> arguments;  // inputs, then outputs
   size_t inputs = 0;
   std::vector<std::string> names, groups, types, parameters;
-  std::vector<size_t> most;      // dimensions, by group
-  bool more_parameters = false;  // any number follows
-  // Arguments in the order in which their dimensions are looked at: those that say how long a
-  // group is before those that need it.
+  std::vector<size_t> most;      // maximum dimensions, by group
+  bool more_parameters = false;  // any number of further parameters
+  // Argument indices in the order in which dimensions are checked: those that determine the length
+  // of a group before those that need it.
   std::vector<size_t> order;
 };
 
-// UserError at `where` for a text that is no signature.
+// UserError at `where` for a text that is not a signature.
 Result<RoutineSignature> parse_routine_signature(std::string_view text, const std::string& where);
 
-// The first thing that a call does which the signature forbids.
+// The first violation of the signature by a call.
 struct RoutineFault {
-  std::optional<size_t> argument;  // of the signature; none: it is the whole call
+  std::optional<size_t> argument;  // index in the signature; none: the whole call
   std::string message, expected, found;
 };
 
-// "argument b of routine x.matmul has another dtype".
+// "argument b of routine x.matmul has the wrong dtype".
 std::string fault_message(const RoutineSignature& signature, const std::string& routine,
                           const RoutineFault& fault);
 
-// An argument as far as it is known.
+// An argument, as far as it is known.
 struct RoutineTensor {
   std::optional<DType> dtype;
   std::optional<size_t> rank;
 };
 
-// By count, dtypes and ranks: `inputs` and `outputs` of the call, and how many parameters it gives.
+// Checks count, dtypes and ranks: the call's `inputs`, `outputs` and number of parameters.
 std::optional<RoutineFault> find_type_fault(const RoutineSignature& signature,
                                             std::span<const RoutineTensor> inputs,
                                             std::span<const RoutineTensor> outputs,
@@ -81,23 +81,23 @@ std::optional<RoutineFault> find_type_fault(const RoutineSignature& signature,
 namespace routine_signature {
 
 RoutineFault rank_fault(const RoutineSignature& signature, size_t argument, size_t found);
-// How many dimensions the one free group of the argument has in a tensor of `rank`; `bound`: those
-// of each group, where they are known. Nothing where there is no such number.
+// The number of dimensions of the argument's one free group in a tensor of `rank`; `bound`: the
+// lengths of the known groups. Empty if there is no such number.
 std::optional<size_t> free_dims(const RoutineSignature& signature, const RoutineArgument& argument,
                                 size_t rank, std::span<const std::optional<size_t>> bound);
 
 }  // namespace routine_signature
 
-// The same for dimensions, where find_type_fault() has found nothing. `dims(i)` has those of
-// argument i of the signature as std::optional<std::span<const Dim>>, nothing where it is missing
-// or unknown; `differs(a, b)` says whether two are surely not the same; `text` prints one.
+// Checks dimensions after find_type_fault() found nothing. `dims(i)` returns those of argument i of
+// the signature as std::optional<std::span<const Dim>>, empty if it is missing or unknown;
+// `differs(a, b)` is true if two are certainly different; `text` prints one.
 template <class Dim, class DimsOf, class Differs, class Text>
 std::optional<RoutineFault> find_shape_fault(const RoutineSignature& signature,
                                              std::span<const int64_t> parameters,
                                              const DimsOf& dims_of, const Differs& differs,
                                              const Text& text) {
   using Kind = RoutineDim::Kind;
-  // How many dimensions each group has, and which of an argument are those that broadcast.
+  // The length of each group, and of the broadcasting part of each argument.
   std::vector<std::optional<size_t>> lengths(signature.groups.size());
   std::vector<std::optional<size_t>> free(signature.arguments.size());
   for (size_t i : signature.order) {
@@ -109,7 +109,7 @@ std::optional<RoutineFault> find_shape_fault(const RoutineSignature& signature,
       unknown += item.kind == Kind::kBroadcast ||
                  (item.kind == Kind::kGroup && !lengths[static_cast<size_t>(item.value)]);
     }
-    if (unknown > 1) continue;  // what would say how long they are is unknown
+    if (unknown > 1) continue;  // the lengths cannot be determined
     free[i] = routine_signature::free_dims(signature, argument, dims->size(), lengths);
     if (!free[i]) return routine_signature::rank_fault(signature, i, dims->size());
     for (const RoutineDim& item : argument.dims) {
@@ -118,7 +118,7 @@ std::optional<RoutineFault> find_shape_fault(const RoutineSignature& signature,
       if (!length) length = free[i];
     }
   }
-  // What stands for a name or a group, from the first argument that has it.
+  // The binding of a name or a group, from the first argument that has it.
   struct Bound {
     std::optional<std::span<const Dim>> dims;
     size_t argument = 0;

@@ -8,7 +8,7 @@ namespace tapml {
 
 namespace {
 
-// Programs of this length or less run without an allocation.
+// Programs up to this length run without an allocation.
 constexpr size_t kLocalStack = 32;
 
 Error malformed(size_t position, const char* what) {

@@ -1,5 +1,5 @@
-// Integer expressions over scalar slots as plain data: shapes, launch grids and sizes are computed
-// on the host at run time from these, in the VM, the launcher and remote sessions alike.
+// Integer expressions over scalar slots as plain data: shapes, launch grids and sizes, which the
+// VM, the launcher and remote sessions compute on the host at run time.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tapml {
 enum class ScalarOp : uint8_t {
   kConst,  // push operand
   kSlot,   // push slots[operand]
-  kAdd,    // the rest but kSelect pop two, push one
+  kAdd,    // all but kSelect pop two values and push one
   kSub,
   kMul,
   kFloorDiv,  // an error for a zero divisor
@@ -32,7 +32,7 @@ struct ScalarInst {
   bool operator==(const ScalarInst&) const = default;
 };
 
-// Postfix program; leaves exactly one value. Arithmetic is checked for overflow.
+// A postfix program that leaves exactly one value. Arithmetic is checked for overflow.
 struct ScalarProgram {
   std::vector<ScalarInst> code;
   bool operator==(const ScalarProgram&) const = default;

@@ -13,7 +13,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// Loops whose first and last iterations are tried together: two to this power.
+// Maximum number of loops whose first and last iterations are tried together (2^6 cases).
 constexpr size_t kCornerLoops = 6;
 
 bool is_arithmetic(ExprKind kind) { return is_binary(kind) && kind <= ExprKind::kFloorMod; }
@@ -36,7 +36,7 @@ class BoundsCheck {
     for (const Param& param : func_.params) {
       for (const PrimExpr& dim : param.buffer->shape) {
         if (dim.is_int()) continue;
-        // No tensor has a dimension below 0.
+        // Dimensions of tensors are not negative.
         if (dim.is_var()) {
           facts.bind(dim, 0, std::nullopt);
         } else {
@@ -53,15 +53,15 @@ class BoundsCheck {
     Var var;
     PrimExpr extent;
   };
-  // What holds where a statement or an expression stands.
+  // What holds at a statement or an expression.
   struct Context {
     arith::Analyzer facts;
-    VarMap iterators;         // of blocks: their bindings
+    VarMap iterators;         // of blocks, with their bindings
     std::vector<Loop> loops;  // outermost first
-    bool always = true;       // whether nothing but loops stands around
+    bool always = true;       // whether only loops enclose it
   };
 
-  // Data that others may write meanwhile has no value that lasts.
+  // Data that may be written in the meantime has no stable value.
   bool lasts(const PrimExpr& e, const std::set<const BufferNode*>& stored) const {
     bool good = true;
     visit_expr(e, [&](const PrimExpr& part) {
@@ -204,7 +204,7 @@ class BoundsCheck {
     }
   }
 
-  // Of an operator that looks at it only where the condition holds.
+  // Visits an operand that is evaluated only if the condition holds.
   void side(const PrimExpr& e, const PrimExpr& condition, Context& scope) {
     bool loads = false;
     visit_expr(e, [&](const PrimExpr& part) { loads |= part.kind() == ExprKind::kLoad; });
@@ -235,7 +235,7 @@ class BoundsCheck {
     }
   }
 
-  // Loads of what others may write are another value each time.
+  // Loads of memory that may be written have a new value each time.
   PrimExpr steady(const PrimExpr& e) const {
     return rewrite_expr(e, [&](const PrimExpr& part) {
       if (part.kind() != ExprKind::kLoad) return PrimExpr();
@@ -249,8 +249,8 @@ class BoundsCheck {
     return e.dtype() == DType::kI64 ? e : cast(DType::kI64, e);
   }
 
-  // Whether arithmetic on it is what the prover takes it for: no overflow of narrow integers, no
-  // division by 0, which gives 0.
+  // Whether its arithmetic matches the prover's assumptions: no overflow of narrow integers and no
+  // division by 0 (which gives 0).
   bool is_exact(const PrimExpr& index, Context& scope) {
     bool exact = true;
     visit_expr(index, [&](const PrimExpr& part) {
@@ -274,14 +274,14 @@ class BoundsCheck {
     if (!is_exact(index, scope)) return false;
     const bool below = scope.facts.prove_less(index, 0);
     const bool above = scope.facts.prove_less_equal(extent, index);
-    if (below != above) {  // both: nothing comes here
+    if (below != above) {  // both: this is unreachable
       outside_text_ = range_text(index, scope);
       return true;
     }
     return !below && scope.always && corner_outside(index, extent, scope);
   }
 
-  // Loops of extents that depend on scalars alone have all of their corners.
+  // Loops whose extents depend on scalars alone reach all of their corners.
   bool corner_outside(const PrimExpr& index, const PrimExpr& extent, Context& scope) {
     std::vector<Loop> loops;
     for (const Var& var : free_vars(index)) {
@@ -337,7 +337,7 @@ class BoundsCheck {
 
   const PrimFunc& func_;
   std::set<const ExprNode*> scalars_;
-  std::set<const BufferNode*> constant_;  // nobody writes them while the program runs
+  std::set<const BufferNode*> constant_;  // not written while the program runs
   const void* statement_ = nullptr;
   std::string outside_text_;
   std::vector<UnprovedAccess> found_;

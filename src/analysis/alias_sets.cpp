@@ -53,7 +53,7 @@ class AliasFinder {
     });
   }
 
-  // `var` may be any tensor in `value`.
+  // Records that `var` may be any tensor in `value`.
   void share(const VarNode* var, const Expr& value) {
     visit(value, [&](const Expr& part) {
       if (const auto* other = as<VarNode>(part)) sets_.unite(other, var);

@@ -1,4 +1,5 @@
-// Which variables of a function may share storage, what is written, and what others may know.
+// Which variables of a function may share storage, which storage is written, and which is visible
+// to callers.
 #pragma once
 
 #include <map>
@@ -11,12 +12,12 @@ namespace tapml::analysis {
 
 class AliasSets {
  public:
-  // May writing to one change what the other reads?
+  // Whether writing to one may change what the other reads.
   bool may_alias(const relax::VarNode* a, const relax::VarNode* b) const;
   // Whether the function, or an impure function or function value that it calls, may write storage
   // that the variable shares.
   bool may_be_written(const relax::VarNode* var) const;
-  // Whether the caller may know the storage: that of parameters, and of what is returned.
+  // Whether the caller may access the storage: storage of parameters and of results.
   bool is_shared(const relax::VarNode* var) const;
 
  private:
@@ -28,15 +29,15 @@ class AliasSets {
   std::set<const relax::VarNode*> written_, shared_;  // roots
 };
 
-// Shared storage comes from binding a variable to another, casts, views (reshape included, which a
-// compiled program may make one), tuples and their fields, branches, and calls of functions and of
-// packed functions: their results may be any of their arguments. Parameters may all share, because
-// a caller may pass one tensor twice; other operators make tensors of their own. A call of a
-// function of `module` that is pure writes nothing; without a module, all but operators write.
-// Updates in place count as no write: what they consume, nothing looks at again.
+// Storage is shared through binding a variable to another, casts, views (also reshape, which a
+// compiled program may implement as a view), tuples and their fields, branches, and calls of
+// functions and packed functions, whose results may be any of their arguments. All parameters may
+// share storage, because a caller may pass one tensor twice; other operators make new tensors. A
+// call of a pure function of `module` writes nothing; without a module, all calls except operators
+// write. Updates in place do not count as writes: nothing uses what they consume again.
 AliasSets alias_sets(const relax::Function& function, const Module* module = nullptr);
 
-// Whether some function of the module writes storage (assign and its kin).
+// Whether any function of the module writes storage (assign and similar operators).
 bool writes_storage(const Module& module);
 
 }  // namespace tapml::analysis

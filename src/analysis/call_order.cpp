@@ -17,7 +17,7 @@ class Components {
   explicit Components(const Module& module) {
     for (const auto& [name, function] : module.functions) {
       const Function* graph = as_relax_function(function.get());
-      if (!graph || attr_or(graph->attrs, "kernel", false)) continue;
+      if (!graph || graph->facts.kernel) continue;
       numbers_.emplace(name, nodes_.size());
       nodes_.push_back({.name = name, .function = graph});
     }
@@ -35,7 +35,7 @@ class Components {
     std::string name;
     const Function* function = nullptr;
     std::vector<size_t> callees;
-    size_t next = 0;  // callee to look at
+    size_t next = 0;  // next callee to visit
     int64_t index = -1, low = 0;
     bool on_stack = false, calls_itself = false;
   };
@@ -94,7 +94,7 @@ class Components {
   std::map<std::string, size_t> numbers_;
   std::vector<Node> nodes_;
   std::vector<size_t> stack_;   // of nodes whose component is not known yet
-  std::vector<size_t> active_;  // the path that is searched
+  std::vector<size_t> active_;  // the current path of the search
   int64_t next_index_ = 0;
   CallOrder order_;
 };

@@ -1,4 +1,4 @@
-// Which functions call which, at whatever distance.
+// Which functions call which, directly or indirectly.
 #pragma once
 
 #include <set>
@@ -10,13 +10,13 @@
 namespace tapml::analysis {
 
 struct CallOrder {
-  // Graph-level functions that are no kernels, each after all that it refers to, but for those that
+  // Graph-level functions that are not kernels, each after all that it refers to, except those that
   // refer back to it.
   std::vector<std::string> functions;
-  std::set<std::string> recursive;  // those that refer to themselves at some distance
+  std::set<std::string> recursive;  // functions that refer to themselves, directly or indirectly
 };
 
-// In time linear in the size of the module.
+// Takes time linear in the size of the module.
 CallOrder call_order(const Module& module);
 
 }  // namespace tapml::analysis

@@ -57,7 +57,7 @@ class Finder {
   std::vector<Computation> found;
 
  private:
-  // A block's body sees its own iterators instead of the loops around it.
+  // A block's body uses its iterators instead of the loops around it.
   bool block(const BlockNode& node) {
     if (node.predicate) return false;
     std::vector<Iter> outer = std::move(iters_);
@@ -84,7 +84,7 @@ class Finder {
       (c.is_self_load(e) ? reads_itself : reads_elsewhere) = true;
     });
     for (const Iter& iter : iters_) {
-      // Without a reduction an iterator over a single value says nothing.
+      // Without a reduction, an iterator over a single value is irrelevant.
       if (contains(c.spatial, iter.var) || (!reads_itself && iter.extent.is_int(1))) continue;
       c.reduction.push_back(iter.var);
     }
@@ -92,7 +92,7 @@ class Finder {
     auto earlier = std::find_if(found.begin(), found.end(),
                                 [&](const Computation& f) { return f.out == c.out; });
     if (earlier != found.end()) {
-      // In plain loops a reduction's initial value is a store of its own, just before.
+      // In plain loops a separate store just before sets a reduction's initial value.
       if (earlier + 1 != found.end() || earlier->reduces() || !c.reduces()) return false;
       found.pop_back();
     }

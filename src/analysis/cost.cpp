@@ -39,7 +39,7 @@ int64_t operations(const PrimExpr& e) {
 
 using Indices = std::vector<PrimExpr>;
 
-// The places of a buffer that the program reads, or those that it writes.
+// The elements of a buffer that the program reads, or those that it writes.
 class Touched {
  public:
   void add(const Indices& indices, const PrimExpr& elements) {
@@ -49,7 +49,7 @@ class Touched {
     places_.push_back(indices);
     elements_.push_back(elements);
   }
-  // At most all of the buffer's.
+  // Number of elements, at most the size of the buffer.
   PrimExpr elements(const PrimExpr& size, arith::Analyzer& analyzer) const {
     PrimExpr sum = 0;
     for (const PrimExpr& elements : elements_) {
@@ -61,7 +61,7 @@ class Touched {
 
  private:
   std::vector<Indices> places_;
-  std::vector<PrimExpr> elements_;  // at each of them
+  std::vector<PrimExpr> elements_;  // for each of them
 };
 
 class Counter {
@@ -111,8 +111,8 @@ class Counter {
     return 0;
   }
 
-  // Elements that are read, and those that are written; what an output holds between two steps of
-  // a reduction need not be memory.
+  // Elements that are read plus elements that are written; a partial result of a reduction in an
+  // output does not count, because it need not be in memory.
   PrimExpr touched(const Param& param, arith::Analyzer& analyzer) const {
     const PrimExpr size = buffer_size(param.buffer);
     PrimExpr sum = 0;
@@ -147,7 +147,7 @@ class Counter {
     for (const PrimExpr& index : indices) collect_vars(index, vars);
     std::set<const ExprNode*> known;
     PrimExpr product = 1;
-    for (size_t i = 0; i < vars.size(); ++i) {  // grows by what stands behind a let
+    for (size_t i = 0; i < vars.size(); ++i) {  // grows by the values of lets
       if (!known.insert(vars[i].get()).second) continue;
       if (auto value = lets_.find(vars[i].get()); value != lets_.end()) {
         collect_vars(value->second, vars);
@@ -158,7 +158,7 @@ class Counter {
     return product;
   }
 
-  // Takes down what the expression reads.
+  // Records what the expression reads.
   void look(const PrimExpr& root) {
     visit_expr(root, [&](const PrimExpr& e) {
       if (e.kind() == tapml::ExprKind::kLet) lets_[e.operand(0).get()] = e.operand(1);
@@ -174,8 +174,8 @@ class Counter {
     });
   }
 
-  // Whether a comparison holds an iterator against what memory holds, so that data says which
-  // iterations have work.
+  // Whether a comparison compares an iterator with data in memory, so that data determines which
+  // iterations do work.
   bool ends_with_data(const PrimExpr& condition) const {
     bool found = false;
     visit_expr(condition, [&](const PrimExpr& e) {
@@ -184,7 +184,7 @@ class Counter {
     return found;
   }
 
-  // Whether the value is computed from an iterator otherwise than through memory.
+  // Whether the value depends on an iterator other than through memory.
   bool iterates(const PrimExpr& e) const {
     if (e.kind() == tapml::ExprKind::kLoad) return false;
     if (e.is_var()) {

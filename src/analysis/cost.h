@@ -1,5 +1,5 @@
-// How much a tensor program computes and moves: estimates over its scalars, for reports and for the
-// order of a migration.
+// Estimates of how much a tensor program computes and moves, over its scalars, for reports and for
+// the order of a migration.
 #pragma once
 
 #include "tir/prim_func.h"
@@ -11,12 +11,12 @@ struct Cost {
   // two for fma; casts, constants and index arithmetic are free. Both sides of a select and both
   // branches of an if count.
   PrimExpr flops;
-  // Bytes of the parameters' elements that are read, once each, and of those that are written: one
-  // for each value of the iterators in an access's indices, of a table that is gathered from only
-  // the rows that are taken. At most all of a parameter.
+  // Bytes of the parameters' elements that are read and of those that are written, once each: one
+  // element for each value of the iterators in an access's indices. Gathering from a table counts
+  // only the gathered rows. At most the size of the parameter.
   PrimExpr bytes;
-  // False where data says which iterations there are: a loop's extent is read from memory, and
-  // counts as one, or a condition holds an iterator against what was read (attention's mask).
+  // False if data determines the iterations: a loop's extent is read from memory (it then counts as
+  // one), or a condition compares an iterator with data (attention's mask).
   bool exact = true;
 };
 

@@ -73,7 +73,7 @@ bool at_own_index(const Computation& c, const PrimExpr& load) {
   return true;
 }
 
-// Extents of the loops or blocks around every store, by iterator.
+// Collects the extents of the loops or blocks around every store, by iterator.
 void collect_extents(const Stmt& stmt, VarMap& extents) {
   switch (stmt->kind) {
     case StmtKind::kFor:
@@ -113,7 +113,7 @@ FusionTraits fusion_traits(const PrimFunc& func) {
   traits.points = 0;
   for (const Computation& c : *computations) {
     weigh(c.value, weights);
-    // The stores before and behind a reduction take fewer evaluations than its steps.
+    // The stores before and after a reduction take fewer evaluations than its steps.
     if (traits.points.is_int(0) || c.reduces()) {
       traits.points = 1;
       for (const auto* iters : {&c.spatial, &c.reduction}) {
@@ -139,7 +139,7 @@ FusionTraits fusion_traits(const PrimFunc& func) {
       }
     });
   }
-  // Several stores that are one program stay together as they are.
+  // Several stores in one program stay together.
   traits.costly = weights.costly || computations->size() > 1;
   traits.operations = weights.operations;
   traits.nodes = weights.nodes;

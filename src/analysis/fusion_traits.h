@@ -1,4 +1,4 @@
-// What a cost of fusion needs to know of a tensor program, from its loops alone.
+// Properties of a tensor program that the cost model of fusion uses, from its loops alone.
 #pragma once
 
 #include <vector>
@@ -12,23 +12,23 @@ namespace tapml::analysis {
 struct InputReads {
   bool own = false;       // at the output's own index, in a tensor of its shape
   int remote_target = 0;  // at how many other indices
-  int loads = 0;          // as they are written; several may be at one index
+  int loads = 0;          // in the source; several may be at one index
 };
 
 struct FusionTraits {
   PatternKind kind = PatternKind::kOpaque;
   std::vector<InputReads> inputs;  // by input parameter, in order
-  // Of one evaluation: arithmetic on floats, where a division or a function of math counts for what
-  // it takes on processors that have no instruction for it.
+  // Float operations of one evaluation; a division or math function counts as much as it costs on
+  // processors that have no instruction for it.
   double operations = 0;
-  // Holds what no schedule computes twice (a division, a function of math).
+  // Whether it contains operations that no schedule computes twice (a division, a math function).
   bool costly = false;
-  int nodes = 0;  // size of the value's expression; math counts as what it is lowered to
+  int nodes = 0;  // size of the value's expression; math counts as its lowered form
   // Evaluations of the value, reduction included, over the program's scalars.
   PrimExpr points;
 };
 
-// All zero but the kind for programs that are opaque.
+// For opaque programs, everything except the kind is zero.
 FusionTraits fusion_traits(const tir::PrimFunc& func);
 
 }  // namespace tapml::analysis

@@ -13,8 +13,8 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// What a variable may be: allocations, field by field where it is a tuple that was put together
-// here.
+// The allocations that a variable may be, field by field for a tuple that is built in this
+// function.
 struct Alias {
   std::vector<int32_t> allocations;  // ascending
   bool whole = true;
@@ -39,8 +39,8 @@ void sort_unique(std::vector<int32_t>& allocations) {
   allocations.erase(same.begin(), same.end());
 }
 
-// Everything that it may be, the fields included. Merging field by field would be quadratic in a
-// tuple of all weights.
+// All allocations that it may be, including the fields. Merging field by field would be quadratic
+// in a tuple of all weights.
 std::vector<int32_t> flattened(const Alias& alias) {
   std::vector<int32_t> all;
   gather(alias, all);
@@ -48,7 +48,7 @@ std::vector<int32_t> flattened(const Alias& alias) {
   return all;
 }
 
-// What may be more allocations than these is not told apart: they are needed to the end.
+// A value that may be more allocations than this is not tracked: they are all needed to the end.
 constexpr size_t kMostAliases = 256;
 
 bool may_hold_tensors(const Annotation& annotation) {
@@ -96,7 +96,7 @@ class Walk {
       return known == aliases_.end() ? field_of(alias_of(item->tuple), item->index)
                                      : field_of(known->second, item->index);
     }
-    // A function value looks at all that it captures.
+    // A function value uses everything that it captures.
     if (as<FunctionNode>(atom)) return any_of(atom);
     return {};
   }
@@ -109,7 +109,7 @@ class Walk {
     return field;
   }
 
-  // Any of the variables inside.
+  // May be any of the variables inside.
   Alias any_of(const Expr& expr) {
     Alias alias{.allocations = {}, .whole = false, .fields = {}};
     visit(expr, [&](const Expr& e) {
@@ -132,7 +132,7 @@ class Walk {
     return alias_of_result(seq.result);
   }
 
-  // Without allocations where these are too many: they escape, so that nothing else takes their
+  // Drops the allocations if they are too many: they escape, so that nothing else reuses their
   // memory.
   Alias bounded(Alias alias) {
     if (alias.allocations.size() <= kMostAliases) return alias;
@@ -195,7 +195,7 @@ class Walk {
     return alias;
   }
 
-  // What it gives is nothing.
+  // The call has no value.
   Alias planned_call(const Binding& binding, const CallNode& call) {
     KernelUse kernel{.position = position_, .args = {}};
     for (const Expr& arg : planned_tensors(call)) argument(arg, kernel);
@@ -254,7 +254,7 @@ std::set<std::string> functions_that_keep(const Module& module) {
   std::map<std::string, std::set<std::string>> callees;
   for (const auto& [name, function] : module.functions) {
     const Function* source = as_relax_function(function.get());
-    if (!source || attr_or(source->attrs, "kernel", false)) continue;
+    if (!source || source->facts.kernel) continue;
     visit(source->body, [&, &name = name](const Expr& e) {
       const auto* call = as<CallNode>(e);
       if (!call) return;
@@ -265,7 +265,7 @@ std::set<std::string> functions_that_keep(const Module& module) {
       }
     });
   }
-  // Against the direction of calls.
+  // Propagate from callees to callers.
   std::vector<std::string> open(keep.begin(), keep.end());
   while (!open.empty()) {
     std::string name = std::move(open.back());

@@ -14,8 +14,8 @@ namespace {
 using tir::Buffer;
 using tir::BufferNode;
 
-// At the store's own index of a tensor of the same shape; in a dimension of extent 1 all indices
-// are the same.
+// Whether it reads at the store's own index a tensor of the same shape; in a dimension of extent 1
+// all indices are the same.
 bool reads_own_index(const Computation& c, const PrimExpr& load, arith::Analyzer& analyzer) {
   const tir::BufferNode& source = *tir::load_buffer(load);
   if (source.shape.size() != c.out->shape.size()) return false;
@@ -26,18 +26,18 @@ bool reads_own_index(const Computation& c, const PrimExpr& load, arith::Analyzer
   return true;
 }
 
-// How one read looks from the place of the store.
+// Classifies one read relative to the store.
 PatternKind read_kind(const Computation& c, const PrimExpr& load) {
   arith::Analyzer analyzer;
   if (reads_own_index(c, load, analyzer)) return PatternKind::kElementWise;
   const tir::BufferNode& source = *tir::load_buffer(load);
-  size_t next = 0;  // the output's dimensions that are matched so far
+  size_t next = 0;  // number of the output's dimensions matched so far
   for (size_t i = 0; i < load->operands.size(); ++i) {
     const PrimExpr& index = load->operands[i];
     if (index.is_int(0) && source.shape[i].is_int(1)) continue;
     while (next < c.indices.size() && !same_expr(c.indices[next], index)) ++next;
     if (next == c.indices.size()) return PatternKind::kInjective;
-    // A read of the beginning of a longer dimension is a slice.
+    // Reading the beginning of a longer dimension is a slice.
     if (!analyzer.prove_equal(source.shape[i], c.out->shape[next])) return PatternKind::kInjective;
     ++next;
   }
@@ -56,8 +56,8 @@ const PrimExpr& without_casts(const PrimExpr& e) {
   return e.kind() == ExprKind::kCast ? without_casts(e.operand(0)) : e;
 }
 
-// acc + a*b, where an iterator of the output is absent from one factor: the elements of that factor
-// are used again for every value of the iterator.
+// Whether the value is acc + a*b where one factor does not use an iterator of the output: the
+// elements of that factor are reused for every value of the iterator.
 bool multiplies_with_reuse(const Computation& c) {
   const PrimExpr& value = without_casts(c.value);
   PrimExpr a, b;
@@ -90,7 +90,7 @@ PatternKind kind_of(const Computation& c) {
   return kind;
 }
 
-// Every value that comes from the reduction is read at the store's own index, everything else at
+// Whether every result of the reduction is read at the store's own index, and everything else at
 // most along its dimensions.
 bool is_epilogue(const Computation& c, const std::set<const BufferNode*>& reduced) {
   for (const PrimExpr& load : loads_of(c.value)) {

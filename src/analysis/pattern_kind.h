@@ -1,6 +1,6 @@
-// What a tensor program computes, seen from its loops alone (Relax paper, sections 3.4 and 4.2:
-// analysis feedback): what fusion may put before and behind it. Hand-written programs are
-// classified like generated ones.
+// Classifies what a tensor program computes, from its loops alone (Relax paper, sections 3.4 and
+// 4.2: analysis feedback); this determines what fusion may put before and after it. Hand-written
+// programs are classified like generated ones.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ enum class PatternKind : uint8_t {
 
 const char* pattern_kind_name(PatternKind kind);  // "ElementWise", ...
 
-// Of a program with one output. Its stores, in order, each at plain iterators:
+// The kind of a program with one output, from its stores in order, each at plain iterators:
 // - all without reduction: the least free of them;
-// - one reduction, before it stores without reduction, behind it stores that read its result at
+// - one reduction, stores without reduction before it, and after it stores that read its result at
 //   their own index: the reduction's kind;
-// - more reductions (softmax), reads of a reduction's result elsewhere (a normalization), in-place
-//   updates, conditional stores, more outputs: kOpaque.
+// - more reductions (softmax), reads of a reduction's result at other indices (a normalization),
+//   in-place updates, conditional stores, more outputs: kOpaque.
 PatternKind pattern_kind(const tir::PrimFunc& func);
 
 }  // namespace tapml::analysis

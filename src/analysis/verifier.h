@@ -1,5 +1,5 @@
-// The structural verifier: what every module must satisfy between passes, whatever the phase.
-// (That annotations agree with deduction is checked by build/.)
+// The structural verifier: invariants of every module between passes, in every phase. (build/
+// checks that annotations agree with deduction.)
 //
 // Graph level:
 //   R1   A variable is bound once, before its uses; one bound in a branch stays in it. A lambda may
@@ -10,9 +10,9 @@
 //   R4   A-normal form: operands, conditions and results are variables, constants, shapes, prim
 //        values, names or tuples of these; bodies and branches are sequences; nothing is missing.
 //   R5   A global name is a function of the module.
-//   R6   call_tir and its kin name a kernel (a spec and the tensor program that implements it, or a
+//   R6   call_tir and similar calls name a kernel (a spec and its implementing tensor program, or a
 //        tensor program alone); arguments and outputs agree with both in count, dtype and rank, and
-//        no dimension is provably another one.
+//        no dimension is provably different.
 //   R7   call_tir_inplace consumes a variable that nothing uses later; inout_indices has an entry
 //        for each output, each -1 or the number of an argument, none twice.
 //   R8   A dataflow block has no control flow, no match_cast on functions, and no impure call.
@@ -20,37 +20,34 @@
 //        annotation in kind, rank and dtype.
 //   R10  Dimensions are i64, scalars have the dtype of their annotation, and neither loads anything
 //        or divides by a constant zero. No dimension of a tensor is a negative constant.
-//   R11  A pure function (`def`) makes no impure call: of a packed function, of an
-//   `impure def`, of a
-//        function value whose Callable is impure. A lambda counts for itself.
+//   R11  A pure function (`def`) makes no impure call: of a packed function, an `impure def`, or a
+//        function value whose Callable is impure. A lambda is checked separately.
 //   R12  What is written or viewed (assign, view_slice and the like) is a variable, not a constant.
 //   R13  memory.alloc_storage and memory.alloc_tensor have the operands that lowering reads.
-//   R14  A planned tensor lies inside of its storage. What a kernel writes lies beside all that is
-//        needed later, through whatever alias, and beside what it writes else; a workspace lies
-//        beside the kernel's inputs too, where it has a tensor that says how long it is. (Tried
-//        with values of the symbolic variables.)
+//   R14  A planned tensor is inside its storage. What a kernel writes does not overlap data needed
+//        later, through any alias, or its other outputs; a workspace with a known size does not
+//        overlap the kernel's inputs either. (Tried with values of the symbolic variables.)
 //
 // Tensor programs:
 //   T1   A buffer is bound once (parameter or alloc) and used only where it lives.
 //   T2   An access has one index for each dimension; indices and dimensions are integers.
 //   T3   A store's value has the buffer's dtype.
 //   T4   A scalar variable is bound once (scalar parameter, loop, block iterator, let) and used
-//   only
-//        where it is visible.
+//        only where it is visible.
 //   T5   A block's bindings use what is visible around it; its body uses only its own iterators,
 //        variables bound inside it, and the scalar parameters.
 //   T6   `in` and `prepared` parameters are never stored to.
 //   T7   `out` parameters are stored to.
-//   T8   Parallel and work-group loops stand in no other parallel or work-group loop; unrolled and
-//        thread loops have constant extents, shared and local buffers constant shapes. Unrolled
-//        loops have at most 256 iterations, those inside each other 4,096 together.
+//   T8   Parallel and work-group loops are not inside other parallel or work-group loops; unrolled
+//        and thread loops have constant extents, shared and local buffers constant shapes. Unrolled
+//        loops have at most 256 iterations, nested ones 4,096 together.
 //   T9   Operands have the number and dtypes that their operation asks for; constants fit theirs.
 //   T10  Statements are complete: extents, bindings, values and bodies are present.
 //   T11  A subgroup operation (tir/subgroup.h) is the whole value of a store below a loop over
 //        threads, whose extent is a multiple of its width.
-//   T12  A barrier stands below a loop over threads.
+//   T12  A barrier is below a loop over threads.
 //   T13  Requirements name parameters: in_place an input and an output, prepared inputs. Bytes of a
-//        workspace are an integer over the scalar parameters, those of what is prepared at least 0.
+//        workspace are an integer over the scalar parameters, those of prepared data at least 0.
 #pragma once
 
 #include <string>
@@ -66,21 +63,21 @@ struct Violation {
   std::string function;
   std::string place;  // the binding, or the statement
   std::string message;
-  const void* node = nullptr;  // the innermost statement of a tensor program; null elsewhere
+  const void* node = nullptr;  // the innermost statement of a tensor program; null at graph level
 
   // "R5 in main, binding lv0: no function is called @f".
   std::string to_string() const;
 };
 
-// All violations, in the order of functions and bindings.
+// Returns all violations, in the order of functions and bindings.
 std::vector<Violation> find_violations(const Module& module);
 
-// InternalError that names invariant, function, binding and pass for the first violation and counts
-// the rest. `after_pass` is the pass that made the module.
+// Throws an InternalError that names invariant, function, binding and pass of the first violation
+// and counts the rest. `after_pass` is the pass that made the module.
 void verify(const Module& module, const std::string& after_pass = "");
 
-// The same for a module that a person wrote: UserError. `source` names the file; with the places of
-// the parsed text the error shows the line.
+// The same for a module from a user: throws UserError. `source` names the file; with the locations
+// of the parsed text the error shows the line.
 void verify_input(const Module& module, const std::string& source,
                   const text::SourceMap* places = nullptr);
 

@@ -1,4 +1,4 @@
-// The verifier's two halves and what they share.
+// The verifier's two halves and their shared parts.
 #pragma once
 
 #include <string>
@@ -16,14 +16,14 @@ class Report {
  public:
   Report(std::string function, std::vector<Violation>& violations)
       : function_(std::move(function)), violations_(violations), before_(violations.size()) {}
-  // Whether the function has broken nothing so far.
+  // Whether the function has no violations so far.
   bool clean() const { return violations_.size() == before_; }
   void at(std::string place) { place_ = std::move(place); }
   const std::string& place() const { return place_; }
   void add(const char* invariant, std::string message) {
     violations_.push_back({invariant, function_, place_, std::move(message), node_});
   }
-  // The statement that is looked at; returns the one before.
+  // Sets the current statement and returns the previous one.
   const void* enter(const void* node) { return std::exchange(node_, node); }
 
  private:
@@ -36,15 +36,15 @@ class Report {
 
 void verify_graph(const Module& module, const relax::Function& function, Report& report);
 void verify_prim_func(const tir::PrimFunc& func, Report& report);
-// T9 (and T2 for loads) for one expression tree; variables are not looked at.
+// T9 (and T2 for loads) for one expression tree; does not check variables.
 void verify_expr(const PrimExpr& expr, Report& report);
-// R6 and R7 (but for later uses) of one call of the call_tir family.
+// R6 and R7 (except later uses) for one call of the call_tir family.
 void verify_kernel_call(const Module& module, const std::string& op, const relax::CallNode& call,
                         Report& report);
-// R13 of one call of memory.*.
+// R13 for one call of memory.*.
 void verify_memory(const std::string& op, const relax::CallNode& call, Report& report);
 
-// R14 of one function that breaks nothing else.
+// R14 for one function that has no other violations.
 void verify_storages(const Module& module, const relax::Function& function, Report& report);
 
 }  // namespace tapml::analysis

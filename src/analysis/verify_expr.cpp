@@ -97,7 +97,8 @@ class ExprChecker {
 
   void subgroup(const PrimExpr& e) {
     if (!tir::has_subgroup_ops(e.operand(0).dtype())) {
-      return fail(e, "is of a dtype that subgroups do not exchange: f32, i32 and u32 they do");
+      return fail(
+          e, "has a dtype that subgroup operations do not support; f32, i32 and u32 are supported");
     }
     result(e, e.operand(0).dtype());
     for (size_t i = 1; i < e->operands.size(); ++i) {
@@ -105,17 +106,17 @@ class ExprChecker {
     }
     const tir::SubgroupCall call = *tir::as_subgroup_call(e);
     if (call.width < 2 || !std::has_single_bit(static_cast<uint64_t>(call.width))) {
-      fail(e, "has a width that is no power of two, 2 or more");
+      fail(e, "has a width that is not a power of two of at least 2");
     } else if (call.op == tir::SubgroupOp::kShuffleXor &&
                (call.mask < 1 || call.mask >= call.width)) {
-      fail(e, "has a mask that is not from 1 to below the width");
+      fail(e, "has a mask that is not from 1 to width - 1");
     }
   }
 
   void call(const PrimExpr& e) {
     if (tir::find_subgroup_op(e->name)) return subgroup(e);
     const IntrinsicInfo* info = find_intrinsic(e->name);
-    if (!info) return fail(e, "calls no known scalar function");
+    if (!info) return fail(e, "calls an unknown scalar function");
     DType operand = e.operand(0).dtype();
     if (e->name == "reinterpret") {
       if (dtype_bytes(operand) != dtype_bytes(e.dtype())) fail(e, "changes the width");
@@ -123,16 +124,16 @@ class ExprChecker {
     }
     switch (info->domain) {
       case IntrinsicDomain::kFloat:
-        if (!is_float(operand)) return fail(e, "asks for float operands");
+        if (!is_float(operand)) return fail(e, "requires float operands");
         break;
       case IntrinsicDomain::kInteger:
-        if (!is_integer(operand)) return fail(e, "asks for integer operands");
+        if (!is_integer(operand)) return fail(e, "requires integer operands");
         break;
       case IntrinsicDomain::kBits:
-        if (is_float(operand)) return fail(e, "asks for integer operands");
+        if (is_float(operand)) return fail(e, "requires integer operands");
         break;
       case IntrinsicDomain::kNumber:
-        if (operand == DType::kBool) return fail(e, "asks for number operands");
+        if (operand == DType::kBool) return fail(e, "requires number operands");
         break;
       case IntrinsicDomain::kAny:
         break;
@@ -169,7 +170,7 @@ class ExprChecker {
       case ExprKind::kFloorMod:
         same_operands(e, 0);
         result(e, e.operand(0).dtype());
-        if (!is_integer(e.dtype())) fail(e, "asks for integer operands");
+        if (!is_integer(e.dtype())) fail(e, "requires integer operands");
         break;
       case ExprKind::kEq:
       case ExprKind::kNe:
@@ -182,12 +183,12 @@ class ExprChecker {
       case ExprKind::kOr:
       case ExprKind::kNot:
         for (const PrimExpr& operand : e->operands) {
-          if (operand.dtype() != DType::kBool) return fail(e, "asks for bool operands");
+          if (operand.dtype() != DType::kBool) return fail(e, "requires bool operands");
         }
         result(e, DType::kBool);
         break;
       case ExprKind::kSelect:
-        if (e.operand(0).dtype() != DType::kBool) fail(e, "asks for a bool condition");
+        if (e.operand(0).dtype() != DType::kBool) fail(e, "requires a bool condition");
         same_operands(e, 1);
         result(e, e.operand(1).dtype());
         break;
@@ -198,7 +199,7 @@ class ExprChecker {
         load(e);
         break;
       case ExprKind::kLet:
-        if (!e.operand(0).is_var()) return fail(e, "binds something that is no variable");
+        if (!e.operand(0).is_var()) return fail(e, "binds something that is not a variable");
         if (e.operand(0).dtype() != e.operand(1).dtype()) {
           fail(e, "binds a value of another dtype than its variable");
         }

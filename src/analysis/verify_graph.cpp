@@ -40,7 +40,7 @@ class GraphVerifier {
     pure_ = f.pure;
     const auto* seq = as<SeqNode>(f.body);
     if (!seq) {
-      report_.add("R4", "the function's body is no sequence");
+      report_.add("R4", "the function's body is not a sequence");
     } else {
       sequence(*seq, [&] {
         report_.at("result");
@@ -52,7 +52,7 @@ class GraphVerifier {
   }
 
  private:
-  // What was bound inside is forgotten at the end.
+  // Removes at its end what was bound inside.
   struct Scope {
     explicit Scope(GraphVerifier& v)
         : v(v), vars(v.visible_log_.size()), symbols(v.symbol_log_.size()) {}
@@ -90,13 +90,13 @@ class GraphVerifier {
     }
   }
 
-  // The variable whose storage `var` surely has.
+  // The variable whose storage `var` certainly has.
   const VarNode* root(const VarNode* var) const {
     auto it = alias_.find(var);
     return it == alias_.end() ? var : it->second;
   }
 
-  // Symbolic variables that values of these annotations give.
+  // Binds the symbolic variables that values of these annotations determine.
   void bind_symbols(const std::vector<Annotation>& annotations) {
     for (Symbol symbol : relax::bind_symbols(annotations, symbols_)) symbol_log_.push_back(symbol);
   }
@@ -148,7 +148,7 @@ class GraphVerifier {
     }
   }
 
-  // Checks an operand; false where it is no atom or tuple of atoms.
+  // Checks an operand; false if it is not an atom or a tuple of atoms.
   bool atom(const Expr& e, const char* what) {
     if (!e) {
       report_.add("R4", std::string(what) + " is missing");
@@ -179,7 +179,7 @@ class GraphVerifier {
         return good;
       }
       default:
-        report_.add("R4", std::string(what) + " is no atom: " + first_line(e));
+        report_.add("R4", std::string(what) + " is not an atom: " + first_line(e));
         return false;
     }
   }
@@ -208,7 +208,7 @@ class GraphVerifier {
       bool named = node.callee->kind == relax::ExprKind::kVar ||
                    node.callee->kind == relax::ExprKind::kGlobalVar ||
                    node.callee->kind == relax::ExprKind::kExternFunc;
-      if (!named) return report_.add("R4", "the callee is no name: " + first_line(node.callee));
+      if (!named) return report_.add("R4", "the callee is not a name: " + first_line(node.callee));
       atom(node.callee, "the callee");
       if (pure_ && is_impure(node.callee)) {
         report_.add("R11",
@@ -237,7 +237,7 @@ class GraphVerifier {
     if (in_dataflow_) report_.add("R8", "a dataflow block calls " + name + ", which is impure");
     if (pure_) report_.add("R11", "a pure function calls " + name + ", which is impure");
     const auto* target = node.args.empty() ? nullptr : as<VarNode>(node.args[0]);
-    if (!target) return report_.add("R12", name + " is given something else than a variable");
+    if (!target) return report_.add("R12", name + " is given something other than a variable");
     if (is_storage_view(storage_op(node))) alias_[&bound] = root(target);
   }
 
@@ -252,7 +252,7 @@ class GraphVerifier {
       for (size_t i = 0; i < args->fields.size(); ++i) {
         const auto* other = as<VarNode>(args->fields[i]);
         if (static_cast<int64_t>(i) != index && other && root(other) == root(var)) {
-          report_.add("R7", "the call consumes '" + var->name + "' and takes it a second time");
+          report_.add("R7", "the call consumes '" + var->name + "' and uses it a second time");
         }
       }
       consumed_.set(root(var), "'" + bound.name + "'");
@@ -263,10 +263,11 @@ class GraphVerifier {
     if (in_dataflow_) report_.add("R8", "a dataflow block has an if");
     atom(node.condition, "the condition");
     std::string place = report_.place();
-    // Only one branch runs: what it consumes is gone after the if, not in the other branch.
+    // Only one branch runs: what it consumes is unavailable after the if, but not in the other
+    // branch.
     auto side = [&](const Expr& expr) {
       const auto* seq = as<SeqNode>(expr);
-      if (!seq) return report_.add("R4", "a branch is no sequence");
+      if (!seq) return report_.add("R4", "a branch is not a sequence");
       sequence(*seq, [&] {
         report_.at("result of a branch of " + bound.name);
         atom(seq->result, "the result");
@@ -303,7 +304,8 @@ class GraphVerifier {
         atom(e, "the value");
         break;
       case relax::ExprKind::kSeq:
-        report_.add("R4", "a sequence is bound to a variable; it stands only as a body or branch");
+        report_.add("R4",
+                    "a sequence is bound to a variable; it is allowed only as a body or branch");
         break;
       default:
         atom(e, "the value");
@@ -347,7 +349,7 @@ class GraphVerifier {
     check_result();
   }
 
-  // R9 of a returned value: parts that either side does not know agree with anything.
+  // R9 for a returned value: parts that either side does not know agree with anything.
   void fits(const Annotation& declared, const Annotation& found) {
     if (!declared || !found || declared->kind == AnnotationKind::kObject ||
         found->kind == AnnotationKind::kObject) {
@@ -375,8 +377,7 @@ class GraphVerifier {
       }
     }
     if (!good) {
-      report_.add("R9", "returns " + text::print(found) + " where the function says " +
-                            text::print(declared));
+      report_.add("R9", "returns " + text::print(found) + " but declares " + text::print(declared));
     }
   }
 

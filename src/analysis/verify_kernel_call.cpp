@@ -12,7 +12,7 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// A value as one side of the comparison sees it: unknown parts agree with anything.
+// One side of the comparison; unknown parts agree with anything.
 struct TensorType {
   std::string what;
   int ndim = kUnknownNdim;
@@ -54,11 +54,10 @@ class KernelCall {
     if (good && args.size() >= tuples + 2) good = as<ShapeNode>(args[tuples + 1]) != nullptr;
     if (good && args.size() == tuples + 3) good = is_workspace(args[tuples + 2], dps);
     if (!good) {
-      fail(
-          dps ? "takes a function, a tuple of inputs, a tuple of outputs and maybe a shape, behind "
-                "which a storage may stand"
-              : "takes a function, a tuple of tensors and maybe a shape, behind which the bytes of "
-                "its workspace may stand");
+      fail(dps ? "takes a function, a tuple of inputs, a tuple of outputs and optionally a shape, "
+                 "then optionally a storage"
+               : "takes a function, a tuple of tensors and optionally a shape, then optionally the "
+                 "bytes of its workspace");
       return false;
     }
     for (const Expr& field : as<TupleNode>(args[1])->fields) inputs_.push_back(type_of(field));
@@ -103,18 +102,18 @@ class KernelCall {
   bool callee() {
     const std::string& name = as<GlobalVarNode>(call_.args[0])->name;
     const BaseFunction* function = module_.find(name);
-    if (!function) return false;  // R5 says so
+    if (!function) return false;  // R5 reports it
     spec_ = as_relax_function(function);
     implementation_ = tir::as_prim_func(function);
     if (!spec_) return true;
-    const auto* attr = find_attr<std::string>(spec_->attrs, "implementation");
-    implementation_ = attr ? tir::as_prim_func(module_.find(*attr)) : nullptr;
-    if (!attr_or(spec_->attrs, "kernel", false)) {
-      fail("names @" + name + ", which is no kernel (attribute \"kernel\")");
-    } else if (!attr) {
+    const std::string& implementation = spec_->facts.implementation;
+    implementation_ = tir::as_prim_func(module_.find(implementation));
+    if (!spec_->facts.kernel) {
+      fail("names @" + name + ", which is not a kernel (attribute \"kernel\")");
+    } else if (implementation.empty()) {
       fail("names @" + name + ", which has no attribute \"implementation\"");
     } else if (!implementation_) {
-      fail("names @" + name + ", whose implementation @" + *attr + " is no tensor program");
+      fail("names @" + name + ", whose implementation @" + implementation + " is not a tensor program");
     } else {
       return true;
     }
@@ -142,13 +141,13 @@ class KernelCall {
         return;
       }
       if (!as<VarNode>(as<TupleNode>(call_.args[1])->fields[index])) {
-        report_.add("R7", "the argument that call_tir_inplace consumes is no variable");
+        report_.add("R7", "the argument that call_tir_inplace consumes is not a variable");
       }
     }
     inout_ = *indices;
   }
 
-  // `values`: what the call makes of the callee's symbolic variables.
+  // `values` are the values of the callee's symbolic variables at the call.
   void compare(const TensorType& ours, const TensorType& theirs, const VarMap& values) {
     if (ours.ndim != kUnknownNdim && theirs.ndim != kUnknownNdim && ours.ndim != theirs.ndim) {
       fail("passes " + ours.what + " of rank " + std::to_string(ours.ndim) + " as " + theirs.what +
@@ -169,13 +168,14 @@ class KernelCall {
 
   static bool provably_different(const PrimExpr& a, const PrimExpr& b) {
     if (a.is_int() && b.is_int()) return a->int_value != b->int_value;
-    // A dimension of another dtype than i64 is another invariant's matter.
+    // R10 checks that dimensions are i64.
     if (same_expr(a, b) || a.dtype() != b.dtype()) return false;
     arith::Analyzer analyzer = arith::analyzer_of({a, b});
     return analyzer.prove_less(a, b) || analyzer.prove_less(b, a);
   }
 
-  // The callee's variables that stand alone in a dimension of an input, and those passed apart.
+  // Values of the callee's variables that alone are a dimension of an input, and of those passed
+  // separately.
   VarMap solve(const std::vector<TensorType>& params, const Dims& apart) const {
     VarMap values;
     for (size_t i = 0; i < params.size() && i < inputs_.size(); ++i) {
@@ -214,7 +214,7 @@ class KernelCall {
       fail("passes " + std::to_string(symbols_.size()) + " symbolic integers, the spec has " +
            std::to_string(symbols));
     }
-    if (op_ == "call_tir_dps") return;  // outputs that are updated in place are inputs there
+    if (op_ == "call_tir_dps") return;  // its outputs that are updated in place are inputs
     if (const auto* tuple = as_tuple(spec_->result)) {
       for (const Annotation& field : tuple->fields) {
         results.push_back(type_of(field, "the spec's result"));
@@ -223,8 +223,7 @@ class KernelCall {
       results.push_back(type_of(spec_->result, "the spec's result"));
     }
     compare(outputs_, results, values, "outputs");
-    const auto* own = find_attr<std::vector<int64_t>>(spec_->attrs, "inout_indices");
-    if ((own ? *own : std::vector<int64_t>()) != inout_) {
+    if (spec_->facts.inout_indices != inout_) {
       report_.add("R7", "the spec and the call have different inout_indices");
     }
   }

@@ -10,7 +10,7 @@ void verify_memory(const std::string& op, const CallNode& call, Report& report) 
   const auto* dims = args.empty() ? nullptr : as<ShapeNode>(args.back());
   if (op == "memory.alloc_storage") {
     if (args.size() != 1 || !dims || dims->dims.size() != 1) {
-      report.add("R13", op + " takes its bytes, as a shape of one dimension");
+      report.add("R13", op + " takes its size in bytes, as a shape of one dimension");
     }
     return;
   }
@@ -22,8 +22,9 @@ void verify_memory(const std::string& op, const CallNode& call, Report& report) 
     good = offset && offset->value.dtype() == DType::kI64;
   }
   if (good) return;
-  report.add("R13", op + " takes a storage, a shape and maybe an offset as an i64 prim value, and "
-                         "has an attribute dtype");
+  report.add("R13",
+             op + " takes a storage, a shape and optionally an offset as an i64 prim value, and "
+                  "has an attribute dtype");
 }
 
 }  // namespace tapml::analysis

@@ -1,4 +1,4 @@
-// Tensors of a memory plan, together in their storages.
+// Checks the tensors of a memory plan in their storages.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -16,7 +16,7 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// Bytes of a storage that a tensor takes.
+// The bytes of a storage that a tensor occupies.
 struct Range {
   const VarNode* storage = nullptr;
   PrimExpr begin, end;
@@ -24,7 +24,7 @@ struct Range {
   int64_t first = -1, last = -1;  // positions of kernel calls that use it
 };
 
-// A plan holds for all values of its variables, so that a few of them find what is wrong with it.
+// A plan must hold for all values of its variables, so a few values are enough to find errors.
 constexpr int64_t kTried[] = {1, 2, 3, 5, 8, 17, 64};
 
 class StorageCheck {
@@ -95,7 +95,7 @@ class StorageCheck {
     return vars;
   }
 
-  // What a match_cast makes equal where it passes.
+  // Records what a passing match_cast makes equal.
   void equate(const Annotation& found, const Annotation& expected) {
     auto equate_dims = [&](const Dims& a, const Dims& b) {
       for (size_t i = 0; i < a.size() && i < b.size(); ++i) equal_.emplace_back(a[i], b[i]);
@@ -120,7 +120,7 @@ class StorageCheck {
     }
   }
 
-  // Whether the values can be those of one run; variables that casts define get theirs.
+  // Whether the values can occur in one run; sets the variables that casts define.
   bool follow_casts(arith::Values& values) const {
     std::set<const tapml::ExprNode*> defined = defined_;
     for (const auto& [found, expected] : equal_) {
@@ -151,11 +151,11 @@ class StorageCheck {
       arith::Values values;
       for (size_t i = 0; i < vars.size(); ++i) {
         const Var& var = vars[i];
-        // What a cast defines of a value of open shape may follow from others: it has no value
-        // here.
+        // A variable that a cast of a value of unknown shape defines may depend on others: it has
+        // no value here.
         if (!defined_.contains(var.get())) continue;
         const int64_t most = bound_of(var->name, module_, function_).value_or(INT64_MAX);
-        // Different variables differ in some of the trials.
+        // Different variables get different values in some of the trials.
         const auto number = static_cast<int64_t>(i % 3);
         values.emplace(var.get(), std::min(most, tried + (tried > 2 ? number : 0)));
       }
@@ -171,8 +171,8 @@ class StorageCheck {
            all = arith::evaluate(storage->second, values);
       if (!begin || !end || !all || (*begin >= 0 && *end <= *all)) continue;
       report_.at("binding " + range.name);
-      return report_.add(
-          "R14", "the tensor does not lie inside of its storage '" + range.storage->name + "'");
+      return report_.add("R14",
+                         "the tensor is not inside its storage '" + range.storage->name + "'");
     }
   }
 
@@ -206,7 +206,7 @@ class StorageCheck {
     report_.at("binding " + var->name);
     auto check = [&](const Range& one, const Range& other, const char* why) {
       if (&one == &other || !overlap(one, other)) return;
-      report_.add("R14", "'" + one.name + "' lies over '" + other.name + "' in the storage '" +
+      report_.add("R14", "'" + one.name + "' overlaps '" + other.name + "' in the storage '" +
                              one.storage->name + "', " + why);
     };
     for (const Range* workspace : workspaces) {
@@ -227,7 +227,7 @@ class StorageCheck {
     }
   }
 
-  // Tensors of the storage that are needed at `position` or later and came before.
+  // Tensors of the storage that were defined earlier and are needed at `position` or later.
   const std::vector<const Range*>& active(const VarNode* storage, int64_t position) {
     if (by_first_.empty()) {
       for (const Range& range : ranges_) {

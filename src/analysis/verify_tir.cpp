@@ -35,8 +35,8 @@ class PrimFuncVerifier {
     report_.at("");
     if (func_.requirements) requirements(*func_.requirements);
     stmt(func_.body);
-    // What a library routine writes, no statement says.
-    if (func_.attrs.contains("library")) return;
+    // No statement shows what a library routine writes.
+    if (!func_.facts.library.empty()) return;
     for (const Param& param : func_.params) {
       if (param.mode != AccessMode::kOut || stored_.contains(param.buffer.get())) continue;
       report_.at("parameter " + param.buffer->name);
@@ -64,24 +64,25 @@ class PrimFuncVerifier {
     for (const Requirements::InPlace& pair : all.in_place) {
       if (is(pair.input, AccessMode::kIn) && is(pair.output, AccessMode::kOut)) continue;
       report_.add("T13", "in_place names parameters " + std::to_string(pair.input) + " and " +
-                             std::to_string(pair.output) + ", which are no input and output");
+                             std::to_string(pair.output) +
+                             ", which are not an input and an output");
     }
     if (all.prepared) {
       for (int32_t source : all.prepared->sources) {
         if (is(source, AccessMode::kIn)) continue;
-        report_.add("T13", "something is prepared of parameter " + std::to_string(source) +
-                               ", which is no input");
+        report_.add("T13", "data is prepared from parameter " + std::to_string(source) +
+                               ", which is not an input");
       }
       if (all.prepared->bytes < 0) {
         report_.add("T13",
-                    "what is prepared has " + std::to_string(all.prepared->bytes) + " bytes");
+                    "the prepared data has " + std::to_string(all.prepared->bytes) + " bytes");
       }
     }
     report_.at("");
   }
 
   void bind(const Var& var, const char* what) {
-    if (!var || !var.is_var()) return report_.add("T4", std::string(what) + " is no variable");
+    if (!var || !var.is_var()) return report_.add("T4", std::string(what) + " is not a variable");
     if (!known_.insert(var.get()).second) {
       report_.add("T4", "the variable '" + var->name + "' is bound twice");
     }
@@ -96,7 +97,7 @@ class PrimFuncVerifier {
     for (const PrimExpr& dim : buffer.shape) {
       if (!value(dim, "T10", "a dimension is missing")) continue;
       if (!is_integer(dim.dtype())) {
-        report_.add("T2", "the dimension " + text::print(dim) + " is no integer");
+        report_.add("T2", "the dimension " + text::print(dim) + " is not an integer");
       }
       if (buffer.scope != Scope::kGlobal && !dim.is_int()) {
         report_.add("T8", "the " + std::string(scope_name(buffer.scope)) + " buffer '" +
@@ -142,7 +143,7 @@ class PrimFuncVerifier {
     for (const PrimExpr& operand : e->operands) use_vars(operand);
   }
 
-  // False for an expression that is missing.
+  // Returns false if the expression is missing.
   bool value(const PrimExpr& e, const char* invariant, const char* message) {
     if (!e) {
       report_.add(invariant, message);
@@ -155,7 +156,7 @@ class PrimFuncVerifier {
 
   void condition(const PrimExpr& e, const char* what) {
     if (value(e, "T10", "a condition is missing") && e.dtype() != DType::kBool) {
-      report_.add("T9", std::string(what) + " is no bool");
+      report_.add("T9", std::string(what) + " is not a bool");
     }
   }
 
@@ -180,7 +181,7 @@ class PrimFuncVerifier {
     }
   }
 
-  // Each iteration is code.
+  // Every iteration becomes separate code.
   void unrolled(int64_t extent) {
     if (extent > kMostUnrolled) {
       report_.add("T8", "an unrolled loop has " + std::to_string(extent) +
@@ -190,7 +191,7 @@ class PrimFuncVerifier {
     const bool counted = copies_ <= kMostUnrolledTogether;
     copies_ *= std::max<int64_t>(extent, 1);
     if (counted && copies_ > kMostUnrolledTogether) {
-      report_.add("T8", "unrolled loops inside each other have " + std::to_string(copies_) +
+      report_.add("T8", "nested unrolled loops have " + std::to_string(copies_) +
                             " iterations together, of at most " +
                             std::to_string(kMostUnrolledTogether));
     }
@@ -204,7 +205,7 @@ class PrimFuncVerifier {
     bool outermost = node.for_kind == ForKind::kParallel || node.for_kind == ForKind::kWorkgroup;
     if (outermost && in_parallel_) {
       report_.add("T8", std::string("a ") + for_kind_name(node.for_kind) +
-                            " loop stands in another parallel or work-group loop");
+                            " loop is inside another parallel or work-group loop");
     }
     bool constant = node.for_kind == ForKind::kUnrolled || node.for_kind == ForKind::kThread;
     if (constant && node.extent && !node.extent.is_int()) {
@@ -256,10 +257,10 @@ class PrimFuncVerifier {
 
   void subgroup(const PrimExpr& e, const SubgroupCall& call) {
     if (threads_ == 0) {
-      report_.add("T11", text::print(e) + " stands outside a loop over threads");
+      report_.add("T11", text::print(e) + " is outside a loop over threads");
     } else if (call.width < 1 || threads_ % call.width != 0) {
-      report_.add("T11", text::print(e) + " stands below a loop over " + std::to_string(threads_) +
-                             " threads, no multiple of its width");
+      report_.add("T11", text::print(e) + " is below a loop over " + std::to_string(threads_) +
+                             " threads, which is not a multiple of its width");
     }
   }
 
@@ -282,7 +283,7 @@ class PrimFuncVerifier {
       integer(iter.extent, iter.var, "an iterator's extent");
       integer(iter.binding, iter.var, "an iterator's binding");
     }
-    // The predicate guards what a split of the loops around made too much.
+    // The predicate excludes the extra points that a split of the enclosing loops adds.
     if (node.predicate) condition(node.predicate, "the predicate");
     bool was_in_block = in_block_;
     std::set<const tapml::ExprNode*> outer_inner = std::move(inner_);
@@ -339,7 +340,7 @@ class PrimFuncVerifier {
         block(as<BlockNode>(s));
         break;
       case StmtKind::kBarrier:
-        if (threads_ == 0) report_.add("T12", "a barrier stands outside a loop over threads");
+        if (threads_ == 0) report_.add("T12", "a barrier is outside a loop over threads");
         break;
     }
   }
@@ -347,14 +348,14 @@ class PrimFuncVerifier {
   const PrimFunc& func_;
   Report& report_;
   std::set<const tapml::ExprNode*> known_, visible_, scalars_;
-  // Variables that the innermost block's body may use, beside scalar parameters.
+  // Variables that the innermost block's body may use, in addition to scalar parameters.
   std::set<const tapml::ExprNode*> inner_;
   std::set<const BufferNode*> known_buffers_, live_, stored_;
   std::map<const BufferNode*, AccessMode> modes_;
   bool in_block_ = false;
   bool in_parallel_ = false;
-  int64_t copies_ = 1;   // of the code here, by the unrolled loops around
-  int64_t threads_ = 0;  // of the loop over threads around; 0: there is none
+  int64_t copies_ = 1;   // of the current code, from the unrolled loops around it
+  int64_t threads_ = 0;  // of the enclosing loop over threads; 0 if there is none
   PrimExpr joint_;       // the value of the store that is being verified
 };
 

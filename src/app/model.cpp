@@ -128,7 +128,7 @@ LoadedModel load_model(const std::string& model, const std::string& folder,
     patterns.apply(files.module);
     log_warnings(files.warnings);
     Tokenizer tokenizer = load_tokenizer(files.folder);
-    const int64_t vocabulary = unwrap(model_interface_of(files.module.attrs)).vocabulary;
+    const int64_t vocabulary = unwrap(model_interface_of(files.module.all_attrs())).vocabulary;
     if (tokenizer.vocab_size() > vocabulary) {
       log_warning("the tokenizer has ids up to " + std::to_string(tokenizer.vocab_size() - 1) +
                   ", but the model has " + std::to_string(vocabulary) +
@@ -169,7 +169,7 @@ std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
 
 std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt) {
   return encode_prompt(model.tokenizer,
-                       unwrap(model_interface_of(model.files.module.attrs)).context, prompt);
+                       unwrap(model_interface_of(model.files.module.all_attrs())).context, prompt);
 }
 
 ReadyModel make_ready(
@@ -189,7 +189,7 @@ ReadyModel make_ready(
     LoadedModel model =
         load_model(options.model, "", options.patterns, options.quantize, options.watcher);
     if (before_compile) {
-      before_compile(model.tokenizer, unwrap(model_interface_of(model.files.module.attrs)));
+      before_compile(model.tokenizer, unwrap(model_interface_of(model.files.module.all_attrs())));
     }
     const double loaded = seconds_now();
     CompileCache cache(options.cache);

@@ -30,13 +30,13 @@ rpc::Clock::time_point handshake_end(const RemoteOptions& options);
 // A connection to `place`. Who is trusted comes from --tls-ca, else from the file that TAPML_RPC_CA
 // names, else from the system. `secret`: a token will be sent, so that plain TCP beyond loopback is
 // refused unless `options` allow it.
-std::unique_ptr<rpc::Channel> open_channel(const rpc::Place& endpoint, const RemoteOptions& options,
+std::unique_ptr<rpc::Channel> open_channel(const rpc::Endpoint& endpoint, const RemoteOptions& options,
                                            bool secret, rpc::Clock::time_point until);
 
 // What is left of a handshake that ends at `until`: at least a moment.
 std::chrono::milliseconds handshake_left(rpc::Clock::time_point until);
 
-// The device at `target.place`. UserError for a malformed place and a wrong token; PlatformError
+// The device at `target.endpoint`. UserError for a malformed place and a wrong token; PlatformError
 // where nobody answers.
 std::unique_ptr<rpc::RemoteSession> open_remote_session(const target::Target& target,
                                                         const RemoteOptions& options);

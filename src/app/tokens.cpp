@@ -46,12 +46,12 @@ std::optional<Binding> split(std::string_view line) {
 
 // Two texts of one endpoint are alike: the case of a host's name means nothing, and a socket's
 // path may be relative.
-std::string comparable(const rpc::Place& endpoint) {
-  rpc::Place same = endpoint;
+std::string comparable(const rpc::Endpoint& endpoint) {
+  rpc::Endpoint same = endpoint;
   for (char& c : same.host) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
-  if (same.kind == rpc::Place::Kind::kUnix) {
+  if (same.kind == rpc::Endpoint::Kind::kUnix) {
     std::error_code ignored;
     const auto whole = std::filesystem::absolute(same.path, ignored);
     if (!ignored) same.path = whole.lexically_normal().string();
@@ -124,7 +124,7 @@ Tokens Tokens::read(const std::string& file) {
   return tokens;
 }
 
-std::string Tokens::of(const rpc::Place& endpoint) const {
+std::string Tokens::of(const rpc::Endpoint& endpoint) const {
   if (bound_.empty()) return single_;
   std::string known;
   for (const Bound& one : bound_) {

@@ -20,13 +20,13 @@ class Tokens {
 
   // What to show at `endpoint`; empty: nothing. UserError where tokens are bound and none is to it:
   // it names the endpoints that have one.
-  std::string of(const rpc::Place& endpoint) const;
+  std::string of(const rpc::Endpoint& endpoint) const;
   // What a server asks for; empty: nothing. UserError for tokens that are bound.
   const std::string& own() const;
 
  private:
   struct Bound {
-    rpc::Place endpoint;
+    rpc::Endpoint endpoint;
     std::string token;
   };
 

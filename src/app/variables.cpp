@@ -27,8 +27,8 @@ std::set<std::string> variables_of(const Module& module) {
 
 void add_bounds(const std::map<std::string, int64_t>& bounds, Module& module) {
   for (const auto& [name, most] : bounds) {
-    std::string key = relax::kBoundPrefix + name;
-    module.attrs[key] = std::min(most, attr_or<int64_t>(module.attrs, key, most));
+    const auto [known, added] = module.facts.bounds.emplace(name, most);
+    if (!added) known->second = std::min(most, known->second);
   }
 }
 
@@ -47,11 +47,9 @@ void check_variables(const std::map<std::string, int64_t>& values, const std::st
 void warn_of_unused_bounds(const Module& module, const Module& planned, const std::string& source) {
   std::set<std::string> known = variables_of(module);
   known.merge(variables_of(planned));
-  for (const auto& [key, value] : module.attrs) {
-    if (!key.starts_with(relax::kBoundPrefix)) continue;
-    const std::string name = key.substr(std::string(relax::kBoundPrefix).size());
+  for (const auto& [name, most] : module.facts.bounds) {
     if (known.contains(name)) continue;
-    log_warning(source + ": " + key + " bounds nothing: no function of the module has a symbolic " +
+    log_warning(source + ": bound." + name + " bounds nothing: no function of the module has a symbolic " +
                 "variable " + name);
   }
 }

@@ -50,8 +50,9 @@ AtomId AtomTable::intern(const PrimExpr& expr, std::vector<Polynomial> args) {
   return id;
 }
 
-// By structure and names, so that the printed order does not depend on what else was simplified;
-// only distinct variables of the same name fall back on the order of their first appearance.
+// Compares structure and names, so that the printed order does not depend on earlier
+// simplifications; only distinct variables of the same name fall back on the order of their first
+// appearance.
 int AtomTable::compare(const PrimExpr& a, const PrimExpr& b) {
   if (a.same_as(b)) return 0;
   auto rank = [](const PrimExpr& e) {

@@ -12,8 +12,8 @@
 
 namespace tapml::arith {
 
-// Integer types whose arithmetic is taken as free of overflow, and so is put in canonical form.
-// Other integer types wrap: their expressions are atoms.
+// Whether arithmetic of the type is assumed not to overflow and is put in canonical form. Other
+// integer types wrap; their expressions are atoms.
 bool has_polynomials(DType dtype);
 
 struct Atom {
@@ -36,7 +36,7 @@ class AtomTable {
   // The expression of a polynomial over atoms of type `dtype`, e.g. "n*4 + 1": higher degrees and
   // larger coefficients first, subtracted terms after added ones, the constant last.
   PrimExpr rebuild(const Polynomial& p, DType dtype);
-  // Nodes of the rebuilt expression, near enough to compare sizes.
+  // Approximate number of nodes of the rebuilt expression, for comparing sizes.
   int64_t nodes(const Polynomial& p) const;
   // The term that would be printed first if signs did not count; p is not constant.
   const Term& leading_term(const Polynomial& p);

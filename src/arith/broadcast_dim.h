@@ -1,5 +1,5 @@
-// Dimensions that broadcasting wants to be 1 or another's: one expression for both, so that a
-// match_cast can ask for them.
+// Dimensions that broadcasting requires to be 1 or equal to another: one expression for both cases,
+// so that a match_cast can check it.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tapml::arith {
 
-// `extent`, or 1 where `dim` is: what `dim` must equal. Both are at least 0.
+// The value that `dim` must equal: 1 if `dim` is 1, else `extent`. Both must be at least 0.
 PrimExpr broadcast_dim(const PrimExpr& dim, const PrimExpr& extent);
 
 // For messages: "1 or n" for broadcast_dim(dim, n), else the expression as it is.

@@ -1,4 +1,4 @@
-// Comparisons and boolean connectives: simplification, proof, and what they teach.
+// Comparisons and boolean connectives: simplification, proof, and the facts that follow from them.
 #include "arith/simplifier.h"
 
 namespace tapml::arith {
@@ -7,7 +7,7 @@ namespace {
 
 bool is_truth(const PrimExpr& e, bool value) { return e.is_int(value ? 1 : 0); }
 
-// Integers whose values an int64 holds.
+// Whether an int64 holds all values of the type.
 bool has_order(DType dtype) { return is_integer(dtype) && dtype != DType::kU64; }
 
 struct Sides {
@@ -27,7 +27,7 @@ Sides split_signs(const Polynomial& p) {
   return sides;
 }
 
-// p >= 0 without the common divisor of its coefficients; over integers the constant rounds down.
+// Divides p >= 0 by the common divisor of its coefficients; over integers the constant rounds down.
 Polynomial tightened(const Polynomial& p) {
   int64_t g = coefficient_gcd(p);
   if (g <= 1) return p;
@@ -147,7 +147,7 @@ PrimExpr Simplifier::comparison(const PrimExpr& e) {
   return make_binary(e.kind(), x, y);
 }
 
-// Of a canonical condition.
+// `a` must be canonical.
 PrimExpr Simplifier::negation(const PrimExpr& a) {
   if (a.is_int()) return make_bool(a->int_value == 0);
   if (a.kind() == ExprKind::kNot) return a.operand(0);
@@ -179,7 +179,7 @@ PrimExpr Simplifier::condition(const PrimExpr& e) {
       return comparison(e);
     case ExprKind::kAnd:
     case ExprKind::kOr: {
-      // The second side matters only where the first has not decided.
+      // The second side matters only if the first does not decide.
       bool conjunction = e.kind() == ExprKind::kAnd;
       PrimExpr a = canonical(e.operand(0));
       if (a.is_int()) return is_truth(a, conjunction) ? canonical(e.operand(1)) : a;
@@ -257,7 +257,7 @@ void Simplifier::learn(const PrimExpr& e, bool truth, Facts& into) {
     return;
   }
   if ((e.kind() == ExprKind::kEq) != truth) {
-    // Different: of use at the edge of a range.
+    // An inequality helps at the edge of a range.
     if (prover().nonnegative(d)) into.add_nonnegative(d - 1);
     if (prover().nonnegative(-d)) into.add_nonnegative(-d - 1);
     return;

@@ -22,12 +22,12 @@ int64_t Elimination::lower(const Polynomial& p) {
   return search(p, Range::kPosInf, kMaxDepth);
 }
 
-// Interval arithmetic forgets that two terms hold the same atom: of n - m with m <= n it sees only
-// the two intervals. So an atom a of p = f*a + r is replaced by a symbolic bound l <= a where f is
-// not negative (by an upper bound where f is not positive), after which p >= f*l + r has one atom
-// less; where all is said, intervals decide. This is symbolic range propagation (Blume and
-// Eigenmann, 1995) as a search: every candidate and bound is tried until the goal is reached or the
-// budget is spent. Witnesses end what cannot succeed.
+// Interval arithmetic ignores that two terms share an atom: for n - m with m <= n it sees only the
+// two intervals. So an atom a of p = f*a + r is replaced by a symbolic bound l <= a if f is not
+// negative (by an upper bound if f is not positive); then p >= f*l + r has one atom less. When no
+// bounds remain, intervals decide. This is symbolic range propagation (Blume and Eigenmann, 1995)
+// as a search: every candidate and bound is tried until the goal is reached or the budget is spent.
+// Witnesses cut off searches that cannot succeed.
 int64_t Elimination::search(const Polynomial& p, int64_t goal, int depth) {
   if (!p.valid()) return Range::kNegInf;
   int64_t best = prover_.interval(p).lo;
@@ -35,12 +35,12 @@ int64_t Elimination::search(const Polynomial& p, int64_t goal, int depth) {
   if (decides_) {
     if (witnesses_.any_below(p, goal)) return best;
   } else {
-    // No bound passes a value that p has.
+    // No lower bound exceeds a value that p takes.
     goal = std::min(goal, witnesses_.seen(p).lo);
     if (best >= goal) return best;
   }
 
-  // g*q + k: a bound of q, an integer, says more than one of p.
+  // p = g*q + k: a bound of the integer q is tighter than a bound of p.
   if (int64_t g = coefficient_gcd(p); g > 1) {
     Polynomial q;
     for (const Term& t : p.terms()) q.add_term({t.monomial, t.coefficient / g});
@@ -138,7 +138,7 @@ Elimination::Sign Elimination::sign(const Polynomial& p, int depth) {
 }
 
 int64_t Elimination::scaled(const Polynomial& p, int64_t scale, int64_t goal, int depth) {
-  // ceil(x / scale) >= goal holds from x > scale * (goal - 1) on.
+  // ceil(x / scale) >= goal holds if and only if x > scale * (goal - 1).
   int64_t inner = goal == Range::kPosInf
                       ? goal
                       : saturating_add(saturating_mul(scale, saturating_add(goal, -1)), 1);
@@ -157,7 +157,7 @@ int64_t Elimination::eliminate(const Polynomial& p, AtomId id, int64_t goal, int
   bool quotient =
       atom.kind() == ExprKind::kFloorDiv && atom.args.size() == 2 && !atom.args[1].is_constant();
   if (!symbolic && !choice && !quotient) {
-    // Constant bounds say no more than intervals do, unless terms share the atom.
+    // Constant bounds add nothing to intervals, unless terms share the atom.
     auto holds = [&](const Term& t) { return t.monomial.contains(id); };
     if (std::count_if(p.terms().begin(), p.terms().end(), holds) < 2) return Range::kNegInf;
   }

@@ -8,7 +8,7 @@
 
 namespace tapml::arith {
 
-// One search: its effort counts down over all calls.
+// One search. All calls share one effort budget.
 class Elimination {
  public:
   Elimination(const AtomTable& atoms, const Facts& facts)
@@ -17,9 +17,9 @@ class Elimination {
         prover_(Prover::remembering(atoms, facts)),
         witnesses_(facts.witnesses(atoms)) {}
 
-  // Whether a lower bound of p is found that is at least `goal`.
+  // Whether the search finds a lower bound of p that is at least `goal`.
   bool reaches(const Polynomial& p, int64_t goal);
-  // The best lower bound of p that is found.
+  // The best lower bound of p that the search finds.
   int64_t lower(const Polynomial& p);
 
  private:
@@ -30,9 +30,9 @@ class Elimination {
   int64_t eliminate(const Polynomial& p, AtomId atom, int64_t goal, int depth);
   int64_t use_products(const Polynomial& p, int64_t goal, int depth);
   Sign sign(const Polynomial& p, int depth);
-  // A bound of p / scale.
+  // A lower bound of p / scale.
   int64_t scaled(const Polynomial& p, int64_t scale, int64_t goal, int depth);
-  bool closed(const Polynomial& p) const;  // free of eliminated atoms
+  bool closed(const Polynomial& p) const;  // whether p has no eliminated atoms
   std::vector<AtomId> candidates(const Polynomial& p) const;
   void bounds_of(AtomId atom, std::vector<SymbolicBound>& lower,
                  std::vector<SymbolicBound>& upper) const;
@@ -41,7 +41,7 @@ class Elimination {
   const Facts& facts_;
   const Prover prover_;
   Witnesses& witnesses_;
-  bool decides_ = true;  // only whether the goal is reached counts, not what is below it
+  bool decides_ = true;  // only whether the goal is reached matters, not bounds below it
   std::vector<AtomId> eliminated_;
   int budget_ = 160;
 };

@@ -10,7 +10,7 @@ namespace {
 
 using Value = std::optional<int64_t>;
 
-// Into the type: unsigned types narrower than 64 bits wrap, others must hold the value.
+// Converts to the type: unsigned types narrower than 64 bits wrap, others must hold the value.
 Value into(DType dtype, __int128 value) {
   Range range = dtype_range(dtype);
   if (dtype == DType::kU8 || dtype == DType::kU16 || dtype == DType::kU32) {

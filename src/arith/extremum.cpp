@@ -32,7 +32,7 @@ Polynomial Simplifier::extremum(ExprKind kind, const Polynomial& a, const Polyno
   for (size_t i = 0; i < operands.size(); ++i) {
     for (size_t j = 0; j < operands.size(); ++j) {
       if (i == j) continue;
-      // Operand j never decides.
+      // Operand j never determines the result.
       Polynomial margin = minimum ? operands[j] - operands[i] : operands[i] - operands[j];
       if (!prover().nonnegative(margin)) continue;
       operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(j));

@@ -34,9 +34,10 @@ class Witnesses;
 
 class Facts {
  public:
-  // Nothing known: null.
+  // Null if nothing is known.
   const AtomFacts* find(AtomId atom) const;
-  // Order in which atoms became known; later ones (inner loops) are eliminated first. -1: unknown.
+  // Position in the order in which atoms became known; later ones (inner loops) are eliminated
+  // first. -1 if unknown.
   int rank(AtomId atom) const;
   bool empty() const { return entries_.empty() && products_.empty(); }
 
@@ -44,21 +45,21 @@ class Facts {
   void set_residue(AtomId atom, Residue residue);
   void add_upper(AtomId atom, SymbolicBound bound);
   void add_lower(AtomId atom, SymbolicBound bound);
-  // p >= 0, recorded for every atom and product that it bounds.
+  // Records p >= 0 for every atom and product that it bounds.
   void add_nonnegative(const Polynomial& p);
-  // Facts with products of atoms, each p >= 0.
+  // Facts about products of atoms, each p >= 0.
   const std::vector<Polynomial>& products() const { return products_; }
   // Atoms in the order in which they became known.
   const std::vector<AtomId>& known() const { return known_; }
-  // Values that agree with the facts as they are now; made when they are first asked for.
+  // Values that satisfy the current facts; computed on first use.
   Witnesses& witnesses(const AtomTable& atoms) const;
 
  private:
   AtomFacts& entry(AtomId atom);
 
-  std::vector<int32_t> index_;  // by atom; -1 where nothing is known
+  std::vector<int32_t> index_;  // by atom; -1 if nothing is known
   std::vector<AtomFacts> entries_;
-  std::vector<AtomId> known_;  // beside the entries
+  std::vector<AtomId> known_;  // parallel to the entries
   std::vector<Polynomial> products_;
   mutable std::shared_ptr<Witnesses> witnesses_;  // shared by copies that learned nothing more
 };

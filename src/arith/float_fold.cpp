@@ -25,13 +25,13 @@ namespace {
 
 bool is_constant(const PrimExpr& e) { return e.kind() == ExprKind::kFloat; }
 
-// Of this value and sign.
+// Whether `e` is a constant of this value and sign.
 bool is_value(const PrimExpr& e, double value) {
   return is_constant(e) && e->float_value == value &&
          std::signbit(e->float_value) == std::signbit(value);
 }
 
-// Rounding error of a sum or product in double; 0 when it is exact.
+// Whether a sum or product in double has no rounding error.
 bool exact(ExprKind kind, double a, double b, double result) {
   if (kind == ExprKind::kMul) {
     // Tiny products lose the residual itself.

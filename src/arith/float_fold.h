@@ -9,7 +9,7 @@ namespace tapml::arith {
 // whose result is exactly a value of the type.
 PrimExpr fold_float(const PrimExpr& e);
 
-// The value is one of `dtype` (finite).
+// Whether the value is a finite value of `dtype`.
 bool representable(double value, DType dtype);
 
 }  // namespace tapml::arith

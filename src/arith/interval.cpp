@@ -38,7 +38,7 @@ int64_t ceil_div(int64_t a, int64_t b) {
 
 namespace {
 
-// Far outside of all sums of finite sides, and still far from the limits of the type.
+// Far outside all sums of finite sides, and far from the limits of the type.
 constexpr __int128 kInfinity = static_cast<__int128>(1) << 100;
 
 __int128 wide(int64_t a) { return a == kNegInf ? -kInfinity : a == kPosInf ? kInfinity : a; }

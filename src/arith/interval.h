@@ -9,15 +9,15 @@
 
 namespace tapml::arith {
 
-// What callers see: an absent side is unbounded.
+// The public form: an absent side is unbounded.
 struct Interval {
   std::optional<int64_t> lo;
   std::optional<int64_t> hi;
   bool operator==(const Interval&) const = default;
 };
 
-// What the room computes with. A finite side lies within +-kLimit, so that it cannot be mistaken
-// for the marks of an unbounded one; every operation rounds outwards to keep that, and a Range
+// The internal form. A finite side is within +-kLimit, so that it cannot be mistaken for the
+// infinity marks of an unbounded side; every operation rounds outwards to keep this, and a Range
 // always contains the exact integer result.
 struct Range {
   static constexpr int64_t kNegInf = std::numeric_limits<int64_t>::min();
@@ -36,9 +36,9 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-// Quotient rounded up, the marks of infinity kept; `b` is positive.
+// Quotient rounded up; keeps the infinity marks. `b` must be positive.
 int64_t ceil_div(int64_t a, int64_t b);
-// Sum and product that stop at the limits of int64: for goals of a search, not for bounds.
+// Sum and product that saturate at the limits of int64: for goals of a search, not for bounds.
 int64_t saturating_add(int64_t a, int64_t b);
 int64_t saturating_mul(int64_t a, int64_t b);
 
@@ -47,10 +47,10 @@ Range operator*(Range a, Range b);
 Range operator-(Range a);
 Range range_min(Range a, Range b);
 Range range_max(Range a, Range b);
-Range intersect(Range a, Range b);  // may come out empty (lo > hi) for contradictory facts
+Range intersect(Range a, Range b);  // empty (lo > hi) for contradictory facts
 Range unite(Range a, Range b);
-// Quotient and remainder over all divisors in `b` except 0; a divisor range of [0, x] is read as
-// [1, x], because the expression has no value at 0.
+// Quotient and remainder over all divisors in `b` except 0; a divisor range of [0, x] counts as [1,
+// x], because the expression has no value at 0.
 Range range_floordiv(Range a, Range b);
 Range range_floormod(Range a, Range b);
 // Values of an integer or bool type; unbounded for i64 and for the upper side of u64.

@@ -190,7 +190,7 @@ Linear split_linear(const Polynomial& p, AtomId atom) {
 }
 
 namespace {
-// 0 for the minimum, whose absolute value does not exist: callers read 0 as "no factor".
+// 0 for INT64_MIN, whose absolute value does not fit: callers treat 0 as "no factor".
 int64_t magnitude(int64_t a) { return a == INT64_MIN ? 0 : (a < 0 ? -a : a); }
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Multivariate polynomials with int64 coefficients: the canonical form of integer expressions.
-// The indeterminates ("atoms") are whatever is not a sum or a product; atoms.h numbers them.
+// Multivariate polynomials with int64 coefficients: the canonical form of integer expressions. The
+// indeterminates ("atoms", atoms.h) are subexpressions that are not a sum or a product.
 #pragma once
 
 #include <array>
@@ -24,9 +24,9 @@ class Monomial {
   const AtomId* begin() const { return atoms_.data(); }
   const AtomId* end() const { return atoms_.data() + degree_; }
   bool contains(AtomId atom) const;
-  // Nothing when the degree would pass kMaxDegree.
+  // std::nullopt if the degree would exceed kMaxDegree.
   std::optional<Monomial> times(const Monomial& other) const;
-  // Nothing when `divisor` does not divide this.
+  // std::nullopt if `divisor` does not divide this.
   std::optional<Monomial> over(const Monomial& divisor) const;
   Monomial common(const Monomial& other) const;
   // Graded lexicographic, an admissible order for polynomial division.
@@ -45,8 +45,8 @@ struct Term {
 };
 
 // A sum of terms (distinct monomials in descending order, no zero coefficient) and a constant. A
-// result that does not fit (coefficient, degree, number of terms) is not valid(), and stays so in
-// all that is computed from it.
+// result that does not fit (coefficient, degree, number of terms) is not valid(), nor is any result
+// computed from it.
 class Polynomial {
  public:
   static constexpr size_t kMaxTerms = 64;
@@ -62,9 +62,9 @@ class Polynomial {
   int64_t constant() const { return constant_; }
   bool is_constant() const { return valid_ && terms_.empty(); }
   bool is_constant(int64_t value) const { return is_constant() && constant_ == value; }
-  // The one term, when there is exactly one and no constant; a non-zero constant is a term too.
+  // The only term, if there is exactly one; a non-zero constant is a term too.
   std::optional<Term> single_term() const;
-  // The atom, when this is 1*atom + constant.
+  // The atom, if this is 1*atom + constant.
   std::optional<AtomId> single_atom() const;
   // Number of terms, the constant included.
   size_t size() const { return terms_.size() + (constant_ != 0); }
@@ -78,7 +78,7 @@ class Polynomial {
   Polynomial times(const Term& term) const;
   bool operator==(const Polynomial&) const = default;
 
-  void add_term(const Term& term);  // in any order, in descending order fastest
+  void add_term(const Term& term);  // in any order; descending is fastest
 
  private:
   void add_scaled(const Polynomial& other, int64_t scale);
@@ -89,7 +89,7 @@ class Polynomial {
 };
 
 struct Linear {
-  Polynomial factor;  // may hold the atom again when it occurs squared
+  Polynomial factor;  // contains the atom if it occurs squared
   Polynomial rest;    // free of the atom
 };
 // p == factor * atom + rest.
@@ -97,23 +97,23 @@ Linear split_linear(const Polynomial& p, AtomId atom);
 
 // Greatest common divisor of two terms: a positive coefficient and the shared atoms.
 Term gcd(const Term& a, const Term& b);
-// Of every term and the constant; coefficient 0 for the zero polynomial.
+// Greatest common divisor of every term and the constant; coefficient 0 for the zero polynomial.
 Term content(const Polynomial& p);
-// Of the coefficients alone, without the constant; 0 for a constant.
+// Greatest common divisor of the coefficients, without the constant; 0 for a constant.
 int64_t coefficient_gcd(const Polynomial& p);
 bool divides(const Term& divisor, const Term& term);
 Term divide_exact(const Term& term, const Term& divisor);
-// `term` divides every part of p.
+// p / term; `term` must divide every part of p.
 Polynomial divide_exact(const Polynomial& p, const Term& term);
 
 struct Division {
   Polynomial quotient;
   Polynomial remainder;
 };
-// p == quotient * divisor + remainder. By a single term: what it divides goes to the quotient and
-// coefficients of its own multiples are reduced toward zero (a constant p by a positive constant
-// divisor rounds down, so that the constant of the remainder lies in [0, divisor)). By a sum:
-// multivariate long division.
+// p == quotient * divisor + remainder. By a single term: terms that it divides go to the quotient,
+// and coefficients of its own multiples are reduced toward zero (a constant p by a positive
+// constant divisor rounds down, so that the constant of the remainder is in [0, divisor)). By a
+// sum: multivariate long division.
 Division divide(const Polynomial& p, const Polynomial& divisor);
 
 }  // namespace tapml::arith

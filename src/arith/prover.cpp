@@ -9,7 +9,7 @@ namespace tapml::arith {
 
 Range Prover::interval(AtomId id) const {
   const Atom& atom = atoms_[id];
-  // Operands share operands: as a tree they may be very large.
+  // Operands share operands, so the expanded tree may be very large.
   if (!remembers_ || atom.args.empty()) return interval_of(atom, facts_.find(id));
   if (const auto known = intervals_.find(id); known != intervals_.end()) return known->second;
   const Range range = interval_of(atom, facts_.find(id));
@@ -59,7 +59,7 @@ Range Prover::interval(const Polynomial& p) const {
     for (const AtomId* it = t.monomial.begin(); it != end; ++it) {
       Range range = interval(*it);
       const AtomId* next = it + 1;
-      // Powers as one, so that a square is not negative.
+      // A power is one range, so that a square is not negative.
       Range power = range;
       bool even = false;
       for (; next != end && *next == *it; ++next) {
@@ -206,7 +206,7 @@ bool Prover::divisible(const Polynomial& p, int64_t divisor) const {
   return divisible_for_all_residues(p, divisor < 0 ? -divisor : divisor);
 }
 
-// The remainder of a polynomial depends on those of its atoms alone.
+// The remainder of a polynomial depends only on the remainders of its atoms.
 bool Prover::divisible_for_all_residues(const Polynomial& p, int64_t divisor) const {
   constexpr int64_t kMostCases = 4096;
   struct Choice {

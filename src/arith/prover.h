@@ -11,32 +11,32 @@ namespace tapml::arith {
 class Prover {
  public:
   Prover(const AtomTable& atoms, const Facts& facts) : atoms_(atoms), facts_(facts) {}
-  // The same, remembering the intervals of atoms: for many questions in a row, between which no
-  // fact is added.
+  // A prover that caches the intervals of atoms: for many queries in a row with no fact added
+  // between them.
   static Prover remembering(const AtomTable& atoms, const Facts& facts) {
     Prover prover(atoms, facts);
     prover.remembers_ = true;
     return prover;
   }
 
-  // By interval arithmetic alone: fast, and blind to what terms share.
+  // By interval arithmetic alone: fast, but it ignores atoms that terms share.
   Range interval(const Polynomial& p) const;
   Range interval(AtomId atom) const;
 
-  // By elimination too: an atom that p depends on is replaced by its symbolic bounds, as the sign
-  // of its factor directs, until intervals decide. Sound, not complete; the effort is bounded.
+  // By elimination too: atoms of p are replaced by their symbolic bounds, chosen by the sign of the
+  // factor, until intervals decide. Sound but not complete; the effort is bounded.
   bool nonnegative(const Polynomial& p) const;
   bool positive(const Polynomial& p) const { return nonnegative(p - 1); }
   Range bounds(const Polynomial& p) const;
-  int64_t lower(const Polynomial& p) const;  // of bounds alone, for half the work
+  int64_t lower(const Polynomial& p) const;  // of bounds alone, at half the cost
   int64_t upper(const Polynomial& p) const;
-  // floor(p / divisor) where it is the same for all values; the divisor is positive.
+  // floor(p / divisor) if it is the same for all values; the divisor must be positive.
   std::optional<int64_t> quotient(const Polynomial& p, int64_t divisor) const;
 
-  // A set of residues that holds every value of p.
+  // A residue set that contains every value of p.
   Residue residue(const Polynomial& p) const;
   Residue residue(AtomId atom) const;
-  // By residues, and for small divisors by trying those of all atoms: n*(n + 1) is even.
+  // By residues and, for small divisors, by trying all residues of all atoms: n*(n + 1) is even.
   bool divisible(const Polynomial& p, int64_t divisor) const;
 
  private:

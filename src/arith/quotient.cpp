@@ -1,5 +1,5 @@
-// Rules of floor division and floor modulus. A divisor that is not negative is positive wherever
-// the expression has a value.
+// Rules of floor division and floor modulus. A divisor that is not negative is positive if the
+// expression has a value.
 #include <algorithm>
 #include <numeric>
 
@@ -7,7 +7,7 @@
 
 namespace tapml::arith {
 
-// The quotient when it is the same for every value that p takes; found from bounds.
+// The quotient if it is the same for every value of p, as bounds show.
 std::optional<int64_t> Simplifier::constant_quotient(const Polynomial& p,
                                                      const Polynomial& d) const {
   Prover prove = prover();
@@ -22,8 +22,8 @@ std::optional<int64_t> Simplifier::constant_quotient(const Polynomial& p,
   return std::nullopt;
 }
 
-// Common factors of the divisor and of single terms of p, largest first; what they leave of the
-// divisor is positive.
+// Common factors of the divisor and of single terms of p, largest first; d divided by each factor
+// is positive.
 std::vector<Term> Simplifier::split_factors(const Polynomial& p, const Polynomial& d) const {
   std::vector<Term> factors;
   auto divisor = d.single_term();
@@ -61,7 +61,7 @@ std::optional<std::pair<Polynomial, Polynomial>> Simplifier::split(const Polynom
   return std::pair(std::move(first), std::move(second));
 }
 
-// d - 1 - p, when p subtracts only and d is positive.
+// d - 1 - p, if p only subtracts and d is positive.
 std::optional<Polynomial> Simplifier::mirror(const Polynomial& p, const Polynomial& d,
                                              DType dtype) const {
   for (const Term& t : p.terms()) {
@@ -187,8 +187,8 @@ Polynomial Simplifier::floormod(const Polynomial& dividend, const Polynomial& d,
   return atom(ExprKind::kFloorMod, p, d, dtype);
 }
 
-// The constant does not count, so that both sides of a comparison settle on the same form wherever
-// the constant stands.
+// The constant does not count, so that both sides of a comparison get the same form, whichever side
+// has the constant.
 int Simplifier::cost(const Polynomial& p) const {
   constexpr int kDivision = 4;
   int total = 0;
@@ -202,7 +202,7 @@ int Simplifier::cost(const Polynomial& p) const {
   return total;
 }
 
-// a//d*d + a%d == a, read in the direction that is cheaper. Every step lowers the cost.
+// Applies a//d*d + a%d == a in the cheaper direction. Every step lowers the cost.
 Polynomial Simplifier::recombine(Polynomial p, DType dtype) {
   if (!p.valid() || !has_polynomials(dtype)) return p;
   for (bool improved = true; improved;) {

@@ -108,7 +108,7 @@ PrimExpr scalar_expression(const ScalarProgram& program, std::span<const Var> va
     }
     if (inst.op == ScalarOp::kSlot) {
       if (inst.operand < 0 || static_cast<size_t>(inst.operand) >= variables.size()) {
-        throw_internal("a scalar program reads a slot that is not there");
+        throw_internal("a scalar program reads a slot that does not exist");
       }
       stack.push_back(variables[static_cast<size_t>(inst.operand)]);
       continue;

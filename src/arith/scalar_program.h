@@ -1,4 +1,4 @@
-// Integer expressions as programs that the runtime evaluates.
+// Converts integer expressions to programs that the runtime evaluates.
 #pragma once
 
 #include <functional>
@@ -9,12 +9,12 @@
 
 namespace tapml::arith {
 
-// The program of an integer expression; slot i of its evaluation is variables[i]. Holds constants,
-// variables, + - * // % min max, comparisons, and, or, not, select (whose sides are both evaluated;
-// truth values are 1 and 0), and casts between integer types (which the program does not
-// check). An InternalError for a variable that is not listed and for any other node.
+// The program of an integer expression; slot i of its evaluation is variables[i]. Supports
+// constants, variables, + - * // % min max, comparisons, and, or, not, select (whose sides are both
+// evaluated; truth values are 1 and 0), and casts between integer types (which the program does not
+// check). Throws InternalError for an unlisted variable and for any other node.
 ScalarProgram compile_scalar(const PrimExpr& expr, std::span<const Var> variables);
-// The same with the variables' slots from a function, which gives -1 for one that is not listed.
+// The same, with a function that returns a variable's slot, or -1 if it has none.
 using SlotOf = std::function<int64_t(const Var& variable)>;
 ScalarProgram compile_scalar(const PrimExpr& expr, const SlotOf& slot_of);
 

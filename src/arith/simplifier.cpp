@@ -112,20 +112,20 @@ Polynomial Simplifier::binary(const PrimExpr& e) {
     default:
       result = extremum(e.kind(), a, b, dtype);
   }
-  // Distributing a large operand over a sum again and again would grow without end.
+  // Repeatedly distributing a large operand over a sum would grow without bound.
   constexpr int64_t kMaxGrown = 512;
   auto grown = [&] {
     int64_t nodes = atoms_.nodes(result);
     return nodes > kMaxGrown && nodes > 2 + atoms_.nodes(a) + atoms_.nodes(b);
   };
   if (fits(result, dtype) && !grown()) return result;
-  // Arithmetic that would not fit stays as it is written, over canonical operands.
+  // Arithmetic that does not fit keeps its form, with canonical operands.
   a = recombine(a, dtype);
   b = recombine(b, dtype);
   return atom(make_binary(e.kind(), atoms_.rebuild(a, dtype), atoms_.rebuild(b, dtype)));
 }
 
-// The x of an atom that is the cast of an x of type `dtype` and holds all its values.
+// If the atom is a cast of some x of type `dtype` that preserves all values: that x.
 std::optional<Polynomial> Simplifier::uncast(AtomId id, DType dtype) const {
   const Atom& atom = atoms_[id];
   bool found = atom.kind() == ExprKind::kCast && atom.args.size() == 1 &&
@@ -136,7 +136,7 @@ std::optional<Polynomial> Simplifier::uncast(AtomId id, DType dtype) const {
   return atom.args[0];
 }
 
-// i32 to i64, value by value: an i64 atom is the cast of an i32 atom.
+// Converts i32 to i64, value by value: each i64 atom is the cast of an i32 atom.
 Polynomial Simplifier::widen(const Polynomial& p) {
   Polynomial result = p.constant();
   for (const Term& t : p.terms()) {
@@ -225,7 +225,7 @@ PrimExpr Simplifier::operands_simplified(const PrimExpr& e) {
   return make_node(e.kind(), e.dtype(), std::move(operands), e->name, e->object);
 }
 
-// What is neither a polynomial nor a condition: floats, wrapping integers, loads, calls.
+// Expressions that are neither polynomials nor conditions: floats, wrapping integers, loads, calls.
 PrimExpr Simplifier::other(const PrimExpr& e) {
   switch (e.kind()) {
     case ExprKind::kInt:

@@ -1,4 +1,4 @@
-// The rewriting half of the analyzer: one simplifier serves one query.
+// The rewriting half of the analyzer. A simplifier serves one query.
 #pragma once
 
 #include <utility>
@@ -11,13 +11,13 @@ class Simplifier {
  public:
   Simplifier(AtomTable& atoms, const Facts& facts) : atoms_(atoms), facts_(&facts) {}
 
-  // `e` itself where it is in canonical form already.
+  // Returns `e` itself if it is already in canonical form.
   PrimExpr simplify(const PrimExpr& e);
   // Canonical polynomial of an integer expression of any type without wrap-around; expressions of
   // other integer types become one atom or a constant.
   Polynomial polynomial(const PrimExpr& e);
   bool prove(const PrimExpr& condition, bool expected = true);
-  // Records in `into` what follows from `condition` being `truth`.
+  // Records in `into` the facts that follow if `condition` has the value `truth`.
   void learn(const PrimExpr& condition, bool truth, Facts& into);
   void learn_nonnegative(const Polynomial& p, Facts& into);
   void learn_residue(const Polynomial& a, const Polynomial& b, Facts& into);
@@ -33,7 +33,7 @@ class Simplifier {
   std::optional<Polynomial> uncast(AtomId id, DType dtype) const;
   Polynomial widen(const Polynomial& p);
   Polynomial select_value(const PrimExpr& e);
-  // let: `simplified` is called for the body with what is known of the variable.
+  // let: `simplified` is called for the body with the known facts about the variable.
   template <class T, class F>
   T let_value(const PrimExpr& e, F&& simplified);
   PrimExpr operands_simplified(const PrimExpr& e);
@@ -73,11 +73,12 @@ class Simplifier {
 
   AtomTable& atoms_;
   const Facts* facts_;
-  // Nodes of the table's atoms are taken as they are: set while walking what is canonical.
+  // Whether nodes of the table's atoms are used unchanged: set while walking a canonical
+  // expression.
   bool trust_atoms_ = false;
 };
 
-// Every coefficient is a value of `dtype`.
+// Whether every coefficient is a value of `dtype`.
 bool fits(const Polynomial& p, DType dtype);
 
 template <class F>

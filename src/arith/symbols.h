@@ -1,4 +1,4 @@
-// What is known of symbolic variables by where they come from (ir/symbol.h), as facts.
+// Facts about symbolic variables that follow from where they are bound (ir/symbol.h).
 #pragma once
 
 #include <initializer_list>
@@ -7,11 +7,11 @@
 
 namespace tapml::arith {
 
-// Tells `analyzer` of a variable: its least value, and `most` where that is given.
+// Adds the least value of a variable to `analyzer`, and `most` as its greatest value if given.
 void bind_symbol(const Var& var, std::optional<int64_t> most, Analyzer& analyzer);
-// Of the variables of an expression.
+// Does the same for all variables of an expression.
 void bind_symbols(const PrimExpr& expr, Analyzer& analyzer);
-// An analyzer that knows of the variables of these expressions; null ones have none.
+// An analyzer with the facts about the variables of these expressions, which may be null.
 Analyzer analyzer_of(std::initializer_list<PrimExpr> exprs);
 
 }  // namespace tapml::arith

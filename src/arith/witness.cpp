@@ -14,7 +14,7 @@ bool within_limit(__int128 value) { return value >= -kLimit && value <= kLimit; 
 
 int64_t below_infinity(int64_t hi) { return hi == Range::kPosInf ? Range::kLimit : hi; }
 
-// Of the range, by the kind of choice; `number` tells atoms apart.
+// Picks a value of the range by the kind of choice; `number` distinguishes atoms.
 int64_t pick(Range range, size_t kind, size_t number) {
   constexpr int64_t kFar[] = {0, 5003, 1, 131, 37, 16};
   if (range.lo == Range::kNegInf) {
@@ -46,7 +46,7 @@ int64_t pick(Range range, size_t kind, size_t number) {
 Witness::Witness(const AtomTable& atoms, const Facts& facts, size_t kind)
     : atoms_(atoms), facts_(&facts), kind_(kind) {
   for (AtomId id : facts.known()) value(id);
-  // Whoever's facts do not hold has no value, and so have those whose facts name it.
+  // An atom whose facts do not hold has no value, nor do atoms whose facts refer to it.
   for (bool changed = true; changed;) {
     changed = false;
     for (AtomId id : facts.known()) {
@@ -150,7 +150,7 @@ std::optional<int64_t> Witness::chosen(AtomId id) {
   Range range = Prover(atoms_, facts).interval(id);
   const AtomFacts* known = facts.find(id);
   if (!known) return pick(range, kind_, static_cast<size_t>(id));
-  // Bounds that name an atom whose choice waits for this one do not count here.
+  // Skip bounds that refer to an atom whose choice depends on this one.
   for (const SymbolicBound& one : known->lower) {
     if (auto bound = value(one.bound)) {
       range.lo = std::max(range.lo, ceil_div(*bound, one.scale));

@@ -1,5 +1,5 @@
-// Values of all atoms that agree with every fact. What is negative for one of them cannot be proved
-// nonnegative: most proofs that fail are seen to fail here, for the price of an evaluation.
+// Values of all atoms that satisfy every fact. An expression that is negative for one of them
+// cannot be proved nonnegative: this detects most failing proofs at the cost of an evaluation.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace tapml::arith {
 
-// One choice of values. An atom without a value (its facts are not met by the choice, a zero
-// divisor, an overflow) takes the value of all that is computed from it.
+// One choice of values. An atom may have no value (the choice violates its facts, a zero divisor,
+// an overflow); then everything computed from it has none.
 class Witness {
  public:
-  // `kind`: which of the possible values are taken (the least, the greatest, others).
+  // `kind` selects which of the possible values to take (the least, the greatest, others).
   Witness(const AtomTable& atoms, const Facts& facts, size_t kind);
 
   std::optional<int64_t> value(const Polynomial& p);
@@ -28,7 +28,7 @@ class Witness {
   bool agrees(AtomId id, const AtomFacts& facts);
 
   const AtomTable& atoms_;
-  const Facts* facts_;  // while it is made
+  const Facts* facts_;  // only during construction
   size_t kind_;
   bool usable_ = true;
   std::vector<State> states_;
@@ -43,7 +43,7 @@ class Witnesses {
   Witnesses(const AtomTable& atoms, const Facts& facts);
 
   bool any_below(const Polynomial& p, int64_t goal);
-  // From the least to the greatest value that p has under the choices; lo > hi where it has none.
+  // From the least to the greatest value of p under the choices; lo > hi if it has none.
   Range seen(const Polynomial& p);
 
  private:

@@ -1,5 +1,5 @@
-// A fast 64-bit checksum of bytes that lie in files: XXH64 with seed 0. It finds accidents; against
-// somebody who means harm only SHA-256 (base/hash.h) helps.
+// A fast 64-bit checksum of bytes in files: XXH64 with seed 0. It finds accidental damage;
+// detecting deliberate changes takes SHA-256 (base/hash.h).
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace tapml {
 
-// Any single changed byte changes it. The same on every platform.
+// Changing any single byte changes the checksum. The result is the same on every platform.
 uint64_t checksum64(std::span<const std::byte> bytes);
 
 }  // namespace tapml

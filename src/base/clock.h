@@ -1,11 +1,11 @@
-// Seconds on a clock that never goes back.
+// Seconds on a monotonic clock.
 #pragma once
 
 #include <chrono>
 
 namespace tapml {
 
-// Since some moment before the program began: differences count.
+// Seconds since an unspecified moment before the program began; only differences are meaningful.
 inline double seconds_now() noexcept {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

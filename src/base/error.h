@@ -8,26 +8,26 @@ namespace tapml {
 // Who is at fault: the input, the platform, or tapml itself.
 enum class ErrorKind { kUser, kPlatform, kInternal };
 
-// What went wrong on a platform. The other kinds have kNone, but for the last two, which say more
-// of what is still the input's fault, or ours. Numbers of the protocol: new ones go to the end.
+// What went wrong on a platform. Other error kinds have kNone, except that the last two values
+// refine kUser and kInternal errors. The numbers are part of the protocol: append new ones.
 enum class PlatformFault {
   kNone,
   kAbsent,
-  kLost,  // the way to it, or what it was; not by what ran there
+  kLost,  // the connection or the device; not caused by the code that ran on it
   kOutOfMemory,
   kTimeout,
   kLimit,
   kCancelled,
   kProtocol,
-  kCrash,         // what ran there ended its process
-  kUnauthorized,  // kUser: a server does not know who asks
+  kCrash,         // the code that ran ended its process
+  kUnauthorized,  // kUser: a server rejects the client's credentials
   kCompile,       // kInternal: a driver refuses the code that it is given
 };
 inline constexpr PlatformFault kLastFault = PlatformFault::kCompile;
 
-// An error that a person can act on. `message` says what is wrong in one sentence; the rest is
-// optional detail: where (file, offset, field, function), what was expected, what was found, and
-// what to do about it.
+// An error that a person can act on. `message` states the problem in one sentence; the other parts
+// are optional: where (file, offset, field, function), what was expected, what was found, and what
+// to do about it.
 struct Error {
   ErrorKind kind = ErrorKind::kInternal;
   PlatformFault fault = PlatformFault::kNone;
@@ -37,7 +37,7 @@ struct Error {
   std::string found;
   std::string hint;
 
-  // All parts as text, one "name: value" line per part that is present.
+  // All parts as text: one "name: value" line for each part that is present.
   std::string to_string() const;
 };
 

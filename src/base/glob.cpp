@@ -4,8 +4,8 @@ namespace tapml {
 
 bool glob_matches(std::string_view pattern, std::string_view text) {
   size_t p = 0, t = 0;
-  // Behind the last star, and the text that it does not stand for yet: only that star is ever
-  // tried again, so the time is the product of the lengths at most.
+  // The position after the last star, and the text that it does not match yet. Only the last star
+  // is ever retried, so the time is at most the product of the lengths.
   size_t star = std::string_view::npos, rest = 0;
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {

@@ -94,7 +94,7 @@ std::string hash_hex(uint64_t hash, int digits) {
 }
 
 uint64_t hash_bytes(std::span<const std::byte> bytes) {
-  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a; the final mix makes up for its weak upper bits
+  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a; the final mix compensates for its weak upper bits
   for (std::byte byte : bytes) hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3u;
   return mix(hash ^ bytes.size());
 }

@@ -1,4 +1,4 @@
-// Hashes: SHA-256 for contents that leave the process, a fast 64-bit mix for structures.
+// Hashes: SHA-256 for contents that leave the process, and a fast 64-bit mix for structures.
 #pragma once
 
 #include <array>

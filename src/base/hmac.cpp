@@ -4,7 +4,7 @@ namespace tapml {
 
 namespace {
 
-constexpr size_t kBlockBytes = 64;  // of SHA-256
+constexpr size_t kBlockBytes = 64;  // the block size of SHA-256
 
 std::array<std::byte, kBlockBytes> padded_key(const HmacKey& key, uint8_t with) {
   std::array<std::byte, kBlockBytes> block = {};

@@ -1,4 +1,4 @@
-// HMAC-SHA256 (RFC 2104, FIPS 198-1): who does not have the key can make no code for a message.
+// HMAC-SHA256 (RFC 2104, FIPS 198-1): only holders of the key can make a code for a message.
 #pragma once
 
 #include <initializer_list>
@@ -9,11 +9,11 @@ namespace tapml {
 
 using HmacKey = std::array<std::byte, 32>;
 
-// Of the message that `parts` are one after the other.
+// The code of the message that is the concatenation of `parts`.
 Sha256Digest hmac_sha256(const HmacKey& key,
                          std::initializer_list<std::span<const std::byte>> parts);
 
-// Takes the same time whatever differs.
+// Compares in constant time.
 bool same_digest(const Sha256Digest& a, const Sha256Digest& b);
 
 }  // namespace tapml

@@ -10,17 +10,17 @@ namespace tapml {
 
 namespace {
 
-// Edits of one region after which the search ends: it takes their square.
+// Maximum edits per region: the search takes their square.
 constexpr int64_t kMostEdits = 3000;
 
 using Line = int32_t;  // equal lines have equal numbers
 
 struct Region {
   int64_t old_begin, old_end, new_begin, new_end;
-  bool anchored = true;  // whether lines that stand once are looked for
+  bool anchored = true;  // whether to look for lines that occur once
 };
 
-// Fills, for each line of `a`, the line of `b` that it stays.
+// Fills, for each line of `a`, the line of `b` that it matches.
 class Matcher {
  public:
   Matcher(const std::vector<Line>& a, const std::vector<Line>& b, Line lines)
@@ -40,7 +40,7 @@ class Matcher {
   }
 
  private:
-  // Of a line in the region at hand.
+  // Occurrences of a line in the current region.
   struct Seen {
     int32_t in_a = 0, in_b = 0;
     int64_t at_b = 0;
@@ -61,7 +61,7 @@ class Matcher {
     }
   }
 
-  // Splits the region at the lines that stand once in both of its sides; false where there is none.
+  // Splits the region at the lines that occur once in both of its sides; false if there are none.
   bool anchor(const Region& r) {
     for (int64_t i = r.old_begin; i < r.old_end; ++i) ++seen(a(i)).in_a;
     for (int64_t j = r.new_begin; j < r.new_end; ++j) {
@@ -92,10 +92,10 @@ class Matcher {
     return true;
   }
 
-  // Of pairs with increasing first numbers, as many as possible whose second ones increase, too.
+  // The longest subset of pairs, with increasing first numbers, whose second numbers increase, too.
   static std::vector<std::pair<int64_t, int64_t>> longest_increasing(
       const std::vector<std::pair<int64_t, int64_t>>& pairs) {
-    std::vector<size_t> tails;  // by length, the pair that ends with the least
+    std::vector<size_t> tails;  // by length, the pair that ends lowest
     std::vector<int64_t> before(pairs.size(), -1);
     for (size_t p = 0; p < pairs.size(); ++p) {
       const auto place = std::ranges::lower_bound(tails, pairs[p].second, std::less<>(),
@@ -115,7 +115,7 @@ class Matcher {
     return result;
   }
 
-  // Splits the region at the middle of a shortest way from its begin to its end.
+  // Splits the region at the middle of a shortest edit path from its begin to its end.
   void bisect(const Region& r) {
     const auto middle = middle_of(r);
     if (!middle) return;
@@ -124,7 +124,7 @@ class Matcher {
     regions_.push_back({i, r.old_end, j, r.new_end, false});
   }
 
-  // None: the way is too long, and nothing of the region stays.
+  // None: the path is too long, and no line of the region is matched.
   std::optional<std::pair<int64_t, int64_t>> middle_of(const Region& r) {
     const int64_t n = r.old_end - r.old_begin, m = r.new_end - r.new_begin;
     const int64_t most = std::min((n + m + 1) / 2, kMostEdits);
@@ -138,7 +138,7 @@ class Matcher {
     at(front_, most + 1) = 0;
     at(back_, most + 1) = 0;
     const bool meets_in_front = delta % 2 != 0;
-    // Diagonals that have left the region are not followed any more.
+    // Diagonals that have left the region are not followed further.
     int64_t front_low = 0, front_high = 0, back_low = 0, back_high = 0;
     auto farther = [&](std::vector<int64_t>& reach, int64_t d, int64_t k) {
       const bool down = k == -d || (k != d && at(reach, most + k - 1) < at(reach, most + k + 1));
@@ -178,7 +178,7 @@ class Matcher {
     return std::nullopt;
   }
 
-  // A split that leaves the whole region on one side says nothing.
+  // A split that leaves the whole region on one side makes no progress.
   static std::optional<std::pair<int64_t, int64_t>> inside(const Region& r, int64_t x, int64_t y) {
     const bool at_begin = x == 0 && y == 0;
     const bool at_end = x == r.old_end - r.old_begin && y == r.new_end - r.new_begin;
@@ -203,7 +203,7 @@ void append_lines(std::string& text, char mark, const std::vector<std::string_vi
   }
 }
 
-// "12,3" of a hunk's head: where it begins and how many lines it has.
+// The "12,3" of a hunk header: its first line and its number of lines.
 std::string range_text(size_t begin, size_t end) {
   const size_t count = end - begin;
   // An empty range names the line before it.
@@ -264,7 +264,7 @@ std::string unified_diff(const std::vector<std::string_view>& a,
   if (changes.empty()) return "";
   std::string text = "--- " + before_name + "\n+++ " + after_name + "\n";
   for (size_t first = 0; first < changes.size();) {
-    // Changes whose contexts touch are one hunk.
+    // Changes whose contexts touch form one hunk.
     size_t last = first;
     while (last + 1 < changes.size() &&
            changes[last + 1].old_begin - changes[last].old_end <= 2 * context) {

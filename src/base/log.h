@@ -1,5 +1,5 @@
-// Messages beside the results. They go to one sink that the program installs at its start; without
-// a sink they vanish, so that the libraries never write to a stream on their own.
+// Log messages. They go to one sink that the program installs at its start; without a sink they are
+// dropped, so the libraries never write to a stream by themselves.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@ const char* log_level_name(LogLevel level);  // "debug", "info", "warning", "err
 
 using LogSink = std::function<void(LogLevel level, std::string_view message)>;
 
-// Replaces the sink; an empty one silences. Messages below `lowest` never reach it. Call it before
-// other threads log. The sink may be called from any thread.
+// Replaces the sink; an empty one drops all messages. Messages below `lowest` never reach it. Call
+// it before other threads log. The sink may be called from any thread.
 void set_log_sink(LogSink sink, LogLevel lowest = LogLevel::kWarning);
 
-// True where a message of this level reaches a sink: asks before costly text is made.
+// Whether a message of this level reaches the sink; check it before building costly text.
 bool log_enabled(LogLevel level);
 void log_message(LogLevel level, std::string_view message);
 inline void log_debug(std::string_view message) { log_message(LogLevel::kDebug, message); }

@@ -1,4 +1,4 @@
-// Result<T>: a value or an Error. The runtime stem returns it and never throws.
+// Result<T>: a value or an Error. The runtime libraries return it and never throw.
 #pragma once
 
 #include <expected>
@@ -20,7 +20,7 @@ inline std::unexpected<Error> fail(Error error) { return std::unexpected<Error>(
 #define TAPML_CONCAT_INNER(a, b) a##b
 #define TAPML_CONCAT(a, b) TAPML_CONCAT_INNER(a, b)
 
-// Returns the error of a Status or Result expression, if it has one.
+// Returns the error of a Status or Result expression if it has one.
 #define TAPML_TRY(expression)                                                         \
   do {                                                                                \
     auto&& tapml_try_status = (expression);                                           \

@@ -66,7 +66,7 @@ uint32_t RandomStream::next() {
 }
 
 uint32_t RandomStream::below(uint32_t bound) {
-  // Words under 2^32 mod bound would make the small results more likely.
+  // Without rejecting words under 2^32 mod bound, small results would be more likely.
   uint32_t reject = (0u - bound) % bound;
   uint32_t word = next();
   while (word < reject) word = next();

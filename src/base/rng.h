@@ -28,7 +28,7 @@ inline float unit_float(uint32_t word) { return static_cast<float>(word >> 8) * 
 void fill_random_words(std::span<uint32_t> values, PhiloxKey key, uint64_t first = 0);
 void fill_uniform(std::span<float> values, PhiloxKey key, uint64_t first = 0);
 
-// The same stream, drawn one at a time; `position` is the next element's index.
+// The same stream, drawn one element at a time; `position` is the next element's index.
 class RandomStream {
  public:
   explicit RandomStream(PhiloxKey key, uint64_t position = 0) : key_(key), position_(position) {}
@@ -37,9 +37,9 @@ class RandomStream {
   uint32_t next();
   // Uniform in [0, bound), without bias; bound must be positive. May draw more than one element.
   uint32_t below(uint32_t bound);
-  // Uniform in [low, high], both included.
+  // Uniform in [low, high], both inclusive.
   int64_t between(int64_t low, int64_t high);
-  // Uniform in [0, 1), 53 bits.
+  // Uniform in [0, 1) with 53 bits.
   double unit();
   bool chance(double probability) { return unit() < probability; }
 

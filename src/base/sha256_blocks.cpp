@@ -63,7 +63,7 @@ bool has_instructions() {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_SHA) != 0;
 }
 
-// The instructions want the state as the pairs (a, b, e, f) and (c, d, g, h), highest lane first.
+// The instructions take the state as the pairs (a, b, e, f) and (c, d, g, h), highest lane first.
 __attribute__((target("sha,ssse3,sse4.1"))) void take_blocks(Sha256State& state,
                                                              const uint8_t* blocks, size_t count) {
   auto* words = reinterpret_cast<__m128i*>(state.data());

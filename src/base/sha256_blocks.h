@@ -1,4 +1,4 @@
-// The inner loop of SHA-256, by the processor's own instructions where it has them.
+// The inner loop of SHA-256; uses the processor's SHA instructions if it has them.
 #pragma once
 
 #include <array>
@@ -9,11 +9,11 @@ namespace tapml {
 
 using Sha256State = std::array<uint32_t, 8>;
 
-// Takes `count` blocks of 64 bytes into `state`.
+// Updates `state` with `count` blocks of 64 bytes.
 void sha256_blocks(Sha256State& state, const uint8_t* blocks, size_t count);
 
-// The ways to do that, for tests: plain C++, and instructions of x86-64. The second returns false,
-// with `state` as it was, on a processor without them.
+// The implementations, for tests: plain C++ and x86-64 instructions. The second returns false and
+// leaves `state` unchanged on a processor without them.
 void sha256_blocks_portable(Sha256State& state, const uint8_t* blocks, size_t count);
 bool sha256_blocks_native(Sha256State& state, const uint8_t* blocks, size_t count);
 

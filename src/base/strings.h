@@ -1,4 +1,4 @@
-// Small helpers for text in messages.
+// Small text helpers for messages.
 #pragma once
 
 #include <concepts>
@@ -12,15 +12,15 @@
 
 namespace tapml {
 
-// "text" in double quotes; quotes, backslashes and control characters escaped, and cut with "..."
-// where it is longer than `most` bytes (never inside a UTF-8 sequence). Safe for hostile input.
+// `text` in double quotes, with quotes, backslashes and control characters escaped, and cut with
+// "..." if it is longer than `most` bytes (never inside a UTF-8 sequence). Safe for hostile input.
 std::string in_quotes(std::string_view text, size_t most = 80);
 
-// Length of the valid UTF-8 sequence (no overlong form, no surrogate, at most U+10FFFF) at
-// `position`, 1 to 4, or 0 where there is none.
+// Length (1 to 4) of the valid UTF-8 sequence at `position` (no overlong form, no surrogate, at
+// most U+10FFFF), or 0 if there is none.
 size_t utf8_sequence_length(std::string_view text, size_t position);
 
-// The items, each as the text that `text` makes of it, with `between` between two: "a, b, c".
+// Joins the items, each converted by `text`, with `between`: "a, b, c".
 template <std::ranges::input_range Items,
           std::invocable<std::ranges::range_reference_t<Items>> Text>
 std::string join(Items&& items, Text&& text, std::string_view between = ", ") {

@@ -7,12 +7,12 @@ namespace tapml {
 
 namespace {
 
-// Names that are longer get no suggestion: comparing takes the product of two lengths.
+// Longer names get no suggestion: a comparison takes time proportional to both lengths.
 constexpr size_t kLongest = 64;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Optimal string alignment distance; case does not count.
+// Optimal string alignment distance, ignoring case.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -42,7 +42,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string_vi
   for (const std::string_view candidate : candidates) {
     if (candidate.empty()) continue;
     if (candidate.size() > name.size() + most || candidate.size() + most < name.size()) continue;
-    // A single letter is near every other one.
+    // A single letter is close to every other one.
     if (candidate.size() < 2 && name.size() < 2 && lower(candidate[0]) != lower(name[0])) continue;
     const size_t changes = distance(name, candidate);
     if (changes < best && changes < std::max<size_t>(candidate.size(), 2)) {

@@ -1,4 +1,4 @@
-// The name that somebody may have meant.
+// Suggestions for misspelled names.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace tapml {
 
-// The candidate that is closest to `name` by insertions, deletions, exchanges and swaps of
-// neighbours, where at most a third of the name's characters has to change; of equals the first.
-// Empty where none is that close.
+// The candidate closest to `name` by insertions, deletions, substitutions and swaps of neighbors,
+// if at most a third of the name's characters have to change; the first of equals. Empty if none is
+// that close.
 std::string nearest_name(std::string_view name, const std::vector<std::string_view>& candidates);
 
-// The first candidate that begins with `name`, of two characters or more; empty where none does.
+// The first candidate that begins with `name` (two characters or more); empty if none does.
 std::string longer_name(std::string_view name, const std::vector<std::string_view>& candidates);
 
-// "did you mean 'matmul'?", or nothing.
+// "did you mean 'matmul'?", or empty.
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& candidates);
 
 }  // namespace tapml

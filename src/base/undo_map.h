@@ -1,5 +1,5 @@
-// A map that can go back to what it was: what is known in one branch of a program, without a copy
-// of all that is known around it.
+// A map with undo: facts known in one branch of a program, without copying all facts known around
+// it.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ template <class Key, class Value>
 class UndoMap {
  public:
   const std::map<Key, Value>& entries() const { return entries_; }
-  // Null where there is none.
+  // Null if the key is absent.
   const Value* find(const Key& key) const {
     auto it = entries_.find(key);
     return it == entries_.end() ? nullptr : &it->second;
@@ -25,10 +25,10 @@ class UndoMap {
     it->second = std::move(value);
   }
 
-  // Changes so far, and the key of each.
+  // The number of changes so far, and the key of each.
   size_t changes() const { return log_.size(); }
   const Key& changed(size_t change) const { return log_[change].first; }
-  // Takes back all but the first `changes`.
+  // Undoes all but the first `changes`.
   void undo(size_t changes) {
     for (; log_.size() > changes; log_.pop_back()) {
       auto& [key, before] = log_.back();
@@ -45,8 +45,8 @@ class UndoMap {
   std::vector<std::pair<Key, std::optional<Value>>> log_;
 };
 
-// Runs both sides of an if, of which one will run: what either has set, the first one's where both
-// have, is set after them, but where it was before.
+// Runs both sides of an if, of which one is taken at run time. Afterwards the map also holds what
+// either side set (the first side's value if both did), except for keys that it already held.
 template <class Key, class Value, class First, class Second>
 void run_sides(UndoMap<Key, Value>& map, First&& first, Second&& second) {
   const size_t before = map.changes();

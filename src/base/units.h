@@ -1,4 +1,4 @@
-// Sizes and times for people.
+// Human-readable sizes and times.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What is built here.
+// The version of this build.
 #pragma once
 
 namespace tapml {

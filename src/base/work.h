@@ -1,4 +1,4 @@
-// How far a long piece of work is, told by who does it to who shows it.
+// Progress of a long piece of work, as reported by the worker to the display.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@ namespace tapml {
 
 struct Work {
   std::string_view what;        // "reference"
-  int64_t done = 0, total = 0;  // `total` 0: not known; `done` == `total`: it has ended
-  std::string_view unit;        // "kernels"; of "bytes" a reader sees MiB
+  int64_t done = 0, total = 0;  // `total` 0: unknown; `done` == `total`: finished
+  std::string_view unit;        // "kernels"; "bytes" are shown as MiB
 };
 
-// Called often and from any thread: it must be cheap, and must not throw. May be empty.
+// Called often and from any thread: it must be cheap and must not throw. May be empty.
 using WorkWatcher = std::function<void(const Work&)>;
 
 inline void tell(const WorkWatcher& watcher, const Work& work) {

@@ -28,8 +28,8 @@ bool equal_dims(const Dims& a, const Dims& b) {
   return true;
 }
 
-// What a function takes and returns, without the symbolic variables that its calls bind: two
-// functions have each their own.
+// What a function takes and returns, without the symbolic variables that its calls bind: each
+// function has its own.
 std::vector<Annotation> bare_signature(const CallableAnnotation& callable) {
   std::vector<Annotation> parts = callable.params;
   parts.push_back(callable.result);
@@ -162,7 +162,7 @@ Annotation restrict_vars(const Annotation& annotation, const SymbolSet& visible)
     return tuple_annotation(std::move(fields));
   }
   if (const auto* callable = as_callable(annotation)) {
-    // Variables of its own parameters are bound by its calls.
+    // Calls bind the variables of its parameters.
     std::vector<Var> own;
     for (const Annotation& param : callable->params) collect_vars(param, own);
     SymbolSet inside = visible;

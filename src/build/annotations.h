@@ -1,4 +1,4 @@
-// Comparing, joining and coarsening annotations.
+// Compares, joins and coarsens annotations.
 #pragma once
 
 #include <set>
@@ -10,17 +10,17 @@ namespace tapml::build {
 // Symbolic variables by identity.
 using SymbolSet = std::set<const tapml::ExprNode*>;
 
-// False where no value can have both annotations: another kind, rank, dtype, field count, or a
-// dimension that is provably different.
+// False if no value can have both annotations: the kind, rank, dtype, field count or a dimension is
+// provably different.
 bool compatible(const relax::Annotation& a, const relax::Annotation& b);
 
 // relax::is_subtype for symbolic variables that are at least 0.
 bool surely_fits(const relax::Annotation& found, const relax::Annotation& expected);
 
-// The finest annotation that holds for values of both (the join of an if's branches).
+// The most precise annotation that holds for values of both (the join of an if's branches).
 relax::Annotation join(const relax::Annotation& a, const relax::Annotation& b);
 
-// Every symbolic expression in canonical form.
+// Puts every symbolic expression in canonical form.
 relax::Annotation simplified(const relax::Annotation& annotation);
 
 // The annotation without symbolic variables outside `visible`: shapes that use others are coarsened

@@ -1,4 +1,4 @@
-// Building graph-level functions in A-normal form with forward deduction.
+// Builds graph-level functions in A-normal form with forward deduction.
 #pragma once
 
 #include <optional>
@@ -15,17 +15,18 @@ namespace tapml::build {
 // function values by their Callable annotation.
 relax::Annotation deduce_call(const relax::CallNode& call, const Module& module);
 
-// Annotation of an operand: as relax::annotation_of, and of @f the Callable of that function.
+// Annotation of an operand: as relax::annotation_of, and for @f the Callable of that function.
 relax::Annotation annotation_of_operand(const relax::Expr& operand, const Module& module);
-// The Callable that a function's signature is.
+// The Callable annotation of a function's signature.
 relax::Annotation annotation_of_function(const relax::Function& function);
 
-// Annotation of any bound value: calls as above, ifs by the join of their branches (each erased to
-// what is visible outside of it), functions by their signature, operands as they are.
+// Annotation of any bound value: calls as above, ifs by the join of their branches (each restricted
+// to variables visible outside of it), functions by their signature, operands by their own
+// annotation.
 relax::Annotation annotation_of_value(const relax::Expr& value, const Module& module);
 
-// Whether `expr` may stand as an operand where nothing nests: a variable, a literal, a name, or a
-// tuple of these. Null, which the verifier complains about, is none that could be bound.
+// Whether `expr` is a valid operand in A-normal form: a variable, a literal, a name, or a tuple of
+// these. Null counts as an atom: it cannot be bound, and the verifier reports it.
 bool is_atom(const relax::Expr& expr);
 
 // Emits bindings into one function. Usage:
@@ -53,7 +54,7 @@ class FunctionBuilder {
                           const std::string& name = "", bool output = false);
   relax::Variable emit_match_cast(relax::Expr value, relax::Annotation annotation,
                                   const std::string& name = "", bool output = false);
-  // `result` is an atom or tuple of atoms; its annotation is the function's.
+  // `result` is an atom or tuple of atoms; the function gets its annotation.
   relax::FunctionRef finish(relax::Expr result, AttrMap attrs = {});
 
  private:
@@ -70,22 +71,22 @@ class FunctionBuilder {
   bool in_dataflow_ = false;
 };
 
-// A binding, or a function's result, whose annotation is provably not what is deduced.
+// A binding, or a function's result, whose annotation provably disagrees with deduction.
 struct AnnotationFault {
   enum class Kind { kValue, kAnnotation, kResult };
   Kind kind;
   std::string function;
   std::string variable;  // the binding; empty for the result
-  // kValue: why the value can have no annotation. Else: the annotation that stands there and the
-  // one that is deduced.
+  // For kValue, why the value has no valid annotation; else the written annotation and the deduced
+  // one.
   Error error;
   std::string stored, deduced;
 };
 
-// The first one, in the order of functions and bindings.
+// The first fault, in the order of functions and bindings.
 std::optional<AnnotationFault> find_annotation_fault(const Module& module);
 
-// InternalError that names function, binding and both annotations for the first fault.
+// Throws an InternalError that names function, binding and both annotations of the first fault.
 void check_annotations(const Module& module, const std::string& after_pass = "");
 
 }  // namespace tapml::build

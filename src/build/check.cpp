@@ -87,7 +87,7 @@ std::optional<AnnotationFault> find_annotation_fault(const Module& module) {
   std::optional<AnnotationFault> fault;
   for (const auto& [name, base] : module.functions) {
     const auto* function = as_relax_function(base.get());
-    if (!function || is_pattern(function)) continue;  // a pattern says as much as it wants to
+    if (!function || is_pattern(function)) continue;  // a pattern's annotations may be coarser
     FaultFinder finder(name, fault);
     walk_deduction(*function, module, finder);
     if (fault) return fault;

@@ -10,8 +10,8 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// Result of calling something of the given signature. Shapes that depend on variables which the
-// arguments do not determine are coarsened.
+// The result of calling something with the given signature. Shapes that depend on variables which
+// the arguments do not determine are coarsened.
 Annotation result_of_signature(const std::string& callee, const std::vector<Annotation>& params,
                                const Annotation& result, const CallNode& call,
                                const Module& module) {
@@ -30,12 +30,12 @@ Annotation result_of_signature(const std::string& callee, const std::vector<Anno
   if (!unify_all(params, args, solved, wrong)) mismatch(wrong, params[wrong]);
   SymbolSet known;
   for (const auto& [var, value] : solved) known.insert(var);
-  // Dimensions that unify left alone: expressions, and variables that occur more than once.
+  // Dimensions that unify does not compare: expressions, and variables that occur more than once.
   for (size_t i = 0; i < params.size(); ++i) {
     Annotation expected = simplified(substitute(restrict_vars(params[i], known), solved));
     if (!compatible(expected, args[i])) mismatch(i, expected);
   }
-  // Variables that no parameter has are those of the scope where the function was made.
+  // Variables that no parameter has belong to the scope where the function was made.
   std::vector<Var> own, used;
   for (const Annotation& param : params) collect_vars(param, own);
   collect_vars(result, used);
@@ -101,7 +101,7 @@ Annotation deduce_call(const CallNode& call, const Module& module) {
       return result_of_signature(var->name, callable->params, callable->result, call, module);
     }
     if (var->annotation->kind == AnnotationKind::kObject) return explicit_result(call);
-    throw_user(var->name + " is called, but is not a function", "", "a Callable",
+    throw_user(var->name + " is called but is not a function", "", "a Callable",
                to_string(var->annotation));
   }
   if (as<ExternFuncNode>(call.callee)) return explicit_result(call);

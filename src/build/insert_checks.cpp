@@ -25,11 +25,11 @@ class UndecidedFinder : public DeductionVisitor {
       throw_user("the annotation of '" + binding.var->name + "' is not the one of its value",
                  "function " + function_, to_string(deduced), to_string(stored));
     }
-    // A match_cast of a function: control flow may hide in it.
+    // A match_cast of a function may contain control flow.
     if (dataflow && as_callable(stored)) {
       throw_user("a dataflow block cannot check that a value is a function",
                  "function " + function_ + ", binding " + binding.var->name, to_string(stored),
-                 to_string(deduced), "bind it outside of the block");
+                 to_string(deduced), "bind it outside the block");
     }
     undecided_[binding.var.get()] = binding.match_cast ? binding.match_cast : deduced;
   }
@@ -53,7 +53,7 @@ Block with_checks(const Block& block, const std::map<const VarNode*, Annotation>
       continue;
     }
     Variable found = make_variable(binding.var->name + "_found", it->second, block.dataflow);
-    // Messages know the binding as it was written.
+    // Messages name the binding as it was written.
     const CheckNote note = check_note(binding);
     result.bindings.push_back({found, binding.value, binding.match_cast, binding.origin, note});
     result.bindings.push_back({binding.var, found, binding.var->annotation, binding.origin, note});
@@ -67,7 +67,7 @@ Module insert_checks(const Module& module) {
   Module result = module;
   for (auto& [name, base] : result.functions) {
     const auto* function = as_relax_function(base.get());
-    if (!function || is_pattern(function) || attr_or(function->attrs, "kernel", false)) continue;
+    if (!function || is_pattern(function) || function->facts.kernel) continue;
     UndecidedFinder finder(name);
     walk_deduction(*function, module, finder);
     if (finder.undecided().empty()) continue;

@@ -1,12 +1,12 @@
-// Run-time checks of what deduction cannot decide.
+// Inserts run-time checks where deduction cannot decide.
 #pragma once
 
 #include "ir/module.h"
 
 namespace tapml::build {
 
-// Where a binding's annotation says more than follows from its value, the value is bound to a
-// variable of its own, as it is deduced, and a match_cast of the same name stands between the two:
+// If a binding's annotation is more precise than the one deduced from its value, the value is bound
+// to a new variable with the deduced annotation, followed by a match_cast with the original name:
 //
 //   y: Tensor((m,), f32) = multiply(a, b)
 //
@@ -17,9 +17,9 @@ namespace tapml::build {
 //
 // At run time a value that does not fit ends the program with a UserError that names "binding y of
 // f" (or, as the binding was written, "match_cast y of f", "result of g in binding y of f"), the
-// dimension, the expected expression with its value and what came. Parameters and
-// results are checked at the function's own boundary. Kernels and patterns stay as they are.
-// UserError where an annotation is provably not the deduced one.
+// dimension, the expected expression with its value and the found value. Parameters and results are
+// checked at the function's boundary. Kernels and patterns are unchanged. UserError if an
+// annotation provably disagrees with the deduced one.
 Module insert_checks(const Module& module);
 
 }  // namespace tapml::build

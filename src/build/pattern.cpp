@@ -23,7 +23,7 @@ bool is_commutative(const std::string& op) {
   return std::find(std::begin(kCommutative), std::end(kCommutative), op) != std::end(kCommutative);
 }
 
-// "relu|silu" to its names.
+// Splits "relu|silu" into names.
 std::vector<std::string> alternatives(const std::string& name) {
   std::vector<std::string> names;
   size_t begin = 0;
@@ -48,7 +48,7 @@ const std::vector<Binding>& bindings_of(const Function& pattern) {
 
 bool is_pattern(const BaseFunction* function) {
   const auto* pattern = as_relax_function(function);
-  return pattern && attr_or(pattern->attrs, kPatternAttr, false);
+  return pattern && pattern->facts.pattern;
 }
 
 void check_pattern(const Function& pattern, const std::string& name) {
@@ -56,7 +56,7 @@ void check_pattern(const Function& pattern, const std::string& name) {
   const auto& blocks = body_of(pattern).blocks;
   if (blocks.size() != 1 || !blocks[0].dataflow || blocks[0].bindings.empty()) {
     throw_user("a pattern is not one dataflow block", where,
-               "one dataflow block with a call at least",
+               "one dataflow block with at least one call",
                std::to_string(blocks.size()) + " blocks");
   }
   std::set<const VarNode*> needed;
@@ -77,7 +77,7 @@ void check_pattern(const Function& pattern, const std::string& name) {
     const std::string at = where + ", binding " + binding.var->name;
     const auto* call = as<CallNode>(binding.value);
     if (!call || binding.match_cast || called_operator(binding.value).empty()) {
-      throw_user("a pattern binds something else than a call of an operator", at,
+      throw_user("a pattern binds something other than a call of an operator", at,
                  "a call of an operator");
     }
     for (const std::string& op : alternatives(called_operator(binding.value))) {
@@ -113,8 +113,8 @@ PatternMatcher::PatternMatcher(const Block& block, const std::map<const VarNode*
   for (size_t i = 0; i < block.bindings.size(); ++i) producer_[block.bindings[i].var.get()] = i;
 }
 
-// One attempt: pairs of expressions that are still to be matched, and what is decided so far.
-// Copied where there is a choice, so that every choice is tried with all that follows from it.
+// One attempt: the pairs of expressions still to match, and the decisions so far. Copied at each
+// choice, so that every choice is tried with all its consequences.
 class PatternTrial {
  public:
   PatternTrial(const PatternMatcher& matcher, const Function& pattern)
@@ -216,7 +216,7 @@ class PatternTrial {
     return true;
   }
 
-  // Whether a value of annotation `found` surely has `wanted`, too.
+  // Whether every value with annotation `found` also has annotation `wanted`.
   bool annotation(const Annotation& wanted, const Annotation& found) {
     if (wanted->kind == AnnotationKind::kObject) return true;
     if (wanted->kind != found->kind) return false;
@@ -257,7 +257,7 @@ class PatternTrial {
     return is_new || op::provably_equal(it->second, found);
   }
 
-  // What could be decided only when every symbolic variable stands for something.
+  // Checks what can be decided only after every symbolic variable is bound.
   bool holds() const {
     auto at_call = [&](const PrimExpr& e) { return tapml::substitute(e, symbols_); };
     for (const auto& [wanted, found] : later_) {
@@ -272,7 +272,7 @@ class PatternTrial {
     return true;
   }
 
-  // Nothing outside uses what is computed inside, but for the last value.
+  // Whether nothing outside the match uses its values, except the last.
   bool is_closed() const {
     std::map<const VarNode*, int> inside;
     for (size_t member : members_) {
@@ -292,7 +292,7 @@ class PatternTrial {
   const Function* pattern_;
   std::map<const VarNode*, const Binding*> definition_;  // the pattern's own bindings
   std::map<const VarNode*, Expr> values_;
-  // Choices among operands' orders: a bound, so that no pattern takes forever.
+  // Limit on the operand orders tried, so that matching always ends in reasonable time.
   static constexpr int kMostTrials = 10000;
   int* trials_ = nullptr;
   std::set<size_t> members_;

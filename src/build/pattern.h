@@ -1,5 +1,5 @@
-// Patterns over graph operators: what custom fusion and partial library lowering look for (Relax
-// paper, sections 4.4 and 4.6).
+// Patterns over graph operators, for custom fusion and partial library lowering (Relax paper,
+// sections 4.4 and 4.6).
 //
 // A pattern is a function with the attribute "pattern", whose body is one dataflow block of calls:
 //
@@ -15,9 +15,9 @@
 //     return o
 //   }
 //
-// - A parameter stands for any value that surely has its annotation; a symbolic variable stands for
+// - A parameter matches any value that certainly has its annotation; a symbolic variable matches
 //   one expression throughout.
-// - A parameter Prim(bool, c) stands for nothing: it is a condition, which must be provable at the
+// - A parameter Prim(bool, c) matches no value: it is a condition, which must be provable at the
 //   call site, for all values of the caller's symbolic variables.
 // - An operator matches itself, or any of the names in `op "relu|silu"(x)`. Attributes that the
 //   pattern writes must be equal, others may be anything. Operands of commutative operators match
@@ -35,18 +35,17 @@
 
 namespace tapml::build {
 
-inline constexpr const char* kPatternAttr = "pattern";
-
 bool is_pattern(const BaseFunction* function);
 
-// UserError where the function can match nothing: not one dataflow block of operator calls,
-// operators that do not exist, bindings that the result does not need.
+// Throws UserError if the function can match nothing: it is not one dataflow block of operator
+// calls, or has unknown operators or bindings that the result does not need.
 void check_pattern(const relax::Function& pattern, const std::string& name);
 
 struct Match {
-  // Bindings of the block by number, in order; the last one's variable is the value of the match.
+  // Indices of the matched bindings in the block, in order; the last one's variable is the value of
+  // the match.
   std::vector<size_t> members;
-  // What stands for the pattern's parameters; null for conditions.
+  // The expressions that match the pattern's parameters; null for conditions.
   std::vector<relax::Expr> arguments;
   // The pattern's symbolic variables over the caller's.
   VarMap symbols;
@@ -55,10 +54,10 @@ struct Match {
 // Finds matches in one dataflow block.
 class PatternMatcher {
  public:
-  // `uses`: of the whole function that the block stands in. Both must outlive the matcher.
+  // `uses` covers the whole function that contains the block. Both must outlive the matcher.
   PatternMatcher(const relax::Block& block, const std::map<const relax::VarNode*, int>& uses);
 
-  // The match whose last operator is binding `last`, if there is one. The pattern has passed
+  // The match whose last operator is binding `last`, if any. The pattern must have passed
   // check_pattern.
   std::optional<Match> match(const relax::Function& pattern, size_t last) const;
 

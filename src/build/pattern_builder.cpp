@@ -31,7 +31,7 @@ FunctionRef PatternBuilder::finish(AttrMap attrs) {
     calls_.back().var = make_variable(last->name, last->annotation);
     result = calls_.back().var;
   }
-  attrs[kPatternAttr] = true;
+  attrs["pattern"] = true;
   return make_function(std::move(params_), make_seq({{true, std::move(calls_)}}, result),
                        object_annotation(), std::move(attrs));
 }

@@ -26,7 +26,7 @@ class Walk {
   }
 
  private:
-  // Symbolic variables that are bound inside are forgotten at the end.
+  // Removes at its end the symbolic variables that are bound inside.
   struct Scope {
     explicit Scope(Walk& walk) : walk(walk), size(walk.log_.size()) {}
     ~Scope() {
@@ -39,7 +39,7 @@ class Walk {
   void bind(const std::vector<Annotation>& annotations) {
     SymbolIds bound;
     bind_symbols(annotations, bound);
-    // A dimension such as m - 1 may have variables that the annotations do not give.
+    // A dimension such as m - 1 may have variables that the annotations do not determine.
     for (const Annotation& annotation : annotations) {
       std::vector<Var> vars;
       collect_vars(annotation, vars);
@@ -88,7 +88,7 @@ class Walk {
     return true;
   }
 
-  // The annotation of a branch, erased to what is visible outside of it.
+  // Deduces the annotation of a branch, restricted to variables visible outside of it.
   bool side(const Expr& expr, Annotation& deduced) {
     const auto* seq = as<SeqNode>(expr);
     if (!seq) {

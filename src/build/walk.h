@@ -6,7 +6,7 @@
 
 namespace tapml::build {
 
-// What hears of every binding and result.
+// Visits every binding and result.
 class DeductionVisitor {
  public:
   virtual ~DeductionVisitor() = default;
@@ -14,14 +14,14 @@ class DeductionVisitor {
   // cast).
   virtual void binding(const relax::Binding& binding, bool dataflow,
                        const relax::Annotation& deduced) = 0;
-  // Deduction throws for this binding's value. False: the walk ends.
+  // Called if deduction throws for this binding's value. Returns false to end the walk.
   virtual bool refused(const relax::Binding& binding, const Error& error) = 0;
-  // What `function` (of the Module, or the lambda that binding `lambda` binds) returns.
+  // Visits the result of `function` (of the Module, or the lambda that binding `lambda` binds).
   virtual void result(const relax::Function& function, const relax::Binding* lambda,
                       const relax::Annotation& deduced) = 0;
 };
 
-// Deduces everything in `function` from the annotations that its variables have.
+// Deduces everything in `function` from the annotations of its variables.
 void walk_deduction(const relax::Function& function, const Module& module,
                     DeductionVisitor& visitor);
 

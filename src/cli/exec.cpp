@@ -114,7 +114,7 @@ Executed run_compiled(Module module, const ExecOptions& options, const std::vect
   const device::HostLibraries libraries = options.libraries.load();
   auto session = open_session(target, options.cache, libraries, options.remote);
   // Nothing is prepared of weights: the function takes what its text says.
-  module.attrs.erase("model.weights");
+  module.facts.weights.clear();
   options.patterns.apply(module);
   CompileCache cache(options.cache);
   pipeline::ImplementOptions implement;

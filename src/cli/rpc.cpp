@@ -102,8 +102,8 @@ rpc::ListenOptions listen_options(const ServeOptions& options) {
 }
 
 // Where to listen: with a certificate a tcp: place is a tls: place.
-rpc::Place listening_endpoint(const ServeOptions& options) {
-  rpc::Place endpoint = unwrap(rpc::parse_endpoint(options.listen));
+rpc::Endpoint listening_endpoint(const ServeOptions& options) {
+  rpc::Endpoint endpoint = unwrap(rpc::parse_endpoint(options.listen));
   const bool certificate = !options.tls_certificate.empty();
   if (certificate != !options.tls_key.empty()) {
     throw_user("TLS takes a certificate and its key", "tapml rpc serve",
@@ -113,7 +113,7 @@ rpc::Place listening_endpoint(const ServeOptions& options) {
     throw_user("an encrypted place takes a certificate", "place \"" + options.listen + "\"",
                "--tls-cert FILE and --tls-key FILE", "neither");
   }
-  if (certificate && endpoint.kind != rpc::Place::Kind::kTcp) {
+  if (certificate && endpoint.kind != rpc::Endpoint::Kind::kTcp) {
     throw_user("only TCP is encrypted", "place \"" + options.listen + "\"",
                "tls:host:port with --tls-cert", options.listen);
   }
@@ -141,9 +141,9 @@ int serve(const ServeOptions& options, const Output& output) {
   auto server = unwrap(rpc::Server::listen(listening_endpoint(options), listen));
   const std::string endpoint = server->endpoint().text();
   output.line("serving at " + endpoint);
-  output.document(Json::object({{"place", Json::string(endpoint)}}));
+  output.document(Json::object({{"endpoint", Json::string(endpoint)}}));
   std::fflush(stdout);
-  if (listen.server.token.empty() && server->endpoint().kind == rpc::Place::Kind::kTcp &&
+  if (listen.server.token.empty() && server->endpoint().kind == rpc::Endpoint::Kind::kTcp &&
       !options.quiet) {
     std::fprintf(stderr, "no token: every user of this machine can connect\n");
   }
@@ -168,7 +168,7 @@ int64_t number_of(const Json& json, const std::string& name) {
 }
 
 int status(const StatusOptions& options, const Output& output) {
-  const rpc::Place endpoint = unwrap(rpc::parse_endpoint(options.endpoint));
+  const rpc::Endpoint endpoint = unwrap(rpc::parse_endpoint(options.endpoint));
   rpc::ConnectOptions connect;
   connect.token = Tokens::read(options.remote.token_file).of(endpoint);
   connect.interrupted = options.remote.interrupted;

@@ -164,7 +164,7 @@ Json show_group(const Suite& suite, size_t index, int32_t kernel, const Output& 
         if (value.place.call != c) continue;
         const char* when = values == &group.inputs ? "input" : "output";
         Json row = tensor_row(suite, info, value.place.param, when, value.hash, table);
-        row.set("border", Json::string(value.name));
+        row.set("name", Json::string(value.name));
         tensors.push_back(std::move(row));
       }
     }

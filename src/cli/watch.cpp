@@ -22,6 +22,7 @@ topdown::KernelVerdict replay_once(const topdown::Suite& suite, topdown::KernelR
                                    topdown::Sandbox& sandbox) {
   const target::Target& target = sandbox.target();
   Module alone = passes::kernel_alone(reference.module(), kernel);
+  alone.facts = reference.module().facts;
   alone.attrs = reference.module().attrs;
   std::vector<topdown::CustomSource> sources = topdown::read_user_sources(folder, target);
   std::erase_if(sources, [&](const topdown::CustomSource& source) {

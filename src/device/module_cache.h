@@ -1,4 +1,4 @@
-// Device modules that were loaded before.
+// A cache of loaded device modules.
 #pragma once
 
 #include <map>
@@ -10,11 +10,11 @@
 
 namespace tapml::device {
 
-// Keeps modules by the hash of all that they are made of, since compiling one again costs
-// milliseconds to seconds. Safe to use from several threads; one module is loaded at a time.
+// Keeps modules by the hash of all their inputs, because compiling one again costs milliseconds to
+// seconds. Thread-safe; loads one module at a time.
 class ModuleCache {
  public:
-  // The module of this key, which `load` makes where none is kept. Failures are not kept.
+  // The module of this key, which `load` makes on a miss. Failures are not cached.
   template <class Load>
   Result<std::shared_ptr<runtime::DeviceModule>> get(const Sha256Digest& key, Load&& load) {
     std::lock_guard guard(lock_);

@@ -1,4 +1,4 @@
-// Devices of this machine by their platform's name.
+// Opens devices of this machine by platform name.
 #pragma once
 
 #include <functional>
@@ -18,23 +18,23 @@ namespace tapml::device {
 
 class HostLibrary;
 
-// What opening a device may depend on; each platform takes what concerns it.
+// Options for opening a device; each platform uses those that apply to it.
 struct OpenOptions {
-  int number = -1;  // among the devices of its drivers; -1: the best one
-  int threads = 0;  // of the host that compute; 0: all
+  int number = -1;  // index among the driver's devices; -1: the best one
+  int threads = 0;  // host threads for compute; 0: all
   bool validation = false;
-  // Opens where what drivers build is kept; null: nowhere.
+  // Opens the cache for driver-built code; null: none.
   std::function<std::shared_ptr<DiskCache>()> open_cache;
-  std::shared_ptr<runtime::KernelLoader> loader;  // of machine code
+  std::shared_ptr<runtime::KernelLoader> loader;  // for machine code
   std::vector<std::shared_ptr<const HostLibrary>> libraries;
-  // This process runs kernels under test and nothing else: they are watched, and what they do that
-  // no kernel may fails as runtime::misbehavior().
+  // This process only runs kernels under test: they are watched, and forbidden effects fail as
+  // runtime::misbehavior().
   bool under_test = false;
 };
 
 using OpenedDevice = Result<std::shared_ptr<runtime::Device>>;
 
-// UserError for a platform that is not known, kAbsent for one that is not here.
+// UserError for an unknown platform, kAbsent for one that this machine lacks.
 OpenedDevice open_device(const std::string& platform, const OpenOptions& options) noexcept;
 
 // src/device/NAME/open.cpp

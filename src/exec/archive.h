@@ -1,5 +1,5 @@
-// Plain structures to bytes and back. The fields of a structure are listed once, in a function
-// `fields(archive, structure)` that both directions run, so that they cannot drift apart.
+// Serializes plain structures to bytes and back. The fields of a structure are listed once, in a
+// function `fields(archive, structure)` that both directions run, so they cannot drift apart.
 //
 // Integers are little-endian and of fixed width; a list or text is its length (u32) and its items.
 #pragma once
@@ -61,19 +61,19 @@ class ByteWriter {
   std::vector<std::byte> bytes_;
 };
 
-// Reads what ByteWriter wrote, from bytes that nobody vouches for. The first fault ends it: from
-// then on nothing is read and failed() is true. Memory grows with what was really there, never with
-// what a length promises.
+// Reads the output of ByteWriter from untrusted bytes. The first fault ends it: after that nothing
+// is read and failed() is true. Memory use grows with the actual bytes, never with a claimed
+// length.
 class ByteReader {
  public:
   static constexpr int kMaxDepth = 64;
-  // Items of a list that room is made for at once.
+  // Maximum items to reserve for a list in advance.
   static constexpr uint64_t kReserved = 64;
 
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
   bool failed() const { return fault_ != nullptr; }
-  // Ok when everything was read without a fault and nothing is left over.
+  // Ok if everything was read without a fault and no bytes are left over.
   Status finish(const std::string& where) const;
   void refuse(const char* fault) {
     if (!fault_) {
@@ -110,7 +110,7 @@ class ByteReader {
 
   void operator()(bool& value) {
     uint64_t byte = integer(1);
-    if (byte > 1) refuse("a truth value is neither 0 nor 1");
+    if (byte > 1) refuse("a bool is neither 0 nor 1");
     value = byte == 1;
   }
   void operator()(int32_t& value) { value = static_cast<int32_t>(integer(4)); }
@@ -123,8 +123,8 @@ class ByteReader {
   void operator()(std::vector<T>& list) {
     uint64_t count = integer(4);
     list.clear();
-    // Every item takes at least a byte.
-    if (count > bytes_.size() - at_) refuse("a list is longer than the bytes behind it");
+    // Every item takes at least one byte.
+    if (count > bytes_.size() - at_) refuse("a list is longer than the remaining bytes");
     if (!failed()) list.reserve(static_cast<size_t>(std::min(count, kReserved)));
     for (uint64_t i = 0; i < count && !failed(); ++i) (*this)(list.emplace_back());
   }
@@ -134,7 +134,7 @@ class ByteReader {
     for (uint64_t i = 0; i < count && !failed(); ++i) {
       std::string item;
       (*this)(item);
-      // One spelling for a set: sorted, each item once.
+      // A set has one encoding: sorted, each item once.
       if (!list.empty() && item <= *list.rbegin()) return refuse("a set is not sorted");
       list.insert(list.end(), std::move(item));
     }

@@ -1,4 +1,4 @@
-// Whether two executables run a kernel by the same code.
+// Whether two executables run a kernel with the same code.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace tapml {
 
-// Of the implementation's module, launches and scratch, 32 hexadecimal digits; the numbers of
-// kernel and module, which depend on the other kernels, do not count. Modules that hold several
-// kernels (pipeline::ImplementOptions::module_per_kernel) change with each of them.
+// Digest of the implementation's module, launches and scratch, as 32 hexadecimal digits; it
+// excludes the indices of kernel and module, which depend on the other kernels. Modules that hold
+// several kernels (pipeline::ImplementOptions::module_per_kernel) change with each of them.
 std::string code_digest(const Executable& executable, const Implementation& implementation);
 
 }  // namespace tapml

@@ -16,16 +16,16 @@ namespace {
 constexpr SectionFormat kFormat = {
     {'\x89', 'T', 'A', 'P', 'M', 'L', 'X', '\n'}, kExecutableVersion, "a tapml executable"};
 
-// The kinds of sections, all of which a file has, in this order.
+// The kinds of sections; a file has all of them, in this order.
 enum SectionKind : uint32_t {
   kAbout = 1,   // target, options, model interface
   kSignatures,  // signature table, implementations, the modules' entries
   kBytecode,    // functions, call sites, names of host functions
   kConstants,   // table, then the bytes of each at a multiple of 64
   kSpecs,       // the kernels' specs
-  kSource,      // where the weights are
+  kSource,      // origin of the weights
   kModule,      // text of the module
-  kCode,        // digest of kSignatures, then the modules' bytes
+  kCode,        // digest of kSignatures, then the bytes of the modules
   kLastSection = kCode,
 };
 constexpr const char* kSectionNames[] = {"",      "about",  "signatures", "bytecode", "constants",
@@ -67,7 +67,7 @@ void fields(A& a, ModuleRecord& x) {
 struct ConstantRecord {
   DType dtype = DType::kF32;
   Shape shape;
-  int64_t offset = 0;  // in the part behind the table
+  int64_t offset = 0;  // in the part after the table
 };
 
 template <class A>
@@ -172,8 +172,8 @@ class FileReader {
       if (!count || record.offset < 0 || record.offset % kSectionAlignment != 0 ||
           static_cast<uint64_t>(record.offset) > data.size() ||
           static_cast<uint64_t>(*count) > data.size() - static_cast<uint64_t>(record.offset)) {
-        return fail(
-            user_error("the file is malformed: a constant has no place", where(kConstants)));
+        return fail(user_error("the file is malformed: a constant is outside of its section",
+                               where(kConstants)));
       }
       file_.executable.constants.push_back(
           HostTensor::view(record.dtype, record.shape, data.data() + record.offset, owner_));
@@ -186,29 +186,31 @@ class FileReader {
     TAPML_TRY(read(kSpecs, specs));
     auto& kernels = file_.executable.kernels;
     if (specs.size() != kernels.size()) {
-      return fail(user_error("the file is malformed: not one spec a kernel", where(kSpecs)));
+      return fail(
+          user_error("the file is malformed: it does not have one spec per kernel", where(kSpecs)));
     }
     for (size_t i = 0; i < specs.size(); ++i) kernels[i].spec = std::move(specs[i]);
     return {};
   }
 
-  // Machine code relies on the signatures that it was made for: sizes, order, extents. They are
-  // bound to it by a digest that lies beside it, so that who can be trusted with the code can be
-  // trusted with them.
+  // Machine code relies on the signatures that it was made for: sizes, order, extents. A digest
+  // stored with the code binds them to it, so whoever is trusted with the code can be trusted with
+  // the signatures.
   Status read_code() {
     auto bytes = sections_[kCode];
     Sha256Digest digest = sha256(sections_[kSignatures]);
     if (bytes.size() < kSectionAlignment ||
         std::memcmp(bytes.data(), digest.data(), digest.size()) != 0) {
-      return fail(user_error("the file was altered: its code belongs to other signatures",
-                             where(kCode), "", "", "make it again"));
+      return fail(user_error("the file was altered: its code was made for other signatures",
+                             where(kCode), "", "", "create the file again"));
     }
     size_t at = kSectionAlignment;
     for (ModuleRecord& record : modules_) {
       at = aligned(at);
       if (record.size < 0 || at > bytes.size() ||
           static_cast<uint64_t>(record.size) > bytes.size() - at) {
-        return fail(user_error("the file is malformed: a module has no place", where(kCode)));
+        return fail(
+            user_error("the file is malformed: a module is outside of its section", where(kCode)));
       }
       auto part = bytes.subspan(at, static_cast<size_t>(record.size));
       ModuleBlob blob;
@@ -242,7 +244,7 @@ Result<std::vector<std::byte>> write_executable(const ExecutableFile& file) {
     (writer(parts), ...);
     sections.push_back({kind, writer.take()});
   };
-  auto& writable = const_cast<ExecutableFile&>(file);  // fields() takes both directions
+  auto& writable = const_cast<ExecutableFile&>(file);  // fields() serves both directions
   add(kAbout, About{writable.executable, writable.compiler, writable.options});
   std::vector<ModuleRecord> modules;
   for (const ModuleBlob& blob : executable.modules) {

@@ -1,4 +1,4 @@
-// Executables on disk: one file that holds everything but the weights (docs/executable-format.md).
+// The executable file format: one file with everything but the weights (docs/executable-format.md).
 #pragma once
 
 #include <memory>
@@ -11,29 +11,28 @@
 
 namespace tapml {
 
-// Bumped with every change of the layout; other versions are refused.
+// Incremented with every change of the layout; other versions are rejected.
 inline constexpr uint32_t kExecutableVersion = 1;
 
-// A weight of the model's files as it was when the executable was made.
+// A weight of the model's files at the time the executable was made.
 struct WeightRecord {
   std::string name;
   DType dtype = DType::kF32;
   Shape shape;
-  std::string hash;  // content_hash(); of parts, as if they were one tensor
-  std::vector<std::string>
-      parts;                 // where files have a tensor for each index of the first dimension
-  std::string quantization;  // what becomes of it ("q4f32"); empty: it is taken as it is
+  std::string hash;                // content_hash(); parts count as one tensor
+  std::vector<std::string> parts;  // if files have a tensor for each index of the first dimension
+  std::string quantization;        // target format ("q4f32"); empty: kept as is
 };
 
-// A file of weights: while name, size and time stay, its tensors are not hashed again.
+// A file of weights: its tensors are not hashed again while name, size and time are unchanged.
 struct WeightFile {
   std::string name;  // inside the folder
   int64_t size = 0;
   int64_t modified = 0;  // nanoseconds since 1970
 };
 
-// Where a model's weights and tokenizer are. No folder: the executable was made from a
-// configuration alone, or from a text module.
+// Location of a model's weights and tokenizer. No folder: the executable was made from only a
+// configuration, or from a text module.
 struct ModelSource {
   std::string folder;
   std::vector<WeightFile> files;
@@ -44,23 +43,22 @@ struct ExecutableFile {
   Executable executable;
   ModelSource source;
   std::string compiler;                                      // program and version that made it
-  std::vector<std::pair<std::string, std::string>> options;  // of the compilation
-  std::string module;  // text of the Module with its kernels formed: what a migration starts from
+  std::vector<std::pair<std::string, std::string>> options;  // compile options
+  std::string module;  // text of the Module with its kernels formed: the start of a migration
 };
 
-// The file's bytes; the same input gives the same bytes. InternalError for an executable that
-// validate() refuses.
+// The file's bytes, deterministic. InternalError for an executable that validate() rejects.
 Result<std::vector<std::byte>> write_executable(const ExecutableFile& file);
 
-// Reads a file image that `owner` keeps alive (constants stay views of it). Whatever is wrong with
-// it is a UserError that names `source` and the section: another format, byte order or version,
-// truncated, altered (by checksum), malformed, or refused by validate(). Machine code is not looked
-// into: it is trusted as far as the file is.
+// Reads a file image that `owner` keeps alive (constants stay views of it). Every fault is a
+// UserError that names `source` and the section: another format, byte order or version, truncated,
+// altered (by checksum), malformed, or rejected by validate(). Machine code is not inspected: it is
+// trusted as much as the file.
 Result<ExecutableFile> read_executable(std::span<const std::byte> bytes,
                                        std::shared_ptr<const void> owner,
                                        const std::string& source);
 
-// The same without looking at checksums: for tests and fuzzing of what lies behind them.
+// The same without verifying checksums: for tests and fuzzing of the later checks.
 Result<ExecutableFile> read_executable_unchecked(std::span<const std::byte> bytes,
                                                  std::shared_ptr<const void> owner,
                                                  const std::string& source);

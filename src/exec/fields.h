@@ -1,5 +1,5 @@
-// The fields of an executable file's structures, in the order in which they are stored. Not for
-// users of the room, except the compile cache.
+// The fields of an executable file's structures, in storage order. Private to the component, except
+// for the compile cache.
 #pragma once
 
 #include "exec/archive.h"
@@ -26,7 +26,7 @@ void fields(A& a, ParamInfo& x) {
   a(x.dims);
 }
 
-// Without the spec, which lies in a section of its own.
+// Without the spec, which has its own section.
 template <class A>
 void fields(A& a, KernelInfo& x) {
   a(x.name);

@@ -1,4 +1,4 @@
-// Calls of library routines as the code of a module of format "library".
+// Calls of library routines as code of a module of format "library".
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace tapml {
 
 inline constexpr const char* kLibraryFormat = "library";
 
-// A tensor of a call; dims are computed from the launch's scalars.
+// A tensor of a call; its dims are computed from the launch's scalars.
 struct LibraryTensor {
   DType dtype = DType::kF32;
   std::vector<ScalarProgram> dims;
@@ -24,14 +24,13 @@ struct LibraryCode {
   std::vector<LibraryTensor> inputs, outputs;
 };
 
-// The module of these entries for a platform that calls routines; the same entries give the same
-// bytes.
+// The module of these entries for a platform that calls routines; deterministic.
 ModuleBlob write_library_module(const std::string& platform, const std::vector<LibraryCode>& code);
-// Its entries. UserError for bytes that write_library_module() did not make.
+// The entries of a module. UserError for bytes that write_library_module() did not make.
 Result<std::vector<LibraryCode>> read_library_module(const ModuleBlob& module);
 
-// Ok where the entry of `launch` is among `code`, its programs leave one value each and read the
-// launch's scalars alone, and the launch has a buffer for each of its tensors.
+// Ok if the entry of `launch` is among `code`, its programs each leave one value and read only the
+// launch's scalars, and the launch has a buffer for each of its tensors.
 Status check_library_launch(const std::vector<LibraryCode>& code, const LaunchInfo& launch,
                             const std::string& where);
 

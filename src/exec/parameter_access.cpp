@@ -4,8 +4,8 @@ namespace tapml {
 
 namespace {
 
-// Follows the parameters through the registers that may hold them, or a view or a field of them.
-// Jumps go forward, so that what a register may hold is known before it is used.
+// Tracks parameters through the registers that may hold them, or a view or a field of them. Jumps
+// go forward, so the possible contents of a register are known before its use.
 class ParameterFlow {
  public:
   ParameterFlow(const Executable& executable, const VmFunction& function)
@@ -41,7 +41,7 @@ class ParameterFlow {
       case Opcode::kStorage:
         write(instruction.b);
         return write_all(instruction.list);
-      // These read registers, or fill them with something of their own.
+      // These only read registers, or fill them with fresh values.
       case Opcode::kCheck:
       case Opcode::kComputeSlot:
       case Opcode::kAllocStorage:
@@ -71,7 +71,7 @@ class ParameterFlow {
     const int32_t held = holds_[static_cast<size_t>(from)];
     int32_t& holds = holds_[static_cast<size_t>(to)];
     if (held == kNone || held == holds) return;
-    // One register for two of them, in turn: what is done with it is done with either.
+    // One register that may hold either of two parameters: conservatively, both are written.
     if (holds != kNone) {
       write(to);
       return write(from);
@@ -87,7 +87,7 @@ class ParameterFlow {
   }
 
   const Executable& executable_;
-  std::vector<int32_t> holds_;  // by register: a parameter
+  std::vector<int32_t> holds_;  // the parameter held, by register
   std::vector<bool> written_;
 };
 

@@ -1,4 +1,4 @@
-// What a function does with its arguments.
+// How a function accesses its arguments.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace tapml {
 
-// By parameter: whether a call may write what is passed for it. False where all that is done with
-// it is seen in the function itself and is reading: weights, above all. A result that is the
-// argument is none of that. `function` is one of an executable that passed validate().
+// For each parameter, whether a call may write its argument. False only if the function itself
+// shows that every use is a read, as for weights. Returning the argument counts as neither.
+// `function` must belong to an executable that passed validate().
 std::vector<bool> written_parameters(const Executable& executable, const VmFunction& function);
 
 }  // namespace tapml

@@ -24,7 +24,7 @@ struct Entry {
 
 size_t next_section(size_t size) { return round_up(size, kSectionAlignment); }
 
-// Header and table with `checksum` in its place.
+// The header and table, with `checksum` filled in.
 std::vector<std::byte> head_of(const SectionFormat& format, const std::vector<Entry>& entries,
                                uint64_t file_size, uint64_t checksum) {
   ByteWriter head;
@@ -58,20 +58,20 @@ class SectionReader {
     for (const Entry& entry : entries_) {
       if (entry.offset != next_section(end) || entry.size > bytes_.size() ||
           entry.offset > bytes_.size() - entry.size) {
-        return fail(malformed("a section lies outside of its place"));
+        return fail(malformed("a section is not at its offset"));
       }
-      // Nothing hides between the sections.
+      // The gaps between sections must not hide bytes.
       for (size_t i = end; i < entry.offset; ++i) {
         if (bytes_[i] != std::byte{0}) return fail(altered());
       }
       auto part = bytes_.subspan(entry.offset, entry.size);
       if (!skip_checksums_ && checksum64(part) != entry.checksum) return fail(altered());
       if (!sections.emplace(entry.kind, part).second) {
-        return fail(malformed("two sections are of one kind"));
+        return fail(malformed("two sections have the same kind"));
       }
       end = entry.offset + entry.size;
     }
-    if (end != bytes_.size()) return fail(malformed("bytes behind the last section"));
+    if (end != bytes_.size()) return fail(malformed("bytes follow the last section"));
     return sections;
   }
 
@@ -99,11 +99,11 @@ class SectionReader {
       return fail(user_error(source_ + " has another format version", source_,
                              "version " + std::to_string(format_.version),
                              "version " + std::to_string(version),
-                             "make it again with this program"));
+                             "create the file again with this program"));
     }
     if (order != kByteOrder || reserved != 0 || count > kMaxSections) return fail(altered());
     if (file_size > bytes_.size()) return fail(truncated(file_size));
-    if (file_size < bytes_.size()) return fail(malformed("it is longer than it says"));
+    if (file_size < bytes_.size()) return fail(malformed("it is longer than its header says"));
     for (uint32_t i = 0; i < count; ++i) {
       Entry entry;
       entry.kind = static_cast<uint32_t>(reader.integer(4));
@@ -122,12 +122,12 @@ class SectionReader {
   }
 
   Error truncated(uint64_t wanted) const {
-    return user_error(source_ + " is cut off", source_, std::to_string(wanted) + " bytes",
-                      std::to_string(bytes_.size()) + " bytes", "make it again");
+    return user_error(source_ + " is truncated", source_, std::to_string(wanted) + " bytes",
+                      std::to_string(bytes_.size()) + " bytes", "create the file again");
   }
   Error altered() const {
-    return user_error(source_ + " was altered: a checksum does not fit", source_, "", "",
-                      "make it again");
+    return user_error(source_ + " was altered: a checksum does not match", source_, "", "",
+                      "create the file again");
   }
   Error malformed(const char* what) const {
     return user_error(std::string("the file is malformed: ") + what, source_);

@@ -19,7 +19,7 @@ Status check_param(const ParamInfo& param, const KernelInfo& kernel, bool worksp
                        ? param.mode == AccessMode::kWorkspace || param.mode == AccessMode::kPrepared
                        : param.mode == AccessMode::kIn || param.mode == AccessMode::kOut ||
                              param.mode == AccessMode::kInOut;
-  if (!mode_fits) return fail(refused(where, "its access mode does not fit"));
+  if (!mode_fits) return fail(refused(where, "its access mode is not allowed"));
   if (param.dims.size() > kMaxRank) return fail(refused(where, "it has too many dimensions"));
   for (size_t i = 0; i < param.dims.size(); ++i) {
     TAPML_TRY(check_program(param.dims[i], kernel.scalars.size(),
@@ -70,7 +70,7 @@ Status check_segment(const Segment& segment, const KernelInfo& kernel) {
   for (size_t d = 0; d < param.dims.size(); ++d) {
     auto extent = evaluate(param.dims[d], {});
     if (!extent && d > 0) return fail(refused(where, "it is part of a tensor of symbolic rows"));
-    // As many rows as the segment takes for granted: the launcher places it in what there is.
+    // The segment's own number of rows is assumed: the launcher fits it to the actual tensor.
     shape.push_back(extent ? *extent : -1);
   }
   auto width = static_cast<int64_t>(dtype_bytes(param.dtype));
@@ -81,13 +81,13 @@ Status check_segment(const Segment& segment, const KernelInfo& kernel) {
     outside = !bytes || segment.offset > *bytes || segment.bytes > *bytes - segment.offset;
   }
   if (outside) {
-    return fail(refused(where, "it lies outside of its tensor or between its elements"));
+    return fail(refused(where, "it is outside of its tensor or not aligned to its elements"));
   }
   return {};
 }
 
-// What a preparing launch touches is there at load: `in` parameters and prepared scratch, no
-// scalars. What other launches do with prepared scratch only they know.
+// A preparing launch may only use what exists at load: `in` parameters and prepared scratch, no
+// scalars. How other launches use prepared scratch is not checked.
 Status check_preparing(const LaunchInfo& launch, const Implementation& implementation,
                        const KernelInfo& kernel) {
   std::string where = "kernel " + kernel.name + ", preparing launch of " + launch.entry;
@@ -98,7 +98,7 @@ Status check_preparing(const LaunchInfo& launch, const Implementation& implement
                           ? kernel.params[at].mode == AccessMode::kIn
                           : scratch < implementation.workspaces.size() &&
                                 implementation.workspaces[scratch].mode == AccessMode::kPrepared;
-    if (!fits) return fail(refused(where, "it touches what is not there at load"));
+    if (!fits) return fail(refused(where, "it uses data that is not available at load"));
   }
   if (!launch.scalars.empty() || !launch.limits.empty() || !launch.when.code.empty() ||
       !evaluate(launch.extent, {})) {

@@ -6,7 +6,7 @@ namespace tapml {
 
 namespace {
 
-// Far above any compiled function; keeps a hostile one from asking for all memory.
+// Far above any compiled function; keeps a hostile one from requesting all memory.
 constexpr int32_t kMaxRegisters = 1 << 20;
 constexpr int kMaxCheckDepth = 64;
 
@@ -235,7 +235,7 @@ class FunctionChecker {
         TAPML_TRY(reg(inst.a, where));
         return registers(inst.list, where);
       case Opcode::kGetItem:
-        // Only the tuple itself says how many fields it has.
+        // Only the tuple itself knows its number of fields.
         TAPML_TRY(reg(inst.a, where));
         return reg(inst.b, where);
       case Opcode::kLoadConstant:
@@ -257,18 +257,18 @@ class FunctionChecker {
         TAPML_TRY(reg(inst.a, where));
         if (inst.c < 0 || inst.c > static_cast<int32_t>(DType::kF64) ||
             is_float(static_cast<DType>(inst.c))) {
-          return fail(refused(where, "a host scalar of another dtype than integers and bool"));
+          return fail(refused(where, "a host scalar of a dtype other than integers and bool"));
         }
         return program(inst.b, where);
       case Opcode::kMakeClosure:
         return check_make_closure(inst, where);
       case Opcode::kCallValue:
-        // Only the value itself says how many arguments it takes.
+        // Only the value itself knows its number of arguments.
         TAPML_TRY(reg(inst.a, where));
         TAPML_TRY(reg(inst.b, where));
         TAPML_TRY(tail(inst, where));
         if (inst.c != kTailCall && !inst.list2.empty()) {
-          return fail(refused(where, "its result is there at once"));
+          return fail(refused(where, "only a tail call can have result checks"));
         }
         for (int32_t check : inst.list2) {
           TAPML_TRY(check_index(check, function_.checks.size(), where, "check"));

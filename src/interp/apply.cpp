@@ -23,7 +23,7 @@ op::RefTensor zeros(DType dtype, const Dims& dims, const Symbols& symbols,
 op::RefTensor empty_tensor(const Annotation& annotation, const char* op,
                            const ApplyLimits& limits) {
   const auto* tensor = as_tensor(annotation);
-  // A shape that depends on the data: the reference sets it.
+  // The reference sets a shape that depends on the data.
   if (tensor && !tensor->shape && tensor->dtype) return op::RefTensor::zeros(*tensor->dtype, {0});
   if (!tensor || !tensor->shape || !tensor->dtype) {
     throw_internal("the result of concrete arguments is not concrete: " + to_string(annotation),

@@ -27,15 +27,15 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// Bytes of the thread's stack that calls may take: sanitizers make frames many times as large.
+// Bytes of the thread's stack that calls may use: sanitizers make frames many times larger.
 constexpr intptr_t kMaxStack = intptr_t{6} << 20;
 
-// Where the stack is now.
+// Approximate current stack pointer.
 [[gnu::noinline]] intptr_t stack_position() {
   return reinterpret_cast<intptr_t>(__builtin_frame_address(0));
 }
 
-// Without those of branches.
+// Number of bindings, excluding those in branches.
 int64_t binding_count(const Expr& body) {
   const auto* seq = as<SeqNode>(body);
   int64_t count = 0;
@@ -44,8 +44,8 @@ int64_t binding_count(const Expr& body) {
   return count;
 }
 
-// What a lambda uses of what stands around it. Of the symbolic variables all that it mentions:
-// those that are its own have no value where it is made.
+// What a lambda captures. Includes all symbolic variables that occur in it: its own have no value
+// where it is created.
 struct Captures {
   std::vector<Variable> vars;
   std::vector<Var> symbols;
@@ -74,7 +74,7 @@ class Interpreter {
     return invoke(named(name), std::move(args));
   }
 
-  // The function of the Module as a value.
+  // A function of the Module as a value.
   std::shared_ptr<const Closure> named(const std::string& name) {
     std::shared_ptr<const Closure>& known = named_[name];
     if (known) return known;
@@ -104,7 +104,7 @@ class Interpreter {
   }
 
  private:
-  // A call that takes the place of the one that makes it.
+  // A tail call, which replaces its caller.
   struct Tail {
     std::shared_ptr<const Closure> callee;
     std::vector<Item> args;
@@ -174,8 +174,8 @@ class Interpreter {
     }
   }
 
-  // The value of a body, or of a branch of `of`, whose value is the function's. Where it is that of
-  // a call whose result needs no further check, `tail` is filled instead.
+  // The value of a body, or of a branch of `of`, that the function returns. If it is a call whose
+  // result needs no further check, fills `tail` instead.
   Item body(const Expr& expr, Scope& scope, Tail& tail, const Binding* of = nullptr) {
     const auto result = [&](const Expr& value) {
       return located(of, scope, [&] { return evaluate(value, scope); });
@@ -215,7 +215,7 @@ class Interpreter {
     return result(seq->result);
   }
 
-  // The function that is called; null where it is something else.
+  // The called function; null if the callee is not a function.
   std::shared_ptr<const Closure> callee_of(const CallNode& call, Scope& scope) {
     if (const auto* global = as<GlobalVarNode>(call.callee)) return named(global->name);
     if (!as<VarNode>(call.callee)) return nullptr;
@@ -304,13 +304,13 @@ class Interpreter {
     } else if (value.kind() == tapml::ExprKind::kFloat) {
       item.number = value->float_value;
     } else {
-      throw_user("a host scalar of a float is no constant", "function " + scope.function,
+      throw_user("a float host scalar is not a constant", "function " + scope.function,
                  "a literal, or a tensor of rank 0", to_string(value));
     }
     return item;
   }
 
-  // `binding`: whose value it is; null where it is a value without a name.
+  // `binding` is the binding whose value it is; null for an unnamed value.
   Item lambda(const FunctionNode& node, const Binding* binding, Scope& scope) {
     const VarNode* self = binding ? binding->var.get() : nullptr;
     auto [it, is_new] = captures_.try_emplace(node.function.get());
@@ -338,7 +338,8 @@ class Interpreter {
     return function_item(std::move(closure));
   }
 
-  // Of the outermost function, with those of one of its branches more than there are.
+  // Counts bindings of the outermost function; with those of its branches they may exceed the
+  // total.
   void count_binding() {
     if (!watcher_ || depth_ != 1) return;
     tell(watcher_, {"reference", std::min(bound_, bindings_ - 1), bindings_, "operators"});
@@ -367,7 +368,7 @@ class Interpreter {
     scope.vars[binding.var.get()] = std::move(value);
   }
 
-  // What an operator makes.
+  // The result of an operator.
   Item made(const Binding& binding, Scope& scope) {
     try {
       return evaluate(binding.value, scope);
@@ -411,7 +412,7 @@ class Interpreter {
     if (const auto* packed = as<ExternFuncNode>(node.callee))
       return call_packed(*packed, node, scope);
     const auto* op = as<OperatorNode>(node.callee);
-    if (!op) throw_internal("a call of what is no name", "function " + scope.function);
+    if (!op) throw_internal("the callee is not a name", "function " + scope.function);
     if (op->name == "call_tir" || op->name == "call_tir_inplace") {
       std::vector<Item> args = evaluate_all(call_tir_args(node), scope);
       Item result = call_kernel(node, args, scope);
@@ -430,12 +431,12 @@ class Interpreter {
     if (op->name == op::kTensorToShape) return read_shape(node, scope);
     std::vector<Item> args = evaluate_all(node.args, scope);
     Item result = call_operator(node, args, scope);
-    const op::OperatorInfo* info = op::find_operator(op->name);
+    const op::OperatorInfo* info = op::operator_of(*op);
     return info ? updated_views(info->inout, args, std::move(result)) : result;
   }
 
-  // An operator that refuses its operands ends in the error of a compiled program, where
-  // annotations tell which operand that checks.
+  // If an operator rejects its operands, reports the error of a compiled program, if annotations
+  // determine which operand it checks.
   Item call_operator(const CallNode& node, const std::vector<Item>& args, Scope& scope) const {
     try {
       return apply_operator(node, args, limits_);
@@ -454,7 +455,7 @@ class Interpreter {
     auto it = packed_.find(packed.name);
     if (it == packed_.end()) {
       throw_user("no packed function is called \"" + packed.name + "\"",
-                 "function " + scope.function, "one that the host hands in");
+                 "function " + scope.function, "a packed function that the host provides");
     }
     ValueList args;
     for (const Item& arg : evaluate_all(node.args, scope)) args.push_back(to_value(arg));
@@ -488,10 +489,7 @@ class Interpreter {
     }
     // Hand-written tensor programs are their own spec.
     const tir::PrimFunc* func = tir::as_prim_func(module_.find(name));
-    if (spec) {
-      const auto* attr = find_attr<std::string>(spec->attrs, "implementation");
-      func = attr ? tir::as_prim_func(module_.find(*attr)) : nullptr;
-    }
+    if (spec) func = tir::as_prim_func(module_.find(spec->facts.implementation));
     if (!func)
       throw_user("kernel @" + name + " has no implementation", "function " + scope.function);
     const auto* inout = find_attr<std::vector<int64_t>>(node.attrs, "inout_indices");
@@ -502,7 +500,7 @@ class Interpreter {
     if (body_ == KernelBody::kSpec && scope.binding) {
       check_arguments(symbols_, *func, node, args, scope);
     }
-    // A person wrote this program: what it does wrong is no defect of the compiler.
+    // The user wrote this program, so its errors are not compiler defects.
     auto result = guard([&] {
       return apply_program(*func, name, args, symbols, std::move(updated),
                            body_ == KernelBody::kSpec, limits_);
@@ -520,8 +518,8 @@ class Interpreter {
   int64_t max_tail_calls_, max_calls_, calls_ = 0;
   const ApplyLimits limits_;
   const WorkWatcher& watcher_;
-  int64_t bound_ = 0, bindings_ = 0;  // of the outermost function: evaluated, and in all
-  bool writes_ = false;  // somewhere a tensor may be written: the caller's are copied first
+  int64_t bound_ = 0, bindings_ = 0;  // bindings of the outermost function: evaluated and total
+  bool writes_ = false;  // some tensor may be written, so the caller's are copied first
   std::map<std::string, std::shared_ptr<const Closure>> named_;
   std::map<const Function*, Captures> captures_;
   std::map<const relax::ExprNode*, Item> constants_;

@@ -1,6 +1,6 @@
 // The reference: evaluates graph-level functions at operator level in f64 with running error
-// bounds, and tensor programs in the program's own dtypes, with running bounds where they are
-// judged. It shares no code with legalization.
+// bounds, and tensor programs in the program's own dtypes, on request with running bounds. It
+// shares no code with legalization.
 #pragma once
 
 #include <functional>
@@ -49,8 +49,7 @@ struct Value {
   const ValueList& as_tuple() const { return *std::get<std::shared_ptr<const ValueList>>(data); }
 };
 
-// Packed functions by name: what `extern "name"(...)` calls. They may throw what the compiler
-// throws.
+// Packed functions by name, for calls of `extern "name"(...)`. They may throw compiler exceptions.
 using HostFunctions = std::map<std::string, std::function<Value(const ValueList& args)>>;
 
 enum class KernelBody {
@@ -60,41 +59,41 @@ enum class KernelBody {
 
 struct CallOptions {
   KernelBody body = KernelBody::kSpec;
-  // One flag an element of the result: lets costly operators leave out what nobody looks at. It
-  // goes to every operator whose result has as many elements.
+  // One flag per element of the result: costly operators may skip elements that are not wanted. It
+  // is passed to every operator whose result has as many elements.
   std::vector<uint8_t> wanted;
   HostFunctions packed;
-  // Calls in the place of another that one call may lead to: more are taken for an endless loop.
+  // Maximum number of consecutive tail calls: more are considered an endless loop.
   int64_t max_tail_calls = 1'000'000;
-  // Calls of functions in all, every iteration of a loop included; 0: any number.
+  // Maximum total number of function calls, including every iteration of a loop; 0 for no limit.
   int64_t max_calls = 0;
-  // Elements of a tensor that is made: a value and a bound, 8 bytes each, so 32 GiB.
+  // Maximum number of elements of a new tensor: a value and a bound of 8 bytes each, so 32 GiB.
   int64_t max_elements = int64_t{1} << 31;
-  // Called for every binding and now and then by loops; what it throws ends the call.
+  // Called for every binding and periodically by loops; an exception ends the call.
   std::function<void()> poll;
-  // Told how many of the bindings of the function that is called are evaluated; what others are
-  // called on the way counts with the binding.
+  // Receives the number of evaluated bindings of the called function; functions that a binding
+  // calls count as part of it.
   WorkWatcher watcher;
 };
 
-// Calls `function` of `module`. Arguments, results, match_casts and what bindings say of their
-// values are checked (kind, rank, dtype, constant and symbolic dimensions): UserError that names
-// the place ("parameter x of main", "match_cast y of main", "result of main"), the dimension, what
-// was expected and what came. Tail calls take no stack.
+// Calls `function` of `module`. Checks arguments, results, match_casts and annotations of bindings
+// (kind, rank, dtype, constant and symbolic dimensions): a UserError names the location ("parameter
+// x of main", "match_cast y of main", "result of main"), the dimension, and the expected and found
+// values. Tail calls use no stack.
 Value call(const Module& module, const std::string& function, const std::vector<Value>& args,
            const CallOptions& options);
 Value call(const Module& module, const std::string& function, const std::vector<Value>& args,
            KernelBody body = KernelBody::kSpec, const std::vector<uint8_t>& wanted = {});
 
-// Runs a tensor program on host tensors, one per parameter (out and inout ones are written).
-// Every step is rounded to the expression's dtype; an index out of range is an InternalError.
-// `poll` is called now and then.
+// Runs a tensor program on host tensors, one per parameter (out and inout ones are written). Every
+// step is rounded to the expression's dtype; an index out of range is an InternalError. `poll` is
+// called periodically.
 void run_prim_func(const tir::PrimFunc& func, std::vector<HostTensor>& params,
                    const std::vector<int64_t>& scalars, const std::function<void()>& poll = {});
 
-// The same as a judge: every float in f64 with a running bound on what the program's own dtypes and
-// any order of its sums may make of it (docs/verdicts.md). Parameters in their order; out and inout
-// ones are written.
+// Evaluates it as a reference: every float in f64 with a running bound on the effect of the
+// program's own dtypes and of any order of its sums (docs/verdicts.md). Parameters are in order;
+// out and inout ones are written.
 void evaluate_with_bounds(const tir::PrimFunc& func, std::vector<op::RefTensor>& params,
                           const std::vector<int64_t>& scalars,
                           const std::function<void()>& poll = {});

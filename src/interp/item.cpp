@@ -157,7 +157,7 @@ Error arithmetic_error(const PrimExpr& expr, const Symbols& symbols) {
 
 namespace {
 
-// What an annotation asks for apart from its dimensions.
+// What an annotation requires apart from its dimensions.
 std::string describe(const relax::Annotation& annotation) {
   auto rank = [](int ndim) {
     return ndim == relax::kUnknownNdim ? "" : " with " + std::to_string(ndim) + " dimensions";
@@ -249,7 +249,7 @@ void AnnotationBinder::solve() {
       if (!offset || __builtin_sub_overflow(one.value, *offset, &rest)) continue;
       int64_t value = rest / linear->factor;
       if (rest % linear->factor != 0 && (rest < 0) != (linear->factor < 0)) --value;
-      // A tensor's dimension is never negative; where this comes out so, the comparison fails.
+      // A tensor's dimension is never negative; if the expression is, the comparison fails.
       if (one.of_tensor) value = std::max<int64_t>(value, 0);
       symbols_[unknown[0].get()] = value;
       check_bound(unknown[0], value);

@@ -16,7 +16,7 @@ struct Item {
   std::vector<Item> fields;   // kTuple
   DType dtype = DType::kI64;  // kPrim
   double number = 0;          // kPrim of a float
-  // A view: `tensor` is a copy of what it shows of the storage, made when it is read.
+  // Set for a view: `tensor` is a copy of the viewed part of the storage, made when it is read.
   std::shared_ptr<op::RefTensor> storage;
   int64_t offset = 0;
   std::vector<int64_t> strides;
@@ -25,7 +25,7 @@ struct Item {
 
 using Symbols = arith::Values;  // symbolic variables to their values
 
-// A function with what it captured where it was made.
+// A function with the values that it captured when it was created.
 struct Closure {
   std::shared_ptr<const relax::Function> function;
   std::string name;                      // for messages
@@ -38,35 +38,34 @@ Item tensor_item(op::RefTensor tensor);
 // Shares the tensors of `value`, which must outlive the item.
 Item borrow(const Value& value);
 Value to_value(const Item& item);
-// The annotation that holds of exactly such values: constant dimensions.
+// The annotation with constant dimensions that describes exactly such values.
 relax::Annotation exact_annotation(const Item& item);
 std::string describe(const Item& item);  // "f32[2, 3]"
 // The integers of a tensor as a shape; UserError for a negative one.
 Item shape_from(const op::RefTensor& tensor);
-// Tensors that a value lends become the item's own.
+// Copies borrowed tensors, so that the item owns them.
 void own(Item& item);
 
-// The function whose values are checked.
+// The function in which values are checked.
 struct CheckedFunction {
   const ModuleSymbols& symbols;
   const relax::Function& function;
   const std::string& name;
 };
 
-// Checks items that come in together against annotations: kinds, ranks, dtypes and dimensions.
-// Variables that stand alone in a dimension and have no value yet are bound; so are those that are
-// the only unknown one of a linear dimension (n + 1). `place` names the item in the UserError:
-// "parameter x of main".
+// Checks a group of items against annotations: kinds, ranks, dtypes and dimensions. Binds variables
+// without a value that alone are a dimension, and those that are the only unknown in a linear
+// dimension (n + 1). `place` names the item in the UserError: "parameter x of main".
 class AnnotationBinder {
  public:
-  // `of`: knows the variables' bounds and where they got their values; null: nobody does.
+  // `of` gives the variables' bounds and the sources of their values; null if unknown.
   explicit AnnotationBinder(Symbols& symbols, const CheckedFunction* of = nullptr)
       : symbols_(symbols), of_(of) {}
 
   void bind(const relax::Annotation& annotation, const Item& item, const std::string& place);
   // Solves and compares the dimensions that are expressions.
   void finish();
-  // The same, but dimensions whose variables have no value say nothing.
+  // The same, but ignores dimensions whose variables have no value.
   void finish_known();
 
  private:
@@ -91,8 +90,8 @@ class AnnotationBinder {
   std::vector<Later> later_;
 };
 
-// Value of a symbolic integer; InternalError where a variable has none. UserError, whose place is
-// the caller's to say, where arithmetic has none.
+// Value of a symbolic integer; InternalError if a variable has no value. UserError, whose location
+// the caller adds, if the arithmetic has no value.
 int64_t value_of(const PrimExpr& expr, const Symbols& symbols);
 // Why an expression whose variables are known has no value, in the virtual machine's words.
 Error arithmetic_error(const PrimExpr& expr, const Symbols& symbols);

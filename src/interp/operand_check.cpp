@@ -11,7 +11,7 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 void check_operands(const CallNode& node, const std::vector<Item>& args, const Binding& binding,
                     const std::string& function, const Symbols& symbols, const CheckItem& check) {
-  const op::OperatorInfo* info = op::find_operator(as<OperatorNode>(node.callee)->name);
+  const op::OperatorInfo* info = op::operator_of(*as<OperatorNode>(node.callee));
   std::optional<Error> wrong;
   auto hold = [&](const Annotation& expected, const Item& item, CheckNote note) {
     Binding noted = binding;
@@ -31,7 +31,7 @@ void check_operands(const CallNode& node, const std::vector<Item>& args, const B
     found.ints = {value_of(open.b, symbols)};
     hold(shape_annotation({open.a}), found, call_note(open.what, info->name, binding));
   };
-  // What deduction cannot say of coarse annotations either is no matter.
+  // What deduction cannot decide from coarse annotations is ignored.
   [[maybe_unused]] const auto decided = guard([&] {
     const Annotation result = op::deduce(node);
     const auto* tensor = as_tensor(result);

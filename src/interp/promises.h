@@ -1,4 +1,4 @@
-// What is said of the value of a call by those whose place the call took.
+// Annotations that the result of a tail call must satisfy for the callers that it replaced.
 #pragma once
 
 #include <string>
@@ -10,19 +10,20 @@ namespace tapml::interp {
 
 class Promises {
  public:
-  // The result will have this annotation, over the variables of `scope`. Loops make the same
-  // promise in every iteration: it is kept once. UserError beyond kMaxDepth different ones.
+  // Promises that the result has this annotation, over the variables of `scope`. Loops make the
+  // same promise in every iteration, so it is stored once. UserError beyond kMaxDepth different
+  // promises.
   void add(const relax::Annotation& annotation, const std::string& place, const Scope& scope);
   void add_all(Promises&& more);
-  // Checks the result that came, latest promise first. UserError at the place of the promise.
+  // Checks the result, latest promise first. UserError at the location of the promise.
   void keep(const Item& result, const ModuleSymbols& symbols);
 
  private:
   struct Promise {
     relax::Annotation annotation;
-    Symbols symbols;  // of its variables
+    Symbols symbols;  // values of its variables
     std::string place;
-    const relax::Function* function = nullptr;  // whose promise it is, and its name
+    const relax::Function* function = nullptr;  // the function that made the promise, and its name
     std::string name;
   };
   void add(Promise promise);

@@ -1,4 +1,4 @@
-// What a running function of the interpreter knows.
+// The state of a running function of the interpreter.
 #pragma once
 
 #include <map>
@@ -11,18 +11,18 @@
 
 namespace tapml::interp {
 
-// Calls in calls beyond this are taken for endless recursion.
+// Deeper nesting of calls is considered endless recursion.
 inline constexpr int kMaxDepth = 1000;
 
 struct Scope {
   std::string function;
   const relax::Function* running = nullptr;
-  const relax::Binding* binding = nullptr;  // whose value is at hand; null: the function's result
+  const relax::Binding* binding = nullptr;  // the current binding; null for the function's result
   std::map<const relax::VarNode*, Item> vars;
   Symbols symbols;
 };
 
-// What `run` computes for `binding`. A UserError that names no place gets this one.
+// Returns the result of `run` for `binding`. A UserError without a location gets the binding's.
 template <class Run>
 auto located(const relax::Binding* binding, Scope& scope, const Run& run) {
   const relax::Binding* outer = std::exchange(scope.binding, binding);

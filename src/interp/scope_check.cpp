@@ -30,7 +30,7 @@ void check_arguments(const ModuleSymbols& symbols, const tir::PrimFunc& program,
     const auto* tensor = as_tensor(given.back());
     if (!tensor || !tensor->shape) return;
   }
-  // A call that does not fit the signature is refused later.
+  // A call that does not fit the signature is rejected later.
   auto expected = guard([&] {
     return argument_annotations(program, scalar_values(program, given, call_tir_symbols(node)));
   });

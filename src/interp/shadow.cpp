@@ -30,7 +30,7 @@ DoubtPtr make_doubt(F f) {
   return std::make_unique<ReferenceLeaf<DoubtCode, F>>(std::move(f));
 }
 
-// `value` computed within `error`, then rounded to dtype: the rule of op::reference::put.
+// A `value` computed within `error`, then rounded to dtype: the rule of op::reference::put.
 Shadow rounded(DType dtype, double value, double error, double factor = op::kRoundFactor) {
   if (std::isnan(error)) error = kInfinity;
   if (!std::isfinite(value)) return {value, error, 0, kInfinity};
@@ -79,8 +79,8 @@ Shadow one_of(const Shadow& a, const Shadow& b, double value) {
   return {value, bound, 0, std::fabs(value) + bound};
 }
 
-// An intrinsic of float operands, evaluated in f64 by the interpreter itself: a rule for each would
-// be one more list to keep.
+// An intrinsic of float operands, evaluated in f64 by the interpreter itself, to avoid one more
+// list of rules.
 class Intrinsic {
  public:
   Intrinsic(const PrimExpr& call) : name_(call->name), dtype_(call.dtype()) {
@@ -99,7 +99,8 @@ class Intrinsic {
     for (const Shadow& operand : operands) at.push_back(operand.value);
     double value = evaluate(at);
     if (name_ == "sin" || name_ == "cos") return wave(operands[0], value);
-    // The ends of the operands' boxes; exact for what is monotonic in each operand.
+    // Tries the ends of the operands' ranges; exact for functions that are monotonic in each
+    // operand.
     double error = 0;
     for (size_t corner = 0; corner < size_t{1} << operands.size(); ++corner) {
       for (size_t i = 0; i < operands.size(); ++i) {
@@ -216,7 +217,7 @@ ShadowPtr compile_call(ExprCompiler& compiler, const PrimExpr& expr) {
   std::vector<ShadowPtr> operands;
   for (const PrimExpr& operand : expr->operands) {
     if (!is_float(operand.dtype())) {
-      // Bits that become a float: exact, or nothing is known.
+      // Bits that are reinterpreted as a float are exact, or nothing is known.
       ShadowPtr code = make_shadow(
           [a = compiler.floating(expr)](Frame& frame) { return Shadow::exact(a->run(frame)); });
       return with_doubt(doubt_of_any(compiler, expr->operands), std::move(code));
@@ -371,7 +372,7 @@ DoubtPtr compile_doubt(ExprCompiler& compiler, const PrimExpr& expr) {
     }
     case ExprKind::kCall:
       if (expr->operands.empty() || !is_float(expr.operand(0).dtype())) break;
-      // isnan and its like, or the bits of a float, which its f64 value does not have.
+      // isnan and similar functions, or the bits of a float, which its f64 value does not have.
       return make_doubt([nan = expr.dtype() == DType::kBool,
                          a = compile_shadow(compiler, expr.operand(0))](Frame& frame) {
         double bound = a->run(frame).bound();

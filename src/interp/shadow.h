@@ -1,5 +1,6 @@
-// Running error bounds of tensor programs: beside every float that a program computes in its own
-// dtypes stands what it would be in f64, and how far a correct implementation may be from that.
+// Running error bounds of tensor programs: every float that a program computes in its own dtypes
+// has a shadow with its value in f64 and a bound on how far a correct implementation may be from
+// that.
 #pragma once
 
 #include <cmath>
@@ -13,9 +14,9 @@ namespace tapml::interp {
 struct Frame;
 class ExprCompiler;
 
-// A value as the reference sees it. `moved` bounds what the operands' own errors and single
-// roundings do to it; the roundings of a sum behave like a random walk, so their squares are kept
-// apart, with the sum of the terms' magnitudes that they are measured against (docs/verdicts.md).
+// A value as the reference sees it. `moved` bounds the effect of the operands' own errors and
+// single roundings; the roundings of a sum behave like a random walk, so their squares are kept
+// separately, with the sum of the terms' magnitudes as their scale (docs/verdicts.md).
 struct Shadow {
   double value = 0;
   double moved = 0;
@@ -35,8 +36,8 @@ struct ShadowCode {
 };
 using ShadowPtr = std::unique_ptr<ShadowCode>;
 
-// Whether an integer or a truth value might be another one within the bounds of the floats it was
-// made from.
+// Whether an integer or a truth value might differ within the bounds of the floats that it is
+// computed from.
 struct DoubtCode {
   virtual ~DoubtCode() = default;
   virtual bool run(Frame& frame) const = 0;
@@ -45,7 +46,7 @@ using DoubtPtr = std::unique_ptr<DoubtCode>;
 
 // Shadow of a float expression.
 ShadowPtr compile_shadow(ExprCompiler& compiler, const PrimExpr& expr);
-// Doubt about an integer or bool expression; null where there can be none.
+// Doubt about an integer or bool expression; null if there can be none.
 DoubtPtr compile_doubt(ExprCompiler& compiler, const PrimExpr& expr);
 
 }  // namespace tapml::interp

@@ -14,7 +14,7 @@ std::vector<int64_t> compact_strides(const Shape& shape) {
   return strides;
 }
 
-// Whether the elements lie in order with nothing between them.
+// Whether the elements are contiguous and in order.
 bool lies_together(const Shape& shape, const std::vector<int64_t>& strides) {
   int64_t expected = 1;
   bool together = true;
@@ -33,14 +33,14 @@ int64_t elements_of(const Shape& shape) {
   return count;
 }
 
-// A tensor with the storage that it lies in: itself, where it is no view.
+// A tensor with its storage, which is the tensor itself if it is not a view.
 Item placed(const Item& item) {
   if (item.kind != ItemKind::kTensor) {
     throw_user("no tensor is written or viewed", "", "a tensor", describe(item));
   }
   if (item.storage) return item;
   Item result = item;
-  // Tensors that are written are the interpreter's own.
+  // The interpreter owns all tensors that are written.
   result.storage = std::const_pointer_cast<op::RefTensor>(item.tensor);
   result.strides = compact_strides(item.tensor->shape);
   return result;
@@ -76,7 +76,7 @@ Item view(const Item& of, Shape shape, int64_t offset, std::vector<int64_t> stri
   return item;
 }
 
-// The part of a tensor that begins at `begin` and has `size` elements a dimension.
+// The part of a tensor that begins at `begin` and has `size` elements per dimension.
 Item slice(const Item& of, const std::vector<int64_t>& begin, const Shape& size) {
   const Shape& shape = of.tensor->shape;
   bool inside = begin.size() == shape.size() && size.size() == shape.size();
@@ -102,7 +102,7 @@ void check_assign(const Item& target, const Item& source) {
 
 void write(const Item& target, const Item& source) {
   check_assign(target, source);
-  const op::RefTensor values = *source.tensor;  // it may lie in the same storage
+  const op::RefTensor values = *source.tensor;  // a copy: it may share the storage
   op::RefTensor& storage = *target.storage;
   for_each(values.shape, target.offset, target.strides, [&](size_t from, size_t to) {
     storage.values[to] = values.values[from];
@@ -167,7 +167,7 @@ Item call_storage(StorageOp op, const relax::CallNode& call, const std::vector<I
       }
       return view(target, args[1].ints, target.offset, compact_strides(args[1].ints));
     }
-    // What lies together is no view but a tensor, as on devices, and its own base.
+    // A contiguous view counts as a tensor, as on devices, and is its own base.
     case StorageOp::kBase:
       if (is_tensor) return view(target, {elements_of(shape)}, target.offset, {1});
       return view(target, {static_cast<int64_t>(target.storage->values.size())}, 0, {1});

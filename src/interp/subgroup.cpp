@@ -1,5 +1,5 @@
-// Operations of subgroups (tir/subgroup.h): the threads of a group run in step up to them, hand
-// over their values, and go on with what the others of their subgroup had.
+// Operations of subgroups (tir/subgroup.h): the threads of a group run in lockstep up to them,
+// exchange their values within their subgroup, and continue.
 #include "tir/subgroup.h"
 
 #include "interp/tir_code.h"
@@ -9,12 +9,12 @@ namespace tapml::interp {
 
 namespace {
 
-// What one thread brings or takes.
+// The value that one thread contributes or receives.
 struct LaneValue {
   int64_t integer = 0;
   double floating = 0;
   Shadow shadow;
-  bool in_doubt = false;  // of an integer
+  bool in_doubt = false;  // for an integer
 };
 
 struct SubgroupCode final : StmtCode {
@@ -99,13 +99,13 @@ struct SubgroupCode final : StmtCode {
   bool shuffles = false;
   size_t mask = 0;
   bool with_bounds = false;
-  // What is stored, and where.
+  // What to store, and where.
   size_t slot = 0;
   IntPtr offset, integer;
   FloatPtr floating;
   ShadowPtr shadow;
   DoubtPtr doubt;
-  // Two values as one, of variables in these slots.
+  // Combines two values, in variables at these slots.
   size_t left = 0, right = 0;
   IntPtr joined_integer;
   FloatPtr joined_float;

@@ -13,9 +13,9 @@ using namespace relax;  // NOLINT: this file is about relax alone
 namespace {
 
 bool any_bounds(const Module& module) {
-  if (has_bounds(module.attrs)) return true;
+  if (!module.facts.bounds.empty()) return true;
   return std::any_of(module.functions.begin(), module.functions.end(),
-                     [](const auto& one) { return has_bounds(one.second->attrs); });
+                     [](const auto& one) { return !one.second->facts.bounds.empty(); });
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ ModuleSymbols::ModuleSymbols(const Module& module)
 
 std::optional<int64_t> ModuleSymbols::most(const Var& var, const Function& function) const {
   const bool is_kernel =
-      attr_or(function.attrs, "kernel", false) || attr_or(function.attrs, "fused", false);
+      function.facts.kernel || function.facts.fused;
   if (!bounded_ || is_kernel) return std::nullopt;
   return bound_of(var->name, module_, function);
 }

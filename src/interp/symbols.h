@@ -1,4 +1,4 @@
-// What run-time checks know of a module's symbolic variables beyond their values.
+// Bounds and sources of a module's symbolic variables, for run-time checks.
 #pragma once
 
 #include <map>
@@ -13,14 +13,14 @@ namespace tapml::interp {
 
 class ModuleSymbols {
  public:
-  // Valid as long as the module.
+  // Must not outlive the module.
   explicit ModuleSymbols(const Module& module);
 
-  // The most that `var` may be in `function`, by the attribute "bound.<name>" of the function or
-  // the module; nothing where there is none, as in what is or becomes a kernel, whose variables are
-  // its own.
+  // The upper bound of `var` in `function`, from the attribute "bound.<name>" of the function or
+  // the module; std::nullopt if there is none, as in functions that are or become kernels, whose
+  // variables are local.
   std::optional<int64_t> most(const Var& var, const relax::Function& function) const;
-  // Where `var`, as the function called `function` sees it, got its value.
+  // Where `var`, in the function `function`, got its value.
   SymbolSource source(const Var& var, const std::string& function) const;
 
  private:
@@ -31,9 +31,9 @@ class ModuleSymbols {
   void find(const relax::Function& function, const std::string& name) const;
 
   const Module& module_;
-  const bool bounded_;  // some function may have a bound
+  const bool bounded_;  // whether any function may have a bound
   mutable bool found_ = false;
-  mutable std::map<const tapml::ExprNode*, Found> sources_;  // made when it is asked for
+  mutable std::map<const tapml::ExprNode*, Found> sources_;  // computed on first use
 };
 
 // The name of the function that the lambda in `binding` becomes in function `function`.

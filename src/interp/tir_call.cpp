@@ -1,5 +1,5 @@
-// Calls of scalar functions (ir/intrinsics.h) in tensor programs: the C library in double, the
-// result rounded to the dtype.
+// Calls of scalar functions (ir/intrinsics.h) in tensor programs, by the C library in double with
+// the result rounded to the dtype.
 #include <bit>
 #include <cmath>
 
@@ -35,7 +35,7 @@ IntFunction integer_function(const std::string& name, bool wide_unsigned) {
   return nullptr;
 }
 
-// An amount that is negative or not below the width, u64 amounts included.
+// Whether the shift amount is negative or at least the width, including u64 amounts.
 bool too_far(int64_t amount, int bits) { return static_cast<uint64_t>(amount) >= uint64_t(bits); }
 
 double sign_of(double a) { return a != a ? a : static_cast<double>((a > 0) - (a < 0)); }
@@ -164,7 +164,7 @@ FloatPtr ExprCompiler::float_call(const PrimExpr& expr) {
   }
   if (expr->operands.size() != 1) unsupported(expr);
   if (name == "rsqrt") {
-    // Two roundings of f32 (f64), as the machines do it; narrow floats compute in f32.
+    // Two roundings in f32 (f64), as processors do; narrow floats compute in f32.
     DType inner = dtype == DType::kF64 ? dtype : DType::kF32;
     FloatPtr root =
         float_unary(inner, floating(expr.operand(0)), [](double a) { return std::sqrt(a); });

@@ -15,7 +15,7 @@ namespace tapml::interp {
 struct BufferSlot {
   std::byte* data = nullptr;
   std::vector<int64_t> dims;
-  Shadow* shadows = nullptr;  // one an element, when judging; of integers only `moved` counts
+  Shadow* shadows = nullptr;  // one per element, with bounds; integers use only `moved`
 };
 
 // State of one invocation.
@@ -23,14 +23,14 @@ struct Frame {
   std::vector<int64_t> ints;   // integer and bool variables
   std::vector<double> floats;  // float variables
   std::vector<BufferSlot> buffers;
-  // Above 0 while a reduction without steps runs: blocks then do only their init.
+  // Above 0 while a reduction without steps runs: blocks then run only their init.
   int init_only = 0;
-  // When judging: the floats' shadows, in their slots.
+  // With bounds: the floats' shadows, in their slots.
   std::vector<Shadow> shadows;
-  // Above 0 under a condition that is in doubt: nothing is known of what is stored there. Where it
-  // is not even taken, stores only leave that doubt behind.
+  // `doubtful` is above 0 under a condition in doubt: values stored there are unknown. `skipping`
+  // is above 0 in the branch not taken: stores then only mark their element as doubtful.
   int doubtful = 0, skipping = 0;
-  // What loops call now and then; may be null.
+  // Called periodically by loops; may be null.
   const std::function<void()>* poll = nullptr;
   uint32_t steps = 0;
 
@@ -55,7 +55,7 @@ using FloatPtr = std::unique_ptr<FloatCode>;
 struct StmtCode {
   virtual ~StmtCode() = default;
   virtual void run(Frame& frame) const = 0;
-  // Runs the invocations of a work group in step; needed where a barrier is inside.
+  // Runs the invocations of a work group in lockstep; needed if the code contains a barrier.
   virtual void run_group(std::vector<Frame>& frames) const {
     for (Frame& frame : frames) run(frame);
   }
@@ -70,14 +70,14 @@ class ExprCompiler {
   size_t slot(const Var& var);
   size_t buffer_slot(const tir::Buffer& buffer, bool declare = false);
 
-  IntPtr integer(const PrimExpr& expr);     // of an integer or bool expression
-  FloatPtr floating(const PrimExpr& expr);  // of a float expression
+  IntPtr integer(const PrimExpr& expr);     // for an integer or bool expression
+  FloatPtr floating(const PrimExpr& expr);  // for a float expression
   // Element offset of a load or store, every index checked against its dimension.
   IntPtr offset(const tir::Buffer& buffer, const std::vector<PrimExpr>& indices);
 
   Frame make_frame() const;
 
-  // Statements keep the shadow of what they store.
+  // Whether statements keep the shadows of the values that they store.
   bool with_bounds = false;
 
  private:
@@ -98,7 +98,7 @@ void store_integer(DType dtype, std::byte* data, int64_t index, int64_t value);
 void store_float(DType dtype, std::byte* data, int64_t index, double value);
 
 StmtPtr compile_stmt(ExprCompiler& compiler, const tir::Stmt& stmt);
-// A store of an operation of a subgroup.
+// Compiles a store of a subgroup operation.
 StmtPtr compile_subgroup_store(ExprCompiler& compiler, const tir::StoreNode& node);
 
 }  // namespace tapml::interp

@@ -47,7 +47,7 @@ int64_t float_to_integer(DType dtype, double value) {
   return static_cast<int64_t>(whole);
 }
 
-// Narrow floats are reached through f32, which rounds twice.
+// Conversion to narrow floats goes through f32, which rounds twice.
 double integer_to_float(DType dtype, DType source, int64_t value) {
   bool wide_unsigned = source == DType::kU64;
   if (dtype == DType::kF64) {
@@ -69,7 +69,7 @@ size_t ExprCompiler::slot(const Var& var) {
 size_t ExprCompiler::buffer_slot(const tir::Buffer& buffer, bool declare) {
   auto it = buffers_.find(buffer.get());
   if (it != buffers_.end()) return it->second;
-  if (!declare) throw_internal("buffer " + buffer->name + " is used, but not allocated");
+  if (!declare) throw_internal("buffer " + buffer->name + " is used but not allocated");
   return buffers_.try_emplace(buffer.get(), buffers_.size()).first->second;
 }
 

@@ -1,4 +1,4 @@
-// Nodes of expressions made from plain functions. Private to the interpreter of tensor programs.
+// Expression nodes made from plain functions. Private to the interpreter of tensor programs.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ IntPtr int_binary(DType dtype, IntPtr a, IntPtr b, F f) {
   });
 }
 
-// f(a) or f(a, b) on floats, rounded to dtype; f32, the common case, without a switch.
+// f(a) or f(a, b) on floats, rounded to dtype; f32, the common case, avoids a switch.
 template <class F>
 FloatPtr float_unary(DType dtype, FloatPtr a, F f) {
   if (dtype == DType::kF32) {

@@ -19,7 +19,7 @@ void write(std::byte* data, int64_t index, T value) {
   std::memcpy(data + index * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
 }
 
-// Narrow floats are reached through f32.
+// Conversion to narrow floats goes through f32.
 float narrowed(double value) { return static_cast<float>(value); }
 
 }  // namespace

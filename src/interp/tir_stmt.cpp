@@ -1,4 +1,4 @@
-// Statements of tensor programs, and running one on host tensors.
+// Statements of tensor programs, and running a program on host tensors.
 #include <algorithm>
 #include <cmath>
 
@@ -58,7 +58,7 @@ struct ForCode final : StmtCode {
     body->run_group(frames);
   }
 
-  // Around a barrier, every invocation of the group makes the same steps.
+  // Every invocation of the group takes the same steps around a barrier.
   void run_group(std::vector<Frame>& frames) const override {
     if (!has_barrier || frames.empty()) return StmtCode::run_group(frames);
     int64_t count = extent->run(frames[0]);
@@ -78,7 +78,7 @@ struct ForCode final : StmtCode {
   IntPtr extent;
   StmtPtr body;
   bool is_thread = false;
-  bool reduces = false;  // the loop of a reduction iterator of a block with init
+  bool reduces = false;  // whether it is the loop of a reduction iterator of a block with init
 };
 
 struct StoreCode final : StmtCode {
@@ -117,7 +117,7 @@ struct StoreCode final : StmtCode {
   IntPtr offset, integer;
   FloatPtr floating;
   bool with_bounds = false;
-  ShadowPtr shadow;  // of floats
+  ShadowPtr shadow;  // for floats
   DoubtPtr doubt;    // about the indices, and about an integer
 };
 
@@ -152,7 +152,7 @@ struct IfCode final : StmtCode {
     }
   }
   IntPtr condition;
-  DoubtPtr doubt;  // when judging, and only where a float decides
+  DoubtPtr doubt;  // with bounds, and only if a float decides
   StmtPtr then_body, else_body;
 };
 
@@ -161,7 +161,7 @@ struct AllocCode final : StmtCode {
     std::vector<std::byte> bytes;
     std::vector<Shadow> shadows;
   };
-  // Fresh memory holds NaN (or -1): reading what was never written shows.
+  // New memory holds NaN (or -1), so that reads of unwritten elements become visible.
   Memory allocate(Frame& frame) const {
     BufferSlot& buffer = frame.buffers[slot];
     buffer.dims.clear();
@@ -208,7 +208,8 @@ struct BlockCode final : StmtCode {
     IntPtr binding;
   };
 
-  // Sets the iterators; true where the block runs, `first` where it is the first reduction step.
+  // Sets the iterators; returns whether the block runs. `first` is true in the first reduction
+  // step.
   bool enter(Frame& frame, bool& first) const {
     first = true;
     for (const Iter& iter : iters) {
@@ -244,7 +245,7 @@ struct BarrierCode final : StmtCode {
   void run_group(std::vector<Frame>&) const override {}
 };
 
-// The block under `stmt` when only loops are around it.
+// The block under `stmt` if only loops enclose it.
 const tir::BlockNode* nested_block(const tir::Stmt& stmt) {
   const tir::StmtNode* node = stmt.get();
   while (node->kind == tir::StmtKind::kFor) {
@@ -269,7 +270,7 @@ StmtPtr compile_for(ExprCompiler& compiler, const tir::ForNode& node) {
   code->body = compile_stmt(compiler, node.body);
   code->is_thread = node.for_kind == tir::ForKind::kThread;
   code->reduces = loops_over_reduction(node);
-  // The loop over threads is where a barrier is at home.
+  // The loop over threads handles the barriers inside it.
   code->has_barrier = code->body->has_barrier && !code->is_thread;
   return code;
 }
@@ -282,7 +283,7 @@ void store_with_bounds(ExprCompiler& compiler, const tir::StoreNode& node, Store
   } else {
     decided.push_back(node.value);
   }
-  // One doubt for all of them.
+  // One doubt covers all of them.
   code.doubt = compile_doubt(compiler, make_node(ExprKind::kAdd, DType::kI64, decided));
 }
 
@@ -366,7 +367,7 @@ StmtPtr compile_stmt(ExprCompiler& compiler, const tir::Stmt& stmt) {
 
 namespace {
 
-// `shadows` has one list a parameter, or is empty where nothing is judged.
+// `shadows` has one list per parameter, or is empty to run without bounds.
 void run(const tir::PrimFunc& func, std::vector<HostTensor>& params,
          const std::vector<int64_t>& scalars, std::vector<std::vector<Shadow>>& shadows,
          const std::function<void()>& poll) {
@@ -419,7 +420,7 @@ void evaluate_with_bounds(const tir::PrimFunc& func, std::vector<op::RefTensor>&
   std::vector<std::vector<Shadow>> shadows;
   for (const op::RefTensor& param : params) {
     host.push_back(param.to_host());
-    shadows.emplace_back(param.values.size() + 1);  // never empty: a frame wants an address
+    shadows.emplace_back(param.values.size() + 1);  // never empty: a frame needs an address
     for (size_t i = 0; i < param.values.size(); ++i) {
       Shadow& shadow = shadows.back()[i];
       shadow = Shadow::exact(param.values[i]);

@@ -1,4 +1,4 @@
-// An error as JSON documents show it.
+// Errors in JSON documents.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace tapml {
 
-// kind ("user", "platform: lost", ...), message, where, expected, found, hint.
+// An object with kind ("user", "platform: lost", ...), message, where, expected, found, hint.
 Json error_json(const Error& error);
 
-// Kind and fault of an error: "user", "platform: lost".
+// The kind and fault of an error: "user", "platform: lost".
 std::string error_kind_text(const Error& error);
-// Sets both from such a text; false for any other, which leaves the error as it is.
+// Sets both from such a text; false for any other text, which leaves the error unchanged.
 bool read_error_kind(std::string_view text, Error& error);
 
 }  // namespace tapml

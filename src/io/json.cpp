@@ -25,7 +25,7 @@ void write_string(std::string& out, std::string_view text) {
     size_t length = utf8_sequence_length(text, i);
     char c = text[i];
     if (length == 0) {
-      out += "\xef\xbf\xbd";  // U+FFFD: JSON has no place for other bytes
+      out += "\xef\xbf\xbd";  // U+FFFD: JSON cannot represent other bytes
       ++i;
       continue;
     }
@@ -39,7 +39,7 @@ void write_string(std::string& out, std::string_view text) {
     } else if (c == '\r') {
       out += "\\r";
     } else if (control_character_length(text, i) > 0) {
-      // Of C1 the second byte is the number. A terminal acts on these, and on DEL.
+      // The second byte of a C1 character is its number. A terminal acts on these and on DEL.
       char escape[8];
       std::snprintf(escape, sizeof(escape), "\\u%04x",
                     static_cast<unsigned>(static_cast<unsigned char>(text[i + length - 1])));
@@ -61,7 +61,7 @@ void write_double(std::string& out, double value) {
   auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
   std::string_view digits(text.data(), static_cast<size_t>(end - text.data()));
   out += digits;
-  // Without a point or an exponent it would come back as an integer.
+  // Without a point or an exponent it would be read back as an integer.
   if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";
 }
 
@@ -94,7 +94,7 @@ void write_value(std::string& out, const Json& value, int indent, int level) {
     case JsonKind::kString:
       return write_string(out, value.as_string());
     case JsonKind::kArray: {
-      // Shapes and the like stay on one line.
+      // Short arrays such as shapes stay on one line.
       int inner = all_numbers(value.items()) ? -1 : indent;
       out += '[';
       for (size_t i = 0; i < value.items().size(); ++i) {

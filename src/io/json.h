@@ -1,4 +1,4 @@
-// JSON values that remember where they stood, so that every complaint can name line and column.
+// JSON values that remember their position, so that every error can name line and column.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace tapml {
 
 enum class JsonKind { kNull, kBool, kInteger, kFloat, kString, kArray, kObject };
 
-// An immutable-by-convention JSON value. Objects keep the order of the file.
+// A JSON value, immutable by convention. Objects keep the order of the file.
 class Json {
  public:
   Json() = default;
@@ -37,7 +37,7 @@ class Json {
   bool is_object() const { return kind_ == JsonKind::kObject; }
   const char* kind_name() const;  // "null", "a string", "an object", ...
 
-  // Unchecked: the kind must match; another kind gives false, 0 or an empty value.
+  // Unchecked: for another kind the result is false, 0 or an empty value.
   bool as_bool() const { return is_bool() && as_integer() != 0; }
   int64_t as_integer() const;
   double as_double() const;
@@ -45,10 +45,10 @@ class Json {
   const std::vector<Json>& items() const;
   const std::vector<std::pair<std::string, Json>>& members() const;
 
-  // Member of an object, or nullptr.
+  // The member of an object, or nullptr.
   const Json* find(std::string_view key) const;
 
-  // Building (objects: replaces a member of the same name).
+  // Builders; set() replaces a member of the same name.
   void set(std::string key, Json value);
   void push(Json value);
 
@@ -56,7 +56,7 @@ class Json {
   int64_t line() const { return line_; }
   int64_t column() const { return column_; }
 
-  // indent < 0: one line. Doubles print in shortest exact form; NaN and infinity as null.
+  // indent < 0: one line. Doubles print in their shortest exact form; NaN and infinity as null.
   std::string dump(int indent = -1) const;
 
  private:
@@ -70,19 +70,19 @@ class Json {
 
 struct JsonLimits {
   int max_depth = 512;  // nesting of arrays and objects; 1,000 at most
-  // Values in all: memory is about 60 times that, however short the text of a value is.
+  // Total number of values: each takes about 60 bytes of memory, however short its text is.
   size_t max_values = size_t{1} << 25;
 };
 
 // Parses a whole document. `source` names it in errors ("config.json"). UserError for a syntax
-// error, duplicate keys, invalid UTF-8, a number beyond double, and what exceeds the limits. An
-// integer beyond int64 becomes a float: published configurations hold 10^30 for "no limit".
+// error, duplicate keys, invalid UTF-8, a number beyond double, and exceeded limits. An integer
+// beyond int64 becomes a float: published configurations use 10^30 for "no limit".
 Result<Json> parse_json(std::string_view text, std::string_view source, JsonLimits limits = {});
 
-// "config.json:3:18": where a value stood in `source`, or only the source when it was built.
+// "config.json:3:18": the position of a value in `source`, or only the source if it was built.
 std::string json_location(std::string_view source, const Json& value);
 
-// The value as a message shows it: short, on one line.
+// The value for messages: short, on one line.
 std::string json_excerpt(const Json& value);
 
 }  // namespace tapml

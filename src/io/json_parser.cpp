@@ -1,5 +1,5 @@
-// The JSON reader (RFC 8259). It keeps the open arrays and objects on a stack of its own: nesting
-// costs no call depth, which WebAssembly has little of.
+// The JSON parser (RFC 8259). It keeps the open arrays and objects on an explicit stack, because
+// call depth is scarce in WebAssembly.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -21,7 +21,7 @@ struct Position {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// ASCII that stands for itself in a string.
+// ASCII that needs no escape in a string.
 bool is_plain(char c) {
   auto byte = static_cast<unsigned char>(c);
   return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\';
@@ -45,14 +45,14 @@ void append_utf8(std::string& out, uint32_t code) {
   }
 }
 
-// Correctly rounded value of a JSON number; infinity where it is too large.
+// Correctly rounded value of a JSON number; infinity if it is too large.
 double to_double(std::string_view token) {
 #if defined(__cpp_lib_to_chars)
   double value = 0;
   auto end = token.data() + token.size();
   if (std::from_chars(token.data(), end, value).ec == std::errc()) return value;
 #endif
-  // Without from_chars, or where it reports a range error without saying which end it was.
+  // Without from_chars, or if it reports a range error without saying in which direction.
   return std::strtod(std::string(token).c_str(), nullptr);
 }
 
@@ -70,7 +70,7 @@ class JsonParser {
       position_ = line_start_ = 3;
     }
     skip_space();
-    // Each turn reads the beginning of one value.
+    // Each iteration reads the beginning of one value.
     Json value;
     for (bool complete = false; !complete;) {
       TAPML_ASSIGN(bool opened, begin_value(value));
@@ -122,13 +122,13 @@ class JsonParser {
     }
   }
 
-  // An array or object whose end is not yet read.
+  // An array or object that is not complete yet.
   struct Level {
     Level() : is_object(false), at() {}
     bool is_object;
     Position at;
     std::vector<Json> items;
-    std::vector<std::pair<std::string, Json>> members;  // the last one still lacks its value
+    std::vector<std::pair<std::string, Json>> members;  // the last one lacks its value
     std::vector<Position> key_positions;
   };
 
@@ -137,8 +137,8 @@ class JsonParser {
     value.column_ = at.column;
   }
 
-  // Reads a scalar or an empty array or object into `out` (false), or opens a level (true) and
-  // stands before its first value.
+  // Reads a scalar or an empty array or object into `out` (returns false), or opens a level
+  // (returns true) and stops before its first value.
   Result<bool> begin_value(Json& out) {
     Position at = here();
     if (++values_ > limits_.max_values) {
@@ -174,8 +174,8 @@ class JsonParser {
     return true;
   }
 
-  // Puts a complete value where it belongs and closes the levels that end behind it. True where the
-  // document's own value is complete (then in `value`), false where another value follows.
+  // Adds a complete value to its parent and closes the levels that end after it. True if the
+  // document's value is complete (then in `value`), false if another value follows.
   Result<bool> end_values(Json& value) {
     while (!levels_.empty()) {
       Level& level = levels_.back();
@@ -210,7 +210,7 @@ class JsonParser {
     return true;
   }
 
-  // The key and the colon; stands before the value then.
+  // Parses the key and the colon, and stops before the value.
   Status parse_key(Level& level, const char* expectation) {
     if (peek() != '"') return fail(expected(expectation));
     level.key_positions.push_back(here());
@@ -419,7 +419,7 @@ class JsonParser {
   JsonLimits limits_;
   size_t position_ = 0;
   size_t line_start_ = 0;
-  size_t continuation_bytes_ = 0;  // on this line, so that columns count characters
+  size_t continuation_bytes_ = 0;  // on this line; columns count characters
   int32_t line_ = 1;
   size_t values_ = 0;
   std::vector<Level> levels_;

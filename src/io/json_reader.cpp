@@ -30,7 +30,7 @@ std::string float_expectation(double min, double max) {
   return "a number";
 }
 
-// What the optional forms share: nothing for an absent field, else what the required form says.
+// Common to the optional forms: empty for an absent field, else the result of the required form.
 template <class T, class Read>
 Result<std::optional<T>> if_present(const JsonObjectReader& reader, std::string_view key,
                                     Read read) {

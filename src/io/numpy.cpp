@@ -25,7 +25,7 @@ uint64_t little(std::span<const std::byte> bytes, size_t at, size_t count) {
 }
 
 std::optional<DType> dtype_of(std::string_view descr) {
-  // Byte order, kind, bytes; '|' is an order of single bytes.
+  // Byte order, kind, bytes; '|' is the byte order of single bytes.
   if (descr.size() < 3) return {};
   const char order = descr[0];
   const std::string_view type = descr.substr(1);
@@ -45,7 +45,7 @@ std::optional<DType> dtype_of(std::string_view descr) {
   return {};
 }
 
-// The value after 'key': in a header, which is a literal of a Python dictionary.
+// The value after 'key': in a header, which is a Python dictionary literal.
 std::string_view field(std::string_view header, std::string_view key) {
   const size_t at = header.find("'" + std::string(key) + "'");
   if (at == std::string_view::npos) return {};
@@ -74,7 +74,7 @@ std::optional<Shape> shape_of(std::string_view text) {
   }
 }
 
-// Elements whose first dimension is the fastest, in C order.
+// Converts elements in Fortran order to C order.
 void from_fortran(std::span<const std::byte> from, size_t width, HostTensor& to) {
   const Shape& shape = to.shape();
   std::vector<int64_t> index(shape.size(), 0);
@@ -95,11 +95,11 @@ void from_fortran(std::span<const std::byte> from, size_t width, HostTensor& to)
 
 Result<HostTensor> parse_npy(std::span<const std::byte> bytes, std::string_view source) {
   constexpr std::string_view kMagic = "\x93NUMPY";
-  constexpr size_t kShort = 10, kLong = 12;  // bytes in front of the header, by version
+  constexpr size_t kShort = 10, kLong = 12;  // bytes before the header, by version
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (bytes.size() < kShort || !text.starts_with(kMagic)) {
-    return broken(source, "this is no .npy file", "a file that begins with \\x93NUMPY",
-                  std::to_string(bytes.size()) + " bytes that begin otherwise");
+    return broken(source, "this is not a .npy file", "a file that begins with \\x93NUMPY",
+                  std::to_string(bytes.size()) + " bytes with another beginning");
   }
   const auto version = std::to_integer<int>(bytes[6]);
   if (version < 1 || version > 3) {
@@ -110,15 +110,15 @@ Result<HostTensor> parse_npy(std::span<const std::byte> bytes, std::string_view 
   const uint64_t length =
       bytes.size() < begin ? bytes.size() : little(bytes, 8, version == 1 ? 2 : 4);
   if (length > bytes.size() - std::min(begin, bytes.size())) {
-    return broken(source, "the .npy file is cut off",
+    return broken(source, "the .npy file is truncated",
                   "a header of " + std::to_string(length) + " bytes",
-                  std::to_string(bytes.size()) + " bytes in all");
+                  std::to_string(bytes.size()) + " bytes in total");
   }
   const std::string_view header = text.substr(begin, length);
   const std::string_view descr = field(header, "descr"), order = field(header, "fortran_order");
   const std::optional<Shape> shape = shape_of(field(header, "shape"));
   if (descr.empty() || order.empty() || !shape) {
-    return broken(source, "the .npy file's header is not understood",
+    return broken(source, "the .npy file's header cannot be parsed",
                   "'descr', 'fortran_order' and 'shape'",
                   in_quotes(std::string(header.substr(0, 100))));
   }
@@ -127,15 +127,15 @@ Result<HostTensor> parse_npy(std::span<const std::byte> bytes, std::string_view 
                                                        : descr.substr(1, end - 1));
   const std::optional<DType> dtype = end == std::string_view::npos ? std::nullopt : dtype_of(type);
   if (!dtype) {
-    return broken(source, "an array of a type that tensors do not have",
-                  "little-endian integers, floats of 16, 32 or 64 bits, or truth values", type,
-                  "array.astype(...) in NumPy makes another");
+    return broken(source, "the dtype of the array is not supported",
+                  "little-endian integers, floats of 16, 32 or 64 bits, or bools", type,
+                  "convert it with array.astype(...) in NumPy");
   }
   TAPML_ASSIGN(const int64_t size, checked_byte_count(*dtype, *shape));
   const std::span<const std::byte> data = bytes.subspan(begin + length);
   if (data.size() != static_cast<size_t>(size)) {
     return broken(
-        source, "the .npy file's size does not fit its header",
+        source, "the .npy file's size does not match its header",
         std::to_string(size) + " bytes of " + dtype_name(*dtype) + shape_to_string(*shape),
         std::to_string(data.size()));
   }
@@ -145,7 +145,7 @@ Result<HostTensor> parse_npy(std::span<const std::byte> bytes, std::string_view 
   } else {
     std::ranges::copy(data, tensor.mutable_bytes().begin());
   }
-  if (*dtype == DType::kBool) {  // any other byte than 0 and 1 would be no truth value
+  if (*dtype == DType::kBool) {  // any byte other than 0 and 1 is not a bool
     for (std::byte& byte : tensor.mutable_bytes())
       byte = byte == std::byte{0} ? byte : std::byte{1};
   }
@@ -157,7 +157,8 @@ Result<std::map<std::string, HostTensor>> parse_npz(std::span<const std::byte> b
   constexpr uint32_t kEnd = 0x06054b50, kEntry = 0x02014b50, kLocal = 0x04034b50;
   constexpr size_t kEndSize = 22, kEntrySize = 46, kLocalSize = 30, kMostComment = 65535;
   auto no_archive = [&](const std::string& found) {
-    return broken(source, "this is no .npz file", "a zip archive, as numpy.savez writes it", found);
+    return broken(source, "this is not a .npz file", "a zip archive, as numpy.savez writes it",
+                  found);
   };
   size_t end = bytes.size();
   for (size_t back = kEndSize; back <= std::min(bytes.size(), kEndSize + kMostComment); ++back) {
@@ -165,7 +166,7 @@ Result<std::map<std::string, HostTensor>> parse_npz(std::span<const std::byte> b
     end = bytes.size() - back;
     break;
   }
-  if (end == bytes.size()) return no_archive("no directory of an archive");
+  if (end == bytes.size()) return no_archive("no archive directory");
   const uint64_t count = little(bytes, end + 10, 2);
   uint64_t at = little(bytes, end + 16, 4);
   std::map<std::string, HostTensor> arrays;
@@ -181,9 +182,9 @@ Result<std::map<std::string, HostTensor>> parse_npz(std::span<const std::byte> b
     std::string name(reinterpret_cast<const char*>(bytes.data()) + at + kEntrySize, name_size);
     const std::string where = std::string(source) + ":" + name;
     if (method != 0 || (flags & 1) != 0) {
-      return broken(where, "the array is compressed", "a stored one",
+      return broken(where, "the array is compressed", "an uncompressed array",
                     "method " + std::to_string(method),
-                    "numpy.savez instead of numpy.savez_compressed");
+                    "use numpy.savez instead of numpy.savez_compressed");
     }
     if (size == 0xffffffff || local == 0xffffffff) {
       return broken(where, "the archive is too large", "at most 4 GiB", "a zip64 archive");
@@ -193,7 +194,7 @@ Result<std::map<std::string, HostTensor>> parse_npz(std::span<const std::byte> b
     }
     const uint64_t begin =
         local + kLocalSize + little(bytes, local + 26, 2) + little(bytes, local + 28, 2);
-    if (begin > end || size > end - begin) return no_archive("an entry that is cut off: " + name);
+    if (begin > end || size > end - begin) return no_archive("a truncated entry: " + name);
     TAPML_ASSIGN(HostTensor array, parse_npy(bytes.subspan(begin, size), where));
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
     arrays[name] = std::move(array);

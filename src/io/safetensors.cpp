@@ -17,9 +17,9 @@ namespace {
 
 constexpr uint64_t kLengthBytes = 8;
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
-// Objects hold arrays and nothing deeper.
+// Objects contain arrays and nothing deeper.
 constexpr int kHeaderDepth = 8;
-// A tensor takes about 8 values; published files have at most some ten thousand tensors.
+// A tensor takes about 8 values; published files have at most about ten thousand tensors.
 constexpr size_t kMaxHeaderValues = 8'000'000;
 constexpr std::string_view kMetadataKey = "__metadata__";
 
@@ -61,9 +61,9 @@ std::optional<DType> parse_spelling(std::string_view name) {
 struct TensorEntry {
   std::string_view name;
   DType dtype = DType::kF32;
-  std::string unknown_dtype;  // empty where `dtype` holds
+  std::string unknown_dtype;  // empty if `dtype` is valid
   Shape shape;
-  uint64_t begin = 0;  // within the data, behind the header
+  uint64_t begin = 0;  // within the data, after the header
   uint64_t end = 0;
 };
 
@@ -156,7 +156,7 @@ class Reader {
     if (header_bytes_ > kMaxHeaderBytes) {
       return fail(file_error(
           "the header is too long", "at most " + std::to_string(kMaxHeaderBytes) + " bytes",
-          std::to_string(header_bytes_) + " bytes", "this may be no safetensors file"));
+          std::to_string(header_bytes_) + " bytes", "this may not be a safetensors file"));
     }
     if (header_bytes_ > bytes_.size() - kLengthBytes) {
       return fail(file_error("the file is truncated within its header",
@@ -228,7 +228,7 @@ class Reader {
     }
     if (entry.end - entry.begin != static_cast<uint64_t>(*bytes)) {
       return fail(
-          tensor_error(entry.name, "has a byte count that does not fit its dtype and shape",
+          tensor_error(entry.name, "has a byte count that does not match its dtype and shape",
                        std::to_string(*bytes) + " bytes for " + std::string(spelling(entry.dtype)) +
                            " " + shape_to_string(entry.shape),
                        std::to_string(entry.end - entry.begin) + " bytes, " + range_text(entry)));
@@ -236,7 +236,7 @@ class Reader {
     return {};
   }
 
-  // The tensors must tile the data: overlaps and holes are how files hide bytes.
+  // The tensors must tile the data: overlaps and gaps can hide bytes.
   Status check_layout(const std::vector<TensorEntry>& entries) const {
     std::vector<const TensorEntry*> order;
     for (const TensorEntry& entry : entries) order.push_back(&entry);
@@ -252,7 +252,7 @@ class Reader {
                                  range_text(*entry)));
       }
       if (entry->begin > reached) {
-        return fail(tensor_error(entry->name, "leaves a hole before its data",
+        return fail(tensor_error(entry->name, "leaves a gap before its data",
                                  "an offset of " + std::to_string(reached), range_text(*entry)));
       }
       reached = entry->end;
@@ -296,7 +296,7 @@ Result<SafetensorsFile> parse_safetensors(std::span<const std::byte> bytes,
 
 SafetensorsPieces safetensors_pieces(const std::map<std::string, HostTensor>& tensors,
                                      const std::map<std::string, std::string>& metadata) {
-  // Wide elements first: every tensor is then aligned without holes, which readers refuse.
+  // Wide elements first: every tensor is then aligned without gaps, which readers reject.
   std::vector<const std::pair<const std::string, HostTensor>*> order;
   for (const auto& named : tensors) order.push_back(&named);
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {

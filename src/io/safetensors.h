@@ -14,39 +14,39 @@
 namespace tapml {
 
 struct SafetensorsFile {
-  // By name; views into the bytes that were given, but of `copied`.
+  // By name; views of the given bytes, except those listed in `copied`.
   std::map<std::string, HostTensor> tensors;
   std::map<std::string, std::string> metadata;
-  // Tensors whose data is not aligned for their dtype, as the format allows.
+  // Tensors whose data is not aligned for their dtype, which the format allows.
   std::vector<std::string> copied;
-  // Tensors of a dtype that is not known, by name; only where these are asked for.
+  // Tensors of unknown dtypes, by name; only with keep_unknown_dtypes.
   std::map<std::string, std::string> unknown_dtypes;
 };
 
 struct SafetensorsOptions {
-  // Tensors of unknown dtypes are listed apart and not refused. Their extents are not checked.
+  // Lists tensors of unknown dtypes instead of rejecting them. Their extents are not checked.
   bool keep_unknown_dtypes = false;
 };
 
 // Reads a whole file image that `owner` keeps alive. Every fault is a UserError that names `source`
 // and the tensor: truncated, header too long (100 MB at most), not JSON, wrong or unknown dtype,
-// negative or overflowing shape, offsets reversed, overlapping, out of range or leaving holes, a
-// byte count that does not fit dtype and shape.
+// negative or overflowing shape, offsets reversed, overlapping, out of range or with gaps, a byte
+// count that does not match dtype and shape.
 Result<SafetensorsFile> parse_safetensors(std::span<const std::byte> bytes,
                                           std::shared_ptr<const void> owner,
                                           std::string_view source,
                                           const SafetensorsOptions& options = {});
 
-// A file image in pieces: what is large stays where the tensors have it.
+// A file image in pieces, which avoids copying tensor data.
 struct SafetensorsPieces {
   std::vector<std::byte> header;                 // with its length
-  std::vector<std::span<const std::byte>> data;  // views of the tensors, in the order of the file
+  std::vector<std::span<const std::byte>> data;  // views of the tensors, in file order
 };
 SafetensorsPieces safetensors_pieces(const std::map<std::string, HostTensor>& tensors,
                                      const std::map<std::string, std::string>& metadata = {});
 
-// The file image of `tensors`, deterministic (sorted by name, header padded to 8 bytes).
-// bool, i8..i64, u8..u64, f16, bf16, f32 and f64 only.
+// The file image of `tensors`, deterministic (sorted by name, header padded to 8 bytes). Only bool,
+// i8..i64, u8..u64, f16, bf16, f32 and f64.
 std::vector<std::byte> write_safetensors(const std::map<std::string, HostTensor>& tensors,
                                          const std::map<std::string, std::string>& metadata = {});
 

@@ -9,7 +9,7 @@
 
 namespace tapml {
 
-// The only thing that compiler rooms throw.
+// The only exception that compiler components throw.
 class CompilerException : public std::runtime_error {
  public:
   explicit CompilerException(Error error)
@@ -29,15 +29,15 @@ class CompilerException : public std::runtime_error {
 [[noreturn]] void throw_platform(PlatformFault fault, std::string message, std::string where = "",
                                  std::string hint = "");
 
-// Value of a Result, or its error thrown: runtime-stem calls made from compiler rooms.
+// Returns the value of a Result or throws its error. For compiler components that call the runtime.
 template <class T>
 T unwrap(Result<T> result) {
   if (!result) throw_error(std::move(result).error());
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-// Runs compiler code for callers that speak Result: any exception becomes an Error (exceptions of
-// the standard library become InternalError).
+// Runs compiler code for callers that use Result: any exception becomes an Error (exceptions of the
+// standard library become InternalError).
 Error current_exception_error();
 template <class F>
 auto guard(F&& f) -> Result<std::invoke_result_t<F>> {

@@ -25,9 +25,9 @@ enum class ExprKind : uint8_t {
   kSub,
   kMul,
   kDiv,       // float division
-  kFloorDiv,  // integers, rounds toward minus infinity; 0 where the divisor is 0
-  kFloorMod,  // integers, sign of the divisor; 0 where the divisor is 0
-  kMin,       // NaN where an operand is
+  kFloorDiv,  // integers, rounds toward minus infinity; 0 if the divisor is 0
+  kFloorMod,  // integers, sign of the divisor; 0 if the divisor is 0
+  kMin,       // NaN if either operand is NaN
   kMax,
   kEq,
   kNe,
@@ -85,7 +85,7 @@ class PrimExpr {
 using Var = PrimExpr;  // of kind kVar
 using Dims = std::vector<PrimExpr>;
 
-// Raw constructors: exactly the node that is asked for (the parser uses these).
+// Raw constructors: they make exactly the requested node, without folding (the parser uses them).
 PrimExpr make_int(int64_t value, DType dtype = DType::kI64);
 PrimExpr make_float(double value, DType dtype);
 PrimExpr make_bool(bool value);
@@ -104,9 +104,9 @@ PrimExpr operator*(PrimExpr a, PrimExpr b);
 PrimExpr fdiv(PrimExpr a, PrimExpr b);
 PrimExpr floordiv(PrimExpr a, PrimExpr b);
 PrimExpr floormod(PrimExpr a, PrimExpr b);
-// The quotient rounded up, for a divisor above 0: how many pieces of `size` cover `extent`.
+// extent / size rounded up: how many pieces of `size` cover `extent`. `size` must be positive.
 PrimExpr ceil_div(const PrimExpr& extent, const PrimExpr& size);
-// The least multiple of `step`, which is above 0, that is `value` or more.
+// The least multiple of `step` that is at least `value`. `step` must be positive.
 PrimExpr round_up(const PrimExpr& value, const PrimExpr& step);
 PrimExpr min(PrimExpr a, PrimExpr b);
 PrimExpr max(PrimExpr a, PrimExpr b);
@@ -124,7 +124,7 @@ PrimExpr let(Var var, PrimExpr value, PrimExpr body);
 bool is_binary(ExprKind kind);      // kAdd .. kOr
 bool is_comparison(ExprKind kind);  // kEq .. kLe
 
-// Floor semantics for negative operands; 0 where the divisor is, and INT64_MIN / -1 wraps.
+// Rounds toward minus infinity; the result is 0 if the divisor is 0, and INT64_MIN / -1 wraps.
 int64_t floor_div(int64_t a, int64_t b);
 int64_t floor_mod(int64_t a, int64_t b);
 

@@ -1,4 +1,4 @@
-// Hash of scalar expressions for tables that live within one run.
+// Hash of scalar expressions, for tables that live within one run.
 #pragma once
 
 #include <functional>
@@ -7,8 +7,8 @@
 
 namespace tapml {
 
-// Equal where same_expr() holds. Variables and buffers hash by address: the value must never decide
-// an order.
+// Expressions that are same_expr() hash equal. Variables and buffers hash by address, so the value
+// must never determine an order.
 inline size_t hash_expr(const PrimExpr& e) {
   if (e.is_var()) return std::hash<const void*>()(e.get());
   size_t hash = static_cast<size_t>(e.kind());

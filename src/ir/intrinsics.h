@@ -1,17 +1,17 @@
 // The scalar functions that tensor programs may call, in one table. They mean the same on every
 // target and in the interpreter; docs/semantics.md has the reasons and the measured errors.
 //
-// Beside these, expressions have the nodes of ir/expr.h. Their meaning on data:
+// Expressions also use the nodes of ir/expr.h. Their meaning on data:
 //   + - *         integers wrap in their dtype's width; f16 and bf16 are computed in f32 and
 //                 rounded after every step.
 //   // %          (kFloorDiv, kFloorMod) integers; round toward minus infinity, the remainder has
 //                 the sign of the divisor; x // 0 and x % 0 are 0; INT_MIN // -1 is INT_MIN.
 //   /             floats, IEEE.
 //   min max       NaN if either operand is; of two zeros either may be returned.
-//   == < <=       false where an operand is NaN; != is true there.
+//   == < <=       false if an operand is NaN; != is then true.
 //   cast          float to integer: toward zero, saturating, NaN gives 0. Integer to integer: wraps
 //                 (bool is 0 or 1). Anything to bool: x != 0, so NaN gives true. To a narrower
-//                 float: nearest even, overflow to infinity; f16 and bf16 are reached through f32.
+//                 float: nearest even, overflow to infinity; f16 and bf16 go through f32.
 //   select        only the chosen side is evaluated.
 // Arithmetic of i64 without loads (loop variables, dimensions, constants) is index arithmetic: it
 // must not overflow. Whatever comes from a buffer, or from a float, is data.
@@ -38,13 +38,13 @@ enum class IntrinsicDomain : unsigned char {
 enum class IntrinsicResult : unsigned char {
   kSame,   // the operands' dtype
   kBool,   // bool: written first in the text form, isnan(bool, x)
-  kGiven,  // whatever the call says
+  kGiven,  // the call states it
 };
 
 struct IntrinsicInfo {
   const char* name;
   int operands;
-  // True where lower_math replaces it by a polynomial unless the platform's own is good to 2 ULP.
+  // Whether lower_math replaces it by a polynomial, unless the platform's function is within 2 ULP.
   bool needs_math;
   const char* doc;
   IntrinsicDomain domain = IntrinsicDomain::kFloat;

@@ -7,6 +7,7 @@
 
 #include "abi/attributes.h"
 #include "ir/expr.h"
+#include "ir/facts.h"
 
 namespace tapml {
 
@@ -16,20 +17,36 @@ enum class FunctionLevel { kRelax, kTir };
 struct BaseFunction : Object {
   explicit BaseFunction(FunctionLevel level) : level(level) {}
   FunctionLevel level;
-  AttrMap attrs;
+  FunctionFacts facts;
+  AttrMap attrs;  // all others
+
+  // Facts and others by name, as the text has them.
+  AttrMap all_attrs() const { return with_facts(attrs, facts); }
+  void set_attrs(AttrMap all) {
+    facts = {};
+    take_facts(all, facts);
+    attrs = std::move(all);
+  }
 };
 
 // Cheap to copy: functions are immutable and shared. A pass takes a Module and returns another.
 struct Module {
   std::map<std::string, std::shared_ptr<const BaseFunction>> functions;
-  // "phase" (last phase done), "fusion_policy", and the model interface ("model.*").
-  AttrMap attrs;
+  ModuleFacts facts;
+  AttrMap attrs;  // all others: what else the model interface has ("model.*")
+
+  AttrMap all_attrs() const { return with_facts(attrs, facts); }
+  void set_attrs(AttrMap all) {
+    facts = {};
+    take_facts(all, facts);
+    attrs = std::move(all);
+  }
 
   const BaseFunction* find(const std::string& name) const {
     auto it = functions.find(name);
     return it == functions.end() ? nullptr : it->second.get();
   }
-  // `base`, or `base_1`, `base_2`, ... whichever is free first.
+  // The first free name among `base`, `base_1`, `base_2`, ...
   std::string unique_name(const std::string& base) const;
 };
 

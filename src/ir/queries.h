@@ -7,7 +7,8 @@
 
 namespace tapml {
 
-// Whether `accepts` takes the expression or a node below it. Loads' indices count, buffers do not.
+// Whether `accepts` is true for the expression or a node below it. Indices of loads count; buffers
+// do not.
 template <class Accepts>
 bool any_node(const PrimExpr& expr, const Accepts& accepts) {
   return accepts(expr) || std::ranges::any_of(expr->operands, [&](const PrimExpr& operand) {
@@ -23,7 +24,7 @@ inline bool uses(const std::vector<PrimExpr>& exprs, const Var& var) {
   return std::ranges::any_of(exprs, [&](const PrimExpr& expr) { return uses(expr, var); });
 }
 
-// Whether the expression uses a variable of `vars`: a set, or a map by variable.
+// Whether the expression uses a variable of `vars`, which is a set or a map keyed by variable.
 template <class Vars>
 bool uses_any(const PrimExpr& expr, const Vars& vars) {
   return any_node(expr, [&](const PrimExpr& e) { return vars.contains(e.get()); });

@@ -74,9 +74,9 @@ std::optional<int64_t> least_value(const Var& var) {
 
 void state_least_value(const Var& var, int64_t least) {
   if (!var.is_var() || var.dtype() != DType::kI64) {
-    throw_internal("the least value of something that is no i64 variable");
+    throw_internal("the least value of something that is not an i64 variable");
   }
-  // Every node is made as one that is not const.
+  // Nodes are never created const, so the cast is valid.
   const_cast<ExprNode&>(*var).object = object_of(least);
 }
 

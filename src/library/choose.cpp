@@ -89,7 +89,7 @@ Chooser::~Chooser() = default;
 Chooser::Chooser(const target::Target& target, const LibraryOptions& options)
     : user_(options.libraries), table_(options.libraries), target_(target.text) {
   // What a machine elsewhere has is not known here.
-  if (target.place.empty()) is_here_ = options.is_here;
+  if (target.endpoint.empty()) is_here_ = options.is_here;
   calls_routines_ = target.description.library_routines;
   const std::vector<std::string> enabled = enabled_names(target, user_);
   auto option = target.options.find("libs");
@@ -99,18 +99,18 @@ Chooser::Chooser(const target::Target& target, const LibraryOptions& options)
   };
   for (const auto& [name, function] : options.patterns.functions) {
     const Function* pattern = as_relax_function(function.get());
-    const auto* routine = pattern ? find_attr<std::string>(pattern->attrs, kLibraryAttr) : nullptr;
-    if (!routine) continue;
+    if (!pattern || pattern->facts.library.empty()) continue;
+    const std::string& routine = pattern->facts.library;
     build::check_pattern(*pattern, name);
-    const KnownRoutine* known = table_.find(*routine);
+    const KnownRoutine* known = table_.find(routine);
     if (!known) {
       throw_user("pattern @" + name + " names a routine that no library has", "pattern @" + name,
-                 "one of " + table_.names(), *routine, "--library FILE adds a library");
+                 "one of " + table_.names(), routine, "--library FILE adds a library");
     }
     if (!is_enabled(known->library)) continue;
     rules_.push_back(
         {known->library, known->routine, std::static_pointer_cast<const Function>(function),
-         nullptr, attr_or<std::vector<int64_t>>(pattern->attrs, kParametersAttr, {}), false, name});
+         nullptr, pattern->facts.parameters, false, name});
   }
   for (const Library& library : libraries()) {
     if (!is_enabled(library.name)) continue;

@@ -15,9 +15,7 @@
 
 namespace tapml::library {
 
-// Attributes of a pattern that names its routine: "library.routine", and the integers that it is
-// given.
-inline constexpr const char* kLibraryAttr = "library";
+// Attribute of call_dps_library and of patterns: the integers that the routine is given.
 inline constexpr const char* kParametersAttr = "parameters";
 
 // What the user gave beside the target.

@@ -189,7 +189,7 @@ Result<HostTensor> Engine::logits_all(std::span<const int32_t> tokens) {
   Sequence* own = &state_->own;
   TAPML_TRY(state_->check_tokens(*own, tokens));
   LogitRows rows(state_->model.vocabulary);
-  PromptWatch watch(state_->watcher, state_->session, state_->local_vm, "logits_all",
+  PromptWatch watch(state_->watcher, *state_->vm, state_->local_vm, "logits_all",
                     std::ssize(tokens));
   while (!tokens.empty()) {
     const size_t count = std::min(tokens.size(), static_cast<size_t>(state_->prefill_chunk));

@@ -277,7 +277,7 @@ Result<Tensor> Engine::State::prefill(std::span<Sequence* const> sequences,
                                       std::span<const int32_t> tokens) {
   const size_t batch = sequences.size(), count = tokens.size() / batch;
   const auto chunk = static_cast<size_t>(prefill_chunk);
-  PromptWatch watch(watcher, session, local_vm, "prefill", std::ssize(tokens));
+  PromptWatch watch(watcher, *vm, local_vm, "prefill", std::ssize(tokens));
   std::vector<int32_t> piece;
   for (size_t first = 0;; first += chunk) {
     const size_t width = std::min(chunk, count - first);

@@ -20,23 +20,28 @@ int64_t kernel_calls(const Executable& executable, const char* function) {
 
 }  // namespace
 
-PromptWatch::PromptWatch(const WorkWatcher& watcher, runtime::Session& session,
-                         runtime::LocalVirtualMachine* vm, const char* function, int64_t tokens)
+PromptWatch::PromptWatch(const WorkWatcher& watcher, runtime::VirtualMachine& vm,
+                         runtime::LocalVirtualMachine* local, const char* function, int64_t tokens)
     : watcher_(watcher),
-      session_(session),
       vm_(vm),
+      local_(local),
       tokens_(tokens),
       watched_(watcher && tokens >= kFewTokens) {
-  if (!watched_ || !vm_) return;
-  calls_in_piece_ = kernel_calls(vm_->executable(), function);
-  observes_ = calls_in_piece_ > 0;
-  if (!observes_) return;
-  other_ = vm_->call_point().observer();
-  vm_->call_point().set_observer(this);
+  if (!watched_) return;
+  calls_in_piece_ = kernel_calls(vm_.executable(), function);
+  if (calls_in_piece_ == 0) return;
+  if (!local_) {
+    vm_.set_call_watcher([this](int64_t launched) { tell_done(launched); });
+    return;
+  }
+  observes_ = true;
+  other_ = local_->call_point().observer();
+  local_->call_point().set_observer(this);
 }
 
 PromptWatch::~PromptWatch() {
-  if (observes_) vm_->call_point().set_observer(other_);
+  if (observes_) local_->call_point().set_observer(other_);
+  if (watched_ && !local_) vm_.set_call_watcher({});
   if (watched_) tell(watcher_, {"prompt", tokens_, tokens_, "tokens"});
 }
 
@@ -51,7 +56,7 @@ void PromptWatch::begin(int64_t tokens) {
 
 Status PromptWatch::end() {
   if (!watched_) return {};
-  if (done_ + piece_ < tokens_) TAPML_TRY(session_.synchronize(runtime::kDefaultStream));
+  if (done_ + piece_ < tokens_) TAPML_TRY(vm_.session().synchronize(runtime::kDefaultStream));
   done_ += piece_;
   piece_ = 0;
   return {};
@@ -89,10 +94,11 @@ void PromptWatch::packed(const runtime::PackedCall& call) noexcept {
 }
 
 void PromptWatch::tell_done(int64_t calls) {
+  calls = std::max<int64_t>(calls, 0);
   const int64_t all = std::max(calls_in_piece_, calls + 1);
-  // Never all of them: that is the end.
-  const int64_t done = std::min(done_ + piece_ * calls / all, tokens_ - 1);
-  tell(watcher_, {"prompt", done, tokens_, "tokens"});
+  // All tokens are done only at the end, and a report never goes back.
+  told_ = std::max(told_, std::min(done_ + piece_ * calls / all, tokens_ - 1));
+  tell(watcher_, {"prompt", told_, tokens_, "tokens"});
 }
 
 }  // namespace tapml::llm

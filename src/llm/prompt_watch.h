@@ -6,17 +6,17 @@
 
 namespace tapml::llm {
 
-// Tells a watcher of tokens that are done, not of those that are enqueued: between two kernel calls
-// of a machine on this side it waits for what came before, at most a few times a second and a few
-// times more at the begin; of a remote machine it knows whole pieces only. The prompt computes the
-// same bits. What observes the machine's calls already goes on.
+// Reports the tokens of a prompt that are computed, not those that are enqueued. Between two kernel
+// calls of a VM in this process it waits for the calls before, at most a few times a second and a
+// few times more at the start. A remote VM says with its heartbeats how many calls it has launched.
+// The prompt computes the same bits. An observer that is already set continues to work.
 class PromptWatch final : public runtime::Observer {
  public:
-  // `vm`: null for a remote machine. `function` gets `tokens` in all, those of all sequences.
-  // Without a watcher, or with few tokens, nothing is reported and nothing waits. What is passed by
-  // reference outlives it.
-  PromptWatch(const WorkWatcher& watcher, runtime::Session& session,
-              runtime::LocalVirtualMachine* vm, const char* function, int64_t tokens);
+  // `local`: `vm` where it is of this process, else null. `function` gets `tokens` tokens in total,
+  // over all sequences. Without a watcher, or with few tokens, it reports nothing and waits for
+  // nothing. What is passed by reference outlives it.
+  PromptWatch(const WorkWatcher& watcher, runtime::VirtualMachine& vm,
+              runtime::LocalVirtualMachine* local, const char* function, int64_t tokens);
   ~PromptWatch() override;
   PromptWatch(const PromptWatch&) = delete;
   PromptWatch& operator=(const PromptWatch&) = delete;
@@ -35,14 +35,15 @@ class PromptWatch final : public runtime::Observer {
   void tell_done(int64_t calls);
 
   const WorkWatcher& watcher_;
-  runtime::Session& session_;
-  runtime::LocalVirtualMachine* vm_;
+  runtime::VirtualMachine& vm_;
+  runtime::LocalVirtualMachine* local_;
   const int64_t tokens_;
   const bool watched_;
   bool observes_ = false;
   runtime::Observer* other_ = nullptr;      // that was there before
   bool other_wants_ = false;                // the call at hand
-  int64_t done_ = 0, piece_ = 0;            // tokens before the piece at hand, and of it
+  int64_t done_ = 0, piece_ = 0;            // tokens before the current piece, and of it
+  int64_t told_ = 0;                        // tokens reported last
   int64_t calls_ = 0, calls_in_piece_ = 0;  // that have begun, and that there are
   int64_t gap_ = 8, next_ = 8;              // calls from one wait to the next, and which is next
   double waited_ = 0;                       // when it waited last

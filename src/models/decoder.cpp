@@ -285,9 +285,9 @@ Module build_decoder(const DecoderConfig& config, const DecoderArchitecture& arc
   }
 
   Module module;
-  module.attrs = model_interface_attrs(model);
-  module.attrs["bound.n"] = config.context;
-  module.attrs["bound.p"] = ceil_div(config.context, config.page_size);
+  module.set_attrs(model_interface_attrs(model));
+  module.facts.bounds["n"] = config.context;
+  module.facts.bounds["p"] = ceil_div(config.context, config.page_size);
   auto build = [&](PrimExpr tokens, DecoderFunction::LogitsOf logits_of) {
     return DecoderFunction(config, architecture, dtypes, module, std::move(tokens), logits_of)
         .build();

@@ -12,7 +12,7 @@ PrimExpr one_plus_exp_of_minus(const PrimExpr& x) {
   return number(1, x.dtype()) + intrinsic("exp", number(0, x.dtype()) - x);
 }
 
-// Where exp(-x) overflows, the quotient is 0: the right limit, so no branch is needed.
+// If exp(-x) overflows, the quotient is 0, the correct limit, so no branch is needed.
 PrimExpr sigmoid(PrimExpr x) { return fdiv(number(1, x.dtype()), one_plus_exp_of_minus(x)); }
 PrimExpr silu(PrimExpr x) {
   return bind("x", std::move(x), [](PrimExpr v) { return fdiv(v, one_plus_exp_of_minus(v)); });
@@ -45,7 +45,7 @@ tir::PrimFuncRef legalize_gelu(const CallView& call) {
 relax::Annotation deduce_gelu(const CallView& call) {
   const std::string& form = *find_attr<std::string>(call.attrs, "approximate");
   if (form != "none" && form != "tanh") {
-    call.error("no approximation is called so", "\"none\" or \"tanh\"", '"' + form + '"');
+    call.error("no such approximation", "\"none\" or \"tanh\"", '"' + form + '"');
   }
   return deduce_real(call);
 }

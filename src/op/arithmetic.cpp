@@ -49,23 +49,23 @@ PrimExpr power(PrimExpr a, PrimExpr b) {
   });
 }
 
-// x - q * y; 0 * infinity is no number.
+// x - q * y; 0 * infinity is NaN.
 PrimExpr remainder_of(const PrimExpr& x, const PrimExpr& y, const PrimExpr& q) {
   PrimExpr zero = number(0, x.dtype());
   return select(eq(q, zero), x, make_call("fma", x.dtype(), {zero - q, y, x}));
 }
 
-// The whole number next to x / y below ("floor") or toward zero ("trunc"). Where the quotient is
-// moderate, rounding it may have moved it over a whole number; the remainder, exact by fma, tells.
+// x / y rounded down ("floor") or toward zero ("trunc"). Rounding a moderate quotient may move it
+// past a whole number; the remainder, exact by fma, shows that.
 PrimExpr whole_quotient(const char* rounding, const PrimExpr& x, const PrimExpr& y) {
   PrimExpr zero = number(0, x.dtype()), one = number(1, x.dtype());
   bool floor = std::string_view(rounding) == "floor";
   return bind("q", intrinsic(rounding, fdiv(x, y)), [&](PrimExpr q) {
     return bind("r", remainder_of(x, y, q), [&](PrimExpr r) {
-      // What is left over has the sign of the divisor (floor) or of the dividend.
+      // The remainder has the sign of the divisor (floor) or of the dividend.
       PrimExpr negative = lt(floor ? y : x, zero);
       PrimExpr beyond = select(negative, lt(zero, r), lt(r, zero));
-      // Of a dividend below the divisor the quotient is known; what is left may round to the
+      // The quotient of a dividend below the divisor is known; the remainder may round to the
       // divisor.
       PrimExpr whole = intrinsic("abs", y);
       PrimExpr short_of =
@@ -107,9 +107,9 @@ int magnitude_bits(const PrimExpr& e) {
   }
 }
 
-// What is left of |x| by |y|, exactly, as C's fmod: multiples of |y| * 2^s are taken away from the
-// greatest s down. Each quotient is so small that dividing, within 2.5 units in the last place, and
-// cutting off miss it by no more than one, and what is left over is a float.
+// The exact remainder of |x| by |y|, as C's fmod: subtracts multiples of |y| * 2^s, from the
+// greatest s down. Each quotient is small enough that division, within 2.5 units in the last place,
+// and truncation miss it by at most one, and the remainder is a float.
 class ExactRemainder {
  public:
   ExactRemainder(PrimExpr x, PrimExpr y, int quotient_bits)
@@ -128,7 +128,7 @@ class ExactRemainder {
   DType dtype() const { return x_.dtype(); }
   int step_bits() const { return dtype() == DType::kF64 ? 50 : 21; }
 
-  // Infinite where it is too large, and then no part of anything.
+  // Infinite if it is too large; then it is never subtracted.
   PrimExpr scaled(PrimExpr whole, int exponent) const {
     const int most = dtype() == DType::kF64 ? 1000 : 126;
     for (; exponent > 0; exponent -= most) {
@@ -156,7 +156,7 @@ class ExactRemainder {
   int quotient_bits_;
 };
 
-// The remainder with the sign of x, as a zero has it too, or (`floor`) of y.
+// The remainder with the sign of x (also for zero) or, with `floor`, of y.
 PrimExpr float_remainder(const PrimExpr& x, const PrimExpr& y, int quotient_bits, bool floor) {
   const PrimExpr zero = number(0, x.dtype());
   return ExactRemainder(x, y, quotient_bits).build([&](const PrimExpr& r) {
@@ -185,7 +185,7 @@ tir::PrimFuncRef legalize_divide(const CallView& call) {
   return broadcasting(call, real_dtype(common_dtype(call)), quotient);
 }
 
-// Some divisors of integers are 0; floats stay away from it.
+// Some integer divisors are 0; float divisors are not near 0.
 bool generate_division(GeneratedCall& call, RandomStream& rng) {
   generate_partner(call, rng);
   GeneratedTensor& divisor = call.args[1].tensors[0];

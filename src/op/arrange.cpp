@@ -1,4 +1,4 @@
-// Operators that give a tensor another shape or another order along its axes.
+// Operators that change a tensor's shape or the order along its axes.
 #include "op/reference/arrange.h"
 
 #include <algorithm>
@@ -268,12 +268,12 @@ bool generate_flip(GeneratedCall& call, RandomStream& rng) {
 
 // ---- roll
 
-// One shift an axis; without axes one shift of all elements in row-major order.
+// One shift per axis; without axes, one shift of all elements in row-major order.
 std::vector<int64_t> roll_axes(const CallView& call, int ndim) {
   const Ints &shifts = call.integers("shifts"), &given = call.integers("axes");
   size_t wanted = given.empty() ? 1 : given.size();
   if (shifts.size() != wanted) {
-    call.error("there is not one shift an axis", std::to_string(wanted) + " shifts",
+    call.error("shifts does not have one entry per axis", std::to_string(wanted) + " shifts",
                shape_to_string(shifts));
   }
   std::vector<int64_t> axes;
@@ -397,7 +397,7 @@ bool generate_repeat(GeneratedCall& call, RandomStream& rng) {
 
 // ---- swap_axes and move_axis
 
-// The permutation that either operator stands for.
+// The permutation that the operator performs.
 std::vector<int64_t> axis_order(const CallView& call, int ndim) {
   std::vector<int64_t> order(static_cast<size_t>(ndim));
   std::iota(order.begin(), order.end(), 0);
@@ -485,7 +485,7 @@ std::span<const OperatorInfo> arrange_operators() {
       return AttributeSpec{name, AttributeKind::kInt, true, {}, doc};
     };
     return std::vector<OperatorInfo>{
-        arranging("expand_dims", "x with dimensions of extent 1 put in at the given axes.", {x},
+        arranging("expand_dims", "x with dimensions of extent 1 inserted at the given axes.", {x},
                   {{"axes",
                     AttributeKind::kInts,
                     true,
@@ -499,8 +499,8 @@ std::span<const OperatorInfo> arrange_operators() {
                    as_reshape},
                   1),
         arranging("flatten",
-                  "x with the dimensions from one axis to another, both included, as one; a tensor "
-                  "of rank 0 becomes one of rank 1.",
+                  "x with the dimensions from start_axis to end_axis, both included, merged into "
+                  "one; a tensor of rank 0 becomes one of rank 1.",
                   {x},
                   {{"start_axis", AttributeKind::kInt, false, int64_t{0}, "first axis"},
                    {"end_axis", AttributeKind::kInt, false, int64_t{-1}, "last axis"}},
@@ -518,14 +518,14 @@ std::span<const OperatorInfo> arrange_operators() {
                   {{"axes", AttributeKind::kInts, false, Ints(), "distinct axes; empty: all"}},
                   {deduce_flip, legalize_flip, reference::flip, generate_flip}),
         arranging("roll",
-                  "x with its elements shifted along axes; what leaves at one end comes in at the "
-                  "other. Without axes all elements are shifted in row-major order.",
+                  "x with its elements shifted along axes; elements that leave at one end enter at "
+                  "the other. Without axes all elements are shifted in row-major order.",
                   {x},
                   {{"shifts",
                     AttributeKind::kInts,
                     true,
                     {},
-                    "steps toward higher indices, one an axis (one where there are no axes)"},
+                    "steps toward higher indices, one per axis (one if there are no axes)"},
                    {"axes", AttributeKind::kInts, false, Ints(), "distinct axes"}},
                   {deduce_roll, legalize_roll, reference::roll, generate_roll}),
         arranging("tile",
@@ -533,7 +533,7 @@ std::span<const OperatorInfo> arrange_operators() {
                   "repeats are filled up with leading ones to the same rank.",
                   {x}, {{"repeats", AttributeKind::kInts, true, {}, "copies along each dimension"}},
                   {deduce_tile, legalize_tile, reference::tile, generate_tile}),
-        arranging("repeat", "Every element of x along an axis several times in a row.", {x},
+        arranging("repeat", "Every element of x repeated along an axis.", {x},
                   {{"repeats", AttributeKind::kInt, true, {}, "copies of each element"},
                    axis("axis", "negative from the end")},
                   {deduce_repeat, legalize_repeat, reference::repeat, generate_repeat}, 1),

@@ -1,7 +1,7 @@
 // The paged key-value cache: append and causal grouped-query attention.
 //
-// Position t of batch b lives in row t % page_size of page page_table[b, t / page_size]. `lengths`
-// counts the tokens in the cache before the call. Entries of the page table behind the last used
+// Position t of batch b is in row t % page_size of page page_table[b, t / page_size]. `lengths`
+// counts the tokens in the cache before the call. Entries of the page table after the last used
 // position are never read.
 #include <algorithm>
 
@@ -100,8 +100,7 @@ relax::Annotation deduce_attention(const CallView& call) {
 
 // Five steps over workspaces of [b, h, n, t] and [b, h, n], t = positions that the page table can
 // hold: dot products, their scaled maximum, exponentials, their sum, and the weighted sum of
-// values. Positions that a query may not see are skipped by selects that keep their loads from
-// being evaluated.
+// values. Selects skip positions that a query may not see, so that their loads are not evaluated.
 class AttentionProgram {
  public:
   explicit AttentionProgram(const CallView& call)
@@ -197,8 +196,8 @@ tir::PrimFuncRef legalize_attention(const CallView& call) { return AttentionProg
 
 // ---- random calls
 
-// A page table of `batches` rows that shares out `pages` pages, and lengths that leave room for
-// `count` new tokens. False where there is no room.
+// Adds a page table of `batches` rows that distributes `pages` pages, and lengths that leave room
+// for `count` new tokens. False if there is no room.
 bool add_cache(GeneratedCall& call, int64_t batches, int64_t count, int64_t pages,
                int64_t page_size) {
   int64_t per_batch = batches == 0 ? pages : pages / batches;

@@ -71,7 +71,7 @@ bool holds(AttributeKind kind, const AttrValue& value) {
   return false;
 }
 
-// The value as `kind`: integers serve as numbers and an empty list as a list of anything.
+// Converts the value to `kind`: integers are accepted as numbers and an empty list as any list.
 AttrValue converted(const CallView& call, const AttributeSpec& spec, const AttrValue& value) {
   if (holds(spec.kind, value)) return value;
   if (spec.kind == AttributeKind::kFloat) {
@@ -187,7 +187,7 @@ void CallView::error(const std::string& message, const std::string& expected,
 CallView view_call(const relax::CallNode& call) {
   const auto* callee = relax::as<relax::OperatorNode>(call.callee);
   if (!callee) throw_internal("view_call of a call whose callee is not an operator");
-  const OperatorInfo* info = find_operator(callee->name);
+  const OperatorInfo* info = operator_of(*callee);
   if (!info) {
     std::vector<std::string_view> names;
     for (const OperatorInfo* entry : operator_table()) names.push_back(entry->name);
@@ -208,7 +208,7 @@ CallView view_call(const relax::CallNode& call) {
 
 namespace {
 
-// One dimension of the result for each element, where it is known how many there are.
+// One dimension of the result for each element, if their number is known.
 relax::Annotation deduce_tensor_to_shape(const relax::CallNode& call) {
   auto fail = [](const std::string& message, const std::string& expected,
                  const std::string& found) {
@@ -224,7 +224,7 @@ relax::Annotation deduce_tensor_to_shape(const relax::CallNode& call) {
   const auto* tensor = relax::as_tensor(annotation);
   if (!tensor || (tensor->dtype && !is_integer(*tensor->dtype)) ||
       (tensor->ndim != relax::kUnknownNdim && tensor->ndim != 1)) {
-    fail("the argument is no list of integers", "an integer tensor of rank 1",
+    fail("the argument is not a list of integers", "an integer tensor of rank 1",
          to_string(annotation));
   }
   bool known = tensor->shape && tensor->shape->front().is_int();

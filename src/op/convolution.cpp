@@ -26,7 +26,7 @@ PrimExpr per_group(const CallView& call, const PrimExpr& channels, int64_t group
                          std::string(what) + " are not divisible by groups");
 }
 
-// Ranks and dtype of x and weight, checked; shapes only where both are known.
+// Checks ranks and dtypes of x and weight; checks shapes only if both are known.
 Known checked_operands(const CallView& call, int spatial) {
   for (size_t i : {0, 1}) {
     expect_ndim(call, i, spatial + 2);
@@ -118,9 +118,9 @@ relax::Annotation deduce_transposed(const CallView& call) {
     PrimExpr whole = (in - 1) * window.strides[d] + reach(kernel, window.dilation[d]) + extra[d];
     PrimExpr extent = simplified(whole - (window.before[d] + window.after[d]));
     if (provably_less(extent, 0)) {
-      call.error(
-          "padding takes away more than there is along spatial dimension " + std::to_string(d),
-          "an output of at least 0", to_string(extent));
+      call.error("padding removes more elements than there are along spatial dimension " +
+                     std::to_string(d),
+                 "an output of at least 0", to_string(extent));
     }
     result.shape->push_back(extent);
   }
@@ -192,7 +192,7 @@ bool generate_conv(GeneratedCall& call, RandomStream& rng) {
   call.args.push_back({{w}, {}});
   call.attrs = {{"padding", padding}, {"groups", groups}};
   if (rng.chance(0.7)) call.attrs["strides"] = strides;
-  // The kernel's reach was drawn for this dilation.
+  // The kernel's extent was drawn for this dilation.
   call.attrs["dilation"] = dilation;
   return true;
 }
@@ -237,7 +237,7 @@ OperatorInfo conv(const char* name, int spatial, DeduceRule deduce, LegalizeRule
                     padding_attribute(),
                     dilation_attribute(),
                     {"groups", AttributeKind::kInt, false, int64_t{1},
-                     "parts that channels and filters fall into, each convolved by itself"}},
+                     "groups of channels and filters, each convolved separately"}},
           .inout = {},
           .deduce = deduce,
           .legalize = legalize,
@@ -254,14 +254,14 @@ OperatorInfo transposed(const char* name, int spatial, DeduceRule deduce, Legali
               "output_padding - padding. Dtypes as for convolution.",
           .args = {{"x", ArgumentKind::kTensor, "[batch, channels, spatial...]"},
                    {"weight", ArgumentKind::kTensor, "[channels, filters / groups, kernel...]"}},
-          .attrs = {strides_attribute("distance of neighbouring elements of x in the output; "
+          .attrs = {strides_attribute("distance of neighboring elements of x in the output; "
                                       "empty: 1"),
                     padding_attribute(),
                     dilation_attribute(),
                     {"groups", AttributeKind::kInt, false, int64_t{1},
-                     "parts that channels and filters fall into, each convolved by itself"},
+                     "groups of channels and filters, each convolved separately"},
                     {"output_padding", AttributeKind::kInts, false, std::vector<int64_t>(),
-                     "elements added at the output's back, less than stride or dilation; empty: "
+                     "elements added at the output's end, less than stride or dilation; empty: "
                      "none"}},
           .inout = {},
           .deduce = deduce,

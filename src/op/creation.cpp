@@ -38,14 +38,14 @@ bool generate_full(GeneratedCall& call, RandomStream& rng) {
   return true;
 }
 
-// The one integer of a host-integer argument, where it is known.
+// The single integer of a host-integer argument, if known.
 std::optional<PrimExpr> known_integer(const CallView& call, size_t index) {
   std::optional<Dims> dims = known_dims(call, index);
   if (!dims || dims->size() != 1) return std::nullopt;
   return dims->front();
 }
 
-// Rounds up; none where the stop is already behind.
+// Rounds up; 0 if the stop is already passed.
 PrimExpr range_length(const PrimExpr& start, const PrimExpr& stop, int64_t step) {
   PrimExpr distance = step > 0 ? stop - start : start - stop;
   int64_t size = step > 0 ? step : -step;
@@ -110,7 +110,7 @@ relax::Annotation deduce_triangle(const CallView& call) {
   return deduce_same(call);
 }
 
-// The elements where holds(row + k, column), 0 elsewhere.
+// Keeps the elements for which holds(row + k, column); the others are 0.
 tir::PrimFuncRef triangle(const CallView& call, PrimExpr (*holds)(PrimExpr, PrimExpr)) {
   Lowering lowering(call);
   const tir::Buffer& x = lowering.arg(0);
@@ -169,7 +169,7 @@ relax::Annotation deduce_shape_of(const CallView& call) {
   return x.shape ? relax::shape_annotation(*x.shape) : relax::shape_annotation_ndim(x.ndim);
 }
 
-// Dimensions are expressions: nothing is left to compute.
+// Dimensions are expressions, so nothing is left to compute.
 relax::Expr decompose_shape_of(const CallView& call, BindingSink&) {
   std::optional<Dims> shape = known_tensor(call, 0).shape;
   if (!shape) {
@@ -231,8 +231,7 @@ std::span<const OperatorInfo> creation_operators() {
                       deduce_full, legalize_full, reference::full, generate_full),
         from_integers(
             "arange",
-            "start, start + step, ... before stop, cast to the dtype; nothing where stop "
-            "is not ahead.",
+            "start, start + step, ... before stop, cast to the dtype; empty if stop is not ahead.",
             {{"start", kPrim, "the first element"}, {"stop", kPrim, "the end, not included"}},
             {{"step", AttributeKind::kInt, false, int64_t{1}, "not 0"},
              {"dtype", AttributeKind::kDType, false, DType::kI64, "of the result"}},
@@ -248,8 +247,8 @@ std::span<const OperatorInfo> creation_operators() {
                     reference::zeros_like, {own}, generate_like),
         from_tensor("ones_like", "1 in x's shape.", deduce_like, legalize_ones,
                     reference::ones_like, {own}, generate_like),
-        from_tensor("copy", "x in storage of its own.", deduce_same, legalize_copy, reference::copy,
-                    {}, nullptr),
+        from_tensor("copy", "A copy of x in new storage.", deduce_same, legalize_copy,
+                    reference::copy, {}, nullptr),
         shape_of_operator(),
     };
   }();

@@ -10,7 +10,7 @@ namespace tapml::op {
 
 namespace {
 
-// Labels of one term, in order: a letter each, and kEllipsis where "..." stands.
+// Labels of one term, in order: a letter each, and kEllipsis for "...".
 using Labels = std::string;
 constexpr char kEllipsis = '.';
 
@@ -35,15 +35,15 @@ Labels parse_term(const CallView& call, const std::string& text) {
       if (labels.find(kEllipsis) != Labels::npos) malformed(call, "a term has two ellipses");
       at += 2;
     } else if (!letter) {
-      malformed(call, std::string("'") + c + "' is no label");
+      malformed(call, std::string("'") + c + "' is not a label");
     }
     labels += c;
   }
   return labels;
 }
 
-// Letters that occur once in both operands together, in alphabetical order (capitals first), behind
-// the ellipsis.
+// The ellipsis, then the letters that occur once in both operands together, in alphabetical order
+// (capitals first).
 Labels implicit_result(const Equation& equation) {
   std::map<char, int> uses;
   for (const Labels& labels : equation.operands) {
@@ -96,7 +96,7 @@ struct Plan {
   std::map<char, PrimExpr> extents;  // of letters
   Dims ellipsis[2];
   std::optional<Dims> broadcast_ellipsis;
-  Labels summed;  // letters that the result lacks, in order of appearance
+  Labels summed;  // letters absent from the result, in order of appearance
 
   Plan(const CallView& call, const Equation& parsed, const Dims& a, const Dims& b)
       : equation(parsed) {
@@ -144,7 +144,7 @@ struct Plan {
   }
 };
 
-// Ranks that the labels allow; UserError where an operand has another.
+// Checks that the labels allow the operand's rank; UserError if not.
 void check_rank(const CallView& call, const Labels& labels, size_t index) {
   bool open = labels.find(kEllipsis) != Labels::npos;
   int least = static_cast<int>(labels.size()) - (open ? 1 : 0);
@@ -275,11 +275,12 @@ bool generate(GeneratedCall& call, RandomStream& rng) {
 std::span<const OperatorInfo> einsum_operators() {
   static const std::vector<OperatorInfo> kOperators = {
       {.name = "einsum",
-       .doc = "Sum of products by an equation of labels, one letter a dimension: \"bij,jk->bik\". "
-              "Letters that the result lacks are summed over; a letter twice in one operand takes "
-              "its diagonal; \"...\" stands for any dimensions, which broadcast. Without \"->\" "
-              "the result has the ellipsis and then the letters that occur once, in alphabetical "
-              "order. Dtypes as for matmul.",
+       .doc =
+           "Sum of products by an equation of labels, one letter per dimension: \"bij,jk->bik\". "
+           "Letters that the result lacks are summed over; a letter twice in one operand takes "
+           "its diagonal; \"...\" stands for any dimensions, which broadcast. Without \"->\" "
+           "the result has the ellipsis and then the letters that occur once, in alphabetical "
+           "order. Dtypes as for matmul.",
        .args = {{"a", ArgumentKind::kTensor, "first operand, floats or integers"},
                 {"b", ArgumentKind::kTensor, "second operand"}},
        .attrs = {{"equation", AttributeKind::kString, true, {}, "labels of a, b and the result"}},

@@ -154,7 +154,7 @@ OperatorInfo unary_operator(const char* name, const char* doc, DeduceRule deduce
 
 bool generate_partner(GeneratedCall& call, RandomStream& rng) {
   GeneratedTensor partner = call.args[0].tensors[0];
-  // The roles may be exchanged: a may be the smaller one, too.
+  // The roles may be swapped, so a may be the smaller operand.
   Shape small = broadcast_partner(partner.shape, rng);
   if (rng.chance(0.3)) {
     call.args[0].tensors[0].shape = small;

@@ -1,5 +1,5 @@
-// What the families of elementwise operators share: deduction and loops over all elements, with
-// NumPy broadcasting over symbolic shapes.
+// Shared by the elementwise operators: deduction and loops over all elements, with NumPy
+// broadcasting over symbolic shapes.
 #pragma once
 
 #include "op/dtypes.h"
@@ -15,7 +15,7 @@ PrimExpr intrinsic(const char* name, PrimExpr x);
 PrimExpr intrinsic(const char* name, PrimExpr a, PrimExpr b);
 // x != 0 (a bool itself): NaN is true.
 PrimExpr truth(PrimExpr x);
-// The value of `x` once, however often `body` uses it.
+// Computes `x` once, however often `body` uses it.
 PrimExpr bind(const char* name, PrimExpr x, const std::function<PrimExpr(PrimExpr)>& body);
 
 // Result annotations of operators of one tensor.
@@ -25,7 +25,7 @@ relax::Annotation deduce_real(const CallView& call);       // real_dtype
 relax::Annotation deduce_predicate(const CallView& call);  // bool
 
 // Loops of an operator of one tensor: function(element), rounded to the result's dtype. The element
-// has the type that arithmetic on the result's dtype is done in; with `exact`, its own dtype.
+// has the type of arithmetic on the result's dtype; with `exact`, its own dtype.
 tir::PrimFuncRef elementwise(const CallView& call, DType result, bool exact,
                              const std::function<PrimExpr(PrimExpr)>& function);
 
@@ -67,14 +67,14 @@ tir::PrimFuncRef legalize_binary(const CallView& call) {
   return broadcasting(call, common_dtype(call), F);
 }
 
-// Table entries. The first argument's dtypes are the generator's.
+// Makes table entries. The generator draws the first argument's dtype from its list.
 OperatorInfo unary_operator(const char* name, const char* doc, DeduceRule deduce,
                             LegalizeRule legalize, ReferenceRule reference,
                             std::vector<DType> dtypes, double low = -4, double high = 4);
 OperatorInfo binary_operator(const char* name, const char* doc, DeduceRule deduce,
                              LegalizeRule legalize, ReferenceRule reference,
                              std::vector<DType> dtypes, double low = -4, double high = 4);
-// The rule of binary operators: b broadcasts with a.
+// The generator rule of binary operators: b broadcasts with a.
 bool generate_partner(GeneratedCall& call, RandomStream& rng);
 
 }  // namespace tapml::op

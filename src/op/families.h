@@ -1,4 +1,4 @@
-// The operator families, each one file; op/table.cpp lists them.
+// The operator families, one file each; op/table.cpp lists them.
 #pragma once
 
 #include <span>

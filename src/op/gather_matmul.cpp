@@ -1,4 +1,4 @@
-// Products with matrices that indices choose: the experts of a mixture.
+// Products with matrices selected by indices: mixture of experts.
 #include "op/dtypes.h"
 #include "op/families.h"
 #include "op/indices.h"
@@ -74,12 +74,12 @@ bool generate_gather_matmul(GeneratedCall& call, RandomStream& rng) {
 std::span<const OperatorInfo> gather_matmul_operators() {
   static const std::vector<OperatorInfo> kOperators = {
       {.name = "gather_matmul",
-       .doc =
-           "Rows of x times the transposes of matrices that indices choose, as layers with "
-           "experts have it: out[..., n] = sum over k of x[..., k] * weight[indices[...], n, k]. "
-           "The leading dimensions of x broadcast with those of the indices. A negative index "
-           "counts from the end; one outside gives zeros. Computed in f32 (f64 where an operand "
-           "is f64).",
+       .doc = "Rows of x times the transposes of matrices selected by indices, as in "
+              "mixture-of-experts layers: out[..., n] = sum over k of x[..., k] * "
+              "weight[indices[...], n, k]. "
+              "The leading dimensions of x broadcast with those of the indices. A negative index "
+              "counts from the end; one outside gives zeros. Computed in f32 (f64 where an operand "
+              "is f64).",
        .args = {{"x", ArgumentKind::kTensor, "[..., k], float"},
                 {"weight", ArgumentKind::kTensor, "[matrices, n, k], float"},
                 {"indices", ArgumentKind::kTensor, "[...], i32 or i64"}},

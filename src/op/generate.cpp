@@ -14,7 +14,7 @@ bool takes_tensor_first(const OperatorInfo& info) {
                                 info.args[0].kind == ArgumentKind::kTensors);
 }
 
-// Further tensors like the first; nothing else can be guessed.
+// Adds further tensors like the first; other arguments need a rule.
 bool complete(const OperatorInfo& info, GeneratedCall& call, RandomStream& rng) {
   if (info.generator.rule) return info.generator.rule(call, rng);
   for (size_t i = call.args.size(); i < info.args.size(); ++i) {

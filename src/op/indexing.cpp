@@ -13,7 +13,7 @@ namespace {
 
 using Index = std::vector<PrimExpr>;
 
-// An element of `x` where every index is inside, else 0.
+// An element of `x` if every index is in range, else 0.
 PrimExpr load_or_zero(const tir::Buffer& x, Index index, const PrimExpr& valid) {
   return select(valid, tir::load(x, std::move(index)), number(0, x->dtype));
 }
@@ -265,8 +265,8 @@ std::span<const OperatorInfo> indexing_operators() {
        .reference = reference::gather_nd,
        .generator = {{0, 1, 2, 3}, all_dtypes(), -100, 100, generate_gather_nd}},
       {.name = "one_hot",
-       .doc = "on_value where the place along a new axis is the index, off_value elsewhere. A "
-              "negative index counts from the end; one outside the axis has no place.",
+       .doc = "on_value at the index along a new axis, off_value at all other indices. A negative "
+              "index counts from the end; one outside the axis gives only off_value.",
        .args = {{"indices", ArgumentKind::kTensor, "any shape, i32 or i64"}},
        .attrs = {{"depth", AttributeKind::kInt, true, {}, "extent of the new axis"},
                  {"axis", AttributeKind::kInt, false, int64_t{-1},

@@ -13,8 +13,8 @@ namespace {
 
 using Index = std::vector<PrimExpr>;
 
-// The tensors to join: their common dtype and rank where known, and a shape that `join` makes of
-// the first one's by taking in the others' in turn. Nothing where they are not written as a tuple.
+// The tensors to join: their common dtype and rank where known, and the shape that `join` makes by
+// adding the other shapes to the first in turn. std::nullopt if they are not written as a tuple.
 template <class F>
 std::optional<Known> joined_tensors(const CallView& call, F&& join) {
   const auto* tuple = relax::as_tuple(call.annotations[0]);
@@ -25,12 +25,12 @@ std::optional<Known> joined_tensors(const CallView& call, F&& join) {
     std::string what = "tensor " + std::to_string(f);
     Known next = known_tensor(call, tuple->fields[f], what);
     if (result.dtype && next.dtype && *result.dtype != *next.dtype) {
-      call.error(what + " has another dtype than tensor 0", dtype_name(*result.dtype),
+      call.error(what + " has a different dtype than tensor 0", dtype_name(*result.dtype),
                  dtype_name(*next.dtype));
     }
     if (result.ndim != relax::kUnknownNdim && next.ndim != relax::kUnknownNdim &&
         result.ndim != next.ndim) {
-      call.error(what + " has another rank than tensor 0",
+      call.error(what + " has a different rank than tensor 0",
                  std::to_string(result.ndim) + " dimensions", std::to_string(next.ndim));
     }
     if (!result.dtype) result.dtype = next.dtype;
@@ -53,8 +53,8 @@ void expect_equal_dim(const CallView& call, const Known& result, const Known& ne
 // ---- concat
 
 relax::Annotation deduce_concat(const CallView& call) {
-  // Simplified some at a time: each look at the sum is as long as the sum, and a sum that is only
-  // written down nests as deep as there are operands.
+  // Simplify after this many terms: simplifying takes time linear in the sum, and an unsimplified
+  // sum nests as deep as the number of operands.
   constexpr int kAtATime = 32;
   std::optional<size_t> joined;
   int unsimplified = 0;
@@ -157,7 +157,7 @@ tir::PrimFuncRef legalize_stack(const CallView& call) {
   return lowering.finish();
 }
 
-// A kernel takes few operands; wide stacks are concats, which know how to become chains.
+// A kernel takes few operands; wide stacks become concats, which can be split into chains.
 constexpr size_t kStackOperands = 5;
 
 relax::Expr decompose_stack(const CallView& call, BindingSink& sink) {

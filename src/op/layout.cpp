@@ -42,7 +42,8 @@ relax::Annotation deduce_reshape(const CallView& call) {
 }
 
 // Index into a tensor of shape `from` of the element at row-major position `i` of shape `to`.
-// Leading and trailing dimensions that agree pass through; only what is between is linearized.
+// Leading and trailing dimensions that agree pass through; only the dimensions between them are
+// linearized.
 Index reshaped_index(const Dims& from, const Dims& to, const std::vector<Var>& i) {
   size_t head = 0, tail = 0;
   size_t shorter = std::min(from.size(), to.size());
@@ -119,12 +120,13 @@ tir::PrimFuncRef legalize_permute(const CallView& call) {
 
 // ---- split
 
-// Section sizes along the axis; an unknown extent gives none.
+// Section sizes along the axis; std::nullopt for an unknown extent.
 std::optional<Dims> section_sizes(const CallView& call, const std::optional<PrimExpr>& extent) {
   int64_t sections = call.integer("sections");
   const std::vector<int64_t>& sizes = call.integers("sizes");
   if ((sections > 0) == !sizes.empty()) {
-    call.error("the sections are not clear", "either sections > 0 or a list of sizes",
+    call.error("sections and sizes are both given or both missing",
+               "either sections > 0 or a list of sizes",
                "sections=" + std::to_string(sections) + ", sizes=" + shape_to_string(sizes));
   }
   if (!sizes.empty()) {
@@ -394,7 +396,7 @@ std::span<const OperatorInfo> layout_operators() {
                "0 <= begin <= end <= the dimension.",
                {x,
                 {"begin", ArgumentKind::kShape, "first index, one per axis"},
-                {"end", ArgumentKind::kShape, "index behind the last, one per axis"}},
+                {"end", ArgumentKind::kShape, "end index (exclusive), one per axis"}},
                {{"axes", AttributeKind::kInts, false, std::vector<int64_t>(),
                  "axes to cut; empty: all"},
                 {"strides", AttributeKind::kInts, false, std::vector<int64_t>(),

@@ -47,7 +47,7 @@ relax::Annotation deduce_complement(const CallView& call) {
   return deduce_same(call);
 }
 
-// Amounts around 0 and around the width.
+// Shift amounts near 0 and near the width.
 bool generate_shift(GeneratedCall& call, RandomStream& rng) {
   generate_partner(call, rng);
   GeneratedTensor& amount = call.args[1].tensors[0];
@@ -95,7 +95,8 @@ std::span<const OperatorInfo> logic_operators() {
               reference::bitwise_or),
       bitwise("bitwise_xor", "The bits that exactly one has; dtypes as bitwise_and.", legalize_xor,
               reference::bitwise_xor),
-      unary_operator("bitwise_not", "The bits that x has not; integers, or bool (its negation).",
+      unary_operator("bitwise_not",
+                     "The bits that x does not have; integers, or bool (its negation).",
                      deduce_complement, legalize_number<complement>, reference::bitwise_not,
                      bit_dtypes(), -100, 100),
       shift("left_shift",

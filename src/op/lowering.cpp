@@ -80,7 +80,7 @@ PrimExpr load_index(const tir::Buffer& buffer, std::vector<PrimExpr> indices) {
 
 namespace {
 
-// What a constant of the program becomes: toward zero, then the nearest that the dtype holds.
+// Converts a constant of the program: truncates toward zero, then clamps to the range of the dtype.
 int64_t integer_constant(double value, DType dtype) {
   HostTensor one = HostTensor::zeros(dtype, {1});
   one.set_f64(0, std::trunc(value));
@@ -103,7 +103,7 @@ PrimExpr lowest(DType dtype) {
 PrimExpr highest(DType dtype) {
   if (is_float(dtype)) return make_float(std::numeric_limits<double>::infinity(), dtype);
   if (dtype == DType::kBool) return make_int(1, dtype);
-  // All bits but the sign's; of u64 they are those of -1.
+  // All bits except the sign; for u64 the bits of -1.
   int bits = dtype_bits(dtype) - (is_signed_integer(dtype) ? 1 : 0);
   return make_int(static_cast<int64_t>(~uint64_t{0} >> (64 - bits)), dtype);
 }

@@ -1,4 +1,4 @@
-// What legalizations share: buffers for the arguments, workspaces, and the finished PrimFunc.
+// Shared by legalizations: buffers for the arguments, workspaces, and the finished PrimFunc.
 #pragma once
 
 #include "op/shapes.h"
@@ -31,7 +31,7 @@ class Lowering {
 // The deduced result as a tensor of known shape and dtype.
 relax::TensorAnnotation known_result(const CallView& call, const relax::Annotation& result);
 
-// Element of `buffer` in the type that arithmetic on it is done in (f32 for f16 and bf16).
+// Element of `buffer` in the type of arithmetic on its dtype (f32 for f16 and bf16).
 PrimExpr load_wide(const tir::Buffer& buffer, std::vector<PrimExpr> indices);
 // An element used as an index.
 PrimExpr load_index(const tir::Buffer& buffer, std::vector<PrimExpr> indices);
@@ -42,8 +42,8 @@ PrimExpr lowest(DType dtype);
 // Highest value: infinity for floats.
 PrimExpr highest(DType dtype);
 
-// reduce into `out`; where `accumulation` is wider than out's dtype, through a workspace with
-// `finish` (may be empty) applied to the total in the accumulation dtype.
+// Reduces into `out`. If `accumulation` is wider than out's dtype, reduces through a workspace and
+// applies `finish` (may be empty) to the total in the accumulation dtype.
 void add_reduction(
     Lowering& lowering, const std::string& name, const tir::Buffer& out, DType accumulation,
     const Dims& extents, const PrimExpr& init,

@@ -12,8 +12,8 @@ namespace {
 
 bool is_vector(const Known& x) { return x.ndim == 1; }
 
-// The two dimensions of an operand that the product is about: (rows, columns) after its transpose
-// flag. A vector is a row on the left and a column on the right; flags do not concern it.
+// The matrix dimensions of an operand: (rows, columns) after its transpose flag. A vector is a row
+// on the left and a column on the right; flags do not affect it.
 struct Matrix {
   bool vector = false, transposed = false;
   Dims batch;
@@ -44,7 +44,7 @@ struct Matrix {
   }
 };
 
-// Products and sums are kept in this type: f32 for narrow floats, an integer result's own.
+// The type of products and sums: f32 for narrow floats, the result's dtype for integers.
 DType compute_dtype(const CallView& call, DType a, DType b, DType out) {
   if (!is_float(out)) return out;
   return accumulation_dtype(promoted(call, promoted(call, a, b), out));
@@ -57,7 +57,7 @@ std::optional<DType> result_dtype(const CallView& call, const Known& a, const Kn
   if (!asked) return operands;
   std::optional<DType> known = operands ? operands : a.dtype ? a.dtype : b.dtype;
   if (*asked == DType::kBool || (known && is_float(*known) != is_float(*asked))) {
-    call.error("out_dtype is of another kind than the operands",
+    call.error("out_dtype differs in kind from the operands",
                known && !is_float(*known) ? "an integer dtype" : "a float dtype",
                dtype_name(*asked));
   }
@@ -277,7 +277,7 @@ std::span<const OperatorInfo> matmul_operators() {
        .reference = reference::outer,
        .generator = {{1}, number_dtypes(), -2, 2, generate_outer}},
       {.name = "linear",
-       .doc = "x times the transpose of weight, plus bias, as layers of models have it; computed "
+       .doc = "x times the transpose of weight, plus bias, as in linear layers; computed "
               "in f32 (f64 where an operand is f64) and rounded once.",
        .args = {{"x", ArgumentKind::kTensor, "[..., k], float"},
                 {"weight", ArgumentKind::kTensor, "[n, k], float"},

@@ -50,7 +50,7 @@ tir::PrimFuncRef legalize_rms_norm(const CallView& call) {
   return lowering.finish();
 }
 
-// Where the elements of one group stand, and which factor and summand an element gets.
+// The location of a group's elements, and the factor and summand of each element.
 struct Groups {
   Dims shape;    // of the groups
   Dims extents;  // of the elements of each
@@ -107,7 +107,7 @@ void expect_floats(const CallView& call) {
   for (size_t i = 0; i < call.args.size(); ++i) expect_float(call, i);
 }
 
-// Trailing dimensions of x, as many as weight has, are one group.
+// As many trailing dimensions of x as weight has form one group.
 relax::Annotation deduce_layer_norm(const CallView& call) {
   expect_floats(call);
   expect_min_ndim(call, 1, 1);
@@ -217,7 +217,7 @@ tir::PrimFuncRef legalize_batch_norm(const CallView& call) {
   return lowering.finish();
 }
 
-// `parameters` further tensors of x's dtype or f32, of the given shape.
+// Adds `parameters` tensors of x's dtype or f32 and of the given shape.
 void add_parameters(GeneratedCall& call, RandomStream& rng, size_t parameters, const Shape& shape) {
   DType dtype = call.args[0].tensors[0].dtype;
   if (dtype != DType::kF64 && rng.chance(0.3)) dtype = DType::kF32;

@@ -99,8 +99,8 @@ class OperandChecks {
 
   Expr check(const Expr& value, const OperatorInfo& info, const OpenEquality& open) {
     const auto& call = *as<CallNode>(value);
-    // What a dimension says of itself (that it is 1 or 4) has no better spelling: the operand is
-    // checked and stays what it is.
+    // A constraint of a dimension on itself (that it is 1 or 4) gives no better expression: the
+    // operand is checked and its annotation stays.
     const bool only_asserts = mentions(open.a, open.b);
     if (only_asserts) asserted_.push_back(open);
     PrimExpr instead = open.a, dim = open.b;

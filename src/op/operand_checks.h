@@ -1,5 +1,4 @@
-// Which operand of a call must look how where deduction cannot decide whether the operands fit each
-// other.
+// Which checks the operands of a call need if deduction cannot decide whether they fit each other.
 #pragma once
 
 #include <functional>
@@ -13,7 +12,7 @@ namespace tapml::op {
 // A tensor operand of a call.
 struct Operand {
   const OperatorInfo& info;
-  size_t argument = 0;  // its number
+  size_t argument = 0;  // its index
   int field = -1;       // of a tuple of tensors
   relax::Expr value;
 
@@ -21,30 +20,30 @@ struct Operand {
   std::string name() const;           // "b", "xs[1]"
 };
 
-// What stands for an operand once it is checked to be `expected`, a respelling of its annotation.
+// Returns the replacement of an operand that is checked to have annotation `expected`, its
+// annotation with another expression.
 using CheckOperand =
     std::function<relax::Expr(const Operand& operand, const relax::Annotation& expected)>;
 
-// Holds an integer of a call, `open.b`, to another, `open.a`.
+// Checks that `open.b`, an integer of a call, equals `open.a`.
 using CheckInteger = std::function<void(const OperatorInfo& info, const OpenEquality& open)>;
 
-// The call whose operands provably agree where they must. Deduction tells which integers have to be
-// equal and may differ. Where an operand has one of them as a dimension, `check` is called for it,
-// with the other in its place; else `check_integer`.
+// Returns the call with operands that provably agree. Deduction finds the integers that must be
+// equal but may differ. If an operand has one of them as a dimension, calls `check` for it with the
+// other in its place; else calls `check_integer`.
 relax::Expr check_operands(const relax::Expr& call, const CheckOperand& check,
                            const CheckInteger& check_integer);
 
-// Two dimensions of operands that broadcast if they are equal or one is 1, which nobody can say.
+// Two dimensions of operands that broadcast if they are equal or one is 1, which cannot be decided.
 struct BroadcastPair {
   size_t first = 0, second = 0;  // arguments
   PrimExpr a, b;                 // their dimensions
 };
 
-// Those of a call whose result therefore has no known shape, in order.
+// The undecided pairs of a call, in order; because of them its result has no known shape.
 std::vector<BroadcastPair> open_broadcasts(const relax::CallNode& call);
 
-// A tensor's annotation with the dimensions that are `dim` said as `instead`; null where it has
-// none.
+// A tensor's annotation with dimensions `dim` replaced by `instead`; null if it has none.
 relax::Annotation respelled(const relax::Annotation& from, const PrimExpr& dim,
                             const PrimExpr& instead);
 

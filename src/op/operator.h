@@ -1,5 +1,5 @@
-// The operator table: everything the system knows of a graph operator stands in one entry.
-// Printer, builder, interpreter, legalizer, fuzzer and tests read the table.
+// The operator table: one entry has everything that the system knows about a graph operator.
+// Printer, builder, interpreter, legalizer, fuzzer and tests use the table.
 #pragma once
 
 #include <span>
@@ -33,13 +33,12 @@ struct AttributeSpec {
   const char* name;
   AttributeKind kind;
   bool required;
-  AttrValue
-      fallback;  // used when absent and not required; of another type than `kind`: stays absent
+  AttrValue fallback;  // used if absent and not required; if its type is not `kind`: stays absent
   const char* doc;
 };
 
-// The call that a rule looks at: arguments with their annotations, attributes with defaults filled.
-// Two integers of a call that must be equal, and may not be; `what` names them ("numbers of
+// The call as rules see it: arguments with their annotations, attributes with defaults filled in.
+// Two integers of a call that must be equal but may differ; `what` names them ("numbers of
 // elements").
 struct OpenEquality {
   PrimExpr a, b;
@@ -51,9 +50,10 @@ struct CallView {
   std::vector<relax::Expr> args;
   std::vector<relax::Annotation> annotations;  // one per argument
   AttrMap attrs;
-  // Dimensions that must be equal have to be provably so; else it is enough that they may be.
+  // Whether dimensions that must be equal must be provably equal; else they only must not be
+  // provably different.
   bool strict = false;
-  // Set in a strict call: what may differ is added here instead of refused.
+  // Set in a strict call: integers that may differ are added here instead of rejected.
   std::vector<OpenEquality>* undecided = nullptr;
 
   // Argument i as a tensor of known rank, shape and dtype; UserError that names operator, argument,
@@ -71,8 +71,8 @@ struct CallView {
                           const std::string& found = "") const;
 };
 
-// Deduces the result annotation. Best effort: a coarse annotation (ndim, dtype) where arguments are
-// coarse; UserError for arguments that can never be right.
+// Deduces the result annotation. Best effort: a coarse annotation (ndim, dtype) if arguments are
+// coarse; UserError for arguments that can never be valid.
 using DeduceRule = relax::Annotation (*)(const CallView& call);
 
 // Tensor program of the call: parameters are the tensor arguments in order (kTensors flattened),
@@ -85,7 +85,7 @@ using LegalizeRule = tir::PrimFuncRef (*)(const CallView& call);
 using ReferenceRule = void (*)(const AttrMap& attrs, std::span<const RefArg> args,
                                std::span<RefTensor> outputs);
 
-// Where a decomposition puts its bindings: in front of the call that it replaces.
+// Receives the bindings of a decomposition, which are inserted before the call that it replaces.
 class BindingSink {
  public:
   virtual ~BindingSink() = default;
@@ -96,22 +96,22 @@ class BindingSink {
                                      const std::string& hint) = 0;
 };
 
-// The call as simpler operators: the value that replaces it (an atom or a tuple of atoms), or null
-// where the call stays as it is. What has a shape that depends on data is made this way: a count,
-// read by `tensor_to_shape`, and an operator that fills a tensor of that size.
+// Decomposes the call into simpler operators: returns the value that replaces it (an atom or a
+// tuple of atoms), or null to keep the call. Results whose shape depends on data are made this way:
+// a count, read by `tensor_to_shape`, and an operator that fills a tensor of that size.
 using DecomposeRule = relax::Expr (*)(const CallView& call, BindingSink& sink);
 
-// What a generator of random programs must know to call the operator validly.
+// Information for generators of random programs to make valid calls of the operator.
 struct GeneratorInfo {
-  std::vector<int> ranks;     // ranks that argument 0 may have; empty: no tensor comes first
+  std::vector<int> ranks;     // ranks that argument 0 may have; empty if it is not a tensor
   std::vector<DType> dtypes;  // dtypes that argument 0 may have
   double low = -2, high = 2;  // useful range of random elements of argument 0
-  // The rest of a call; null for operators whose further arguments are tensors like the first and
-  // that need no attribute.
+  // Generates the rest of a call; null if further arguments are tensors like the first and no
+  // attribute is needed.
   GenerateRule rule = nullptr;
 };
 
-// Value of OperatorInfo::outputs where the deduced tuple says how many there are.
+// Value of OperatorInfo::outputs if the deduced tuple determines the number of outputs.
 inline constexpr int kTupleOfOutputs = 0;
 
 struct OperatorInfo {
@@ -127,25 +127,33 @@ struct OperatorInfo {
   ReferenceRule reference;
   GeneratorInfo generator;
   bool pure = true;  // value semantics at graph level; inout operators are pure there
-  // Null for most. `legalize` may be null where this one always applies.
+  // Null for most operators. `legalize` may be null if this always applies.
   DecomposeRule decompose = nullptr;
-  // The result is a larger form of what the operands hold, which no memory is meant to see: fusion
-  // computes it in its readers, products included, and it is neither folded nor prepared.
+  // Whether the result is an expanded form of the operands that should not be stored: fusion
+  // computes it in its readers, including products, and it is neither folded nor prepared.
   bool expands = false;
 };
 
-// The one operator without an entry: the elements of a tensor of rank 1 and integer dtype as a
-// shape value. It waits for them; a negative one is an error of the input.
+// The only operator without an entry: returns the elements of a tensor of rank 1 and integer dtype
+// as a shape value. It waits for them; a negative element is an input error.
 inline constexpr const char* kTensorToShape = "tensor_to_shape";
 
-// All operators, in order of their families' files.
+// All operators, in the order of their families' files.
 std::span<const OperatorInfo* const> operator_table();
 const OperatorInfo* find_operator(std::string_view name);
+// The entry of a callee: its own, or the table's. Null where there is none.
+const OperatorInfo* operator_of(const relax::OperatorNode& callee);
+// The entry of the operator that `value` calls; null where it calls none.
+const OperatorInfo* called_operator_info(const relax::Expr& value);
+// A call of an operator that is not in the table. A caller defines an operator by one entry: its
+// calls are deduced, evaluated, decomposed or legalized, fused and carved by it like all others.
+relax::Expr make_call(const OperatorInfo& info, std::vector<relax::Expr> args, AttrMap attrs = {});
 
-// Checks argument count and kinds and attribute names and types, fills defaults. `annotations` are
-// those of the arguments. UserError that names the operator and what is known.
+// Checks argument count and kinds and attribute names and types, and fills in defaults.
+// `annotations` are those of the arguments. UserError that names the operator and the known
+// arguments or attributes.
 CallView view_call(const relax::CallNode& call);
-// Operators other than the cross-level call_tir family.
+// Deduces calls of operators other than the cross-level call_tir family.
 relax::Annotation deduce(const relax::CallNode& call);
 
 }  // namespace tapml::op

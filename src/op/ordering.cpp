@@ -4,12 +4,12 @@ namespace tapml::op {
 
 namespace {
 
-// Indices are i32, so no row has more elements than this many doublings reach.
+// Indices are i32, so this many doublings cover every row.
 constexpr int64_t kDoublings = 31;
 
 using Index = std::vector<PrimExpr>;
 
-// As a number that compares: bool as an integer, narrow floats as f32.
+// Converts to a comparable number: bool to an integer, narrow floats to f32.
 PrimExpr comparable(const PrimExpr& e) {
   if (e.dtype() == DType::kBool) return cast(DType::kI32, e);
   return cast(accumulation_dtype(e.dtype()), e);
@@ -26,15 +26,15 @@ PrimExpr comes_before(const PrimExpr& a, const PrimExpr& b) {
   return logical_or(less, logical_and(is_nan(y), logical_not(is_nan(x))));
 }
 
-PrimExpr same_endpoint(const PrimExpr& a, const PrimExpr& b) {
+PrimExpr same_rank(const PrimExpr& a, const PrimExpr& b) {
   PrimExpr x = comparable(a), y = comparable(b);
   PrimExpr equal = eq(x, y);
   if (!is_float(x.dtype())) return equal;
   return logical_or(equal, logical_and(is_nan(x), is_nan(y)));
 }
 
-// Runs of a doubling width are merged from one buffer into the other. A round walks over the row
-// once; `left` and `right` are where the two runs of the current pair stand.
+// Merges runs of doubling width from one buffer into the other. A round passes over the row once;
+// `left` and `right` are the positions in the two runs of the current pair.
 tir::Stmt merge_sort(const tir::Buffer& order, const tir::Buffer& spare,
                      const std::vector<Var>& row, const PrimExpr& extent,
                      const std::function<PrimExpr(const PrimExpr&, const PrimExpr&)>& before) {
@@ -66,7 +66,7 @@ tir::Stmt merge_sort(const tir::Buffer& order, const tir::Buffer& spare,
     tir::Stmt step = tir::make_if(takes_right, advance(1, right), advance(0, left));
     return tir::make_for(t, extent, tir::make_seq({reset, step}));
   };
-  // Rounds come in pairs; where the first one was the last, the second only copies back.
+  // Rounds come in pairs; if the first is the last, the second only copies back.
   Var pair = make_var("pair");
   auto width_of = [&](const PrimExpr& round) {
     return make_call("shift_left", DType::kI64, {make_int(1), round});
@@ -88,7 +88,7 @@ tir::Stmt lower_bound(const tir::Buffer& out, const std::vector<PrimExpr>& at,
   PrimExpr low = tir::load(state, {0}), high = tir::load(state, {1});
   Var step = make_var("step");
   PrimExpr middle = floordiv(low + high, 2);
-  // No more steps than elements: where there are none nothing is read, whatever a platform makes of
+  // No more steps than elements: an empty row is never read, regardless of how a platform evaluates
   // a condition.
   PrimExpr steps = min(extent, kDoublings + 1);
   tir::Stmt halve = tir::make_if(

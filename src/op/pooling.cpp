@@ -1,5 +1,5 @@
-// Pooling over one to three spatial dimensions: windows of a given size, or as many windows as
-// asked.
+// Pooling over one to three spatial dimensions: windows of a given size, or a given number of
+// windows.
 #include "op/reference/pooling.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct Pool {
     for (size_t d = 0; d < rank; ++d) {
       int64_t covered = covered_by(d), widest = std::max(window.before[d], window.after[d]);
       if (widest >= covered) {
-        call.error("a window would lie in the padding",
+        call.error("a window would be entirely in the padding",
                    "padding less than the kernel's reach of " + std::to_string(covered),
                    std::to_string(widest));
       }
@@ -46,7 +46,7 @@ struct Pool {
     if (!ceil_mode || window.strides[d] == 1) return whole;
     int64_t stride = window.strides[d];
     PrimExpr rest = in + (window.before[d] + window.after[d] - covered_by(d) + stride - 1);
-    // A window that starts behind the input and its front padding is not taken.
+    // A window that starts after the input and its front padding is skipped.
     PrimExpr started = floordiv(in + (window.before[d] - 1), stride) + 1;
     return simplified(min(floordiv(rest, stride) + 1, started));
   }
@@ -167,7 +167,7 @@ tir::PrimFuncRef legalize_avg_pool(const CallView& call) {
   return lowering.finish();
 }
 
-// ---- as many windows as asked
+// ---- a given number of windows
 
 // Windows of adaptive pooling along one dimension: window o is [o * in // out, ceil((o + 1) * in /
 // out)).
@@ -287,11 +287,12 @@ bool generate_adaptive(GeneratedCall& call, RandomStream& rng) {
 }
 
 std::vector<AttributeSpec> pool_attributes() {
-  return {{"kernel_size", AttributeKind::kInts, true, {}, "window's extent, one entry a dimension"},
-          strides_attribute("step of the window in each spatial dimension; empty: kernel_size"),
-          padding_attribute(),
-          {"ceil_mode", AttributeKind::kBool, false, false,
-           "a last window that reaches over the end counts too"}};
+  return {
+      {"kernel_size", AttributeKind::kInts, true, {}, "window's extent, one entry per dimension"},
+      strides_attribute("step of the window in each spatial dimension; empty: kernel_size"),
+      padding_attribute(),
+      {"ceil_mode", AttributeKind::kBool, false, false,
+       "a last window that extends past the end counts too"}};
 }
 
 OperatorInfo max_pool(const char* name, int spatial, DeduceRule deduce, LegalizeRule legalize) {
@@ -316,17 +317,18 @@ OperatorInfo avg_pool(const char* name, int spatial, DeduceRule deduce, Legalize
   std::vector<AttributeSpec> attrs = pool_attributes();
   attrs.push_back({"count_include_pad", AttributeKind::kBool, false, true,
                    "padding counts as zeros; else only elements of x count"});
-  return {.name = name,
-          .doc =
-              "Mean of each window over the spatial dimensions, computed in f32 (f64 for f64); "
-              "windows as for max pooling. What ceil_mode adds behind the padding never counts.",
-          .args = {{"x", ArgumentKind::kTensor, "[batch, channels, spatial...], float"}},
-          .attrs = attrs,
-          .inout = {},
-          .deduce = deduce,
-          .legalize = legalize,
-          .reference = reference::avg_pool,
-          .generator = {{spatial + 2}, float_dtypes(), -2, 2, generate_pool<false>}};
+  return {
+      .name = name,
+      .doc =
+          "Mean of each window over the spatial dimensions, computed in f32 (f64 for f64); "
+          "windows as for max pooling. Elements that ceil_mode adds after the padding never count.",
+      .args = {{"x", ArgumentKind::kTensor, "[batch, channels, spatial...], float"}},
+      .attrs = attrs,
+      .inout = {},
+      .deduce = deduce,
+      .legalize = legalize,
+      .reference = reference::avg_pool,
+      .generator = {{spatial + 2}, float_dtypes(), -2, 2, generate_pool<false>}};
 }
 
 OperatorInfo adaptive(const char* name, bool average, int spatial, DeduceRule deduce,

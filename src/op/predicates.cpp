@@ -1,4 +1,4 @@
-// Questions about single elements: what kind of number one is, comparisons, choice.
+// Predicates on single elements: classification of numbers, comparisons, selection.
 #include "op/reference/predicates.h"
 
 #include "op/elementwise.h"

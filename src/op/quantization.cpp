@@ -1,4 +1,4 @@
-// Quantized weights: integers of four bits with a scale a group.
+// Quantized weights: four-bit integers with one scale per group.
 #include "op/reference/quantization.h"
 
 #include "op/dtypes.h"
@@ -54,7 +54,7 @@ tir::PrimFuncRef legalize_dequantize(const CallView& call) {
     std::vector<PrimExpr> pair(i.begin(), i.end()), scale(i.begin(), i.end());
     pair.back() = floordiv(i.back(), 2);
     scale.back() = floordiv(i.back(), group);
-    // One load of the byte: what is read once may be computed where it is used.
+    // The byte is loaded once: a value that is read once can be fused into its reader.
     PrimExpr half = cast(DType::kI32, floormod(i.back(), 2) * 4);
     PrimExpr bits = intrinsic("shift_right", cast(DType::kI32, tir::load(packed, pair)), half);
     PrimExpr level = intrinsic("bit_and", bits, make_int(15, DType::kI32)) -

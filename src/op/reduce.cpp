@@ -12,8 +12,8 @@ bool contains(const std::vector<int64_t>& axes, size_t axis) {
 
 bool generate_axes(GeneratedCall& call, RandomStream& rng) {
   Shape& shape = call.args[0].tensors[0].shape;
-  // Where one invocation passes over all of it twice, Mesa's lavapipe stays below the 65,535 steps
-  // after which it leaves every loop.
+  // Even if one invocation passes over all elements twice, this stays below the 65,535 steps after
+  // which Mesa's lavapipe exits every loop.
   keep_moderate(shape, 30'000);
   auto rank = static_cast<int64_t>(shape.size());
   std::vector<int64_t> axes;

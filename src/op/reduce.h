@@ -1,4 +1,5 @@
-// What reductions over axes share: which dimensions go, and how the loops index the operand.
+// Shared by reductions over axes: which dimensions are reduced, and how the loops index the
+// operand.
 #pragma once
 
 #include "op/dtypes.h"
@@ -6,9 +7,10 @@
 
 namespace tapml::op {
 
-// Axes of a call, from the front and sorted: attribute "axes" (empty: all), or the single "axis".
+// Axes of a call, counted from the front and sorted: attribute "axes" (empty: all), or the single
+// "axis".
 std::vector<int64_t> reduced_axes(const CallView& call, int ndim);
-// What is left of argument 0: its dtype, and its shape without the axes (or with extents 1).
+// The reduced argument 0: its dtype, and its shape without the axes (or with extents 1).
 Known reduced(const CallView& call);
 
 relax::Annotation deduce_reduced_number(const CallView& call);

@@ -1,5 +1,5 @@
-// The elements of the reference's tensors. Of whole weights a judge may want little, so what is
-// given or zero takes no memory until it is changed.
+// The elements of the reference's tensors. A reference may need only a small part of large weights,
+// so given or zero elements take no memory until they are changed.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace tapml::op {
 
-// Values in f64. Those of a given f32 tensor stay where they lie until one is changed.
+// Values in f64. Values of a given f32 tensor are not copied until one is changed.
 class RefValues {
  public:
   RefValues() = default;
@@ -26,7 +26,8 @@ class RefValues {
   double operator[](size_t i) const { return given_ ? given_[i] : own_[i]; }
   double& operator[](size_t i) { return mine()[i]; }
   void assign(size_t size, double value) { *this = std::vector<double>(size, value); }
-  // Copies `count` elements from `first` on, `stride` apart, to places `to_stride` apart.
+  // Copies `count` elements, starting at `first` and `stride` apart, to positions `to_stride`
+  // apart.
   void read(size_t first, size_t stride, size_t count, double* to, size_t to_stride) const;
 
   class Iterator {
@@ -63,12 +64,12 @@ class RefValues {
   void copy_given();
 
   std::vector<double> own_;
-  const float* given_ = nullptr;  // of owner_; null: own_
+  const float* given_ = nullptr;  // data of owner_; if null, own_ is used
   size_t given_size_ = 0;
   HostTensor owner_;
 };
 
-// Bounds, none below 0. Where all are 0 none is kept.
+// Bounds, each at least 0. If all are 0, none is stored.
 class RefBounds {
  public:
   RefBounds() = default;
@@ -104,7 +105,7 @@ class RefBounds {
 
  private:
   size_t size_ = 0;
-  std::vector<double> own_;  // empty: all are 0
+  std::vector<double> own_;  // if empty, all are 0
 };
 
 }  // namespace tapml::op

@@ -1,5 +1,5 @@
-// What the reference computes with: tensors of f64 values, each with a bound on how far a correct
-// implementation in the program's dtypes may be from it.
+// Tensors of the reference: f64 values, each with a bound on how far a correct implementation in
+// the program's dtypes may be from it.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ namespace tapml::op {
 // over correct implementations whose inputs are already off by their own bounds. Integer and bool
 // tensors have bound 0 unless a discrete choice (argmax) is ambiguous within its inputs' bounds.
 struct RefTensor {
-  DType dtype = DType::kF32;  // of the program, not of `values`
+  DType dtype = DType::kF32;  // the program's dtype, not that of `values`
   Shape shape;
   RefValues values;
   RefBounds bound;
-  // Of i64 and u64 tensors the exact elements (two's complement bits), which a double cannot hold;
-  // `values` are these rounded. Empty for other dtypes.
+  // For i64 and u64 tensors, the exact elements (two's complement bits), which a double cannot
+  // hold; `values` are the rounded elements. Empty for other dtypes.
   std::vector<int64_t> integers;
-  // One flag an element, or empty: every element counts. Costly references leave elements out that
-  // nobody wants; their values mean nothing.
+  // One flag per element; if empty, every element counts. Costly references skip elements that are
+  // not wanted; their values have no meaning.
   std::vector<uint8_t> wanted;
 
   // Element of an integer or bool tensor, exactly (two's complement bits for u64).
@@ -39,7 +39,7 @@ struct RefTensor {
   bool wants(size_t element) const { return wanted.empty() || wanted[element] != 0; }
 
   static RefTensor zeros(DType dtype, Shape shape);
-  // Exact inputs: bound 0. The bytes must not change while it lives.
+  // Exact inputs: bound 0. The bytes must not change during its lifetime.
   static RefTensor from(const HostTensor& tensor);
   // Values rounded to dtype.
   HostTensor to_host() const;
@@ -58,7 +58,7 @@ struct RefArg {
 inline constexpr double kSumFactor = 8;
 inline constexpr double kRoundFactor = 2;
 
-// `accumulation` is the type that sums are kept in (f32 for narrower floats).
+// The type in which sums are accumulated (f32 for narrower floats).
 DType accumulation_dtype(DType dtype);
 
 }  // namespace tapml::op

@@ -1,4 +1,4 @@
-// Operators that cut a region out of a tensor, put one in, or put a frame around it.
+// Operators that extract a region of a tensor, update one, or pad the tensor.
 #include <algorithm>
 #include <numeric>
 
@@ -17,7 +17,7 @@ using Ints = std::vector<int64_t>;
 
 // ---- strided_slice
 
-// Bounds as NumPy reads them: negative ones count from the end, then both are clamped.
+// Bounds with NumPy semantics: negative ones count from the end, then both are clamped.
 struct StridedPlan {
   std::vector<int64_t> axes, strides;
   Dims begin, extent;
@@ -154,7 +154,7 @@ void check_starts(const CallView& call, size_t argument, int ndim) {
   }
 }
 
-// Where the region begins so that it lies inside.
+// The start of the region, clamped so that the region is inside.
 PrimExpr region_start(const tir::Buffer& starts, size_t d, const PrimExpr& dim,
                       const PrimExpr& size) {
   PrimExpr start = load_index(starts, {static_cast<int64_t>(d)});
@@ -216,7 +216,7 @@ relax::Annotation deduce_dynamic_update_slice(const CallView& call) {
   Known x = known_tensor(call, 0), update = known_tensor(call, 1);
   check_starts(call, 2, x.ndim);
   if (x.dtype && update.dtype && *x.dtype != *update.dtype) {
-    call.error("the update has another dtype than x", dtype_name(*x.dtype),
+    call.error("the update has a different dtype than x", dtype_name(*x.dtype),
                dtype_name(*update.dtype));
   }
   if (x.ndim != relax::kUnknownNdim) expect_ndim(call, 1, x.ndim);
@@ -277,7 +277,7 @@ PadMode pad_mode(const CallView& call) {
 const Ints& pad_widths(const CallView& call, int ndim) {
   const Ints& widths = call.integers("widths");
   if (ndim != relax::kUnknownNdim && widths.size() != 2 * static_cast<size_t>(ndim)) {
-    call.error("widths does not have two entries an axis", std::to_string(2 * ndim),
+    call.error("widths does not have two entries per axis", std::to_string(2 * ndim),
                std::to_string(widths.size()));
   }
   for (int64_t width : widths) {
@@ -301,7 +301,7 @@ relax::Annotation deduce_pad(const CallView& call) {
   return tensor_result(x);
 }
 
-// Index into an axis of extent `dim` >= 1 for position `at`, which may be outside of it.
+// Index into an axis of extent `dim` >= 1 for position `at`, which may be out of range.
 PrimExpr source_index(PadMode mode, const PrimExpr& at, const PrimExpr& dim) {
   switch (mode) {
     case PadMode::kEdge:
@@ -466,7 +466,7 @@ std::span<const OperatorInfo> region_operators() {
     const ArgumentSpec x = {"x", ArgumentKind::kTensor, "any shape and dtype"};
     const ArgumentSpec image = {"x", ArgumentKind::kTensor, "[n, c, h, w], any dtype"};
     const ArgumentSpec starts = {"starts", ArgumentKind::kTensor,
-                                 "one first index an axis, i32 or i64"};
+                                 "one start index per axis, i32 or i64"};
     const AttributeSpec block = {
         "block", AttributeKind::kInt, true, {}, "height and width of a block of pixels"};
     return std::vector<OperatorInfo>{
@@ -478,37 +478,38 @@ std::span<const OperatorInfo> region_operators() {
             "-(dimension + 1) or less.",
             {x,
              {"begin", ArgumentKind::kShape, "first index, one per axis"},
-             {"end", ArgumentKind::kShape, "index behind the last, one per axis"}},
+             {"end", ArgumentKind::kShape, "end index (exclusive), one per axis"}},
             {{"axes", AttributeKind::kInts, false, Ints(), "axes to cut; empty: all"},
              {"strides", AttributeKind::kInts, false, Ints(), "steps, not 0; empty: all 1"}},
             deduce_strided_slice, legalize_strided_slice, reference::strided_slice,
             generate_strided_slice),
-        region("dynamic_slice",
-               "The region of x that begins at `starts`, which a tensor holds; a start that would "
-               "let the region leave x is moved so that it just fits (0 at least).",
-               {x, starts, {"sizes", ArgumentKind::kShape, "the region's shape, at most x's"}}, {},
-               deduce_dynamic_slice, legalize_dynamic_slice, reference::dynamic_slice,
-               generate_dynamic_slice),
+        region(
+            "dynamic_slice",
+            "The region of x that begins at `starts`, which is a tensor; a start that would place "
+            "part of the region outside x is clamped so that the region fits (at least 0).",
+            {x, starts, {"sizes", ArgumentKind::kShape, "the region's shape, at most x's"}}, {},
+            deduce_dynamic_slice, legalize_dynamic_slice, reference::dynamic_slice,
+            generate_dynamic_slice),
         region("dynamic_update_slice",
-               "x with the region that begins at `starts` replaced by `update`; starts are moved "
-               "as dynamic_slice does.",
+               "x with the region that begins at `starts` replaced by `update`; starts are clamped "
+               "as in dynamic_slice.",
                {x,
                 {"update", ArgumentKind::kTensor, "x's rank and dtype, no dimension larger"},
                 starts},
                {}, deduce_dynamic_update_slice, legalize_dynamic_update_slice,
                reference::dynamic_update_slice, generate_dynamic_update_slice),
         region("pad",
-               "x with a frame around it. What the frame holds is said by the mode: `constant` "
-               "the value; `edge` the nearest element; `reflect` the elements mirrored at the "
-               "first and last one, which do not repeat (again and again where the frame is "
-               "wider); `circular` the elements of the other end. The frame of an empty axis holds "
-               "the value in every mode.",
+               "x padded at both ends of each axis. The mode selects the added elements: "
+               "`constant` adds the value; `edge` the nearest element; `reflect` the elements "
+               "mirrored at the first and last one, which do not repeat (mirrored again for wider "
+               "padding); `circular` the elements of the other end. The padding of an empty axis "
+               "is the value in every mode.",
                {x},
                {{"widths",
                  AttributeKind::kInts,
                  true,
                  {},
-                 "elements before and behind each axis: before 0, behind 0, before 1, ..."},
+                 "elements to add before and after each axis: before 0, after 0, before 1, ..."},
                 {"mode", AttributeKind::kString, false, std::string("constant"),
                  "constant, edge, reflect or circular"},
                 {"value", AttributeKind::kFloat, false, 0.0, "rounded to x's dtype"}},

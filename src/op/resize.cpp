@@ -1,4 +1,4 @@
-// Images at another size.
+// Resizes images.
 #include "op/reference/resize.h"
 
 #include <algorithm>
@@ -28,7 +28,8 @@ void check_modes(const CallView& call) {
   if (text(call, "method") == "bilinear") expect_float(call, 0);
 }
 
-// Output extents over the input's: a dimension with elements cannot come from an empty one.
+// Checks the output extents against the input's: an empty dimension cannot be resized to a
+// non-empty one.
 void check_extents(const CallView& call, const Dims& in, const Dims& out) {
   for (size_t d = 0; d < out.size(); ++d) {
     if (provably_less(out[d], 0)) {
@@ -77,8 +78,8 @@ relax::Annotation deduce_upsample(const CallView& call) {
   return tensor_result(x);
 }
 
-// The place of an output index in the input as a fraction of integers, so that every platform picks
-// the same elements.
+// The position of an output index in the input as a fraction of integers, so that every platform
+// picks the same elements.
 struct Source {
   PrimExpr numerator, denominator;
 };
@@ -86,7 +87,7 @@ struct Source {
 Source source_of(const CallView& call, const PrimExpr& o, const PrimExpr& in, const PrimExpr& out) {
   const std::string& mode = text(call, "coordinates");
   if (mode == "half_pixel") {
-    // Left of the first element's middle there is nothing to blend with.
+    // Left of the first element's center there is nothing to blend with.
     return {max((o * 2 + 1) * in - out, PrimExpr(0)), max(out * 2, PrimExpr(1))};
   }
   if (mode == "align_corners") return {o * (in - 1), max(out - 1, PrimExpr(1))};
@@ -107,7 +108,7 @@ tir::PrimFuncRef legalize_to(const CallView& call, const relax::TensorAnnotation
   tir::Buffer out = lowering.output("out", *result.shape, x->dtype);
   DType compute = accumulation_dtype(x->dtype);
   bool blends = text(call, "method") == "bilinear";
-  // A dimension that may turn out to be empty has no elements to read.
+  // A dimension that may be empty may have no elements to read.
   std::vector<PrimExpr> inside;
   for (size_t d : {2, 3}) {
     if (!x->shape[d].is_int()) inside.push_back(lt(0, x->shape[d]));
@@ -176,7 +177,7 @@ std::vector<AttributeSpec> mode_attributes() {
   return {{"method", AttributeKind::kString, false, std::string("nearest"),
            "\"nearest\": one element; \"bilinear\": the four around, weighted (floats only)"},
           {"coordinates", AttributeKind::kString, false, std::string("half_pixel"),
-           "where output index o lies in the input: \"half_pixel\": (o + 1/2) * in / out - 1/2, "
+           "position of output index o in the input: \"half_pixel\": (o + 1/2) * in / out - 1/2, "
            "\"align_corners\": o * (in - 1) / (out - 1), \"asymmetric\": o * in / out"}};
 }
 
@@ -191,10 +192,11 @@ std::span<const OperatorInfo> resize_operators() {
     const ArgumentSpec x = {"x", ArgumentKind::kTensor, "[batch, channels, height, width]"};
     return std::vector<OperatorInfo>{
         {.name = "resize2d",
-         .doc = "x with other spatial dimensions. Places in the input are exact fractions: "
-                "\"nearest\" takes the element at the place rounded down with \"asymmetric\" and "
-                "to the nearest (halves up) otherwise; \"bilinear\" blends in f32 (f64 for f64), "
-                "places before the first element or behind the last taken as these.",
+         .doc =
+             "x resized along its spatial dimensions. Positions in the input are exact fractions: "
+             "\"nearest\" takes the element at the position rounded down with \"asymmetric\" and "
+             "to the nearest (halves up) otherwise; \"bilinear\" blends in f32 (f64 for f64), "
+             "positions before the first element or after the last are clamped to these.",
          .args = {x, {"size", ArgumentKind::kShape, "(height, width) of the result"}},
          .attrs = mode_attributes(),
          .inout = {},

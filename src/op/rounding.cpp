@@ -10,7 +10,7 @@ namespace tapml::op {
 
 namespace {
 
-// Integers are what they are; floats go through the intrinsic of the same name.
+// Integers are unchanged; floats use the intrinsic of the same name.
 tir::PrimFuncRef legalize_rounding(const CallView& call) {
   return elementwise(call, call.dtype(0), false, [&](PrimExpr x) {
     return is_float(x.dtype()) ? intrinsic(call.info.name, x) : x;
@@ -31,7 +31,7 @@ PrimExpr squared(PrimExpr x) {
   return bind("x", std::move(x), [](PrimExpr v) { return v * v; });
 }
 
-// min(max(x, low), high); bounds beyond the range of an integer dtype bound nothing on their side.
+// min(max(x, low), high); a bound beyond the range of an integer dtype has no effect.
 tir::PrimFuncRef legalize_clip(const CallView& call) {
   const auto* low = find_attr<double>(call.attrs, "min");
   const auto* high = find_attr<double>(call.attrs, "max");
@@ -61,7 +61,7 @@ relax::Annotation deduce_clip(const CallView& call) {
   for (const double* bound : {low, high}) {
     if (bound && std::isnan(*bound)) call.error("a bound is NaN", "a number", "nan");
     if (bound && dtype && !is_float(*dtype) && std::floor(*bound) != *bound) {
-      call.error("a bound of an integer tensor is no integer", "an integer",
+      call.error("a bound of an integer tensor is not an integer", "an integer",
                  std::to_string(*bound));
     }
   }

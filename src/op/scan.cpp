@@ -16,7 +16,7 @@ relax::Annotation deduce_scan(const CallView& call) {
   return tensor_result(x);
 }
 
-// Rows are independent; along a row each element follows from the one before.
+// Rows are independent; along a row each element depends on the previous one.
 tir::PrimFuncRef scan(const CallView& call, double identity, BinaryFunction combine) {
   Lowering lowering(call);
   const tir::Buffer& x = lowering.arg(0);
@@ -71,7 +71,7 @@ OperatorInfo scan_entry(const char* name, const char* doc, LegalizeRule legalize
           .args = {{"x", ArgumentKind::kTensor, "at least one dimension, a number"}},
           .attrs = {{"axis", AttributeKind::kInt, true, {}, "negative from the end"},
                     {"exclusive", AttributeKind::kBool, false, false,
-                     "an element counts only for those behind it; the first is that of none"},
+                     "each result excludes its own element; the first is that of no elements"},
                     {"reverse", AttributeKind::kBool, false, false, "from the end to the front"}},
           .inout = {},
           .deduce = deduce_scan,

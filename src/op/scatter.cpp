@@ -1,8 +1,8 @@
 // Operators that write elements at indices held in tensors.
 //
-// Writes run in row-major order of the indices: where two hit the same element the later one stays,
-// and sums are taken in this order, on every platform. What cannot meet runs in parallel: the lines
-// along the axis of scatter, the elements of a slice of scatter_nd.
+// Writes run in row-major order of the indices: if two write the same element, the later one wins,
+// and sums are taken in this order, on every platform. Writes that cannot collide run in parallel:
+// the lines along the axis of scatter, the elements of a slice of scatter_nd.
 #include <algorithm>
 
 #include "op/dtypes.h"
@@ -21,11 +21,11 @@ enum Argument : size_t { kData, kIndices, kUpdates };
 void expect_same_dtype(const CallView& call, const Known& data, const Known& updates,
                        const char* what) {
   if (!data.dtype || !updates.dtype || *data.dtype == *updates.dtype) return;
-  call.error(std::string(what) + " have another dtype than x", dtype_name(*data.dtype),
+  call.error(std::string(what) + " have a different dtype than x", dtype_name(*data.dtype),
              dtype_name(*updates.dtype));
 }
 
-// The result while it is written: sums of narrow floats are kept in f32.
+// The result during writing: sums of narrow floats are kept in f32.
 class Target {
  public:
   Target(Lowering& lowering, const tir::Buffer& data, bool adds)
@@ -101,7 +101,7 @@ tir::PrimFuncRef legalize_scatter(const CallView& call) {
     tir::Stmt write =
         tir::make_for(u, indices->shape[axis],
                       tir::make_if(chosen.valid, target.put(at, tir::load(updates, from))));
-    // The indices may cover the beginning of x only.
+    // The indices may cover only the beginning of x.
     PrimExpr covered = make_bool(true);
     for (size_t d = 0; d < from.size(); ++d) {
       if (static_cast<int64_t>(d) == axis) continue;
@@ -139,9 +139,9 @@ bool generate_scatter(GeneratedCall& call, RandomStream& rng) {
 
 // ---- scatter_nd and index_put
 
-// Writes slices: `tuples` are the loops over what is written, `depth` the leading axes of x that an
-// index names, `index(t, d)` the index of loop point t into axis d, `update(t, i)` the element of
-// slice element i.
+// Writes slices: `tuples` are the loops over the index tuples, `depth` is the number of leading
+// axes of x that are indexed, `index(t, d)` the index of loop point t into axis d, `update(t, i)`
+// the update of slice element i.
 template <class IndexOf, class UpdateOf>
 tir::PrimFuncRef write_slices(Lowering& lowering, const char* name, const tir::Buffer& x,
                               const Dims& tuples, size_t depth, bool adds, IndexOf&& index,
@@ -186,7 +186,7 @@ relax::Annotation deduce_scatter_nd(const CallView& call) {
     wanted.insert(wanted.end(), x.shape->begin() + depth, x.shape->end());
     for (size_t d = 0; d < wanted.size(); ++d) {
       expect_same_dim(call, (*updates.shape)[d], wanted[d],
-                      "updates." + std::to_string(d) + " and what is written");
+                      "updates." + std::to_string(d) + " and the written slices");
     }
   }
   return tensor_result(x);
@@ -236,7 +236,7 @@ bool generate_scatter_nd(GeneratedCall& call, RandomStream& rng) {
 
 enum PutArgument : size_t { kPutData, kPutValues, kPutIndices };
 
-// What index_put's index tensors broadcast to; null where that is not known.
+// The broadcast shape of index_put's index tensors; std::nullopt if unknown.
 std::optional<Dims> index_shape(const CallView& call) {
   const auto* tuple = relax::as_tuple(call.annotations[kPutIndices]);
   if (!tuple) return std::nullopt;
@@ -253,7 +253,7 @@ std::optional<Dims> index_shape(const CallView& call) {
   return shape;
 }
 
-// The shape that index_put writes: the indices', then what is left of x.
+// The shape that index_put writes: the indices' shape, then the remaining dimensions of x.
 Dims written_shape(const Dims& indices, const Dims& x, size_t depth) {
   Dims written = indices;
   written.insert(written.end(), x.begin() + static_cast<std::ptrdiff_t>(depth), x.end());
@@ -269,19 +269,19 @@ relax::Annotation deduce_index_put(const CallView& call) {
   if (!tuple || x.ndim == relax::kUnknownNdim) return tensor_result(x);
   size_t depth = tuple->fields.size();
   if (depth == 0 || depth > static_cast<size_t>(x.ndim)) {
-    call.error("there is not one index tensor for each of the first axes of x",
-               "1 to " + std::to_string(x.ndim), std::to_string(depth));
+    call.error("the number of index tensors is out of range", "1 to " + std::to_string(x.ndim),
+               std::to_string(depth));
   }
   if (shape && x.shape && values.shape) {
     Dims written = written_shape(*shape, *x.shape, depth);
     if (values.shape->size() > written.size()) {
-      call.error("values have more dimensions than what is written", dims_text(written),
+      call.error("values have more dimensions than the written slices", dims_text(written),
                  dims_text(*values.shape));
     }
     for (size_t d = 0; d < values.shape->size(); ++d) {
       expect_broadcast_dim(call, (*values.shape)[d],
                            written[written.size() - values.shape->size() + d],
-                           "values." + std::to_string(d) + " and what is written");
+                           "values." + std::to_string(d) + " and the written slices");
     }
   }
   return tensor_result(x);
@@ -378,7 +378,7 @@ std::span<const OperatorInfo> scatter_operators() {
        .args = {x,
                 {"indices", ArgumentKind::kTensor, "[..., q], i32 or i64, q constant"},
                 {"updates", ArgumentKind::kTensor,
-                 "the leading dimensions of the indices, then x's behind the first q"}},
+                 "the leading dimensions of the indices, then x's after the first q"}},
        .attrs = {accumulate},
        .inout = {},
        .deduce = deduce_scatter_nd,
@@ -386,12 +386,12 @@ std::span<const OperatorInfo> scatter_operators() {
        .reference = reference::scatter_nd,
        .generator = {{0, 1, 2, 3}, all_dtypes(), -20, 20, generate_scatter_nd}},
       {.name = "index_put",
-       .doc = "x with slices replaced, or added to, at indices into its first axes, one tensor an "
+       .doc = "x with slices replaced, or added to, at indices into its first axes, one tensor per "
               "axis: x[i0, i1, ...] = values, as NumPy and PyTorch write it. Indices, order and "
               "sums as scatter_nd.",
        .args = {x,
                 {"values", ArgumentKind::kTensor,
-                 "x's dtype; broadcasts to the indices' shape and x's dimensions behind them"},
+                 "x's dtype; broadcasts to the indices' shape and x's dimensions after them"},
                 {"indices", ArgumentKind::kTensors,
                  "one for each of the first axes, i32 or i64; their shapes broadcast"}},
        .attrs = {accumulate},

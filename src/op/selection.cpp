@@ -1,5 +1,5 @@
-// Operators whose results are as long as the data says: where elements are not zero, and which
-// distinct elements there are. A count is made first; the operators that fill get its value as a
+// Operators whose results have lengths that depend on data: the positions of non-zero elements, and
+// the distinct elements. A count is computed first; the operators that fill the result get it as a
 // shape.
 #include <algorithm>
 
@@ -29,7 +29,7 @@ Index coordinates(const Dims& shape, PrimExpr position) {
 
 relax::Annotation count_annotation() { return relax::tensor_annotation({1}, DType::kI32); }
 
-// The value of a count that a kernel makes, as a new symbolic variable.
+// The value of a count that a kernel computes, as a new symbolic variable.
 Var read_count(BindingSink& sink, const relax::Expr& count, const char* name) {
   relax::Variable shape = sink.emit(relax::make_op_call(kTensorToShape, {count}), "count_value");
   Var symbol = make_size(name);
@@ -55,7 +55,7 @@ relax::Expr decompose_nonzero(const CallView& call, BindingSink& sink) {
 bool generate_nonzero(GeneratedCall& call, RandomStream& rng) {
   GeneratedTensor& x = call.args[0].tensors[0];
   keep_moderate(x.shape, 4096);
-  // Floats are never zero by chance.
+  // Random floats are never zero.
   if (is_float(x.dtype) && rng.chance(0.5)) x.low = x.high = 0;
   return true;
 }
@@ -101,8 +101,8 @@ relax::Annotation deduce_nonzero_fill(const CallView& call) {
   return tensor_result(result);
 }
 
-// Elements are looked at in chunks that run in parallel: each counts its own, the counts are summed
-// up, and each writes its own rows.
+// Elements are processed in chunks that run in parallel: each chunk counts its elements, the counts
+// are summed, and each chunk writes its rows.
 constexpr int64_t kChunk = 1024;
 
 tir::PrimFuncRef legalize_nonzero_fill(const CallView& call) {
@@ -203,10 +203,10 @@ relax::Annotation deduce_unique_count(const CallView& call) {
   return count_annotation();
 }
 
-// 1 where a run of equal elements begins at place k.
+// 1 if a run of equal elements begins at position k.
 PrimExpr starts_run(const tir::Buffer& sorted, const PrimExpr& k) {
   return select(eq(k, 0), make_bool(true),
-                logical_not(same_endpoint(tir::load(sorted, {k - 1}), tir::load(sorted, {k}))));
+                logical_not(same_rank(tir::load(sorted, {k - 1}), tir::load(sorted, {k}))));
 }
 
 tir::PrimFuncRef legalize_unique_count(const CallView& call) {
@@ -294,7 +294,7 @@ bool generate_unique_fill(GeneratedCall& call, RandomStream& rng) {
 std::span<const OperatorInfo> selection_operators() {
   const ArgumentSpec x = {"x", ArgumentKind::kTensor, "any shape and dtype"};
   const ArgumentSpec sorted = {"sorted", ArgumentKind::kTensor, "[n], equal elements together"};
-  const ArgumentSpec rows = {"count", ArgumentKind::kShape, "how long the result is"};
+  const ArgumentSpec rows = {"count", ArgumentKind::kShape, "length of the result"};
   static const std::vector<OperatorInfo> kOperators = {
       {.name = "nonzero",
        .doc = "Indices of the elements that are not zero (NaN is not) in row-major order, i32 "

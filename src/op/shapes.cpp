@@ -115,7 +115,7 @@ void expect_dtype(const CallView& call, size_t index, DType dtype) {
 }
 
 namespace {
-// In a strict call: adds what nobody can decide, or refuses it.
+// In a strict call: records an undecided equality, or rejects it.
 void leave_open(const CallView& call, OpenEquality open, const std::string& message,
                 const std::string& expected, const std::string& found) {
   if (!call.strict) return;
@@ -130,7 +130,7 @@ void expect_equal(const CallView& call, const PrimExpr& a, const PrimExpr& b,
     call.error(what + " differ", "equal ones", to_string(a) + " and " + to_string(b));
   }
   if (provably_equal(a, b)) return;
-  leave_open(call, {a, b, what}, what + " may differ", "what is provably equal",
+  leave_open(call, {a, b, what}, what + " may differ", "provably equal integers",
              to_string(a) + " and " + to_string(b));
 }
 
@@ -169,11 +169,11 @@ void expect_at_least(const CallView& call, const PrimExpr& a, const PrimExpr& le
 void expect_counted(const CallView& call, const PrimExpr& extent, const std::string& what) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   if (provably_less(kMost, extent)) {
-    call.error(what + " is beyond what an i32 counts", "at most " + std::to_string(kMost),
+    call.error(what + " exceeds the range of i32", "at most " + std::to_string(kMost),
                to_string(extent));
   }
   if (provably_less(extent, kMost + 1)) return;
-  leave_open(call, {min(extent, kMost), extent, what}, what + " may be beyond what an i32 counts",
+  leave_open(call, {min(extent, kMost), extent, what}, what + " may exceed the range of i32",
              "provably at most " + std::to_string(kMost), to_string(extent));
 }
 
@@ -216,7 +216,7 @@ std::vector<int64_t> normalized_axes(const CallView& call, const std::vector<int
 }
 
 namespace {
-// In a strict call: whether a dimension is 1 or `extent` is decided when the program runs.
+// In a strict call: leaves to run time whether a dimension is 1 or `extent`.
 void check_broadcast_dim(const CallView& call, const PrimExpr& dim, const PrimExpr& extent) {
   leave_open(call, {arith::broadcast_dim(dim, extent), dim, "a dimension"},
              "shapes may not broadcast", "a dimension that is provably 1 or " + to_string(extent),
@@ -251,7 +251,7 @@ std::optional<Dims> broadcast(const CallView& call, const Dims& a, const Dims& b
       call.error("shapes do not broadcast", "equal dimensions, or one of them 1",
                  dims_text(a) + " and " + dims_text(b));
     } else if (x.is_int() || y.is_int()) {
-      // The symbolic side must be 1 or equal: the constant either way.
+      // The symbolic side must be 1 or equal, so the result is the constant.
       out = x.is_int() ? x : y;
       check_broadcast_dim(call, x.is_int() ? y : x, out);
     } else {

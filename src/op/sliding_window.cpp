@@ -18,7 +18,7 @@ std::vector<int64_t> window_attribute(const CallView& call, const char* name, si
   std::vector<int64_t> entries = call.integers(name);
   if (entries.empty()) entries.assign(rank, fallback);
   if (entries.size() != rank) {
-    call.error(std::string(name) + " does not have one entry a spatial dimension",
+    call.error(std::string(name) + " does not have one entry per spatial dimension",
                std::to_string(rank), std::to_string(entries.size()));
   }
   for (int64_t entry : entries) {
@@ -44,7 +44,7 @@ SlidingWindow::SlidingWindow(const CallView& call, size_t rank)
     before.resize(rank, 0);
     after = before;
   } else {
-    call.error("padding does not have one or two entries a spatial dimension",
+    call.error("padding does not have one or two entries per spatial dimension",
                std::to_string(rank) + " or " + std::to_string(2 * rank),
                std::to_string(padding.size()));
   }
@@ -91,7 +91,7 @@ AttributeSpec strides_attribute(const char* doc) {
 
 AttributeSpec padding_attribute() {
   return {"padding", AttributeKind::kInts, false, std::vector<int64_t>(),
-          "elements of padding: one entry a spatial dimension for both sides, or all entries for "
+          "elements of padding: one entry per spatial dimension for both sides, or all entries for "
           "the front and then all for the back; empty: none"};
 }
 

@@ -6,12 +6,12 @@
 
 namespace tapml::op {
 
-// Attributes of a window over `rank` dimensions, one entry a dimension.
+// Attributes of a window over `rank` dimensions, one entry per dimension.
 struct SlidingWindow {
   std::vector<int64_t> strides, dilation;
   std::vector<int64_t> before, after;  // padding
 
-  // Reads strides, padding and, where the operator has it, dilation; checks count and sign.
+  // Reads strides, padding and, if the operator has it, dilation; checks count and sign.
   SlidingWindow(const CallView& call, size_t rank);
 };
 
@@ -20,26 +20,26 @@ struct SlidingWindow {
 std::vector<int64_t> window_attribute(const CallView& call, const char* name, size_t rank,
                                       int64_t fallback, int64_t least);
 
-// Reach of a kernel of `kernel` elements: dilation * (kernel - 1) + 1.
+// Extent of a dilated kernel of `kernel` elements: dilation * (kernel - 1) + 1.
 PrimExpr reach(const PrimExpr& kernel, int64_t dilation);
 
-// Number of window positions along dimension `d` of extent `in`; UserError where the kernel is
+// Number of window positions along dimension `d` of extent `in`; UserError if the kernel is
 // provably larger than the padded input.
 PrimExpr window_positions(const CallView& call, const SlidingWindow& window, size_t d,
                           const PrimExpr& in, const PrimExpr& kernel);
 
-// `value` where every condition holds, else `otherwise`; conditions that are constant true vanish.
+// `value` if every condition holds, else `otherwise`; constant true conditions are dropped.
 PrimExpr guarded(const std::vector<PrimExpr>& conditions, const PrimExpr& value,
                  const PrimExpr& otherwise);
 
-// Attribute specifications that families share.
+// Attribute specifications that operator families share.
 AttributeSpec strides_attribute(const char* doc);
 AttributeSpec padding_attribute();
 AttributeSpec dilation_attribute();
 
 // Random [batch, channels, spatial...] argument of moderate size, its spatial extents at least 1.
 void keep_spatial(Shape& shape, int64_t limit);
-// One entry a dimension, each in [low, high].
+// One entry per dimension, each in [low, high].
 std::vector<int64_t> random_entries(size_t rank, int64_t low, int64_t high, RandomStream& rng);
 
 }  // namespace tapml::op

@@ -71,7 +71,7 @@ tir::PrimFuncRef legalize_softmax(const CallView& call) {
                            [&](const std::vector<Var>& i, const std::vector<Var>& r) {
                              return tir::load(exps, rows.point(i, r));
                            }));
-  // One division a row: dividing every element takes as long as its exponential.
+  // One division per row: dividing every element would cost as much as its exponential.
   lowering.add(tir::compute("softmax", out, [&](const std::vector<Var>& i) {
     PrimExpr share = fdiv(number(1, compute), tir::load(total, rows.row_of(i)));
     return cast(out->dtype, tir::load(exps, i) * share);
@@ -79,7 +79,7 @@ tir::PrimFuncRef legalize_softmax(const CallView& call) {
   return lowering.finish();
 }
 
-// The exponentials are only summed, so none is kept.
+// The exponentials are only summed, so they are not stored.
 tir::PrimFuncRef legalize_log_softmax(const CallView& call) {
   Lowering lowering(call);
   const tir::Buffer& x = lowering.arg(0);

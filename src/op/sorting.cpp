@@ -1,6 +1,6 @@
 // Operators that order the elements of rows.
 //
-// One order for all of them: NaN is the greatest and equals itself, zeros of either sign are equal,
+// All use one order: NaN is the greatest and equals itself, zeros of either sign are equal, and
 // equal elements keep the order of their indices. Each row is sorted by a bottom-up merge sort of
 // indices; rows run in parallel.
 #include "op/reference/sorting.h"
@@ -17,7 +17,7 @@ namespace {
 
 using Index = std::vector<PrimExpr>;
 
-// The axis that is sorted, checked.
+// How messages name the sorted axis.
 constexpr const char* kAxis = "the extent of the axis";
 
 relax::Annotation deduce_sorted(const CallView& call, DType* dtype) {
@@ -60,7 +60,7 @@ tir::Buffer add_order(Lowering& lowering, const tir::Buffer& x, size_t axis, boo
   return order;
 }
 
-// The index at a place of the result: `order` has the axis last.
+// The index at a position of the result: `order` has the axis last.
 PrimExpr ordered(const tir::Buffer& order, const std::vector<Var>& i, size_t axis) {
   Index at(i.begin(), i.end());
   at.erase(at.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -168,7 +168,7 @@ relax::Annotation deduce_searchsorted(const CallView& call) {
   expect_min_ndim(call, 0, 1);
   Known sorted = known_tensor(call, 0), values = known_tensor(call, 1);
   if (sorted.dtype && values.dtype && *sorted.dtype != *values.dtype) {
-    call.error("values have another dtype than the sorted elements", dtype_name(*sorted.dtype),
+    call.error("values have a different dtype than the sorted elements", dtype_name(*sorted.dtype),
                dtype_name(*values.dtype));
   }
   if (sorted.ndim != relax::kUnknownNdim && sorted.ndim > 1) {
@@ -267,7 +267,7 @@ std::span<const OperatorInfo> sorting_operators() {
        .args = {{"sorted", ArgumentKind::kTensor, "[n], or [..., n] with rows of their own"},
                 {"values", ArgumentKind::kTensor,
                  "same dtype; any shape, or [..., m] with the leading dimensions of sorted"}},
-       .attrs = {{"right", AttributeKind::kBool, false, false, "behind equal elements"}},
+       .attrs = {{"right", AttributeKind::kBool, false, false, "after equal elements"}},
        .inout = {},
        .deduce = deduce_searchsorted,
        .legalize = legalize_searchsorted,

@@ -23,7 +23,7 @@ relax::Annotation deduce_position(const CallView& call) {
   return tensor_result(result);
 }
 
-// The extremum first, then the lowest index that has it (or is a NaN, as the extremum is then).
+// The extremum first, then the lowest index that has it (or that is NaN, if the extremum is NaN).
 tir::PrimFuncRef position(const CallView& call, const PrimExpr& init, BinaryFunction extremum) {
   Lowering lowering(call);
   ReductionPlan plan(call);
@@ -35,7 +35,7 @@ tir::PrimFuncRef position(const CallView& call, const PrimExpr& init, BinaryFunc
                            [&](const std::vector<Var>& i, const std::vector<Var>& r) {
                              return tir::load(x, plan.index(i, r));
                            }));
-  // Starts at the last index: any valid one.
+  // Starts at the last index; any valid index would do.
   PrimExpr last = cast(DType::kI32, plan.extents[0] - 1);
   if (plan.extents[0].is_int()) last = make_int(plan.extents[0]->int_value - 1, DType::kI32);
   lowering.add(tir::reduce(
@@ -79,7 +79,7 @@ OperatorInfo position_operator(const char* name, const char* doc, LegalizeRule l
   return info;
 }
 
-// Two passes: the mean, then the squares of what is left.
+// Two passes: the mean, then the squared deviations.
 tir::PrimFuncRef legalize_variance(const CallView& call) {
   Lowering lowering(call);
   ReductionPlan plan(call);
@@ -121,7 +121,7 @@ tir::PrimFuncRef legalize_logsumexp(const CallView& call) {
   DType compute = accumulation_dtype(x->dtype);
   tir::Buffer out = lowering.output("out", plan.out_shape, x->dtype);
   tir::Buffer peak = lowering.workspace("peak", plan.out_shape, compute);
-  // Without an infinite peak's inf - inf.
+  // Avoids inf - inf for an infinite peak.
   add_reduction(
       lowering, "logsumexp_max", peak, compute, plan.extents, lowest(compute), max_of,
       [&](const std::vector<Var>& i, const std::vector<Var>& r) {
@@ -166,7 +166,7 @@ std::span<const OperatorInfo> statistics_operators() {
                       float_dtypes()),
         axes_operator("logsumexp",
                       "Logarithm of the sum over axes of exp(x), without overflow in between; -inf "
-                      "of no elements.",
+                      "for no elements.",
                       "any shape, float", deduce_reduced_float, legalize_logsumexp,
                       reference::logsumexp, float_dtypes()),
     };

@@ -41,4 +41,19 @@ const OperatorInfo* find_operator(std::string_view name) {
   return it == kByName.end() ? nullptr : it->second;
 }
 
+const OperatorInfo* operator_of(const relax::OperatorNode& callee) {
+  return callee.info ? callee.info : find_operator(callee.name);
+}
+
+const OperatorInfo* called_operator_info(const relax::Expr& value) {
+  const auto* call = relax::as<relax::CallNode>(value);
+  const auto* callee = call ? relax::as<relax::OperatorNode>(call->callee) : nullptr;
+  return callee ? operator_of(*callee) : nullptr;
+}
+
+relax::Expr make_call(const OperatorInfo& info, std::vector<relax::Expr> args, AttrMap attrs) {
+  return relax::make_call(relax::make_operator(info.name, &info), std::move(args),
+                          std::move(attrs));
+}
+
 }  // namespace tapml::op

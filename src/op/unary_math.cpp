@@ -8,7 +8,7 @@ namespace tapml::op {
 
 namespace {
 
-// One scalar intrinsic of the same name.
+// Applies the scalar intrinsic of the same name.
 tir::PrimFuncRef legalize_real(const CallView& call) {
   return elementwise(call, real_dtype(call.dtype(0)), false,
                      [&](PrimExpr x) { return intrinsic(call.info.name, std::move(x)); });

@@ -68,7 +68,7 @@ class Consumption {
     if (is_view(op) && !call->args.empty()) {
       if (const auto* var = as<VarNode>(call->args[0])) alias_[binding.var.get()] = root(var);
     }
-    const op::OperatorInfo* info = op::find_operator(op);
+    const op::OperatorInfo* info = op::called_operator_info(binding.value);
     if (!info) return;
     for (int64_t index : info->inout) {
       if (index < 0 || static_cast<size_t>(index) >= call->args.size()) continue;

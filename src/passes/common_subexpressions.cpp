@@ -50,7 +50,7 @@ class Eliminator final : public ForwardRewrite {
     const auto* op = as<OperatorNode>(call.callee);
     if (!op) return false;
     if (op->name == "call_tir") return true;
-    const op::OperatorInfo* info = op::find_operator(op->name);
+    const op::OperatorInfo* info = op::operator_of(*op);
     return info && info->pure && info->inout.empty();
   }
 

@@ -61,7 +61,7 @@ class Remover {
   std::set<const VarNode*> alive_;
 };
 
-bool is_private(const Function& function) { return attr_or(function.attrs, kPrivateAttr, false); }
+bool is_private(const Function& function) { return function.facts.is_private; }
 
 // Adds the graph-level functions and kernels that `name` refers to, directly or through others.
 void reach(const Module& module, const std::string& name, std::set<std::string>& reached) {
@@ -90,16 +90,17 @@ Module eliminate_dead_code(const Module& module) {
     if (source && !is_kernel(source) && !is_private(*source)) reach(cleaned, name, reached);
   }
   Module result;
+  result.facts = module.facts;
   result.attrs = module.attrs;
   for (const auto& [name, function] : cleaned.functions) {
     if (function->level == FunctionLevel::kRelax && reached.contains(name)) {
       result.functions[name] = function;
       if (!is_kernel(function.get())) continue;
-      const auto* implementation = find_attr<std::string>(function->attrs, kImplementationAttr);
-      if (implementation && module.find(*implementation)) {
-        result.functions[*implementation] = module.functions.at(*implementation);
+      const std::string& implementation = function->facts.implementation;
+      if (module.find(implementation)) {
+        result.functions[implementation] = module.functions.at(implementation);
       }
-    } else if (function->level == FunctionLevel::kTir && !function->attrs.contains(kSpecAttr)) {
+    } else if (function->level == FunctionLevel::kTir && function->facts.spec.empty()) {
       result.functions[name] = function;
     }
   }

@@ -48,7 +48,7 @@ class Functions {
  public:
   explicit Functions(const Module& module) : module_(module) {
     for (const auto& [name, source] : graph_functions(module)) {
-      if (attr_or(source->attrs, kPrivateAttr, false)) {
+      if (source->facts.is_private) {
         dead_[name] = Dead(source->params.size(), true);
       }
     }
@@ -284,8 +284,7 @@ class Kernels {
     for (const auto& [name, shorter] : shorter_) {
       if (shorter.name.empty()) continue;
       any = true;
-      result_.functions.erase(
-          *find_attr<std::string>(module_.find(name)->attrs, kImplementationAttr));
+      result_.functions.erase(module_.find(name)->facts.implementation);
       result_.functions.erase(name);
     }
     return any ? result_ : module_;
@@ -303,7 +302,7 @@ class Kernels {
     if (!is_new || !is_kernel(module_.find(name))) return it->second;
     const Function& spec = kernel_spec(module_, name);
     const tir::PrimFunc& loops = kernel_implementation(module_, name);
-    if (spec.attrs.contains(kInoutAttr)) return it->second;
+    if (!spec.facts.inout_indices.empty()) return it->second;
     std::set<const VarNode*> read;
     visit(spec.body, [&](const Expr& e) {
       if (const auto* var = as<VarNode>(e)) read.insert(var);
@@ -325,7 +324,7 @@ class Kernels {
     if (!any) return it->second;
     for (size_t i = dead.size(); i < loops.params.size(); ++i) buffers.push_back(loops.params[i]);
     tir::PrimFuncRef implementation = tir::make_prim_func(buffers, loops.body);
-    if (loops.attrs.contains(kWrittenAttr)) implementation = mark_written(*implementation);
+    if (loops.facts.written) implementation = mark_written(*implementation);
     // The scalars that no tensor gives any more come as a shape.
     VarMap to_spec;
     for (size_t i = 0; i < loops.params.size() && i < spec.params.size(); ++i) {

@@ -34,7 +34,7 @@ class BlockSink final : public op::BindingSink {
   // Adds `binding`, or what it is made of.
   void add(Binding binding) {
     const op::OperatorInfo* info =
-        binding.match_cast ? nullptr : op::find_operator(called_operator(binding.value));
+        binding.match_cast ? nullptr : op::called_operator_info(binding.value);
     if (info && info->decompose) {
       origin_ = binding.origin;
       note_ = written_note(binding);

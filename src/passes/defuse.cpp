@@ -34,12 +34,10 @@ class Splitter {
     }
     if (split_.empty()) return module_;
     for (const std::string& name : split_) {
-      result.functions.erase(
-          *find_attr<std::string>(module_.find(name)->attrs, kImplementationAttr));
+      result.functions.erase(module_.find(name)->facts.implementation);
       result.functions.erase(name);
     }
-    result.attrs[kFusionPolicyAttr] =
-        attr_or<std::string>(module_.attrs, kFusionPolicyAttr, kDefaultFusionPolicy) + "+defused";
+    result.facts.fusion_policy = fusion_policy_of(module_) + "+defused";
     return legalize(result);
   }
 

@@ -27,7 +27,7 @@ std::optional<Shape> static_shape(const Dims& dims) {
 }  // namespace
 
 Expr folded_value(const Expr& value, const Annotation& annotation) {
-  const op::OperatorInfo* info = op::find_operator(called_operator(value));
+  const op::OperatorInfo* info = op::called_operator_info(value);
   const auto* result = as_tensor(annotation);
   if (!info || info->expands || !info->inout.empty() || info->outputs != 1 || !result ||
       !result->shape || !result->dtype) {
@@ -99,13 +99,13 @@ std::set<const VarNode*> held_variables(const Function& function, bool pure) {
       for (const Block& block : seq->blocks) {
         for (const Binding& binding : block.bindings) {
           if (as<IfNode>(binding.value) || as<FunctionNode>(binding.value)) continue;
-          const op::OperatorInfo* info = op::find_operator(called_operator(binding.value));
+          const op::OperatorInfo* info = op::called_operator_info(binding.value);
           if (!info || !info->pure) hold(binding.value);
         }
       }
     }
     if (!call) return;
-    if (const op::OperatorInfo* info = op::find_operator(called_operator(expr))) {
+    if (const op::OperatorInfo* info = op::called_operator_info(expr)) {
       for (int64_t index : info->inout) {
         if (index >= 0 && static_cast<size_t>(index) < call->args.size()) {
           hold(call->args[static_cast<size_t>(index)]);

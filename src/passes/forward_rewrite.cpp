@@ -77,7 +77,7 @@ std::vector<Expr> updated(const Expr& value) {
     for (int64_t index : *indices) {
       if (index >= 0) result.push_back(call_tir_args(*call).at(static_cast<size_t>(index)));
     }
-  } else if (const op::OperatorInfo* info = op::find_operator(name)) {
+  } else if (const op::OperatorInfo* info = op::called_operator_info(value)) {
     for (int64_t index : info->inout) {
       if (index >= 0) result.push_back(call->args.at(static_cast<size_t>(index)));
     }

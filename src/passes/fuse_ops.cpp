@@ -18,7 +18,6 @@ using analysis::PatternKind;
 
 namespace {
 
-constexpr const char* kPatternAttr = "pattern_kind";
 
 // Members of one group: a kernel stays far below what the text format nests.
 constexpr size_t kFusionMembers = 100;
@@ -237,14 +236,17 @@ class BlockFuser {
 
 }  // namespace
 
+std::string fusion_policy_of(const Module& module) {
+  return module.facts.fusion_policy.empty() ? kDefaultFusionPolicy : module.facts.fusion_policy;
+}
+
 Module annotate_patterns(const Module& module) {
   Module result = module;
   for (const auto& [name, function] : module.functions) {
     const tir::PrimFunc* func = tir::as_prim_func(function.get());
-    if (!func || !func->attrs.contains(kSpecAttr)) continue;
+    if (!func || func->facts.spec.empty()) continue;
     auto copy = std::make_shared<tir::PrimFunc>(*func);
-    copy->attrs[kPatternAttr] =
-        std::string(analysis::pattern_kind_name(analysis::pattern_kind(*func)));
+    copy->facts.pattern_kind = analysis::pattern_kind_name(analysis::pattern_kind(*func));
     result.functions[name] = copy;
   }
   return result;

@@ -20,10 +20,11 @@ Module fuse_ops(const Module& module);
 
 inline constexpr int kFusionTensors = 6;
 
-// Attribute of a Module: the name of the rules by which its kernels were cut. Platforms that share
-// them have the same kernels. The name says which version of fuse_ops made them.
-inline constexpr const char* kFusionPolicyAttr = "fusion_policy";
+// The fusion policy names the rules by which a module's kernels are formed: platforms that share it
+// have the same kernels. This one is that of this version of fuse_ops.
 inline constexpr const char* kDefaultFusionPolicy = "default-2";
+// ModuleFacts::fusion_policy, or the default where none is set yet.
+std::string fusion_policy_of(const Module& module);
 
 // Sets "pattern_kind" on the implementation of every kernel, from its loops alone.
 Module annotate_patterns(const Module& module);

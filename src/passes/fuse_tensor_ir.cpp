@@ -81,7 +81,7 @@ class Composer {
       between_.push_back(out);
     }
     const tir::PrimFunc& loops = kernel_implementation(module_, kernel);
-    written_ |= loops.attrs.contains(kWrittenAttr);
+    written_ |= loops.facts.written;
     add_loops(loops, call, args, out);
   }
 

@@ -66,7 +66,7 @@ bool is_expansion(const Function& spec) {
   const SeqNode& body = body_of(spec);
   if (body.blocks.size() != 1) return false;
   const auto& bindings = body.blocks[0].bindings;
-  const op::OperatorInfo* info = op::find_operator(called_operator(bindings.front().value));
+  const op::OperatorInfo* info = op::called_operator_info(bindings.front().value);
   return bindings.size() == 1 && info && info->expands;
 }
 
@@ -114,7 +114,7 @@ void FusionGraph::add_kernel_call(FusionNode& node, const Binding& binding) {
   if (is_new) {
     const tir::PrimFunc& loops = kernel_implementation(module_, kernel);
     // What the annotation calls opaque stays so, whatever the loops are.
-    if (attr_or<std::string>(loops.attrs, "pattern_kind", "Opaque") != "Opaque") {
+    if (!loops.facts.pattern_kind.empty() && loops.facts.pattern_kind != "Opaque") {
       known->second = analysis::fusion_traits(loops);
     }
   }

@@ -17,7 +17,7 @@ std::vector<std::pair<std::string, const relax::Function*>> graph_functions(cons
 }
 
 bool is_fused(const relax::Function& function) {
-  return attr_or(function.attrs, kFusedAttr, false);
+  return function.facts.fused;
 }
 
 relax::FunctionRef with_body(const relax::Function& function, relax::Expr body) {

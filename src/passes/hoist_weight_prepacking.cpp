@@ -46,7 +46,7 @@ class PrepackingHoister {
     }
     std::vector<std::string> names = prepared_before_;
     for (const Made& made : made_) names.push_back(made.name);
-    result.attrs[kModelPreparedAttr] = std::move(names);
+    result.facts.prepared = std::move(names);
     return result;
   }
 

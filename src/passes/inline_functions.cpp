@@ -21,7 +21,7 @@ using namespace relax;  // NOLINT: this file is about relax alone
 namespace {
 
 bool is_inline(const Function* function) {
-  return function && !is_kernel(function) && attr_or(function->attrs, kInlineAttr, false);
+  return function && !is_kernel(function) && function->facts.is_inline;
 }
 
 class Inliner {
@@ -82,7 +82,7 @@ class Inliner {
     const bool is_dataflow =
         std::all_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.dataflow; });
     // Its bounds hold for its own variables alone.
-    if ((own.dataflow && !is_dataflow) || has_bounds(callee.attrs)) return false;
+    if ((own.dataflow && !is_dataflow) || !callee.facts.bounds.empty()) return false;
     std::vector<Annotation> params, args;
     for (const Variable& param : callee.params) params.push_back(param->annotation);
     for (const Expr& arg : call.args) args.push_back(build::annotation_of_operand(arg, module_));

@@ -6,7 +6,6 @@
 namespace tapml::passes {
 
 // Marks a function that its callers are to take over.
-inline constexpr const char* kInlineAttr = "inline";
 
 // Bindings that calls may add to one function, and to all together: what calls another twice, which
 // calls another twice, would double at each level.

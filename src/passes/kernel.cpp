@@ -11,7 +11,7 @@ namespace tapml::passes {
 
 bool is_kernel(const BaseFunction* function) {
   const auto* spec = relax::as_relax_function(function);
-  return spec && attr_or(spec->attrs, kKernelAttr, false);
+  return spec && spec->facts.kernel;
 }
 
 const relax::Function& kernel_spec(const Module& module, const std::string& name) {
@@ -21,8 +21,8 @@ const relax::Function& kernel_spec(const Module& module, const std::string& name
 }
 
 const tir::PrimFunc& kernel_implementation(const Module& module, const std::string& name) {
-  const auto* attr = find_attr<std::string>(kernel_spec(module, name).attrs, kImplementationAttr);
-  const tir::PrimFunc* func = attr ? tir::as_prim_func(module.find(*attr)) : nullptr;
+  const std::string& implementation = kernel_spec(module, name).facts.implementation;
+  const tir::PrimFunc* func = tir::as_prim_func(module.find(implementation));
   if (!func) throw_internal("kernel " + name + " has no implementation");
   return *func;
 }
@@ -44,7 +44,7 @@ Module kernel_alone(const Module& module, const std::string& name) {
   };
   const relax::Function& spec = kernel_spec(module, name);
   copy(name);
-  copy(*find_attr<std::string>(spec.attrs, kImplementationAttr));
+  copy(spec.facts.implementation);
   for (const std::string& program : programs_of(spec)) copy(program);
   return alone;
 }
@@ -107,7 +107,7 @@ std::string kernel_name(const relax::Function& spec, uint64_t hash_of_spec, uint
 
 tir::PrimFuncRef mark_written(const tir::PrimFunc& implementation) {
   auto marked = std::make_shared<tir::PrimFunc>(implementation);
-  marked->attrs[kWrittenAttr] = true;
+  marked->facts.written = true;
   return marked;
 }
 
@@ -116,8 +116,8 @@ std::string add_kernel(Module& module, relax::FunctionRef spec, tir::PrimFuncRef
   for (uint64_t attempt = 0;; ++attempt) {
     std::string name = kernel_name(*spec, hash, attempt);
     auto named_spec = std::make_shared<relax::Function>(*spec);
-    named_spec->attrs[kKernelAttr] = true;
-    named_spec->attrs[kImplementationAttr] = name + "_impl";
+    named_spec->facts.kernel = true;
+    named_spec->facts.implementation = name + "_impl";
     if (const BaseFunction* known = module.find(name)) {
       // 32 bits can collide: only what is equal is shared.
       if (is_kernel(known) && text::structural_equal(*known, *named_spec)) return name;
@@ -125,7 +125,7 @@ std::string add_kernel(Module& module, relax::FunctionRef spec, tir::PrimFuncRef
     }
     if (module.find(name + "_impl")) continue;
     auto named_implementation = std::make_shared<tir::PrimFunc>(*implementation);
-    named_implementation->attrs[kSpecAttr] = name;
+    named_implementation->facts.spec = name;
     module.functions[name] = std::move(named_spec);
     module.functions[name + "_impl"] = std::move(named_implementation);
     return name;

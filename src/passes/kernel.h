@@ -10,18 +10,8 @@
 
 namespace tapml::passes {
 
-// Attributes of a kernel's spec.
-inline constexpr const char* kKernelAttr = "kernel";
-inline constexpr const char* kImplementationAttr = "implementation";
+// Attribute of call_tir_inplace, and of a spec (FunctionFacts::inout_indices).
 inline constexpr const char* kInoutAttr = "inout_indices";
-// Attribute of an implementation.
-inline constexpr const char* kSpecAttr = "spec";
-// Of an implementation that a person wrote, or that has loops which one wrote: nobody but a proof
-// knows that it stays inside of its buffers.
-inline constexpr const char* kWrittenAttr = "written";
-// Of an implementation that a library routine takes the place of: its loops say nothing of how
-// memory is read and written.
-inline constexpr const char* kLibraryAttr = "library";
 
 bool is_kernel(const BaseFunction* function);
 
@@ -29,7 +19,7 @@ bool is_kernel(const BaseFunction* function);
 const relax::Function& kernel_spec(const Module& module, const std::string& name);
 const tir::PrimFunc& kernel_implementation(const Module& module, const std::string& name);
 
-// A copy with kWrittenAttr.
+// A copy that is marked as written by a person.
 tir::PrimFuncRef mark_written(const tir::PrimFunc& implementation);
 
 // Hand-written tensor programs that a spec calls, each once, in order: with the spec and its

@@ -78,7 +78,7 @@ Expr passing_on(const Function& lambda, const Target& target) {
       {result, make_call(make_global(target.function), std::move(args)), nullptr, {}});
   auto node = std::make_shared<FunctionNode>();
   node->function = make_function(std::move(params), make_seq({block}, result), lambda.result,
-                                 lambda.attrs, lambda.pure);
+                                 lambda.all_attrs(), lambda.pure);
   return node;
 }
 
@@ -269,8 +269,8 @@ class Lifter {
       blocks.insert(blocks.begin(), std::move(first_block));
       body = make_seq(std::move(blocks), as<SeqNode>(body)->result);
     }
-    AttrMap attrs = lambda->function->attrs;
-    attrs[kPrivateAttr] = true;
+    AttrMap attrs = lambda->function->all_attrs();
+    attrs["private"] = true;
     for (const PrimExpr& symbol : outer_symbols) {
       if (const auto* source = source_of(symbol)) attrs[kSourcePrefix + symbol->name] = *source;
     }

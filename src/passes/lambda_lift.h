@@ -6,7 +6,6 @@
 namespace tapml::passes {
 
 // Marks a function that only this module calls: it goes when nothing refers to it any more.
-inline constexpr const char* kPrivateAttr = "private";
 
 // Moves the body of every lambda to a function of the module, "<function>.<variable>", whose first
 // parameters are what the lambda captures: symbolic variables as one shape (`s`), then variables. A

@@ -240,7 +240,7 @@ void legalize_binding(Module& module, const std::string& function, Binding bindi
     }
   } else if (calls_library(*call)) {
     binding.value = outline_library(module, *call);
-  } else if (!name.empty() && op::find_operator(name)) {
+  } else if (op::called_operator_info(binding.value)) {
     Expr checked = with_operand_checks(binding, dataflow, checks);
     if (is_view(name) && !views) {
       binding.value = checked;

@@ -71,7 +71,7 @@ class PreparationLifter {
     result.functions[kPrepareFunction] = prepare();
     std::vector<std::string> names;
     for (size_t i = 0; i < results_.size(); ++i) names.push_back(name_of(i));
-    result.attrs[kModelPreparedAttr] = std::move(names);
+    result.facts.prepared = std::move(names);
     return result;
   }
 
@@ -85,7 +85,7 @@ class PreparationLifter {
 
   // What the value of a binding is known to be; nothing where it depends on anything else.
   std::optional<Known> known_call(const Binding& binding, const KnownValues& values) {
-    const op::OperatorInfo* info = op::find_operator(called_operator(binding.value));
+    const op::OperatorInfo* info = op::called_operator_info(binding.value);
     if (!info || !info->pure || info->expands || !info->inout.empty() || info->outputs != 1 ||
         binding.match_cast || constant_bytes(binding.var->annotation) < 0) {
       return std::nullopt;

@@ -426,7 +426,7 @@ class StorageLowering {
     if (op->name == "call_tir_inplace") {
       return find_attr<std::vector<int64_t>>(call.attrs, kInoutAttr);
     }
-    const op::OperatorInfo* info = op::find_operator(op->name);
+    const op::OperatorInfo* info = op::operator_of(*op);
     return info ? &info->inout : nullptr;
   }
 
@@ -507,7 +507,7 @@ Module lower_storage(const Module& module) {
   Module result = module;
   for (const auto& [name, function] : graph_functions(module)) {
     if (is_fused(*function)) continue;
-    const bool from_outside = !flow.is_used(name) && !attr_or(function->attrs, kPrivateAttr, false);
+    const bool from_outside = !flow.is_used(name) && !function->facts.is_private;
     StorageLowering lowering(result, module, *function, flow, writes, from_outside);
     result.functions[name] = with_body(*function, lowering.run(body_of(*function)));
   }

@@ -31,17 +31,13 @@ void add_call(const std::unordered_set<const VarNode*>& weights, const CallNode&
   std::erase_if(known->second, [&](int64_t index) { return !held.contains(index); });
 }
 
-void set_attr(Module& module, const std::string& name, const std::vector<int64_t>* weights) {
-  const std::string implementation =
-      attr_or<std::string>(kernel_spec(module, name).attrs, kImplementationAttr, "");
+void set_weights(Module& module, const std::string& name,
+                 std::optional<std::vector<int64_t>> weights) {
   auto spec = std::make_shared<Function>(kernel_spec(module, name));
   auto program = std::make_shared<tir::PrimFunc>(kernel_implementation(module, name));
-  for (AttrMap* attrs : {&spec->attrs, &program->attrs}) {
-    attrs->erase(tir::kWeightsAttr);
-    if (weights) (*attrs)[tir::kWeightsAttr] = *weights;
-  }
+  spec->facts.weights = program->facts.weights = std::move(weights);
+  module.functions[spec->facts.implementation] = std::move(program);
   module.functions[name] = std::move(spec);
-  module.functions[implementation] = std::move(program);
 }
 
 }  // namespace
@@ -61,8 +57,7 @@ Module mark_weights(const Module& module) {
   Module result = module;
   for (const auto& [name, indices] : marks) {
     if (indices.empty() || !is_kernel(module.find(name))) continue;
-    const std::vector<int64_t> list(indices.begin(), indices.end());
-    set_attr(result, name, &list);
+    set_weights(result, name, std::vector<int64_t>(indices.begin(), indices.end()));
   }
   return result;
 }
@@ -70,8 +65,8 @@ Module mark_weights(const Module& module) {
 Module unmark_weights(const Module& module) {
   Module result = module;
   for (const auto& [name, function] : module.functions) {
-    if (is_kernel(function.get()) && function->attrs.contains(tir::kWeightsAttr)) {
-      set_attr(result, name, nullptr);
+    if (is_kernel(function.get()) && function->facts.weights) {
+      set_weights(result, name, std::nullopt);
     }
   }
   return result;

@@ -43,8 +43,7 @@ std::string policy_of(const Module& module, const std::vector<NamedPattern>& pat
   }
   char digits[16];
   std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(hash & 0xffffffffu));
-  return attr_or<std::string>(module.attrs, kFusionPolicyAttr, kDefaultFusionPolicy) +
-         "+patterns:" + digits;
+  return fusion_policy_of(module) + "+patterns:" + digits;
 }
 
 class BlockMatcher {
@@ -108,7 +107,7 @@ class BlockMatcher {
   static bool updates_argument(const Binding& binding) {
     const std::string& name = called_operator(binding.value);
     if (name == "call_tir_inplace") return true;
-    const op::OperatorInfo* info = op::find_operator(name);
+    const op::OperatorInfo* info = op::called_operator_info(binding.value);
     return info && !info->inout.empty();
   }
 
@@ -125,7 +124,7 @@ Module match(const Module& module) {
   const std::vector<NamedPattern> patterns = patterns_of(module);
   if (patterns.empty()) return module;
   Module result = module;
-  result.attrs[kFusionPolicyAttr] = policy_of(module, patterns);
+  result.facts.fusion_policy = policy_of(module, patterns);
   for (const NamedPattern& pattern : patterns) result.functions.erase(pattern.name);
   int groups = 0;
   for (const auto& [name, source] : graph_functions(module)) {

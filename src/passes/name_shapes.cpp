@@ -155,7 +155,7 @@ class ShapeNamer {
     } else if (!call) {
       take(binding, annotation_of(binding.value));
       into.push_back(std::move(binding));
-    } else if (const op::OperatorInfo* info = op::find_operator(called_operator(binding.value));
+    } else if (const op::OperatorInfo* info = op::called_operator_info(binding.value);
                info || is_call_tir(binding.value)) {
       binding.value = with_shapes(*call, info, binding, into);
       if (info) {

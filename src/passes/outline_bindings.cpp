@@ -377,12 +377,12 @@ class BindingOutliner {
 Module outline_bindings(const Module& module) {
   Module result = module;
   for (const auto& [name, source] : graph_functions(module)) {
-    const auto* entries = find_attr<std::vector<std::string>>(source->attrs, kOutlineAttr);
-    if (!entries) continue;
+    const std::vector<std::string>& entries = source->facts.outline;
+    if (entries.empty()) continue;
     auto bare = std::make_shared<Function>(*source);
-    bare->attrs.erase(kOutlineAttr);
+    bare->facts.outline.clear();
     BindingOutliner outliner(result, bare);
-    for (const std::string& text : *entries) outliner.add(parse_entry(text, name));
+    for (const std::string& text : entries) outliner.add(parse_entry(text, name));
     result.functions[name] = outliner.finish();
   }
   return result;

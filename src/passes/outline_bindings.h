@@ -5,9 +5,6 @@
 
 namespace tapml::passes {
 
-// Names the bindings that are to be cut out, in order: ["mlp = h..y", "q..q"].
-inline constexpr const char* kOutlineAttr = "outline";
-
 // Each entry "name = first..last" of a function's attribute "outline" cuts the bindings from the
 // variable `first` to the variable `last`, neighbours in one block, out into a function "name" and
 // calls it there; without "name =" it is called "<function>_<last>". Its parameters are the

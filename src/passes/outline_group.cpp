@@ -56,7 +56,7 @@ class GroupOutliner {
     }
     Expr last = body.bindings.back().var;
     FunctionRef fused = make_function(params_, make_seq({std::move(body)}, last),
-                                      annotation_of(last), {{kFusedAttr, true}});
+                                      annotation_of(last), {{"fused", true}});
     std::string name;
     do {
       name = groups_ == 0 ? "fused" : "fused_" + std::to_string(groups_);

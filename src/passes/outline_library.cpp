@@ -77,7 +77,7 @@ Expr outline_library(Module& module, const CallNode& call) {
     program.push_back({buffer(own, outputs.back()), AccessMode::kOut});
   }
   tir::PrimFuncRef implementation =
-      tir::make_prim_func(std::move(program), tir::make_seq({}), {{kLibraryAttr, routine}});
+      tir::make_prim_func(std::move(program), tir::make_seq({}), {{"library", routine}});
   Dims own_symbols, symbols;
   for (const Var& own : underived_scalars(*implementation)) {
     own_symbols.push_back(own);

@@ -136,7 +136,7 @@ bool calls_program(const Module& module, const CallNode& call) {
   const auto* op = as<OperatorNode>(call.callee);
   if (!op || (op->name != "call_tir" && op->name != "call_tir_inplace")) return false;
   const auto* program = tir::as_prim_func(module.find(call_tir_callee(call)));
-  return program && !program->attrs.contains(kSpecAttr);
+  return program && program->facts.spec.empty();
 }
 
 Expr outline_program(Module& module, const Binding& binding, bool dataflow,

@@ -426,7 +426,7 @@ class Evaluator {
     size_t wrong = 0;
     if (params.size() != args.size() || !unify_all(params, args, symbols, wrong)) return nullptr;
     if (!consumed_variables(function.body).empty()) return nullptr;  // the caller may look again
-    if (has_bounds(function.attrs)) return nullptr;  // which hold for its own variables alone
+    if (!function.facts.bounds.empty()) return nullptr;  // which hold for its own variables alone
     for (const Var& var : signature_vars(function)) {
       auto value = symbols.find(var.get());
       if (value == symbols.end()) return nullptr;

@@ -15,13 +15,11 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-void add_bounds(const AttrMap& attrs, Bounds& bounds) {
-  for (const auto& [name, value] : attrs) {
-    const auto* bound = std::get_if<int64_t>(&value);
-    if (bound && *bound >= 0 && name.starts_with(kBoundPrefix)) {
-      auto [known, fresh] = bounds.emplace(name.substr(std::string(kBoundPrefix).size()), *bound);
-      if (!fresh) known->second = std::min(known->second, *bound);
-    }
+void add_bounds(const SymbolBounds& added, Bounds& bounds) {
+  for (const auto& [name, bound] : added) {
+    if (bound < 0) continue;
+    auto [known, fresh] = bounds.emplace(name, bound);
+    if (!fresh) known->second = std::min(known->second, bound);
   }
 }
 
@@ -30,11 +28,11 @@ void add_bounds(const AttrMap& attrs, Bounds& bounds) {
 Module plan_memory(const Module& module) { return plan_memory_with(module, {}); }
 
 Module plan_memory_with(const Module& module, const PlanMemoryOptions& options) {
-  if (attr_or<std::string>(module.attrs, "phase", "") == "plan") return module;
+  if (module.facts.phase == "plan") return module;
   Module result = module;
-  result.attrs["phase"] = std::string("plan");
+  result.facts.phase = "plan";
   Bounds bounds = options.bounds;
-  add_bounds(module.attrs, bounds);
+  add_bounds(module.facts.bounds, bounds);
   const std::set<std::string> keeping = analysis::functions_that_keep(module);
   analysis::Keeps keeps = [&](const Expr& callee) {
     const auto* global = as<GlobalVarNode>(callee);
@@ -46,7 +44,7 @@ Module plan_memory_with(const Module& module, const PlanMemoryOptions& options) 
   std::map<std::string, size_t> counts;
   for (const auto& [name, source] : graph_functions(module)) {
     Bounds& own = bounds_of[name] = bounds;
-    add_bounds(source->attrs, own);
+    add_bounds(source->facts.bounds, own);
     auto planner = std::make_unique<FunctionPlanner>(module, *source, own, options, keeps);
     planner->decide(calls.is_simple(name));
     counts[name] = planner->static_count();

@@ -10,11 +10,11 @@ namespace tapml::passes {
 using namespace relax;  // NOLINT: this file is about relax alone
 
 std::vector<std::string> weight_names(const Module& module) {
-  return attr_or<std::vector<std::string>>(module.attrs, kModelWeightsAttr, {});
+  return module.facts.weights;
 }
 
 std::vector<std::string> prepared_names(const Module& module) {
-  return attr_or<std::vector<std::string>>(module.attrs, kModelPreparedAttr, {});
+  return module.facts.prepared;
 }
 
 std::set<std::string> functions_with_weights(const Module& module) {

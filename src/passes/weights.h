@@ -11,10 +11,6 @@
 
 namespace tapml::passes {
 
-// Attributes of a module: names of the parameters that hold weights ([string], contract 7), and of
-// those that hold what `prepare` returns, in order.
-inline constexpr const char* kModelWeightsAttr = "model.weights";
-inline constexpr const char* kModelPreparedAttr = "model.prepared";
 // The function that computes from weights what others take in place of computing it.
 inline constexpr const char* kPrepareFunction = "prepare";
 

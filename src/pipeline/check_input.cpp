@@ -18,8 +18,6 @@ namespace tapml::pipeline {
 
 namespace {
 
-constexpr const char* kPhaseAttr = "phase";
-
 template <class T>
 constexpr const char* type_name() {
   if constexpr (std::is_same_v<T, bool>) return "true or false";
@@ -45,17 +43,19 @@ bool is_empty_list(const AttrValue& value) {
 // The attributes of a module that the compiler reads have the types that it reads them with: one
 // of another type would count as absent. Others are the writer's own.
 void check_attributes(const Module& module, const std::string& source) {
-  AttrMap known = model_interface_attrs({});
-  known[kPhaseAttr] = std::string();
-  known[passes::kFusionPolicyAttr] = std::string();
-  known[passes::kModelPreparedAttr] = std::vector<std::string>();
-  for (const auto& [name, value] : module.attrs) {
-    const bool bound = name.starts_with(relax::kBoundPrefix);
+  const AttrMap known = model_interface_attrs({});
+  for (const auto& [name, value] : module.all_attrs()) {
+    const bool bound = name.starts_with("bound.");
     if (bound) {
       const auto* most = std::get_if<int64_t>(&value);
       if (most && *most >= 0) continue;
       throw_user("the module's attribute " + name + " is no bound", source, "an integer, 0 or more",
                  most ? std::to_string(*most) : type_name_of(value));
+    }
+    if (const std::string fact = expected_fact(name, /*of_module=*/true);
+        !fact.empty() && module.attrs.contains(name) && !is_empty_list(value)) {
+      throw_user("the module's attribute " + name + " has the wrong type", source, fact,
+                 type_name_of(value));
     }
     auto expected = known.find(name);
     if (expected == known.end() || value.index() == expected->second.index()) continue;
@@ -64,7 +64,7 @@ void check_attributes(const Module& module, const std::string& source) {
     throw_user("the module's attribute " + name + " has the wrong type", source,
                type_name_of(expected->second), type_name_of(value));
   }
-  if (const auto model = model_interface_of(module.attrs); !model) {
+  if (const auto model = model_interface_of(module.all_attrs()); !model) {
     Error error = model.error();
     error.where = source + ", " + error.where;
     throw_error(error);
@@ -75,16 +75,14 @@ void check_attributes(const Module& module, const std::string& source) {
 void check_kernels(const Module& module, const std::string& source, const text::SourceMap* places) {
   for (const auto& [name, function] : module.functions) {
     if (!passes::is_kernel(function.get())) continue;
-    const auto* implementation =
-        find_attr<std::string>(function->attrs, passes::kImplementationAttr);
-    if (implementation && *implementation == name + "_impl" &&
-        tir::as_prim_func(module.find(*implementation))) {
+    const std::string& implementation = function->facts.implementation;
+    if (implementation == name + "_impl" && tir::as_prim_func(module.find(implementation))) {
       continue;
     }
     throw_user("kernel @" + name + " has no implementation",
                places ? places->function(name) : source,
                "a tensor program @" + name + "_impl, named by the attribute \"implementation\"",
-               implementation ? "@" + *implementation : "no such attribute");
+               implementation.empty() ? "no such attribute" : "@" + implementation);
   }
 }
 
@@ -115,7 +113,7 @@ void check_annotations(const Module& module, const std::string& source,
 }  // namespace
 
 bool is_planned(const Module& module) {
-  return attr_or<std::string>(module.attrs, kPhaseAttr, "") == "plan";
+  return module.facts.phase == "plan";
 }
 
 void check_input(const Module& module, const std::string& source, const text::SourceMap* places) {
@@ -146,7 +144,7 @@ Module normal_input(const Module& module, const std::string& source, text::Sourc
   // Kernels that the text has already may have loops that a person changed.
   for (auto& [name, function] : normal.functions) {
     const tir::PrimFunc* program = tir::as_prim_func(function.get());
-    if (!program || !program->attrs.contains(passes::kSpecAttr)) continue;
+    if (!program || program->facts.spec.empty()) continue;
     function = passes::mark_written(*program);
   }
   return normal;

@@ -22,9 +22,6 @@ namespace tapml::pipeline {
 
 namespace {
 
-constexpr const char* kPhase = "phase";
-constexpr const char* kFusionPolicy = passes::kFusionPolicyAttr;
-
 // Of a row of the table; dumps are numbered so.
 int number_of(const char* name) {
   const PassInfo* pass = find_pass(name);
@@ -43,7 +40,7 @@ std::string programs_text(const relax::Function& spec) {
 }  // namespace
 
 bool Compilation::has_kernels() const {
-  return formed_ || attr_or<std::string>(module_.attrs, kPhase, "import") == kLastCommonPhase;
+  return formed_ || module_.facts.phase == kLastCommonPhase;
 }
 
 KernelContext Compilation::context() const {
@@ -68,26 +65,30 @@ void Compilation::each_generated(const char* what, const KernelStep& step) {
   });
 }
 
-void Compilation::pass(const char* name) {
-  const PassInfo& row = *find_pass(name);
+void Compilation::table_pass(const PassInfo& row) {
   if (row.is_common()) {
     const int64_t total = std::ranges::count_if(pass_table(), &PassInfo::is_common);
     tell(options_.instruments.watcher, {"passes", common_done_++, total, ""});
-    if (is_skipped(options_.instruments, name)) return;
+    if (is_skipped(options_.instruments, row.name)) return;
   }
-  module_step(name, row.run);
+  module_step(row.name, row.run);
+}
+
+void Compilation::pass(const char* name) {
+  table_pass(*find_pass(name));
+  for (const AddedPass& added : options_.instruments.added) {
+    if (added.after != name) continue;
+    module_ = run_pass(module_, added.name, added.run, options_.instruments, number_of(name));
+  }
 }
 
 void Compilation::form_kernels() {
   tell(options_.instruments.watcher, {"passes", common_done_, common_done_, ""});
-  module_.attrs[kPhase] = std::string(kLastCommonPhase);
-  if (!module_.attrs.contains(kFusionPolicy)) {
-    module_.attrs[kFusionPolicy] = std::string(passes::kDefaultFusionPolicy);
-  }
-  for (const std::string& name : options_.instruments.skip) {
-    module_.attrs[kFusionPolicy] =
-        attr_or<std::string>(module_.attrs, kFusionPolicy, "") + "+without:" + name;
-  }
+  module_.facts.phase = kLastCommonPhase;
+  std::string policy = passes::fusion_policy_of(module_);
+  for (const std::string& name : options_.instruments.skip) policy += "+without:" + name;
+  for (const AddedPass& added : options_.instruments.added) policy += "+pass:" + added.name;
+  module_.facts.fusion_policy = std::move(policy);
 }
 
 void Compilation::omit_unsupported() {
@@ -101,8 +102,8 @@ void Compilation::omit_unsupported() {
 
 void Compilation::list_kernels() {
   executable_->target = target_->text;
-  executable_->fusion_policy = attr_or<std::string>(module_.attrs, kFusionPolicy, "");
-  executable_->model = unwrap(model_interface_of(module_.attrs));
+  executable_->fusion_policy = module_.facts.fusion_policy;
+  executable_->model = unwrap(model_interface_of(module_.all_attrs()));
   kernel_step("list_kernels", [&] {
     // Where bindings have no limit, nobody asks how large a tensor can get.
     std::map<std::string, std::vector<std::optional<int64_t>>> bounds;
@@ -115,7 +116,7 @@ void Compilation::list_kernels() {
       LoweredKernel kernel;
       kernel.name = name;
       kernel.number = kernels_.size();
-      kernel.loops_name = *find_attr<std::string>(spec.attrs, passes::kImplementationAttr);
+      kernel.loops_name = spec.facts.implementation;
       kernel.loops =
           std::static_pointer_cast<const tir::PrimFunc>(module_.functions.at(kernel.loops_name));
       kernel.programs = programs_text(spec);

@@ -31,7 +31,8 @@ class Compilation {
   bool has_kernels() const;
   void take_as_formed() { formed_ = true; }
 
-  // Runs a pass as the table has it; nothing where the instruments leave it out.
+  // Runs a pass as the table has it, unless the instruments leave it out, and then the caller's
+  // passes after it.
   void pass(const char* name);
   // The module's kernels are formed now, under a policy that names what was left out.
   void form_kernels();
@@ -52,6 +53,7 @@ class Compilation {
 
  private:
   KernelContext context() const;
+  void table_pass(const PassInfo& row);
   void module_step(const char* name, const std::function<Module(const Module&)>& run);
   void kernel_step(const char* name, const std::function<void()>& step);
   void executable_step(const char* name, const std::function<void()>& step);

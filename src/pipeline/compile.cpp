@@ -73,6 +73,25 @@ void check_optional(const std::string& pass, const std::string& where) {
   throw_user("this pass cannot be left out", where, "some of " + known, pass);
 }
 
+void check_instruments(const Instruments& instruments) {
+  for (const std::string& name : instruments.skip) check_optional(name, "skip");
+  std::string known;
+  for (const PassInfo& row : pass_table()) {
+    if (row.is_common()) known += (known.empty() ? "" : ", ") + std::string(row.name);
+  }
+  for (const AddedPass& added : instruments.added) {
+    if (find_pass(added.name)) {
+      throw_user("the name of an added pass is taken", "pass " + added.name,
+                 "a name that docs/passes.md does not have", added.name);
+    }
+    const PassInfo* after = find_pass(added.after);
+    if (!after || !after->is_common()) {
+      throw_user("no pass can be added there", "pass " + added.name, "after one of " + known,
+                 "after " + added.after);
+    }
+  }
+}
+
 std::shared_ptr<const Executable> to_executable(Compilation& compilation) {
   run_steps(compilation);
   if (Module* planned = compilation.options().planned) *planned = compilation.module();
@@ -106,7 +125,7 @@ void leave_out(const std::vector<std::string>& passes, const std::string& where,
 }
 
 Module form_kernels(const Module& module, const Instruments& instruments) {
-  for (const std::string& name : instruments.skip) check_optional(name, "skip");
+  check_instruments(instruments);
   ImplementOptions options;
   options.instruments = instruments;
   Compilation compilation(module, nullptr, options);
@@ -123,7 +142,7 @@ std::shared_ptr<const Executable> implement(const Module& kernels, const target:
 
 std::shared_ptr<const Executable> compile(const Module& module, const target::Target& target,
                                           const ImplementOptions& options) {
-  for (const std::string& name : options.instruments.skip) check_optional(name, "skip");
+  check_instruments(options.instruments);
   Compilation compilation(module, &target, options);
   return to_executable(compilation);
 }

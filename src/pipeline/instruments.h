@@ -12,6 +12,13 @@
 
 namespace tapml::pipeline {
 
+// A pass that the table does not have.
+struct AddedPass {
+  std::string name;
+  std::string after;  // a pass that runs before the kernels are formed: PassInfo::is_common()
+  std::function<Module(const Module& module)> run;
+};
+
 // Called after every pass; any may be empty.
 struct Instruments {
   // Text dumps go to this folder as NN_<pass>.txt, when set, and beside those of passes that
@@ -34,6 +41,9 @@ struct Instruments {
   // Passes that are left out before the kernels are formed, by name (PassInfo::without). The
   // fusion policy names them.
   std::vector<std::string> skip;
+  // Passes of the caller, in order; those after the same pass run one after another. The fusion
+  // policy names them, because the kernels that follow may be others.
+  std::vector<AddedPass> added = {};
   // Hears what each pass changed; with `diffs` the difference of the texts, too.
   std::function<void(const PassEffect& effect)> effect;
   bool diffs = false;

@@ -60,8 +60,7 @@ Module with_requirements(const Module& module, const std::vector<LoweredKernel>&
     auto program = std::make_shared<tir::PrimFunc>(*kernel.loops);
     program->requirements = std::move(requirements[kernel.number]);
     const relax::Function& spec = passes::kernel_spec(module, kernel.name);
-    result.functions[*find_attr<std::string>(spec.attrs, passes::kImplementationAttr)] =
-        std::move(program);
+    result.functions[spec.facts.implementation] = std::move(program);
   }
   return result;
 }

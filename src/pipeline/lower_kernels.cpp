@@ -99,7 +99,7 @@ void narrow_indices(const KernelContext& context, LoweredKernel& kernel) {
 
 void find_preparation(const KernelContext& context, LoweredKernel& kernel) {
   for (KernelForm& form : kernel.forms) {
-    const auto* weights = find_attr<std::vector<int64_t>>(form.program->attrs, tir::kWeightsAttr);
+    const std::optional<std::vector<int64_t>>& weights = form.program->facts.weights;
     // What is prepared is bound whole, and indexed with 64 bits.
     const bool may = weights && form.whole && form.segments.empty() &&
                      context.target.description.index_bits == 64;

@@ -52,7 +52,7 @@ Module without_unsupported(const Module& fixed, const target::Target& target,
   if (unsupported.empty()) return fixed;
   Module kept = fixed;
   for (const auto& [name, function] : passes::graph_functions(fixed)) {
-    const bool optional = attr_or(function->attrs, kOptionalAttr, false);
+    const bool optional = function->facts.optional;
     for (const std::string& kernel : kernels_of(fixed, *function)) {
       auto it = unsupported.find(kernel);
       if (it == unsupported.end()) continue;
@@ -68,8 +68,7 @@ Module without_unsupported(const Module& fixed, const target::Target& target,
     }
   }
   for (const auto& [name, dtype] : unsupported) {
-    kept.functions.erase(
-        *find_attr<std::string>(fixed.find(name)->attrs, passes::kImplementationAttr));
+    kept.functions.erase(fixed.find(name)->facts.implementation);
     kept.functions.erase(name);
   }
   return kept;

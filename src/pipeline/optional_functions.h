@@ -10,9 +10,7 @@
 
 namespace tapml::pipeline {
 
-// Marks a graph-level function that may be missing from an executable.
-inline constexpr const char* kOptionalAttr = "optional";
-
+// An optional function (FunctionFacts::optional) that an executable lacks.
 struct OmittedFunction {
   std::string function;
   std::string reason;  // "kernel draw_token_1f0a3c5d computes in f64, which the platform lacks"

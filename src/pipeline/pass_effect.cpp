@@ -12,7 +12,7 @@ namespace tapml::pipeline {
 
 PassEffect pass_effect(const Module& before, const Module& after) {
   PassEffect effect;
-  effect.attributes = before.attrs != after.attrs;
+  effect.attributes = before.all_attrs() != after.all_attrs();
   for (const auto& [name, function] : after.functions) {
     const auto old = before.functions.find(name);
     if (old == before.functions.end()) {
@@ -34,6 +34,7 @@ namespace {
 struct PrintedModule {
   explicit PrintedModule(const Module& module) {
     Module own;
+    own.facts = module.facts;
     own.attrs = module.attrs;
     texts[""] = text::print(own);
     for (const auto& [name, function] : module.functions) {

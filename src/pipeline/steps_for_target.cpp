@@ -17,7 +17,7 @@ Module on_every_kernel(const Module& module,
   Module result = module;
   for (const auto& [name, function] : module.functions) {
     if (!passes::is_kernel(function.get())) continue;
-    result.functions[*find_attr<std::string>(function->attrs, passes::kImplementationAttr)] =
+    result.functions[function->facts.implementation] =
         step(passes::kernel_implementation(module, name));
   }
   return result;

@@ -28,7 +28,7 @@ std::string reason_of(const KernelInfo& kernel) {
   const Module module = text::parse(kernel.spec, "kernel " + kernel.name);
   for (const auto& [name, function] : module.functions) {
     const tir::PrimFunc* program = tir::as_prim_func(function.get());
-    if (!program || program->attrs.contains(passes::kSpecAttr)) continue;
+    if (!program || !program->facts.spec.empty()) continue;
     const auto accesses = analysis::unproved_accesses(*program);
     if (accesses.empty() || passes::is_copy_program(*program)) continue;
     return "program " + name + ": " + reason_of(accesses[0]);
@@ -57,7 +57,7 @@ std::vector<UnprovedKernel> unproved_kernels(const Executable& executable) {
 }
 
 std::string provider_of_written(const tir::PrimFunc& implementation) {
-  if (!implementation.attrs.contains(passes::kWrittenAttr)) return "";
+  if (!implementation.facts.written) return "";
   const auto accesses = analysis::unproved_accesses(implementation);
   return accesses.empty() ? "" : std::string(kUnproved) + reason_of(accesses[0]);
 }

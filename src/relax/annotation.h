@@ -1,4 +1,4 @@
-// Annotations: what is known of a value at compile time (Relax paper, section 3.1).
+// Annotations: what is known about a value at compile time (Relax paper, section 3.1).
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ struct ObjectAnnotation : AnnotationNode {
   ObjectAnnotation() : AnnotationNode(AnnotationKind::kObject) {}
 };
 
-// A host scalar, its value known where `value` is set.
+// A host scalar; its value is known if `value` is set.
 struct PrimAnnotation : AnnotationNode {
   PrimAnnotation() : AnnotationNode(AnnotationKind::kPrim) {}
   DType dtype = DType::kI64;
@@ -72,19 +72,19 @@ Annotation tensor_annotation_ndim(int ndim, std::optional<DType> dtype);
 Annotation tuple_annotation(std::vector<Annotation> fields);
 Annotation callable_annotation(std::vector<Annotation> params, Annotation result, bool pure = true);
 
-// The node as its type, or null when it is another kind.
+// The node as its type, or null if it is of another kind.
 const PrimAnnotation* as_prim(const Annotation& annotation);
 const ShapeAnnotation* as_shape(const Annotation& annotation);
 const TensorAnnotation* as_tensor(const Annotation& annotation);
 const TupleAnnotation* as_tuple(const Annotation& annotation);
 const CallableAnnotation* as_callable(const Annotation& annotation);
 
-// Rewrites every symbolic expression inside.
+// Replaces symbolic variables in every expression inside.
 Annotation substitute(const Annotation& annotation, const VarMap& values);
 
 using SymbolMap = std::function<PrimExpr(const PrimExpr&)>;
-// The annotation with f's result in place of every dimension and prim value. What f makes of a
-// variable stands for it in the parameters of function annotations, too.
+// Replaces every dimension and prim value by f's result, also in the parameters of function
+// annotations.
 Annotation map_symbols(const Annotation& annotation, const SymbolMap& f);
 // Symbolic variables in order of first occurrence.
 void collect_vars(const Annotation& annotation, std::vector<Var>& into);

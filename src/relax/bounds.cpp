@@ -9,11 +9,11 @@ namespace tapml::relax {
 
 std::optional<int64_t> bound_of(const std::string& name, const Module& module,
                                 const Function& function) {
-  const std::string key = kBoundPrefix + name;
   std::optional<int64_t> most;
-  for (const AttrMap* attrs : {&module.attrs, &function.attrs}) {
-    const auto* bound = find_attr<int64_t>(*attrs, key);
-    if (bound && *bound >= 0) most = most ? std::min(*most, *bound) : *bound;
+  for (const SymbolBounds* bounds : {&module.facts.bounds, &function.facts.bounds}) {
+    const auto bound = bounds->find(name);
+    if (bound == bounds->end() || bound->second < 0) continue;
+    most = most ? std::min(*most, bound->second) : bound->second;
   }
   return most;
 }
@@ -29,11 +29,6 @@ std::set<std::string> symbol_names(const Function& function) {
     return expr;
   });
   return names;
-}
-
-bool has_bounds(const AttrMap& attrs) {
-  auto first = attrs.lower_bound(kBoundPrefix);
-  return first != attrs.end() && first->first.starts_with(kBoundPrefix);
 }
 
 }  // namespace tapml::relax

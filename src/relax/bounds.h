@@ -1,4 +1,4 @@
-// What the program promises of its symbolic variables.
+// Upper bounds of symbolic variables that the program declares.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,16 @@
 
 namespace tapml::relax {
 
-// The most that the symbolic variable called `name` may be in `function`, by the attribute
-// "bound.<name>" of the function or the module, the lower of both; nothing where there is none.
+// The upper bound of the symbolic variable `name` in `function`: the attribute "bound.<name>" of
+// the function or the module, whichever is lower; std::nullopt if there is none.
 std::optional<int64_t> bound_of(const std::string& name, const Module& module,
                                 const Function& function);
 
-// Whether a variable called `name` that has the value `value` is known to be within its bound:
-// where it is a constant or a variable of that name, which is checked itself.
+// Whether a variable `name` with the value `value` is known to be within its bound: a constant, or
+// a variable of that name, which is itself checked.
 bool keeps_bound(const PrimExpr& value, const std::string& name, int64_t most);
 
-// Names of the symbolic variables of a function and of the lambdas inside.
+// Names of the symbolic variables of a function and of its lambdas.
 std::set<std::string> symbol_names(const Function& function);
-
-// Whether attributes bound some variable.
-bool has_bounds(const AttrMap& attrs);
 
 }  // namespace tapml::relax

@@ -43,9 +43,10 @@ Expr make_get_item(Expr tuple, int index) {
   return node;
 }
 
-Expr make_operator(std::string name) {
+Expr make_operator(std::string name, const op::OperatorInfo* info) {
   auto node = std::make_shared<OperatorNode>();
   node->name = std::move(name);
+  node->info = info;
   return node;
 }
 
@@ -90,7 +91,7 @@ FunctionRef make_function(std::vector<Variable> params, Expr body, Annotation re
   function->params = std::move(params);
   function->body = std::move(body);
   function->result = std::move(result);
-  function->attrs = std::move(attrs);
+  function->set_attrs(std::move(attrs));
   function->pure = pure;
   return function;
 }

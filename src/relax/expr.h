@@ -13,6 +13,10 @@
 #include "relax/annotation.h"
 #include "tensor/host_tensor.h"
 
+namespace tapml::op {
+struct OperatorInfo;  // op/operator.h
+}
+
 namespace tapml::relax {
 
 enum class ExprKind : uint8_t {
@@ -76,6 +80,9 @@ struct TupleGetItemNode : ExprNode {
 struct OperatorNode : ExprNode {
   OperatorNode() : ExprNode(ExprKind::kOperator) {}
   std::string name;
+  // The entry of an operator that a caller defines; it must outlive the node. Null: the operator of
+  // this name in the table (op::operator_table).
+  const op::OperatorInfo* info = nullptr;
 };
 
 struct GlobalVarNode : ExprNode {
@@ -94,10 +101,10 @@ struct ExternFuncNode : ExprNode {
 // Cross-level calls are operators (Relax paper, section 3.3):
 //   call_tir(@K, (tensors...), shape(symbolic...))         annotations: the outputs
 //   call_tir_inplace(@K, (tensors...), shape(symbolic...)) the same; attr "inout_indices" [i64]:
-//       output j takes over the storage of tensor inout_indices[j] when it is >= 0
+//       output j reuses the storage of tensor inout_indices[j] if that is >= 0
 //   call_dps_library(extern "name", (tensors...))          annotations: the outputs
-// @K is a kernel: a relax function with attribute "kernel" (its spec), whose implementation is the
-// PrimFunc that its attribute "implementation" names.
+// @K is a kernel: a graph-level function, the specification, whose facts name the tensor program
+// that implements it (ir/facts.h).
 struct CallNode : ExprNode {
   CallNode() : ExprNode(ExprKind::kCall) {}
   Expr callee;
@@ -108,12 +115,12 @@ struct CallNode : ExprNode {
 
 struct FunctionNode;
 
-// How messages name what is checked at a binding that the compiler made, in the words of the
-// program as it was written.
+// How messages describe a check at a binding that the compiler made, in terms of the program as
+// written.
 struct CheckNote {
-  std::string what;      // "operand b of add", "match_cast y"; empty: the binding itself
-  std::string binding;   // that was written, "y"; empty: `what` is no part of one
-  std::string function;  // that it was written in; empty: the one that the binding stands in
+  std::string what;      // "operand b of add", "match_cast y"; if empty, the binding itself
+  std::string binding;   // the written one, "y"; if empty, `what` is not part of one
+  std::string function;  // where it was written; if empty, the function of the binding
 
   bool empty() const { return what.empty() && binding.empty(); }
   bool operator==(const CheckNote&) const = default;
@@ -122,7 +129,7 @@ struct CheckNote {
 struct BindingNode {
   Variable var;
   Expr value;
-  Annotation match_cast;  // set: `var = match_cast(value, annotation)`
+  Annotation match_cast;  // if set: `var = match_cast(value, annotation)`
   Origin origin;
   CheckNote check = {};
 };
@@ -147,7 +154,7 @@ struct IfNode : ExprNode {
   Expr else_branch;
 };
 
-// Lambda expressions hold a Function too (the language issue adds closures over it).
+// A lambda expression, which holds a Function.
 struct FunctionNode : ExprNode {
   FunctionNode() : ExprNode(ExprKind::kFunction) {}
   std::shared_ptr<const struct Function> function;
@@ -155,9 +162,6 @@ struct FunctionNode : ExprNode {
 
 // A graph-level function of a Module. Symbolic variables are bound by the first parameter
 // annotation that has them as a whole dimension.
-//
-// Attributes: "kernel" (true for an outlined spec), "implementation" (PrimFunc name),
-// "inout_indices" ([i64], see call_tir_inplace).
 struct Function : BaseFunction {
   Function() : BaseFunction(FunctionLevel::kRelax) {}
   std::vector<Variable> params;
@@ -173,7 +177,7 @@ Expr make_shape(Dims dims);
 Expr make_prim_value(PrimExpr value);
 Expr make_tuple(std::vector<Expr> fields);
 Expr make_get_item(Expr tuple, int index);
-Expr make_operator(std::string name);
+Expr make_operator(std::string name, const op::OperatorInfo* info = nullptr);
 Expr make_global(std::string name);
 Expr make_extern(std::string name);
 Expr make_call(Expr callee, std::vector<Expr> args, AttrMap attrs = {},
@@ -185,18 +189,18 @@ Expr make_seq(std::vector<Block> blocks, Expr result);
 FunctionRef make_function(std::vector<Variable> params, Expr body, Annotation result,
                           AttrMap attrs = {}, bool pure = true);
 
-// The node as its type; null when it is another kind.
+// The node as its type; null if it is of another kind.
 template <class T>
 const T* as(const Expr& expr);
 
 const Function* as_relax_function(const BaseFunction* function);  // null when it is not one
-// Name of the operator that `expr` calls; empty when it is not a call of an operator.
+// Name of the operator that `expr` calls; empty if it is not a call of an operator.
 const std::string& called_operator(const Expr& expr);
 bool is_call_tir(const Expr& expr);  // call_tir or call_tir_inplace
 // The kernel's name and the tensors of a call_tir / call_tir_inplace.
 const std::string& call_tir_callee(const CallNode& call);
 const std::vector<Expr>& call_tir_args(const CallNode& call);
-const Dims& call_tir_symbols(const CallNode& call);  // empty when it passes none
+const Dims& call_tir_symbols(const CallNode& call);  // empty if it passes none
 
 // Annotation of an atom or tuple of atoms: variables carry theirs; constants, shapes, prim values,
 // tuples and projections have an exact one. InternalError for anything else (a call's annotation is

@@ -7,7 +7,7 @@ namespace tapml::relax {
 
 namespace {
 
-// Calls f(scalar, parameter, dimension) where a scalar stands alone in a dimension of an input.
+// Calls f(scalar, parameter, dimension) for each scalar that alone is a dimension of an input.
 template <class F>
 void visit_derived(const tir::PrimFunc& func, F&& f) {
   size_t input = 0;

@@ -1,14 +1,11 @@
-// Names that memory planning and what comes after it share.
+// Names that memory planning and later passes share.
 #pragma once
 
 namespace tapml::relax {
 
-// Attribute prefix of a module or function: "bound.n" is the most that the symbolic variable n can
-// be. It is checked where a call gives n its value; planned functions state it themselves.
-inline constexpr const char* kBoundPrefix = "bound.";
-// Attribute of memory.alloc_storage: index of a storage that is there from load on.
+// Attribute of memory.alloc_storage: index of a storage that exists from load time on.
 inline constexpr const char* kStaticAttr = "static";
-// Attribute of a planned call: number of the function's parameter that has what was prepared of its
+// Attribute of a planned call: index of the function's parameter that holds data prepared from its
 // weights.
 inline constexpr const char* kPreparedAttr = "prepared";
 

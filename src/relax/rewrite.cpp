@@ -8,12 +8,12 @@ namespace {
 
 class Rewriter {
  public:
-  // Called with an annotation before what it binds (a match_cast, a lambda's parameter) is in
-  // scope.
+  // Called with an annotation before the variables that it binds (a match_cast, a lambda's
+  // parameter) are in scope.
   using Enter = std::function<void(const Annotation&)>;
 
-  // `symbols` null: symbolic variables stay, and with them the bound variables. `values` is not
-  // copied: a pass over a long function calls with a map that grows.
+  // If `symbols` is null, symbolic variables stay, and so do bound variables. `values` is not
+  // copied: a pass over a long function passes a growing map.
   Rewriter(const ExprMap& values, const SymbolMap& symbols, Enter enter = nullptr)
       : values_(values), symbols_(symbols), enter_(std::move(enter)) {}
 
@@ -82,7 +82,7 @@ class Rewriter {
     return a && symbols_ ? map_symbols(a, symbols_) : a;
   }
 
-  // The variable that is bound in place of `var`.
+  // The variable that replaces `var` in its binding.
   Variable bound(const Variable& var) {
     if (!symbols_) return var;
     Variable own = make_variable(var->name, annotation(var->annotation), var->dataflow);
@@ -111,7 +111,7 @@ class Rewriter {
 
   Binding rebound(const Binding& binding) {
     Binding own = binding;
-    // A lambda may call itself: its variable comes first.
+    // A lambda may call itself, so its variable comes first.
     const bool is_lambda = binding.value && binding.value->kind == ExprKind::kFunction;
     if (is_lambda) own.var = bound(binding.var);
     own.value = expr(binding.value);
@@ -124,7 +124,7 @@ class Rewriter {
   }
 
   const ExprMap& values_;
-  ExprMap bound_;  // the new variables, before `values`
+  ExprMap bound_;  // the new variables; take precedence over `values`
   const SymbolMap& symbols_;
   Enter enter_;
 };

@@ -1,4 +1,4 @@
-// Rebuilding graph-level code with other variables: the one walker behind substitution, renaming
+// Rebuilds graph-level code with other variables: the common rewriter for substitution, renaming
 // and specialization.
 #pragma once
 
@@ -11,22 +11,22 @@ namespace tapml::relax {
 
 using ExprMap = std::map<const VarNode*, Expr>;
 
-// Replaces variables by expressions; bindings' own variables are left alone.
+// Replaces variables by expressions; variables that bindings bind stay.
 Expr substitute(const Expr& expr, const ExprMap& values);
 
-// Rewrites symbolic variables everywhere below, also in the annotations of bound variables (which
-// become new variables then).
+// Replaces symbolic variables everywhere, also in the annotations of bound variables (which then
+// become new variables).
 Expr substitute_symbols(const Expr& expr, const VarMap& values);
-// Both at once; what comes from `values` is not rewritten.
+// Both at once; expressions from `values` are not rewritten.
 Expr substitute_all(const Expr& expr, ExprMap values, const VarMap& symbols);
 
-// A copy of `expr` in which every variable that it binds is a new one, lambdas' parameters
-// included, with symbolic variables replaced by `symbols` (also those that its match_casts bind:
-// the copy's are new). Free variables are replaced by `values`, or stay.
+// A copy of `expr` in which every bound variable is new, including lambdas' parameters and symbolic
+// variables that match_casts bind. `symbols` replaces symbolic variables; `values` replaces free
+// variables, and others stay.
 Expr refresh(const Expr& expr, const ExprMap& values, const VarMap& symbols);
 
-// The function with f's result in place of every dimension and prim value, in annotations and in
-// values. All its variables are new; its symbolic variables are what f leaves.
+// Replaces every dimension and prim value by f's result, in annotations and in values. All
+// variables of the new function are new; its symbolic variables are those in f's results.
 FunctionRef map_symbols(const Function& function, const SymbolMap& f);
 
 }  // namespace tapml::relax

@@ -4,8 +4,8 @@
 
 namespace tapml::relax {
 
-// The values at 0 and 1 say which linear expression it would have to be; that it is, for all other
-// values, is proved. So no rule about the form of `expr` is needed.
+// The values at 0 and 1 determine the only possible linear expression; the prover then shows that
+// it is equal. So no rule about the form of `expr` is needed.
 std::optional<LinearIn> linear_in(const PrimExpr& expr, const Var& var) {
   if (!is_integer(expr.dtype()) || var.dtype() != DType::kI64) return std::nullopt;
   arith::Analyzer analyzer;

@@ -43,8 +43,8 @@ const Entry* find(const CallNode& call) {
 
 using TensorRef = std::shared_ptr<const TensorAnnotation>;
 
-// The operand's annotation as a tensor's; null where it may be one. A constant has none that
-// outlives this.
+// The operand's annotation as a tensor's; null if it is Object. Shared, because a constant's
+// annotation is temporary.
 TensorRef tensor_operand(const Entry& entry, const CallNode& call, size_t i) {
   Annotation found = annotation_of(call.args[i]);
   if (found->kind == AnnotationKind::kObject) return nullptr;
@@ -72,7 +72,7 @@ Annotation transposed(const Entry& entry, const CallNode& call, const TensorRef&
   std::sort(sorted.begin(), sorted.end());
   for (size_t i = 0; i < sorted.size(); ++i) {
     if (sorted[i] != static_cast<int64_t>(i)) {
-      throw_user("view_transpose: the attribute axes is no permutation", "",
+      throw_user("view_transpose: the attribute axes is not a permutation", "",
                  "each axis from 0 on once");
     }
   }

@@ -1,22 +1,22 @@
-// Operators that give storage a meaning: writes, and views that share what they look at. They are
-// impure and stand outside dataflow blocks.
+// Operators on storage: writes, and views that share their operand's storage. They are impure and
+// must be outside dataflow blocks.
 //
-//   assign(x, y)                          the elements of y go where those of x are
-//   assign_slice(x, y, shape(begin...))   ... into the part of x that begins there
-//   view_reshape(x, shape(...))           x's elements under another shape; x is compact
+//   assign(x, y)                          replaces the elements of x by those of y
+//   assign_slice(x, y, shape(begin...))   the same for the part of x from `begin` on
+//   view_reshape(x, shape(...))           x's elements in another shape; x is compact
 //   view_slice(x, shape(begin...), shape(size...))
 //   view_transpose(x) {axes: [...]}       axis i of the view is axis axes[i] of x
 //
-// A write is seen through every variable that shares the storage. Writes have no value: they are
-// bound to a variable of annotation Tuple().
+// A write is visible through every variable that shares the storage. Writes have no value: they are
+// bound to a variable with annotation Tuple().
 //
-// What the compiler makes of them asks where a tensor lies. These have no effect and stand
-// anywhere:
+// The code that the compiler makes of them queries the layout of tensors. Queries have no effects
+// and are allowed anywhere:
 //
-//   storage.base(x)             the tensor that x is a view of, as a vector; x itself if it is none
+//   storage.base(x)             the tensor that x is a view of, as a vector; x itself if not a view
 //   storage.layout(x)           shape(first element of the base, stride of each axis), in elements
-//   storage.is_tensor(x)        whether x is a tensor, and no view whose elements lie apart
-//   storage.check_assign(x, y)  Tuple(); an error where x and y differ in shape or dtype
+//   storage.is_tensor(x)        whether x is a tensor or a view with contiguous elements
+//   storage.check_assign(x, y)  Tuple(); an error if x and y differ in shape or dtype
 #pragma once
 
 #include "relax/expr.h"
@@ -42,10 +42,11 @@ StorageOp storage_op(const CallNode& call);
 bool is_write(StorageOp op);
 // Whether the result shares the storage of the first operand.
 bool is_storage_view(StorageOp op);
-// Whether it may stand in dataflow blocks and pure functions.
+// Whether it is allowed in dataflow blocks and pure functions.
 bool is_storage_question(StorageOp op);
 
-// Annotation of the call from its operands alone. UserError for a wrong number or kind of operands.
+// Deduces the annotation of the call from its operands. UserError for a wrong number or kind of
+// operands.
 Annotation deduce_storage_op(const CallNode& call);
 
 }  // namespace tapml::relax

@@ -8,7 +8,7 @@ namespace tapml::relax {
 
 namespace {
 
-// A dimension that is an expression, and what stands for it.
+// A dimension that is an expression, and the dimension that it must equal.
 struct Pair {
   PrimExpr param, argument;
 };
@@ -48,7 +48,7 @@ class Unifier {
     return p->params.size() == a->params.size() && (a->pure || !p->pure);
   }
 
-  // Variables that only expressions give.
+  // Solves for variables that occur only in expressions.
   void solve() {
     for (bool progress = true; progress;) {
       progress = false;

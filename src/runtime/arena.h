@@ -8,12 +8,12 @@
 
 namespace tapml::runtime {
 
-// One buffer a stream, which only grows. Work of a stream runs in order, so that all its kernels
-// may use the same bytes, one after the other.
+// One buffer per stream, which only grows. Work of a stream runs in order, so its kernels can share
+// the same bytes.
 class Arena {
  public:
   explicit Arena(Session& session) : session_(session) {}
-  // Memory of at least `bytes`, valid for what is enqueued on `stream` next.
+  // Memory of at least `bytes`, valid for the next work enqueued on `stream`.
   Result<std::shared_ptr<Storage>> get(StreamId stream, int64_t bytes) noexcept;
 
  private:

@@ -19,6 +19,7 @@ std::vector<CallSite> call_sites_of(const Executable& executable) {
 Status CallPoint::call(const CallSite& site, Arguments args, std::span<const int64_t> scalars,
                        const Scratch& scratch) noexcept {
   int64_t sequence = sequence_++;
+  if (launched_) launched_->store(launched_->load(std::memory_order_relaxed) + 1);
   if (observer_ != nullptr && observer_->wants(site, sequence)) {
     return observe(KernelCall{site, sequence, args, scalars}, scratch);
   }
@@ -33,7 +34,7 @@ Status CallPoint::call_packed(const PackedCall& call, const HostFunction& functi
 }
 
 Status CallPoint::observe(const KernelCall& call, const Scratch& scratch) noexcept {
-  // What came before must not be blamed on this call, neither its errors nor its time.
+  // Earlier work must not be attributed to this call, neither its errors nor its time.
   TAPML_TRY(source_.session().synchronize(kDefaultStream));
   TAPML_TRY(observer_->before(call));
   TAPML_TRY(compute(call.site, call.args, call.scalars, scratch));

@@ -1,6 +1,7 @@
-// The one point that every kernel call passes (architecture contract 4).
+// The single point through which every kernel call passes (architecture contract 4).
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <span>
@@ -18,11 +19,11 @@ struct CallSite {
   Origin origin;
 };
 
-// Those of an executable, which outlives them.
+// The call sites of an executable, which must outlive them.
 std::vector<CallSite> call_sites_of(const Executable& executable);
 
-// The tensors of a call, in order of the kernel's parameters. A view: of tensors in a row, or of
-// where they lie.
+// The tensors of a call, in the order of the kernel's parameters: a view of contiguous tensors, or
+// of pointers to them.
 class Arguments {
  public:
   Arguments() = default;
@@ -46,48 +47,48 @@ class Arguments {
 
 struct KernelCall {
   const CallSite& site;
-  int64_t sequence;  // number of this call in the run, from 0
+  int64_t sequence;  // index of this call in the run, from 0
   Arguments args;
   std::span<const int64_t> scalars;
 };
 
 struct Value;  // value.h
 
-// A call of a function of the host.
+// A call of a host function.
 struct PackedCall {
   const std::string& name;      // extern "name"
-  const std::string& function;  // that makes the call
-  int64_t sequence;             // kernel calls before it in the run
+  const std::string& function;  // the caller
+  int64_t sequence;             // number of kernel calls before it in the run
   std::span<const Value> args;
 };
 
-// Looks at calls. It must not change what it sees: an observed run is the same program.
+// Observes calls. It must not change what it sees: observing must not affect the run.
 class Observer {
  public:
   virtual ~Observer() = default;
-  // Whether this call's values are needed; only then are before() and after() called, and only then
-  // does the call point wait.
+  // Whether this call's values are needed; only then does the call point wait, and call before()
+  // and after().
   virtual bool wants(const CallSite& site, int64_t sequence) noexcept = 0;
   virtual Status before(const KernelCall& call) noexcept = 0;
   virtual Status after(const KernelCall& call) noexcept = 0;
-  // A packed call is about to be made: an event, for which nothing waits.
+  // Called before a packed call, without waiting for enqueued work.
   virtual void packed(const PackedCall& call) noexcept { static_cast<void>(call); }
 };
 
-// Memory that a caller has for a kernel's scratch tensors; the runner has its own for what is null.
+// The caller's memory for a kernel's scratch tensors; null: the runner uses its own.
 struct Scratch {
-  std::shared_ptr<Storage> workspace;  // where the implementation's workspaces lie
-  int64_t workspace_offset = 0;        // bytes in front of them there
-  const Tensor* prepared = nullptr;    // what KernelRunner::prepare() made of the call's weights
+  std::shared_ptr<Storage> workspace;  // holds the implementation's workspaces
+  int64_t workspace_offset = 0;        // bytes before them
+  const Tensor* prepared = nullptr;    // result of KernelRunner::prepare() for the call's weights
 };
 
-// What a kernel is whose launches the device cannot take (work groups, bindings).
+// How to treat a kernel whose launches exceed the device's limits (work groups, bindings).
 enum class BeyondLimits : uint8_t {
-  kRefusesAll,    // no kernel of the executable is loaded
-  kRefusesCalls,  // only its own calls fail, with kLimit
+  kRefusesAll,    // the whole executable fails to load
+  kRefusesCalls,  // only calls of this kernel fail, with kLimit
 };
 
-// Runs the kernels of one executable on one session: loads its modules, owns its workspaces.
+// Runs the kernels of one executable on one session: loads its modules and owns its workspaces.
 class KernelRunner {
  public:
   static Result<std::unique_ptr<KernelRunner>> create(
@@ -98,14 +99,14 @@ class KernelRunner {
   Session& session() const;
   const Executable& executable() const;
   bool has(int32_t kernel) const noexcept;
-  // Enqueues kernel `kernel` (index into the executable's table). Arguments live on this session;
-  // their dtypes and shapes are checked against the signature, limits before the launch. Versions
-  // of out and inout storages are bumped.
-  // Launches that prepare run only where `scratch` has nothing prepared.
+  // Enqueues kernel `kernel` (index into the executable's table). Arguments must be on this
+  // session; their dtypes and shapes are checked against the signature, and limits before the
+  // launch. Increments the versions of out and inout storages. Preparing launches run only if
+  // `scratch` has no prepared tensor.
   Status enqueue(int32_t kernel, Arguments args, std::span<const int64_t> scalars,
                  StreamId stream = kDefaultStream, const Scratch& scratch = {}) noexcept;
-  // Enqueues the launches of kernel `kernel` that prepare: of `sources`, one a parameter in
-  // prepared_sources(), into `out`, at least prepared_bytes() on this session.
+  // Enqueues the preparing launches of kernel `kernel`: from `sources`, one for each parameter in
+  // prepared_sources(), into `out`, a tensor of at least prepared_bytes() on this session.
   Status prepare(int32_t kernel, Arguments sources, const Tensor& out,
                  StreamId stream = kDefaultStream) noexcept;
 
@@ -117,33 +118,36 @@ class KernelRunner {
 
 class Dispatcher;  // dispatch.h
 
-// Kernels and library routines are called through call() alone, functions of the host through
+// Kernels and library routines are called only through call(), host functions only through
 // call_packed().
 class CallPoint {
  public:
   explicit CallPoint(KernelRunner& source) : source_(source) {}
   void set_observer(Observer* observer) { observer_ = observer; }
   Observer* observer() const { return observer_; }
-  // Calls at the sites (by their id) are `dispatcher`'s from now on; null: none are.
+  // Sends later calls at the sites (by their id) to `dispatcher`; null: none.
   void set_dispatcher(Dispatcher* dispatcher, std::vector<bool> sites = {}) {
     dispatcher_ = dispatcher;
     offloaded_sites_ = std::move(sites);
   }
-  // Enqueues. What a dispatcher takes the source does not compute; the outputs are in `args` all
-  // the same. `scratch`: as for the runner, when the source computes.
+  // Enqueues the call. The source does not compute calls that a dispatcher takes; the outputs are
+  // in `args` either way. `scratch`: as for the runner, if the source computes.
   Status call(const CallSite& site, Arguments args, std::span<const int64_t> scalars,
               const Scratch& scratch = {}) noexcept;
-  // Prepared scratch of the source's kernel: see KernelRunner::prepare(). No kernel call: neither
+  // Prepares scratch of the source's kernel (KernelRunner::prepare()). Not a kernel call: neither
   // observed nor dispatched.
   Status prepare(int32_t kernel, Arguments sources, const Tensor& out) noexcept {
     return source_.prepare(kernel, sources, out);
   }
-  // Calls `function` on the source's session. Never dispatched: what it does to the host belongs to
+  // Calls `function` on the source's session. Never dispatched: its effects on the host belong to
   // the run.
   Status call_packed(const PackedCall& call,
                      const std::function<Result<Value>(Session&, std::span<const Value>)>& function,
                      Value& result) noexcept;
   int64_t calls() const { return sequence_; }
+  // From now on `launched` counts the calls, for another thread to read; null: nothing does. It
+  // must outlive that.
+  void set_counter(std::atomic<int64_t>* launched) { launched_ = launched; }
 
  private:
   Status observe(const KernelCall& call, const Scratch& scratch) noexcept;
@@ -153,8 +157,9 @@ class CallPoint {
   KernelRunner& source_;
   Observer* observer_ = nullptr;
   Dispatcher* dispatcher_ = nullptr;
-  std::vector<bool> offloaded_sites_;  // sites of what it takes
+  std::vector<bool> offloaded_sites_;  // the sites that it takes
   int64_t sequence_ = 0;
+  std::atomic<int64_t>* launched_ = nullptr;
 };
 
 }  // namespace tapml::runtime

@@ -10,11 +10,11 @@ namespace tapml::runtime {
 
 namespace {
 
-// Places that are remembered.
-constexpr size_t kMostEndpoints = size_t{1} << 18;
+// Maximum number of tensor locations to remember.
+constexpr size_t kMostPlaces = size_t{1} << 18;
 
-// A float is NaN where its bits without the sign are above those of infinity. Looks at many values
-// before it decides, which compilers make vector code of.
+// A float is NaN if its bits without the sign are above those of infinity. Checks blocks of values
+// without early exit, so compilers can vectorize it.
 template <class Bits>
 bool any_above(std::span<const Bits> values, Bits infinity) {
   using Signed = std::make_signed_t<Bits>;
@@ -46,13 +46,13 @@ bool any_nan(const HostTensor& tensor) {
   }
 }
 
-// Address of the tensor's bytes where the session's memory is this process's, else null.
+// Address of the tensor's bytes if the session's memory is in this process, else null.
 const std::byte* address_of(const Tensor& tensor) {
   const std::byte* base = tensor.storage->session().host_address(tensor.storage->buffer());
   return base ? base + tensor.offset : nullptr;
 }
 
-// Everything before the call is done: what lies in memory is what it reads.
+// All work before the call is done, so the memory holds the call's inputs.
 Result<HostTensor> contents_of(const Tensor& tensor) {
   const std::byte* there = address_of(tensor);
   if (!there) return download(tensor);
@@ -61,7 +61,7 @@ Result<HostTensor> contents_of(const Tensor& tensor) {
   return HostTensor::view(tensor.dtype, tensor.shape, there, std::move(owner));
 }
 
-// Whether contents_of() are other bytes once the tensor is written.
+// Whether writing the tensor changes the bytes of contents_of().
 bool is_borrowed(const Tensor& tensor) {
   return address_of(tensor) && !tensor.storage->lasting_memory();
 }
@@ -72,11 +72,12 @@ Status check_plan(const Executable& executable, const CapturePlan& plan) noexcep
   const auto count = static_cast<int64_t>(executable.kernels.size());
   for (const int32_t kernel : plan.kernels) {
     if (kernel >= 0 && kernel < count) continue;
-    return fail(user_error("a kernel to capture that the executable has not", "capture plan",
-                           "a number below " + std::to_string(count), std::to_string(kernel)));
+    return fail(user_error("the capture plan names a kernel that the executable lacks",
+                           "capture plan", "a number below " + std::to_string(count),
+                           std::to_string(kernel)));
   }
   if (plan.calls >= 0) return {};
-  return fail(user_error("a negative number of calls to capture", "capture plan",
+  return fail(user_error("the capture plan has a negative number of calls", "capture plan",
                          "0 (all of them) or more", std::to_string(plan.calls)));
 }
 
@@ -99,7 +100,7 @@ size_t CaptureObserver::PlaceHash::operator()(const Place& place) const noexcept
 }
 
 CaptureObserver::Known& CaptureObserver::known(const Tensor& tensor) {
-  if (known_.size() >= kMostEndpoints) known_.clear();
+  if (known_.size() >= kMostPlaces) known_.clear();
   return known_[{tensor.storage->id(), tensor.offset, tensor.dtype, tensor.shape}];
 }
 
@@ -111,9 +112,9 @@ bool CaptureObserver::is_same(const Known& known, const Tensor& tensor) {
 Status CaptureObserver::keep(const Tensor& tensor, std::string& hash, bool& nan) {
   Known& known = this->known(tensor);
   const uint64_t version = tensor.storage->version();
-  // A content that the sink has let go of is read once more.
+  // Contents that the sink has dropped are read again.
   if (!is_same(known, tensor) || known.hash.empty() || !sink_.has(known.hash)) {
-    known = {};  // nothing is known where it cannot be read
+    known = {};  // nothing is known if reading fails
     TAPML_ASSIGN(const HostTensor host, contents_of(tensor));
     std::string read = content_hash(host);
     if (!sink_.has(read)) {
@@ -147,7 +148,7 @@ Status CaptureObserver::look(const Tensor& tensor, bool& nan) {
   return {};
 }
 
-// Whether the call is among those of its group that are kept.
+// Whether the call is among those of its group to keep.
 bool CaptureObserver::counts_in(const KernelCall& call) {
   if (plan_.calls == 0) return true;
   std::string group = call.site.kernel->name + "|" + call.site.function + "|";

@@ -1,5 +1,5 @@
-// What a run reads and writes, call by call: what to keep is data, so that it may travel to a
-// machine elsewhere; an observer keeps it there, and a sink takes it, here or at the other end.
+// Captures the inputs and outputs of a run's calls. The plan is data, so it can be sent to a remote
+// VM; an observer beside the VM captures, and a sink, local or at the other end, takes the results.
 #pragma once
 
 #include <map>
@@ -13,50 +13,50 @@
 namespace tapml::runtime {
 
 struct CapturePlan {
-  // Numbers in the executable's table; empty: all of them.
+  // Kernel indices in the executable's table; empty: all of them.
   std::vector<int32_t> kernels;
-  // Calls of one kernel that are kept for each combination of its scalars and function (0: all of
-  // them). Of the others it is only noted where they had NaN.
+  // Number of calls to keep per kernel, function and combination of scalars (0: all of them). For
+  // the others only the presence of NaN is recorded.
   int64_t calls = 0;
 };
 
-// UserError for kernels that the executable has not, and a negative number of calls.
+// UserError for kernels that the executable lacks, and for a negative number of calls.
 Status check_plan(const Executable& executable, const CapturePlan& plan) noexcept;
 
 struct CapturedCall {
-  int32_t site = 0;  // number of the call site in the executable
+  int32_t site = 0;  // index of the call site in the executable
   int64_t sequence = 0;
   std::vector<int64_t> scalars;
-  bool kept = true;  // else there are no hashes
-  // By parameter: content_hash() of what the call read and wrote; empty for what it did not.
+  bool kept = true;  // if false, there are no hashes
+  // By parameter: content_hash() of the tensor that the call read and wrote; empty if it did not.
   std::vector<std::string> before, after;
-  // By parameter: whether that had NaN. Of a call that is not kept inputs count only where an
-  // output has NaN.
+  // By parameter: whether that tensor had NaN. For a call that is not kept, inputs are checked only
+  // if an output has NaN.
   std::vector<bool> nan_before, nan_after;
 };
 
-// Takes what is captured. Not from several threads at once.
+// Receives the captured calls. Not thread-safe.
 class CaptureSink {
  public:
   virtual ~CaptureSink() = default;
-  // Whether it has the content, and need not be given it.
+  // Whether it has the content already.
   virtual bool has(const std::string& hash) noexcept = 0;
-  // A content that calls after this name. `borrowed`: its bytes may be others once this returns.
+  // A content that later calls name by its hash. `borrowed`: its bytes may change after the return.
   virtual Status content(const std::string& hash, const HostTensor& tensor,
                          bool borrowed) noexcept = 0;
-  // Everything that it names was given, or is had.
+  // Everything that the call names was passed before, or is already held.
   virtual Status call(CapturedCall call) noexcept = 0;
-  // For a machine elsewhere, which remembers what the sink has: what that is at first, and, asked
-  // between two runs, what of it is gone. What the sink lets go of in a run it has until then.
+  // For a remote VM, which tracks the contents of the sink: the initial ones, and, asked between
+  // two runs, the dropped ones. Contents that the sink drops during a run stay until its end.
   virtual std::vector<std::string> held() noexcept { return {}; }
   virtual std::vector<std::string> take_dropped() noexcept { return {}; }
 };
 
-// Observes a call point for a sink. It only reads: the run computes the same bits with and without
-// it. Tensors that have not been written since are not read again: weights above all.
+// Observes a call point for a sink. It only reads, so it does not change the results of the run.
+// Tensors, above all weights, are read again only after a write.
 class CaptureObserver final : public Observer {
  public:
-  // All of them outlive it.
+  // All arguments must outlive it.
   CaptureObserver(const Executable& executable, CapturePlan plan, CaptureSink& sink);
 
   bool wants(const CallSite& site, int64_t sequence) noexcept override;
@@ -64,7 +64,7 @@ class CaptureObserver final : public Observer {
   Status after(const KernelCall& call) noexcept override;
 
  private:
-  // A tensor as it lies in memory; its bytes are another matter.
+  // The location of a tensor in memory.
   struct Place {
     uint64_t storage = 0;
     int64_t offset = 0;
@@ -75,10 +75,10 @@ class CaptureObserver final : public Observer {
   struct PlaceHash {
     size_t operator()(const Place& place) const noexcept;
   };
-  // What a place held when it was last read, or looked at.
+  // What is known of a location since it was last read or checked.
   struct Known {
-    uint64_t version = 0, generation = 0;  // of its storage, of its session
-    std::string hash;                      // empty: only looked at
+    uint64_t version = 0, generation = 0;  // of its storage and of its session
+    std::string hash;                      // empty: only checked
     bool looked = false, has_nan = false;
   };
   Known& known(const Tensor& tensor);

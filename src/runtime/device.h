@@ -1,5 +1,5 @@
-// A platform seen from this process: memory, in-order queues, kernels. One folder under device/
-// implements it; sessions (runtime/session.h) put handles and deadlines on top.
+// A platform as this process sees it: memory, in-order queues, kernels. Each folder under device/
+// implements one; sessions (runtime/session.h) add handles and deadlines.
 #pragma once
 
 #include <memory>
@@ -10,14 +10,14 @@
 
 namespace tapml::runtime {
 
-// Memory of a device. Released with the object.
+// Device memory, released with the object.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
   virtual int64_t size() const noexcept = 0;
-  // Address where the host can read and write it directly; null where it cannot.
+  // Address for direct host access; null if the host cannot access the memory.
   virtual std::byte* host_address() noexcept { return nullptr; }
-  // Nothing may write it: it is the host's (Device::share).
+  // Read-only memory belongs to the host (Device::share).
   virtual bool read_only() const noexcept { return false; }
 };
 
@@ -30,7 +30,7 @@ class DeviceKernel {
 class DeviceModule {
  public:
   virtual ~DeviceModule() = default;
-  // InternalError when the entry is missing.
+  // InternalError if the entry is missing.
   virtual Result<std::shared_ptr<DeviceKernel>> kernel(const std::string& entry) noexcept = 0;
 };
 
@@ -43,7 +43,7 @@ struct LaunchArgs {
   std::span<const BufferArg> buffers;
   std::span<const int64_t> scalars;
   int64_t extent = 0;  // work items, see LaunchInfo
-  // Local size. On cpu: the least number of iterations worth a thread of their own.
+  // Local size. On cpu: the minimum number of iterations per thread.
   int64_t workgroup_threads = 1;
 };
 
@@ -53,27 +53,27 @@ class DeviceEvent {
   virtual ~DeviceEvent() = default;
 };
 
-// An in-order queue: what is enqueued runs in that order. Work may also run inline, at once.
-// An error of enqueued work surfaces at the next synchronize() and then the queue stays failed.
+// An in-order queue. Work may also run inline, at once. An error of enqueued work surfaces at the
+// next synchronize(); after that the queue stays failed.
 class DeviceQueue {
  public:
   virtual ~DeviceQueue() = default;
-  // `bytes` are taken before the call returns.
+  // Copies `bytes` before it returns.
   virtual Status write(DeviceMemory& to, int64_t offset,
                        std::span<const std::byte> bytes) noexcept = 0;
   virtual Status copy(DeviceMemory& from, int64_t from_offset, DeviceMemory& to, int64_t to_offset,
                       int64_t size) noexcept = 0;
   virtual Status fill_zero(DeviceMemory& to, int64_t offset, int64_t size) noexcept = 0;
   virtual Status launch(DeviceKernel& kernel, const LaunchArgs& args) noexcept = 0;
-  // Waits for everything enqueued before and reads.
+  // Waits for all earlier work and reads.
   virtual Status read(DeviceMemory& from, int64_t offset, std::span<std::byte> bytes) noexcept = 0;
   virtual Status synchronize() noexcept = 0;
-  // Whether everything enqueued is done, without waiting. Queues that run inline always are.
+  // Whether all enqueued work is done, without waiting. Always true for inline queues.
   virtual Result<bool> done() noexcept { return true; }
-  // Reached when everything enqueued before is done; null: it is already. The default fits queues
-  // that run inline.
+  // An event that is reached when all earlier work is done; null: it is done already. The default
+  // is for inline queues.
   virtual Result<std::shared_ptr<DeviceEvent>> record() noexcept { return nullptr; }
-  // What is enqueued after this runs once `event` is reached.
+  // Work enqueued after this runs once `event` is reached.
   virtual Status wait(DeviceEvent& event) noexcept { return {}; }
 };
 
@@ -81,10 +81,10 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const noexcept = 0;
-  // Zero bytes are allowed; the contents are unspecified. kOutOfMemory or kLimit.
+  // Zero bytes are allowed; the contents are unspecified. Fails with kOutOfMemory or kLimit.
   virtual Result<std::shared_ptr<DeviceMemory>> allocate(int64_t bytes) noexcept = 0;
-  // The host's own `bytes`, kept by `owner`, as memory that kernels read where it lies; null: this
-  // device cannot, and they have to be copied.
+  // The host's `bytes`, kept alive by `owner`, as memory that kernels read in place; null if the
+  // device cannot do that and they have to be copied.
   virtual std::shared_ptr<DeviceMemory> share(std::span<const std::byte> bytes,
                                               const std::shared_ptr<const void>& owner) noexcept {
     static_cast<void>(bytes);
@@ -93,10 +93,10 @@ class Device {
   }
   virtual Result<std::shared_ptr<DeviceModule>> load(const ModuleBlob& blob) noexcept = 0;
   virtual Result<std::unique_ptr<DeviceQueue>> create_queue() noexcept = 0;
-  // Nothing is launched for a while: threads that stay awake for more may sleep. `wake_fd`: a file
-  // that is readable when there is about to be more, -1 for none; they may wake up with it.
+  // Nothing is launched for a while: spinning threads may sleep. `wake_fd`: a file descriptor that
+  // becomes readable when launches are about to follow, -1 for none; they may wait on it.
   virtual void idle(int wake_fd) noexcept { static_cast<void>(wake_fd); }
-  // There is about to be some: threads of the device's own wake up meanwhile.
+  // Launches are about to follow: the device's own threads wake up.
   virtual void wake() noexcept {}
 };
 

@@ -8,7 +8,7 @@ Result<std::vector<bool>> dispatched_sites(const Executable& executable,
   std::vector<bool> sites(count);
   for (const int32_t site : plan.sites) {
     if (site < 0 || static_cast<size_t>(site) >= count) {
-      return fail(user_error("a dispatch plan names a call site that the executable has not",
+      return fail(user_error("the dispatch plan names a call site that the executable lacks",
                              "the dispatch plan", "a number below " + std::to_string(count),
                              std::to_string(site)));
     }

@@ -1,5 +1,5 @@
-// Calls of a run that something else than its machine computes. Which ones is data, so that it may
-// travel to a machine elsewhere; who computes them stays on this side.
+// Dispatches some calls of a run to something other than its VM. The plan is data, so it can be
+// sent to a remote VM; the dispatcher that computes the calls stays local.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 namespace tapml::runtime {
 
 struct DispatchPlan {
-  // Call sites whose calls go, by their number in the executable.
+  // Dispatched call sites, by index in the executable.
   std::vector<int32_t> sites;
 };
 
-// By call site: whether its calls go. UserError for a site that the executable has not.
+// Whether calls are dispatched, by call site. UserError for a site that the executable lacks.
 Result<std::vector<bool>> dispatched_sites(const Executable& executable,
                                            const DispatchPlan& plan) noexcept;
 
 class Dispatcher {
  public:
   virtual ~Dispatcher() = default;
-  // Computes the call, whose tensors are the machine's: when it returns, all work on them that has
-  // been enqueued leaves them as the kernel would have. Its error ends the run.
+  // Computes the call on the VM's tensors: when it returns, all enqueued work on them leaves them
+  // as the kernel would have. Its error ends the run.
   virtual Status call(const CallSite& site, Arguments args,
                       std::span<const int64_t> scalars) noexcept = 0;
 };

@@ -14,15 +14,15 @@ namespace tapml::runtime {
 namespace {
 
 constexpr size_t kMaxFrames = 10000;
-// Results that tail calls owe.
+// Maximum pending result checks of tail calls.
 constexpr size_t kMaxPromises = 1000;
 constexpr size_t kMaxRegisters = size_t{1} << 22;
-// Frames that are kept for the next run.
+// Frames to keep for the next run.
 constexpr size_t kKeptFrames = 64;
-// Of tuples and function values in each other: what holds them goes down into them.
+// Maximum nesting of tuples and function values: code that handles them recurses.
 constexpr int32_t kMaxNesting = 1000;
 
-// Appends registers to a tuple or to what a function value captures.
+// Appends registers to a tuple or to the captured values of a function value.
 Status gather(const std::vector<Value>& registers, const std::vector<int32_t>& list,
               ValueList& into) {
   into.reserve(list.size());
@@ -82,7 +82,7 @@ Result<Value> Execution::run(const VmFunction& function, std::span<const Value> 
     const std::string trace = backtrace();
     if (!trace.empty()) where += "\n    " + trace;
   }
-  // Values of a run that failed are let go too.
+  // Values of a failed run are released too.
   while (depth_ > 0) leave();
   if (frames_.size() > kKeptFrames) frames_.resize(kKeptFrames);
   if (!status) return fail(std::move(status).error());
@@ -113,7 +113,7 @@ Status Execution::run_to_end(Value& result) {
   }
 }
 
-// Stores the value of program number `program` of the frame's function.
+// Stores the value of program `program` of the frame's function.
 Status Execution::compute(const Frame& frame, int32_t program, int64_t& value) const {
   const ScalarProgram& code = frame.function->programs[program];
   if (simple_value(code, frame.slots, value)) return {};
@@ -149,7 +149,7 @@ Status Execution::step(const Instruction& inst) {
     case Opcode::kAllocStorage: {
       int64_t bytes = 0;
       TAPML_TRY(compute(frame, inst.b, bytes));
-      registers[inst.a] = Value();  // what it held may serve again
+      registers[inst.a] = Value();  // its old value may be reused
       TAPML_ASSIGN(registers[inst.a].data, pool_.allocate(bytes));
       return {};
     }
@@ -212,7 +212,7 @@ Status Execution::step(const Instruction& inst) {
   return fail(wrong_value(frame, "a known opcode"));
 }
 
-// Why a tensor has no size, with where the variables of a negative dimension got their values.
+// The error for a tensor without a size, with the sources of the variables of a negative dimension.
 Error Execution::unmade(const Frame& frame, const TensorLayout& plan,
                         std::span<const int64_t> shape, Error error) {
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -223,7 +223,7 @@ Error Execution::unmade(const Frame& frame, const TensorLayout& plan,
   return error;
 }
 
-// Gives `tensor` the dtype and shape of `layout`, for which there are `room` bytes.
+// Gives `tensor` the dtype and shape of `layout`, which must fit into `room` bytes.
 Status Execution::lay_out(const Frame& frame, int32_t layout, int64_t room, Tensor& tensor) const {
   const TensorLayout& plan = frame.function->layouts[layout];
   tensor.dtype = plan.dtype;
@@ -241,11 +241,11 @@ Status Execution::lay_out(const Frame& frame, int32_t layout, int64_t room, Tens
   if (bytes <= room) return {};
   return fail(internal_error(
       "a tensor " + std::string(dtype_name(plan.dtype)) + shape_to_string(tensor.shape) + " of " +
-          std::to_string(bytes) + " bytes is laid over " + std::to_string(room) + " bytes",
+          std::to_string(bytes) + " bytes does not fit into " + std::to_string(room) + " bytes",
       "function " + frame.function->name + ", instruction " + std::to_string(frame.next - 1)));
 }
 
-// Where in its storage `tensor` begins.
+// Sets the offset of `tensor` in its storage.
 Status Execution::set_offset(const Frame& frame, int32_t layout, Tensor& tensor) const {
   const int32_t program = frame.function->layouts[layout].offset;
   if (program < 0) return {};
@@ -267,7 +267,7 @@ Status Execution::make_tensor(Frame& frame, const Instruction& inst) {
   tensor.storage = *held;
   TAPML_TRY(set_offset(frame, inst.c, tensor));
   TAPML_TRY(lay_out(frame, inst.c, tensor.storage->bytes() - tensor.offset, tensor));
-  // The bytes of the tensors that lay here before are given up.
+  // Earlier tensors at this location lose their bytes.
   tensor.storage->written(tensor.offset, tensor.byte_size());
   frame.registers[inst.a].data = std::move(tensor);
   return {};
@@ -378,7 +378,7 @@ Status Execution::make_closure(Frame& frame, const Instruction& inst) {
   return {};
 }
 
-// A tail call takes the caller's frame; its arguments are taken out of it first.
+// A tail call reuses the caller's frame, after taking the arguments out of it.
 Status Execution::call_function(const VmFunction& callee, std::span<const Value> captured,
                                 const Instruction& inst) {
   TAPML_TRY(may_go_on("function ", callee.name));
@@ -390,10 +390,10 @@ Status Execution::call_function(const VmFunction& callee, std::span<const Value>
   const bool tail = inst.c == kTailCall;
   if ((!tail && depth_ >= kMaxFrames) ||
       live_registers_ + static_cast<size_t>(callee.registers) > kMaxRegisters) {
-    return fail(user_error("functions call each other too deep",
-                           "function " + frames_[depth_ - 1].function->name,
-                           "at most " + std::to_string(kMaxFrames) + " calls in progress", "",
-                           "a call that is bound last and returned as it is takes no room"));
+    return fail(user_error(
+        "functions call each other too deep", "function " + frames_[depth_ - 1].function->name,
+        "at most " + std::to_string(kMaxFrames) + " calls in progress", "",
+        "bind the call last and return it unchanged: a tail call needs no stack"));
   }
   if (!tail) {
     Frame& entered = enter(callee, inst.a);
@@ -410,7 +410,7 @@ Status Execution::call_function(const VmFunction& callee, std::span<const Value>
   live_registers_ += static_cast<size_t>(callee.registers) - frame.registers.size();
   frame.function = &callee;
   frame.next = 0;
-  frame.registers.clear();  // and with them what only they held
+  frame.registers.clear();  // releases values that only they held
   frame.registers.resize(static_cast<size_t>(callee.registers));
   frame.slots.assign(static_cast<size_t>(callee.slots), 0);
   std::move(call_values_.begin(), call_values_.end(), frame.registers.begin());
@@ -424,12 +424,12 @@ Status Execution::call_value(Frame& frame, const Instruction& inst) {
     return fail(user_error("a call of what is no function value", "", "a function value",
                            describe(frame.registers[inst.b])));
   }
-  // The frame that holds it may go.
+  // The frame that holds it may be replaced.
   const std::shared_ptr<const Closure> closure = *held;
   const VmFunction& callee = *closure->function;
   const size_t captured = closure->captured.size();
   if (captured + inst.list.size() != callee.params.size()) {
-    return fail(user_error("a call of a function value with another number of arguments",
+    return fail(user_error("a call of a function value has the wrong number of arguments",
                            "function " + callee.name,
                            std::to_string(callee.params.size() - captured) + " arguments",
                            std::to_string(inst.list.size())));
@@ -438,7 +438,7 @@ Status Execution::call_value(Frame& frame, const Instruction& inst) {
   return call_function(callee, closure->captured, inst);
 }
 
-// Loops make the same promise in every iteration: it is kept once.
+// Loops repeat the same promise in every iteration: it is stored once.
 Status Execution::promise(Frame& frame, const Instruction& inst) {
   for (int32_t index : inst.list2) {
     const ValueCheck& check = frame.function->checks[index];
@@ -523,7 +523,7 @@ Status Execution::branch_if_not(Frame& frame, const Instruction& inst) {
   return {};
 }
 
-// Of the instruction at hand; null: none.
+// The note of the current instruction, or null.
 const BindingNote* Execution::note_of(const Frame& frame) {
   const BindingNote* note = nullptr;
   for (const BindingNote& one : frame.function->notes) {
@@ -563,8 +563,8 @@ std::string Execution::place(const Frame& frame) const {
   return text;
 }
 
-// The functions in progress, innermost first. Empty where there is nothing that the error does not
-// say by itself: a single function without bindings.
+// The functions in progress, innermost first. Empty if it adds nothing to the error: a single
+// function without bindings.
 std::string Execution::backtrace() const {
   constexpr size_t kInnermost = 8, kOutermost = 2;
   const auto has_name = [](const BindingNote& note) { return !note.binding.empty(); };

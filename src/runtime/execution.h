@@ -1,4 +1,4 @@
-// Steps through the bytecode of one call of the virtual machine.
+// Interprets the bytecode of one call of the virtual machine.
 #pragma once
 
 #include <limits>
@@ -9,8 +9,8 @@
 
 namespace tapml::runtime {
 
-// The executable must have passed validate(): indices are not checked again. What registers hold is
-// checked; an instruction that meets another kind of value is an InternalError that names it.
+// The executable must have passed validate(): indices are not checked again. Register contents are
+// checked; an instruction that finds another kind of value is an InternalError that names it.
 class Execution {
  public:
   Execution(const Executable& executable, Session& session, CallPoint& point, StoragePool& pool,
@@ -30,33 +30,33 @@ class Execution {
   void set_deadline(const Deadline& deadline) { deadline_ = deadline; }
   void set_call_limit(int64_t calls) { call_limit_ = calls; }
 
-  // Runs `function` to its return. The room that a run needed is kept for the next.
+  // Runs `function` to its return. Keeps the allocated memory for the next run.
   Result<Value> run(const VmFunction& function, std::span<const Value> args,
                     const Deadline& deadline) noexcept;
 
  private:
-  // What a function that made a tail call says of the result.
+  // A check of the result that a function left behind when it made a tail call.
   struct Promise {
     const VmFunction* function = nullptr;
     const ValueCheck* check = nullptr;
     std::vector<int64_t> slots;
   };
 
-  // One function in progress. Frames lie on the heap, so that the depth of recursion does not
-  // depend on the size of the thread's stack.
+  // A function in progress. Frames are on the heap, so recursion depth does not depend on the
+  // thread's stack size.
   struct Frame {
     const VmFunction* function = nullptr;
-    size_t next = 0;     // instruction
+    size_t next = 0;     // index of the next instruction
     int32_t result = 0;  // register of the caller
     std::vector<Value> registers;
     std::vector<int64_t> slots;
-    std::vector<Promise> promises;  // of those whose place this function took
+    std::vector<Promise> promises;  // of the functions that this one replaced
   };
 
   Frame& enter(const VmFunction& function, int32_t result);
   void leave();
   Status run_to_end(Value& result);
-  // Ok while nobody has interrupted and there is time left. `what`: "kernel".
+  // Ok unless the run is interrupted or out of time. `what`: "kernel".
   Status may_go_on(const char* what, const std::string& name) const;
   Status step(const Instruction& inst);
   Status make_tensor(Frame& frame, const Instruction& inst);
@@ -67,7 +67,7 @@ class Execution {
   Status make_tuple(Frame& frame, const Instruction& inst);
   Status make_prim(Frame& frame, const Instruction& inst);
   Status make_closure(Frame& frame, const Instruction& inst);
-  // `captured`: the callee's first arguments.
+  // `captured`: the first arguments of the callee.
   Status call_function(const VmFunction& callee, std::span<const Value> captured,
                        const Instruction& inst);
   Status call_value(Frame& frame, const Instruction& inst);
@@ -97,17 +97,17 @@ class Execution {
   const std::vector<std::shared_ptr<Storage>>& static_storages_;
   const std::vector<const HostFunction*>& packed_;
   const std::atomic<bool>* interrupt_ = nullptr;
-  Deadline deadline_;  // of the run; whoever it dispatches to may set another one
+  Deadline deadline_;  // of the run; a dispatch target may set another one
   int64_t call_limit_ = std::numeric_limits<int64_t>::max();
   int64_t calls_left_ = 0;
-  // The first `depth_` are in progress; the rest wait, empty, to be used again.
+  // The first `depth_` are in progress; the others are empty and kept for reuse.
   std::vector<Frame> frames_;
   size_t depth_ = 0;
   size_t live_registers_ = 0;  // of all frames
-  // Of the kernel call at hand.
+  // Of the current kernel call.
   std::vector<const Tensor*> call_args_;
   std::vector<int64_t> call_scalars_;
-  std::vector<Value> call_values_;  // of the tail call or packed call at hand
+  std::vector<Value> call_values_;  // of the current tail call or packed call
 };
 
 }  // namespace tapml::runtime

@@ -1,4 +1,4 @@
-// Dimensions of a runtime tensor, held in place: making or copying one costs no allocation.
+// Dimensions of a runtime tensor, stored inline: creating or copying them allocates nothing.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace tapml::runtime {
 
-// As Shape, which it converts from and to. Up to kInline dimensions lie in the object itself, more
-// on the heap.
+// Like Shape, with conversions in both directions. Up to kInline dimensions are in the object
+// itself, more are on the heap.
 class Extents {
  public:
   static constexpr size_t kInline = 6;
@@ -48,7 +48,7 @@ class Extents {
   const int64_t* end() const { return data() + size_; }
   int64_t operator[](size_t i) const { return data()[i]; }
   int64_t& operator[](size_t i) { return data()[i]; }
-  // `size` dimensions of unspecified values.
+  // Makes `size` dimensions of unspecified values.
   void reset(size_t size) {
     if (size == size_) return;
     drop();

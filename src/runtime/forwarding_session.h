@@ -1,4 +1,4 @@
-// A Session in front of another one: what a class does not override goes there unchanged.
+// A Session that wraps another one and forwards every method that a subclass does not override.
 #pragma once
 
 #include <memory>

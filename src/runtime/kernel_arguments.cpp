@@ -19,7 +19,7 @@ Error wrong_call(std::string message, std::string where, std::string expected, s
   return error;
 }
 
-// "n = 4, m = 2": what the dimensions were computed from.
+// "n = 4, m = 2": the scalars of the dimensions.
 std::string scalars_to_string(const KernelInfo& kernel, std::span<const int64_t> scalars) {
   std::string text;
   for (size_t i = 0; i < scalars.size(); ++i) {
@@ -55,7 +55,7 @@ Status check_argument(const KernelInfo& kernel, const ParamInfo& param, const Te
                       const Session& session) noexcept {
   if (!arg.storage || &arg.storage->session() != &session) {
     return fail(internal_error(
-        arg.storage ? "an argument lives on another session" : "an argument has no storage",
+        arg.storage ? "an argument is on another session" : "an argument has no storage",
         where_of(kernel, param)));
   }
   if (arg.dtype != param.dtype) {
@@ -74,10 +74,11 @@ Status check_argument(const KernelInfo& kernel, const ParamInfo& param, const Te
   if (arg.offset < 0 || arg.offset > arg.storage->bytes() ||
       bytes > arg.storage->bytes() - arg.offset ||
       arg.offset % static_cast<int64_t>(dtype_bytes(arg.dtype)) != 0) {
-    return fail(wrong_call(
-        "an argument lies outside of its storage or between its elements", where_of(kernel, param),
-        "a place in " + std::to_string(arg.storage->bytes()) + " bytes",
-        std::to_string(bytes) + " bytes at offset " + std::to_string(arg.offset)));
+    return fail(
+        wrong_call("an argument is outside of its storage or not aligned to its elements",
+                   where_of(kernel, param),
+                   "a range within " + std::to_string(arg.storage->bytes()) + " bytes",
+                   std::to_string(bytes) + " bytes at offset " + std::to_string(arg.offset)));
   }
   if (!segmented && bytes > session.info().limits.max_binding_bytes) {
     return check_binding(bytes, session.info().limits, where_of(kernel, param));
@@ -116,7 +117,7 @@ Status check_binding(int64_t bytes, const Limits& limits, const std::string& whe
   if (limits.max_binding_bytes == 0 || bytes <= limits.max_binding_bytes) return {};
   return fail(platform_error(PlatformFault::kLimit,
                              "a tensor of " + std::to_string(bytes) +
-                                 " bytes is more than a kernel may bind at once on this device (" +
+                                 " bytes exceeds what a kernel can bind on this device (" +
                                  std::to_string(limits.max_binding_bytes) + " bytes)",
                              where));
 }
@@ -124,7 +125,7 @@ Status check_binding(int64_t bytes, const Limits& limits, const std::string& whe
 Status check_arguments(const KernelInfo& kernel, Arguments args, std::span<const int64_t> scalars,
                        std::span<const Segment> segments, const Session& session) noexcept {
   if (args.size() != kernel.params.size() || scalars.size() != kernel.scalars.size()) {
-    return fail(wrong_call("a call of kernel " + kernel.name + " does not fit its signature",
+    return fail(wrong_call("a call of kernel " + kernel.name + " does not match its signature",
                            "kernel " + kernel.name,
                            std::to_string(kernel.params.size()) + " tensors and " +
                                std::to_string(kernel.scalars.size()) + " scalars",

@@ -1,5 +1,5 @@
-// Turns host code into callable functions. The JIT implements it (codegen/llvm), so that the cpu
-// device needs no LLVM.
+// Turns host code into callable functions. The JIT implements it (codegen/llvm), so the cpu device
+// needs no LLVM.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ class HostCode {
 class KernelLoader {
  public:
   virtual ~KernelLoader() = default;
-  // PlatformError (kAbsent) for code built for CPU features that this machine lacks.
+  // PlatformError (kAbsent) for code that requires CPU features that this machine lacks.
   virtual Result<std::shared_ptr<HostCode>> load(const ModuleBlob& blob) noexcept = 0;
 };
 

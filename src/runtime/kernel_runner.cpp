@@ -16,27 +16,29 @@ namespace tapml::runtime {
 
 namespace {
 
-// Tensors and scalars of one launch.
+// Maximum tensors and maximum scalars of one launch.
 constexpr size_t kMaxArguments = 64;
+// How many times loading onto a remote device waits to report what is loaded.
+constexpr int64_t kLoadReports = 16;
 
-// An implementation with its kernels at hand.
+// A loaded implementation and its kernels.
 struct Ready {
-  const Implementation* implementation = nullptr;  // null: this executable has none
+  const Implementation* implementation = nullptr;  // null: the executable has none
   ArgumentRules rules;
-  std::vector<size_t> written;                         // arguments that are out or inout
-  std::vector<KernelId> kernels;                       // one a launch
-  std::vector<std::shared_ptr<DeviceKernel>> objects;  // the same, on a local session
-  std::optional<Error> refused;                        // why it cannot be launched here
+  std::vector<size_t> written;    // indices of the arguments that are out or inout
+  std::vector<KernelId> kernels;  // one per launch
+  std::vector<std::shared_ptr<DeviceKernel>> objects;  // the same for a local session
+  std::optional<Error> refused;                        // why it cannot be launched
 };
 
-// An argument, a workspace or a segment of either.
+// The location of an argument, a workspace or a segment of either.
 struct Place {
   BufferId buffer;
-  DeviceMemory* memory;  // null on a session that is not local
+  DeviceMemory* memory;  // null if the session is not local
   int64_t offset;        // bytes
 };
 
-// Room for arguments of a launch, of which only those in use are ever touched.
+// An array for arguments of a launch; unused items are never touched.
 template <class T>
 class Row {
  public:
@@ -50,7 +52,7 @@ class Row {
   };
 };
 
-// The places of one call: few enough for the stack, more on the heap.
+// The locations of one call: on the stack if they are few, else on the heap.
 class Places {
  public:
   explicit Places(size_t count) : more_(count > kMaxArguments ? count : 0) {
@@ -66,8 +68,8 @@ class Places {
   Place* data_;
 };
 
-// Whether the launch is the one for these sizes. One whose condition has no value is refused by its
-// own programs.
+// Whether the launch applies to these sizes. If its condition has no value, its other programs
+// report the error.
 bool is_chosen(const LaunchInfo& launch, std::span<const int64_t> scalars) {
   if (launch.when.code.empty()) return true;
   int64_t value = 0;
@@ -130,7 +132,21 @@ struct KernelRunner::State {
     return {};
   }
 
-  // What is there for other implementations, too.
+  // Reports the modules that are loaded. A remote device takes them asynchronously: with a watcher
+  // the host waits for it, a few times in all.
+  Status tell_loaded(const Deadline& deadline) {
+    if (!session.watcher()) return {};
+    const int64_t all = std::ssize(executable->modules), step = ceil_div(all, kLoadReports);
+    const int64_t done = std::ssize(modules);
+    if (!local && done > 0) {
+      if (done % step != 0) return {};
+      TAPML_TRY(session.synchronize(kDefaultStream, deadline));
+    }
+    tell(session.watcher(), {"load", done, all, "modules"});
+    return {};
+  }
+
+  // What is loaded, to share between implementations.
   struct Loaded {
     Deadline deadline;
     std::map<int32_t, ModuleId> modules;                          // by index
@@ -140,8 +156,7 @@ struct KernelRunner::State {
   Status load(const Implementation& implementation, Loaded& loaded) {
     auto module = loaded.modules.find(implementation.module);
     if (module == loaded.modules.end()) {
-      tell(session.watcher(),
-           {"load", std::ssize(modules), std::ssize(executable->modules), "modules"});
+      TAPML_TRY(tell_loaded(loaded.deadline));
       const ModuleId id{session.new_handle()};
       TAPML_TRY(
           session.load_module(id, executable->modules[implementation.module], loaded.deadline));
@@ -175,20 +190,20 @@ struct KernelRunner::State {
     return {};
   }
 
-  // Places for the scratch tensors, from places[first] on: workspaces in `scratch.workspace`,
-  // prepared ones in `scratch.prepared`, what is not given in the stream's arena. `held` keeps that
-  // alive.
+  // Sets the locations of the scratch tensors, from places[first] on: workspaces in
+  // `scratch.workspace`, prepared ones in `scratch.prepared`, and missing ones in the stream's
+  // arena, which `held` keeps alive.
   Status place_scratch(const KernelInfo& kernel, const Implementation& implementation,
                        std::span<const int64_t> scalars, StreamId stream, Places& places,
                        size_t first, const Scratch& scratch, std::shared_ptr<Storage>& held) {
-    int64_t own = 0, workspace = 0, prepared = 0;  // bytes in the arena, of the call's, of load's
+    int64_t own = 0, workspace = 0, prepared = 0;  // bytes in the arena, `scratch`'s parts
     size_t next = first;
     for (const ParamInfo& tensor : implementation.workspaces) {
       const bool at_load = tensor.mode == AccessMode::kPrepared;
       int64_t& total =
           at_load ? (scratch.prepared ? prepared : own) : (scratch.workspace ? workspace : own);
       TAPML_ASSIGN(int64_t bytes, param_bytes(tensor, scalars));
-      // Text is made for errors only: this runs at every call.
+      // Text is built only for errors: this runs at every call.
       auto where = [&] { return "kernel " + kernel.name + ", workspace " + tensor.name; };
       int64_t most = session.info().limits.max_binding_bytes;
       if (most > 0 && bytes > most) {
@@ -233,8 +248,8 @@ struct KernelRunner::State {
     return {};
   }
 
-  // `args` with copies, enqueued on `stream`, in place of those that begin where this device's
-  // kernels take none. Contract 3: tensors are compact, the caller copies other views.
+  // Returns `args` with those whose offset violates the device's alignment replaced by copies,
+  // which are enqueued on `stream`. Contract 3: tensors are compact, the caller copies other views.
   Result<std::vector<Tensor>> align(const KernelInfo& kernel, Arguments args, StreamId stream) {
     std::vector<Tensor> placed;
     int64_t total = 0;  // bytes of the copies
@@ -275,11 +290,11 @@ struct KernelRunner::State {
                            const KernelInfo& kernel) {
     if (given >= needed) return {};
     return fail(internal_error("the " + std::string(what) + " need " + std::to_string(needed) +
-                                   " bytes, the caller has " + std::to_string(given),
+                                   " bytes; the caller provides " + std::to_string(given),
                                "kernel " + kernel.name));
   }
 
-  // One launch of a kernel whose arguments lie in `places`.
+  // Launches one kernel with arguments at `places`.
   Status launch(const LaunchInfo& info, KernelId kernel, Places& places,
                 std::span<const int64_t> scalars, StreamId stream, DeviceKernel* object) {
     Row<int64_t> values;
@@ -288,7 +303,7 @@ struct KernelRunner::State {
     if (!evaluate_into(info.extent, scalars, extent)) {
       return fail(evaluate(info.extent, scalars).error());
     }
-    extent = std::max<int64_t>(extent, 0);  // a loop of a negative extent has no iterations
+    extent = std::max<int64_t>(extent, 0);  // a loop of negative extent has no iterations
     if (object) {
       Row<BufferArg> buffers;
       for (size_t i = 0; i < info.buffers.size(); ++i) {
@@ -317,11 +332,11 @@ struct KernelRunner::State {
   }
 
   Session& session;
-  LocalSession* local;      // the same where its device is in this process, else null
+  LocalSession* local;      // the session if its device is in this process, else null
   const int64_t alignment;  // bytes: arguments begin at multiples of it
   std::shared_ptr<const Executable> executable;
   Arena arena;    // workspaces
-  Arena aligned;  // copies of arguments
+  Arena aligned;  // copies of misaligned arguments
   std::vector<ModuleId> modules;
   std::vector<KernelId> kernels;
   std::vector<Ready> ready;  // by kernel
@@ -333,9 +348,9 @@ KernelRunner::~KernelRunner() = default;
 Result<std::unique_ptr<KernelRunner>> KernelRunner::create(
     Session& session, std::shared_ptr<const Executable> executable, BeyondLimits beyond,
     Deadline deadline) noexcept {
-  if (!executable) return fail(internal_error("a runner of no executable"));
+  if (!executable) return fail(internal_error("a runner without an executable"));
   TAPML_TRY(validate(*executable));
-  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without these few bytes all ends
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): running out of these few bytes is fatal
   std::unique_ptr<KernelRunner> runner(new KernelRunner);
   runner->state_ = std::make_unique<State>(session, std::move(executable));
   TAPML_TRY(runner->state_->load(beyond, deadline));
@@ -394,7 +409,7 @@ Status KernelRunner::enqueue(int32_t kernel, Arguments args, std::span<const int
   for (size_t i = 0; i < implementation.segments.size(); ++i) {
     const Segment& segment = implementation.segments[i];
     places[segments + i] = places[segment.param];
-    // A segment behind the end of a smaller tensor is not touched.
+    // A segment after the end of a smaller tensor is not accessed.
     int64_t bytes = args[segment.param].byte_size();
     places[segments + i].offset += segment.offset < bytes ? segment.offset : 0;
   }
@@ -403,7 +418,7 @@ Status KernelRunner::enqueue(int32_t kernel, Arguments args, std::span<const int
       TAPML_TRY(check_launch(info, launch, scalars));
     }
   }
-  // Before the launches: a copy elsewhere must not outlive even a write that fails half-way.
+  // Before the launches: remote copies become stale even if a write fails halfway.
   for (size_t i : ready.written) args[i].storage->written(args[i].offset, args[i].byte_size());
   for (size_t i = 0; i < implementation.launches.size(); ++i) {
     const LaunchInfo& launch = implementation.launches[i];
@@ -438,9 +453,10 @@ Status KernelRunner::prepare(int32_t kernel, Arguments sources, const Tensor& ou
   }
   if (!out.storage || &out.storage->session() != &state_->session ||
       !has_prepared(implementation)) {
-    return fail(internal_error("prepared tensors have no place", "kernel " + info.name));
+    return fail(
+        internal_error("there is nothing to prepare, or no memory for it", "kernel " + info.name));
   }
-  // Workspaces are not touched: any place will do for them.
+  // Workspaces are not accessed, so any location is valid.
   size_t next = info.params.size();
   int64_t total = 0;
   for (const ParamInfo& tensor : implementation.workspaces) {

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kByte = " to byte ", kArgument = " of argument ", kOf = " of ";
 constexpr std::string_view kMisbehavior = "the kernel ";
 
-// Takes `prefix` off the front of `text`, where it is there.
+// Removes `prefix` from the front of `text` if present.
 bool take(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());

@@ -10,7 +10,7 @@ namespace tapml::runtime {
 
 namespace {
 
-// Adds `value` under `id`; an error where the handle is taken.
+// Adds `value` under `id`; an error if the handle is in use.
 template <class Table, class Value>
 Status add(Table& table, uint64_t id, Value value, const char* kind) {
   if (!table.emplace(id, std::move(value)).second) return fail(handle_in_use(kind, id));
@@ -21,7 +21,7 @@ Status add(Table& table, uint64_t id, Value value, const char* kind) {
 
 Result<std::unique_ptr<LocalSession>> LocalSession::create(
     std::shared_ptr<Device> device) noexcept {
-  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without these few bytes all ends
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): running out of these few bytes is fatal
   std::unique_ptr<LocalSession> session(new LocalSession(std::move(device)));
   TAPML_TRY(session->create_stream(kDefaultStream));
   session->default_stream_ = session->streams_.at(raw_handle(kDefaultStream)).get();
@@ -29,7 +29,7 @@ Result<std::unique_ptr<LocalSession>> LocalSession::create(
 }
 
 LocalSession::~LocalSession() {
-  // Queues finish their work before the memory under it goes.
+  // Queues finish their work before the memory that it uses is freed.
   streams_.clear();
   events_.clear();
   kernels_.clear();
@@ -56,7 +56,7 @@ Status LocalSession::allocate(BufferId id, int64_t bytes, Deadline deadline) noe
 }
 
 Status LocalSession::adopt(BufferId id, std::shared_ptr<DeviceMemory> memory) noexcept {
-  if (!memory) return fail(internal_error("a buffer of no memory"));
+  if (!memory) return fail(internal_error("a buffer without memory"));
   LockGuard guard(lock_);
   return add(buffers_, raw_handle(id), std::move(memory), "buffer");
 }
@@ -143,7 +143,7 @@ Result<std::shared_ptr<DeviceMemory>> LocalSession::find_range(BufferRange range
   return memory;
 }
 
-// Runs work(queue) in the stream's order. What goes wrong there is the stream's to report.
+// Runs work(queue) in the stream's order. Its errors are reported by the stream.
 template <class Work>
 Status LocalSession::enqueue(StreamId id, Work&& work) noexcept {
   TAPML_ASSIGN(std::shared_ptr<Stream> stream, find_stream(id));
@@ -193,7 +193,7 @@ Status LocalSession::fill_zero(StreamId stream, BufferRange to, int64_t size) no
 
 Status LocalSession::launch(StreamId stream, const LaunchRequest& request) noexcept {
   TAPML_TRY(check_launch_buffers(request.buffers.size()));
-  // The references keep memory that another thread releases meanwhile.
+  // The references keep memory alive that another thread releases meanwhile.
   std::array<std::shared_ptr<DeviceMemory>, kMaxLaunchBuffers> held;
   std::array<BufferArg, kMaxLaunchBuffers> buffers;
   Kernel kernel;
@@ -270,14 +270,14 @@ Status LocalSession::wait_event(StreamId stream, EventId event) noexcept {
     awaited = found->second;
   }
   return enqueue(stream, [&](Stream& on) -> Status {
-    // What follows would work on values that were never made.
+    // Later work would use values that were never computed.
     if (awaited.error) return fail(*awaited.error);
     if (!awaited.reached) return {};
     return on.queue->wait(*awaited.reached);
   });
 }
 
-// Returns the stream's error, if any, and starts the stream afresh.
+// Returns the stream's error, if any, and resets the stream.
 Status LocalSession::surface(Stream& stream) noexcept {
   if (!stream.error) return {};
   Error error = *stream.error;
@@ -290,7 +290,7 @@ Status LocalSession::surface(Stream& stream) noexcept {
   return fail(std::move(error));
 }
 
-// Waits until the stream has done everything; the caller holds its lock.
+// Waits until the stream is idle; the caller holds its lock.
 Status LocalSession::finish(Stream& stream, Deadline deadline) noexcept {
   const auto start = std::chrono::steady_clock::now();
   while (!stream.error && (deadline || interruptible())) {
@@ -385,7 +385,7 @@ Result<Session::Snapshot> LocalSession::snapshot() noexcept {
   {
     LockGuard guard(lock_);
     for (const auto& [id, memory] : buffers_) {
-      if (memory->read_only()) continue;  // it is as it was
+      if (memory->read_only()) continue;  // it cannot have changed
       snapshot.buffers.emplace_back(BufferId{id},
                                     std::vector<std::byte>(static_cast<size_t>(memory->size())));
     }
@@ -412,7 +412,7 @@ Status LocalSession::restore(const Snapshot& snapshot) noexcept {
     }
     TAPML_TRY(write(kDefaultStream, {id, 0}, bytes));
   }
-  // Other streams see the old bytes no more.
+  // Other streams no longer see the old bytes.
   return synchronize(kDefaultStream);
 }
 

@@ -10,10 +10,9 @@
 
 namespace tapml::runtime {
 
-// Requests that make no sense (unknown handle, range outside its buffer) are refused at once and
-// leave no trace. Errors of the enqueued work itself are kept by its stream: the rest of the stream
-// is skipped, and the next wait on it returns the error and starts the stream afresh, except after
-// kLost, which stays.
+// Invalid requests (unknown handle, range outside its buffer) are rejected at once and have no
+// effect. A stream keeps errors of its enqueued work: the rest of the stream is skipped, and the
+// next wait on it returns the error and resets the stream, except after kLost, which stays.
 class LocalSession final : public Session {
  public:
   // Several sessions may share a device.
@@ -45,19 +44,19 @@ class LocalSession final : public Session {
   Status synchronize(StreamId stream, Deadline deadline = {}) noexcept override;
   std::byte* host_address(BufferId id) noexcept override;
 
-  // Takes `memory`, which the session's device can use, as buffer `id`.
+  // Registers `memory`, which the session's device can use, as buffer `id`.
   Status adopt(BufferId id, std::shared_ptr<DeviceMemory> memory) noexcept;
 
-  // What stands behind handles; null for unknown ones. Holding it keeps it usable.
+  // The objects of handles; null for unknown ones. Holding an object keeps it usable.
   LocalSession* local() noexcept override { return this; }
   std::shared_ptr<DeviceMemory> memory(BufferId id) noexcept;
   std::shared_ptr<DeviceKernel> kernel(KernelId id) noexcept;
-  // Where the host may write `size` bytes of the range at once, as if they were enqueued on
-  // `stream`: null where the device keeps its memory to itself or the stream has work or an error.
+  // Where the host may write `size` bytes of the range at once, as if the write were enqueued on
+  // `stream`: null if the host cannot access the memory or the stream has work or an error.
   std::byte* writable(StreamId stream, BufferRange to, int64_t size) noexcept;
-  // As launch() above, without a look at any table. The caller keeps kernel and buffers alive until
-  // the call returns and has checked that offsets lie inside of their memory; `entry` names the
-  // kernel in errors.
+  // Like launch() above, without table lookups. The caller keeps kernel and buffers alive until the
+  // call returns and has checked that offsets are inside of their memory; `entry` names the kernel
+  // in errors.
   Status launch(StreamId stream, DeviceKernel& kernel, const std::string& entry,
                 const LaunchArgs& args) noexcept;
 
@@ -72,7 +71,7 @@ class LocalSession final : public Session {
   };
   struct Event {
     std::shared_ptr<DeviceEvent> reached;  // null: reached when it was recorded
-    std::optional<Error> error;            // of the recording stream, at that point
+    std::optional<Error> error;            // of the recording stream at that point
   };
   // `entry` is for messages.
   struct Kernel {
@@ -85,14 +84,14 @@ class LocalSession final : public Session {
   Result<std::shared_ptr<Stream>> find_stream(StreamId id) noexcept;
   Result<std::shared_ptr<DeviceMemory>> find_range(BufferRange range, int64_t size,
                                                    const char* what) noexcept;
-  // The same of memory that may be written.
+  // The same for memory that may be written.
   Result<std::shared_ptr<DeviceMemory>> find_writable(BufferRange range, int64_t size,
                                                       const char* what) noexcept;
   template <class Work>
   Status enqueue(StreamId stream, Work&& work) noexcept;
   Status launch_on(Stream& stream, DeviceKernel& kernel, const std::string& entry,
                    const LaunchArgs& args) noexcept;
-  // Ok while there is time left and nobody has interrupted.
+  // Ok unless interrupted or out of time.
   Status may_wait(const Deadline& deadline) const noexcept;
   Status finish(Stream& stream, Deadline deadline) noexcept;
   Status surface(Stream& stream) noexcept;
@@ -104,7 +103,7 @@ class LocalSession final : public Session {
   std::unordered_map<uint64_t, std::shared_ptr<DeviceModule>> modules_;
   std::unordered_map<uint64_t, Kernel> kernels_;
   std::unordered_map<uint64_t, std::shared_ptr<Stream>> streams_;
-  Stream* default_stream_ = nullptr;  // in streams_ as long as the session lives
+  Stream* default_stream_ = nullptr;  // in streams_ for the life of the session
   std::unordered_map<uint64_t, Event> events_;
 };
 

@@ -25,10 +25,10 @@ struct LocalVirtualMachine::State {
   std::vector<Tensor> constants;
   std::vector<std::shared_ptr<Storage>> static_storages;
   HostFunctions functions;
-  std::vector<const HostFunction*> packed;  // by their number in the executable
+  std::vector<const HostFunction*> packed;  // by index in the executable
   Execution execution{runner->executable(), session, point, pool, sites, constants,
                       static_storages,      packed};
-  std::unique_ptr<Observer> observer;  // of set_capture() or set_timing()
+  std::unique_ptr<Observer> observer;  // installed by set_capture() or set_timing()
   bool running = false;
 
   void observe(std::unique_ptr<Observer> next) {
@@ -41,12 +41,12 @@ namespace {
 
 std::string function_list(const Executable& executable) {
   const std::string text = join(executable.functions, &VmFunction::name);
-  return text.empty() ? "no function at all" : "one of " + text;
+  return text.empty() ? "no functions" : "one of " + text;
 }
 
 std::string name_list(const HostFunctions& functions) {
   const std::string text = join(std::views::keys(functions));
-  return text.empty() ? "no function at all" : text;
+  return text.empty() ? "no functions" : text;
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ Result<std::unique_ptr<LocalVirtualMachine>> LocalVirtualMachine::create(
     Deadline deadline) noexcept {
   TAPML_ASSIGN(auto runner, KernelRunner::create(session, std::move(executable),
                                                  BeyondLimits::kRefusesAll, deadline));
-  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without these few bytes all ends
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): running out of these few bytes is fatal
   std::unique_ptr<LocalVirtualMachine> vm(new LocalVirtualMachine);
   vm->state_ = std::make_unique<State>(session, std::move(runner));
   State& state = *vm->state_;
@@ -76,7 +76,7 @@ Result<std::unique_ptr<LocalVirtualMachine>> LocalVirtualMachine::create(
     if (it == state.functions.end() || !it->second) {
       return fail(user_error("the host has no function \"" + name + "\"", "extern \"" + name + "\"",
                              "one of " + name_list(state.functions), name,
-                             "hand it to the machine when it is made"));
+                             "pass it to the VM when you create it"));
     }
     state.packed.push_back(&it->second);
   }
@@ -100,7 +100,7 @@ Result<Value> LocalVirtualMachine::call(std::string_view function, std::span<con
                            function_list(program), std::string(function)));
   }
   if (args.size() != callee->params.size()) {
-    return fail(user_error("a call of " + callee->name + " with another number of arguments",
+    return fail(user_error("a call of " + callee->name + " has the wrong number of arguments",
                            "function " + callee->name,
                            std::to_string(callee->params.size()) + " arguments",
                            std::to_string(args.size())));
@@ -111,8 +111,8 @@ Result<Value> LocalVirtualMachine::call(std::string_view function, std::span<con
         check_home(args[i], session(), "argument " + callee->params[i] + " of " + callee->name));
   }
   if (state_->running) {
-    return fail(user_error("the machine is called while it runs", "function " + callee->name, "",
-                           "", "host functions work on their arguments alone"));
+    return fail(user_error("the VM is called while it runs", "function " + callee->name, "", "",
+                           "a host function may use only its arguments"));
   }
   state_->running = true;
   Result<Value> result = state_->execution.run(*callee, args, deadline);

@@ -12,15 +12,15 @@
 
 namespace tapml::runtime {
 
-// What a packed call runs on the host. Arguments and result are values of the machine; tensors live
-// on its session, where their bytes may still be on the way (download() waits). Must not throw, and
-// must not call the machine that calls it.
+// The implementation of a packed call on the host. Arguments and result are VM values; tensors are
+// on the VM's session, where their bytes may still be pending (download() waits). Must not throw,
+// and must not call the VM that calls it.
 using HostFunction = std::function<Result<Value>(Session&, std::span<const Value>)>;
 using HostFunctions = std::map<std::string, HostFunction>;  // by the name of the call
 
 class LocalVirtualMachine final : public VirtualMachine {
  public:
-  // A UserError names the first packed function of the executable that `functions` lacks.
+  // The UserError names the first packed function of the executable that `functions` lacks.
   static Result<std::unique_ptr<LocalVirtualMachine>> create(
       Session& session, std::shared_ptr<const Executable> executable, HostFunctions functions = {},
       Deadline deadline = {}) noexcept;
@@ -30,11 +30,11 @@ class LocalVirtualMachine final : public VirtualMachine {
                      Deadline deadline = {}) noexcept override;
   void set_interrupt(const std::atomic<bool>* flag) noexcept override;
   void set_call_limit(int64_t calls) noexcept override;
-  // In the place of the call point's observer.
+  // Replaces the call point's observer.
   Status set_capture(const CapturePlan& plan, CaptureSink* sink) noexcept override;
   Status set_timing(TimingSink* sink) noexcept override;
   Status set_dispatch(const DispatchPlan& plan, Dispatcher* dispatcher) noexcept override;
-  // Of the run at hand, for a dispatcher: what its calls take may be somebody else's time.
+  // The deadline of the current run, for a dispatcher whose calls may take time elsewhere.
   void set_deadline(const Deadline& deadline);
 
   Session& session() const noexcept override;
@@ -42,7 +42,7 @@ class LocalVirtualMachine final : public VirtualMachine {
   KernelRunner& runner() const;
   CallPoint& call_point() const;
   const std::vector<CallSite>& call_sites() const;
-  // Bytes of storage that the VM holds at most at once over its life.
+  // Peak bytes of storage that the VM has held.
   int64_t peak_bytes() const;
 
  private:

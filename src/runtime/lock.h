@@ -1,5 +1,5 @@
-// Mutual exclusion where there are threads. WebAssembly's part of the runtime has none, and its C++
-// library has no <mutex>; this is the one place that knows.
+// Mutual exclusion, if there are threads. The WebAssembly part of the runtime has none, and its C++
+// library has no <mutex>; only this file depends on that.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,10 @@ inline void yield_thread() noexcept {}
 inline void rest_thread(std::chrono::steady_clock::duration) noexcept {}
 #else
 using Lock = std::mutex;
-// Lets another thread run, in loops that poll.
+// Yields to another thread, in polling loops.
 inline void yield_thread() noexcept { std::this_thread::yield(); }
-// The same, in loops that have waited for so long already: they see what they wait for at most a
-// sixteenth of it, and half a millisecond, too late.
+// The same for loops that have already waited for this long: the added latency is at most a
+// sixteenth of that, and half a millisecond.
 inline void rest_thread(std::chrono::steady_clock::duration waited) noexcept {
   constexpr std::chrono::microseconds kAwake{100}, kLongest{500};
   if (waited < kAwake) return yield_thread();

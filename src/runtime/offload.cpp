@@ -9,8 +9,8 @@ bool overlap(const Tensor& a, const Tensor& b) {
          b.offset < a.offset + a.byte_size();
 }
 
-// Whether out argument `i` lies where an input lies: the planner proved that the source's kernels
-// bear that, others may not.
+// Whether out argument `i` overlaps an input: the planner proved that the source's kernels support
+// that, others may not.
 bool lies_over_input(const std::vector<ParamInfo>& params, Arguments args, size_t i) {
   if (params[i].mode != AccessMode::kOut) return false;
   for (size_t j = 0; j < args.size(); ++j) {
@@ -34,7 +34,7 @@ Status Offload::call(const CallSite& site, Arguments args,
   const std::string where = "kernel " + site.kernel->name;
   const auto kernel = kernels_.find(site.kernel->name);
   if (kernel == kernels_.end()) {
-    return fail(internal_error("a call went to a platform without its kernel", where));
+    return fail(internal_error("a call was dispatched to a platform without its kernel", where));
   }
   if (args.size() != site.kernel->params.size()) {
     return fail(internal_error("a call with " + std::to_string(args.size()) + " tensors for " +
@@ -48,7 +48,7 @@ Status Offload::call(const CallSite& site, Arguments args,
   return {};
 }
 
-// On the session of the machine.
+// On the VM's session.
 Status Offload::call_beside(int32_t kernel, const CallSite& site, Arguments args,
                             std::span<const int64_t> scalars) noexcept {
   Session& session = target_.session();

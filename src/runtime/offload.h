@@ -1,4 +1,4 @@
-// Sends dispatched calls to kernels of another executable, on another session or the same one.
+// Sends dispatched calls to kernels of another executable, on the same session or another one.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace tapml::runtime {
 
-// Inputs are copied to the target where they are not there already, outputs come back at once.
+// Copies inputs to the target if they are not there yet, and copies outputs back at once.
 class Offload final : public Dispatcher {
  public:
-  // Both outlive it; `residency` is what is on the runner's session.
+  // Both must outlive it; `residency` tracks copies on the runner's session.
   Offload(KernelRunner& target, Residency& residency);
 
-  // Calls that can go: those of kernels that the target has, by their name, and that `choice`,
-  // asked site by site, has.
+  // The calls to dispatch: those whose kernel the target has, by name, and for which `choice`,
+  // called for each site, returns true.
   template <class Choice>
   DispatchPlan plan(const Executable& executable, Choice&& choice) const;
 
-  // InternalError for a kernel that the target has not.
+  // InternalError for a kernel that the target lacks.
   Status call(const CallSite& site, Arguments args,
               std::span<const int64_t> scalars) noexcept override;
 
@@ -33,7 +33,7 @@ class Offload final : public Dispatcher {
                     std::span<const int64_t> scalars) noexcept;
 
   KernelRunner& target_;
-  std::unordered_map<std::string, int32_t> kernels_;  // of the target
+  std::unordered_map<std::string, int32_t> kernels_;  // of the target, by name
   Residency& residency_;
   int64_t calls_ = 0;
 };

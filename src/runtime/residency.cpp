@@ -22,8 +22,8 @@ Result<Residency::Entry*> Residency::entry_for(const Tensor& source) noexcept {
   Key key{source.storage->id(), source.offset, source.byte_size()};
   auto found = entries_.find(key);
   if (found != entries_.end()) return &found->second;
-  // Memory for one more range: the right moment to let go of what no one can ask for again, and of
-  // other cuts of the same storage from before it was reused.
+  // When a new range needs memory, drop entries that nobody can request again, and other ranges of
+  // the same storage from before it was reused.
   std::erase_if(entries_, [&](const auto& item) {
     return item.second.source.expired() ||
            (item.first.storage == key.storage &&

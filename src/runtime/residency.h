@@ -1,4 +1,4 @@
-// What of one session's tensors is on another session.
+// Tracks which tensors of one session have copies on another.
 #pragma once
 
 #include <map>
@@ -8,10 +8,10 @@
 
 namespace tapml::runtime {
 
-// Tensors that went from one session to another for dispatched calls.
+// Counts tensors copied between sessions for dispatched calls.
 struct CopyCount {
   int64_t to_target = 0, from_target = 0;              // copies
-  int64_t bytes_to_target = 0, bytes_from_target = 0;  // in them
+  int64_t bytes_to_target = 0, bytes_from_target = 0;  // of these copies
   CopyCount& operator+=(const CopyCount& other) {
     to_target += other.to_target;
     from_target += other.from_target;
@@ -25,22 +25,22 @@ struct CopyCount {
   }
 };
 
-// Copies of tensors on another session, valid while (storage id, version) stand.
+// Copies of tensors on another session, valid while (storage id, version) are unchanged.
 class Residency {
  public:
   explicit Residency(Session& target) : target_(target) {}
-  // A tensor on the target with the bytes of `source`, copied only when not there already.
+  // A tensor on the target with the bytes of `source`, copied only if it is not there yet.
   Result<Tensor> on_target(const Tensor& source) noexcept;
-  // Memory for an output that the target is about to write, in place of `source`.
+  // Memory on the target for an output that will be written in place of `source`.
   Result<Tensor> output_for(const Tensor& source) noexcept;
-  // The bytes of `copy` on the target, now also in `source`. Waits for the target.
+  // Copies the bytes of `copy` on the target to `source`. Waits for the target.
   Status bring_back(const Tensor& copy, const Tensor& source) noexcept;
-  // `copy` on the target now holds what `source` (just written) holds.
+  // Records that `copy` on the target equals `source`, which was just written.
   void keep(const Tensor& source, const Tensor& copy) noexcept;
   const CopyCount& copies() const { return copies_; }
 
  private:
-  // One range of a source storage. `version` is kStale while the copy does not hold its bytes.
+  // One range of a source storage. `version` is kStale while the copy lacks its bytes.
   static constexpr uint64_t kStale = ~uint64_t{0};
   struct Entry {
     uint64_t version = kStale;
@@ -53,7 +53,7 @@ class Residency {
     int64_t offset, bytes;
     auto operator<=>(const Key&) const = default;
   };
-  // The entry of `source`'s range, with memory for a copy; entries without use are dropped.
+  // The entry for `source`'s range, with memory for a copy; drops useless entries.
   Result<Entry*> entry_for(const Tensor& source) noexcept;
   bool holds(const Entry& entry, const Tensor& source) const noexcept;
 

@@ -1,4 +1,4 @@
-// Values of scalar programs where most are a constant or a slot.
+// Fast evaluation of scalar programs, most of which are a constant or a slot.
 #pragma once
 
 #include "abi/scalar_program.h"
@@ -6,8 +6,8 @@
 
 namespace tapml::runtime {
 
-// As evaluate(), without a Result for the two shortest programs: false where evaluate() must be
-// asked, for the value or for the error.
+// Like evaluate(), without a Result for the two shortest programs: false if evaluate() has to be
+// called for the value or the error.
 inline bool simple_value(const ScalarProgram& program, std::span<const int64_t> slots,
                          int64_t& value) noexcept {
   if (program.code.size() != 1) return false;
@@ -23,7 +23,7 @@ inline bool simple_value(const ScalarProgram& program, std::span<const int64_t> 
   return true;
 }
 
-// Stores the value of `program` in `value`; false where evaluate() gives an error.
+// Stores the value of `program` in `value`; false if evaluate() gives an error.
 inline bool evaluate_into(const ScalarProgram& program, std::span<const int64_t> slots,
                           int64_t& value) {
   if (simple_value(program, slots, value)) return true;
@@ -32,7 +32,7 @@ inline bool evaluate_into(const ScalarProgram& program, std::span<const int64_t>
   return result.has_value();
 }
 
-// Bytes of a tensor; false where checked_byte_count() must be asked.
+// Bytes of a tensor; false if checked_byte_count() has to be called.
 inline bool simple_byte_count(DType dtype, std::span<const int64_t> shape,
                               int64_t& bytes) noexcept {
   int64_t total = static_cast<int64_t>(dtype_bytes(dtype));

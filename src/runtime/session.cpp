@@ -1,4 +1,4 @@
-// What every kind of session does alike.
+// Common parts of all kinds of sessions.
 #include "runtime/session.h"
 
 namespace tapml::runtime {

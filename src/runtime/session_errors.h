@@ -1,4 +1,4 @@
-// What every kind of session says of requests that make no sense.
+// Errors of all kinds of sessions for invalid requests.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace tapml::runtime {
 
-// Buffers of one launch; far above any kernel's signature.
+// Maximum buffers of one launch; far above any kernel's signature.
 inline constexpr size_t kMaxLaunchBuffers = 64;
 
 template <class Id>
@@ -27,14 +27,14 @@ inline Error handle_in_use(const char* kind, uint64_t handle) {
 // `what`: "write".
 inline Error read_only_buffer(uint64_t handle, const char* what) {
   return internal_error(std::string("a ") + what + " into buffer " + std::to_string(handle) +
-                        ", which is the host's and only read");
+                        ", which is read-only host memory");
 }
 
 inline Error negative_allocation(int64_t bytes) {
   return internal_error("an allocation of " + std::to_string(bytes) + " bytes");
 }
 
-// Ok when `size` bytes from the range's offset on lie in its buffer of `bytes`. `what`: "write".
+// Ok if `size` bytes from the range's offset on are in its buffer of `bytes`. `what`: "write".
 inline Status check_range(BufferRange range, int64_t size, int64_t bytes, const char* what) {
   if (range.offset >= 0 && size >= 0 && range.offset <= bytes && size <= bytes - range.offset) {
     return {};

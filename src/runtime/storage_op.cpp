@@ -15,7 +15,7 @@ Shape compact_strides(std::span<const int64_t> shape) {
   return strides;
 }
 
-// Whether the elements lie in order with nothing between them.
+// Whether the elements are contiguous and in order.
 bool lies_together(std::span<const int64_t> shape, std::span<const int64_t> strides) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return true;
   int64_t expected = 1;
@@ -27,7 +27,7 @@ bool lies_together(std::span<const int64_t> shape, std::span<const int64_t> stri
   return true;
 }
 
-// A tensor or a view as a view; null storage where it is neither.
+// Converts a tensor or a view to a view; null storage if it is neither.
 View placed(const Value& value) {
   if (const View* view = value.view()) return *view;
   const Tensor* tensor = value.tensor();
@@ -56,7 +56,7 @@ Result<Value> reshape(View view, const Value& of, const Value& wanted) {
   const Shape* shape = wanted.shape();
   if (!shape) {
     return fail(
-        user_error("a view of another shape than a shape", "", "a shape", describe(wanted)));
+        user_error("the shape of a view is not a shape value", "", "a shape", describe(wanted)));
   }
   if (!lies_together(view.shape, view.strides)) {
     return fail(user_error("a view that is not compact is reshaped", "",
@@ -76,7 +76,7 @@ Result<Value> reshape(View view, const Value& of, const Value& wanted) {
 Result<Value> slice(View view, const Value& of, const Value& from, const Value& wanted) {
   const Shape *begin = from.shape(), *size = wanted.shape();
   if (!begin || !size) {
-    return fail(user_error("a part of a tensor that is no shape", "", "shapes",
+    return fail(user_error("the bounds of a part of a tensor are not shapes", "", "shapes",
                            describe(begin ? wanted : from)));
   }
   bool inside = begin->size() == view.shape.size() && size->size() == view.shape.size();
@@ -91,7 +91,7 @@ Result<Value> slice(View view, const Value& of, const Value& from, const Value& 
                            "a part of " + describe(of),
                            shape_to_string(*size) + " from " + shape_to_string(*begin)));
   }
-  // An empty part may begin behind the last element, where no storage is.
+  // An empty part may begin after the last element, outside of the storage.
   if (element_count(*size) > 0) view.offset = first;
   view.shape = *size;
   return to_value(std::move(view));
@@ -129,7 +129,7 @@ Result<Value> check_assign(const View& target, const Value& to, const Value& fro
   return nothing;
 }
 
-// Element by element from the bytes of its base.
+// Copies element by element from the bytes of its base.
 Result<Value> compact(const View& view, Session& session) {
   TAPML_ASSIGN(HostTensor base, download(view.base));
   HostTensor copy = HostTensor::zeros(view.base.dtype, view.shape);

@@ -8,7 +8,7 @@ namespace tapml::runtime {
 
 namespace {
 
-// What Storage::allocate() makes of a size; a size that it refuses stays as it is.
+// The size that Storage::allocate() uses; a size that it rejects stays unchanged.
 int64_t padded(int64_t bytes) {
   constexpr int64_t kBlock = 16;
   return bytes < 0 || bytes > INT64_MAX - kBlock ? bytes : round_up(bytes, kBlock);
@@ -27,14 +27,14 @@ Result<std::shared_ptr<Storage>> StoragePool::allocate(int64_t asked) noexcept {
       best = &entry;
     }
   }
-  // An overflow leaves a peak that no memory reaches.
+  // On overflow, the peak exceeds any memory.
   if (__builtin_add_overflow(held, bytes, &held)) held = INT64_MAX;
   peak_bytes_ = std::max(peak_bytes_, held);
   if (!best) {
     make_room(bytes);
     auto storage = Storage::allocate(session_, bytes);
     if (!storage && storage.error().fault == PlatformFault::kOutOfMemory) {
-      // Idle storages of other sizes may be what is missing.
+      // Idle storages of other sizes may hold the missing memory.
       std::erase_if(entries_, is_free);
       storage = Storage::allocate(session_, bytes);
     }
@@ -46,7 +46,7 @@ Result<std::shared_ptr<Storage>> StoragePool::allocate(int64_t asked) noexcept {
   return best->storage;
 }
 
-// Lets go of idle storages, the longest unused first, until `bytes` more stay within the peak.
+// Releases idle storages, the least recently used first, until `bytes` more stay within the peak.
 void StoragePool::make_room(int64_t bytes) noexcept {
   int64_t total = bytes;
   for (const Entry& entry : entries_) total += entry.storage->bytes();

@@ -7,25 +7,25 @@
 
 namespace tapml::runtime {
 
-// Hands out storages and takes them back when nobody else holds them, so that a model that runs
-// once a token asks the session for memory only in its first steps. Reuse is safe because the
-// machine works in one stream. Idle storages never make it hold more than the most that was in use
-// at one time: what the session allocates for it peaks at exactly peak_bytes().
+// Hands out storages and reuses them when nobody else holds them, so a model that runs once per
+// token allocates only in its first steps. Reuse is safe because the VM uses a single stream. Idle
+// storages never raise the total above the maximum in use at one time: the session's allocation for
+// the VM peaks at exactly peak_bytes().
 class StoragePool {
  public:
   explicit StoragePool(Session& session) : session_(session) {}
 
-  // A storage of `bytes`; its contents are unspecified and its version is new.
+  // A storage of `bytes` with unspecified contents and a new version.
   Result<std::shared_ptr<Storage>> allocate(int64_t bytes) noexcept;
-  // Ends one call of the machine: lets go of storages that neither it nor the one before needed.
+  // Ends one call of the VM: releases storages that neither this call nor the previous one needed.
   void end_call() noexcept;
-  // The most bytes in use at one time.
+  // Maximum bytes in use at one time.
   int64_t peak_bytes() const { return peak_bytes_; }
 
  private:
   struct Entry {
     std::shared_ptr<Storage> storage;
-    int64_t last_call = 0;  // that used it
+    int64_t last_call = 0;  // the last call that used it
   };
   void make_room(int64_t bytes) noexcept;
   static bool is_free(const Entry& entry) { return entry.storage.use_count() == 1; }

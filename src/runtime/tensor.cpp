@@ -84,7 +84,7 @@ Result<Tensor> upload(Session& session, const HostTensor& tensor, StreamId strea
 
 namespace {
 
-// `tensor` where it lies; no storage where the device cannot read it there.
+// Shares `tensor` in place; no storage if the device cannot read it there.
 Result<std::shared_ptr<Storage>> share(Session& session, const HostTensor& tensor) noexcept {
   LocalSession* local = session.local();
   const std::span<const std::byte> bytes = tensor.bytes();

@@ -1,4 +1,4 @@
-// Tensors of the runtime: (session, buffer, byte offset, shape, dtype).
+// Runtime tensors: (session, buffer, byte offset, shape, dtype).
 #pragma once
 
 #include <array>
@@ -10,13 +10,12 @@
 
 namespace tapml::runtime {
 
-// One buffer of a session, released with the last reference. `version` counts writes: copies on
-// other sessions, which are keyed by the id, hold as long as their bytes are not written_since()
-// it.
+// A buffer of a session, released with the last reference. `version` counts writes: copies on other
+// sessions, which are keyed by the id, are valid until their bytes are written_since().
 class Storage {
  public:
   static Result<std::shared_ptr<Storage>> allocate(Session& session, int64_t bytes) noexcept;
-  // Takes over a buffer of `session` that has `bytes`.
+  // Takes over a buffer of `session` with `bytes`.
   static Result<std::shared_ptr<Storage>> adopt(Session& session, BufferId buffer,
                                                 int64_t bytes) noexcept;
   ~Storage();
@@ -35,11 +34,11 @@ class Storage {
     write.begin.store(offset, std::memory_order_relaxed);
     write.end.store(offset + bytes, std::memory_order_relaxed);
   }
-  // Whether `bytes` from `offset` on may have been written when there was a later version already:
-  // tensors beside each other in one storage are told apart, as far back as that is remembered.
+  // Whether the `bytes` from `offset` on may have been written after `version`: distinguishes
+  // tensors within one storage, as far as the write history goes back.
   bool written_since(uint64_t version, int64_t offset, int64_t bytes) const;
-  // Calls take(offset, bytes) for what may have been written then: piece by piece, as far back as
-  // that is remembered, else for the whole.
+  // Calls take(offset, bytes) for each range that may have been written since: individual ranges as
+  // far as the history goes back, else the whole storage.
   template <class Take>
   void for_each_write_since(uint64_t version, Take&& take) const {
     const uint64_t now = this->version();
@@ -50,9 +49,9 @@ class Storage {
       take(begin, write.end.load(std::memory_order_relaxed) - begin);
     }
   }
-  // The device's memory under the buffer where the session is local, else null.
+  // The device memory of the buffer if the session is local, else null.
   DeviceMemory* memory() const { return memory_.get(); }
-  // Keeps the bytes, longer than the session too, where nothing may ever write them; else null.
+  // Keeps the bytes alive, even beyond the session, if nothing may ever write them; else null.
   std::shared_ptr<const void> lasting_memory() const;
 
  private:
@@ -63,7 +62,7 @@ class Storage {
   int64_t bytes_ = 0;
   uint64_t id_ = 0;
   std::atomic<uint64_t> version_{0};
-  // The last writes, by their version.
+  // The last writes, by version.
   static constexpr size_t kWrites = 32;
   struct Write {
     std::atomic<int64_t> begin{0}, end{0};
@@ -82,19 +81,18 @@ struct Tensor {
   }
 };
 
-// A fresh tensor; storage is padded to 16 bytes.
+// A new tensor; its storage is padded to 16 bytes.
 Result<Tensor> make_tensor(Session& session, DType dtype, const Shape& shape) noexcept;
 Result<Tensor> upload(Session& session, const HostTensor& tensor,
                       StreamId stream = kDefaultStream) noexcept;
-// Tensors that are the same in run after run: a remote may have their bytes already
-// (Session::write_contents). `in_place`: a device that reads the host's memory reads these where
-// they lie and keeps their owners; nothing is copied then, and whoever writes them writes the
-// host's.
+// Tensors that are the same in every run: a remote may have their bytes already
+// (Session::write_contents). `in_place`: a device that reads host memory reads these in place and
+// keeps their owners; nothing is copied then, and writes change the host's tensors.
 Result<std::vector<Tensor>> upload_contents(Session& session,
                                             std::span<const HostTensor* const> tensors,
                                             StreamId stream = kDefaultStream,
                                             Deadline deadline = {}, bool in_place = false) noexcept;
-// Waits.
+// Waits for the bytes.
 Result<HostTensor> download(const Tensor& tensor, StreamId stream = kDefaultStream,
                             Deadline deadline = {}) noexcept;
 

@@ -1,4 +1,4 @@
-// How long the kernel calls of a run take, one by one.
+// Measures the time of each kernel call of a run.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,25 @@
 namespace tapml::runtime {
 
 struct TimedCall {
-  int32_t site = 0;  // number of the call site in the executable
+  int32_t site = 0;  // index of the call site in the executable
   int64_t sequence = 0;
   std::vector<int64_t> scalars;
-  // Nanoseconds of this process's steady clock, measured beside the device.
+  // Nanoseconds of this process's steady clock, measured next to the device.
   int64_t start = 0, duration = 0;
 };
 
-// Takes what is timed, in the order of the calls. Not from several threads at once.
+// Receives the times, in call order. Not thread-safe.
 class TimingSink {
  public:
   virtual ~TimingSink() = default;
   virtual Status timed(const TimedCall& call) noexcept = 0;
 };
 
-// Observes a call point for a sink. Every call is waited for, so that each one's time is its own:
-// their sum is what the device computes, and less than the run, which is slower than without it.
+// Observes a call point for a sink. It waits for every call, so that each time covers one call:
+// their sum is the device's compute time, and less than the run, which is slower when timed.
 class TimingObserver final : public Observer {
  public:
-  // It outlives the observer.
+  // Must outlive the observer.
   explicit TimingObserver(TimingSink& sink) : sink_(sink) {}
 
   bool wants(const CallSite&, int64_t) noexcept override { return true; }
@@ -36,7 +36,7 @@ class TimingObserver final : public Observer {
 
  private:
   TimingSink& sink_;
-  int64_t start_ = 0;  // of the call at hand
+  int64_t start_ = 0;  // of the current call
 };
 
 }  // namespace tapml::runtime

@@ -1,4 +1,4 @@
-// What sessions did and when: kernels, copies and waits on one clock.
+// Traces sessions: kernels, copies and waits on one clock.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace tapml::runtime {
 struct TraceEvent {
   enum class Kind : uint8_t { kKernel, kCopy, kWait };
   Kind kind = Kind::kKernel;
-  bool remote = false;  // at the other end of a channel
+  bool remote = false;  // on the remote side of a channel
   std::string name;
   int64_t start = 0, duration = 0;  // nanoseconds of this process's steady clock
   int64_t bytes = 0;                // of a copy
@@ -28,16 +28,16 @@ inline int64_t trace_now() noexcept {
       .count();
 }
 
-// Events of one session. Safe from several threads; costs a look at a flag while it is off.
+// Events of one session. Thread-safe; costs one flag check while it is off.
 class TraceLog {
  public:
-  // Events beyond so many are counted, not kept.
+  // Further events are counted but not kept.
   static constexpr size_t kMostEvents = size_t{1} << 20;
 
   bool on() const noexcept { return on_.load(std::memory_order_relaxed); }
   void start() noexcept { on_.store(true); }
   void add(TraceEvent::Kind kind, std::string_view name, int64_t start, int64_t bytes = 0) noexcept;
-  // What was kept since the last take.
+  // The events since the last take.
   std::vector<TraceEvent> take() noexcept;
   int64_t dropped() const noexcept { return dropped_.load(); }
 
@@ -48,7 +48,7 @@ class TraceLog {
   std::vector<TraceEvent> events_;
 };
 
-// Adds an event that lasts as long as the object, where the log is on.
+// Adds an event that spans the object's lifetime, if the log is on.
 class TraceScope {
  public:
   TraceScope(TraceLog& log, TraceEvent::Kind kind, std::string_view name,

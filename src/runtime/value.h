@@ -1,4 +1,4 @@
-// Values of the machine: what its registers hold, and what its functions take and give.
+// VM values: the contents of registers, and the arguments and results of functions.
 #pragma once
 
 #include <memory>
@@ -12,22 +12,22 @@ namespace tapml::runtime {
 struct ValueList;
 struct Closure;
 
-// A host scalar: an integer or a truth value (1 or 0).
+// A host scalar: an integer or a bool (1 or 0).
 struct Prim {
   DType dtype = DType::kI64;
   int64_t value = 0;
   bool operator==(const Prim&) const = default;
 };
 
-// Elements of a tensor that do not lie together: what only the machine itself meets. Kernels,
-// packed functions and the caller of the machine get tensors of their own.
+// A tensor with non-contiguous elements, internal to the VM. Kernels, packed functions and the VM's
+// caller get new tensors instead.
 struct View {
   Tensor base;         // a vector
   int64_t offset = 0;  // of the first element in it
   Shape shape, strides;
 };
 
-// What a register holds.
+// The contents of a register.
 struct Value {
   std::variant<std::monostate, Tensor, Shape, std::shared_ptr<Storage>,
                std::shared_ptr<const ValueList>, Prim, std::shared_ptr<const Closure>,
@@ -58,7 +58,7 @@ struct Value {
 // The fields of a tuple.
 struct ValueList : std::vector<Value> {
   using std::vector<Value>::vector;
-  int32_t nesting = 1;  // tuples and function values in tuples and function values
+  int32_t nesting = 1;  // nesting depth of tuples and function values
 };
 
 // A function value: a function of the executable with its first arguments.

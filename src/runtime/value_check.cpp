@@ -66,7 +66,7 @@ Error wrong_value(const std::string& where, const ValueCheck& check, const Value
                     describe(value));
 }
 
-// Where the variable in a slot got its value, as far as the function says.
+// Where the variable in a slot got its value, if the function records it.
 SymbolSource source_of(const VmFunction& function, int32_t slot) {
   const auto index = static_cast<size_t>(slot);
   return index < function.sources.size() ? function.sources[index] : SymbolSource{};
@@ -164,7 +164,7 @@ class Checker {
     return {};
   }
 
-  // `dimension`: -1 where `found` is the value of a host scalar.
+  // `dimension`: -1 if `found` is the value of a host scalar.
   Status integer(const DimCheck& check, int64_t found, const Value& value, const std::string& where,
                  int dimension) {
     if (check.define_slot >= 0) {
@@ -222,17 +222,16 @@ bool lives_on(const Value& value, const Session& session) noexcept {
 
 Status check_home(const Value& value, const Session& session, const std::string& where) {
   if (value.view()) {
-    return fail(user_error(where + " is a view of a tensor", where, "a tensor of its own"));
+    return fail(user_error(where + " is a view of a tensor", where, "a tensor, not a view"));
   }
   if (const Tensor* tensor = value.tensor()) {
     if (!tensor->storage || &tensor->storage->session() != &session) {
-      return fail(
-          user_error("a tensor of " + where + " does not live on the machine's session", where));
+      return fail(user_error("a tensor of " + where + " is not on the session of the VM", where));
     }
     TAPML_ASSIGN(int64_t bytes, checked_byte_count(tensor->dtype, tensor->shape));
     if (tensor->offset < 0 || tensor->offset > tensor->storage->bytes() ||
         bytes > tensor->storage->bytes() - tensor->offset) {
-      return fail(user_error("a tensor of " + where + " lies outside of its storage", where));
+      return fail(user_error("a tensor of " + where + " is outside of its storage", where));
     }
   }
   if (const ValueList* fields = value.tuple()) {

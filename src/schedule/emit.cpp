@@ -195,7 +195,7 @@ PrimFuncRef finish(const PrimFunc& func, const StagedProgram& program, Stmt body
   }
   auto result = std::make_shared<PrimFunc>(func);
   result->body = std::move(body);
-  if (workgroup_threads > 1) result->attrs["workgroup_threads"] = workgroup_threads;
+  if (workgroup_threads > 1) result->facts.workgroup_threads = workgroup_threads;
   return result;
 }
 

@@ -18,7 +18,7 @@ Scheduled as_written(const tir::PrimFunc& func) {
 
 std::vector<tir::Buffer> weights_of(const tir::PrimFunc& func) {
   std::vector<tir::Buffer> weights;
-  const auto* params = find_attr<std::vector<int64_t>>(func.attrs, tir::kWeightsAttr);
+  const std::optional<std::vector<int64_t>>& params = func.facts.weights;
   for (size_t i = 0; params && i < params->size(); ++i) {
     const int64_t param = (*params)[i];
     if (param < 0 || param >= static_cast<int64_t>(func.params.size())) continue;

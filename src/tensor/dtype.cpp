@@ -68,7 +68,7 @@ float bf16_to_f32(uint16_t bits) {
 
 uint16_t f32_to_bf16(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
-  // A payload in the low half only would round away and leave infinity.
+  // A payload in the low half alone would be rounded away and leave infinity.
   if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((bits >> 16) | 0x0040u);
   uint32_t to_even = 0x7fffu + ((bits >> 16) & 1u);
   return static_cast<uint16_t>((bits + to_even) >> 16);
@@ -97,7 +97,7 @@ uint16_t f32_to_f16(float value) {
   if (magnitude > 0x7f800000u) {
     return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
   }
-  // From 65520 up everything rounds to infinity.
+  // From 65520 on, everything rounds to infinity.
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);
   if (magnitude >= 0x38800000u) {  // normal in f16: 2^-14 and above
     uint32_t to_even = 0xfffu + ((magnitude >> 13) & 1u);

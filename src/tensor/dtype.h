@@ -27,7 +27,7 @@ enum class DType : uint8_t {
 // Bytes of one element in memory (bool is one byte, 0 or 1).
 size_t dtype_bytes(DType dtype);
 int dtype_bits(DType dtype);
-// "bool", "i32", "bf16", ... as the text format and the reports spell it.
+// The name in the text format and in reports: "bool", "i32", "bf16", ...
 const char* dtype_name(DType dtype);
 std::optional<DType> parse_dtype(std::string_view name);
 
@@ -36,10 +36,10 @@ bool is_integer(DType dtype);  // signed or unsigned, not bool
 bool is_signed_integer(DType dtype);
 bool is_unsigned_integer(DType dtype);
 
-// Unit round-off u of a float type (half the distance from 1 to the next value); 0 for others.
+// Unit round-off u of a float type (half the distance from 1 to the next value); 0 for other types.
 double unit_roundoff(DType dtype);
 
-// Conversions, round to nearest even, NaN kept as a quiet NaN.
+// Conversions; they round to nearest even and keep NaN as a quiet NaN.
 float bf16_to_f32(uint16_t bits);
 uint16_t f32_to_bf16(float value);
 float f16_to_f32(uint16_t bits);

@@ -17,8 +17,8 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-// The f32 next to `value` whose last bit is set where `value` is not an f32 itself. Rounding that
-// once more to a shorter type gives the correctly rounded result.
+// The f32 next to `value` whose last bit is set if `value` is not exactly an f32 (round to odd).
+// Rounding it again to a shorter type gives the correctly rounded result.
 float round_to_odd_f32(double value) {
   float nearest = static_cast<float>(value);
   if (std::isnan(value) || static_cast<double>(nearest) == value) return nearest;
@@ -40,12 +40,12 @@ void store(std::byte* data, int64_t index, T value) {
   std::memcpy(data + index * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
 }
 
-// Nearest integer (ties to even), limited to the range of T; NaN gives 0.
+// Nearest integer (ties to even), saturated to the range of T; NaN gives 0.
 template <class T>
 T saturate(double value) {
   if (std::isnan(value)) return 0;
   value = std::nearbyint(value);
-  // For 64-bit types the upper limit is not a double; its double neighbour is one too large.
+  // For 64-bit types the upper limit is not a double; the nearest double is one too large.
   if (value >= static_cast<double>(std::numeric_limits<T>::max())) {
     return std::numeric_limits<T>::max();
   }
@@ -94,7 +94,7 @@ Result<int64_t> checked_byte_count(DType dtype, std::span<const int64_t> shape) 
 }
 
 int64_t element_count(std::span<const int64_t> shape) {
-  // Unsigned: beside a dimension of 0, others may be of any size.
+  // Unsigned: if one dimension is 0, the others may be of any size.
   uint64_t count = 1;
   for (int64_t extent : shape) count *= static_cast<uint64_t>(extent);
   return static_cast<int64_t>(count);
@@ -111,7 +111,7 @@ HostTensor HostTensor::zeros(DType dtype, Shape shape) {
 }
 
 HostTensor uninitialized_tensor(DType dtype, Shape shape) {
-  // Whole alignment blocks, never none: vector loads may read to the end of the padding.
+  // Whole alignment blocks, at least one: vector loads may read to the end of the padding.
   size_t used = static_cast<size_t>(element_count(shape)) * dtype_bytes(dtype);
   size_t bytes = (used / kAlignment + 1) * kAlignment;
   void* memory = ::operator new(bytes, std::align_val_t{kAlignment});

@@ -14,17 +14,17 @@ namespace tapml {
 
 using Shape = std::vector<int64_t>;
 
-// Number of elements; an error where a dimension is negative or the product overflows int64.
+// Number of elements; an error if a dimension is negative or the product overflows int64.
 Result<int64_t> checked_element_count(std::span<const int64_t> shape);
 // Number of bytes, checked the same way.
 Result<int64_t> checked_byte_count(DType dtype, std::span<const int64_t> shape);
-// Number of elements of a shape that is known to be valid.
+// Number of elements of a valid shape.
 int64_t element_count(std::span<const int64_t> shape);
-// "[2, 3, n]"-like text of a concrete shape.
+// Text of a concrete shape: "[2, 3]".
 std::string shape_to_string(std::span<const int64_t> shape);
 
-// Shared, immutable-by-convention bytes. `owner` keeps whatever backs `data` alive (a heap block or
-// a memory-mapped file), so that weights are never copied to be viewed.
+// Shared bytes, immutable by convention. `owner` keeps the memory behind `data` alive (a heap block
+// or a memory-mapped file), so viewing weights never copies them.
 class HostTensor {
  public:
   HostTensor() = default;
@@ -41,7 +41,7 @@ class HostTensor {
   int64_t size() const { return element_count(shape_); }
   size_t byte_size() const { return static_cast<size_t>(size()) * dtype_bytes(dtype_); }
   std::span<const std::byte> bytes() const { return {data_, byte_size()}; }
-  // Only for tensors made by zeros() / from(), before they are shared.
+  // Only for tensors from zeros() or from(), before they are shared.
   std::span<std::byte> mutable_bytes() { return {const_cast<std::byte*>(data_), byte_size()}; }
   template <class T>
   std::span<const T> values() const {
@@ -52,7 +52,7 @@ class HostTensor {
     return {reinterpret_cast<T*>(const_cast<std::byte*>(data_)), static_cast<size_t>(size())};
   }
   const std::shared_ptr<const void>& owner() const { return owner_; }
-  // Same bytes, another shape of the same element count.
+  // The same bytes under another shape with the same element count.
   HostTensor reshaped(Shape shape) const;
 
   // Element `index` widened to double (bool as 0/1; i64 beyond 2^53 is rounded).
@@ -75,7 +75,7 @@ HostTensor HostTensor::from(DType dtype, Shape shape, std::span<const T> values)
   return tensor;
 }
 
-// Lower-case hex SHA-256 of "dtype|shape|" (such as "f32|[2, 3]|") followed by the bytes.
+// Lowercase hex SHA-256 of "dtype|shape|" (such as "f32|[2, 3]|") followed by the bytes.
 std::string content_hash(const HostTensor& tensor);
 
 }  // namespace tapml

@@ -1,11 +1,11 @@
-// Memory for tensors of which every byte is about to be written.
+// Memory for tensors whose bytes are all about to be written.
 #pragma once
 
 #include "tensor/host_tensor.h"
 
 namespace tapml {
 
-// As HostTensor::zeros(), with bytes of unspecified value; the padding behind them is zero.
+// Like HostTensor::zeros(), but the bytes are unspecified; the padding after them is zero.
 HostTensor uninitialized_tensor(DType dtype, Shape shape);
 
 }  // namespace tapml

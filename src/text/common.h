@@ -1,4 +1,4 @@
-// What printer and parser agree on.
+// Constants and types that the printer and the parser share.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace tapml::text {
 
-// Deepest nesting of statements, of scalar expressions and of graph expressions, each. Trees below
-// are printed and parsed by recursion; deeper ones are refused with a message.
+// Maximum nesting of statements, of scalar expressions and of graph expressions. Printer and parser
+// are recursive; deeper nesting is an error.
 constexpr int kMaxNesting = 1000;
-// That many nested nodes with a leaf inside.
+// kMaxNesting nested nodes and a leaf.
 constexpr int kMaxLevels = kMaxNesting + 1;
 
-// Constants of more bytes than this stand in a side file, named by their content hash.
+// Larger constants, in bytes, are stored in a side file, named by their content hash.
 constexpr size_t kInlineConstantBytes = 1024;
 
-// Tensors of the side file by content hash (tensor/host_tensor.h), kept as safetensors.
+// Tensors of the side file by content hash (tensor/host_tensor.h), stored as safetensors.
 using SideTensors = std::map<std::string, HostTensor>;
 
 }  // namespace tapml::text

@@ -11,7 +11,7 @@ namespace tapml::text {
 
 namespace {
 
-// Of a long line, the part around the caret.
+// The excerpt of a long line around the caret.
 constexpr size_t kExcerptBefore = 80;
 constexpr size_t kExcerptAfter = 100;
 
@@ -76,7 +76,7 @@ class Lexer {
     size_t length = std::max<size_t>(utf8_sequence_length(text_, position_), 1);
     source_.fail(position_, "a character that the text format does not use", "",
                  in_quotes(text_.substr(position_, length)),
-                 c == '\'' ? "strings stand in double quotes" : "");
+                 c == '\'' ? "strings are written in double quotes" : "");
   }
 
   Token name() {
@@ -115,7 +115,7 @@ class Lexer {
     return make(is_float ? TokenKind::kFloat : TokenKind::kInteger, end);
   }
 
-  // Steps over an exponent whose letter stands at `end`; false where no digits follow.
+  // Skips an exponent whose letter is at `end`; false if no digits follow.
   bool exponent(size_t& end) const {
     size_t digits = end + 1;
     if (at(digits) == '+' || at(digits) == '-') ++digits;
@@ -139,8 +139,7 @@ class Lexer {
     size_t end = position_ + 1;
     while (at(end) != quote) {
       if (end >= text_.size() || text_[end] == '\n') {
-        source_.fail(position_, "a string that does not end on its line",
-                     std::string("a closing ") + quote);
+        source_.fail(position_, "an unterminated string", std::string("a closing ") + quote);
       }
       if (text_[end] != '\\') {
         value += text_[end++];

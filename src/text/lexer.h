@@ -1,4 +1,4 @@
-// Tokens of the text format, and the place of each for messages.
+// Tokens of the text format, and their locations for messages.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Token {
   size_t offset = 0;
 };
 
-// The text under parse, and its messages.
+// The text that is parsed, and its error messages.
 class Source {
  public:
   Source(std::string_view text, std::string_view file) : text_(text), file_(file) {}

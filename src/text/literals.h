@@ -17,7 +17,7 @@ namespace tapml::text {
 // in hexadecimal ("0x1.999999999999ap-4").
 std::string format_float(double value, DType dtype = DType::kF64);
 
-// The value of what format_float wrote for `dtype`; digits that are no number give nothing.
+// Parses the output of format_float for `dtype`; std::nullopt if the digits are not a number.
 // `digits` has no sign and is not a NaN.
 std::optional<double> parse_float_digits(std::string_view digits, DType dtype = DType::kF64);
 
@@ -29,8 +29,8 @@ std::string format_attr(const AttrValue& value);
 // "{a: 1, b: f32}".
 std::string format_attrs(const AttrMap& attrs);
 
-// Element `index` as the text format writes it: floats in shortest form of their own dtype, NaN
-// with its bits unless it is the canonical quiet one.
+// Element `index` in the text format: floats in the shortest form of their dtype, NaN with its bits
+// unless it is the canonical quiet NaN.
 std::string format_element(const HostTensor& tensor, int64_t index);
 
 // Bits of the canonical quiet NaN of a float dtype.

@@ -13,7 +13,7 @@ struct BlockView {
   std::vector<const relax::Binding*> bindings;
 };
 
-// Adjacent plain blocks as one, empty plain blocks left out.
+// Merges adjacent plain blocks and omits empty ones.
 inline std::vector<BlockView> merged_blocks(const relax::SeqNode& seq) {
   std::vector<BlockView> views;
   for (const relax::Block& block : seq.blocks) {
@@ -25,7 +25,7 @@ inline std::vector<BlockView> merged_blocks(const relax::SeqNode& seq) {
   return views;
 }
 
-// Appends the statements of a sequence, without sequences in sequences; null is no statement.
+// Appends the statements of a sequence, flattening nested sequences; a null statement adds nothing.
 inline void flatten(const tir::Stmt& stmt, std::vector<tir::Stmt>& into) {
   if (stmt && stmt->kind == tir::StmtKind::kSeq) {
     for (const tir::Stmt& inner : tir::as<tir::SeqNode>(stmt).stmts) flatten(inner, into);

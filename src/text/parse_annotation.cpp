@@ -39,7 +39,7 @@ Sized<Annotation> Parser::annotation() {
     DType type = dtype();
     PrimExpr value;
     if (accept(",")) {
-      // A name that is bound here has the annotation's dtype.
+      // A name that is bound by this annotation has the annotation's dtype.
       DType outer = unknown_dtype_;
       unknown_dtype_ = type;
       value = scalar();

@@ -15,7 +15,7 @@ namespace tapml::text {
 
 namespace {
 
-// Names that other systems have for our dtypes.
+// Names of the dtypes in other systems.
 constexpr std::pair<std::string_view, const char*> kForeignDTypes[] = {
     {"float64", "f64"}, {"double", "f64"}, {"float32", "f32"},   {"float", "f32"},
     {"float16", "f16"}, {"half", "f16"},   {"bfloat16", "bf16"}, {"int64", "i64"},
@@ -67,7 +67,7 @@ DType Parser::dtype() {
   if (!dtype) {
     const Token& token = peek();
     if (token.kind != TokenKind::kName) unexpected("a dtype such as f32, bf16, i64 or bool");
-    fail(token, "'" + std::string(token.text.substr(0, 40)) + "' is no dtype",
+    fail(token, "'" + std::string(token.text.substr(0, 40)) + "' is not a dtype",
          "one of bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64",
          dtype_suggestion(token.text));
   }
@@ -156,7 +156,7 @@ bool Parser::at_attrs() const {
   TokenKind key = peek(1).kind;
   if (key != TokenKind::kName && key != TokenKind::kQuotedName) return false;
   if (!at(":", 2)) return false;
-  // A binding starts in the same way; its colon is followed by an annotation.
+  // A binding starts the same way, but an annotation follows its colon.
   const Token& value = peek(3);
   if (value.kind != TokenKind::kName) return true;
   return value.text == "true" || value.text == "false" || value.text == "inf" ||
@@ -214,7 +214,7 @@ AttrValue Parser::attr_list() {
   size_t index = 0;
   do {
     const Token& item = peek();
-    // Before it is read: lists in lists would take a call each.
+    // Checked before parsing: each nested list would take a recursive call.
     if (at("[")) fail(item, "a list holds integers, floats or strings");
     AttrValue value = attr_value();
     size_t before = index++;
@@ -304,7 +304,7 @@ HostTensor Parser::constant_elements(DType type, Shape shape, const Token& place
   }
   auto found = static_cast<int64_t>(bytes.size() / dtype_bytes(type));
   if (found != *count) {
-    source_.fail(place.offset, "the constant has another number of elements than its shape says",
+    source_.fail(place.offset, "the constant's number of elements does not match its shape",
                  std::to_string(*count) + " for " + shape_to_string(shape), std::to_string(found));
   }
   HostTensor value = HostTensor::zeros(type, std::move(shape));
@@ -315,14 +315,14 @@ HostTensor Parser::constant_elements(DType type, Shape shape, const Token& place
 HostTensor Parser::constant_from_side(DType type, const Shape& shape) {
   const Token& token = advance();
   if (!options_.side) {
-    fail(token, "a large constant stands in a side file, and none was given", "",
+    fail(token, "a large constant is in a side file, but no side file was given", "",
          "the module was printed together with a safetensors file of its constants");
   }
   auto it = options_.side->find(token.value);
   if (it == options_.side->end()) fail(token, "the side file does not hold this constant");
   const HostTensor& value = it->second;
   if (value.dtype() != type || value.shape() != shape) {
-    source_.fail(token.offset, "the constant in the side file is of another dtype or shape",
+    source_.fail(token.offset, "the constant in the side file has a different dtype or shape",
                  std::string(dtype_name(type)) + " " + shape_to_string(shape),
                  std::string(dtype_name(value.dtype())) + " " + shape_to_string(value.shape()));
   }

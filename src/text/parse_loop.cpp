@@ -12,7 +12,7 @@ struct Parser::Loop {
   std::shared_ptr<VarNode> self = std::make_shared<VarNode>();
   std::vector<Variable> params;  // the counter of a `for`, then the carried values
   std::vector<Expr> first;       // arguments of the first call
-  std::vector<Expr> step;        // what the next call gets before the carried values
+  std::vector<Expr> step;        // what the next call passes before the carried values
   std::vector<Expr> carried;
   int depth = 0;
 };
@@ -57,7 +57,7 @@ Sized<Expr> Parser::loop_body(Loop& loop, const Expr& condition) {
   } else if (tuple && tuple->fields.size() == loop.carried.size()) {
     args.insert(args.end(), tuple->fields.begin(), tuple->fields.end());
   } else {
-    fail(peek(), "the loop yields something else than it carries",
+    fail(peek(), "the loop yields something other than the carried values",
          "a tuple of " + std::to_string(loop.carried.size()) + " values before this");
   }
   Variable next = make_variable("next", loop.result);

@@ -130,7 +130,7 @@ int Parser::binding(Block& block, Bound& bound) {
   SourceMap::Binding place{.annotation = peek().offset};
   Sized<Annotation> type{nullptr};
   {
-    // Symbolic variables that the match_cast on the right binds stand on the left first.
+    // Symbolic variables that the match_cast on the right binds appear first on the left.
     Restore<UnknownScalar> later(unknown_, UnknownScalar::kPending);
     type = annotation();
   }
@@ -145,7 +145,7 @@ int Parser::binding(Block& block, Bound& bound) {
   auto var = std::make_shared<VarNode>();
   var->name = name_text(name);
   var->annotation = type.value;
-  // A function may call itself by the variable that it is bound to.
+  // A function may call itself through the variable that it is bound to.
   const bool is_function = at("def") || (at("impure") && at("def", 1));
   if (is_function) define(name, {.variable = var});
   if (at_loop()) {
@@ -189,7 +189,7 @@ int Parser::binding(Block& block, Bound& bound) {
 relax::CheckNote Parser::check_note() {
   relax::CheckNote note;
   expect("@");
-  expect("check", "'@' behind a binding");
+  expect("check", "'@' after a binding");
   expect("(");
   note.what = string("what is checked as a string");
   if (accept(",") && !at(")")) note.binding = string("the name of a binding as a string");
@@ -201,7 +201,7 @@ relax::CheckNote Parser::check_note() {
 Origin Parser::origin() {
   Origin origin;
   expect("@");
-  expect("origin", "'@' behind a binding");
+  expect("origin", "'@' after a binding");
   expect("(");
   while (!accept(")")) {
     origin.insert(string("a layer's path as a string"));
@@ -308,7 +308,7 @@ Sized<Expr> Parser::expr_primary() {
   if (accept("@")) return {make_global(expect_free_name("the name of a function"))};
   if (accept("extern")) return {make_extern(string("a packed function's name as a string"))};
   if (accept("op")) {
-    return {make_operator(string("an operator's name as a string")), 0};
+    return {operator_named(string("an operator's name as a string")), 0};
   }
   if (at("def") || at("impure")) {
     bool pure = !accept("impure");
@@ -328,10 +328,10 @@ Sized<Expr> Parser::expr_primary() {
   const Symbol* symbol = lookup(token);
   if (symbol && symbol->variable) return {symbol->variable};
   if (is_call && token.kind == TokenKind::kName) {
-    return {make_operator(name_text(token)), 0};
+    return {operator_named(name_text(token)), 0};
   }
   if (!symbol) fail_undefined(token, "a variable in scope");
-  fail(token, "'" + name_text(token) + "' is " + symbol->kind() + " and cannot stand here",
+  fail(token, "'" + name_text(token) + "' is " + symbol->kind() + " and is not allowed here",
        "a graph-level variable",
        symbol->scalar ? "a scalar as a value is written prim(" + name_text(token) + ")" : "");
 }

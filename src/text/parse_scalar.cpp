@@ -51,14 +51,14 @@ Sized<PrimExpr> Parser::scalar_let() {
   expect("=", "the dtype");
   Sized<PrimExpr> value = sized_scalar(0);
   if (value.value.dtype() != type) {
-    fail(place, "the value of a let has another dtype than its variable",
+    fail(place, "the value of a let has a different dtype than its variable",
          std::string(dtype_name(type)) + ", not " + dtype_text(value.value));
   }
   expect("in", "the value of a let");
   Var var = make_var(name_text(name), type);
   define(name, {.scalar = var});
   Sized<PrimExpr> body = sized_scalar(0);
-  // Not a scope of its own: a symbolic variable that the body binds outlives it.
+  // Not a separate scope: a symbolic variable that the body binds outlives it.
   scope_.close(name_text(name));
   DType result = body.value.dtype();
   return {make_node(ExprKind::kLet, result, {var, std::move(value.value), std::move(body.value)}),
@@ -191,11 +191,11 @@ Sized<PrimExpr> Parser::intrinsic(const Token& name) {
   if (!info && !subgroup) {
     std::vector<std::string_view> names;
     for (const IntrinsicInfo& known : intrinsic_table()) names.emplace_back(known.name);
-    fail(name, "'" + text + "' is no scalar function", "one of " + known_intrinsics(),
+    fail(name, "'" + text + "' is not a scalar function", "one of " + known_intrinsics(),
          suggestion(text, names));
   }
   expect("(");
-  // A result of another dtype than the first operand is written first.
+  // A result dtype that differs from the first operand's is written first.
   std::optional<DType> type;
   if (peek_dtype() && !at("(", 1)) {
     type = dtype();
@@ -227,7 +227,7 @@ PrimExpr Parser::scalar_variable(const Token& name) {
   const Symbol* symbol = lookup(name);
   if (symbol && symbol->scalar) return symbol->scalar;
   if (symbol) {
-    fail(name, "'" + name_text(name) + "' is " + symbol->kind() + " and cannot stand here",
+    fail(name, "'" + name_text(name) + "' is " + symbol->kind() + " and is not allowed here",
          "a scalar variable");
   }
   if (unknown_ == UnknownScalar::kError) fail_undefined(name, "a scalar variable in scope");

@@ -17,7 +17,7 @@ constexpr std::array<Scope, 3> kScopes = {Scope::kGlobal, Scope::kShared, Scope:
 
 }  // namespace
 
-// Buffers' shapes come before the scalars that they use, so these are found first.
+// Buffers' shapes come before the scalars that they use, so find the scalars first.
 void Parser::define_scalar_params() {
   int depth = 0;
   for (size_t i = 0; peek(i).kind != TokenKind::kEnd; ++i) {
@@ -58,14 +58,14 @@ std::shared_ptr<const PrimFunc> Parser::prim_func() {
     if (!at(")") && !accept(",")) unexpected("',' or ')'");
   }
   if (at("requires")) func->requirements = requirements();
-  if (at_attrs()) func->attrs = attrs();
+  if (at_attrs()) func->set_attrs(attrs());
   func->body = braced_stmts();
   scope_.pop();
   return func;
 }
 
 // requires {workspace: n*256, in_place: [0, 1], prepared: [2], bytes: 4096, digest: "3f2a"}, each
-// part where it is there. `in_place` has pairs of an input and an output.
+// part optional. `in_place` has pairs of an input and an output.
 Requirements Parser::requirements() {
   Requirements result;
   Requirements::Prepared prepared;
@@ -111,7 +111,8 @@ Requirements Parser::requirements() {
   }
   const auto parts = given.count("prepared") + given.count("bytes") + given.count("digest");
   if (parts != 0 && parts != 3) {
-    fail(begin, "what is prepared is given in part", "prepared, bytes and digest together");
+    fail(begin, "the requirements of prepared data are incomplete",
+         "prepared, bytes and digest together");
   }
   if (parts == 3) result.prepared = std::move(prepared);
   return result;

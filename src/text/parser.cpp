@@ -49,7 +49,7 @@ void Parser::unexpected(std::string expected) const {
   if (token.kind == TokenKind::kName && is_reserved(token.text)) {
     hint = "'" + std::string(token.text) + "' is " +
            (parse_dtype(token.text) ? "the name of a dtype" : "a keyword") +
-           "; as a name write it in backquotes";
+           "; to use it as a name, write it in backquotes";
   }
   fail(token, "syntax error in a text module", std::move(expected), std::move(hint));
 }
@@ -113,13 +113,14 @@ int Parser::deeper(const Token& at, int depth) const {
 }
 
 void Parser::fail_depth(const Token& at) const {
-  fail(at, "the program is nested too deep", "at most " + std::to_string(kMaxNesting) + " levels");
+  fail(at, "the program is nested too deeply",
+       "at most " + std::to_string(kMaxNesting) + " levels");
 }
 
 Module Parser::module() {
   Module module;
   std::map<std::string, size_t> first;
-  if (accept("module") && at("{")) module.attrs = attrs();
+  if (accept("module") && at("{")) module.set_attrs(attrs());
   while (peek().kind != TokenKind::kEnd) {
     scope_.clear();
     bool is_prim = accept("prim");

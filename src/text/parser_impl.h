@@ -15,24 +15,24 @@
 
 namespace tapml::text {
 
-// A tree and how many levels it has.
+// A tree and its depth.
 template <class T>
 struct Sized {
   T value;
   int depth = 1;
 };
 
-// What an unknown name in a scalar expression means.
+// How to treat an unknown name in a scalar expression.
 enum class UnknownScalar {
   kError,
-  kBind,     // a symbolic variable that is bound here (parameters, match_cast)
-  kPending,  // one that the match_cast of the same binding must bind
+  kBind,     // it binds a symbolic variable (parameters, match_cast)
+  kPending,  // the match_cast of the same binding must bind it
 };
 
 class Parser {
  public:
   Parser(const Source& source, ParseOptions options)
-      : source_(source), options_(options), tokens_(tokenize(source)) {
+      : source_(source), options_(std::move(options)), tokens_(tokenize(source)) {
     if (options_.places) options_.places->reset(source.text(), source.file());
   }
 
@@ -47,7 +47,7 @@ class Parser {
   const Token& expect(std::string_view text, const char* after = nullptr);
   [[noreturn]] void fail(const Token& token, std::string message, std::string expected = "",
                          std::string hint = "") const;
-  // The message for a place where the grammar allows something else.
+  // Reports a token that the grammar does not allow.
   [[noreturn]] void unexpected(std::string expected) const;
 
   // Names.
@@ -56,11 +56,11 @@ class Parser {
   const Token& expect_name(const char* what);      // not reserved
   std::string expect_free_name(const char* what);  // any identifier
   void define(const Token& name, Symbol symbol);
-  // The open symbol of a name; null when there is none.
+  // The visible symbol of a name; null if there is none.
   const Symbol* lookup(const Token& name) const;
   [[noreturn]] void fail_undefined(const Token& name, const char* what) const;
 
-  // Counts recursion; a message where the text nests too deep.
+  // Counts recursion depth; an error if the text nests too deep.
   struct Recursion {
     Recursion(Parser& parser, int& depth);
     ~Recursion() { --depth_; }
@@ -70,6 +70,10 @@ class Parser {
   [[noreturn]] void fail_depth(const Token& at) const;
 
   // Literals (parse_literal.cpp).
+  relax::Expr operator_named(std::string name) const {
+    const op::OperatorInfo* info = options_.find_operator ? options_.find_operator(name) : nullptr;
+    return relax::make_operator(std::move(name), info);
+  }
   AttrMap attrs();
   tir::Requirements requirements();
   bool at_attrs() const;  // a brace that opens attributes rather than a body
@@ -81,7 +85,8 @@ class Parser {
   int small_integer(const char* what);  // 0 to 2^31 - 1
   uint64_t magnitude(const Token& token) const;
   double float_literal(DType dtype);  // signed; integers too; inf, nan, nan(bits)
-  // "nan(0x...)" of a float dtype, after the word nan: the bits; the canonical ones of a plain nan.
+  // "nan(0x...)" of a float dtype, after the word nan: the bits; a plain nan has the canonical
+  // ones.
   uint64_t nan_bits(DType type);
   std::string string(const char* what);
   HostTensor constant();
@@ -100,10 +105,10 @@ class Parser {
   Sized<PrimExpr> intrinsic(const Token& name);
   Sized<PrimExpr> buffer_load(const Token& name);
   PrimExpr scalar_variable(const Token& name);
-  // Variables that were bound since there were `mark` of them are told what `annotations`, which
-  // give them their values, say of their ranges.
+  // Sets the ranges of the variables bound since index `mark` that follow from `annotations`, which
+  // bind them.
   void state_ranges(size_t mark, const std::vector<relax::Annotation>& annotations);
-  // Comma-separated up to `close`, which is consumed.
+  // Comma-separated scalars up to `close`, which is consumed.
   std::vector<PrimExpr> scalar_list(std::string_view close, int* depth = nullptr);
   Dims dims();  // "(n, 4)"
 
@@ -114,7 +119,7 @@ class Parser {
   const tir::Buffer& buffer(const Token& name);
   void check_rank(const Token& name, const tir::BufferNode& buffer, size_t indices) const;
   tir::Stmt braced_stmts();
-  tir::Stmt stmts();  // up to the closing brace, which stays
+  tir::Stmt stmts();  // up to the closing brace, which is not consumed
   tir::Stmt stmt();
   tir::Stmt loop();
   tir::Stmt block();
@@ -140,7 +145,7 @@ class Parser {
   Sized<relax::Expr> sequence(const char* result_keyword);
   int binding(relax::Block& block, std::vector<std::shared_ptr<relax::VarNode>>& bound);
   int dataflow(relax::Block& block);
-  // Loops (parse_loop.cpp): a local recursive function is bound, and its first call is the value.
+  // Loops (parse_loop.cpp): bind a local recursive function; its first call is the value.
   using Bound = std::vector<std::shared_ptr<relax::VarNode>>;
   bool at_loop() const;
   Sized<relax::Expr> loop_value(const relax::Annotation& result, relax::Block& block, Bound& bound);
@@ -155,9 +160,9 @@ class Parser {
   std::vector<Token> tokens_;
   size_t next_ = 0;
   ScopeStack scope_;
-  std::string function_;  // the one that is being parsed
+  std::string function_;  // the function that is being parsed
   UnknownScalar unknown_ = UnknownScalar::kError;
-  DType unknown_dtype_ = DType::kI64;  // of a scalar variable that is bound where it stands
+  DType unknown_dtype_ = DType::kI64;  // of a scalar variable that is bound at its first use
   struct Pending {
     const Token* token;
     Var var;

@@ -349,7 +349,7 @@ void Printer::signature_and_body(const Function& function) {
   item([&] {
     out_ += " -> ";
     annotation(function.result);
-    if (!function.attrs.empty()) out_ += " " + format_attrs(function.attrs);
+    if (const AttrMap all = function.all_attrs(); !all.empty()) out_ += " " + format_attrs(all);
   });
   std::string rest = std::move(items.back());
   items.pop_back();

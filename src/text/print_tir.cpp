@@ -108,7 +108,7 @@ void Printer::braced(const Stmt& stmt) {
 
 void Printer::one_stmt(const Stmt& stmt, bool last) {
   if (stmt->kind == StmtKind::kAlloc) {
-    // The memory lives to the end of the braces around: elsewhere it needs braces of its own.
+    // The memory lives to the end of the enclosing braces; unless last, it needs its own braces.
     if (!last) {
       start_line();
       braced(stmt);
@@ -218,7 +218,7 @@ void Printer::prim_func(const PrimFunc& func, const std::string& name) {
     items.push_back(std::move(out_));
     out_ = std::move(kept);
   };
-  // The shapes of the buffers use the scalars that stand behind them.
+  // The shapes of the buffers use the scalars, which follow them.
   for (const Var& var : func.scalars) names_.define(var.get(), var->name);
   for (const Param& param : func.params) {
     item([&] {
@@ -242,7 +242,7 @@ void Printer::prim_func(const PrimFunc& func, const std::string& name) {
     tail = std::move(out_);
     out_ = std::move(kept);
   }
-  if (!func.attrs.empty()) tail += " " + format_attrs(func.attrs);
+  if (const AttrMap all = func.all_attrs(); !all.empty()) tail += " " + format_attrs(all);
   parameter_list(items, tail);
   out_ += ' ';
   braced(func.body);

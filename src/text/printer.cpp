@@ -35,7 +35,7 @@ std::string print(const BaseFunction& function, const std::string& name, SideTen
 
 std::string print(const Module& module, SideTensors* side) {
   std::string text = "module";
-  if (!module.attrs.empty()) text += " " + format_attrs(module.attrs);
+  if (const AttrMap all = module.all_attrs(); !all.empty()) text += " " + format_attrs(all);
   text += '\n';
   for (const auto& [name, function] : module.functions) {
     text += '\n' + print(*function, name, side);

@@ -1,4 +1,4 @@
-// Module to text. docs/text-format.md holds the grammar; text/parser.h reads it back.
+// Module to text. docs/text-format.md has the grammar; text/parser.h reads it back.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace tapml::text {
 
-// The whole module, functions in the order of their names. Every variable gets a name of its own in
-// its scope (x, x_1). Constants above kInlineConstantBytes are written as their content hash and,
-// where `side` is given, added to it. UserError for nesting deeper than kMaxNesting.
+// The whole module, functions in the order of their names. Every variable gets a unique name in its
+// scope (x, x_1). Constants above kInlineConstantBytes are written as their content hash and, if
+// `side` is given, added to it. UserError for nesting deeper than kMaxNesting.
 std::string print(const Module& module, SideTensors* side = nullptr);
-// One function as it stands in a module under `name`.
+// One function as printed in a module under `name`.
 std::string print(const BaseFunction& function, const std::string& name,
                   SideTensors* side = nullptr);
 
-// Parts alone, for messages: variables by their own names. No final newline.
+// Single parts, for messages, with variables by their original names. No final newline.
 std::string print(const relax::Expr& expr);
 std::string print(const relax::Annotation& annotation);
 std::string print(const relax::Binding& binding);

@@ -15,7 +15,7 @@ class Printer {
  public:
   explicit Printer(SideTensors* side) : side_(side) {}
 
-  // Scalars (print_scalar.cpp). `outer` is the binding strength of what stands around.
+  // Scalars (print_scalar.cpp). `outer` is the binding strength of the surrounding operator.
   void scalar(const PrimExpr& expr, int outer = 0);
   void dims(const Dims& dims);
 
@@ -34,7 +34,7 @@ class Printer {
   std::string take() { return std::move(out_); }
 
  private:
-  // Counts nesting for the time of one call.
+  // Counts nesting for the duration of one call.
   struct Nest {
     explicit Nest(Printer& printer, int& depth);
     ~Nest() { --depth_; }
@@ -51,20 +51,20 @@ class Printer {
   void block(const tir::BlockNode& block);
   void loop(const tir::ForNode& loop);
   void one_stmt(const tir::Stmt& stmt, bool last);
-  // "{", the statements one step further in, "}" without a newline.
+  // "{", the statements indented by one step, "}" without a newline.
   void braced(const tir::Stmt& stmt);
 
-  // Everything of a function after its name.
+  // The part of a function after its name.
   void signature_and_body(const relax::Function& function);
   void sequence(const relax::Expr& body, const char* result_keyword);
   void dataflow(const relax::Block& block);
   void constant(const HostTensor& value);
   void call(const relax::CallNode& call);
   void callee(const relax::Expr& callee);
-  // The expression, in parentheses where a suffix would not attach to all of it.
+  // The expression, in parentheses if a suffix would not apply to all of it.
   void base(const relax::Expr& expr);
   void annotations(const std::vector<relax::Annotation>& list);
-  // "(a, b) " items, broken over lines where they are long.
+  // "(a, b) " items, split over lines if they are long.
   void parameter_list(const std::vector<std::string>& items, const std::string& rest);
 
   void name_of(const void* node, const std::string& wanted) {

@@ -13,7 +13,7 @@
 
 namespace tapml::text {
 
-// What a name stands for: exactly one member is set.
+// What a name refers to: exactly one member is set.
 struct Symbol {
   Var scalar;
   relax::Variable variable;
@@ -26,8 +26,8 @@ struct Symbol {
   }
 };
 
-// One namespace a function. Inner scopes may not hide a name that is still visible; after a scope
-// has ended its names may be bound again.
+// One namespace per function. Inner scopes may not shadow a visible name; after a scope ends, its
+// names may be bound again.
 class ScopeStack {
  public:
   void push() { scopes_.emplace_back(); }
@@ -37,12 +37,12 @@ class ScopeStack {
   }
   void close(const std::string& name) { symbols_[name].open = false; }
 
-  // The symbol of a name, open or not; null when nothing has bound it.
+  // The symbol of a name, open or not; null if it was never bound.
   const Symbol* find(const std::string& name) const {
     auto it = symbols_.find(name);
     return it == symbols_.end() ? nullptr : &it->second;
   }
-  // Names that can be used here, sorted.
+  // Names that are visible now, sorted.
   std::vector<std::string_view> open_names() const {
     std::vector<std::string_view> names;
     for (const auto& [name, symbol] : symbols_) {

@@ -1,5 +1,5 @@
-// Where the parts of a parsed module stand in its text, for the messages of later checks: a Module
-// itself keeps no places.
+// Source locations of the parts of a parsed module, for the messages of later checks: a Module
+// itself has no locations.
 #pragma once
 
 #include <map>
@@ -13,9 +13,9 @@ namespace tapml::text {
 
 class Source;
 
-// Filled by parse (ParseOptions::places). Every place is "file:3:8", the line, and a caret. What is
-// not in the map has the place of what holds it: the function, or else the file. A variable that
-// its function binds in several scopes has the function's place.
+// Filled by parse (ParseOptions::places). Every location is "file:3:8", the line, and a caret. A
+// part that is not in the map has the location of its parent: the function, or else the file. A
+// variable that its function binds in several scopes has the function's location.
 class SourceMap {
  public:
   SourceMap();
@@ -30,11 +30,11 @@ class SourceMap {
   // The value that a variable is bound to; its annotation.
   std::string value(const std::string& function, const std::string& variable) const;
   std::string annotation(const std::string& function, const std::string& variable) const;
-  // A statement of a tensor program, by its node; none where it is not of this text.
+  // A statement of a tensor program, by its node; std::nullopt if it is not from this text.
   std::optional<std::string> statement(const void* node) const;
 
-  // A variable that stands for a part of what `of` is bound to, or, where `of` is empty, of what
-  // the function returns: it has the place of the whole.
+  // Registers a variable for a part of the value of `of` or, if `of` is empty, of the function's
+  // result: it has the location of the whole.
   void add_part(const std::string& function, const std::string& variable, const std::string& of);
 
  private:

@@ -1,7 +1,7 @@
-// Structural equality and hash: two programs are equal where one is the other with variables and
-// buffers renamed. Origins are ignored; attributes, global names and block names count; floats and
-// constants compare by their bits. Grouping that means nothing (sequences in sequences, adjacent
-// blocks of plain bindings) is ignored. Free variables match by their first occurrence.
+// Structural equality and hash: two programs are equal if renaming variables and buffers makes them
+// identical. Origins are ignored; attributes, global names and block names count; floats and
+// constants compare by their bits. Grouping without meaning (nested sequences, adjacent blocks of
+// plain bindings) is ignored. Free variables match by their first occurrence.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 namespace tapml::text {
 
 struct EqualOptions {
-  // Bindings' origins, and what is noted of their checks, must be equal too.
+  // Whether the origins and check notes of bindings must be equal too.
   bool origins = false;
-  // Where given and the two differ: the path to the first difference and both sides, as text.
+  // If given and the two differ, receives the path to the first difference and both sides, as text.
   std::string* difference = nullptr;
 };
 
@@ -28,8 +28,9 @@ bool structural_equal(const relax::Annotation& a, const relax::Annotation& b,
 bool structural_equal(const tir::Stmt& a, const tir::Stmt& b, EqualOptions options = {});
 bool structural_equal(const PrimExpr& a, const PrimExpr& b, EqualOptions options = {});
 
-// Equal programs have equal hashes; the same on every platform and in every run. A function's hash
-// covers its attributes, so a name made from it is computed before the name is put into them.
+// Equal programs have equal hashes, which are the same on every platform and in every run. A
+// function's hash covers its attributes, so a name made from it is computed before the name is put
+// into them.
 uint64_t structural_hash(const Module& module);
 uint64_t structural_hash(const BaseFunction& function);
 uint64_t structural_hash(const relax::Expr& expr);

@@ -21,7 +21,7 @@ class Comparer {
   explicit Comparer(EqualOptions options) : options_(options) {}
 
   bool modules(const Module& a, const Module& b) {
-    if (!attrs(a.attrs, b.attrs)) return false;
+    if (!attrs(a.all_attrs(), b.all_attrs())) return false;
     auto i = a.functions.begin(), j = b.functions.begin();
     for (; i != a.functions.end() || j != b.functions.end(); ++i, ++j) {
       if (i == a.functions.end() || j == b.functions.end() || i->first != j->first) {
@@ -36,7 +36,7 @@ class Comparer {
 
   bool functions(const BaseFunction& a, const BaseFunction& b) {
     if (a.level != b.level) return differ("level", "another level");
-    if (!attrs(a.attrs, b.attrs)) return false;
+    if (!attrs(a.all_attrs(), b.all_attrs())) return false;
     if (a.level == FunctionLevel::kRelax) {
       return relax_functions(*relax::as_relax_function(&a), *relax::as_relax_function(&b));
     }
@@ -73,7 +73,7 @@ class Comparer {
       case relax::AnnotationKind::kCallable: {
         const auto *x = relax::as_callable(a), *y = relax::as_callable(b);
         if (x->pure != y->pure) return no();
-        // The variables of its parameters are its own, whoever else has them.
+        // The variables of its parameters are local to it, even if they also occur outside.
         const auto own_a = hide(*x, to_b_), own_b = hide(*y, to_a_);
         const bool same =
             annotation_lists(x->params, y->params) && annotations(x->result, y->result);
@@ -190,7 +190,7 @@ class Comparer {
   }
 
  private:
-  // One part of the path to where the comparison stands.
+  // One part of the path to the current position of the comparison.
   struct Step {
     Step(Comparer& comparer, std::string part) : path(comparer.path_) {
       path.push_back(std::move(part));
@@ -231,7 +231,7 @@ class Comparer {
   using Matches = std::unordered_map<const void*, const void*>;
   using Hidden = std::vector<std::pair<const void*, const void*>>;
 
-  // Takes out what the Callable's own variables match; null where that is nothing yet.
+  // Removes the matches of the Callable's own variables; null if there is none yet.
   static Hidden hide(const relax::CallableAnnotation& callable, Matches& matches) {
     std::vector<Var> own;
     for (const Annotation& param : callable.params) relax::collect_vars(param, own);
@@ -285,7 +285,7 @@ class Comparer {
     return true;
   }
 
-  // Outside a dataflow block the variables' flag says nothing.
+  // Outside a dataflow block the variables' flag has no meaning.
   bool bound_variables(const relax::VarNode& a, const relax::VarNode& b, bool in_dataflow) {
     if (in_dataflow && a.dataflow != b.dataflow) {
       return differ(a.dataflow ? "a dataflow variable" : "a visible variable",

@@ -14,13 +14,13 @@ using relax::Annotation;
 using tir::as;
 
 // Folds a program into one number, in the order in which Comparer walks it: variables and buffers
-// count as the number of their binding.
+// hash as the number of their binding.
 class Hasher {
  public:
   uint64_t value() const { return hash_; }
 
   void module(const Module& m) {
-    attrs(m.attrs);
+    attrs(m.all_attrs());
     for (const auto& [name, f] : m.functions) {
       text(name);
       function(*f);
@@ -29,7 +29,7 @@ class Hasher {
 
   void function(const BaseFunction& f) {
     number(static_cast<uint64_t>(f.level));
-    attrs(f.attrs);
+    attrs(f.all_attrs());
     if (const auto* graph = relax::as_relax_function(&f)) {
       number(graph->pure);
       number(graph->params.size());
@@ -72,7 +72,7 @@ class Hasher {
       annotations(tuple->fields);
     } else if (const auto* callable = relax::as_callable(a)) {
       number(callable->pure);
-      // The variables of its parameters are its own, whoever else has them.
+      // The variables of its parameters are local to it, even if they also occur outside.
       std::vector<Var> own;
       for (const Annotation& param : callable->params) relax::collect_vars(param, own);
       std::vector<std::pair<const void*, uint64_t>> hidden;
@@ -239,7 +239,7 @@ class Hasher {
     for (const Annotation& a : list) annotation(a);
   }
 
-  // Outside a dataflow block the variable's flag says nothing.
+  // Outside a dataflow block the variable's flag has no meaning.
   void bound(const relax::VarNode& var, bool in_dataflow) {
     number(in_dataflow && var.dataflow);
     annotation(var.annotation);

@@ -1,4 +1,4 @@
-// Writing tensor programs in C++: one block per output, loops made from its iterators.
+// Builds tensor programs in C++: one block per output, with loops made from its iterators.
 #pragma once
 
 #include <functional>

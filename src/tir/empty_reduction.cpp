@@ -13,8 +13,8 @@ bool is_reduction_of(const BlockNode& block, const Var& loop) {
   return false;
 }
 
-// The init of the block below `loop` over the loops inside that are none of its reductions, for the
-// first step of those outside.
+// The init of the block below `loop`, inside those inner loops that are not its reductions, for the
+// first step of the outer loops.
 Stmt init_without_steps(const ForNode& loop) {
   std::vector<const ForNode*> inside;
   const Stmt* at = &loop.body;

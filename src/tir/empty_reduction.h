@@ -5,10 +5,11 @@
 
 namespace tapml::tir {
 
-// A block's init runs before its first reduction step, also where a reduction loop makes none.
-// Where such a loop (its variable is an iterator's binding, only loops stand between it and the
-// block) is not of constant extent above 0, a branch in front of it runs the init for the case that
-// it makes no step. For code generators, whose blocks become statements inside their loops.
+// A block's init runs before its first reduction step, even if a reduction loop has no iterations.
+// Inserts a branch before each such loop (its variable is an iterator's binding, and only loops are
+// between it and the block) that does not have a positive constant extent; the branch runs the init
+// if the loop has no iterations. For code generators, whose blocks become statements inside their
+// loops.
 Stmt initialize_empty_reductions(const Stmt& stmt);
 
 }  // namespace tapml::tir

@@ -10,7 +10,7 @@ PrimFuncRef make_prim_func(std::vector<Param> params, Stmt body, AttrMap attrs) 
   auto func = std::make_shared<PrimFunc>();
   func->params = std::move(params);
   func->body = std::move(body);
-  func->attrs = std::move(attrs);
+  func->set_attrs(std::move(attrs));
   for (const Param& param : func->params) {
     for (const PrimExpr& dim : param.buffer->shape) collect_vars(dim, func->scalars);
   }

@@ -19,20 +19,15 @@ struct Param {
 // The body is a statement; its top level (below allocs of global scope, which are workspaces) is a
 // sequence of loop nests that run one after the other. Each nest becomes one launch: its outermost
 // loop is the launch's extent when parallel.
-//
-// Attributes: "spec" (name of the kernel's relax function), "workgroup_threads" (i64), "weights"
-// ([i64], parameters that hold weights at every call: what is made of them alone may be made once).
 struct PrimFunc : BaseFunction {
   PrimFunc() : BaseFunction(FunctionLevel::kTir) {}
   std::vector<Param> params;
   std::vector<Var> scalars;
-  // Of a kernel that is lowered for a target; none before: whoever asks looks at the loops.
+  // Set when a kernel is lowered for a target; before that, callers inspect the loops.
   std::optional<Requirements> requirements;
   Stmt body;
 };
 using PrimFuncRef = std::shared_ptr<const PrimFunc>;
-
-inline constexpr const char* kWeightsAttr = "weights";
 
 // `scalars` computed from the parameters' shapes and the body by the rule above.
 PrimFuncRef make_prim_func(std::vector<Param> params, Stmt body, AttrMap attrs = {});

@@ -14,7 +14,7 @@ inline bool is_load_of(const PrimExpr& expr, const Buffer& buffer) {
   return is_load_of(expr, buffer.get());
 }
 
-// Whether the expression loads from `buffer`, however deep.
+// Whether the expression loads from `buffer`, at any depth.
 inline bool reads(const PrimExpr& expr, const BufferNode* buffer) {
   return any_node(expr, [&](const PrimExpr& e) { return is_load_of(e, buffer); });
 }

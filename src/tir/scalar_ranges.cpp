@@ -74,7 +74,7 @@ class LoopCounter {
   }
 
  private:
-  // Steps that data counts are the steps of one loop alone, which has none below 0 anyhow.
+  // An extent read from data concerns one loop alone, which has no iterations below 0 anyway.
   PrimExpr counted(const PrimExpr& extent) {
     if (is_count(extent)) return extent;
     if (!std::exchange(knows_scalars_, true)) bind_scalars(func_, analyzer_);
@@ -85,7 +85,7 @@ class LoopCounter {
     return max(extent, make_int(0, extent.dtype()));
   }
 
-  // Whether `e` is at least 0 by its form, as nearly all extents are.
+  // Whether the form of `e` shows that it is at least 0, as for nearly all extents.
   bool is_count(const PrimExpr& e) const {
     switch (e.kind()) {
       case tapml::ExprKind::kInt:
@@ -123,9 +123,9 @@ class LoopCounter {
 
   const PrimFunc& func_;
   std::set<const tapml::ExprNode*> sizes_;  // dimensions of the parameters
-  arith::Analyzer analyzer_;                // told what it has to know when it is asked
+  arith::Analyzer analyzer_;                // gets facts only when a query needs them
   bool knows_scalars_ = false;
-  std::vector<std::pair<Var, PrimExpr>> loops_;  // that it has not been told
+  std::vector<std::pair<Var, PrimExpr>> loops_;  // not yet added to the analyzer
 };
 
 std::map<const ExprNode*, int64_t> least_of(const std::vector<Param>& params) {

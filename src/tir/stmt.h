@@ -67,7 +67,7 @@ struct AllocNode : StmtNode {
   Stmt body;
 };
 
-// All invocations of a work group arrive before any goes on.
+// All invocations of a work group arrive before any continues.
 struct BarrierNode : StmtNode {
   BarrierNode() : StmtNode(StmtKind::kBarrier) {}
 };
@@ -90,9 +90,9 @@ struct Region {
   std::vector<PrimExpr> extents;
 };
 
-// One computation, opaque to loop transformations: it says what it iterates over and what it reads
-// and writes in terms of its own iterators. `init` runs before the first reduction step of each
-// spatial point; `predicate` guards points that a split made past the extent.
+// One computation, opaque to loop transformations: it declares its iterators and, in terms of them,
+// what it reads and writes. `init` runs before the first reduction step of each spatial point;
+// `predicate` excludes points past the extent that a split adds.
 struct BlockNode : StmtNode {
   BlockNode() : StmtNode(StmtKind::kBlock) {}
   std::string name;
@@ -100,12 +100,12 @@ struct BlockNode : StmtNode {
   PrimExpr predicate;  // null: always
   std::vector<Region> reads;
   std::vector<Region> writes;
-  Stmt init;  // null where there is no reduction
+  Stmt init;  // null if there is no reduction
   Stmt body;
 };
 
 Stmt make_for(Var var, PrimExpr extent, Stmt body, ForKind kind = ForKind::kSerial);
-Stmt make_seq(std::vector<Stmt> stmts);  // flattens; a single statement stays itself
+Stmt make_seq(std::vector<Stmt> stmts);  // flattens; returns a single statement unchanged
 Stmt make_store(Buffer buffer, std::vector<PrimExpr> indices, PrimExpr value);
 Stmt make_if(PrimExpr condition, Stmt then_body, Stmt else_body = nullptr);
 Stmt make_alloc(Buffer buffer, Stmt body);

@@ -2,14 +2,15 @@
 //
 //   x[0] = subgroup_sum(v, 32)             the sum of v over the subgroup; also _max and _min (as
 //                                          `max` and `min`: NaN if any is)
-//   x[0] = subgroup_shuffle_xor(v, 4, 32)  v of the thread whose place differs in the bits of 4
+//   x[0] = subgroup_shuffle_xor(v, 4, 32)  v of the thread whose index differs in the bits of 4
 //
-// The last operand is the width of the subgroups that the program is made for, a power of two: a
-// subgroup is `width` neighbours of the loop over threads, the first of them a multiple of the
-// width. Code for subgroups of another width, or for none, exchanges values through local memory.
+// The last operand is the width of the subgroups that the program is compiled for, a power of two:
+// a subgroup is `width` consecutive threads of the loop over threads, the first at a multiple of
+// the width. Code for subgroups of another width, or for none, exchanges values through local
+// memory.
 //
 // Such a call is the whole value of a store below a loop over threads, and all threads of the group
-// come to it together, as to a barrier (but memory is not made visible): invariant T11.
+// reach it together, as a barrier (but it does not make memory visible): invariant T11.
 #pragma once
 
 #include <optional>
@@ -34,19 +35,19 @@ const char* subgroup_op_name(SubgroupOp op);  // "subgroup_sum", ...
 size_t subgroup_operands(SubgroupOp op);
 
 PrimExpr subgroup_call(const SubgroupCall& call);
-// Null where `expr` is none.
+// std::nullopt if `expr` is not a subgroup call.
 std::optional<SubgroupCall> as_subgroup_call(const PrimExpr& expr);
 
-// One of 32 bits: what every device with such operations has them for.
+// Whether the type has 32 bits: every device with subgroup operations supports those.
 bool has_subgroup_ops(DType dtype);
-// How two values of a reduction become one; kAdd, kMax or kMin. Null for a shuffle.
+// How a reduction combines two values: kAdd, kMax or kMin. std::nullopt for a shuffle.
 std::optional<ExprKind> combination_of(SubgroupOp op);
-std::optional<SubgroupOp> subgroup_reduction(ExprKind combination);  // the other way
+std::optional<SubgroupOp> subgroup_reduction(ExprKind combination);  // the inverse
 
-// Whether the threads of a group come to the statement together: a barrier, or a store of such a
+// Whether the threads of a group reach the statement together: a barrier, or a store of a subgroup
 // call.
 bool joins_threads(const Stmt& stmt);
-// Whether any statement in it is one.
+// Whether any statement inside joins threads.
 bool has_joint(const Stmt& stmt);
 
 }  // namespace tapml::tir

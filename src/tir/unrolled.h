@@ -1,5 +1,4 @@
-// Unrolled loops: each iteration is code of its own, so that their number is limited on every
-// target.
+// Unrolled loops: each iteration becomes separate code, so their number is limited on every target.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +7,12 @@
 
 namespace tapml::tir {
 
-// Iterations of an unrolled loop, and of unrolled loops inside each other.
+// Limits on the iterations of one unrolled loop, and of nested unrolled loops together.
 inline constexpr int64_t kMostUnrolled = 256;
 inline constexpr int64_t kMostUnrolledTogether = 4096;
 
-// How often the code of a statement inside of `stmt` is written at most; kMostUnrolledTogether + 1
-// for more than that.
+// The largest number of copies of a statement inside `stmt`; kMostUnrolledTogether + 1 if it
+// exceeds the limit.
 int64_t unrolled_copies(const Stmt& stmt);
 
 }  // namespace tapml::tir

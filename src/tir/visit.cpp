@@ -280,7 +280,7 @@ Stmt refresh_vars(const Stmt& stmt) {
 
 namespace {
 
-// One region per access: a point where the indices are plain.
+// Adds one region per access: a point if the indices are plain.
 bool add_region(std::vector<Region>& regions, const Buffer& buffer,
                 const std::vector<PrimExpr>& indices) {
   for (const Region& known : regions) {

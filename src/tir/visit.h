@@ -9,8 +9,8 @@
 
 namespace tapml::tir {
 
-// Calls `on_stmt` on every statement (outside in) and `on_expr` on every expression that stands in
-// one (roots only; use visit_expr to go inside). Either may be empty.
+// Calls `on_stmt` on every statement (outside in) and `on_expr` on every expression in a statement
+// (roots only; use visit_expr to go inside). Either may be empty.
 void visit(const Stmt& stmt, const std::function<void(const Stmt&)>& on_stmt,
            const std::function<void(const PrimExpr&)>& on_expr = {});
 
@@ -23,7 +23,7 @@ Stmt rewrite(const Stmt& stmt, const std::function<PrimExpr(const PrimExpr&)>& o
 Stmt substitute(const Stmt& stmt, const VarMap& values);
 
 using BufferMap = std::map<const BufferNode*, Buffer>;
-// Loads, stores and regions of the mapped buffers use the replacement.
+// Replaces the mapped buffers in loads, stores and regions.
 Stmt replace_buffers(const Stmt& stmt, const BufferMap& buffers);
 PrimExpr replace_buffers(const PrimExpr& expr, const BufferMap& buffers);
 
@@ -31,8 +31,8 @@ PrimExpr replace_buffers(const PrimExpr& expr, const BufferMap& buffers);
 std::set<const BufferNode*> loaded_buffers(const Stmt& stmt);
 std::set<const BufferNode*> stored_buffers(const Stmt& stmt);
 
-// Copy with fresh loop variables, block iterators, local buffers and lets: needed before the same
-// body is placed twice.
+// A copy with fresh loop variables, block iterators, local buffers and lets: needed before the same
+// body is used twice.
 Stmt refresh_vars(const Stmt& stmt);
 
 // Reads and writes of a block body as boxes over the block's iterators (points where an index

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kPrefixBytes = 12;  // sizes of head (u32) and payload (u64), little-endian
 constexpr size_t kBufferBytes = 64 << 10;
-// Payloads up to here share a write with their head.
+// Payloads up to this size share a write with their head.
 constexpr size_t kSmallBytes = 16 << 10;
 
 Error lost(const char* how) {
@@ -28,7 +28,7 @@ Status HostChannel::write(std::span<const std::byte> bytes) noexcept {
   if (closed_) return fail(lost("was closed"));
   if (host::tapml_host_write(bytes.data(), static_cast<uint32_t>(bytes.size())) < 0) {
     closed_ = true;
-    return fail(lost("takes nothing any more"));
+    return fail(lost("no longer accepts data"));
   }
   return {};
 }
@@ -101,7 +101,7 @@ Status HostChannel::receive(std::vector<std::byte>& head, uint64_t& payload_byte
 Status HostChannel::receive_payload(std::span<std::byte> to, runtime::Deadline) noexcept {
   if (to.size() > payload_left_) {
     return fail(
-        internal_error("the frame's payload has no " + std::to_string(to.size()) + " bytes more"));
+        internal_error("the frame's payload has no " + std::to_string(to.size()) + " more bytes"));
   }
   TAPML_TRY(take(to));
   payload_left_ -= to.size();

@@ -1,11 +1,11 @@
-// Frames over the bytes that the host reads and writes.
+// Frames over the byte stream that the host reads and writes.
 #pragma once
 
 #include "rpc/session/channel.h"
 
 namespace tapml::worker {
 
-// Deadlines mean nothing here: reading and writing block, and the session is the client's alone.
+// Deadlines are ignored: reading and writing block, and the session serves only this client.
 class HostChannel final : public rpc::Channel {
  public:
   HostChannel();
@@ -17,11 +17,11 @@ class HostChannel final : public rpc::Channel {
   void close() noexcept override { closed_ = true; }
 
  private:
-  // All of `to`; what is large goes around the buffer.
+  // Fills all of `to`; large reads bypass the buffer.
   Status take(std::span<std::byte> to) noexcept;
   Status write(std::span<const std::byte> bytes) noexcept;
 
-  std::vector<std::byte> buffer_;  // bytes from begin_ to end_ are not taken yet
+  std::vector<std::byte> buffer_;  // bytes from begin_ to end_ are unread
   size_t begin_ = 0, end_ = 0;
   uint64_t payload_left_ = 0;
   std::vector<std::byte> sending_;

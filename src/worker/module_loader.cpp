@@ -42,7 +42,7 @@ class Module final : public runtime::HostCode {
       data = reinterpret_cast<std::byte*>(round_up(address, uintptr_t{alignment}));
     }
     const int32_t made = host::tapml_host_instantiate(number_, data);
-    if (made < 0) return fail(host_error("a kernel module does not load", made));
+    if (made < 0) return fail(host_error("a kernel module cannot be loaded", made));
     return {};
   }
 
@@ -50,7 +50,7 @@ class Module final : public runtime::HostCode {
     const uint32_t place =
         host::tapml_host_entry(number_, entry.data(), static_cast<uint32_t>(entry.size()));
     if (place == 0) return fail(internal_error("the module has no entry " + entry));
-    // A function pointer is a place in the table.
+    // A function pointer is a table index.
     return reinterpret_cast<runtime::CpuKernel>(static_cast<uintptr_t>(place));
   }
 

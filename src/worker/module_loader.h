@@ -1,4 +1,4 @@
-// Kernel modules by the host: WebAssembly beside this program, in its memory and its table.
+// Kernel modules that the host loads: WebAssembly that shares this program's memory and table.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace tapml::worker {
 
-// ModuleBlob::format of what is loaded: a shared WebAssembly module (dylink.0).
+// ModuleBlob::format of supported modules: a shared WebAssembly module (dylink.0).
 inline constexpr const char* kModuleFormat = "wasm";
 
 std::shared_ptr<runtime::KernelLoader> make_module_loader();

@@ -1,5 +1,5 @@
-// Runs tapml_worker.wasm, which lies beside this file, under Node.js: one session of the protocol
-// over standard input and output. `--target wasm@pipe:node .../tapml_host.mjs`
+// Runs tapml_worker.wasm, from the same folder, under Node.js: one session of the protocol over
+// standard input and output. `--target wasm@pipe:node .../tapml_host.mjs`
 import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
@@ -15,10 +15,10 @@ class Exit extends Error {
   }
 }
 
-let worker;  // its exports, once it is there
+let worker;  // its exports, once it is instantiated
 const encoder = new TextEncoder(), decoder = new TextDecoder();
 
-// Views go stale when memory grows, so that they are made anew. Pointers come in as signed numbers.
+// Growing memory invalidates views, so they are created anew. Pointers arrive as signed numbers.
 const view = (address, size) => new Uint8Array(worker.memory.buffer, address >>> 0, size >>> 0);
 const numbers = () => new DataView(worker.memory.buffer);
 const text = (address, size) => decoder.decode(view(address, size).slice());
@@ -32,7 +32,7 @@ function put(message, address, room) {
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-// Again for as long as the system says that it is not ready: pipes may be non-blocking.
+// Retries while the system reports that it is not ready: pipes may be non-blocking.
 function patient(action) {
   for (;;) {
     try {
@@ -61,7 +61,7 @@ function failed(error) {
   return -Math.max(lastMessage.length, 1);
 }
 
-// The memory that a shared module wants: the first subsection of "dylink.0" that is of type 1.
+// The memory requirements of a shared module: the first subsection of type 1 in "dylink.0".
 function dataOf(module) {
   const [section] = WebAssembly.Module.customSections(module, 'dylink.0');
   if (!section) throw new Error('not a shared module: no section "dylink.0"');
@@ -70,12 +70,12 @@ function dataOf(module) {
   const number = () => {
     let value = 0;
     for (let shift = 0; shift < 35; shift += 7) {
-      if (at >= bytes.length) throw new Error('section "dylink.0" is cut off');
+      if (at >= bytes.length) throw new Error('section "dylink.0" is truncated');
       const byte = bytes[at++];
       value += (byte & 0x7f) * 2 ** shift;
       if (byte < 0x80) return value;
     }
-    throw new Error('section "dylink.0" has a number of more than 32 bits');
+    throw new Error('section "dylink.0" has a number beyond 32 bits');
   };
   while (at < bytes.length) {
     const type = number(), size = number(), end = at + size;
@@ -100,7 +100,7 @@ function compile(from, size) {
   }
 }
 
-// A kernel module has the worker's memory, stack and functions, by their C names.
+// A kernel module uses the worker's memory, stack and functions, by their C names.
 function instantiate(number, data) {
   const entry = modules.get(number);
   const constant = (value) => new WebAssembly.Global({ value: 'i32', mutable: false }, value);
@@ -174,7 +174,7 @@ const tapml = {
   unload,
 };
 
-// --- what the C library asks for ----------------------------------------------------------------
+// --- imports of the C library ------------------------------------------------------------------
 
 const kOk = 0, kBadDescriptor = 8, kUnsupported = 52;
 
@@ -184,7 +184,7 @@ const wasi = {
     numbers().setBigUint64(result >>> 0, time, true);
     return kOk;
   },
-  // Standard output is the protocol's: whatever is printed goes to standard error.
+  // Standard output belongs to the protocol: everything that is printed goes to standard error.
   fd_write(descriptor, vectors, count, result) {
     if (descriptor !== kOut && descriptor !== kErr) return kBadDescriptor;
     let written = 0;
@@ -202,7 +202,7 @@ const wasi = {
   },
 };
 
-// What has no use here says so; the C library copes.
+// Unsupported calls return an error, which the C library handles.
 function wasiImports(module) {
   const imports = { ...wasi };
   for (const { module: from, name } of WebAssembly.Module.imports(module)) {
@@ -213,7 +213,7 @@ function wasiImports(module) {
 
 // --- the session --------------------------------------------------------------------------------
 
-// Says what the trap was and where, with the functions of the stack that have names.
+// Describes the trap and its location: the functions of the stack that have names.
 function crash(error, stack) {
   const frames = String(error.stack).split('\n').slice(1).map((line) => line.trim());
   const message = [String(error), ...frames.filter((line) => line.includes('wasm'))].join('\n');
@@ -222,7 +222,7 @@ function crash(error, stack) {
 }
 
 function main() {
-  process.on('SIGINT', () => {});  // Ctrl-C at the client's terminal is the client's
+  process.on('SIGINT', () => {});  // Ctrl-C at the client's terminal is for the client
   const module = new WebAssembly.Module(fs.readFileSync(path.join(folder, 'tapml_worker.wasm')));
   const instance = new WebAssembly.Instance(module, {
     tapml, wasi_snapshot_preview1: wasiImports(module),

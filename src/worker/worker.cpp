@@ -1,5 +1,5 @@
-// The program tapml_worker.wasm: serves one session on the WebAssembly device. Its exports are
-// called by tapml_host.mjs.
+// The program tapml_worker.wasm: serves one session on the WebAssembly device. tapml_host.mjs calls
+// its exports.
 #include <array>
 #include <string_view>
 #include <tuple>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kServed = 0, kBroken = 1;
 
-// The session's, and what a crash says is sent over it, so it outlives the calls that crash.
+// The session's channel. A crash is reported over it, so it outlives the call that crashed.
 HostChannel& channel() {
   static HostChannel the_channel;
   return the_channel;
@@ -42,7 +42,7 @@ int serve() {
   options.open_device =
       [&link](const std::string& target) -> Result<std::shared_ptr<runtime::Device>> {
     if (!names_wasm(target)) {
-      return fail(platform_error(PlatformFault::kAbsent, "this is WebAssembly, and no other device",
+      return fail(platform_error(PlatformFault::kAbsent, "this program serves only the wasm device",
                                  "target \"" + target + "\"", "--target wasm@pipe:..."));
     }
     device::WasmOptions device = describe_host();
@@ -65,10 +65,10 @@ std::array<char, 4096> g_crash_text;
 
 extern "C" {
 
-// Serves the session; 0 where the client went in good order.
+// Serves the session; returns 0 if the client closed it in good order.
 __attribute__((export_name("tapml_serve"))) int tapml_serve() { return serve(); }
 
-// Where the host writes what it knows of a crash, and for how many bytes there is room.
+// The buffer for the host's crash report, and its size.
 __attribute__((export_name("tapml_crash_text"))) char* tapml_crash_text() {
   return g_crash_text.data();
 }
@@ -76,8 +76,8 @@ __attribute__((export_name("tapml_crash_room"))) uint32_t tapml_crash_room() {
   return g_crash_text.size();
 }
 
-// Tells the client that the session crashed: the first line of the text is the message, the rest
-// where it was. Called after a trap, which unwound tapml_serve() without a trace.
+// Reports a crash of the session to the client: the first line of the text is the message, the rest
+// the location. Called after a trap, which leaves tapml_serve() without unwinding.
 __attribute__((export_name("tapml_crashed"))) void tapml_crashed(uint32_t size) {
   const std::string_view text(g_crash_text.data(), std::min<size_t>(size, g_crash_text.size()));
   const size_t line = std::min(text.find('\n'), text.size());

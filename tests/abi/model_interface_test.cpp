@@ -76,7 +76,8 @@ TEST(ModelInterface, RefusesStateThatItCannotRead) {
     const Result<StateTensor> state = parse_state(text);
     ASSERT_FALSE(state) << text;
     EXPECT_EQ(state.error().kind, ErrorKind::kUser);
-    testing::expect_parts(state.error(), {"no state of a model", "NAME: paged|recurrent|fixed"});
+    testing::expect_parts(state.error(),
+                          {"model state cannot be parsed", "NAME: paged|recurrent|fixed"});
   }
 }
 
@@ -90,7 +91,7 @@ TEST(ModelInterface, RefusesFunctionsThatItCannotRead) {
     const Result<ModelFunction> function = parse_model_function(text);
     ASSERT_FALSE(function) << text;
     EXPECT_EQ(function.error().kind, ErrorKind::kUser);
-    testing::expect_parts(function.error(), {"no function of a model", "page_table"});
+    testing::expect_parts(function.error(), {"model functions cannot be parsed", "page_table"});
   }
   AttrMap attrs = model_interface_attrs(every_kind());
   attrs["model.functions"] = std::vector<std::string>{"prefill(tokens"};

@@ -52,27 +52,28 @@ TEST(RoutineSignature, ChecksDtypesAndRanks) {
   EXPECT_EQ(fault(product, {f64, f64, row}, {f64}, 1), "");
   EXPECT_EQ(fault(product, {unknown, unknown}, {f64}, 1), "");
   EXPECT_EQ(fault(product, {f32, f64}, {f32}, 1),
-            "argument b of routine f has another dtype: f32, as a, not f64");
+            "argument b of routine f has the wrong dtype: f32, as a, not f64");
   EXPECT_EQ(fault(product, {f32, f32}, {f64}, 1),
-            "argument c of routine f has another dtype: f32, as a, not f64");
+            "argument c of routine f has the wrong dtype: f32, as a, not f64");
   EXPECT_EQ(fault(product, {f16, f16}, {f16}, 1),
-            "argument a of routine f has another dtype: f32 or f64, not f16");
+            "argument a of routine f has the wrong dtype: f32 or f64, not f16");
   EXPECT_EQ(fault(product, {f32, row}, {f32}, 1),
-            "argument b of routine f has another rank: at least 2 dimensions, not 1 dimension");
+            "argument b of routine f has the wrong rank: at least 2 dimensions, not 1 dimension");
   EXPECT_EQ(fault(product, {f32, f32, f32}, {f32}, 1),
-            "argument bias of routine f has another rank: 1 dimension, not 2 dimensions");
+            "argument bias of routine f has the wrong rank: 1 dimension, not 2 dimensions");
   EXPECT_EQ(fault(product, {f32}, {f32}, 1),
-            "the call of routine f has another number of inputs: 2 to 3 inputs, not 1 input");
+            "the call of routine f has the wrong number of inputs: 2 to 3 inputs, not 1 input");
   EXPECT_EQ(fault(product, {f32, f32}, {f32, f32}, 1),
-            "the call of routine f has another number of outputs: 1 output, not 2 outputs");
+            "the call of routine f has the wrong number of outputs: 1 output, not 2 outputs");
   EXPECT_EQ(fault(product, {f32, f32}, {f32}, 0),
-            "the call of routine f has another number of parameters: 1 parameter: scale, not 0 "
+            "the call of routine f has the wrong number of parameters: 1 parameter: scale, not 0 "
             "parameters");
   const RoutineSignature more = signature("x: any[] -> y: i8 | u8[_]; groups, ...");
   EXPECT_EQ(fault(more, {RoutineTensor{DType::kBool, 0}}, {RoutineTensor{DType::kU8, 1}}, 7), "");
-  EXPECT_EQ(fault(more, {RoutineTensor{DType::kBool, 0}}, {RoutineTensor{DType::kU8, 1}}, 0),
-            "the call of routine f has another number of parameters: at least 1 parameter: groups, "
-            "..., not 0 parameters");
+  EXPECT_EQ(
+      fault(more, {RoutineTensor{DType::kBool, 0}}, {RoutineTensor{DType::kU8, 1}}, 0),
+      "the call of routine f has the wrong number of parameters: at least 1 parameter: groups, "
+      "..., not 0 parameters");
 }
 
 TEST(RoutineSignature, ChecksDimensions) {

@@ -75,27 +75,28 @@ const BrokenModule kGraphCases[] = {
      R"(def f(h: Callable((Object,), Object, impure), x: Object) -> Object {
           y: Object = h(x)
           return y })"},
-    {"R12Constant", "R12 in f, binding y: assign is given something else than a variable",
+    {"R12Constant", "R12 in f, binding y: assign is given something other than a variable",
      "impure def f(x: Tensor((1,), f32)) -> Object {"
      " y: Tuple() = assign(const(f32, (1,), [1.0]), x) return y }"},
     {"R13Storage",
-     "R13 in f, binding s: memory.alloc_storage takes its bytes, as a shape of one "
+     "R13 in f, binding s: memory.alloc_storage takes its size in bytes, as a shape of one "
      "dimension",
      "def f(x: Object) -> Object { s: Object = memory.alloc_storage(shape(4, 4)) return s }"},
     {"R13Tensor",
-     "R13 in f, binding y: memory.alloc_tensor takes a storage, a shape and maybe an offset as an "
+     "R13 in f, binding y: memory.alloc_tensor takes a storage, a shape and optionally an offset "
+     "as an "
      "i64 prim value, and has an attribute dtype",
      R"(def f(x: Object) -> Object {
           s: Object = memory.alloc_storage(shape(32))
           y: Tensor((4,), f32) = memory.alloc_tensor(s, shape(4), shape(16)) {dtype: f32}
           return y })"},
-    {"R14Outside", "R14 in f, binding y: the tensor does not lie inside of its storage 's'",
+    {"R14Outside", "R14 in f, binding y: the tensor is not inside its storage 's'",
      R"(def f(x: Tensor((n,), f32)) -> Tensor((n + 1,), f32) {
           s: Object = memory.alloc_storage(shape(n*4))
           y: Tensor((n + 1,), f32) = memory.alloc_tensor(s, shape(n + 1)) {dtype: f32}
           return y })"},
     {"R14NeededLater",
-     "R14 in f, binding c: 'b' lies over 'a' in the storage 's', which is needed later",
+     "R14 in f, binding c: 'b' overlaps 'a' in the storage 's', which is needed later",
      R"(def f(x: Tensor((n,), f32)) -> Object {
           s: Object = memory.alloc_storage(shape(n*8))
           a: Tensor((n,), f32) = memory.alloc_tensor(s, shape(n)) {dtype: f32}
@@ -107,7 +108,7 @@ const BrokenModule kGraphCases[] = {
         prim def k(a: Buffer((n,), f32), out b: Buffer((n,), f32), n: i64) {
           for i in serial(n) { b[i] = a[i] } })"},
     {"R14WrittenTogether",
-     "R14 in f, binding c: 'b' lies over 'a' in the storage 's', which the call writes",
+     "R14 in f, binding c: 'b' overlaps 'a' in the storage 's', which the call writes",
      R"(def f(x: Tensor((n,), f32)) -> Object {
           s: Object = memory.alloc_storage(shape(n*4))
           a: Tensor((n,), f32) = memory.alloc_tensor(s, shape(n)) {dtype: f32}
@@ -117,7 +118,7 @@ const BrokenModule kGraphCases[] = {
         prim def two(x: Buffer((n,), f32), out a: Buffer((n,), f32), out b: Buffer((n,), f32), n: i64) {
           for i in serial(n) { a[i] = x[i] b[i] = x[i] } })"},
     {"R14Workspace",
-     "R14 in f, binding c: 'w' lies over 'a' in the storage 's', which the call reads",
+     "R14 in f, binding c: 'w' overlaps 'a' in the storage 's', which the call reads",
      R"(def f(x: Tensor((n,), f32)) -> Object {
           s: Object = memory.alloc_storage(shape(n*4))
           t: Object = memory.alloc_storage(shape(n*4))
@@ -146,32 +147,33 @@ const BrokenModule kGraphCases[] = {
     {"R3DataflowVariableOutside",
      "R3 in f, result: the variable 'a' is used outside its dataflow block",
      "def f(x: Object) -> Object { dataflow { a: Object = g(x) } return a }"},
-    {"R4NestedCall", "R4 in f, binding y: an argument is no atom: h(x)",
+    {"R4NestedCall", "R4 in f, binding y: an argument is not an atom: h(x)",
      "def f(x: Object) -> Object { y: Object = g(h(x)) return y }"},
-    {"R4CallAsResult", "R4 in f, result: the result is no atom: g(x)",
+    {"R4CallAsResult", "R4 in f, result: the result is not an atom: g(x)",
      "def f(x: Object) -> Object { return g(x) }"},
-    {"R4CallAsCallee", "R4 in f, binding y: the callee is no name: g(x)",
+    {"R4CallAsCallee", "R4 in f, binding y: the callee is not a name: g(x)",
      "def f(x: Object) -> Object { y: Object = (g(x))(x) return y }"},
-    {"R4BranchWithoutSequence", "R4 in f, binding y: a branch is no sequence",
+    {"R4BranchWithoutSequence", "R4 in f, binding y: a branch is not a sequence",
      "def f(x: Object) -> Object { y: Object = if (x) { yield x } else x return y }"},
     {"R4BoundSequence",
-     "R4 in f, binding y: a sequence is bound to a variable; it stands only as a body or branch",
+     "R4 in f, binding y: a sequence is bound to a variable; it is allowed only as a body or "
+     "branch",
      "def f(x: Object) -> Object { y: Object = { yield x } return y }"},
     {"R5UnknownFunction", "R5 in f, binding y: no function is called @g",
      "def f(x: Object) -> Object { y: Object = @g(x) return y }"},
     {"R5UnknownKernel", "R5 in f, binding y: no function is called @g",
      "def f(x: Object) -> Object { y: Object = call_tir(@g, (x,), Object) return y }"},
     {"R6NoKernel",
-     "R6 in f, binding y: call_tir names @g, which is no kernel (attribute \"kernel\")",
+     "R6 in f, binding y: call_tir names @g, which is not a kernel (attribute \"kernel\")",
      "def g(x: Object) -> Object { return x }\n"
      "def f(x: Object) -> Object { y: Object = call_tir(@g, (x,), Object) return y }"},
     {"R6NoImplementation",
-     "R6 in f, binding y: call_tir names @g, whose implementation @h is no tensor program",
+     "R6 in f, binding y: call_tir names @g, whose implementation @h is not a tensor program",
      "def g(x: Object) -> Object {kernel: true, implementation: \"h\"} { return x }\n"
      "def f(x: Object) -> Object { y: Object = call_tir(@g, (x,), Object) return y }"},
     {"R6NotATuple",
-     "R6 in f, binding y: call_tir takes a function, a tuple of tensors and maybe a shape, behind "
-     "which the bytes of its workspace may stand",
+     "R6 in f, binding y: call_tir takes a function, a tuple of tensors and optionally a shape, "
+     "then optionally the bytes of its workspace",
      RELU "def f(x: Object) -> Object { y: Object = call_tir(@relu, x, Object) return y }"},
     {"R6Rank",
      "R6 in f, binding y: call_tir passes 'x' of rank 1 as the implementation's 'x' of rank 2",
@@ -220,7 +222,7 @@ const BrokenModule kGraphCases[] = {
      "def f(x: Tensor((4,), f32), s: Tensor((4,), f32)) -> Object {"
      " y: Object = call_tir_inplace(@k, (x, s), Tensor((4,), f32)) {inout_indices: [2]} return y "
      "}"},
-    {"R7Twice", "R7 in f, binding y: the call consumes 'x' and takes it a second time",
+    {"R7Twice", "R7 in f, binding y: the call consumes 'x' and uses it a second time",
      "prim def k(inout x: Buffer((4,), f32), s: Buffer((4,), f32)) { x[0] = s[0] }\n"
      "def f(x: Tensor((4,), f32)) -> Object {"
      " y: Object = call_tir_inplace(@k, (x, x), Tensor((4,), f32)) {inout_indices: [0]} return y "
@@ -234,10 +236,9 @@ const BrokenModule kGraphCases[] = {
     {"R8ControlFlow", "R8 in f, binding y: a dataflow block has an if",
      "def f(x: Object) -> Object { dataflow { y: Object = if (x) { yield x } else { yield x }"
      " output y } return y }"},
-    {"R9Rank",
-     "R9 in f, result: returns Tensor((n,), f32) where the function says Tensor((n, 1), f32)",
+    {"R9Rank", "R9 in f, result: returns Tensor((n,), f32) but declares Tensor((n, 1), f32)",
      "def f(x: Tensor((n,), f32)) -> Tensor((n, 1), f32) { return x }"},
-    {"R9Kind", "R9 in f, result: returns Shape((n,)) where the function says Tensor(f32)",
+    {"R9Kind", "R9 in f, result: returns Shape((n,)) but declares Tensor(f32)",
      "def f(x: Shape((n,))) -> Tensor(f32) { return x }"},
     {"R10Scalar", "R10 in f, parameter x: the scalar i32(4) has dtype i32 instead of i64",
      "def f(x: Prim(i64, i32(4))) -> Object { return x }"},
@@ -266,38 +267,39 @@ const BrokenModule kTirCases[] = {
     {"T7OutputNotStored", "T7 in k, parameter b: the out parameter is never stored to",
      "prim def k(out b: Buffer((4,), i64)) { }"},
     {"T8ParallelInParallel",
-     "T8 in k, for j: a parallel loop stands in another parallel or work-group loop",
+     "T8 in k, for j: a parallel loop is inside another parallel or work-group loop",
      R"(prim def k(out b: Buffer((4, 4), i64)) {
           for i in parallel(4) { for j in parallel(4) { b[i, j] = 0 } } })"},
     {"T8UnrolledIterations",
      "T8 in k, for i: an unrolled loop has 100000000 iterations, of at most 256",
      "prim def k(out b: Buffer((1,), i64)) { for i in unrolled(100000000) { b[0] = 0 } }"},
     {"T8UnrolledTogether",
-     "T8 in k, for k: unrolled loops inside each other have 16384 iterations together, of at most "
+     "T8 in k, for k: nested unrolled loops have 16384 iterations together, of at most "
      "4096",
      "prim def k(out b: Buffer((1,), i64)) { for i in unrolled(256) { for j in unrolled(1) { "
      "for k in unrolled(64) { for l in unrolled(256) { b[0] = 0 } } } } }"},
     {"T8UnrolledExtent", "T8 in k, for i: the extent of a loop of kind unrolled is not constant: n",
      "prim def k(out b: Buffer((n,), i64), n: i64) { for i in unrolled(n) { b[i] = 0 } }"},
-    {"T11OutsideThreads", "T11 in k: subgroup_sum(f32(1.0), 8) stands outside a loop over threads",
+    {"T11OutsideThreads", "T11 in k: subgroup_sum(f32(1.0), 8) is outside a loop over threads",
      R"(prim def k(out b: Buffer((4,), f32)) { b[0] = subgroup_sum(f32(1), 8) })"},
     {"T11Width",
-     "T11 in k, for t: subgroup_sum(f32(1.0), 8) stands below a loop over 12 threads, no multiple "
-     "of its width",
+     "T11 in k, for t: subgroup_sum(f32(1.0), 8) is below a loop over 12 threads, which is not a "
+     "multiple of its width",
      R"(prim def k(out b: Buffer((4,), f32)) {
           for t in thread(12) { b[0] = subgroup_sum(f32(1), 8) } })"},
     {"T11Part", "T11 in k, for t: subgroup_max(f32(1.0), 8) is not the whole value of a store",
      R"(prim def k(out b: Buffer((4,), f32)) {
           for t in thread(16) { b[0] = f32(1) + subgroup_max(f32(1), 8) } })"},
     {"T13InPlace",
-     "T13 in k, requirements: in_place names parameters 1 and 0, which are no input and output",
+     "T13 in k, requirements: in_place names parameters 1 and 0, which are not an input and an "
+     "output",
      R"(prim def k(a: Buffer((4,), f32), out b: Buffer((4,), f32)) requires {in_place: [1, 0]} {
           for i in serial(4) { b[i] = a[i] } })"},
     {"T13Prepared",
-     "T13 in k, requirements: something is prepared of parameter 7, which is no input",
+     "T13 in k, requirements: data is prepared from parameter 7, which is not an input",
      R"(prim def k(out b: Buffer((4,), f32)) requires {prepared: [7], bytes: 4, digest: "d"} {
           for i in serial(4) { b[i] = f32(0) } })"},
-    {"T13Bytes", "T13 in k, requirements: what is prepared has -4 bytes",
+    {"T13Bytes", "T13 in k, requirements: the prepared data has -4 bytes",
      R"(prim def k(a: Buffer((4,), f32), out b: Buffer((4,), f32))
             requires {prepared: [0], bytes: -4, digest: "d"} {
           for i in serial(4) { b[i] = a[i] } })"},
@@ -305,17 +307,18 @@ const BrokenModule kTirCases[] = {
      R"(prim def k(a: Buffer((4,), i64), out b: Buffer((4,), f32)) requires {workspace: a[0]} {
           for i in serial(4) { b[i] = f32(0) } })"},
     {"T9SubgroupMask",
-     "T9 in k, for t: subgroup_shuffle_xor(f32(1.0), 8, 8) has a mask that is not from 1 to below "
-     "the width",
+     "T9 in k, for t: subgroup_shuffle_xor(f32(1.0), 8, 8) has a mask that is not from 1 to width "
+     "- 1",
      R"(prim def k(out b: Buffer((4,), f32)) {
           for t in thread(16) { b[0] = subgroup_shuffle_xor(f32(1), 8, 8) } })"},
     {"T9SubgroupWidth",
-     "T9 in k, for t: subgroup_sum(f32(1.0), 6) has a width that is no power of two, 2 or more",
+     "T9 in k, for t: subgroup_sum(f32(1.0), 6) has a width that is not a power of two of at least "
+     "2",
      R"(prim def k(out b: Buffer((4,), f32)) {
           for t in thread(12) { b[0] = subgroup_sum(f32(1), 6) } })"},
     {"T9SubgroupDType",
-     "T9 in k, for t: subgroup_sum(f64(1.0), 8) is of a dtype that subgroups do not exchange: f32, "
-     "i32 and u32 they do",
+     "T9 in k, for t: subgroup_sum(f64(1.0), 8) has a dtype that subgroup operations do not "
+     "support; f32, i32 and u32 are supported",
      R"(prim def k(out b: Buffer((4,), f64)) {
           for t in thread(16) { b[0] = subgroup_sum(f64(1), 8) } })"},
     {"T8LocalShape", "T8 in k: the local buffer 't' has the dimension n, which is not constant",
@@ -323,7 +326,7 @@ const BrokenModule kTirCases[] = {
      " alloc t: Buffer((n,), i64, local) b[0] = t[0] }"},
     {"T9FloatDivisionOfIntegers", "T9 in k: 4 / 2 is a float division of integers; // rounds down",
      "prim def k(out b: Buffer((4,), i64)) { b[0] = 4 / 2 }"},
-    {"T9ConditionNoBool", "T9 in k: the condition of an if is no bool",
+    {"T9ConditionNoBool", "T9 in k: the condition of an if is not a bool",
      "prim def k(out b: Buffer((4,), i64)) { if 1 { b[0] = 0 } }"},
     {"T9ConstantRange", "T9 in k: i8(200) is out of the range of its dtype",
      "prim def k(out b: Buffer((4,), i8)) { b[0] = i8(200) }"},

@@ -53,7 +53,7 @@ TEST_F(Builder, DataflowBlockWithOutput) {
   EXPECT_EQ(to_string(y->annotation), "Tensor((n, 4), f32)");
   EXPECT_EQ(to_string(function->result), "Tensor((n, 4), f32)");
   EXPECT_TRUE(function->pure);
-  EXPECT_EQ(function->attrs.size(), 1u);
+  EXPECT_EQ(function->all_attrs().size(), 1u);
   const SeqNode& body = body_of(*function);
   ASSERT_EQ(body.blocks.size(), 1u);
   EXPECT_TRUE(body.blocks[0].dataflow);

@@ -94,7 +94,7 @@ TEST(ExecutableFiles, BadFiles) {
   const std::string file = folder / "bad.tapml", good = testing::read_bytes(demo_executable());
   for (size_t size : {size_t{20}, good.size() / 2, good.size() - 1}) {
     testing::write_bytes(file, good.substr(0, size));
-    testing::expect_failure(with({"run", file}, kPrompt), 2, {"bad.tapml is cut off"});
+    testing::expect_failure(with({"run", file}, kPrompt), 2, {"bad.tapml is truncated"});
   }
   for (size_t at : {size_t{100}, good.size() / 2, good.size() - 1}) {
     std::string bad = good;

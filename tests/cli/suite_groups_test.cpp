@@ -116,7 +116,7 @@ TEST_F(SuiteGroups, AreListedAndShown) {
   EXPECT_EQ(text(link, "parameter"), "a");
   EXPECT_EQ(text(link, "from_kernel"), "softmax_ab2d711a");
   ASSERT_EQ(calls.items()[0].find("tensors")->items().size(), 2u);
-  EXPECT_EQ(text(calls.items()[0].find("tensors")->items()[1], "border"), "output of linear");
+  EXPECT_EQ(text(calls.items()[0].find("tensors")->items()[1], "name"), "output of linear");
   const ProgramResult people = run_program({"suite", "show", suite_, "matmul_e629c9b9"});
   EXPECT_NE(people.out.find("of out of call 0 (softmax_ab2d711a)"), std::string::npos)
       << people.all();

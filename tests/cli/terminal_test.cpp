@@ -102,7 +102,7 @@ TEST_F(TerminalTable, RowsChangeTheirStates) {
   EXPECT_EQ(run.exit_code, 1) << run.written;
   EXPECT_EQ(run.screen.unknown(), "");
   for (const char* part :
-       {"waiting", "\x1b[34mtesting", "\x1b[32mpass", "\x1b[31mdiffers", "] replay: "}) {
+       {"waiting", "\x1b[34mtesting", "\x1b[32mpass", "\x1b[31mmismatch", "] replay: "}) {
     EXPECT_NE(run.written.find(part), std::string::npos) << part << "\n" << run.written;
   }
   // At the end the screen has the plain lines and nothing of the live table.
@@ -176,8 +176,8 @@ TEST_F(TerminalTable, SeveralTargetsShareTheRowOfAKernel) {
   EXPECT_EQ(run.screen.unknown(), "");
   // The state is that of the worse target; the detail shows both.
   for (const char* part : {"\x1b[34mtesting", "cpu:threads=1 migrated, cpu:threads=2 testing",
-                           "cpu:threads=1 migrated, cpu:threads=2 migrated", "\x1b[31mdiffers",
-                           "cpu:threads=1 migrated, cpu:threads=2 differs", " on cpu:threads=2"}) {
+                           "cpu:threads=1 migrated, cpu:threads=2 migrated", "\x1b[31mmismatch",
+                           "cpu:threads=1 migrated, cpu:threads=2 mismatch", " on cpu:threads=2"}) {
     EXPECT_NE(run.written.find(part), std::string::npos) << part;
   }
   const std::string screen = run.screen.text();

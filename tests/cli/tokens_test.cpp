@@ -11,7 +11,7 @@ namespace {
 
 using testing::expect_user_error;
 
-rpc::Place endpoint(const std::string& text) { return *rpc::parse_endpoint(text); }
+rpc::Endpoint endpoint(const std::string& text) { return *rpc::parse_endpoint(text); }
 
 TEST(Tokens, AnUnboundTokenIsForEveryEndpoint) {
   for (const char* text : {"secret", "secret\n", "\n  secret\r\n\n"}) {

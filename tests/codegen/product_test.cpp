@@ -24,7 +24,7 @@ KernelProgram product(Dims a, Dims b, std::vector<Sizes> sizes, AttrMap attrs = 
 // A product whose right operand is marked as weights.
 KernelProgram of_weights(KernelProgram kernel) {
   auto func = std::make_shared<tir::PrimFunc>(*kernel.func);
-  func->attrs[tir::kWeightsAttr] = std::vector<int64_t>{1};
+  func->facts.weights = {1};
   kernel.func = std::move(func);
   return kernel;
 }

@@ -129,7 +129,7 @@ TEST(VulkanLoader, WithoutADriver) {
   unsetenv("VK_ICD_FILENAMES");
   ASSERT_FALSE(device);
   EXPECT_EQ(device.error().fault, PlatformFault::kAbsent);
-  EXPECT_EQ(device.error().message, "there is no driver of Vulkan 1.2 on this machine");
+  EXPECT_EQ(device.error().message, "there is no Vulkan 1.2 driver on this machine");
   EXPECT_NE(device.error().hint.find("mesa-vulkan-drivers"), std::string::npos);
 }
 
@@ -236,7 +236,7 @@ TEST_F(VulkanDeviceTest, KernelsBeyondTheLimits) {
   context_->capabilities.erase(static_cast<uint32_t>(device::SpirvCapability::kFloat64));
   Error error = error_of(wide_floats);
   EXPECT_EQ(error.fault, PlatformFault::kLimit);
-  EXPECT_EQ(error.message, "kernel wide needs SPIR-V's capability 10, which this device lacks");
+  EXPECT_EQ(error.message, "kernel wide needs SPIR-V capability 10, which this device lacks");
 }
 
 TEST_F(VulkanDeviceTest, WideAndNarrowTypes) {
@@ -290,7 +290,7 @@ TEST_F(VulkanDeviceTest, LaunchesThatDoNotFitSurfaceAtTheWait) {
   EXPECT_EQ(launch_error({range, range}, {5}, 4).kind, ErrorKind::kInternal);
   EXPECT_EQ(launch_error({range}, {5}, 4, int64_t{1} << 30).fault, PlatformFault::kLimit);
   EXPECT_EQ(launch_error({range}, {int64_t{1} << 31}, 4).message,
-            "scalar 0 of kernel one is 2147483648; kernels on vulkan take integers of 32 bits");
+            "scalar 0 of kernel one is 2147483648; kernels on vulkan support only 32-bit integers");
   EXPECT_EQ(launch_error({range}, {5}, int64_t{1} << 31).fault, PlatformFault::kLimit);
   Error error = launch_error({{BufferId{1}, 4}}, {5}, 4);
   EXPECT_EQ(error.fault, PlatformFault::kLimit);
@@ -536,7 +536,7 @@ TEST(VulkanValidation, ComplaintsAreErrors) {
     Status status = session->synchronize(kDefaultStream);
     context->vk.CmdPipelineBarrier = barrier;
     ASSERT_FALSE(status);
-    EXPECT_EQ(status.error().message, "the Vulkan validation layers complain");
+    EXPECT_EQ(status.error().message, "the Vulkan validation layers report errors");
     EXPECT_NE(status.error().found.find("HAZARD"), std::string::npos) << status.error().found;
     EXPECT_FALSE(heard.empty());
     heard.clear();

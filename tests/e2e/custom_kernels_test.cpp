@@ -85,7 +85,7 @@ TEST_F(CustomKernelProgram, ReplayNamesTheFileOfAKernel) {
   EXPECT_EQ(json.find("custom_kernels")->find(kKernel)->as_string(), file);
   EXPECT_EQ(json.find("kernels")->items().at(0).find("provider")->as_string(), "user:" + file);
   result = run_program(replay());
-  EXPECT_NE(result.out.find("user's own: " + std::string(kKernel) + " (" + file + ")"),
+  EXPECT_NE(result.out.find("custom kernels: " + std::string(kKernel) + " (" + file + ")"),
             std::string::npos)
       << result.all();
 }
@@ -143,8 +143,8 @@ TEST_F(CustomKernelProgram, ForbiddenSideEffectsAreFindings) {
   const std::string last = "      out[row * 192 + k] = x[row * 192 + k] * scale * w;\n    }\n";
   for (const Case& one :
        {Case{"if (row == 0) for (int i = 0; i < 75; ++i) out[1920 + i] = 1;", "out of bounds",
-             "bytes behind out"},
-        Case{"if (row == 0) out[400000] = 1;", "out of bounds", "bytes behind out: "},
+             "bytes after out"},
+        Case{"if (row == 0) out[400000] = 1;", "out of bounds", "bytes after out: "},
         Case{"if (row == 0) printf(\"row %d\\n\", 0);", "side effect",
              "writes to a standard stream: \"row 0\\n\""},
         Case{"if (row == 0) fputs(\"oh\", stderr);", "side effect",
@@ -179,8 +179,8 @@ TEST_F(CustomKernelProgram, OnlyTheKernelWithFailedLaunchesIsNamed) {
   const std::vector<std::string> one = {kKernel};
   const std::string last = "for (int64_t row = begin; row < end; ++row) {\n";
   for (const auto& [source, outcome] :
-       {std::pair{with_counter("launches == 5"), "differs"},
-        std::pair{with_counter("launches % 5 == 3"), "differs"},
+       {std::pair{with_counter("launches == 5"), "mismatch"},
+        std::pair{with_counter("launches % 5 == 3"), "mismatch"},
         // Also in the fresh process that it gets after others have run.
         std::pair{replaced(with_counter("launches == 9"), "float sum = wrong ? 1000 : 0;",
                            "float sum = 0; if (wrong) __builtin_trap();"),
@@ -191,7 +191,7 @@ TEST_F(CustomKernelProgram, OnlyTheKernelWithFailedLaunchesIsNamed) {
     ASSERT_EQ(result.exit_code, 1) << source << "\n" << result.all();
     const Json replayed = result.json();
     const Json& row = replayed.find("kernels")->items().at(0);
-    if (outcome == std::string("differs")) {
+    if (outcome == std::string("mismatch")) {
       EXPECT_GE(row.find("launches")->find("count")->as_integer(), 20);
       EXPECT_GE(row.find("launches")->find("wrong")->as_integer(), 1);
       EXPECT_TRUE(row.find("launches")->find("flaky")->as_bool());
@@ -256,7 +256,7 @@ TEST_F(CustomKernelProgram, SkeletonCompilesAndIsRight) {
                  {"several kernels", kKernel});
   expect_failure({"kernel", "skeleton", demo_suite(), "nope", "--target", "cpu"}, 2, {"no such"});
   expect_failure({"kernel", "skeleton", demo_suite(), kKernel, "--target", "null"}, 2,
-                 {"takes no kernels"});
+                 {"does not support custom kernels"});
 }
 
 TEST_F(CustomKernelProgram, ASkeletonNeedsNoWeights) {
@@ -286,7 +286,7 @@ TEST_F(CustomKernelProgram, WatchComparesEverySavedVersion) {
     };
     wait(": pass");
     save(replaced(kRmsNorm, "sum / 192", "sum / 191"));
-    wait(": differs");
+    wait(": mismatch");
     save(replaced(kRmsNorm, "1e-5f", "epsilon"));
     wait("does not compile");
     save(replaced(kRmsNorm, "float* out = buffers[2];", "float* out = (float*)16;"));

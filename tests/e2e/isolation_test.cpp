@@ -167,18 +167,17 @@ TEST_P(ReplayStray, IsFoundAndTheNextKernelRuns) {
 INSTANTIATE_TEST_SUITE_P(
     Places, ReplayStray,
     ::testing::Values(Stray{"unmapped", {1, int64_t{1} << 44}, "crash", "crashed: SIGSEGV"},
-                      Stray{"behind", {1, 10}, "out of bounds", "4 bytes behind y"},
-                      Stray{"in_front", {1, -3}, "out of bounds", "4 bytes in front of y"},
+                      Stray{"behind", {1, 10}, "out of bounds", "4 bytes after y"},
+                      Stray{"in_front", {1, -3}, "out of bounds", "4 bytes before y"},
                       // Beyond the guards, where the protected pages are.
-                      Stray{
-                          "far_behind",
-                          {1, (int64_t{1} << 18) + 2},
-                          "out of bounds",
-                          "writes 1048576 bytes behind y: the session's process crashed: SIGSEGV"},
+                      Stray{"far_behind",
+                            {1, (int64_t{1} << 18) + 2},
+                            "out of bounds",
+                            "writes 1048576 bytes after y: the session's process crashed: SIGSEGV"},
                       Stray{"far_in_front",
                             {1, -(int64_t{1} << 18)},
                             "out of bounds",
-                            "writes 1048576 bytes in front of y"}),
+                            "writes 1048576 bytes before y"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

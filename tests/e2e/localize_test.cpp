@@ -45,7 +45,7 @@ TEST(Localize, NamesFaultsOfSeveralKindsAtOnce) {
     const std::string& name = finding.find("kernel")->as_string();
     SCOPED_TRACE(name);
     const bool crashes = name.starts_with("rms_norm");
-    EXPECT_EQ(finding.find("outcome")->as_string(), crashes ? "crash" : "differs");
+    EXPECT_EQ(finding.find("outcome")->as_string(), crashes ? "crash" : "mismatch");
     EXPECT_EQ(finding.find("found_by")->as_string(), "replay");
     EXPECT_EQ(finding.find("runs")->as_integer(), 5);
     EXPECT_EQ(finding.find("failed_runs")->as_integer(), 5);

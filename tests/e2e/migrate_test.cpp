@@ -156,7 +156,7 @@ TEST_P(MigrateWithFault, OnlyTheFaultyKernelIsReported) {
       EXPECT_TRUE(step.find("migrated")->as_bool()) << step.find("kernel")->as_string();
       continue;
     }
-    EXPECT_EQ(step.find("outcome")->as_string(), "differs");
+    EXPECT_EQ(step.find("outcome")->as_string(), "mismatch");
     std::string layers;
     for (const std::string& layer : strings(step.find("layers"))) layers += layer + "\n";
     EXPECT_NE(layers.find(GetParam().layer), std::string::npos) << layers;
@@ -186,7 +186,7 @@ TEST(Migrate, ReportsTheFaultAsText) {
   result = run_program(with(migrate("Emma was", "4"), {"--inject-fault", "slice_:dropped-tail"}));
   EXPECT_EQ(result.exit_code, 1) << result.all();
   EXPECT_NE(result.out.find("culprit: kernel slice_"), std::string::npos) << result.out;
-  EXPECT_NE(result.out.find("layers behind it: model.norm"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("used by: model.norm"), std::string::npos) << result.out;
   EXPECT_EQ(result.out.find("identical"), std::string::npos) << result.out;
 }
 
@@ -296,7 +296,7 @@ TEST(MigrateToSeveral, SideBySide) {
   ASSERT_EQ(culprits.size(), 1u);
   EXPECT_TRUE(culprits[0].starts_with("slice_"));
   EXPECT_EQ(outcomes_of(json, culprits[0]),
-            (std::map<std::string, std::string>{{"opencl", "migrated"}, {"vulkan", "differs"}}));
+            (std::map<std::string, std::string>{{"opencl", "migrated"}, {"vulkan", "mismatch"}}));
   const std::set<std::string> files = testing::names_under(folder / "report");
   for (const std::string file : {"report.html", "opencl/report.html", "opencl/report.json",
                                  "vulkan/report.html", "vulkan/report.json"}) {
@@ -329,8 +329,7 @@ TEST(MigrateToSeveral, AnUnavailableTargetDoesNotAffectTheOther) {
       run_program({"migrate", kDemoModel, "--from", "cpu", "--to", endpoint, "--to", "cpu",
                    "--prompt", "Emma was", "--max-tokens", "2", "--report", folder / "report"});
   EXPECT_EQ(result.exit_code, 4) << result.all();
-  EXPECT_NE(result.err.find(endpoint + " is left out from here on: "), std::string::npos)
-      << result.err;
+  EXPECT_NE(result.err.find(endpoint + " drops out: "), std::string::npos) << result.err;
   EXPECT_NE(result.out.find("ended by an error: "), std::string::npos) << result.out;
   const Json json =
       unwrap(parse_json(testing::read_bytes(folder / "report/report.json"), "report.json"));

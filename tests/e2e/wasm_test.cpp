@@ -102,7 +102,7 @@ TEST_F(Wasm, NamesWhatIsMissing) {
                           {"TAPML_WASM=", "make wasm"}, without);
   testing::expect_failure(
       {"run", kDemoModel, "--target", "cpu@pipe:node " + testing::kWasmHost, "--prompt", "x"}, 4,
-      {"this is WebAssembly"});
+      {"this program serves only the wasm device"});
 }
 
 TEST_F(Wasm, TheWorkerReportsItsStatus) {

@@ -172,7 +172,7 @@ TEST(BadFault, UnknownKindOrKernel) {
 TEST(BadTargets, OneTwice) {
   expect_failure(
       {"migrate", kDemoModel, "--prompt", "x", "--to", "cpu", "--to", "opencl", "--to", "cpu"}, 2,
-      {"a target is there twice", "--to", "cpu"});
+      {"a target is given twice", "--to", "cpu"});
   // Each --to takes one target: the next word is not a target.
   expect_failure({"migrate", "--to", "cpu", "/nonexistent/model", "--prompt", "x"}, 2,
                  {"/nonexistent/model"});

@@ -100,7 +100,7 @@ TEST_F(BadSuite, HostileSuiteJson) {
           {"suite.json", "quantization", "a string"});
   altered("\"quantization\": \"\"", "\"quantization\": \"q5\"",
           {"suite.json:", "unknown quantization", "q4f32", "q5"});
-  altered("\"complete\": true", "\"complete\": false", {"suite.json:", "a reason where"});
+  altered("\"complete\": true", "\"complete\": false", {"suite.json:", "a reason if"});
   altered("\"complete\": true", "\"complete\": 1", {"suite.json", "complete", "true or false"});
   altered("\"reason\": \"\"", "\"reason\": 1", {"suite.json", "reason", "a string"});
   altered("\"untested\": []", "\"untested\": [1]", {"suite.json", "kernel"});

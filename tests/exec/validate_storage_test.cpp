@@ -51,7 +51,7 @@ TEST(ValidateStorage, Operations) {
 
 TEST(ValidateStorage, Promises) {
   EXPECT_EQ(instruction_refusal({Opcode::kCallValue, 0, 0, 0, {0}, {0}}),
-            kMalformed + "its result is there at once");
+            kMalformed + "only a tail call can have result checks");
   EXPECT_EQ(instruction_refusal({Opcode::kCallValue, 0, 0, kTailCall, {0}, {-1}})
                 .find(kMalformed + "check -1"),
             0u);

@@ -34,7 +34,7 @@ TEST(Validate, Kernels) {
                  e.kernels[1].name = "add_00000001");
   EXPECT_REFUSED("kernel add_00000001, parameter b", "its dtype is unknown",
                  e.kernels[0].params[1].dtype = static_cast<DType>(99));
-  EXPECT_REFUSED("kernel add_00000001, parameter b", "its access mode does not fit",
+  EXPECT_REFUSED("kernel add_00000001, parameter b", "its access mode is not allowed",
                  e.kernels[0].params[1].mode = AccessMode::kWorkspace);
   EXPECT_REFUSED("kernel add_00000001, parameter c, dimension 0", "slot 1 of 1",
                  e.kernels[0].params[2].dims[0] = slot(1));
@@ -47,7 +47,7 @@ TEST(Validate, Implementations) {
   EXPECT_REFUSED("kernel scale_00000002", "it has two implementations",
                  e.implementations[2] = e.implementations[1]);
   EXPECT_REFUSED("kernel add_00000001", "module -1 of 1", e.implementations[0].module = -1);
-  EXPECT_REFUSED("kernel twice_00000003, workspace w1", "its access mode does not fit",
+  EXPECT_REFUSED("kernel twice_00000003, workspace w1", "its access mode is not allowed",
                  e.implementations[2].workspaces[1].mode = AccessMode::kOut);
   EXPECT_REFUSED("kernel twice_00000003, launch of add", "buffer 5 of 5",
                  e.implementations[2].launches[0].buffers[2] = 5);
@@ -77,11 +77,11 @@ TEST(Validate, Preparation) {
   EXPECT_EQ(refused([](Executable&) {}), "accepted");
   const std::string launch = "kernel pack_00000004, preparing launch of add" + malformed;
   EXPECT_EQ(refused([](Executable& e) { e.implementations[3].launches[0].buffers[1] = 2; }),
-            launch + "it touches what is not there at load");
+            launch + "it uses data that is not available at load");
   EXPECT_EQ(refused([](Executable& e) {
               e.implementations[3].workspaces[0].mode = AccessMode::kWorkspace;
             }),
-            launch + "it touches what is not there at load");
+            launch + "it uses data that is not available at load");
   EXPECT_EQ(refused([](Executable& e) {
               e.implementations[3].launches[0].extent.code = {
                   {ScalarOp::kConst, 1}, {ScalarOp::kConst, 0}, {ScalarOp::kFloorDiv, 0}};
@@ -111,7 +111,7 @@ TEST(Validate, Segments) {
                  e.kernels[0].params[0].dims = {constant(4), slot(0)};
                  e.implementations[0].segments = {{0, 0, 4}});
   EXPECT_REFUSED("kernel add_00000001, a segment",
-                 "it lies outside of its tensor or between its elements",
+                 "it is outside of its tensor or not aligned to its elements",
                  e.implementations[0].segments = {{0, 2, 4}});
   // Rows that depend on the call.
   EXPECT_EQ(
@@ -124,8 +124,8 @@ TEST(Validate, Segments) {
                 e.kernels[0].params[1].dims = {constant(8)};
                 e.implementations[0].segments = {wrong};
               }),
-              "kernel add_00000001, a segment: the executable is malformed: it lies outside of its "
-              "tensor or between its elements");
+              "kernel add_00000001, a segment: the executable is malformed: it is outside of its "
+              "tensor or not aligned to its elements");
   }
   EXPECT_EQ(refusal([](Executable& e) {
               e.kernels[0].params[1].dims = {constant(8)};
@@ -227,7 +227,7 @@ TEST(Validate, FunctionValuesAndPackedCalls) {
   EXPECT_REFUSED("function main, instruction 8", "packed function 0 of 0",
                  (e.functions[0].code[8] = {Opcode::kCallPacked, 0, 0, 0, {0}}));
   EXPECT_REFUSED("function main, instruction 8",
-                 "a host scalar of another dtype than integers and bool",
+                 "a host scalar of a dtype other than integers and bool",
                  (e.functions[0].code[8] = {Opcode::kMakePrim, 0, 0, 11}));
   EXPECT_REFUSED("function main, instruction 8", "program 3 of 3",
                  (e.functions[0].code[8] = {Opcode::kMakePrim, 0, 3, 4}));

@@ -208,7 +208,7 @@ TEST(SafetensorsFaultTest, OffsetsOutOfRange) {
 TEST(SafetensorsFaultTest, ByteCountDoesNotFit) {
   Error error = fault("{" + entry("x", "BF16", "[2,3]", 0, 24) + "}", 24);
   EXPECT_EQ(error.message,
-            "m.safetensors: tensor \"x\" has a byte count that does not fit its dtype and shape");
+            "m.safetensors: tensor \"x\" has a byte count that does not match its dtype and shape");
   EXPECT_EQ(error.expected, "12 bytes for BF16 [2, 3]");
   EXPECT_EQ(error.found, "24 bytes, [0, 24)");
 }
@@ -226,11 +226,11 @@ TEST(SafetensorsFaultTest, Overlap) {
 
 TEST(SafetensorsFaultTest, HolesAndLeftovers) {
   EXPECT_EQ(fault("{" + entry("a", "F32", "[1]", 4, 8) + "}", 8).message,
-            "m.safetensors: tensor \"a\" leaves a hole before its data");
+            "m.safetensors: tensor \"a\" leaves a gap before its data");
   EXPECT_EQ(
       fault("{" + entry("a", "F32", "[1]", 0, 4) + "," + entry("b", "F32", "[1]", 8, 12) + "}", 12)
           .message,
-      "m.safetensors: tensor \"b\" leaves a hole before its data");
+      "m.safetensors: tensor \"b\" leaves a gap before its data");
   EXPECT_EQ(fault("{" + entry("a", "F32", "[1]", 0, 4) + "}", 8).message,
             "m.safetensors: the file has bytes that belong to no tensor");
   EXPECT_EQ(fault("{}", 1).message, "m.safetensors: the file has bytes that belong to no tensor");

@@ -70,7 +70,7 @@ def main(x: Tuple(Object)) -> Object {
 )");
   testing::expect_user_error([&] { build::insert_checks(module); },
                              {"a dataflow block cannot check that a value is a function",
-                              "function main, binding f", "bind it outside of the block"});
+                              "function main, binding f", "bind it outside the block"});
 }
 
 TEST(BadInput, NestingBeyondTheLimit) {

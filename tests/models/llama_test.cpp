@@ -115,7 +115,7 @@ TEST(Llama, Signatures) {
 
 TEST(Llama, ModelInterfaceAndBounds) {
   Module module = build_llama(small_llama_config(), {});
-  ModelInterface model = unwrap(model_interface_of(module.attrs));
+  ModelInterface model = unwrap(model_interface_of(module.all_attrs()));
   EXPECT_EQ(model.architecture, "llama");
   EXPECT_EQ(model.vocabulary, 11);
   EXPECT_EQ(model.context, 40);
@@ -127,8 +127,8 @@ TEST(Llama, ModelInterfaceAndBounds) {
   EXPECT_EQ(model_function_text(*model.find_function("decode")),
             "decode(tokens, page_table, lengths, paged, weights) -> (logits, paged)");
   EXPECT_EQ(model.weights.size(), 21u);
-  EXPECT_EQ(attr_or<int64_t>(module.attrs, "bound.n", 0), 40);
-  EXPECT_EQ(attr_or<int64_t>(module.attrs, "bound.p", 0), 3);
+  EXPECT_EQ(module.facts.bounds.at("n"), 40);
+  EXPECT_EQ(module.facts.bounds.at("p"), 3);
 }
 
 TEST(Llama, EveryBindingNamesItsLayer) {

@@ -71,7 +71,7 @@ TEST(Qwen2Moe, IsWellFormed) {
     Module module = build_qwen2_moe(config, {.fallback = DType::kBF16});
     analysis::verify(module);
     build::check_annotations(module);
-    EXPECT_EQ(unwrap(model_interface_of(module.attrs)).architecture, "qwen2_moe");
+    EXPECT_EQ(unwrap(model_interface_of(module.all_attrs())).architecture, "qwen2_moe");
     // Only the second layer has experts: three products in each of three functions.
     const std::string text = text::print(module);
     EXPECT_EQ(calls(text, "gather_matmul"), 9);

@@ -137,7 +137,8 @@ TEST_F(Deduce, Split) {
   EXPECT_EQ(failure("split", {x}, {{"axis", int64_t{1}}, {"sizes", Ints{8, 5}}}),
             "split: the sections do not add up to the dimension | 12 | 13");
   EXPECT_EQ(failure("split", {x}, {{"axis", int64_t{1}}}),
-            "split: the sections are not clear | either sections > 0 or a list of sizes | "
+            "split: sections and sizes are both given or both missing | either sections > 0 or a "
+            "list of sizes | "
             "sections=0, sizes=[]");
 }
 

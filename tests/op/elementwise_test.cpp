@@ -22,7 +22,7 @@ TEST_F(Families, FunctionsOfRealNumbersTakeIntegersAsF32) {
     EXPECT_EQ(deduced(name, {coarse(2, std::nullopt)}), "Tensor(ndim=2)") << name;
   }
   EXPECT_EQ(failure("gelu", {tensor({n})}, {{"approximate", std::string("sigmoid")}}),
-            "gelu: no approximation is called so | \"none\" or \"tanh\" | \"sigmoid\"");
+            "gelu: no such approximation | \"none\" or \"tanh\" | \"sigmoid\"");
 }
 
 TEST_F(Families, RoundingKeepsTheDtype) {
@@ -38,7 +38,7 @@ TEST_F(Families, RoundingKeepsTheDtype) {
   EXPECT_EQ(failure("clip", {tensor({n})}, {{"min", double(NAN)}}),
             "clip: a bound is NaN | a number | nan");
   EXPECT_EQ(failure("clip", {tensor({n}, kI32)}, {{"max", 0.5}}),
-            "clip: a bound of an integer tensor is no integer | an integer | 0.500000");
+            "clip: a bound of an integer tensor is not an integer | an integer | 0.500000");
 }
 
 TEST_F(Families, Predicates) {

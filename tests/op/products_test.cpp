@@ -25,7 +25,7 @@ TEST_F(Products, MatmulOfVectorsAndTransposes) {
             "matmul: operands have different dtypes | equal dtypes, or two float dtypes | i32 and "
             "f32");
   EXPECT_EQ(failure("matmul", {tensor({2, n}), tensor({n, 3})}, {{"out_dtype", kI32}}),
-            "matmul: out_dtype is of another kind than the operands | a float dtype | i32");
+            "matmul: out_dtype differs in kind from the operands | a float dtype | i32");
   EXPECT_EQ(failure("matmul", {tensor({2, 2}, DType::kBool), tensor({2, 2}, DType::kBool)}),
             "matmul: argument 'a' has the wrong dtype | a float or integer dtype | bool");
   EXPECT_EQ(failure("matmul", {tensor({3, 2, 4}), tensor({5, 4, 2})}),
@@ -65,7 +65,7 @@ TEST_F(Products, Einsum) {
   EXPECT_EQ(wrong("ij,jk,kl->i", square), prefix + "it does not have two operands");
   EXPECT_EQ(wrong("ij,jk->ii", square), prefix + "label 'i' is twice in the result");
   EXPECT_EQ(wrong("ij,jk->iz", square), prefix + "label 'z' of the result is in no operand");
-  EXPECT_EQ(wrong("i1,jk->i", square), prefix + "'1' is no label");
+  EXPECT_EQ(wrong("i1,jk->i", square), prefix + "'1' is not a label");
   EXPECT_EQ(wrong("i..,jk->i", square), prefix + "an ellipsis is three points");
   EXPECT_EQ(wrong("......,jk->i", square), prefix + "a term has two ellipses");
   EXPECT_EQ(wrong("...ij,jk->ik", square), prefix + "the result lacks the ellipsis");

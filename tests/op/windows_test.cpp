@@ -50,9 +50,9 @@ TEST_F(Windows, WrongConvolutions) {
   EXPECT_EQ(wrong({1, 2, 8, 8}, {3, 2, 3, 3}, {{"padding", Ints{1, -1}}}),
             "conv2d: padding is negative");
   EXPECT_EQ(wrong({1, 2, 8, 8}, {3, 2, 3, 3}, {{"padding", Ints{1, 1, 1}}}),
-            "conv2d: padding does not have one or two entries a spatial dimension");
+            "conv2d: padding does not have one or two entries per spatial dimension");
   EXPECT_EQ(wrong({1, 2, 8, 8}, {3, 2, 3, 3}, {{"strides", Ints{1}}}),
-            "conv2d: strides does not have one entry a spatial dimension");
+            "conv2d: strides does not have one entry per spatial dimension");
   EXPECT_EQ(wrong({1, 2, 8, 8}, {3, 2, 3, 3}, {{"strides", Ints{0, 1}}}),
             "conv2d: an entry of strides is too small");
   EXPECT_EQ(wrong({1, 2, 8, 8}, {3, 2, 3, 3}, {{"groups", int64_t{0}}}),
@@ -75,8 +75,9 @@ TEST_F(Windows, TransposedConvolution) {
             "conv1d_transpose: dimensions x.1 and weight.0 differ");
   EXPECT_EQ(wrong({1, 4, 3}, {4, 4, 2}, {{"output_padding", Ints{1}}}),
             "conv1d_transpose: output_padding is not smaller than stride or dilation");
-  EXPECT_EQ(wrong({1, 4, 3}, {4, 4, 2}, {{"padding", Ints{3}}}),
-            "conv1d_transpose: padding takes away more than there is along spatial dimension 0");
+  EXPECT_EQ(
+      wrong({1, 4, 3}, {4, 4, 2}, {{"padding", Ints{3}}}),
+      "conv1d_transpose: padding removes more elements than there are along spatial dimension 0");
   EXPECT_EQ(wrong({1, 3, 3}, {3, 4, 2}, {{"groups", int64_t{2}}}),
             "conv1d_transpose: channels of x are not divisible by groups");
 }
@@ -100,7 +101,7 @@ TEST_F(Windows, Pooling) {
   EXPECT_EQ(wrong("max_pool1d", kF32, {{"kernel_size", Ints{5}}}),
             "max_pool1d: the kernel is larger than the padded input along spatial dimension 0");
   EXPECT_EQ(wrong("max_pool1d", kF32, {{"kernel_size", Ints{2}}, {"padding", Ints{2}}}),
-            "max_pool1d: a window would lie in the padding");
+            "max_pool1d: a window would be entirely in the padding");
   EXPECT_EQ(wrong("avg_pool1d", kI32, {{"kernel_size", Ints{2}}}),
             "avg_pool1d: argument 'x' has the wrong dtype");
   EXPECT_EQ(wrong("adaptive_max_pool1d", kF32, {{"output_size", Ints{0}}}),

@@ -71,7 +71,7 @@ TEST(LiftWorkspaces, SizesOfImplementationsMayBeSymbolic) {
   Module module = legalize(text::parse(kScratchProgram, "test"));
   for (auto& [name, function] : module.functions) {
     const tir::PrimFunc* loops = tir::as_prim_func(function.get());
-    if (!loops || !loops->attrs.contains(kSpecAttr)) continue;
+    if (!loops || loops->facts.spec.empty()) continue;
     // The requirements of the implementation count, not its loops.
     auto program = std::make_shared<tir::PrimFunc>(*loops);
     program->requirements = tir::Requirements();

@@ -13,9 +13,7 @@ namespace tapml::passes {
 namespace {
 
 std::optional<std::vector<int64_t>> weights_of(const Module& module, const std::string& function) {
-  const auto* weights =
-      find_attr<std::vector<int64_t>>(module.find(function)->attrs, tir::kWeightsAttr);
-  return weights ? std::optional(*weights) : std::nullopt;
+  return module.find(function)->facts.weights;
 }
 
 TEST(MarkWeights, SpecificationAndLoopsNameTheParameter) {

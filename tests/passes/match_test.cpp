@@ -57,7 +57,7 @@ std::vector<const relax::Function*> groups_of(const Module& module) {
   std::vector<const relax::Function*> groups;
   for (const auto& [name, function] : module.functions) {
     const auto* group = relax::as_relax_function(function.get());
-    if (group && attr_or(group->attrs, kFusedAttr, false)) groups.push_back(group);
+    if (group && group->facts.fused) groups.push_back(group);
   }
   return groups;
 }
@@ -287,7 +287,7 @@ TEST(Match, RefusesPatternsThatCannotMatch) {
                  {"a pattern does not return its last call", "expected: a", "found: x"});
   expect_refused(
       "dataflow {\n a: Object = zeros_like(x)\n b: Object = (x, a)\n output b\n }\n return b\n",
-      {"a pattern binds something else than a call", "binding b"});
+      {"a pattern binds something other than a call", "binding b"});
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ def decode(x: Tensor((n, 64), f32), q: Tensor((96, 32), u8), s: Tensor((96, 32),
 }
 )",
                               "test");
-  module.attrs[kModelWeightsAttr] = std::vector<std::string>{"q", "s"};
+  module.facts.weights = {"q", "s"};
   build::check_annotations(module);
   EXPECT_EQ(lift_preparation(module).find(kPrepareFunction), nullptr);
 }

@@ -59,7 +59,7 @@ def main(
 
 TEST(Specialize, KeepsBounds) {
   Module module = text::parse(kSymbolicProgram, "test");
-  module.attrs["bound.m"] = int64_t{8};
+  module.facts.bounds["m"] = 8;
   EXPECT_NO_THROW(specialize(module, "main", {{"m", 8}}));
   expect_user_error([&] { specialize(module, "main", {{"m", 9}}); },
                     {"above the variable's bound", "variable m", "m <= 8", "9"});

@@ -18,7 +18,7 @@ def main(x: Tensor((n, 2), f32)) -> Tensor((n, 2), f32) {
   return y
 })",
                               "m.txt");
-  module.attrs["bound.n"] = int64_t{4};
+  module.facts.bounds["n"] = 4;
   auto session = testing::open_session("cpu");
   auto vm = unwrap(runtime::LocalVirtualMachine::create(
       *session, pipeline::compile(module, target::parse_target("cpu"))));

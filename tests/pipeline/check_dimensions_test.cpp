@@ -68,7 +68,7 @@ TEST(CheckInput, ABarrierMustBeInALoopOverThreads) {
   expect_text_refused(
       "prim def k(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {\n"
       "  for i in parallel(n) { y[i] = x[i] }\n  barrier\n}",
-      {"T12", "a barrier stands outside a loop over threads", "test:3:3"});
+      {"T12", "a barrier is outside a loop over threads", "test:3:3"});
 }
 
 }  // namespace

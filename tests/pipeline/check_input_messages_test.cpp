@@ -95,7 +95,7 @@ const Case kCases[] = {
       y: Tensor((n, 4), f32) = @nope(x)
                                ^)"},
     {"NestedCall", kMainHead + "  y: Tensor((n, 4), f32) = silu(silu(x))\n  return y\n}",
-     R"(the module breaks invariant R4 in main, binding y: an argument is no atom: silu(x)
+     R"(the module breaks invariant R4 in main, binding y: an argument is not an atom: silu(x)
   where: m.txt:2:28
       y: Tensor((n, 4), f32) = silu(silu(x))
                                ^)"},

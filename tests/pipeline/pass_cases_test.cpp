@@ -66,7 +66,7 @@ Module passed(const Module& module, const std::vector<std::string>& passes) {
     if (!pass || !pass->run) throw_user("no such pass", "", "", name);
     current = pass->run(current);
     analysis::verify(current, name);
-    if (attr_or<std::string>(current.attrs, "phase", "") != "plan") {
+    if (current.facts.phase != "plan") {
       build::check_annotations(current, name);
     }
   }

@@ -64,7 +64,7 @@ Module run_pass(const Module& module, const std::string& name, const target::Tar
   if (!pass || pass->not_by_name) throw_user("no such pass", "", "", name);
   Module result = pass->run ? pass->run(module) : pass->run_for(module, target);
   analysis::verify(result, name);
-  if (attr_or<std::string>(result.attrs, "phase", "") != "plan") {
+  if (result.facts.phase != "plan") {
     build::check_annotations(result, name);
   }
   return result;

@@ -83,7 +83,7 @@ TEST(Preparation, EachWeightIsPackedOnceForAllFunctions) {
   options.planned = &planned;
   options.instruments.verify = true;
   LoadedModel compiled(options);
-  EXPECT_EQ(attr_or<std::vector<std::string>>(planned.attrs, "model.prepared", {}),
+  EXPECT_EQ(planned.facts.prepared,
             (std::vector<std::string>{"prepared.0", "prepared.1"}));
   const std::string prepare = text::print(*planned.find("prepare"), "prepare");
   EXPECT_NE(prepare.find("v: Tensor((80, 96), bf16)\n) -> Tuple(Tensor(("), std::string::npos)
@@ -132,9 +132,9 @@ TEST(Preparation, KernelsKnowTheirWeights) {
   int marked = 0;
   for (const auto& [name, function] : fixed.functions) {
     if (!passes::is_kernel(function.get())) continue;
-    const auto* weights = find_attr<std::vector<int64_t>>(function->attrs, tir::kWeightsAttr);
+    const std::optional<std::vector<int64_t>>& weights = function->facts.weights;
     const tir::PrimFunc& program = passes::kernel_implementation(fixed, name);
-    EXPECT_EQ(weights != nullptr, program.attrs.contains(tir::kWeightsAttr)) << name;
+    EXPECT_EQ(weights.has_value(), program.facts.weights.has_value()) << name;
     if (weights) {
       EXPECT_EQ(program.params.at(weights->at(0)).buffer->shape.size(), 2u);
     }

@@ -77,7 +77,7 @@ def test_groups_are_items(tmp_path):
     (wrong / "suite.json").write_text(json.dumps(document))
     done = run("--tapml-suite", wrong, "--junitxml", "junit.xml", cwd=tmp_path)
     assert done.returncode == 1 and "1 failed, 1 passed" in done.stdout, done.stdout
-    assert "group 0, softmax_ab2d711a + matmul_e629c9b9: differs; largest error" in done.stdout
+    assert "group 0, softmax_ab2d711a + matmul_e629c9b9: mismatch; largest error" in done.stdout
     assert "Traceback" not in done.stdout
     document["groups"][0]["links"][0]["from"] = [1, 2]
     (wrong / "suite.json").write_text(json.dumps(document))
@@ -102,7 +102,7 @@ def test_a_kernel_that_differs_fails(wrong_suite, tmp_path):
     done = run("--tapml-suite", wrong_suite, "--tapml-target", "opencl", "--junitxml", "junit.xml",
                cwd=tmp_path)
     assert done.returncode == 1 and "3 failed" in done.stdout
-    assert "differs; largest error" in done.stdout and "in out of call 0" in done.stdout
+    assert "mismatch; largest error" in done.stdout and "in out of call 0" in done.stdout
     assert "Traceback" not in done.stdout
     assert 'property name="max_abs"' in (tmp_path / "junit.xml").read_text()
 

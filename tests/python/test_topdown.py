@@ -150,9 +150,9 @@ def test_migration_with_an_injected_fault(demo_suite, cpu, opencl):
                            inject_fault=f"{name}:dropped-tail")
     assert not result.passed and len(result.culprits) == 1
     (step,) = [step for step in result.steps if not step.migrated]
-    assert step.kernel == result.culprits[0] == name and step.outcome == "differs"
+    assert step.kernel == result.culprits[0] == name and step.outcome == "mismatch"
     assert not step.verdict.passed and step.verdict.max_abs > step.verdict.allowed
-    assert "differs" in str(step.verdict)
+    assert "mismatch" in str(step.verdict)
 
 
 def test_migration_to_several_devices(demo, demo_suite, cpu, opencl, tmp_path):
@@ -169,7 +169,7 @@ def test_migration_to_several_devices(demo, demo_suite, cpu, opencl, tmp_path):
         right, wrong = both.targets
         assert right.passed and right.error is None and right.target == "opencl"
         assert wrong.culprits == (name,) and not wrong.target_ran
-        assert both.outcomes[name] == {"opencl": "migrated", other.target: "differs"}
+        assert both.outcomes[name] == {"opencl": "migrated", other.target: "mismatch"}
         assert set(both.outcomes) == {step.kernel for step in right.steps}
         document = both.to_dict()
         assert [one["target"] for one in document["targets"]] == ["opencl", other.target]

@@ -115,7 +115,7 @@ def test_a_bug_in_transformers_model(llama, cpu, monkeypatch, bug):
         end = "input of model.layers.3.self_attn.o_proj"
     result = tapml.carve_torch(llama, "And God said", device=cpu, decode=1)
     assert [(one.outputs, one.outcome) for one in result.culprits] == [
-        ((end,), "pytorch differs"), ((end + " (decode 1)",), "pytorch differs")]
+        ((end,), "pytorch mismatch"), ((end + " (decode 1)",), "pytorch mismatch")]
 
 
 def test_a_model_in_another_dtype(llama, cpu):

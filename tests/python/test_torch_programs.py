@@ -81,7 +81,7 @@ def test_a_module_of_the_program_that_is_wrong(model, module, cpu):
     model.norm.eps = np.float32(0.1)
     result = tapml.carve_torch(model, arrays(3), source=module, parameters=PARAMETERS, device=cpu)
     assert [(one.outputs, one.outcome) for one in result.culprits] == [
-        (("output of norm",), "pytorch differs")]
+        (("output of norm",), "pytorch mismatch")]
 
 
 def test_bad_input_of_programs(model, module, cpu):

@@ -93,7 +93,7 @@ def test_groups_in_replay_and_localize(model, loaded, cpu, opencl, tmp_path):
     assert str(groups[0]).startswith("group 0, rope_")
     page = json.loads((reports["report"] / "report.json").read_text())
     assert len(page["groups"]) == 3 and len(page["kernels"]) == len(verdicts) - 3
-    assert "left out" not in (reports["report"] / "report.html").read_text()
+    assert "not selected" not in (reports["report"] / "report.html").read_text()
     assert reports["junit"].read_text().count("name=\"group ") == 3
     assert "group 2: slice\\_" in reports["markdown"].read_text()
     tests = tapml.replayer(folder, cpu)
@@ -161,7 +161,7 @@ def test_a_wrong_cache_shows_only_in_the_steps(model, loaded, cpu):
     attention.forward = forward
     result = tapml.carve_torch(model, TOKENS, source=loaded, device=cpu, decode=3)
     assert [(one.outputs, one.outcome) for one in result.culprits] == [
-        ((LAYER[4].format(1) + f" (decode {step})",), "pytorch differs") for step in (2, 3)]
+        ((LAYER[4].format(1) + f" (decode {step})",), "pytorch mismatch") for step in (2, 3)]
 
 
 @pytest.mark.parametrize("bug", ["epsilon", "rounded", "transposed"])
@@ -182,9 +182,9 @@ def test_a_wrong_module_is_named(model, loaded, cpu, bug):
     result = tapml.carve_torch(model, TOKENS, source=loaded, device=cpu)
     assert not result.passed
     (culprit,) = result.culprits
-    assert culprit.outputs == (end,) and culprit.outcome == "pytorch differs"
+    assert culprit.outputs == (end,) and culprit.outcome == "pytorch mismatch"
     assert culprit.verdict.passed and culprit.verdict.source_wrong
-    assert f"culprit: {culprit.kernels[0]} (pytorch differs), layers: {end[10:]}" in str(result)
+    assert f"culprit: {culprit.kernels[0]} (pytorch mismatch), layers: {end[10:]}" in str(result)
 
 
 def test_a_model_that_is_read_wrongly(model, weights, cpu, tmp_path):
@@ -218,7 +218,7 @@ void norm(void* const* buffers, const int64_t* scalars, int64_t begin, int64_t e
 }}
 """)
     result = tapml.carve_torch(model, TOKENS, source=loaded, device=cpu, custom_kernels=kernels)
-    assert [(one.kernels, one.outcome) for one in result.culprits] == [((name,), "differs")] * 4
+    assert [(one.kernels, one.outcome) for one in result.culprits] == [((name,), "mismatch")] * 4
     assert all("norm" in one.outputs[0] and not one.verdict.source_wrong for one in result.culprits)
 
 

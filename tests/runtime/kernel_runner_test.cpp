@@ -134,19 +134,20 @@ TEST_F(KernelRunnerTest, MistakesOfPreparation) {
     Status status = runner_->prepare(kernel, sources, out);
     return status ? "done" : status.error().message;
   };
-  EXPECT_EQ(message(kPack, {w}, small), "the prepared tensors need 256 bytes, the caller has 128");
+  EXPECT_EQ(message(kPack, {w}, small),
+            "the prepared tensors need 256 bytes; the caller provides 128");
   EXPECT_EQ(message(kPack, {}, prepared), "a preparation of 0 tensors, not 1");
   EXPECT_EQ(message(kPack, {tensor({1, 2})}, prepared),
             "an argument of kernel pack_00000004 has the wrong shape");
-  EXPECT_EQ(message(kPack, {w}, Tensor{}), "prepared tensors have no place");
-  EXPECT_EQ(message(kAdd, {}, prepared), "prepared tensors have no place");
+  EXPECT_EQ(message(kPack, {w}, Tensor{}), "there is nothing to prepare, or no memory for it");
+  EXPECT_EQ(message(kAdd, {}, prepared), "there is nothing to prepare, or no memory for it");
   EXPECT_EQ(message(9, {w}, prepared), "the executable has no kernel 9");
   runtime::Scratch scratch;
   scratch.prepared = &small;
   Status status =
       runner_->enqueue(kPack, std::vector{w, w, c}, {}, runtime::kDefaultStream, scratch);
   ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().message, "the prepared tensors need 256 bytes, the caller has 128");
+  EXPECT_EQ(status.error().message, "the prepared tensors need 256 bytes; the caller provides 128");
 }
 
 TEST_F(KernelRunnerTest, MistakesNameKernelAndParameter) {
@@ -179,7 +180,7 @@ TEST_F(KernelRunnerTest, MistakesNameKernelAndParameter) {
   TestSession other;
   Tensor far = *runtime::upload(*other, f32({1, 2}));
   found = error(kAdd, {a, far, c}, {2});
-  EXPECT_EQ(found.message, "an argument lives on another session");
+  EXPECT_EQ(found.message, "an argument is on another session");
   EXPECT_EQ(error(kAdd, {a, Tensor{}, c}, {2}).message, "an argument has no storage");
   EXPECT_FALSE(runner_->enqueue(99, {}, {}));
   EXPECT_EQ(test_.behaviour().launches, 0);

@@ -309,7 +309,7 @@ TEST_F(VmTest, ATensorLargerThanItsStorage) {
   auto result = call({});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().kind, ErrorKind::kInternal);
-  EXPECT_NE(result.error().message.find("f32[5] of 20 bytes is laid over 16 bytes"),
+  EXPECT_NE(result.error().message.find("f32[5] of 20 bytes does not fit into 16 bytes"),
             std::string::npos);
 }
 
@@ -339,7 +339,7 @@ TEST_F(VmTest, TensorsLieAtOffsetsInTheirStorage) {
   }
   auto result = at(528, 512);
   ASSERT_FALSE(result);
-  EXPECT_NE(result.error().message.find("f32[5] of 20 bytes is laid over 16 bytes"),
+  EXPECT_NE(result.error().message.find("f32[5] of 20 bytes does not fit into 16 bytes"),
             std::string::npos)
       << result.error().message;
 }

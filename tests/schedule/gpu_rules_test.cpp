@@ -376,7 +376,7 @@ TEST(GpuRules, CpusUseTheirOwnRules) {
   EXPECT_EQ(gpu_rule(*rows.func, "opencl:groups=cpu,for=rtx"), "cpu_rows");
   EXPECT_EQ(gpu_rule(*rows.func, "opencl:for=rtx"), "gpu_rows");
   tir::PrimFunc weights = *product.func;
-  weights.attrs[tir::kWeightsAttr] = std::vector<int64_t>{1};
+  weights.facts.weights = {1};
   EXPECT_EQ(gpu_rule(weights, "opencl"), "cpu_packed");
   EXPECT_NE(gpu_rule(weights, "opencl:index=32"), "cpu_packed");
 }

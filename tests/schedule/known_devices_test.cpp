@@ -63,7 +63,7 @@ void check_groups(const std::string& kernel, const tir::PrimFunc& func, const Li
                   Findings& findings) {
   int64_t local = 0;
   std::set<DType> exchanged;
-  more_than(findings, kernel, "threads", attr_or<int64_t>(func.attrs, "workgroup_threads", 1),
+  more_than(findings, kernel, "threads", std::max<int64_t>(func.facts.workgroup_threads, 1),
             limits.max_workgroup_threads);
   tir::visit(func.body, [&](const tir::Stmt& stmt) {
     if (stmt->kind == tir::StmtKind::kFor) {
@@ -80,7 +80,7 @@ void check_groups(const std::string& kernel, const tir::PrimFunc& func, const Li
     if (buffer->scope == tir::Scope::kShared) local += schedule::scratch_bytes(buffer);
   });
   local += 4 * static_cast<int64_t>(exchanged.size()) *
-           attr_or<int64_t>(func.attrs, "workgroup_threads", 1);
+           std::max<int64_t>(func.facts.workgroup_threads, 1);
   // At least one byte, to tell devices without local memory from unknown ones.
   more_than(findings, kernel, "bytes of local memory", local,
             std::max<int64_t>(1, limits.max_local_memory));

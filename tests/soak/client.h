@@ -13,7 +13,7 @@ namespace tapml::soak {
 class Client {
  public:
   // A `steady` client keeps its session the whole time.
-  Client(rpc::Place endpoint, uint64_t seed, bool steady)
+  Client(rpc::Endpoint endpoint, uint64_t seed, bool steady)
       : endpoint_(std::move(endpoint)), random_(seed), steady_(steady) {}
   ~Client();
 
@@ -54,7 +54,7 @@ class Client {
     return status;
   }
 
-  rpc::Place endpoint_;
+  rpc::Endpoint endpoint_;
   std::mt19937_64 random_;
   bool steady_;
   std::unique_ptr<rpc::RemoteSession> session_;

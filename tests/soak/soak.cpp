@@ -151,7 +151,7 @@ bool becomes_idle(pid_t server) {
 
 class Soak {
  public:
-  Soak(Options options, rpc::Place endpoint, pid_t server)
+  Soak(Options options, rpc::Endpoint endpoint, pid_t server)
       : options_(std::move(options)), endpoint_(std::move(endpoint)), server_(server) {}
 
   // Runs all sessions; samples after one tenth, half and nine tenths of the time.
@@ -237,7 +237,7 @@ class Soak {
   }
 
   const Options options_;
-  const rpc::Place endpoint_;
+  const rpc::Endpoint endpoint_;
   const pid_t server_;
   Sample samples_[3];
   std::atomic<bool> stop_ = false;

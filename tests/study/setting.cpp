@@ -70,7 +70,7 @@ RandomStream Setting::random(const std::string& purpose) const {
 std::vector<int32_t> Setting::prompt(uint64_t seed) const {
   RandomStream random(seed, "prompt");
   std::vector<int32_t> tokens;
-  const int64_t vocabulary = unwrap(model_interface_of(model_.module.attrs)).vocabulary;
+  const int64_t vocabulary = unwrap(model_interface_of(model_.module.all_attrs())).vocabulary;
   for (int i = 0; i < kPromptTokens; ++i) {
     tokens.push_back(static_cast<int32_t>(random.between(3, vocabulary - 1)));
   }

@@ -42,7 +42,7 @@ class FaultProxy {
     Fault up, down;  // to the target, and back
   };
 
-  FaultProxy(rpc::Place target, std::vector<Plan> plans)
+  FaultProxy(rpc::Endpoint target, std::vector<Plan> plans)
       : target_(std::move(target)), plans_(std::move(plans)) {
     auto listener = rpc::Listener::open(*rpc::parse_endpoint("127.0.0.1:0"), false);
     if (!listener) {
@@ -60,8 +60,8 @@ class FaultProxy {
   FaultProxy(const FaultProxy&) = delete;
 
   // Encrypted if the target is: the bytes pass unchanged.
-  rpc::Place endpoint() const {
-    rpc::Place endpoint = listener_->endpoint();
+  rpc::Endpoint endpoint() const {
+    rpc::Endpoint endpoint = listener_->endpoint();
     endpoint.tls = target_.tls;
     return endpoint;
   }
@@ -173,7 +173,7 @@ class FaultProxy {
     link.over = true;  // both pumps release it, which closes it
   }
 
-  rpc::Place target_;
+  rpc::Endpoint target_;
   std::vector<Plan> plans_;
   std::unique_ptr<rpc::Listener> listener_;
   std::atomic<bool> stop_ = false;

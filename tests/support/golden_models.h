@@ -20,7 +20,7 @@ struct GoldenModel {
   frontend::HuggingFaceModel model;             // with weights
   std::map<std::string, HostTensor> reference;  // the tensors of golden.safetensors
 
-  ModelInterface interface() const { return unwrap(model_interface_of(model.module.attrs)); }
+  ModelInterface interface() const { return unwrap(model_interface_of(model.module.all_attrs())); }
 };
 
 inline std::map<std::string, HostTensor> read_tensors(const std::string& path) {

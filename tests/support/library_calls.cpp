@@ -50,7 +50,8 @@ Module with_library_calls(const Module& module) {
     const BaseFunction* function = module.find(name);
     if (!function) continue;
     auto calling = std::make_shared<relax::Function>(*relax::as_relax_function(routine.get()));
-    calling->attrs = relax::as_relax_function(function)->attrs;
+    calling->facts = function->facts;
+    calling->attrs = function->attrs;
     result.functions[name] = std::move(calling);
   }
   return result;

@@ -84,7 +84,7 @@ class Arguments {
     std::vector<std::string> fitting;
     for (const auto& [name, base] : module_.functions) {
       const auto* graph = relax::as_relax_function(base.get());
-      if (!graph || graph->attrs.contains("pattern") || graph->attrs.contains("kernel")) continue;
+      if (!graph || graph->facts.pattern || graph->facts.kernel) continue;
       if (graph->params.size() == callable.params.size() && graph->pure >= callable.pure) {
         fitting.push_back(name);
       }

@@ -161,7 +161,7 @@ void LanguageGenerator::add_library() {
       Kind::kTensor, DType::kF32, {op::pick(extents_, rng_), op::pick(extents_, rng_)}, {}, true};
   for (const auto& [name, function] : library_functions().functions) {
     auto own = std::make_shared<relax::Function>(*relax::as_relax_function(function.get()));
-    if (chance(0.3)) own->attrs["inline"] = true;
+    if (chance(0.3)) own->facts.is_inline = true;
     functions_[name] = {Kind::kFunction, DType::kF32, {}, {}, true};
     functions_[name].fields.assign(own->params.size() + 1, matrix);
     module_.functions[name] = std::move(own);

@@ -87,7 +87,7 @@ class PatternWriter {
     if (rng_.chance(0.3)) add_condition();
     Variable result = bindings.back().var;
     return relax::make_function(params_, relax::make_seq({{true, std::move(bindings)}}, result),
-                                relax::object_annotation(), {{build::kPatternAttr, true}});
+                                relax::object_annotation(), {{"pattern", true}});
   }
 
  private:

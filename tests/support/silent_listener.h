@@ -41,7 +41,7 @@ class SilentListener {
       waiting_.push_back(std::move(client));
     }
   }
-  rpc::Place endpoint(const std::string& scheme = "tcp:",
+  rpc::Endpoint endpoint(const std::string& scheme = "tcp:",
                       const std::string& host = "127.0.0.1") const {
     auto endpoint = rpc::parse_endpoint(scheme + host + ":" + std::to_string(port_));
     EXPECT_TRUE(endpoint) << endpoint.error().to_string();

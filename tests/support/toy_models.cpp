@@ -164,8 +164,8 @@ ToyModel toy_model(unsigned seed, bool has_encoder) {
   for (const auto& [name, weight] : model.weights) model_interface.weights.push_back(name);
 
   Module& module = model.module;
-  module.attrs = model_interface_attrs(model_interface);
-  module.attrs["bound.n"] = ToyModel::kContext;
+  module.set_attrs(model_interface_attrs(model_interface));
+  module.facts.bounds["n"] = ToyModel::kContext;
   const auto text = [&](PrimExpr n, bool all) {
     return ToyFunction(model, module).text_function(std::move(n), all);
   };

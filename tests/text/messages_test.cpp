@@ -41,7 +41,7 @@ const WholeMessage kWholeMessages[] = {
       ^
   expected: a binding, 'dataflow' or 'return'
   found: 'for'
-  hint: 'for' is a keyword; as a name write it in backquotes)"},
+  hint: 'for' is a keyword; to use it as a name, write it in backquotes)"},
     {"DTypeAsName", "def f(x: Object) -> Object {\n  u8: Object = g(x)\n  return x\n}",
      R"(syntax error in a text module
   where: m.txt:2:3
@@ -49,9 +49,9 @@ const WholeMessage kWholeMessages[] = {
       ^
   expected: a binding, 'dataflow' or 'return'
   found: 'u8'
-  hint: 'u8' is the name of a dtype; as a name write it in backquotes)"},
+  hint: 'u8' is the name of a dtype; to use it as a name, write it in backquotes)"},
     {"UnterminatedString", "module {name: \"abc,\n  phase: \"x\"}",
-     R"(a string that does not end on its line
+     R"(an unterminated string
   where: m.txt:1:15
     module {name: "abc,
                   ^
@@ -64,7 +64,7 @@ const WholeMessage kWholeMessages[] = {
   expected: a binding, 'dataflow' or 'return'
   found: the end of the text)"},
     {"BadDType", "def f(x: Tensor((n,), float32)) -> Object { return x }",
-     R"('float32' is no dtype
+     R"('float32' is not a dtype
   where: m.txt:1:23
     def f(x: Tensor((n,), float32)) -> Object { return x }
                           ^
@@ -72,7 +72,7 @@ const WholeMessage kWholeMessages[] = {
   found: 'float32'
   hint: did you mean 'f32'?)"},
     {"BadDTypeOfBuffer", "prim def f(a: Buffer((4,), f33)) { }",
-     R"('f33' is no dtype
+     R"('f33' is not a dtype
   where: m.txt:1:28
     prim def f(a: Buffer((4,), f33)) { }
                                ^
@@ -139,7 +139,7 @@ const WholeMessage kWholeMessages[] = {
   found: 'pure')"},
     {"ConstantOfAnotherShape",
      "def f() -> Object {\n  return const(f32, (2, 2), [1.0, 2.0, 3.0])\n}",
-     R"(the constant has another number of elements than its shape says
+     R"(the constant's number of elements does not match its shape
   where: m.txt:2:10
       return const(f32, (2, 2), [1.0, 2.0, 3.0])
              ^
@@ -205,7 +205,7 @@ const WholeMessage kWholeMessages[] = {
   expected: an attribute's value: true, false, a number, a string, a dtype or a list
   found: 'x')"},
     {"UnknownScalarFunction", "prim def f(out b: Buffer((), f32)) {\n  b[] = rsqr(f32(1.0))\n}",
-     R"('rsqr' is no scalar function
+     R"('rsqr' is not a scalar function
   where: m.txt:2:9
       b[] = rsqr(f32(1.0))
             ^
@@ -226,7 +226,7 @@ const WholeMessage kWholeMessages[] = {
     def f(x: Object) -> Object { return 'x' }
                                         ^
   found: "'"
-  hint: strings stand in double quotes)"},
+  hint: strings are written in double quotes)"},
     {"AfterTabsAndLetters", "def f(\xc3\xbc: Object) -> Object {\n\treturn x\n}",
      R"(a character that the text format does not use
   where: m.txt:1:7
@@ -235,7 +235,7 @@ const WholeMessage kWholeMessages[] = {
   found: "ü")"},
     {"ScalarsNestedTooDeep",
      "prim def f(out b: Buffer((), i64)) {\n  b[] = " + parens(2000, "1") + "\n}",
-     R"(the program is nested too deep
+     R"(the program is nested too deeply
   where: m.txt:2:1010
     ((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((
                                                                                     ^
@@ -243,14 +243,14 @@ const WholeMessage kWholeMessages[] = {
   found: '(')"},
     {"ExpressionsNestedTooDeep", "def f(x: Object) -> Object { return " + parens(1001, "x") + " }",
 
-     R"(the program is nested too deep
+     R"(the program is nested too deeply
   where: m.txt:1:1038
     ((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((x)))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))
                                                                                     ^
   expected: at most 1000 levels
   found: 'x')"},
     {"ValueAsScalar", "def f(x: Object, y: Shape((n,))) -> Object { return n }",
-     R"('n' is a scalar and cannot stand here
+     R"('n' is a scalar and is not allowed here
   where: m.txt:1:53
     def f(x: Object, y: Shape((n,))) -> Object { return n }
                                                         ^

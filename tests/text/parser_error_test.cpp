@@ -67,9 +67,9 @@ const RefusedText kRefusedTexts[] = {
      "the symbolic variable 'm' is not defined here", "one that a parameter or a match_cast binds",
      "'m'"},
     {"VariableAsDimension", "def f(x: Object, y: Tensor((x,), f32)) -> Object { return x }", "1:29",
-     "'x' is a graph-level variable and cannot stand here", "a scalar variable", "'x'"},
+     "'x' is a graph-level variable and is not allowed here", "a scalar variable", "'x'"},
     {"SymbolAsValue", "def f(x: Shape((n,))) -> Object { return n }", "1:42",
-     "'n' is a scalar and cannot stand here", "a graph-level variable", "'n'"},
+     "'n' is a scalar and is not allowed here", "a graph-level variable", "'n'"},
     {"AttributeTwice", "module {a: 1, a: 2}", "1:15", "the attribute 'a' is given twice",
      "each attribute once", "'a'"},
     {"MixedList", "module {a: [1, 2.0]}", "1:16", "a list holds values of one kind", "an integer",
@@ -79,8 +79,8 @@ const RefusedText kRefusedTexts[] = {
     {"IntegerTooLarge", "module {a: 9223372036854775808}", "1:12",
      "the integer does not fit into 64 bits with a sign",
      "-9223372036854775808 to 9223372036854775807", "'9223372036854775808'"},
-    {"StringNotClosed", "module {a: \"abc\n}", "1:12", "a string that does not end on its line",
-     "a closing \"", ""},
+    {"StringNotClosed", "module {a: \"abc\n}", "1:12", "an unterminated string", "a closing \"",
+     ""},
     {"UnknownEscape", "module {a: \"a\\qb\"}", "1:14", "an unknown escape in a string",
      "\\n, \\t, \\\", \\\\ or \\xNN", ""},
     {"MalformedNumber", "module {a: 12ab}", "1:14", "a malformed number",
@@ -90,7 +90,7 @@ const RefusedText kRefusedTexts[] = {
     {"UnicodeColumn", "module {a: \"üüü\", ;}", "1:19",
      "a character that the text format does not use", "", "\";\""},
     {"ConstantCount", "def f() -> Object { return const(i32, (2, 2), [1, 2, 3]) }", "1:28",
-     "the constant has another number of elements than its shape says", "4 for [2, 2]", "3"},
+     "the constant's number of elements does not match its shape", "4 for [2, 2]", "3"},
     {"ConstantRange", "def f() -> Object { return const(i8, (1,), [128]) }", "1:45",
      "the element is out of the range of i8", "-128 to 127", "'128'"},
     {"ConstantBool", "def f() -> Object { return const(bool, (2,), [true, 2]) }", "1:53",
@@ -138,7 +138,8 @@ const RefusedText kRefusedTexts[] = {
      "an input of in_place has no output", "pairs of an input and an output", "'in_place'"},
     {"PreparedInPart",
      "prim def f(out b: Buffer((), i64)) requires {prepared: [0], bytes: 4} { b[] = 0 }", "1:45",
-     "what is prepared is given in part", "prepared, bytes and digest together", "'{'"},
+     "the requirements of prepared data are incomplete", "prepared, bytes and digest together",
+     "'{'"},
     {"ParameterMode", "prim def f(output b: Buffer((), f32)) { }", "1:12", kSyntax,
      "a parameter: in, out, inout, workspace or prepared, then its name", "'output'"},
 };
@@ -167,7 +168,7 @@ TEST(ParserErrorText, ReportsWhereTheScopeEnded) {
 
 TEST(ParserErrorText, NamesTheScalarFunctions) {
   Error error = error_of("prim def f(out b: Buffer((), f32)) { b[] = expp(f32(1)) }");
-  EXPECT_EQ(error.message, "'expp' is no scalar function");
+  EXPECT_EQ(error.message, "'expp' is not a scalar function");
   EXPECT_NE(error.expected.find("cast, exp, "), std::string::npos);
 }
 

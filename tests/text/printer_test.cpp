@@ -54,7 +54,7 @@ tir::PrimFuncRef example_prim() {
 
 TEST(Printer, GraphFunction) {
   Module module;
-  module.attrs = {{"phase", std::string("import")}};
+  module.facts.phase = "import";
   module.functions["main"] = example_function();
   EXPECT_EQ(print(module), R"(module {phase: "import"}
 

@@ -210,7 +210,7 @@ void expect_too_deep(const std::string& text) {
     FAIL() << "parsed";
   } catch (const CompilerException& e) {
     EXPECT_EQ(e.error().kind, ErrorKind::kUser);
-    EXPECT_EQ(e.error().message, "the program is nested too deep");
+    EXPECT_EQ(e.error().message, "the program is nested too deeply");
     EXPECT_EQ(e.error().expected, "at most 1000 levels");
   }
 }

@@ -100,8 +100,7 @@ TEST(BisectPasses, LoopsThatAPassBreaksAreNamed) {
     if (pass != "legalize") return module;
     for (const auto& [name, function] : module.functions) {
       if (!passes::is_kernel(function.get()) || !name.starts_with("rms_norm")) continue;
-      module.functions[*find_attr<std::string>(passes::kernel_spec(module, name).attrs,
-                                               passes::kImplementationAttr)] =
+      module.functions[passes::kernel_spec(module, name).facts.implementation] =
           scaled(passes::kernel_implementation(module, name));
       return module;
     }
@@ -149,7 +148,7 @@ TEST(BisectPasses, AFaultThatRemainsWithoutPassesIsNotAPass) {
   EXPECT_FALSE(found.bare.passed);
   EXPECT_FALSE(found.pass);
   EXPECT_TRUE(found.settings.empty());
-  EXPECT_NE(pass_bisection_text(found, false).find("no pass makes it so"), std::string::npos);
+  EXPECT_NE(pass_bisection_text(found, false).find("no pass is at fault"), std::string::npos);
   const Json json = pass_bisection_json(found);
   EXPECT_FALSE(json.find("passed")->as_bool());
 }
@@ -162,7 +161,7 @@ TEST(BisectPasses, FormedKernelsAreRefused) {
         bisect_passes(pipeline::form_kernels(small_model().golden.model.module),
                       small_model().golden.model.weights, kPrompt, cpu, cpu, {});
       },
-      {"the passes have run already", "--bisect passes", "compiled from"});
+      {"the passes have already run", "--bisect passes", "compiled from"});
 }
 
 TEST(BisectPasses, FaultsOfPassesAreChecked) {

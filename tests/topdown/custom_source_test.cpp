@@ -72,7 +72,7 @@ TEST_P(BadHeaders, AreRefusedWithTheirPosition) {
 INSTANTIATE_TEST_SUITE_P(
     Headers, BadHeaders,
     ::testing::Values(
-        BadHeader{"empty", "", {"k.cl:1", "says no signature", "prim def"}},
+        BadHeader{"empty", "", {"k.cl:1", "has no signature", "prim def"}},
         BadHeader{"code_first", "int a;\n" TAPML_SIGNATURE, {"k.cl:1", "no comment"}},
         BadHeader{"no_signature", "// a kernel\n", {"k.cl:1", "no line `// prim def"}},
         BadHeader{"syntax",
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadHeader{"no_output", "// prim def f(x: Buffer((8,), f32))\n", {"k.cl:1", "no output"}},
         BadHeader{"prepared",
                   "// prim def f(prepared x: Buffer((8,), f32))\n",
-                  {"k.cl:1", "prepares no weights"}},
+                  {"k.cl:1", "cannot prepare weights"}},
         BadHeader{"launch_form", TAPML_SIGNATURE "// launch f(x, y)\n", {"k.cl:3", "over EXTENT"}},
         BadHeader{"launch_name", TAPML_SIGNATURE "// launch (x, y) over n\n", {"k.cl:3", "ENTRY"}},
         BadHeader{"argument",

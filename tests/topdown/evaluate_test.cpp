@@ -62,7 +62,7 @@ TEST(EvalTasks, BadFilesAreRefusedWithTheLine) {
        "\"answer\": 2}",
        {"t.jsonl:3:", "\"answer\"", "1", "2"}},
       {"{\"kind\": \"perplexity\", \"text\": \"a\", \"id\": \"1\"}",
-       {"t.jsonl:3", "two tasks have one id", "\"1\""}},
+       {"t.jsonl:3", "two tasks have the same id", "\"1\""}},
   };
   for (const Case& one : cases) {
     SCOPED_TRACE(one.line);

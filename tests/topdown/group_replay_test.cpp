@@ -37,6 +37,21 @@ TEST(GroupReplay, GetsOtherInputsAndForwardsThem) {
   EXPECT_EQ(group_values_text(verdict), "input of softmax -> output of linear of pytorch");
 }
 
+TEST(GroupReplay, ReportsItsLaunches) {
+  const Suite suite = suite_of_a_group();
+  auto session = testing::open_session("cpu");
+  KernelReference reference(suite);
+  std::vector<int64_t> launches;
+  reference.set_watcher([&](const Work& work) {
+    if (work.what == "launch") launches.push_back(work.done);
+  });
+  auto executable = pipeline::implement(reference.module(), target::parse_target("cpu"));
+  Sandbox sandbox({target::parse_target("cpu"), session.get()});
+  sandbox.load(executable);
+  unwrap(replay_group(suite, reference, 0, sandbox, {.launches = 3}));
+  EXPECT_EQ(launches, (std::vector<int64_t>{0, 1, 2}));
+}
+
 TEST(GroupReplay, AWrongSourceIsNotAFaultOfTheKernels) {
   const KernelVerdict verdict = unwrap(replay(suite_of_a_group(1.001)));
   EXPECT_TRUE(verdict.passed);

@@ -119,7 +119,7 @@ TEST(LayerByLayer, RefusesOtherGranularities) {
   EXPECT_TRUE(parse_plan("cost", {"layer-by-layer"}).layer_by_layer);
   for (const char* other : {"layer", "kernel", "norms=rms*"}) {
     testing::expect_user_error([&] { parse_plan("cost", {"layer-by-layer", other}); },
-                               {"--granularity layer-by-layer", "nothing beside it"});
+                               {"--granularity layer-by-layer", "no other --granularity"});
   }
 }
 
@@ -165,7 +165,7 @@ TEST(LayerByLayer, AFaultInOneLayersCallsKeepsTheKernelOnlyThere) {
   EXPECT_FALSE(migration.target_ran);
   ASSERT_EQ(migration.culprits().size(), 1u);
   EXPECT_EQ(migration.culprits()[0]->verdict.kernel, victim);
-  EXPECT_EQ(outcome_of(*migration.culprits()[0]), "differs");
+  EXPECT_EQ(outcome_of(*migration.culprits()[0]), "mismatch");
   for (const LayerStep& one : migration.layers) {
     const bool wrong = one.layer == "model.layers.1";
     EXPECT_EQ(one.left, wrong ? std::vector{victim} : std::vector<std::string>()) << one.layer;
@@ -194,7 +194,7 @@ TEST(LayerByLayer, AFaultThatOnlyTheModelShowsStaysInItsLayer) {
   const MigrationStep& step = *migration.culprits()[0];
   EXPECT_EQ(step.verdict.kernel, victim);
   EXPECT_TRUE(step.verdict.passed);
-  EXPECT_EQ(outcome_of(step), "hybrid differs");
+  EXPECT_EQ(outcome_of(step), "hybrid mismatch");
   EXPECT_GT(step.hybrid.max_abs, step.hybrid.bound) << "the run that was wrong";
   for (const LayerStep& one : migration.layers) {
     const bool wrong = one.layer == "model.layers.1";

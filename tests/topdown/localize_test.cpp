@@ -381,7 +381,7 @@ TEST(Localize, AKernelThatFailsOnceHasARateAndNoSmallestInput) {
     ASSERT_EQ(culprits_of(found), std::set<std::string>{victim});
     EXPECT_EQ(found.culprits[0].runs, found.culprits[0].verdict.launches.launches);
     EXPECT_EQ(found.culprits[0].failed_runs, 1);
-    EXPECT_NE(culprit_text(found.culprits[0], false).find("(differs, 1 of "), std::string::npos)
+    EXPECT_NE(culprit_text(found.culprits[0], false).find("(mismatch, 1 of "), std::string::npos)
         << culprit_text(found.culprits[0], false);
     EXPECT_FALSE(found.culprits[0].smallest);
   }
@@ -551,7 +551,8 @@ TEST(Localize, ASuiteOfAnotherModelIsRefused) {
   LocalizeOptions options;
   options.suite = short_suite();
   for (SuiteKernel& kernel : options.suite->kernels) kernel.name += "0";
-  testing::expect_user_error([&] { localized(options); }, {"suite of another model", "--suite"});
+  testing::expect_user_error([&] { localized(options); },
+                             {"suite belongs to another model", "--suite"});
   options.suite = short_suite();
   options.suite->fusion_policy = "another";
   testing::expect_user_error([&] { localized(options); }, {"another fusion policy", "another"});

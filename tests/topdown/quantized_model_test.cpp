@@ -43,7 +43,7 @@ TEST_P(QuantizedModel, LogitsAgreeWithTheReference) {
   if (!session) GTEST_SKIP() << GetParam().platform << " is unavailable";
   const auto model = quantized_model(GetParam().config, GetParam().quantization);
   const std::vector<int32_t> tokens = {5, 66, 0, 13, 13, 41, 2, 30, 8, 27, 60, 19};
-  const ModelInterface interface = unwrap(model_interface_of(model.module.attrs));
+  const ModelInterface interface = unwrap(model_interface_of(model.module.all_attrs()));
   const op::RefTensor reference = evaluate_logits(model.module, interface, model.weights, tokens);
   const HostTensor expected = reference.to_host();
   // f16 activations are rounded to 11 bits a hundred times before the logits.

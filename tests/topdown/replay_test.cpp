@@ -145,8 +145,8 @@ TEST(ReplayKernel, WritingToAnInputIsOutOfBounds) {
   };
   for (const auto& [element, said] :
        std::map<std::string, std::string>{{"23", "4 bytes of " + x},
-                                          {"24", "4 bytes behind " + x},
-                                          {"-1", "4 bytes in front of " + x}}) {
+                                          {"24", "4 bytes after " + x},
+                                          {"-1", "4 bytes before " + x}}) {
     const KernelVerdict verdict = after_write(element);
     EXPECT_FALSE(verdict.passed);
     EXPECT_EQ(verdict.failed, Failure::kOutOfBounds);
@@ -170,7 +170,7 @@ TEST(ReplayKernel, WritesBesideALargeInputAreDetected) {
   for (const auto& [element, said] :
        {std::pair{int64_t{0}, "4 bytes of "}, std::pair{part - 1, "4 bytes of "},
         std::pair{part, "4 bytes of "}, std::pair{rows * 8 - 1, "4 bytes of "},
-        std::pair{rows * 8, "4 bytes behind "}, std::pair{int64_t{-1}, "4 bytes in front of "}}) {
+        std::pair{rows * 8, "4 bytes after "}, std::pair{int64_t{-1}, "4 bytes before "}}) {
     const KernelVerdict verdict = replayed_with(
         suite, begin, begin + "  ((float*)buffers[0])[" + std::to_string(element) + "] = 1.1f;\n");
     EXPECT_EQ(verdict.failure, "writes outside of its outputs: " + (said + x)) << element;

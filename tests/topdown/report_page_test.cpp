@@ -328,13 +328,13 @@ TEST(VerdictTable, NamesTheCallersOfAKernelAndFits80Columns) {
   both.groups.push_back({"decode", {"model.layers.0.mlp"}, 9, 1, 1, 0.5});
   const KernelVerdict one = verdict("rms_norm_01234567", 0.5, 0.5);
   const TableLayout table = verdict_table({one.kernel, both.kernel}, 80, false);
-  const std::string rows = verdict_header(table) + "\n" + verdict_row(table, both, "differs") +
+  const std::string rows = verdict_header(table) + "\n" + verdict_row(table, both, "mismatch") +
                            "\n" + verdict_row(table, one, "pass");
   EXPECT_EQ(rows,
             "kernel             in       calls     error     bound  verdict     time\n"
             "    shapes; layers\n"
             "dequantize_matmul_add_0123abcd\n"
-            "                   both         2  5.00e-01  2.50e-01  differs   0.00 s\n"
+            "                   both         2  5.00e-01  2.50e-01  mismatch  0.00 s\n"
             "    [1, 4]; layers.{0,1}.mlp\n"
             "rms_norm_01234567  prefill      2  5.00e-01  2.50e-01  pass      0.00 s\n"
             "    [1, 4]; layers.{0,1}.mlp");
@@ -347,7 +347,7 @@ TEST(SideBySide, OneRowForEachKernelAndTheWholeModel) {
   const std::vector<std::string> wide = {
       "kernel       in       vulkan     opencl     cpu@unix:/x/<y>  layers",
       "own_2        prefill  migrated   migrated   migrated         layers.{0,1}.mlp",
-      "differs_3    prefill  migrated   differs    not tried        layers.{0,1}.mlp",
+      "differs_3    prefill  migrated   mismatch   not tried        layers.{0,1}.mlp",
       "crash_1      prefill             crash                       layers.{0,1}.mlp",
       "untried_4                        not tried",
       "whole model           same text  not run    lost"};
@@ -363,7 +363,7 @@ TEST(SideBySide, OneRowForEachKernelAndTheWholeModel) {
             "platform: lost");
   const Json& row = json.find("kernels")->items()[1];
   EXPECT_EQ(row.find("kernel")->as_string(), "differs_3");
-  EXPECT_EQ(row.find("outcomes")->find("opencl")->as_string(), "differs");
+  EXPECT_EQ(row.find("outcomes")->find("opencl")->as_string(), "mismatch");
   EXPECT_EQ(json.find("passed")->as_bool(), false);
 }
 
@@ -435,7 +435,7 @@ TEST(ReportPage, OfAReplay) {
   EXPECT_NE(
       page.find("tapml replay 'out/it'\\''s' --target 'opencl' --kernel 'b_2' --inject-fault"),
       std::string::npos);
-  EXPECT_NE(page.find("left out"), std::string::npos);
+  EXPECT_NE(page.find("not selected"), std::string::npos);
   EXPECT_NE(page.find("untested"), std::string::npos);
   EXPECT_NE(page.find("lm_head"), std::string::npos) << "its layers";
   EXPECT_NE(page.find("<strong>FAIL 1 of 3 kernels"), std::string::npos);
@@ -554,8 +554,8 @@ TEST(ModelMap, MarksTheLayersInWhichAKernelDiffers) {
   ASSERT_NE(second, std::string::npos);
   // Unmarked in layer 0, marked in layer 1: outlined there, filled here. The sign is beside the
   // number.
-  EXPECT_EQ(count(map.substr(first, second - first), "chip differs spared\""), 1);
-  EXPECT_EQ(count(map.substr(second), "chip differs\""), 1);
+  EXPECT_EQ(count(map.substr(first, second - first), "chip mismatch spared\""), 1);
+  EXPECT_EQ(count(map.substr(second), "chip mismatch\""), 1);
   EXPECT_EQ(count(map.substr(second), ">≠2</a>"), 1);
   EXPECT_EQ(count(map.substr(second), ">1</a>"), 1);
 }

@@ -52,7 +52,7 @@ KernelVerdict failing_verdict(const std::string& kernel) {
   verdict.source_error = SourceError{"y", 41, 0.5, 0.25, 2, 1};
   verdict.passed = false;
   verdict.failed = Failure::kOutOfBounds;
-  verdict.failure = "64 bytes behind y";
+  verdict.failure = "64 bytes after y";
   verdict.note = "crashed once";
   verdict.provider = "user:kernels/rms.cl";
   verdict.launches = {.launches = 20,

@@ -53,7 +53,7 @@ TEST(SuiteFormat, ACompleteSuiteHasNoReason) {
                  was == "true" ? "false" : "true");
     const auto read = parse_suite_index(text, "s.json");
     ASSERT_FALSE(read);
-    testing::expect_parts(read.error(), {"s.json:4", "a reason where the suite is not complete"});
+    testing::expect_parts(read.error(), {"s.json:4", "a reason if the suite is incomplete"});
   }
 }
 
@@ -75,7 +75,7 @@ TEST(SuiteFormat, AFolderThatIsBeingCarvedIsIncomplete) {
   unwrap(again.begin(empty));
   const Suite old = unwrap(load_suite(folder / "s"));
   EXPECT_EQ(old.calls.size(), suite.calls.size());
-  EXPECT_EQ(old.incomplete, "a later carve into its folder did not end");
+  EXPECT_EQ(old.incomplete, "a later carve into its folder did not finish");
   for (const auto& [hash, tensor] : suite.tensors) unwrap(again.put(hash, tensor));
   unwrap(again.finish(suite));
   EXPECT_EQ(suite_text(unwrap(load_suite(folder / "s"))), suite_text(suite));

@@ -54,7 +54,7 @@ TEST(TrustedSuite, RefusesInconsistentCalls) {
   TrustedCalls wrong = both_calls(x, trusted(x));
   wrong.links[0] = {{1, 2}, {0, 0}};
   wrong.inputs.clear();
-  refused(wrong, "no output of an earlier call");
+  refused(wrong, "does not start at an output of an earlier call");
   wrong = both_calls(x, trusted(x));
   wrong.links.push_back({{0, 1}, {1, 1}});
   refused(wrong, "the tensors of a link do not fit");
@@ -66,7 +66,7 @@ TEST(TrustedSuite, RefusesInconsistentCalls) {
   refused(wrong, "not written");
   wrong = both_calls(x, trusted(x));
   wrong.outputs.clear();
-  refused(wrong, "says nothing");
+  refused(wrong, "needs calls and outputs");
   wrong = both_calls(x, trusted(x));
   wrong.calls.push_back(7);
   refused(wrong, "no such call");
@@ -171,7 +171,7 @@ TEST_F(AlteredGroup, IsRefusedWithFileAndPosition) {
   refused(quoted(x), quoted(w), {"does not fit parameter", "f32[3, 8]", "f32[8, 4]"});
   refused(quoted(w), quoted(x), {"does not fit parameter", "f32[8, 4]", "f32[3, 8]"});
   refused(quoted(x), quoted("../x"), {"content hash", "../x"});
-  refused(quoted(w), quoted(""), {"nothing gives a parameter", "b of matmul_"});
+  refused(quoted(w), quoted(""), {"a parameter of a group's call has no value", "b of matmul_"});
   refused("\"scalars\": [", "\"scalars\": [1, ", {"does not fit its kernel", "scalars"});
   refused(place(0, 1), place(2, 1), {"a call that it does not have", "0 to 1", "found: 2"});
   refused(place(0, 1), place(-1, 1), {"a call that it does not have", "-1"});
@@ -179,7 +179,7 @@ TEST_F(AlteredGroup, IsRefusedWithFileAndPosition) {
   refused(place(0, 1), place(0, 0), {"wrong place", "writes", "in"});
   refused(place(0, 1), place(1, 2), {"runs backwards", "earlier call than 1", "from call 1"});
   refused(place(1, 0), place(1, 2), {"wrong place", "reads", "out"});
-  refused(place(1, 0), place(1, 1), {"nothing gives a parameter", "a of matmul_"});
+  refused(place(1, 0), place(1, 1), {"a parameter of a group's call has no value", "a of matmul_"});
   refused("\"outputs\": [", "\"outputs\": [], \"other\": [",
           {"outputs of a group", "one at least"});
   refused("\"calls\": [", "\"calls\": [], \"other\": [", {"a call that it does not have"});

@@ -257,7 +257,7 @@ TEST_F(UnsteadyKernel, WritesPastAnOutputAreReported) {
   const KernelVerdict verdict =
       compared(product("", "  for (int i = 0; i < 75; ++i) out[count + i] = 1;"));
   EXPECT_EQ(verdict.failed, Failure::kOutOfBounds);
-  EXPECT_EQ(verdict.failure, "writes outside of its outputs: 300 bytes behind " + name_of(2));
+  EXPECT_EQ(verdict.failure, "writes outside of its outputs: 300 bytes after " + name_of(2));
 }
 
 // Right after the guards is unused memory, up to the page that ends the process.
@@ -265,7 +265,7 @@ TEST_F(UnsteadyKernel, WritesPastTheGuardsAreReported) {
   const KernelVerdict verdict = compared(product("", "  out[count + 65536 / 4] = 1;"));
   EXPECT_EQ(verdict.failed, Failure::kOutOfBounds);
   EXPECT_EQ(verdict.failure,
-            "writes outside of its outputs: writes 65536 bytes behind " + name_of(2));
+            "writes outside of its outputs: writes 65536 bytes after " + name_of(2));
 }
 
 TEST_F(UnsteadyKernel, AnInputThatALaterLaunchWritesIsReported) {
@@ -297,7 +297,7 @@ TEST_F(UnsteadyKernel, LaunchesEndWhenThereIsNoTime) {
   EXPECT_TRUE(verdict.launches.cut);
   EXPECT_GE(verdict.launches.launches, 2);
   EXPECT_LT(verdict.launches.launches, 100000);
-  EXPECT_NE(verdict.note.find("there was no time for more"), std::string::npos) << verdict.note;
+  EXPECT_NE(verdict.note.find("time ran out"), std::string::npos) << verdict.note;
 }
 
 }  // namespace

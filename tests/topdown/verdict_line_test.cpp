@@ -57,7 +57,7 @@ TEST(VerdictLine, StatesItsEvidence) {
   replayed.verdicts = {one, two, three};
   EXPECT_EQ(
       verdict_line(replayed).text(),
-      "PASS 3 of 3 kernels, 3 calls, 20 of 1020 elements of 2 kernels compared, 1 held against "
+      "PASS 3 of 3 kernels, 3 calls, 20 of 1020 elements of 2 kernels compared, 1 compared with "
       "the source only, 1 within a widened bound, 1 source wrong");
 }
 
@@ -89,7 +89,7 @@ TEST(VerdictLine, OfAMigration) {
   EXPECT_EQ(
       migration_verdict(migration),
       "Every kernel with tests migrated, and the target alone is wrong; 1 kernel is untested: "
-      "c_3 (model.norm). Look there first.");
+      "c_3 (model.norm). Check the untested kernels first.");
   migration.untested.clear();
   EXPECT_NE(migration_verdict(migration).find("memory plan"), std::string::npos);
   migration.whole.passed = true;
@@ -135,7 +135,7 @@ TEST(VerdictLine, OfALocalization) {
             "(model.norm)");
   localization.whole.passed = false;
   EXPECT_EQ(localization_text(localization),
-            "no kernel with tests is wrong on opencl, and the model is; 1 kernel is untested: c_3 "
+            "no kernel with tests is wrong on opencl, but the model is; 1 kernel is untested: c_3 "
             "(model.norm)");
   Culprit culprit;
   culprit.kernel = "c_3";

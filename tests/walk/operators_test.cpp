@@ -150,7 +150,7 @@ TEST_P(EveryOperator, AgreesWithTheReference) {
   const auto& [platform, info] = GetParam();
   target::Target target = target::parse_target(platform);
   std::unique_ptr<runtime::Session> session;
-  if (target.place.empty()) {
+  if (target.endpoint.empty()) {
     session = open_session(platform);
   } else {
     session = open_remote_target(target);

@@ -23,7 +23,7 @@ topdown::EdgeCases add_edge_cases(const CarveCommand& command, const CarveSource
   sandbox.load(source.executable);
   topdown::EdgeCases cases = topdown::add_edge_cases(suite, sandbox, hooks.poll, hooks.watcher);
   suite.incomplete.clear();
-  unwrap(topdown::save_suite(suite, command.folder));
+  unwrap(topdown::save_suite(suite, command.folder, hooks.watcher));
   if (hooks.phase_end) hooks.phase_end(std::to_string(cases.added) + " edge cases");
   return cases;
 }

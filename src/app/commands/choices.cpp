@@ -57,7 +57,7 @@ topdown::Platform trusted_platform(const PlatformChoice& choice, const OpenPlatf
                                    const IsolationOptions& isolation) {
   topdown::Platform platform{open.target, open.session};
   if (isolation.in_process) return platform;
-  platform.remote_target = !open.target.place.empty();
+  platform.remote_target = !open.target.endpoint.empty();
   platform.open = worker_opener(open.target, choice.libraries, choice.remote, isolation);
   platform.kernel_timeout =
       std::chrono::milliseconds(static_cast<int64_t>(isolation.kernel_seconds * 1e3));

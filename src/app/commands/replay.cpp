@@ -53,6 +53,7 @@ Module module_of(const Module& all, const std::set<std::string>& kernels) {
       module.functions[own] = function;
     }
   }
+  module.facts = all.facts;
   module.attrs = all.attrs;
   return module;
 }

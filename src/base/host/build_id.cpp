@@ -39,7 +39,7 @@ std::string file_id(const char* path) {
          std::to_string(info.st_mtim.tv_sec) + "." + std::to_string(info.st_mtim.tv_nsec);
 }
 
-// Called for each object of the process until one returns other than 0: the one with our code.
+// Called for each object of the process until it returns nonzero: the object with our code.
 int visit_object(dl_phdr_info* info, size_t, void* result) {
   auto here = reinterpret_cast<ElfW(Addr)>(&find_build_id);
   bool ours = false;

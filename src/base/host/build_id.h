@@ -1,13 +1,13 @@
-// Which build of this program is running.
+// Identifies the build of the running program.
 #pragma once
 
 #include <string>
 
 namespace tapml {
 
-// Changes whenever the program, or the shared library that holds this code, is built from other
-// sources: the linker's build id, else size and time of the file. What older builds have computed
-// is reported apart by it.
+// Changes whenever the program, or the shared library that holds this code, is rebuilt from changed
+// sources: the linker's build id, or else the size and time of the file. It keeps results of older
+// builds apart.
 const std::string& build_id();
 
 }  // namespace tapml

@@ -12,7 +12,7 @@ namespace tapml {
 namespace {
 
 #if defined(__x86_64__)
-// The builtin wants a literal, and also asks whether the operating system saves the registers.
+// The builtin requires a literal, and also checks that the operating system saves the registers.
 #define TAPML_CPU_FEATURE(name) {name, __builtin_cpu_supports(name) != 0}
 
 std::vector<std::string> detect() {
@@ -43,7 +43,7 @@ std::vector<std::string> detect() {
   for (const Feature& feature : known) {
     if (feature.here) here.emplace_back(feature.name);
   }
-  // LLVM's switch for 512-bit registers, which all processors with avx512f that it knows have.
+  // LLVM's feature for 512-bit registers, which LLVM assumes for every processor with avx512f.
   if (__builtin_cpu_supports("avx512f")) here.emplace_back("evex512");
   std::sort(here.begin(), here.end());
   return here;

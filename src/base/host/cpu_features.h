@@ -1,4 +1,4 @@
-// Instruction-set extensions of the processor at hand, by LLVM's names.
+// Instruction-set extensions of the host processor, by LLVM's names.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace tapml {
 
-// "x86-64", "aarch64", ...: what the features belong to.
+// The architecture of the features: "x86-64", "aarch64", ...
 const char* cpu_architecture();
 
-// Extensions that code may use here (processor and operating system both have them), sorted, of
-// those that generated code can gain from. Nothing on other architectures than x86-64 and aarch64.
+// The extensions that generated code can use and benefit from (both processor and operating system
+// support them), sorted. Empty on architectures other than x86-64 and aarch64.
 const std::vector<std::string>& cpu_features();
 
-// The first of "+a,+b,..." that this machine lacks or that nobody here knows; empty when it has
-// all.
+// The first of "+a,+b,..." that this machine lacks or that is unknown; empty when it has all of
+// them.
 std::string missing_cpu_feature(std::string_view features);
 
 }  // namespace tapml

@@ -17,7 +17,7 @@ void install_interrupt_handler() {
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
   sigemptyset(&action.sa_mask);
-  // The first signal resets the handler to the default, which ends the process at the second.
+  // The first signal restores the default handler, so the second one ends the process.
   action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
 }

@@ -1,4 +1,4 @@
-// Ctrl-C: the first asks the running command to stop in good order, the second kills it.
+// Ctrl-C: the first asks the running command to stop cleanly, the second kills it.
 #pragma once
 
 #include <atomic>
@@ -7,14 +7,14 @@
 
 namespace tapml {
 
-// Installs the handler of SIGINT. Safe to call again: it also re-arms after a first Ctrl-C.
+// Installs the SIGINT handler. Safe to call again, which re-arms it after a first Ctrl-C.
 void install_interrupt_handler();
-// True once Ctrl-C was pressed.
+// True after Ctrl-C was pressed.
 bool interrupted();
 void clear_interrupt();
-// What interrupted() reads: for loops that poll a flag.
+// The flag behind interrupted(), for loops that poll a flag.
 const std::atomic<bool>& interrupt_flag();
-// The error that long loops return between two steps: PlatformError kCancelled once interrupted.
+// The error that long loops return between steps: PlatformError kCancelled after an interrupt.
 Status check_interrupted();
 
 }  // namespace tapml

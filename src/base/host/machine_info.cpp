@@ -22,7 +22,7 @@ std::string processor_name() {
     is_x86 |= line.starts_with("vendor_id");
     if (line.starts_with("model name") && colon != std::string::npos) {
       const std::string name = line.substr(colon + 2);
-      // What emulates single programs shows them the machine's own /proc.
+      // Emulators of single programs show them the /proc of the host machine.
       return is_x86 && std::string_view(cpu_architecture()) != "x86-64" ? "emulated on " + name
                                                                         : name;
     }

@@ -1,9 +1,9 @@
-// Waiting awake.
+// A pause for spin loops.
 #pragma once
 
 namespace tapml {
 
-// Some tens of nanoseconds, in which the core's other thread may have it.
+// Takes some tens of nanoseconds, which the core's other hardware thread can use.
 inline void pause_briefly() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

@@ -20,14 +20,14 @@ namespace tapml {
 namespace {
 
 constexpr std::string_view kEraseLine = "\r\x1b[K";
-// From the cursor to the end of the screen.
+// Erases from the cursor to the end of the screen.
 constexpr std::string_view kEraseBelow = "\x1b[J";
 constexpr auto kTick = std::chrono::milliseconds(200);
-// Seconds between two drawings where a ticker makes up for those that are left out.
+// Minimum seconds between two drawings when a ticker makes up for those that are skipped.
 constexpr double kQuickest = 0.1;
-// An estimate sooner than that, or of less than that share, is a guess.
+// No estimate is shown before this many seconds or below this share: it would be a guess.
 constexpr double kFirstEstimate = 2, kLeastShare = 0.005;
-// Columns of a line that has room for an estimate.
+// Columns that a line needs to include an estimate.
 constexpr size_t kRoomForEstimate = 60;
 
 std::string seconds_text(double seconds) {
@@ -57,14 +57,14 @@ std::string count_text(int64_t done, int64_t total, std::string_view unit) {
 void write_to_stderr(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-    if (written <= 0) return;  // nobody listens; the work goes on
+    if (written <= 0) return;  // the output is gone; the work goes on
     text.remove_prefix(static_cast<size_t>(written));
   }
 }
 
 }  // namespace
 
-// The one that draws on standard error now; null: none.
+// The Progress that now draws on standard error, or null.
 struct Progress::OnStderr {
   std::mutex mutex;
   State* state = nullptr;
@@ -89,9 +89,9 @@ struct Progress::State {
   std::string phase, item;
   int64_t total = 0, done = 0;
   double began = 0;
-  double patience = 0;  // of the phase
-  double shown = 0;     // when something of the phase was drawn or written last
-  // The work of the step at hand; none where `what` is empty.
+  double patience = 0;  // of the current phase
+  double shown = 0;     // when something of the phase was last drawn or written
+  // The work of the current step; none if `what` is empty.
   struct {
     std::string what, unit;
     int64_t done = 0, total = 0;
@@ -103,7 +103,7 @@ struct Progress::State {
     std::tie(options.width, options.height) = options.size();
   }
 
-  // To the first column of the first drawn line. A window that became narrower has wrapped lines.
+  // Moves to the first column of the first drawn line. A narrower window has wrapped the lines.
   std::string to_top() const {
     const auto columns = static_cast<size_t>(std::max(options.width, 1));
     size_t up = 0;
@@ -120,7 +120,7 @@ struct Progress::State {
   }
 
   std::vector<ProgressLine> lines_of_rows() const {
-    // One line for the live one, one for whatever is written after it.
+    // One line for the live line, one for whatever is written after it.
     const auto most = static_cast<size_t>(std::max(options.height - 2, 0));
     return row_lines(rows, static_cast<size_t>(std::max(options.width, 1)), most, options.colors);
   }
@@ -133,8 +133,8 @@ struct Progress::State {
     return ", " + part.what + " " + count_text(part.done, part.total, part.unit);
   }
 
-  // ", about 3 min left"; empty where nothing is known of that. Steps and kernels are taken to be
-  // alike.
+  // ", about 3 min left", or empty when there is no estimate. Assumes that all steps and kernels
+  // take equally long.
   std::string estimate(double now) const {
     const double own =
         part.total > 0 ? static_cast<double>(part.done) / static_cast<double>(part.total) : 0;
@@ -146,7 +146,7 @@ struct Progress::State {
     return ", " + left_text(elapsed / share - elapsed);
   }
 
-  // Only notes it: the ticker shows it.
+  // Only records the change: the ticker shows it.
   void take(const Work& work) {
     std::lock_guard lock(mutex);
     const bool counted = work.total > 0 || work.done == 0;
@@ -160,7 +160,7 @@ struct Progress::State {
     part.total = work.total;
   }
 
-  // The line that stands for the live one in a pipe.
+  // The line that replaces the live one in a pipe.
   void write_line(double now) {
     std::string line = phase + ": ";
     if (total > 0 || done > 0) line += count_text(done, total, "") + ", ";
@@ -178,7 +178,7 @@ struct Progress::State {
     if (now - shown >= options.every) write_line(now);
   }
 
-  // After a change that the ticker would show soon.
+  // Called after a change that the ticker would show soon.
   void change() {
     if (options.mode == ProgressMode::kPlain) tick();
     if (options.mode != ProgressMode::kLive) return;
@@ -202,13 +202,13 @@ struct Progress::State {
     if (!item.empty()) head += ": " + item;
     head += part_text();
     std::string tail = " ... " + seconds_text(now - began);
-    // One column stays free: a full line makes some terminals wrap.
+    // One column stays free: a full line wraps on some terminals.
     size_t room = static_cast<size_t>(options.width > 1 ? options.width - 1 : 1);
     if (room >= kRoomForEstimate) tail += estimate(now);
     size_t tail_width = display_width(tail);
     size_t head_room = room > tail_width ? room - tail_width : 0;
     const std::string live = std::string(cut_to(head, head_room)) + std::string(cut_to(tail, room));
-    // All at once: what is half drawn flickers.
+    // One write for everything: partial drawings flicker.
     std::string text;
     if (drawn.size() > 1) text = to_top();
     std::vector<size_t> widths;
@@ -218,13 +218,13 @@ struct Progress::State {
     }
     text += std::string(kEraseLine) + live;
     widths.push_back(display_width(live));
-    // Fewer lines than before leave some behind.
+    // Clears the lines left over from a longer drawing.
     if (widths.size() < drawn.size()) text += kEraseBelow;
     options.write(text);
     drawn = std::move(widths);
   }
 
-  // What the rows say, to stay on the screen.
+  // The text of the rows, to stay on the screen.
   void leave_rows() {
     std::erase_if(rows, [](const ProgressRow& row) { return !row.started; });
     std::string text;
@@ -312,7 +312,7 @@ Progress::~Progress() {
   {
     std::lock_guard lock(state_->mutex);
     state_->stop = true;
-    // An unfinished phase (an error unwinds) leaves no half line behind.
+    // An unfinished phase (error unwinding) must not leave a partial line.
     state_->erase();
     state_->running = false;
     state_->leave_rows();
@@ -382,7 +382,7 @@ void Progress::set_row(size_t index, ProgressRow row) {
   std::lock_guard lock(state_->mutex);
   if (index >= state_->rows.size()) return;
   state_->rows[index] = std::move(row);
-  state_->draw();  // each state is seen, however short
+  state_->draw();  // every state is shown, however short
 }
 
 void Progress::finish(std::string_view summary) {

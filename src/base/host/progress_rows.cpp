@@ -15,18 +15,18 @@ std::string padded(std::string_view text, size_t columns) {
   return result;
 }
 
-// Which rows are shown, in order.
+// The indices of the rows to show, in order.
 std::vector<size_t> chosen(const std::vector<ProgressRow>& rows, size_t most) {
   std::vector<size_t> shown;
   if (rows.size() <= most) {
     for (size_t i = 0; i < rows.size(); ++i) shown.push_back(i);
     return shown;
   }
-  // Failures take half of the room at most, the last ones first.
+  // Failures take at most half of the lines, the last ones first.
   for (size_t i = rows.size(); i-- > 0 && shown.size() < most / 2;) {
     if (rows[i].failed) shown.push_back(i);
   }
-  // What is under way, with as much before it as behind it; where nothing is, what ended last.
+  // Shows the rows in progress with equal context on both sides, or the last ended one if none is.
   size_t center = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].started) center = i;

@@ -1,4 +1,4 @@
-// The rows above a live progress line: what a long command works on, one by one.
+// The rows above a live progress line: the work items of a long command.
 #pragma once
 
 #include <optional>
@@ -11,21 +11,21 @@ namespace tapml {
 
 struct ProgressRow {
   std::string name, state;
-  std::string detail;          // left out where there is no room
-  std::optional<Style> style;  // of the state; none: as the terminal writes
+  std::string detail;          // omitted if it does not fit
+  std::optional<Style> style;  // of the state; none: the terminal's default
   bool started = false;        // else it waits
-  bool ended = false;          // else, where it started, it is under way
-  bool failed = false;         // stays in sight
+  bool ended = false;          // else it is in progress if it started
+  bool failed = false;         // stays visible
 };
 
-// A line as it is written, and how many columns it takes.
+// A formatted line and its width in columns.
 struct ProgressLine {
   std::string text;
   size_t width = 0;
 };
 
-// At most `most` lines of fewer than `columns` columns: all rows, or those that failed last and the
-// ones around what is under way, with a line that says how many are left out. UTF-8 stays whole.
+// At most `most` lines of fewer than `columns` columns: all rows, or the last failures and the rows
+// around those in progress, with a line that counts the omitted ones. UTF-8 stays whole.
 std::vector<ProgressLine> row_lines(const std::vector<ProgressRow>& rows, size_t columns,
                                     size_t most, bool colors);
 

@@ -41,7 +41,7 @@ std::vector<std::string> wrapped_lines(const std::string& text, size_t width, si
     line += word;
     used += size;
     begun = begun || size > 0 || !lines.empty();
-    // Blanks in front of the first word stay.
+    // Leading blanks stay.
     if (!begun) {
       line += ' ';
       ++used;
@@ -72,7 +72,7 @@ TableLayout::TableLayout(std::vector<TableColumn> columns, const std::vector<Tab
   };
   below_ = total() > width_;
   if (total() <= width_ || widths_.empty()) return;
-  // As wide as the widest name that fits: the longer ones have lines of their own.
+  // As wide as the widest name that fits; longer names get their own lines.
   const size_t beyond = total() - width_;
   const size_t room = widths_[0] > beyond ? widths_[0] - beyond : 0;
   widths_[0] = display_width(columns_[0].name);

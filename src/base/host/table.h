@@ -11,9 +11,9 @@ namespace tapml {
 
 struct TableColumn {
   std::string name;
-  bool number = false;  // on the right
-  // Lists that readers look up rather than compare: where the columns are wider than the terminal,
-  // they stand below their row, and go on there in as many lines as they need.
+  bool number = false;  // right-aligned
+  // For lists that readers look up rather than compare: if the columns are wider than the terminal,
+  // this one goes below its row and wraps to as many lines as it needs.
   bool below = false;
 };
 
@@ -23,19 +23,19 @@ struct TableCell {
   TableCell(std::string text, Style style) : text(std::move(text)), style(style) {}
 
   std::string text;
-  std::optional<Style> style;  // where the table has colors
+  std::optional<Style> style;  // if the table has colors
 };
-using TableRow = std::vector<TableCell>;  // cells that are missing are empty
+using TableRow = std::vector<TableCell>;  // missing cells are empty
 
-// How wide the columns of a table are. Nothing of a cell is ever cut: what is longer than its
-// column moves the rest of its row, or, in the first column, has a line of its own.
+// The column widths of a table. Cells are never cut: text that is longer than its column shifts the
+// rest of its row or, in the first column, gets its own line.
 class TableLayout {
  public:
-  // `sample`: rows as wide as those that will come. Two blanks stand between columns.
+  // `sample`: rows as wide as the rows to come. Two blanks separate columns.
   TableLayout(std::vector<TableColumn> columns, const std::vector<TableRow>& sample, size_t width,
               bool colors = false);
 
-  // Lines without their ends.
+  // Lines without line ends.
   std::vector<std::string> header() const;
   std::vector<std::string> row(const TableRow& row) const;
 
@@ -55,8 +55,8 @@ std::vector<std::string> table_lines(const std::vector<TableColumn>& columns,
                                      const std::vector<TableRow>& rows, size_t width,
                                      bool colors = false);
 
-// `text` in lines of at most `width` columns, broken at blanks; a word that is longer than a line
-// has one of its own. The lines after the first begin with `indent` blanks.
+// Wraps `text` at blanks to lines of at most `width` columns; a word that is longer than a line
+// gets its own. The lines after the first are indented by `indent` blanks.
 std::vector<std::string> wrapped_lines(const std::string& text, size_t width, size_t indent = 0);
 // The same as one text.
 std::string wrapped(const std::string& text, size_t width, size_t indent = 0);

@@ -49,7 +49,7 @@ bool terminal_has_colors(int fd) {
 
 namespace {
 
-// Of the terminal's "select graphic rendition".
+// Codes of the terminal's "select graphic rendition".
 const char* code_of(Style style) {
   switch (style) {
     case Style::kBold:
@@ -85,7 +85,7 @@ char32_t code_point_at(std::string_view text, size_t position, size_t length) {
   return code;
 }
 
-// The blocks of Unicode that matter; single characters of others may be off by one.
+// The relevant blocks of Unicode; single characters of others may be off by one.
 size_t columns_of(char32_t code) {
   constexpr struct {
     char32_t first, last;

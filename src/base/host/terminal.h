@@ -1,4 +1,4 @@
-// What the terminal behind a file descriptor can show.
+// Capabilities of the terminal of a file descriptor.
 #pragma once
 
 #include <string>
@@ -7,27 +7,27 @@
 namespace tapml {
 
 bool is_terminal(int fd);
-// Columns; 80 where it is no terminal or does not say.
+// Columns; 80 if it is no terminal or does not report them.
 int terminal_width(int fd);
-// Columns of what is printed to it: the terminal's; else those of COLUMNS in the environment, where
-// it is a number from 20 to 10,000; else 80.
+// Columns for output to it: the terminal's; else COLUMNS of the environment if it is a number from
+// 20 to 10,000; else 80.
 size_t text_width(int fd);
-// Lines; 24 where it is no terminal or does not say.
+// Lines; 24 if it is no terminal or does not report them.
 int terminal_height(int fd);
-// True on a terminal on which a line can be written over: not on TERM=dumb.
+// True for a terminal that can overwrite a line: not for TERM=dumb.
 bool terminal_moves_cursor(int fd);
-// True on a terminal that knows colors, unless the environment sets NO_COLOR to anything.
+// True for a terminal with colors, unless the environment sets NO_COLOR to anything.
 bool terminal_has_colors(int fd);
 
 enum class Style { kBold, kDim, kRed, kGreen, kYellow, kBlue };
 
-// `text` in that style, or as it is where `enabled` is false.
+// Returns `text` in that style, or unchanged if `enabled` is false.
 std::string styled(std::string_view text, Style style, bool enabled);
 
-// Columns that UTF-8 text takes: two for each wide character of East Asia and each picture, none
-// for marks that combine with the one before and for sequences that set a style.
+// Columns of UTF-8 text: two for each East Asian wide character and each pictograph, none for
+// combining marks and style sequences.
 size_t display_width(std::string_view text);
-// The same of the character or style at `position`, whose length in bytes goes to `length`.
+// Columns of the character or style sequence at `position`; `length` receives its bytes.
 size_t display_width_at(std::string_view text, size_t position, size_t& length);
 
 }  // namespace tapml

@@ -18,16 +18,16 @@ namespace tapml {
 
 namespace {
 
-// Ranges a thread: enough to even out uneven iterations, few enough to stay cheap.
+// Ranges per thread: enough to even out uneven iterations, few enough to stay cheap.
 constexpr int64_t kRangesPerThread = 4;
 // About 50 microseconds: longer than the gap between two kernels, shorter than anyone notices.
 constexpr int kWorkerSpins = 1500;
 constexpr int kCallerSpins = 4000;
-// About 2 microseconds: the thread that opens the loops may have been put on the same core.
+// About 2 microseconds: the thread that opens the loops may share the core.
 constexpr int kSpinsToYield = 64;
 
 // `ticket` packs what workers need to join a loop in one atomic step: the loop's number, whether it
-// still takes workers, and how many are inside.
+// still accepts workers, and how many are inside.
 constexpr uint64_t kActiveMask = 0xffff;
 constexpr uint64_t kOpen = 0x10000;
 constexpr uint64_t kLoopStep = 0x20000;
@@ -35,7 +35,7 @@ constexpr uint64_t kLoopStep = 0x20000;
 }  // namespace
 
 struct ThreadPool::State {
-  // The loop. Written by the caller only while no worker is inside and none may enter.
+  // The loop. The caller writes it only while no worker is inside and none may enter.
   RangeCall call = nullptr;
   void* context = nullptr;
   int64_t extent = 0;
@@ -44,15 +44,15 @@ struct ThreadPool::State {
 
   alignas(64) std::atomic<uint64_t> ticket{0};
   alignas(64) std::atomic<bool> busy{false};  // a caller owns the loop fields
-  std::atomic<int> sleepers{0};               // that `wake` wakes
-  std::atomic<int> listeners{0};              // that `wake_fd` and `event` wake
+  std::atomic<int> sleepers{0};               // workers that `wake` wakes
+  std::atomic<int> listeners{0};              // workers that `wake_fd` and `event` wake
   std::atomic<bool> stop{false}, idling{false};
-  std::atomic<bool> used{false};  // since wake()
+  std::atomic<bool> used{false};  // a loop ran since wake()
   bool spin = true;
   std::mutex mutex;
   std::condition_variable wake;
-  std::atomic<int> wake_fd{-1}, event{-1};  // files
-  std::atomic<bool> rung{false};            // the event, since the last idle()
+  std::atomic<int> wake_fd{-1}, event{-1};  // file descriptors
+  std::atomic<bool> rung{false};            // the event was signaled since the last idle()
   std::vector<std::thread> workers;
 
   ~State() {
@@ -67,7 +67,7 @@ struct ThreadPool::State {
     }
   }
 
-  // True where there may be something new for a worker that last saw `seen`.
+  // Whether there may be something new for a worker that last saw `seen`.
   bool news(uint64_t seen) const {
     uint64_t now = ticket.load();
     return stop.load() || ((now & kOpen) != 0 && now / kLoopStep != seen);
@@ -86,28 +86,29 @@ struct ThreadPool::State {
         continue;
       }
       std::unique_lock lock(mutex);
-      // Counted before the last look: a caller that opens a loop after that look sees the sleeper.
+      // Counted before the last check: a caller that opens a loop after that check sees the
+      // sleeper.
       sleepers.fetch_add(1);
       if (!news(seen)) wake.wait(lock);
       sleepers.fetch_sub(1);
       if (news(seen)) return;
-      // Woken too late for a short loop. More will follow, whose callers are not to wake it again.
+      // Woken too late for a short loop. More loops follow; their callers need not wake it again.
     }
   }
 
   // Sleeps until `wake_fd` or a loop wakes it.
   void listen(uint64_t seen) {
-    // Counted before the last look, as below.
+    // Counted before the last check, as below.
     listeners.fetch_add(1);
     if (!news(seen)) {
       pollfd files[] = {{wake_fd.load(), POLLIN, 0}, {event.load(), POLLIN, 0}};
       ::poll(files, std::size(files), -1);
     }
     listeners.fetch_sub(1);
-    idling.store(false);  // it rings until it is read
+    idling.store(false);  // the event stays signaled until it is read
   }
 
-  // There is an event, which was not rung; it is below 0 where the process may open no more files.
+  // The event exists and was not signaled; it is below 0 if the process may open no more files.
   void prepare_event() {
     uint64_t count = 0;
     if (rung.exchange(false)) static_cast<void>(!::read(event.load(), &count, sizeof(count)));
@@ -158,7 +159,7 @@ ThreadPool::ThreadPool(int threads) : threads_(threads > 0 ? threads : available
   threads_ = std::min(threads_, static_cast<int>(kActiveMask) - 1);
   if (threads_ == 1) return;
   state_ = std::make_unique<State>();
-  // With more threads than cores a spinning worker would hold up one that has work.
+  // With more threads than cores, a spinning worker would delay one that has work.
   state_->spin = threads_ <= available_cores();
   for (int i = 1; i < threads_; ++i) {
     state_->workers.emplace_back([state = state_.get()] { state->worker_main(); });
@@ -211,7 +212,7 @@ void ThreadPool::run(int64_t extent, int64_t grain, void* context, RangeCall cal
   state.wake_sleepers();
   state.ring();
   state.work();
-  // Workers that have not joined by now are not waited for: nothing is left for them.
+  // Workers that have not joined by now are not waited for: no work is left for them.
   state.ticket.fetch_sub(kOpen);
   for (int spins = 0; (state.ticket.load() & kActiveMask) != 0; ++spins) {
     if (spins < kCallerSpins) {

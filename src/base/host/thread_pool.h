@@ -32,16 +32,16 @@ class ThreadPool {
         });
   }
 
-  // No loop follows at once: workers sleep until there is one, so that whoever is about to be woken
-  // finds a core. `wake_fd`: a file that is readable when loops are about to follow, -1 for none.
-  // Where there were loops since wake(), workers wake up with it once: beside the thread that
-  // reads it, which would wake them later and at its own cost.
+  // Tells the pool that no loop follows soon: workers sleep until there is one, so that the next
+  // thread to wake finds a core. `wake_fd`: a file descriptor that becomes readable when loops are
+  // about to follow, -1 for none. If there were loops since wake(), workers also wait on it: the
+  // thread that reads it would wake them later and at its own cost.
   void idle(int wake_fd = -1) noexcept;
-  // Loops follow at once, as they did after the last time that this was said, or else it does
-  // nothing: workers that sleep wake up meanwhile.
+  // Wakes sleeping workers because loops follow at once. Does nothing if no loop followed the last
+  // call.
   void wake() noexcept;
 
-  // Cores that this process may run on (affinity respected), at least 1.
+  // Number of cores that this process may run on (respects affinity), at least 1.
   static int available_cores();
 
  private:
@@ -51,7 +51,7 @@ class ThreadPool {
   void run(int64_t extent, int64_t grain, void* context, RangeCall call);
 
   int threads_;
-  std::unique_ptr<State> state_;  // none where threads_ is 1
+  std::unique_ptr<State> state_;  // null if threads_ is 1
 };
 
 }  // namespace tapml

@@ -60,7 +60,7 @@ ModuleBlob compile_c(const CustomSource& source, const target::Target& target,
   command.insert(command.end(), {"-x", "c", "-std=gnu17", "-O2", "-fPIC", "-shared", "-Wl,-z,defs",
                                  "-fdiagnostics-color=never"});
   // Elsewhere may be another processor of the same architecture.
-  if (target.place.empty()) command.emplace_back("-march=native");
+  if (target.endpoint.empty()) command.emplace_back("-march=native");
   command.insert(command.end(), {"-include", header, "-o", object, source.file, "-lm"});
   auto result = run_command(std::move(command), kLongestCompilation, cancelled);
   if (!result) {

@@ -19,7 +19,7 @@ class NativeGenerator : public CodeGenerator {
                   const target::Target& target) const override {
     ModuleBlob archive = archive_native(kernels, target.description);
     // Elsewhere only the system's own loader is counted on, not a linker in the process.
-    const bool here = target.place.empty() && !target.description.own_process;
+    const bool here = target.endpoint.empty() && !target.description.own_process;
     return here ? archive : link_shared(archive);
   }
 

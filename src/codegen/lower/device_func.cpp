@@ -210,7 +210,7 @@ LoweredKernel lower_prim_func(const PrimFunc& func, const std::string& prefix) {
     all.push_back({workspace, AccessMode::kWorkspace});
   }
   const std::vector<std::optional<int64_t>> least = least_scalars(func.params, func.scalars);
-  int64_t workgroup = attr_or<int64_t>(func.attrs, "workgroup_threads", 1);
+  int64_t workgroup = std::max<int64_t>(func.facts.workgroup_threads, 1);
   for (const Stmt& nest : nests) {
     DeviceFunc launch;
     launch.entry = prefix + "_" + std::to_string(lowered.launches.size());

@@ -31,7 +31,7 @@ tir::PrimFuncRef launch_program(const DeviceFunc& launch) {
   program->body = tir::make_for(launch.item, extent, launch.body,
                                 launch.thread ? tir::ForKind::kWorkgroup : tir::ForKind::kParallel);
   if (launch.workgroup_threads > 1) {
-    program->attrs["workgroup_threads"] = launch.workgroup_threads;
+    program->facts.workgroup_threads = launch.workgroup_threads;
   }
   return program;
 }

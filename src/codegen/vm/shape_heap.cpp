@@ -35,10 +35,11 @@ int32_t ShapeHeap::find(const Var& var) const {
 }
 
 ShapeHeap::ShapeHeap(VmFunction& out, const Function& function)
-    : out_(out), attrs_(function.attrs), sources_(symbol_sources(function)) {}
+    : out_(out), bounds_(function.facts.bounds), sources_(symbol_sources(function)) {}
 
 int64_t ShapeHeap::most(const Var& var) const {
-  return attr_or<int64_t>(attrs_, kBoundPrefix + var->name, -1);
+  const auto bound = bounds_.find(var->name);
+  return bound == bounds_.end() ? -1 : bound->second;
 }
 
 int32_t ShapeHeap::define(const Var& var) {

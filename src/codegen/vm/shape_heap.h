@@ -62,7 +62,7 @@ class ShapeHeap {
   int64_t most(const Var& var) const;  // -1: no bound
 
   VmFunction& out_;
-  const AttrMap& attrs_;
+  const SymbolBounds& bounds_;
   const std::map<const tapml::ExprNode*, SymbolSource> sources_;
   std::map<const tapml::ExprNode*, int32_t> slots_;  // of the variables in scope
   std::vector<Var> defined_;                         // by slot

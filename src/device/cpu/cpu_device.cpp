@@ -70,7 +70,7 @@ class PoolShares final : public Shares {
   std::shared_ptr<FloatWatch> floats_;
 };
 
-// Inline, with the processor's environment of floats as it was after each launch.
+// An inline queue that checks and restores the floating-point environment after each launch.
 class CpuQueue final : public DeviceQueue {
  public:
   CpuQueue(const std::shared_ptr<ThreadPool>& pool, bool under_test)
@@ -90,7 +90,7 @@ class CpuQueue final : public DeviceQueue {
     return queue_->fill_zero(to, offset, size);
   }
   Status launch(runtime::DeviceKernel& kernel, const runtime::LaunchArgs& args) noexcept override {
-    // A library's routine runs outside of shares.
+    // A library's routine does not run through shares.
     const FloatEnvironment before = FloatEnvironment::of_thread();
     Status launched = queue_->launch(kernel, args);
     floats_->after_call(before);
@@ -112,16 +112,16 @@ class CpuQueue final : public DeviceQueue {
 DeviceInfo describe(int threads) {
   DeviceInfo info;
   info.platform = "cpu";
-  const MachineInfo vm = machine_info();
-  info.name = vm.processor;
+  const MachineInfo machine = machine_info();
+  info.name = machine.processor;
   info.kind = DeviceKind::kProcessor;
   info.cpu = cpu_architecture();
   for (const std::string& feature : cpu_features()) {
     info.cpu_features += (info.cpu_features.empty() ? "+" : ",+") + feature;
   }
-  // Work groups mean nothing here, so that any size is within the limit.
+  // There are no work groups, so any size is within the limit.
   info.limits.max_workgroup_threads = std::numeric_limits<int32_t>::max();
-  info.limits.max_allocation_bytes = vm.memory_bytes;
+  info.limits.max_allocation_bytes = machine.memory_bytes;
   info.limits.threads = threads;
   for (int i = 0; i <= static_cast<int>(DType::kF64); ++i) {
     auto dtype = static_cast<DType>(i);

@@ -14,7 +14,7 @@ void add(std::string& text, const std::string& more) { text += (text.empty() ? "
 
 #if defined(__x86_64__)
 
-constexpr uint32_t kFlags = 0x3f;  // of MXCSR
+constexpr uint32_t kFlags = 0x3f;  // the exception flags of MXCSR
 constexpr uint64_t kDenormalsAreZero = 1 << 6, kMasks = 0x3f << 7, kFlushToZero = 1 << 15;
 constexpr const char* kRounding[] = {"to nearest", "down", "up", "towards zero"};
 
@@ -57,7 +57,7 @@ void describe(const FloatEnvironment& before, const FloatEnvironment& after, std
                   ? "flushes subnormal numbers to zero"
                   : "no longer flushes subnormal numbers to zero");
   }
-  if (changed & kDefaultNaN) add(text, "propagates NaN otherwise");
+  if (changed & kDefaultNaN) add(text, "propagates NaN differently");
   if (changed & kTraps) add(text, "other exceptions trap");
 }
 
@@ -82,7 +82,7 @@ FloatEnvironment FloatEnvironment::of_thread() noexcept {
 
 void FloatEnvironment::restore() const noexcept {
 #if defined(__x86_64__)
-  // Flags go with it: of an exception that no longer traps they say nothing.
+  // Resets the flags too: without the trap, flags of an exception are meaningless.
   _mm_setcsr(static_cast<uint32_t>(control));
   const auto word = static_cast<uint16_t>(x87);
   __asm__ __volatile__("fnclex\n\tfldcw %0" : : "m"(word));

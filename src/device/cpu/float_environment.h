@@ -1,4 +1,4 @@
-// How a thread's processor computes with floats: what a kernel has to leave as it found it.
+// The floating-point environment of a thread, which a kernel must leave unchanged.
 #pragma once
 
 #include <atomic>
@@ -7,8 +7,8 @@
 
 namespace tapml::device {
 
-// Rounding, flushing of subnormal numbers, exceptions that trap. The flags that every operation
-// leaves behind are no part of it.
+// Rounding, flushing of subnormals, exception traps. Excludes the flags, which every operation may
+// set.
 struct FloatEnvironment {
   uint64_t control = 0;  // x86-64: MXCSR; aarch64: FPCR
   uint64_t x87 = 0;      // x86-64: control word of the x87
@@ -18,8 +18,8 @@ struct FloatEnvironment {
   bool operator==(const FloatEnvironment&) const = default;
 };
 
-// In words, what `after` has otherwise than `before`: "rounds towards zero, flushes subnormal
-// results to zero".
+// Describes how `after` differs from `before`: "rounds towards zero, flushes subnormal results to
+// zero".
 std::string difference_text(const FloatEnvironment& before, const FloatEnvironment& after);
 
 // Compares the environment around calls, on any thread, and restores it.
@@ -29,15 +29,15 @@ class FloatWatch {
     const FloatEnvironment after = FloatEnvironment::of_thread();
     if (after != before) note(before, after);
   }
-  // Whether a call has changed it since the last time that this was asked; no call may be in
-  // progress. `text`: what was changed.
+  // Whether a call has changed it since the last take(); no call may be in progress. `text`: a
+  // description of the change.
   bool take(std::string& text);
 
  private:
   void note(const FloatEnvironment& before, const FloatEnvironment& after) noexcept;
 
   std::atomic<bool> changed_ = false;
-  FloatEnvironment before_, after_;  // of the first call that did
+  FloatEnvironment before_, after_;  // of the first call that changed it
 };
 
 }  // namespace tapml::device

@@ -10,13 +10,13 @@ namespace tapml::device {
 class Shares {
  public:
   virtual ~Shares() = default;
-  // `grain`: the least items that are worth a call of their own.
+  // `grain`: the minimum number of items per call.
   virtual void run(runtime::CpuKernel function, void* const* buffers, const int64_t* scalars,
                    int64_t extent, int64_t grain) noexcept = 0;
 };
 
 struct InlineKernel : runtime::DeviceKernel {
-  // All work of the launch, shared out by `shares` unless the kernel does so itself.
+  // Runs the whole launch, shared out by `shares` unless the kernel parallelizes itself.
   virtual Status run(const runtime::LaunchArgs& args, Shares& shares) const noexcept = 0;
 };
 

@@ -7,7 +7,7 @@
 
 namespace tapml::device {
 
-// Of memory that the host addresses, and kernels that are InlineKernel; `shares` runs them.
+// For memory that the host can address and kernels of type InlineKernel; `shares` runs them.
 std::unique_ptr<runtime::DeviceQueue> inline_queue(std::unique_ptr<Shares> shares);
 
 }  // namespace tapml::device

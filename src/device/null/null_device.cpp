@@ -21,7 +21,7 @@ constexpr size_t kNullAlignment = 64;
 
 class NullMemory final : public DeviceMemory {
  public:
-  // `block` is what was allocated, with room for `size` bytes from an aligned address on.
+  // `block` is the allocation, with room for `size` bytes from an aligned address on.
   NullMemory(void* block, int64_t size, std::shared_ptr<NullCounts> counts)
       : block_(block), size_(size), counts_(std::move(counts)) {
     const auto address = reinterpret_cast<std::uintptr_t>(block);
@@ -144,9 +144,9 @@ Result<std::shared_ptr<DeviceMemory>> NullDevice::allocate(int64_t bytes) noexce
                                                           " bytes; this device allows " +
                                                           std::to_string(most)));
   }
-  // Never empty: a buffer of zero bytes has an address too. Zeros, as nothing is ever computed:
-  // what is read is the same in every run, and a token of the vocabulary. Pages that nobody writes
-  // cost nothing.
+  // Never empty, because a buffer of zero bytes needs an address too. Zeros, because nothing is
+  // ever computed: reads are then the same in every run, and valid tokens. Untouched pages cost
+  // nothing.
   void* block = nullptr;
   if (static_cast<uint64_t>(bytes) < std::numeric_limits<size_t>::max() - 2 * kNullAlignment) {
     block = std::calloc(1, static_cast<size_t>(bytes) + 2 * kNullAlignment);

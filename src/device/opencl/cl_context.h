@@ -1,4 +1,4 @@
-// What the parts of one OpenCL device share.
+// State that the parts of one OpenCL device share.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ struct ClContext {
   ClDevice device;
   DeviceInfo info;
   ClObject<cl_context> context;
-  int64_t total_memory = 0;  // bytes of the device
+  int64_t total_memory = 0;  // of the device
   int64_t max_groups = 1;    // work groups that keep the device busy
   std::atomic<int64_t> allocated{0};
   std::shared_ptr<DiskCache> programs;  // null: none
@@ -43,12 +43,12 @@ class ClKernel final : public runtime::DeviceKernel {
         max_group(max_group) {}
   const ClObject<cl_kernel> kernel;
   const std::string entry;
-  const cl_uint arguments;  // that its source declares
+  const cl_uint arguments;  // declared by its source
   const size_t max_group;   // threads
   std::mutex lock;          // arguments are state of the kernel object
 };
 
-// Builds source text, or takes what an earlier build of it left in context->programs; its kernels
+// Builds source text, or takes the result of an earlier build from context->programs; its kernels
 // keep it alive.
 Result<std::shared_ptr<runtime::DeviceModule>> build_cl_module(std::shared_ptr<ClContext> context,
                                                                std::span<const std::byte> source);

@@ -26,7 +26,7 @@ int rank_of(cl_device_type type) {
 }
 
 Limits limits_of(cl_device_id device) {
-  // The argument memory of a kernel; a buffer takes an address and an offset there.
+  // Bytes of argument memory per buffer: an address and an offset.
   constexpr int64_t kBytesPerBuffer = sizeof(cl_mem) + sizeof(cl_long);
   Limits limits;
   auto most =
@@ -54,7 +54,7 @@ Features features_of(cl_device_id device) {
       auto support = cl_device_number<cl_device_fp_config>(device, CL_DEVICE_DOUBLE_FP_CONFIG);
       if (support == 0) continue;
     }
-    // Half floats are stored with vload_half and vstore_half everywhere, bfloat16 as bits.
+    // All devices store half floats with vload_half and vstore_half, and bfloat16 as bits.
     features.storage_dtypes.insert(dtype);
     if (dtype == DType::kBF16) continue;
     if (dtype == DType::kF16 && !has_extension(extensions, "cl_khr_fp16")) continue;
@@ -80,7 +80,7 @@ Result<std::vector<ClDevice>> find_cl_devices() {
       cl_status(clGetPlatformIDs(platform_count, platforms.data(), nullptr), "clGetPlatformIDs"));
   for (cl_platform_id platform : platforms) {
     cl_uint count = 0;
-    // A driver without a device of its own says so with an error.
+    // A driver without devices returns an error.
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS) continue;
     std::vector<cl_device_id> ids(count);
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids.data(), nullptr) != CL_SUCCESS) {

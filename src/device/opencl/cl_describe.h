@@ -1,4 +1,4 @@
-// Which OpenCL devices there are and what they can do.
+// Finds OpenCL devices and describes them.
 #pragma once
 
 #include <vector>
@@ -14,16 +14,16 @@ struct ClDevice {
   cl_device_type type = 0;
 };
 
-// All devices, in the order of the loader. Empty where no driver is installed.
+// All devices, in the order of the loader. Empty if no driver is installed.
 Result<std::vector<ClDevice>> find_cl_devices();
-// The one to use where the user names none; `devices` is not empty.
+// The default device; `devices` must not be empty.
 const ClDevice& best_cl_device(const std::vector<ClDevice>& devices);
 DeviceInfo describe_cl_device(const ClDevice& device);
-// What a built program depends on beside its source: the platform, the device, their versions and
-// the driver's.
+// The dependencies of a built program besides its source: the platform, the device, their versions
+// and the driver's.
 std::string cl_build_identity(const ClDevice& device);
 
-// A number that the driver says about a device; 0 where it says nothing.
+// A numeric property that the driver reports for a device; 0 if it reports none.
 template <class T>
 T cl_device_number(cl_device_id device, cl_device_info what) {
   T value{};

@@ -9,15 +9,15 @@ using runtime::DeviceKernel;
 using runtime::DeviceModule;
 
 constexpr size_t kLogLines = 20;
-// What a source that asks for subgroups mentions (codegen/source/opencl_c.cpp).
+// Appears in every source that uses subgroups (codegen/source/opencl_c.cpp).
 constexpr std::string_view kSubgroups = "TAPML_SUBGROUPS";
 constexpr std::string_view kBarrier = "barrier(";
-// Of what a kept program's key covers; the driver's own versions stand beside it.
+// Part of a cached program's key, next to the driver's versions.
 constexpr const char* kKeyVersion = "opencl-program-1";
 
-// PoCL (3.1, on processors) optimizes a kernel as the code of one thread before it cuts it at its
-// barriers into loops over all threads: branches around barriers are joined, split and taken out of
-// loops, after which threads meet at different ones.
+// PoCL (3.1, on processors) optimizes a kernel as single-thread code before it splits it at
+// barriers into loops over all threads: it merges and splits branches around barriers and hoists
+// them out of loops, after which threads meet at different barriers.
 bool moves_barriers(const ClDevice& on) {
   char version[128] = {};  // "OpenCL 3.0 PoCL HSTR: ..."
   return (on.type & CL_DEVICE_TYPE_CPU) != 0 &&
@@ -26,8 +26,8 @@ bool moves_barriers(const ClDevice& on) {
          std::string_view(version).find("PoCL") != std::string_view::npos;
 }
 
-// The language is that of 1.2, which every device has, but where subgroups would do: of these the
-// extensions are of 2.0, where the device has it.
+// The language version is 1.2, which every device supports, unless the source uses subgroups: their
+// extensions require 2.0, if the device has it.
 std::string build_options(const ClDevice& on, std::span<const std::byte> source) {
   const std::string_view text(reinterpret_cast<const char*>(source.data()), source.size());
   cl_device_id device = on.device;
@@ -41,7 +41,7 @@ std::string build_options(const ClDevice& on, std::span<const std::byte> source)
     }
   }
   const bool unoptimized = text.find(kBarrier) != std::string_view::npos && moves_barriers(on);
-  // Else the language lets quotients and square roots be off by a bit or two.
+  // By default the language lets quotients and square roots be off by a bit or two.
   cl_device_fp_config floats = 0;
   const bool rounds = clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof floats, &floats,
                                       nullptr) == CL_SUCCESS &&
@@ -113,8 +113,8 @@ std::string program_key(const ClContext& context, const std::string& options,
   return to_hex(hash.digest());
 }
 
-// Null where the driver does not take the bytes: they may be of a driver that says less of itself
-// than it changes.
+// Null if the driver rejects the bytes: they may be from a driver that changed without changing its
+// version.
 ClObject<cl_program> kept_program(const ClContext& context, const std::string& options,
                                   std::span<const std::byte> bytes) {
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
@@ -130,7 +130,7 @@ ClObject<cl_program> kept_program(const ClContext& context, const std::string& o
   return program;
 }
 
-// Empty where the driver has no binary to give.
+// Empty if the driver provides no binary.
 std::vector<std::byte> binary_of(cl_program program) {
   size_t size = 0;
   if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, nullptr) !=
@@ -157,7 +157,7 @@ Result<ClObject<cl_program>> built_program(const ClContext& context, const std::
   cl_device_id device = context.device.device;
   code = clBuildProgram(program.get(), 1, &device, options.c_str(), nullptr, nullptr);
   if (code == CL_BUILD_PROGRAM_FAILURE) {
-    Error error = internal_error("the OpenCL driver refuses the source of a module", "opencl");
+    Error error = internal_error("the OpenCL driver rejects the source of a module", "opencl");
     error.fault = PlatformFault::kCompile;
     error.found = first_lines(build_log(program.get(), device), kLogLines);
     return fail(std::move(error));

@@ -12,7 +12,7 @@ struct CodeInfo {
   PlatformFault fault;  // kNone: a misuse of OpenCL
 };
 
-// Returned by the loader where no driver is installed (cl_khr_icd).
+// The loader returns this if no driver is installed (cl_khr_icd).
 constexpr cl_int kPlatformNotFound = -1001;
 
 constexpr auto kCodes = std::to_array<CodeInfo>({

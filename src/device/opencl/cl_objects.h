@@ -1,4 +1,4 @@
-// OpenCL handles that release themselves, and OpenCL's error codes as errors.
+// OpenCL handles that release themselves, and OpenCL error codes as errors.
 #pragma once
 
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -24,10 +24,10 @@ struct ClRelease {
 template <class Handle>
 using ClObject = std::unique_ptr<std::remove_pointer_t<Handle>, ClRelease>;
 
-// "CL_OUT_OF_RESOURCES", or the number where the code has no name here.
+// "CL_OUT_OF_RESOURCES", or the number of an unknown code.
 std::string cl_code_name(cl_int code);
-// The failure of `call` as a PlatformError of the fitting fault; InternalError for a misuse of
-// OpenCL, which is this program's own mistake.
+// The failure of `call` as a PlatformError with the matching fault; InternalError for a misuse of
+// OpenCL, which is a bug in this program.
 Error cl_error(cl_int code, const char* call);
 // Ok for CL_SUCCESS.
 inline Status cl_status(cl_int code, const char* call) {

@@ -13,7 +13,7 @@ using runtime::DeviceMemory;
 using runtime::DeviceQueue;
 using runtime::LaunchArgs;
 
-// Smaller writes are copied aside and need no wait.
+// Smaller writes are staged and need no wait.
 constexpr size_t kStagedBytes = 64 << 10;
 constexpr size_t kMaxStaged = 256;
 
@@ -25,13 +25,13 @@ class ClEvent final : public DeviceEvent {
   const ClObject<cl_event> event;
 };
 
-// Bytes on their way to the device.
+// Staged bytes of a write in progress.
 struct Staged {
   std::vector<std::byte> bytes;
   ClObject<cl_event> written;
 };
 
-// Ok(true) when the event is reached; its command's error when that failed.
+// Ok(true) when the event is complete; its command's error if that failed.
 Result<bool> is_reached(cl_event event) {
   cl_int state = CL_COMPLETE;
   TAPML_TRY(cl_status(
@@ -80,7 +80,7 @@ class ClQueue final : public DeviceQueue {
 
   Status fill_zero(DeviceMemory& to, int64_t offset, int64_t size) noexcept override {
     marker_.reset();
-    // The longest pattern that the place allows is the fastest.
+    // The longest pattern that the location allows is the fastest.
     const cl_uint zeros[4] = {};
     size_t pattern = (offset | size) % 16 == 0 ? 16 : (offset | size) % 4 == 0 ? 4 : 1;
     return cl_status(clEnqueueFillBuffer(queue_.get(), handle_of(to), zeros, pattern,
@@ -146,7 +146,7 @@ class ClQueue final : public DeviceQueue {
     TAPML_TRY(cl_status(clEnqueueMarkerWithWaitList(queue_.get(), 0, nullptr, &event),
                         "clEnqueueMarkerWithWaitList"));
     auto recorded = std::make_shared<ClEvent>(ClObject<cl_event>(event));
-    // Another queue may wait for it, and does not flush this one.
+    // Another queue may wait for the event without flushing this one.
     TAPML_TRY(cl_status(clFlush(queue_.get()), "clFlush"));
     return recorded;
   }
@@ -166,7 +166,7 @@ class ClQueue final : public DeviceQueue {
                      "clEnqueueCopyBuffer");
   }
 
-  // OpenCL refuses copies between ranges that overlap: the bytes make a detour.
+  // OpenCL rejects copies between overlapping ranges: use a temporary buffer.
   Status copy_overlapping(DeviceMemory& memory, int64_t from, int64_t to, int64_t size) {
     cl_int code = CL_SUCCESS;
     ClObject<cl_mem> aside(clCreateBuffer(context_->context.get(), CL_MEM_READ_WRITE,
@@ -195,7 +195,7 @@ class ClQueue final : public DeviceQueue {
     return cl_status(clSetKernelArg(kernel, index, sizeof(value), &value), "clSetKernelArg");
   }
 
-  // Frees staged bytes that have arrived; waits for the oldest where there are too many.
+  // Frees the staged bytes of completed writes; waits for the oldest if there are too many.
   Status drop_written() {
     if (staged_.size() >= kMaxStaged) {
       cl_event oldest = staged_.front().written.get();
@@ -213,7 +213,7 @@ class ClQueue final : public DeviceQueue {
 
   std::shared_ptr<ClContext> context_;
   std::vector<Staged> staged_;  // oldest first
-  ClObject<cl_event> marker_;   // behind everything enqueued; none where that is not so
+  ClObject<cl_event> marker_;   // after all enqueued work; null if work was enqueued since
   ClObject<cl_command_queue> queue_;
 };
 

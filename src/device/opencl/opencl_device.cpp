@@ -15,7 +15,7 @@ using runtime::DeviceMemory;
 using runtime::DeviceModule;
 using runtime::DeviceQueue;
 
-// Smallest buffer that is made; OpenCL knows none of zero bytes.
+// The smallest buffer: OpenCL has none of zero bytes.
 constexpr int64_t kSmallestBuffer = 64;
 
 class OpenClDevice final : public Device {
@@ -32,7 +32,7 @@ class OpenClDevice final : public Device {
                                      " bytes; this device allows " + std::to_string(most),
                                  "opencl"));
     }
-    // Many drivers allocate at the first use, where it is too late for a good message.
+    // Many drivers allocate at the first use, too late for a good message.
     int64_t in_use = context_->allocated.fetch_add(bytes);
     if (context_->total_memory > 0 && in_use > context_->total_memory - bytes) {
       context_->allocated -= bytes;
@@ -43,8 +43,8 @@ class OpenClDevice final : public Device {
                                  "opencl"));
     }
     cl_int code = CL_SUCCESS;
-    // A processor's memory is the host's, and asked for that, drivers take it now: PoCL ends the
-    // process where the first use finds none.
+    // A processor uses host memory, which this flag makes drivers allocate now: otherwise PoCL ends
+    // the process if the first use finds none.
     const bool on_host = (context_->device.type & CL_DEVICE_TYPE_CPU) != 0;
     const cl_mem_flags flags = CL_MEM_READ_WRITE | (on_host ? CL_MEM_ALLOC_HOST_PTR : 0);
     ClObject<cl_mem> memory(clCreateBuffer(context_->context.get(), flags,
@@ -99,7 +99,7 @@ Result<std::shared_ptr<Device>> create_opencl_device(const OpenClOptions& option
   context->total_memory = static_cast<int64_t>(
       std::min<cl_ulong>(cl_device_number<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_SIZE),
                          static_cast<cl_ulong>(std::numeric_limits<int64_t>::max())));
-  // Enough groups to even out the work; a processor pays for each of them.
+  // Enough groups to even out the work; on a processor each one has a cost.
   bool processor = (context->device.type & CL_DEVICE_TYPE_CPU) != 0;
   context->max_groups = context->info.limits.threads * (processor ? 8 : 64);
   cl_context_properties properties[] = {

@@ -4,7 +4,7 @@ namespace tapml::device {
 
 namespace {
 
-// Of a descriptor pool. A launch has at most as many buffers as a session allows, which is less.
+// Sizes of a descriptor pool. A launch has fewer buffers, by the session's limit.
 constexpr uint32_t kPoolSets = VulkanBatch::kMostCommands;
 constexpr uint32_t kPoolBuffers = 512;
 
@@ -48,7 +48,7 @@ Status VulkanBatch::begin() {
 }
 
 Status VulkanBatch::end() {
-  // The host may read what was written once the batch is done.
+  // Makes writes visible to the host once the batch is done.
   VkMemoryBarrier barrier{};
   barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -60,7 +60,7 @@ Status VulkanBatch::end() {
 
 void VulkanBatch::reset() {
   for (Pool& pool : pools_) {
-    // Its result is always success.
+    // Always succeeds.
     context_->vk.ResetDescriptorPool(context_->handle(), pool.handle, 0);
     pool.sets = kPoolSets;
     pool.buffers = kPoolBuffers;

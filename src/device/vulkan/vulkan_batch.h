@@ -1,4 +1,4 @@
-// Commands on their way to the device, with what they use.
+// Recorded commands, with the objects that they use.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace tapml::device {
 
-// How far the work of a queue is: `handle` reaches the number of a batch when that is done.
+// The progress of a queue: `handle` reaches the number of a batch when the batch is done.
 struct VulkanTimeline {
   explicit VulkanTimeline(std::shared_ptr<VulkanContext> context) : context(std::move(context)) {}
   ~VulkanTimeline() {
@@ -23,7 +23,7 @@ struct VulkanTimeline {
   uint64_t last = 0;  // number of the last batch
 };
 
-// One command buffer. Objects that its commands use are held until reset(), after they have run.
+// One command buffer. Keeps the objects that its commands use until reset(), after they have run.
 class VulkanBatch {
  public:
   static constexpr int64_t kMostCommands = 64;
@@ -37,16 +37,16 @@ class VulkanBatch {
 
   Status begin();
   Status end();
-  // Lets go of all it holds; the commands have run, or never will.
+  // Releases all held objects; the commands have run, or never will.
   void reset();
 
   VkCommandBuffer commands() const { return commands_; }
-  // Begins another command, which sees what all before it wrote, those of earlier submissions too.
+  // Begins another command, which sees all earlier writes, including those of earlier submissions.
   void next();
-  // Whether it should be submitted before there is more.
+  // Whether to submit it before recording more.
   bool is_full() const { return count_ >= kMostCommands || staging_bytes_ >= kMostStaging; }
   void hold(std::shared_ptr<const void> object) { held_.push_back(std::move(object)); }
-  // Of memory that is held for a copy through it alone.
+  // Counts held memory that only a copy uses.
   void count_staging(int64_t bytes) { staging_bytes_ += bytes; }
   // A descriptor set of `buffers` storage buffers.
   Result<VkDescriptorSet> descriptors(VkDescriptorSetLayout layout, uint32_t buffers);
@@ -56,14 +56,14 @@ class VulkanBatch {
  private:
   struct Pool {
     VkDescriptorPool handle = VK_NULL_HANDLE;
-    uint32_t sets = 0, buffers = 0;  // left
+    uint32_t sets = 0, buffers = 0;  // remaining
   };
   Status add_pool();
 
   std::shared_ptr<VulkanContext> context_;
-  VkCommandBuffer commands_;  // of the queue's pool, which frees it
+  VkCommandBuffer commands_;  // from the queue's pool, which frees it
   std::vector<Pool> pools_;
-  size_t pool_ = 0;  // in use
+  size_t pool_ = 0;  // index of the current one
   std::vector<std::shared_ptr<const void>> held_;
   int64_t count_ = 0;  // commands
   int64_t staging_bytes_ = 0;

@@ -14,8 +14,8 @@ namespace {
 constexpr VkMemoryPropertyFlags kMappable =
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 
-// The first memory type among `allowed` that has the most of `wishes`, in their order, and all of
-// `needed`; -1 where there is none.
+// The first memory type among `allowed` with all of `needed` that satisfies most of `wishes`, which
+// are in order of priority; -1 if there is none.
 int find_memory_type(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed,
                      VkMemoryPropertyFlags needed,
                      std::initializer_list<VkMemoryPropertyFlags> wishes) {
@@ -33,8 +33,8 @@ int find_memory_type(const VkPhysicalDeviceMemoryProperties& memory, uint32_t al
   return best;
 }
 
-// What a processor's memory can hold: its driver's heap size says less, and its allocations
-// succeed whether or not there is memory.
+// The memory of a software device: its driver reports a smaller heap, and its allocations succeed
+// even without memory.
 int64_t processor_memory() {
   return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
 }
@@ -51,7 +51,7 @@ Result<std::shared_ptr<VulkanContext>> VulkanContext::open(const VulkanOptions& 
   TAPML_ASSIGN(std::shared_ptr<VulkanInstance> instance, VulkanInstance::open(options));
   TAPML_ASSIGN(std::vector<VulkanPhysical> devices, find_vulkan_devices(*instance));
   if (devices.empty()) {
-    return fail(no_vulkan("there is no device of Vulkan 1.2 on this machine"));
+    return fail(no_vulkan("there is no Vulkan 1.2 device on this machine"));
   }
   if (options.device >= static_cast<int>(devices.size())) {
     return fail(platform_error(
@@ -99,7 +99,7 @@ Status VulkanContext::create_device() {
 }
 
 Status VulkanContext::create_heaps(bool map_memory) {
-  // The types that may hold such a buffer are the same for all sizes.
+  // The allowed types for such a buffer are the same for all sizes.
   VkBufferCreateInfo probe = vulkan_buffer_info(VulkanHeap::kAlignment);
   VkBuffer buffer = VK_NULL_HANDLE;
   TAPML_TRY(vulkan_status(vk.CreateBuffer(device_, &probe, nullptr, &buffer), "vkCreateBuffer"));

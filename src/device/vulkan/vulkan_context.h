@@ -1,4 +1,4 @@
-// What the parts of one Vulkan device share.
+// State that the parts of one Vulkan device share.
 #pragma once
 
 #include <atomic>
@@ -12,21 +12,21 @@
 
 namespace tapml::device {
 
-// The signature of kernels: so many storage buffers and bytes of push constants.
+// The layouts of kernels with the same number of storage buffers and bytes of push constants.
 struct VulkanLayout {
   VkDescriptorSetLayout set = VK_NULL_HANDLE;
   VkPipelineLayout pipeline = VK_NULL_HANDLE;
 };
 
-// A queue, as the context sees it.
+// The context's interface to a queue.
 class VulkanWork {
  public:
   virtual ~VulkanWork() = default;
-  // Waits until all that was enqueued is done, and lets go of what it held.
+  // Waits until all enqueued work is done, and releases its resources.
   virtual void settle() = 0;
 };
 
-// A timeline semaphore that no queue uses, at the value that was signaled last.
+// An unused timeline semaphore, at its last signaled value.
 struct KeptSemaphore {
   VkSemaphore handle = VK_NULL_HANDLE;
   uint64_t value = 0;
@@ -39,39 +39,38 @@ class VulkanContext {
   VulkanContext(const VulkanContext&) = delete;
   VulkanContext& operator=(const VulkanContext&) = delete;
 
-  // Kernels of the same signature share one.
+  // Kernels of the same signature share a layout.
   Result<VulkanLayout> layout(uint32_t buffers, uint32_t push_bytes);
   Status submit(const VkSubmitInfo& info);
-  // Queues hold memory that their work uses, released or not: where there is none left, all of
-  // them are waited for.
+  // Queues keep memory that their work uses, even if it was released: if memory runs out, waits for
+  // all of them and retries.
   Result<std::shared_ptr<VulkanRange>> allocate(int64_t bytes);
   void add_work(VulkanWork& work);
   void remove_work(VulkanWork& work);
-  // Semaphores of queues that have gone serve the next ones, and live as long as the device:
-  // lavapipe (Mesa 22.3) still uses one for a moment after what waited for it is done.
+  // Semaphores of destroyed queues are reused, and live as long as the device: lavapipe (Mesa 22.3)
+  // still uses one for a moment after the work that waited for it is done.
   void keep_semaphore(KeptSemaphore semaphore);
   std::optional<KeptSemaphore> take_semaphore();
-  // As vulkan_status(); notes that the device is lost.
+  // Like vulkan_status(); records the loss of the device.
   Status status(VkResult code, const char* call);
-  // Fails once the device is lost.
+  // Fails after the device is lost.
   Status alive() const;
-  // Fails with what the validation layers complained about since the last call.
+  // Fails with the validation messages since the last call.
   Status valid() { return instance_->take_messages(); }
 
   const VulkanPhysical& physical() const { return physical_; }
   VkDevice handle() const { return device_; }
   VulkanHeap& memory() { return *memory_; }
-  // Memory that the host writes and reads, for what it cannot reach.
+  // Host-accessible memory, for transfers to memory that is not.
   VulkanHeap& staging() { return staging_ ? *staging_ : *memory_; }
 
-  // Functions of the device; tests replace some.
+  // The device's functions; tests replace some.
   VulkanFunctions vk;
   DeviceInfo info;
   std::set<uint32_t> capabilities;  // that kernels may declare
-  // Whether shaders may ask for numbers below the smallest normal one to be kept, those of 32 bits
-  // alone.
+  // Whether shaders may request that 32-bit subnormals are kept, independently of other widths.
   bool keeps_denormals() const;
-  int64_t max_groups = 1;                // work groups that a launch may have and that make sense
+  int64_t max_groups = 1;                // maximum useful work groups of a launch
   std::shared_ptr<DiskCache> pipelines;  // null: none
 
  private:
@@ -83,7 +82,7 @@ class VulkanContext {
   VulkanPhysical physical_;
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
-  std::mutex submitting_;  // the queue is one for all
+  std::mutex submitting_;  // all users share the one queue
   std::atomic<bool> lost_{false};
   std::unique_ptr<VulkanHeap> memory_;
   std::unique_ptr<VulkanHeap> staging_;  // null: memory_ is mapped
@@ -95,7 +94,7 @@ class VulkanContext {
   std::map<std::pair<uint32_t, uint32_t>, VkPipelineLayout> pipeline_layouts_;
 };
 
-// Memory of the device in the runtime's sense.
+// Device memory as the runtime sees it.
 class VulkanMemory final : public runtime::DeviceMemory {
  public:
   VulkanMemory(std::shared_ptr<VulkanContext> context, std::shared_ptr<VulkanRange> range,
@@ -103,7 +102,7 @@ class VulkanMemory final : public runtime::DeviceMemory {
       : context_(std::move(context)), range_(std::move(range)), size_(size) {}
   int64_t size() const noexcept override { return size_; }
   std::byte* host_address() noexcept override { return range_->address(); }
-  // Work that is under way keeps it.
+  // Work in progress keeps it alive.
   const std::shared_ptr<VulkanRange>& range() const { return range_; }
 
  private:
@@ -112,7 +111,7 @@ class VulkanMemory final : public runtime::DeviceMemory {
   int64_t size_;
 };
 
-// Checks the module and reads its entries; pipelines are made when their kernels are launched.
+// Checks the module and reads its entries; pipelines are created at the first launch.
 Result<std::shared_ptr<runtime::DeviceModule>> load_vulkan_module(
     std::shared_ptr<VulkanContext> context, const ModuleBlob& blob);
 Result<std::unique_ptr<runtime::DeviceQueue>> create_vulkan_queue(

@@ -101,8 +101,8 @@ DeviceKind vulkan_kind(const VulkanPhysical& physical) {
   }
 }
 
-// Before Vulkan 1.3 pipelines cannot ask for full subgroups of one width, and drivers that have
-// several may take another one than they name.
+// Before Vulkan 1.3, pipelines cannot require full subgroups of one width, and drivers that have
+// several widths may use another one than they report.
 int64_t vulkan_subgroup_width(const VulkanPhysical& physical) {
   const uint32_t width = physical.properties11.subgroupSize;
   const bool can_ask = physical.subgroup_control.computeFullSubgroups == VK_TRUE &&
@@ -128,7 +128,7 @@ Limits vulkan_limits(const VulkanPhysical& physical) {
   limits.buffer_alignment =
       std::max<int64_t>(16, static_cast<int64_t>(says.minStorageBufferOffsetAlignment));
   limits.subgroup_width = vulkan_subgroup_width(physical);
-  // Vulkan does not tell a GPU's compute units.
+  // Vulkan does not report a GPU's compute units.
   if (physical.is_processor()) {
     limits.threads = std::max<int64_t>(1, std::thread::hardware_concurrency());
   }
@@ -142,7 +142,7 @@ Features vulkan_features(const VulkanPhysical& physical) {
     bool wide = dtype == DType::kI64 || dtype == DType::kU64;
     if (wide && !physical.features.shaderInt64) continue;
     if (dtype == DType::kF64 && !physical.features.shaderFloat64) continue;
-    // Narrow types are read from whole words where there is nothing better.
+    // Without native support, narrow types are read from whole words.
     features.storage_dtypes.insert(dtype);
     if (dtype == DType::kBF16) continue;
     if (dtype == DType::kF16 && !physical.features12.shaderFloat16) continue;

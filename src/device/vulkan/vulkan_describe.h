@@ -1,4 +1,4 @@
-// Which Vulkan devices there are and what they can do.
+// Finds Vulkan devices and describes them.
 #pragma once
 
 #include <set>
@@ -8,15 +8,15 @@
 
 namespace tapml::device {
 
-// A device that computes, with what its driver says of it.
+// A compute-capable device and the properties that its driver reports.
 struct VulkanPhysical {
   VkPhysicalDevice device = VK_NULL_HANDLE;
-  uint32_t family = 0;  // of queues that compute
+  uint32_t family = 0;  // with compute queues
   VkPhysicalDeviceProperties properties{};
   VkPhysicalDeviceVulkan11Properties properties11{};
   VkPhysicalDeviceVulkan12Properties properties12{};
   VkPhysicalDeviceSubgroupSizeControlProperties subgroup_sizes{};
-  int64_t max_buffer_bytes = 0;  // 0: no limit known
+  int64_t max_buffer_bytes = 0;  // 0: unlimited or unknown
   VkPhysicalDeviceFeatures features{};
   VkPhysicalDeviceVulkan11Features features11{};
   VkPhysicalDeviceVulkan12Features features12{};
@@ -24,34 +24,33 @@ struct VulkanPhysical {
   VkPhysicalDeviceMemoryProperties memory{};
 
   bool is_processor() const { return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
-  // Whether its memory is the host's.
+  // Whether it uses host memory.
   bool is_unified() const {
     return is_processor() || properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
   }
 };
 
-// The features that kernels may use, where a device has them; what else it has stays off.
+// The features that kernels may use, if the device has them; all others stay disabled.
 struct VulkanFeatures {
   explicit VulkanFeatures(const VulkanPhysical& physical);
   VkPhysicalDeviceFeatures features{};
   VkPhysicalDeviceVulkan11Features features11{};
   VkPhysicalDeviceVulkan12Features features12{};
-  VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_control{};  // of 1.3
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_control{};  // of Vulkan 1.3
 };
 
-// In the order of the loader; devices below Vulkan 1.2 and those that do not compute are left out.
+// In the order of the loader; omits devices below Vulkan 1.2 and those without compute.
 Result<std::vector<VulkanPhysical>> find_vulkan_devices(const VulkanInstance& instance);
-// The one to use where the user names none; `devices` is not empty.
+// The default device; `devices` must not be empty.
 const VulkanPhysical& best_vulkan_device(const std::vector<VulkanPhysical>& devices);
 DeviceInfo describe_vulkan_device(const VulkanPhysical& physical);
-// Whether a pipeline's subgroups can have `width`, one that all pipelines have or one that it asks
-// for.
+// Whether a pipeline's subgroups can have `width`, either because all pipelines do or by request.
 bool has_subgroup_width(const VulkanPhysical& physical, uint32_t width);
-// Whether a pipeline may ask for it.
+// Whether a pipeline may request it.
 bool may_require_subgroups(const VulkanPhysical& physical, uint32_t width);
 // SPIR-V capabilities that a kernel may declare on the device.
 std::set<uint32_t> vulkan_capabilities(const VulkanPhysical& physical);
-// What a compiled pipeline depends on beside its code: device, driver, version, cache id.
+// The dependencies of a compiled pipeline besides its code: device, driver, version, cache id.
 std::string vulkan_build_identity(const VulkanPhysical& physical);
 
 }  // namespace tapml::device

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-// What is used of Vulkan 1.2, by what it is fetched for.
+// The functions of Vulkan 1.2 in use, by the object that they are fetched from.
 #define TAPML_VULKAN_GLOBAL_FUNCTIONS(F) F(CreateInstance)
 
 #define TAPML_VULKAN_INSTANCE_FUNCTIONS(F)  \
@@ -24,7 +24,7 @@
   F(CreateDevice)                           \
   F(GetDeviceProcAddr)
 
-// Of an extension; null where it is not enabled.
+// Functions of an extension; null if it is not enabled.
 #define TAPML_VULKAN_DEBUG_FUNCTIONS(F) \
   F(CreateDebugUtilsMessengerEXT)       \
   F(DestroyDebugUtilsMessengerEXT)
@@ -86,19 +86,19 @@ struct VulkanFunctions {
   TAPML_VULKAN_DEVICE_FUNCTIONS(TAPML_VULKAN_MEMBER)
 #undef TAPML_VULKAN_MEMBER
 
-  // Opens the loader, the shared library `file`, which stays open; kAbsent where it is not here.
+  // Opens the loader, the shared library `file`, which stays open; kAbsent if it is missing.
   static Result<VulkanFunctions> open(const std::string& file);
   Status fetch(VkInstance instance);
   Status fetch(VkDevice device);
 };
 
-// A platform that is not here, and what to install for it.
+// The error for a missing platform, with what to install.
 Error no_vulkan(const std::string& message);
 
-// "VK_ERROR_DEVICE_LOST", or the number where the code has no name here.
+// "VK_ERROR_DEVICE_LOST", or the number of an unknown code.
 std::string vulkan_code_name(VkResult code);
-// The failure of `call` as a PlatformError of the fitting fault; InternalError for a misuse of
-// Vulkan, which is this program's own mistake.
+// The failure of `call` as a PlatformError with the matching fault; InternalError for a misuse of
+// Vulkan, which is a bug in this program.
 Error vulkan_error(VkResult code, const char* call);
 // Ok for VK_SUCCESS.
 inline Status vulkan_status(VkResult code, const char* call) {

@@ -93,7 +93,7 @@ Result<std::shared_ptr<VulkanRange>> VulkanHeap::allocate(int64_t bytes) {
     }
   }
   Result<Blocks::iterator> block = add_block(size <= kLargestShared ? kBlockBytes : size);
-  // Where a whole block is too much, the range alone may fit.
+  // If there is no memory for a whole block, the range alone may fit.
   if (!block && size <= kLargestShared && block.error().fault == PlatformFault::kOutOfMemory) {
     block = add_block(size);
   }
@@ -122,7 +122,8 @@ void VulkanHeap::put_back(const VulkanRange& range) {
     }
   }
   if (block.free.size() != 1 || block.free.begin()->second != block.size) return;
-  // One empty block stays, so that a buffer that comes and goes costs no driver calls.
+  // One empty block stays, so that allocating and freeing one buffer repeatedly needs no driver
+  // calls.
   if (block.size == kBlockBytes) {
     auto shared = std::count_if(blocks_.begin(), blocks_.end(),
                                 [](const VulkanBlock& one) { return one.size == kBlockBytes; });

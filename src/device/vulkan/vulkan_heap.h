@@ -1,4 +1,4 @@
-// Memory of a Vulkan device: small ranges share blocks, large ones have a block of their own.
+// Memory of a Vulkan device: small ranges share blocks, large ones have their own.
 #pragma once
 
 #include <list>
@@ -10,18 +10,18 @@
 
 namespace tapml::device {
 
-// A buffer with memory of its own, the host's address of it where it is mapped.
+// A buffer with its own memory, and its host address if it is mapped.
 struct VulkanBlock {
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceMemory memory = VK_NULL_HANDLE;
   std::byte* address = nullptr;
   int64_t size = 0;
-  std::map<int64_t, int64_t> free;  // offset -> size of what is not in use, never adjacent
+  std::map<int64_t, int64_t> free;  // offset -> size of unused parts, never adjacent
 };
 
 class VulkanHeap;
 
-// A part of a block, returned with the object.
+// A part of a block, freed with the object.
 class VulkanRange {
  public:
   VulkanRange(VulkanHeap& heap, std::list<VulkanBlock>::iterator block, int64_t offset,
@@ -33,9 +33,9 @@ class VulkanRange {
 
   VkBuffer buffer() const { return block_->buffer; }
   VkDeviceSize offset() const { return static_cast<VkDeviceSize>(offset_); }
-  // At least what was asked for: a multiple of VulkanHeap::kAlignment.
+  // At least the requested size: a multiple of VulkanHeap::kAlignment.
   int64_t size() const { return size_; }
-  // Null where the host cannot reach it.
+  // Null if the host cannot access it.
   std::byte* address() const { return block_->address ? block_->address + offset_ : nullptr; }
 
  private:
@@ -45,23 +45,23 @@ class VulkanRange {
   int64_t offset_, size_;
 };
 
-// Of one memory type. Safe from several threads.
+// A heap of one memory type. Thread-safe.
 class VulkanHeap {
  public:
-  // Of ranges, within their block and in the host's memory (there at most what mapping promises).
+  // Of ranges, within their block and in host memory (there at most what mapping guarantees).
   static constexpr int64_t kAlignment = 256;
   static constexpr int64_t kBlockBytes = int64_t{32} << 20;
-  // Larger ranges have a block of their own.
+  // Larger ranges have their own block.
   static constexpr int64_t kLargestShared = kBlockBytes / 8;
 
-  // `most` bytes in all; 0: as many as the driver gives.
+  // `most` bytes in total; 0: limited only by the driver.
   VulkanHeap(const VulkanFunctions& vk, VkDevice device, uint32_t type, bool mapped, int64_t most)
       : vk_(vk), device_(device), type_(type), mapped_(mapped), most_(most) {}
   ~VulkanHeap();
   VulkanHeap(const VulkanHeap&) = delete;
   VulkanHeap& operator=(const VulkanHeap&) = delete;
 
-  // kOutOfMemory. The heap outlives its ranges.
+  // Fails with kOutOfMemory. The heap must outlive its ranges.
   Result<std::shared_ptr<VulkanRange>> allocate(int64_t bytes);
   int64_t blocks();
 
@@ -84,7 +84,7 @@ class VulkanHeap {
   int64_t total_ = 0;  // bytes of all blocks
 };
 
-// The flags of a buffer that kernels and copies use.
+// The usage flags of a buffer for kernels and copies.
 VkBufferCreateInfo vulkan_buffer_info(int64_t size);
 
 }  // namespace tapml::device

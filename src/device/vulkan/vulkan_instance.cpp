@@ -5,7 +5,7 @@ namespace tapml::device {
 namespace {
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
-// Beyond these, one mistake floods the list.
+// Messages to keep; one mistake can cause many.
 constexpr size_t kMostVulkanMessages = 8;
 
 VKAPI_ATTR VkBool32 VKAPI_CALL on_vulkan_message(VkDebugUtilsMessageSeverityFlagBitsEXT,
@@ -38,7 +38,7 @@ void VulkanMessages::add(const std::string& message) {
 Status VulkanMessages::take() {
   std::lock_guard guard(lock_);
   if (messages_.empty()) return {};
-  Error error = internal_error("the Vulkan validation layers complain", "vulkan");
+  Error error = internal_error("the Vulkan validation layers report errors", "vulkan");
   for (const std::string& message : messages_) {
     error.found += (error.found.empty() ? "" : "\n") + message;
   }
@@ -58,7 +58,7 @@ Result<std::shared_ptr<VulkanInstance>> VulkanInstance::open(const VulkanOptions
   VkInstanceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
   info.pApplicationInfo = &application;
-  // Mistakes of the creation itself have their own listener.
+  // Errors during creation need a separate listener.
   VkDebugUtilsMessengerCreateInfoEXT messenger = messenger_info(opened->messages_.get());
   const VkValidationFeatureEnableEXT checks[] = {
       VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
@@ -77,11 +77,12 @@ Result<std::shared_ptr<VulkanInstance>> VulkanInstance::open(const VulkanOptions
   }
   VkResult code = opened->vk_.CreateInstance(&info, nullptr, &opened->instance_);
   if (code == VK_ERROR_LAYER_NOT_PRESENT) {
-    return fail(platform_error(PlatformFault::kAbsent, "the Vulkan validation layers are not here",
-                               "vulkan", "install the package vulkan-validationlayers"));
+    return fail(platform_error(PlatformFault::kAbsent,
+                               "the Vulkan validation layers are not installed", "vulkan",
+                               "install the package vulkan-validationlayers"));
   }
   if (code == VK_ERROR_INCOMPATIBLE_DRIVER) {
-    return fail(no_vulkan("there is no driver of Vulkan 1.2 on this machine"));
+    return fail(no_vulkan("there is no Vulkan 1.2 driver on this machine"));
   }
   TAPML_TRY(vulkan_status(code, "vkCreateInstance"));
   TAPML_TRY(opened->vk_.fetch(opened->instance_));

@@ -11,13 +11,13 @@
 
 namespace tapml::device {
 
-// What the validation layers complained about. Safe from several threads.
+// Collects messages of the validation layers. Thread-safe.
 class VulkanMessages {
  public:
   explicit VulkanMessages(std::function<void(const std::string&)> listener)
       : listener_(std::move(listener)) {}
   void add(const std::string& message);
-  // Fails with what came since the last call.
+  // Fails with the messages since the last call.
   Status take();
 
  private:
@@ -35,7 +35,7 @@ class VulkanInstance {
 
   const VulkanFunctions& functions() const { return vk_; }
   Result<std::vector<VkPhysicalDevice>> devices() const;
-  // Ok where there are no validation layers.
+  // Ok if there are no validation layers.
   Status take_messages() { return messages_ ? messages_->take() : Status(); }
 
  private:

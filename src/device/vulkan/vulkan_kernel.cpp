@@ -47,7 +47,7 @@ Status VulkanKernel::check_limits() const {
   for (uint32_t capability : code_.facts.capabilities) {
     if (context_->capabilities.contains(capability)) continue;
     return fail(platform_error(PlatformFault::kLimit,
-                               "kernel " + code_.name + " needs SPIR-V's capability " +
+                               "kernel " + code_.name + " needs SPIR-V capability " +
                                    std::to_string(capability) + ", which this device lacks",
                                "vulkan"));
   }
@@ -80,8 +80,7 @@ Result<std::shared_ptr<VulkanPipeline>> VulkanKernel::make_pipeline() const {
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.pName = "main";
   info.layout = layout.pipeline;
-  // Where nothing can be asked for, all pipelines have the one width, and groups are divisible
-  // by it.
+  // If no width can be requested, all pipelines have the same one, and groups are divisible by it.
   VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroups{};
   subgroups.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
   subgroups.requiredSubgroupSize = code_.facts.subgroup_width;

@@ -1,4 +1,4 @@
-// A kernel of a module, whose pipeline is made at its first launch.
+// A kernel of a module; the first launch creates its pipeline.
 #pragma once
 
 #include <mutex>
@@ -7,7 +7,7 @@
 
 namespace tapml::device {
 
-// A pipeline; work that is under way keeps it.
+// A pipeline; work in progress keeps it alive.
 struct VulkanPipeline {
   VulkanPipeline(std::shared_ptr<VulkanContext> context, VulkanLayout layout)
       : context(std::move(context)), layout(layout) {}
@@ -26,14 +26,14 @@ struct VulkanPipeline {
 
 class VulkanKernel final : public runtime::DeviceKernel {
  public:
-  // kLimit where the device's limits are below what the code needs: drivers do not check that.
+  // kLimit if the device's limits are below what the code needs: drivers do not check that.
   static Result<std::shared_ptr<VulkanKernel>> create(std::shared_ptr<VulkanContext> context,
                                                       std::shared_ptr<VulkanPipelineCache> cache,
                                                       SpirvKernel code);
 
   const std::string& entry() const { return code_.name; }
-  // Made by the first call: drivers take long for large kernels, and of a module's many are never
-  // launched (those for tensors that no binding holds). Any thread.
+  // Created by the first call: drivers are slow for large kernels, and many kernels of a module are
+  // never launched (those for tensors that exceed a binding). Thread-safe.
   Result<std::shared_ptr<VulkanPipeline>> pipeline();
 
  private:
@@ -46,7 +46,7 @@ class VulkanKernel final : public runtime::DeviceKernel {
   const std::shared_ptr<VulkanContext> context_;
   const std::shared_ptr<VulkanPipelineCache> cache_;
   std::mutex lock_;
-  SpirvKernel code_;  // without words once the pipeline is made
+  SpirvKernel code_;  // without words after the pipeline is created
   std::shared_ptr<VulkanPipeline> pipeline_;
 };
 

@@ -9,7 +9,7 @@ using runtime::DeviceModule;
 
 struct VulkanEntry {
   SpirvKernel code;
-  std::shared_ptr<VulkanKernel> kernel;  // null: nobody asked for it yet
+  std::shared_ptr<VulkanKernel> kernel;  // null: not requested yet
 };
 
 class VulkanModule final : public DeviceModule {

@@ -8,10 +8,10 @@ namespace tapml::device {
 
 namespace {
 
-// Of what a kept cache's key covers; the driver's own versions stand beside it.
+// Part of a stored cache's key, next to the driver's versions.
 constexpr const char* kPipelineKeyVersion = "vulkan-pipelines-1";
 
-// Drivers should refuse what is not theirs; not all do.
+// Drivers should reject foreign data; not all do.
 bool is_own_cache(std::span<const std::byte> bytes, const VkPhysicalDeviceProperties& device) {
   VkPipelineCacheHeaderVersionOne header{};
   if (bytes.size() < sizeof header) return false;

@@ -7,8 +7,8 @@ namespace tapml::device {
 
 class VulkanPipelineCache {
  public:
-  // With what an earlier process kept for this module's bytes, where the device's disk store has
-  // it and it is of this very device and driver.
+  // Starts with the data that an earlier process stored for this module's bytes, if the device's
+  // disk cache has it and it is from the same device and driver.
   static Result<std::unique_ptr<VulkanPipelineCache>> open(
       const std::shared_ptr<VulkanContext>& context, std::span<const std::byte> module);
   ~VulkanPipelineCache();
@@ -16,8 +16,8 @@ class VulkanPipelineCache {
   VulkanPipelineCache& operator=(const VulkanPipelineCache&) = delete;
 
   VkPipelineCache handle() const { return cache_; }
-  // Another pipeline was made. What there is is kept each time their number has doubled, and at
-  // the end, so that a process that is killed loses little. Any thread.
+  // Reports a new pipeline. The cache is stored each time the number of pipelines has doubled, and
+  // at the end, so a killed process loses little. Thread-safe.
   void grown();
 
  private:
@@ -26,12 +26,12 @@ class VulkanPipelineCache {
   void keep();
 
   std::shared_ptr<VulkanContext> context_;
-  std::string key_;  // empty: nothing is kept
+  std::string key_;  // empty: nothing is stored
   VkPipelineCache cache_ = VK_NULL_HANDLE;
-  std::mutex lock_;              // guards what follows
+  std::mutex lock_;              // guards the members below
   std::vector<std::byte> kept_;  // bytes on disk
-  int64_t made_ = 0;             // pipelines
-  int64_t saved_ = 0;            // of these, when keep() ran last
+  int64_t made_ = 0;             // number of pipelines
+  int64_t saved_ = 0;            // value of made_ at the last keep()
 };
 
 }  // namespace tapml::device

@@ -20,13 +20,13 @@ using runtime::DeviceMemory;
 using runtime::DeviceQueue;
 using runtime::LaunchArgs;
 
-// Batches that are submitted and not done; the host waits for the oldest beyond.
+// Maximum submitted, unfinished batches; beyond that the host waits for the oldest.
 constexpr size_t kMostBatches = 16;
-// Larger writes to memory that the host reaches wait for the queue and need no copy.
+// Larger writes to host-accessible memory wait for the queue and need no copy.
 constexpr size_t kStagedWrite = 64 << 10;
-// Bytes of one step of a longer write or read.
+// Bytes per step of a longer write or read.
 constexpr size_t kStagingStep = VulkanBatch::kMostStaging;
-// What vkCmdUpdateBuffer takes.
+// Limit of vkCmdUpdateBuffer.
 constexpr size_t kMostUpdate = 64 << 10;
 constexpr size_t kMostVulkanBuffers = 64;
 constexpr size_t kMostPushConstants = 256;
@@ -64,7 +64,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
 
   ~VulkanQueue() override {
     context_->remove_work(*this);
-    // What was enqueued runs; what cannot be waited for is lost with the device.
+    // Enqueued work runs to its end; if waiting fails, it is lost with the device.
     std::ignore = flush();
     std::ignore = wait_for(timeline_->last);
     recording_.reset();
@@ -84,7 +84,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
       const int64_t distance = std::abs(from_offset - to_offset);
       VulkanLocation source(from, from_offset), target(to, to_offset);
       if (&from != &to || distance >= size) return copy_apart(source, target, size);
-      // Vulkan refuses copies between ranges that overlap: the bytes make a detour.
+      // Vulkan rejects copies between overlapping ranges: use a temporary buffer.
       TAPML_ASSIGN(std::shared_ptr<VulkanRange> aside, allocate(context_->memory(), size));
       TAPML_TRY(copy_apart(source, {aside, 0}, size));
       return copy_apart({aside, 0}, target, size);
@@ -121,7 +121,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
   Result<std::shared_ptr<DeviceEvent>> record() noexcept override {
     std::shared_ptr<DeviceEvent> event;
     TAPML_TRY(guarded([&]() -> Status {
-      // Another queue may wait for it, and does not flush this one.
+      // Another queue may wait for the event without flushing this one.
       TAPML_TRY(flush());
       event = std::make_shared<VulkanEvent>(timeline_, timeline_->last);
       return {};
@@ -143,7 +143,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     uint64_t value = 0;
   };
 
-  // Runs work() unless the queue has failed; what goes wrong stays.
+  // Runs work() unless the queue has failed; keeps the error.
   template <class Work>
   Status guarded(Work&& work) {
     std::lock_guard guard(lock_);
@@ -162,7 +162,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     if (!status) failed_ = std::move(status).error();
   }
 
-  // Memory for the queue's own use; waits for it where earlier work holds it.
+  // Memory for internal use; waits for earlier work if that holds the memory.
   Result<std::shared_ptr<VulkanRange>> allocate(VulkanHeap& heap, int64_t bytes) {
     auto range = heap.allocate(bytes);
     if (range || range.error().fault != PlatformFault::kOutOfMemory) return range;
@@ -170,14 +170,14 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     return heap.allocate(bytes);
   }
 
-  // Whether nothing is under way, so that the host may touch memory in the queue's order.
+  // Whether no work is in progress, so the host may access memory in the queue's order.
   Result<bool> is_idle() {
     if (recording_ || !waits_.empty()) return false;
     TAPML_TRY(reclaim());
     return in_flight_.empty();
   }
 
-  // The batch to record the next command into, which sees all that came before.
+  // The batch to record the next command into; the command sees all earlier work.
   Result<VulkanBatch*> next_command() {
     if (recording_ && recording_->is_full()) TAPML_TRY(flush());
     if (!recording_) {
@@ -209,12 +209,12 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     return std::make_unique<VulkanBatch>(context_, commands);
   }
 
-  // Submits what is recorded, and awaits what is to be awaited.
+  // Submits the recorded commands with the pending waits.
   Status flush() {
     if (!recording_ && waits_.empty()) return {};
-    // Waits alone need a batch too: what is recorded after them is reached after them.
+    // Waits without commands need a batch too: later commands must run after them.
     if (!recording_) TAPML_TRY(next_command());
-    // Where this fails, the commands are gone.
+    // If this fails, the commands are lost.
     std::unique_ptr<VulkanBatch> batch = std::move(recording_);
     TAPML_TRY(batch->end());
     std::vector<VkSemaphore> awaited;
@@ -251,7 +251,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     return {};
   }
 
-  // Takes back the batches that are done.
+  // Recycles the batches that are done.
   Status reclaim() {
     if (in_flight_.empty()) return {};
     uint64_t value = 0;
@@ -327,7 +327,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
   }
 
   Status fill_at(const VulkanLocation& to, int64_t size) {
-    // Vulkan fills whole words: the bytes before and after come as copies of zeros.
+    // Vulkan fills whole words: the bytes before and after are copied from zeros.
     constexpr std::array<std::byte, 4> kZeros{};
     const int64_t before = std::min(size, (4 - to.offset % 4) % 4);
     const int64_t words = (size - before) / 4 * 4;
@@ -422,7 +422,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
                                    (i == 0 ? "the extent" : "scalar " + std::to_string(i - 1)) +
                                        " of kernel " + kernel.entry() + " is " +
                                        std::to_string(value) +
-                                       "; kernels on vulkan take integers of 32 bits",
+                                       "; kernels on vulkan support only 32-bit integers",
                                    "vulkan"));
       }
       constants[i] = static_cast<int32_t>(value);
@@ -438,14 +438,14 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
       return fail(platform_error(PlatformFault::kLimit,
                                  "buffer argument " + std::to_string(i) + " of kernel " +
                                      kernel.entry() + " begins at byte " + std::to_string(offset) +
-                                     "; this device takes multiples of " +
+                                     "; this device requires multiples of " +
                                      std::to_string(alignment),
                                  "vulkan"));
     }
     return {};
   }
 
-  // A descriptor set of the launch's buffers, which the batch then holds.
+  // A descriptor set of the launch's buffers, which the batch then keeps.
   Result<VkDescriptorSet> describe(VulkanBatch& batch, const VulkanPipeline& pipeline,
                                    const LaunchArgs& args) {
     std::array<VkDescriptorBufferInfo, kMostVulkanBuffers> infos;
@@ -459,14 +459,14 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     for (size_t i = 0; i < args.buffers.size(); ++i) {
       const BufferArg& buffer = args.buffers[i];
       const std::shared_ptr<VulkanRange>& range = vulkan_memory(*buffer.memory).range();
-      // What begins at the buffer's end is empty, but Vulkan wants a byte of everything.
+      // A binding at the buffer's end is empty, but Vulkan requires at least one byte.
       const int64_t offset = buffer.offset < range->size() ? buffer.offset : 0;
       infos[i].buffer = range->buffer();
       infos[i].offset = range->offset() + static_cast<VkDeviceSize>(offset);
       infos[i].range = static_cast<VkDeviceSize>(std::min(range->size() - offset, most));
       batch.hold(range);
     }
-    // Descriptors of one type at consecutive bindings are one update.
+    // Descriptors of one type at consecutive bindings form one update.
     VkWriteDescriptorSet update{};
     update.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
     update.dstSet = set;
@@ -480,11 +480,11 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
   std::shared_ptr<VulkanContext> context_;
   std::shared_ptr<VulkanTimeline> timeline_;
   VkCommandPool pool_;
-  std::mutex lock_;  // for settle(), which comes from any thread
+  std::mutex lock_;  // for settle(), which any thread may call
   std::unique_ptr<VulkanBatch> recording_;
   std::deque<std::unique_ptr<VulkanBatch>> in_flight_;  // oldest first
   std::vector<std::unique_ptr<VulkanBatch>> idle_;
-  std::vector<Wait> waits_;  // before the batch that is recorded
+  std::vector<Wait> waits_;  // to add to the batch being recorded
   std::optional<Error> failed_;
 };
 

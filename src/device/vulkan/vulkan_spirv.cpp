@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kSpirvMagic = 0x07230203;
 constexpr size_t kSpirvHeaderWords = 5;
-// The first function; all that is read here stands before it.
+// The opcode of functions; everything parsed here comes before the first one.
 constexpr uint32_t kOpFunction = 54;
 constexpr uint32_t kOpFunctionEnd = 56;
 constexpr uint32_t kOpEntryPoint = 15;
@@ -25,13 +25,13 @@ constexpr uint32_t kDecorationSpecId = 1;
 constexpr uint32_t kDecorationBinding = 33;
 constexpr uint32_t kDecorationSet = 34;
 
-// Whether literal words hold "main".
+// Whether literal words contain "main".
 bool is_main(std::span<const uint32_t> words) {
   constexpr char kMain[8] = "main";
   return words.size() >= 2 && std::memcmp(words.data(), kMain, sizeof kMain) == 0;
 }
 
-// Of an entry, before its words: number of words, buffers, bytes of push constants.
+// The header of an entry: number of words, buffers, bytes of push constants.
 constexpr size_t kEntryHeaderBytes = 12;
 
 uint32_t read_spirv_word(std::span<const std::byte> bytes, size_t offset) {
@@ -42,7 +42,7 @@ uint32_t read_spirv_word(std::span<const std::byte> bytes, size_t offset) {
   return value;
 }
 
-// The next entry of a module's bytes, which are then behind it.
+// Takes the next entry off a module's bytes.
 Result<SpirvKernel> read_spirv_kernel(const std::string& name, std::span<const std::byte>& bytes) {
   auto truncated = [&] {
     return fail(internal_error("the SPIR-V module ends inside of kernel " + name, "vulkan"));
@@ -109,7 +109,7 @@ Result<SpirvFacts> read_spirv(std::span<const uint32_t> words, const std::string
     std::span<const uint32_t> operands = words.subspan(at + 1, count - 1);
     at += count;
     last = op;
-    // Functions are read only for whether their instructions end where the module does.
+    // Functions are only checked to end where the module does.
     functions |= op == kOpFunction;
     if (functions) continue;
     if (op == kOpCapability && !operands.empty()) {
@@ -137,7 +137,7 @@ Result<SpirvFacts> read_spirv(std::span<const uint32_t> words, const std::string
   if (entries != 1) return bad("has " + std::to_string(entries) + " entry points");
   if (!functions) return bad("has no function");
   if (last != kOpFunctionEnd) return bad("ends inside of a function");
-  if (!sized) return bad("says no work group size");
+  if (!sized) return bad("specifies no work group size");
   if (std::ranges::count(facts.group, 0u) > 0) return bad("has empty work groups");
   if (!facts.capabilities.contains(static_cast<uint32_t>(SpirvCapability::kGroupNonUniform))) {
     facts.subgroup_width = 0;
@@ -147,7 +147,7 @@ Result<SpirvFacts> read_spirv(std::span<const uint32_t> words, const std::string
 
 std::vector<uint32_t> with_denormals(std::span<const uint32_t> words) {
   constexpr uint32_t kOpExtension = 10;
-  // "SPV_KHR_float_controls", four characters a word, ending in a zero.
+  // "SPV_KHR_float_controls", four characters per word, zero-terminated.
   static constexpr char kFloatControls[24] = "SPV_KHR_float_controls";
   const auto preserve = static_cast<uint32_t>(SpirvCapability::kDenormPreserve);
   const auto flush = static_cast<uint32_t>(SpirvCapability::kDenormFlushToZero);
@@ -156,7 +156,7 @@ std::vector<uint32_t> with_denormals(std::span<const uint32_t> words) {
     result.push_back(static_cast<uint32_t>(operands.size() + 1) << 16 | op);
     result.insert(result.end(), operands.begin(), operands.end());
   };
-  // Capabilities come first, then extensions, and modes of execution after the entry points.
+  // Capabilities come first, then extensions; execution modes come after the entry points.
   add(kOpCapability, std::array{preserve});
   bool extended = false;
   for (size_t at = kSpirvHeaderWords; at < words.size();) {

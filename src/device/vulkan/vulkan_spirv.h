@@ -1,5 +1,4 @@
-// What a module's SPIR-V says of itself, looked at before a driver sees it: drivers take what they
-// are given for valid.
+// Parses and validates a module's SPIR-V before a driver sees it: drivers assume valid code.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ enum class SpirvCapability : uint32_t {
   kInt64 = 11,
   kInt16 = 22,
   kInt8 = 39,
-  kGroupNonUniform = 61,  // and seven kinds of operations after it
+  kGroupNonUniform = 61,  // also stands for the seven operation kinds after it
   kStorageBuffer16 = 4433,
   kStorageBuffer8 = 4448,
   kDenormPreserve = 4464,
@@ -32,18 +31,18 @@ enum class SpirvCapability : uint32_t {
 
 struct SpirvFacts {
   std::set<uint32_t> capabilities;
-  uint32_t group[3] = {1, 1, 1};  // work group's size
+  uint32_t group[3] = {1, 1, 1};  // work group size
   uint32_t bindings = 0;          // highest binding of set 0, plus one
-  // Of the subgroups that the kernel is made for, in which its threads are counted: specialization
-  // constant 0, where it uses subgroups. 0: any will do.
+  // The subgroup width that the kernel is made for, as a number of threads: specialization constant
+  // 0, if it uses subgroups. 0: any.
   uint32_t subgroup_width = 0;
 };
 
-// InternalError unless `words` are a whole module with a compute entry point "main" whose
-// descriptors are all of set 0.
+// InternalError unless `words` are a complete module with a compute entry point "main" and all
+// descriptors in set 0.
 Result<SpirvFacts> read_spirv(std::span<const uint32_t> words, const std::string& entry);
 
-// An entry of a module, as vulkan_device.h describes it.
+// An entry of a module, as described in vulkan_device.h.
 struct SpirvKernel {
   std::string name;
   std::vector<uint32_t> words;
@@ -52,12 +51,12 @@ struct SpirvKernel {
   uint32_t push_bytes = 0;  // of push constants
 };
 
-// `words`, as read_spirv() accepts them, with DenormPreserve for floats of 32 bits: without it a
-// driver may take numbers below the smallest normal one for zeros. Unchanged where they say
-// themselves what becomes of such numbers.
+// Adds DenormPreserve for 32-bit floats to `words`, which read_spirv() must accept: without it a
+// driver may flush subnormals to zero. Unchanged if they specify the handling of subnormals
+// themselves.
 std::vector<uint32_t> with_denormals(std::span<const uint32_t> words);
 
-// InternalError for bytes that are not what a module of format "spirv" holds.
+// InternalError for bytes that are not a module of format "spirv".
 Result<std::vector<SpirvKernel>> read_spirv_module(const ModuleBlob& blob);
 
 }  // namespace tapml::device

@@ -2,10 +2,12 @@
 
 namespace tapml::device {
 
-// Its device is in the program of worker/; everybody else speaks to that.
+// The program of worker/ contains the device; all other programs connect to that.
 OpenedDevice open_wasm(const OpenOptions&) noexcept {
-  Error error = platform_error(PlatformFault::kAbsent, "wasm is served by its own program alone");
-  error.hint = "--target wasm@pipe:... starts it, --target wasm the one of this machine";
+  Error error = platform_error(PlatformFault::kAbsent, "only the wasm worker program serves wasm");
+  error.hint =
+      "use --target wasm for the worker of this machine, or --target wasm@pipe:... to start "
+      "another";
   return fail(std::move(error));
 }
 

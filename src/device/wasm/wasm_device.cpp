@@ -19,7 +19,7 @@ using runtime::HostCode;
 
 // Offsets within an allocation are signed 32-bit numbers in generated code.
 constexpr int64_t kWasmMostBytes = (int64_t{1} << 31) - (int64_t{1} << 16);
-// Parts of a long launch, between which somebody is reported that it goes on.
+// Number of parts of a long launch; progress is reported between them.
 constexpr int64_t kLaunchParts = 16;
 
 class PolledShares final : public Shares {
@@ -46,7 +46,7 @@ DeviceInfo describe(const WasmOptions& options) {
   info.platform = "wasm";
   info.name = options.name;
   info.version = options.version;
-  // Work groups mean nothing here, so that any size is within the limit.
+  // There are no work groups, so any size is within the limit.
   info.limits.max_workgroup_threads = std::numeric_limits<int32_t>::max();
   info.limits.max_allocation_bytes = kWasmMostBytes;
   info.limits.threads = 1;

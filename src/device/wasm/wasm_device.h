@@ -1,5 +1,5 @@
 // The device inside of WebAssembly: linear memory, one thread. It runs in the program of worker/;
-// elsewhere `wasm` is a remote.
+// in other programs `wasm` is a remote device.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@ namespace tapml::device {
 
 struct WasmOptions {
   std::shared_ptr<runtime::KernelLoader> loader;
-  std::string name, version;  // of what runs WebAssembly
-  // Called between the parts of long work: whoever waits wants to hear that it goes on.
+  std::string name, version;  // of the WebAssembly runtime
+  // Called between the parts of long work, to tell a waiting client that it continues.
   std::function<void()> poll;
 };
 
-// Kernels are as the cpu's (runtime::CpuKernel), in modules of platform "wasm".
+// Kernels are like those of cpu (runtime::CpuKernel), in modules of platform "wasm".
 class WasmDevice final : public runtime::Device {
  public:
   explicit WasmDevice(WasmOptions options);

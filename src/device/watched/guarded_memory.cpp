@@ -35,7 +35,7 @@ std::shared_ptr<GuardedMemory> GuardedMemory::allocate(int64_t size, bool at_end
     if (map != MAP_FAILED) break;
   }
   if (map == MAP_FAILED) return nullptr;
-  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without these few bytes all ends
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): running out of these few bytes is fatal
   std::shared_ptr<GuardedMemory> memory(new GuardedMemory);
   memory->map_ = static_cast<std::byte*>(map);
   memory->mapped_ = touched + 2 * zone;
@@ -55,7 +55,7 @@ GuardedMemory::~GuardedMemory() {
 }
 
 std::optional<int64_t> GuardedMemory::take_stray() noexcept {
-  // Kernels may store whole 16-byte vectors, over the end of an output too.
+  // Kernels may store whole 16-byte vectors, even over the end of an output.
   std::byte* const end = data_ + round_up(static_cast<size_t>(size_), size_t{16});
   std::optional<int64_t> stray;
   if (!is_slack(pages_, data_)) {

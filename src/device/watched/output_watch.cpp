@@ -14,7 +14,7 @@ namespace tapml::device {
 
 namespace {
 
-constexpr size_t kShown = 200;  // bytes of what was written
+constexpr size_t kShown = 200;  // bytes of the output to show
 
 int64_t bytes_of(int file) {
   struct stat status = {};
@@ -40,7 +40,7 @@ std::string printable(std::string_view text) {
 }  // namespace
 
 Result<std::unique_ptr<OutputWatch>> OutputWatch::start() noexcept {
-  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without these few bytes all ends
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): running out of these few bytes is fatal
   std::unique_ptr<OutputWatch> watch(new OutputWatch);
   watch->file_ = ::memfd_create("output of kernels", MFD_CLOEXEC);
   watch->error_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);

@@ -1,4 +1,4 @@
-// What is written to the standard streams of a process that has nothing to say there.
+// Captures writes to the standard streams of a process that should write nothing there.
 #pragma once
 
 #include <memory>
@@ -8,25 +8,25 @@
 
 namespace tapml::device {
 
-// Takes standard output over for good, and standard error while it is asked to: into a file without
-// a name. What comes in between launches goes to standard error, as if nothing watched.
+// Redirects standard output permanently, and standard error on request, to an unnamed file. Output
+// from between launches is forwarded to standard error.
 class OutputWatch {
  public:
   static Result<std::unique_ptr<OutputWatch>> start() noexcept;
   ~OutputWatch();
   OutputWatch(const OutputWatch&) = delete;
 
-  // What was written so far is no kernel's.
+  // Forwards the output so far, which is not from a kernel.
   void pass_on() noexcept;
-  // Between the two standard error is watched, too. They do not nest.
+  // Standard error is also captured between the two. They do not nest.
   void begin() noexcept;
   void end() noexcept;
-  // What was written since the last time: the begin of it, printable; empty: nothing.
+  // The beginning of the output since the last call, printable; empty: none.
   std::string take() noexcept;
 
  private:
   OutputWatch() = default;
-  int file_ = -1, error_ = -1;  // the file; standard error as it was
+  int file_ = -1, error_ = -1;  // the file; the original standard error
 };
 
 }  // namespace tapml::device

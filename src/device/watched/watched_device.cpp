@@ -18,7 +18,7 @@ using runtime::DeviceMemory;
 using runtime::DeviceModule;
 using runtime::DeviceQueue;
 
-// What the device's queues and modules share.
+// State that the device's queues and modules share.
 struct Watch {
   explicit Watch(WatchOptions given) : options(std::move(given)) {}
 
@@ -81,15 +81,15 @@ class WatchedQueue final : public DeviceQueue {
  private:
   const WatchOptions& options() const { return watch_->options; }
   void note(const runtime::LaunchArgs& args);
-  // What was written beside an argument of the launch that has just run.
+  // The error for a write next to an argument of the launch that has just run.
   Status check_arguments(const runtime::LaunchArgs& args);
-  // What the launches that are done have written to a stream.
+  // The error for output of finished launches to a stream.
   Status ended() noexcept;
 
   std::unique_ptr<DeviceQueue> queue_;
   std::shared_ptr<Watch> watch_;
-  std::string entry_;     // launched last
-  bool running_ = false;  // launches, since the last wait
+  std::string entry_;     // of the last launch
+  bool running_ = false;  // launched since the last wait
 };
 
 void WatchedQueue::note(const runtime::LaunchArgs& args) {
@@ -118,7 +118,7 @@ Status WatchedQueue::launch(DeviceKernel& kernel, const runtime::LaunchArgs& arg
   entry_ = watch_->entry_of(kernel);
   running_ = true;
   note(args);
-  // What works on its own may have other things to say on standard error: its compiler's warnings.
+  // Other platforms may write other things to standard error, such as compiler warnings.
   const bool errors = options().output && options().guard_memory;
   if (errors) options().output->begin();
   Status launched = queue_->launch(kernel, args);
@@ -186,7 +186,7 @@ class WatchedDevice final : public runtime::Device {
 Result<std::shared_ptr<DeviceMemory>> WatchedDevice::allocate(int64_t bytes) noexcept {
   const int64_t most = info().limits.max_allocation_bytes;
   if (!watch_->options.guard_memory || (most > 0 && bytes > most)) return device_->allocate(bytes);
-  // Neither side of a kernel's output is always the one that is a little away from its page.
+  // Varies the side at which a kernel's output is not exactly at its protected page.
   const uint64_t mixed = allocations_.fetch_add(1) * 0x9e3779b97f4a7c15;
   if (auto memory = GuardedMemory::allocate(bytes, (mixed >> 63) == 0)) return memory;
   return device_->allocate(bytes);

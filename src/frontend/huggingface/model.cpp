@@ -44,7 +44,7 @@ HuggingFaceConfig read_config_file(const std::string& path) {
 }
 
 void warn_of_unreachable_eos(HuggingFaceModel& model) {
-  const int64_t vocabulary = unwrap(model_interface_of(model.module.attrs)).vocabulary;
+  const int64_t vocabulary = unwrap(model_interface_of(model.module.all_attrs())).vocabulary;
   for (int32_t token : model.eos) {
     if (token < vocabulary) continue;
     model.warnings.push_back("eos_token_id " + std::to_string(token) +

@@ -1,4 +1,4 @@
-// Other programs of this machine, run to their end.
+// Runs other programs of this machine to completion.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,13 @@
 namespace tapml {
 
 struct CommandResult {
-  int exit_code = 0;   // 128 + n where signal n ended it
-  std::string output;  // standard output and standard error, as they came
+  int exit_code = 0;   // 128 + n if signal n ended it
+  std::string output;  // standard output and standard error, interleaved
 };
 
-// Starts the program `arguments[0]`, found on PATH, with an empty standard input, and waits for it;
-// no shell. PlatformError: kAbsent where it cannot be started, kTimeout after `longest` (it is
-// killed then, and so it is when `cancelled`, asked now and then, says so: kCancelled).
+// Starts the program `arguments[0]`, found on PATH, without a shell and with an empty standard
+// input, and waits for it. PlatformError: kAbsent if it cannot be started, kTimeout after
+// `longest`, kCancelled once `cancelled`, which is polled, returns true; both kill it.
 Result<CommandResult> run_command(std::vector<std::string> arguments,
                                   std::chrono::milliseconds longest,
                                   const std::function<bool()>& cancelled = {}) noexcept;

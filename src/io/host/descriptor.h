@@ -1,4 +1,4 @@
-// An open file by its descriptor. Private to io/host.
+// An owned file descriptor. Private to io/host.
 #pragma once
 
 #include <unistd.h>
@@ -21,17 +21,17 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return fd_; }
-  // 0, or errno of the close.
+  // Returns 0, or the errno of the close.
   int close() { return ::close(std::exchange(fd_, -1)) == 0 ? 0 : errno; }
 
  private:
   int fd_;
 };
 
-// Writes everything; errno, or 0.
+// Writes everything; returns errno, or 0.
 inline int write_all(int fd, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    // One call may not take more than about 2 GiB.
+    // One call may write at most about 2 GiB.
     size_t piece = std::min(bytes.size(), size_t{1} << 30);
     ssize_t written = ::write(fd, bytes.data(), piece);
     if (written < 0 && errno == EINTR) continue;

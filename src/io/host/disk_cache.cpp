@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder of this layout of entries; another layout gets another folder.
+// The folder of the current entry layout; another layout uses another folder.
 constexpr const char* kVersionFolder = "v2";
 constexpr const char* kEarlierFolder = "v1";
 constexpr const char* kKeyFile = "key";
@@ -38,7 +38,7 @@ constexpr const char* kCountersFile = "counters";
 constexpr const char* kBoundFile = "max-bytes";
 constexpr std::array<char, 8> kMagic = {'T', 'A', 'P', 'M', 'L', 'C', 'E', '\n'};
 constexpr size_t kSumAt = 16;
-constexpr size_t kHeaderSize = kSumAt + sizeof(Sha256Digest);  // magic, size, code of both
+constexpr size_t kHeaderSize = kSumAt + sizeof(Sha256Digest);  // magic, size, authentication code
 constexpr time_t kStaleSeconds = 3600;
 
 std::optional<std::vector<std::byte>> read_whole(const std::string& path) {
@@ -56,8 +56,8 @@ std::optional<std::vector<std::byte>> read_whole(const std::string& path) {
   return bytes;
 }
 
-// The entry's name counts too, so that an entry under another name is not taken for it; its length
-// is that of a message's first part, so that no other name and bytes are the same message.
+// The code covers the entry's name, so an entry under another name is not accepted; the lengths
+// come first, so no other name and bytes form the same message.
 Sha256Digest entry_code(const HmacKey& secret, const std::string& name,
                         std::span<const std::byte> bytes) {
   const std::array<uint64_t, 2> sizes = {name.size(), bytes.size()};
@@ -65,7 +65,7 @@ Sha256Digest entry_code(const HmacKey& secret, const std::string& name,
                      {std::as_bytes(std::span(sizes)), std::as_bytes(std::span(name)), bytes});
 }
 
-// Whether it is what was put under the name by a process that has the secret.
+// Whether a process that has the secret stored these bytes under this name.
 bool is_entry(const HmacKey& secret, const std::string& name, std::span<const std::byte> bytes) {
   if (bytes.size() < kHeaderSize) return false;
   if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) return false;
@@ -81,7 +81,7 @@ bool is_key(std::string_view key) {
   return key.size() >= 8 && key.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// Numbers separated by anything; those that are missing stay.
+// Reads numbers with any separators; missing ones keep their values.
 template <size_t N>
 void read_numbers(std::string_view text, std::array<int64_t, N>& numbers) {
   const char* at = text.data();
@@ -109,7 +109,7 @@ struct CacheEntry {
 }  // namespace
 
 std::string default_cache_folder() {
-  // A relative XDG_CACHE_HOME is to be ignored, as its specification says.
+  // The specification says to ignore a relative XDG_CACHE_HOME.
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && cache[0] == '/') {
     return std::string(cache) + "/tapml";
   }
@@ -124,32 +124,32 @@ struct DiskCache::State {
   bool checked = false, readable = false, writable = false;
   bool warned = false;
   HmacKey secret = {};
-  int64_t grown = 0;  // bytes that were put since the last look at the bound
+  int64_t grown = 0;  // bytes stored since the last check of the bound
 
   fs::path entries_folder() const { return fs::path(options.folder) / kVersionFolder; }
   fs::path entry_path(const std::string& key) const {
     return entries_folder() / key.substr(0, 2) / key.substr(2);
   }
 
-  // With the lock held. `why` completes "... is not used: ".
+  // Requires the lock. `why` completes "... is not used: ".
   void give_up(const std::string& why) {
     writable = false;
     if (std::exchange(warned, true) || !options.warn) return;
     options.warn(options.what + " " + options.folder + " is not used: " + why);
   }
 
-  // Why what is at the folder's path cannot be used; nothing where it can, and where nothing is
-  // there yet. Code from it will run, so nobody else may write there.
+  // Why the folder cannot be used; empty if it can, or does not exist yet. Code from it is run, so
+  // nobody else may write to it.
   std::optional<FolderFault> fault() const {
     if (options.folder.empty()) return FolderFault{"", "no folder for it is known", ""};
     return find_folder_fault(options.folder);
   }
 
-  // Makes the folder where it is missing.
+  // Creates the folder if it is missing.
   void open() {
     if (std::exchange(checked, true)) return;
     if (options.folder.empty()) return give_up("no folder for it is known");
-    // Before anything is made in a folder that may be anyone's.
+    // Before anything is created in a folder that others may control.
     if (const auto found = fault()) return give_up(fault_text(*found));
     std::error_code error;
     fs::create_directories(fs::path(options.folder).parent_path(), error);
@@ -166,7 +166,8 @@ struct DiskCache::State {
     }
   }
 
-  // 0 or errno. No fsync: what a crash of the machine leaves half-written fails its checksum.
+  // Returns 0 or errno. No fsync: an entry that a system crash leaves incomplete fails its
+  // checksum.
   int write(const fs::path& path, std::span<const std::byte> head,
             std::span<const std::byte> bytes) {
     static std::atomic<unsigned> counter{0};
@@ -186,7 +187,7 @@ struct DiskCache::State {
     return error;
   }
 
-  // All entries, and temporary files that a crash has left.
+  // All entries, and temporary files left by a crash.
   std::vector<CacheEntry> list(std::vector<fs::path>* stale = nullptr) const {
     std::vector<CacheEntry> entries;
     std::error_code error;
@@ -243,7 +244,7 @@ struct DiskCache::State {
     return counts;
   }
 
-  // Under a lock on the file, so that no process's numbers are lost.
+  // Under a lock on the file, so that no process loses its counts.
   void add_to_counters() {
     std::string path = options.folder + "/" + kCountersFile;
     Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -290,7 +291,7 @@ std::optional<std::vector<std::byte>> DiskCache::get(const std::string& key) {
     return {};
   }
   ++state_->hits;
-  ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // used now; no matter where it cannot be said
+  ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // marks it as used; failures do not matter
   bytes->erase(bytes->begin(), bytes->begin() + kHeaderSize);
   return bytes;
 }
@@ -320,7 +321,7 @@ Status DiskCache::check() {
   const DiskCacheOptions& options = state_->options;
   const auto found = state_->fault();
   std::string why = found ? found->reason : "";
-  // Without the right to list it, it would look empty.
+  // A folder without read permission would look empty.
   const fs::path entries = state_->entries_folder();
   if (why.empty() && ::access(entries.c_str(), R_OK | X_OK) != 0 && errno != ENOENT) {
     why = std::strerror(errno);
@@ -331,7 +332,7 @@ Status DiskCache::check() {
                            "HOME, XDG_CACHE_HOME or TAPML_CACHE", why));
   }
   return fail(user_error(options.what + " cannot be used", options.folder,
-                         "a folder of one's own that nobody else can write to", why,
+                         "a folder of yours that nobody else can write to", why,
                          found ? found->hint : ""));
 }
 
@@ -372,7 +373,7 @@ Status DiskCache::set_max_bytes(int64_t bytes) {
   state_->open();
   if (!state_->writable) {
     return fail(user_error("the compile cache cannot be bounded", state_->options.folder,
-                           "a folder of one's own that can be written to"));
+                           "a folder of yours that you can write to"));
   }
   TAPML_TRY(
       write_text_atomic(state_->options.folder + "/" + kBoundFile, std::to_string(bytes) + "\n"));

@@ -1,8 +1,8 @@
-// A folder of results that can be computed again: by key, bounded in size, the least recently used
-// go first. Several processes may use one folder at once; a crash leaves nothing that is taken for
-// an entry. Each entry has a code (HMAC-SHA256) by a key that only this user has, `key` in the
-// folder: an entry that was altered, or made by whoever lacks the key, is dropped. A folder that
-// others can write to, or put another one in the place of (io/host/private_folder), is not used.
+// A folder of recomputable results: by key, bounded in size, with the least recently used evicted
+// first. Several processes may use one folder at once; after a crash no partial file is accepted as
+// an entry. Each entry has an authentication code (HMAC-SHA256) by a key that only this user has,
+// `key` in the folder: an entry that was altered, or made without the key, is dropped. A folder
+// that others can write to or replace (io/host/private_folder) is not used.
 #pragma once
 
 #include <cstdint>
@@ -18,41 +18,41 @@
 
 namespace tapml {
 
-// $XDG_CACHE_HOME/tapml, else $HOME/.cache/tapml; empty where neither is known.
+// $XDG_CACHE_HOME/tapml, else $HOME/.cache/tapml; empty if neither is set.
 std::string default_cache_folder();
 
 inline constexpr int64_t kDefaultCacheBytes = int64_t{1} << 30;
 
 struct DiskCacheOptions {
   std::string folder;
-  // Told, once, that the folder cannot be used; everything works without it then.
+  // Called once if the folder cannot be used; everything works without it.
   std::function<void(const std::string& message)> warn;
-  // What it is, for that message.
+  // The name of the cache in that message.
   std::string what = "the compile cache";
-  // Bounds the folder for this object's puts; 0: what set_max_bytes() said last, for all processes.
+  // Bounds the folder for this object's puts; 0: the last set_max_bytes() of any process.
   int64_t max_bytes = 0;
 };
 
-// Safe to use from several threads.
+// Thread-safe.
 class DiskCache {
  public:
   explicit DiskCache(DiskCacheOptions options);
-  // Adds this object's hits and misses to those of the folder, and removes what is over the bound,
-  // as puts of an eighth of it do.
+  // Adds this object's hits and misses to those of the folder, and evicts what exceeds the bound,
+  // as puts do after every eighth of the bound.
   ~DiskCache();
   DiskCache(const DiskCache&) = delete;
   DiskCache& operator=(const DiskCache&) = delete;
 
-  // What was put under `key` (8 or more of [0-9a-f]); nothing for a miss.
+  // The bytes stored under `key` (8 or more of [0-9a-f]); empty for a miss.
   std::optional<std::vector<std::byte>> get(const std::string& key);
-  // Keeps a copy; an entry that is there already is replaced. Failures are no errors.
+  // Stores a copy; replaces an existing entry. Failures are ignored.
   void put(const std::string& key, std::span<const std::byte> bytes);
 
-  // Of this object's get().
+  // Counts of this object's get() calls.
   int64_t hits() const;
   int64_t misses() const;
 
-  // UserError where the folder cannot be used. One that is not there yet can.
+  // UserError if the folder cannot be used. One that does not exist yet can.
   Status check();
 
   struct Summary {
@@ -62,10 +62,10 @@ class DiskCache {
     int64_t hits = 0, misses = 0;  // of all processes since the folder was last cleared
   };
   Summary summary();
-  // Removes all entries and counts; returns how many entries there were. UserError where one cannot
+  // Removes all entries and counts; returns the number of entries removed. UserError if one cannot
   // be removed.
   Result<int64_t> clear();
-  // Bounds the folder for all processes from now on, and removes what is over it.
+  // Bounds the folder for all processes from now on, and evicts what exceeds the bound.
   Status set_max_bytes(int64_t bytes);
 
  private:

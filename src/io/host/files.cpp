@@ -29,7 +29,7 @@ Error write_error(const std::string& path, int error) {
   }
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty()) folder = ".";
-  // A file system of the system's own says "no such file" of what nobody may make there.
+  // Kernel file systems report "no such file" when creating files is not allowed.
   std::error_code ignored;
   const bool missing = error == ENOENT || error == ENOTDIR;
   if (missing && !std::filesystem::is_directory(folder, ignored)) {
@@ -72,8 +72,8 @@ Result<OpenFile> open_regular(const std::string& path) {
   return file;
 }
 
-// A name beside `path` that no other writer uses: of this process by the counter, of others by the
-// process id.
+// A name beside `path` that no other writer uses: the counter distinguishes those of this process,
+// the process id those of others.
 std::string temporary_name(const std::string& path) {
   static std::atomic<unsigned> counter{0};
   std::filesystem::path whole(path);
@@ -112,7 +112,7 @@ Result<std::string> read_text_file(const std::string& path, size_t max_bytes) {
     ssize_t got = ::read(file.descriptor->get(), text.data() + filled, text.size() - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail(read_error(path, errno));
-    if (got == 0) break;  // the file shrank meanwhile
+    if (got == 0) break;  // the file has shrunk
     filled += static_cast<size_t>(got);
   }
   text.resize(filled);

@@ -22,7 +22,7 @@ Result<std::unique_ptr<FolderWatch>> FolderWatch::open(const std::string& folder
     ::close(descriptor);
     return fail(platform_error(PlatformFault::kOutOfMemory, "no memory", folder));
   }
-  // Editors write the file itself, or another one that takes its name.
+  // Editors write the file itself, or rename another file to it.
   if (::inotify_add_watch(descriptor, folder.c_str(), IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR) <
       0) {
     return fail(user_error("cannot watch the folder", folder, "a folder of this machine",

@@ -12,14 +12,15 @@ namespace tapml {
 
 class FolderWatch {
  public:
-  // From now on saved files are noted. UserError for a folder that cannot be watched.
+  // Starts recording saved files. UserError for a folder that cannot be watched.
   static Result<std::unique_ptr<FolderWatch>> open(const std::string& folder) noexcept;
   ~FolderWatch();
   FolderWatch(const FolderWatch&) = delete;
   FolderWatch& operator=(const FolderWatch&) = delete;
 
-  // Names of files that were written and closed, or moved there, since the last call; waits at most
-  // `longest` for the first. Empty: none, or a signal came. More than the system kept count of: "".
+  // Names of the files that were written and closed, or moved into the folder, since the last call;
+  // waits at most `longest` for the first. Empty: none, or a signal arrived. An empty name: the
+  // system lost count of events.
   std::vector<std::string> wait(std::chrono::milliseconds longest) noexcept;
 
  private:

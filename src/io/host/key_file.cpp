@@ -25,7 +25,7 @@ KeyOrReason read_key(int fd, const std::string& path) {
   struct stat info = {};
   if (::fstat(fd, &info) != 0) return key_fault(path, errno);
   const std::string name = "its key file " + path;
-  // Others may have read it, or made it: a new one is needed, not a chmod.
+  // Others may have read or made it: it has to be replaced, not chmod-ed.
   const std::string hint = "; rm " + path;
   if (!S_ISREG(info.st_mode)) return name + " is not a regular file" + hint;
   if (info.st_uid != ::geteuid()) return name + " belongs to another user" + hint;
@@ -44,8 +44,8 @@ KeyOrReason read_key(int fd, const std::string& path) {
   return key;
 }
 
-// 0 or errno; EEXIST where another process was first. A link, not a rename: that would replace a
-// key that is in use.
+// Returns 0 or errno; EEXIST if another process was first. A link, not a rename, which would
+// replace a key that is in use.
 int make_key(const std::string& path) {
   static std::atomic<unsigned> counter{0};
   HmacKey key;

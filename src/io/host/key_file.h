@@ -1,4 +1,4 @@
-// A secret of this user on disk: 32 random bytes in a file of mode 0600.
+// A user's secret on disk: 32 random bytes in a file of mode 0600.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace tapml {
 
-// The key of the file at `path`, which is made where it is missing; of several processes at once,
-// all get the same. A text says why there is none: a file that is not this user's alone, or not a
-// key, is not used.
+// The key of the file at `path`, which is created if it is missing; concurrent processes all get
+// the same key. A text is the reason why there is none: a file that others can access, or that
+// holds no key, is not used.
 std::variant<HmacKey, std::string> open_key_file(const std::string& path);
 
 }  // namespace tapml

@@ -18,8 +18,8 @@ namespace tapml {
 
 namespace {
 
-// What the signal handler reads. `begin` is written last where a range comes, and first where it
-// goes; a slot is free while it is 0.
+// Read by the signal handler. `begin` is written last when a range is added, and first when it is
+// removed; a slot is free while it is 0.
 struct RangeSlot {
   std::atomic<uintptr_t> begin = 0;
   std::atomic<size_t> size = 0;
@@ -28,7 +28,7 @@ struct RangeSlot {
 static_assert(std::atomic<uintptr_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
               "a signal handler reads them");
 
-// Blocks are never freed, so that the handler may walk them at any time.
+// Blocks are never freed, so the handler may walk them at any time.
 struct RangeBlock {
   std::array<RangeSlot, 256> slots;
   std::atomic<RangeBlock*> next = nullptr;
@@ -48,7 +48,7 @@ bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-// None where the file is as it was mapped. `lost`: something of it could not be read.
+// Empty if the file is unchanged since it was mapped. `lost`: a part of it could not be read.
 std::optional<Error> change_of(const MappedPath& mapped, bool lost) {
   struct stat now = {};
   const bool there = ::stat(mapped.path.c_str(), &now) == 0;
@@ -58,17 +58,17 @@ std::optional<Error> change_of(const MappedPath& mapped, bool lost) {
   if (!lost && !written) return {};
   std::string found = std::to_string(now.st_size) + " bytes";
   if (!there) {
-    found = "a file that was cut and removed";
+    found = "a file that was truncated and removed";
   } else if (!same) {
-    found = "a file that was cut, and another one of " + found + " in its place";
+    found = "a truncated file, replaced by another one of " + found;
   } else if (!written) {
-    found = "bytes that the disk does not give";
+    found = "bytes that cannot be read from the disk";
   } else if (now.st_size == mapped.info.st_size) {
-    found += ", written meanwhile";
+    found += ", modified meanwhile";
   }
   return user_error("a file changed while it was in use: " + mapped.path, mapped.path,
                     std::to_string(mapped.info.st_size) + " bytes, unchanged", found,
-                    "start again, and do not write to the file meanwhile: work on a copy");
+                    "start again without modifying the file: work on a copy");
 }
 
 class MappedRanges {
@@ -128,10 +128,10 @@ class MappedRanges {
   std::map<RangeSlot*, MappedPath> paths_;
   std::vector<RangeSlot*> free_;
   RangeBlock* last_ = nullptr;
-  std::deque<Error> gone_;  // of lost mappings that are not held any more
+  std::deque<Error> gone_;  // of lost mappings that are no longer held
 };
 
-// Never destroyed: mappings may be held by static objects.
+// Never destroyed: static objects may hold mappings.
 MappedRanges& mapped_ranges() {
   static MappedRanges& ranges = *new MappedRanges();
   return ranges;
@@ -147,7 +147,7 @@ RangeSlot* find_range(uintptr_t address) noexcept {
   return nullptr;
 }
 
-// As if this handler had not been there.
+// Acts as if this handler were not installed.
 void chain_bus_fault(int signal, siginfo_t* info, void* context) {
   const struct sigaction& earlier = g_earlier_bus_action;
   if ((earlier.sa_flags & SA_SIGINFO) != 0 && earlier.sa_sigaction != nullptr) {
@@ -155,7 +155,7 @@ void chain_bus_fault(int signal, siginfo_t* info, void* context) {
   } else if (earlier.sa_handler == SIG_IGN && info->si_code <= 0) {
     return;  // sent by a process, and ignored
   } else if (earlier.sa_handler == SIG_DFL || earlier.sa_handler == SIG_IGN) {
-    // A fault comes again where the handler returns; a signal that was sent does not.
+    // A fault recurs when the handler returns; a signal from a process does not.
     ::signal(signal, SIG_DFL);
     if (info->si_code <= 0) ::raise(signal);
   } else {
@@ -169,7 +169,8 @@ void on_bus_fault(int signal, siginfo_t* info, void* context) {
 
 void install_bus_handler() {
   g_page_bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  ::sigaction(SIGBUS, nullptr, &g_earlier_bus_action);  // whole before the handler can need it
+  ::sigaction(SIGBUS, nullptr,
+              &g_earlier_bus_action);  // stored completely before the handler can need it
   struct sigaction action = {};
   action.sa_sigaction = on_bus_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -201,7 +202,7 @@ bool mend_mapping(int signal, const siginfo_t& info) noexcept {
   const auto address = reinterpret_cast<uintptr_t>(info.si_addr);
   RangeSlot* slot = find_range(address);
   if (slot == nullptr) return false;
-  // What lies behind a lost page is lost too.
+  // The pages after a lost one are lost too.
   const uintptr_t page = address & ~(g_page_bytes - 1);
   const size_t rest = slot->begin.load() + slot->size.load() - page;
   const int kept = errno;

@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether this process is in a user namespace that does not map all users: those that it does not
-// map, root among them, all show as one.
+// Whether this process is in a user namespace that maps only some users: the unmapped ones,
+// possibly including root, all show as one user.
 bool maps_some_users_only() {
   std::ifstream map("/proc/self/uid_map");
   uint64_t inside = 0, outside = 0, count = 0;
@@ -29,7 +29,7 @@ bool is_unmapped(uid_t user) {
   return user == overflow && maps_some_users_only();
 }
 
-// `itself`: not on the way to the folder, but the folder.
+// `itself`: the folder, not one of its parents.
 std::optional<FolderFault> fault_of(const std::string& folder, bool itself) {
   struct stat info = {};
   if (::stat(folder.c_str(), &info) != 0) {
@@ -49,7 +49,7 @@ std::optional<FolderFault> fault_of(const std::string& folder, bool itself) {
                      "chmod go-w " + folder};
 }
 
-// Upwards from the folder: what lies further in can be trusted less than what is around it.
+// From the folder upwards: inner folders are less trusted than the ones around them.
 std::optional<FolderFault> fault_on_way(const fs::path& path) {
   bool itself = true;
   for (fs::path folder = path;; folder = folder.parent_path()) {

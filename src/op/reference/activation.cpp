@@ -9,17 +9,17 @@ double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 double gelu_by_erf(double x) { return x / 2 * std::erfc(-x / std::sqrt(2.0)); }
 double gelu_by_tanh(double x) {
   double inner = std::sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x);
-  // (1 + tanh t) / 2 without its cancellation.
+  // (1 + tanh t) / 2 without cancellation.
   return x * logistic(2 * inner);
 }
 
-// The factor 1 + f is a sum next to cancellation for negative x: its error is absolute, and the
-// product with x / 2 magnifies it.
+// The factor 1 + f nearly cancels for negative x: its error is absolute, and the product with x / 2
+// magnifies it.
 double gelu_own(double x, double, double u) { return kMathFactor * u * std::fabs(x); }
 
 }  // namespace
 
-// exp(-x) may overflow to infinity or, past 2^126, have a quotient that is flushed to zero.
+// exp(-x) may overflow to infinity or, above 2^126, its quotient may be flushed to zero.
 void sigmoid(const AttrMap&, Args args, Outputs outputs) {
   map_real(args, outputs, {logistic, [](double, double y, double u) {
                              return 2 * kMathFactor * u * y + 0x1p-125;
@@ -41,7 +41,7 @@ void silu(const AttrMap&, Args args, Outputs outputs) {
 
 void gelu(const AttrMap& attrs, Args args, Outputs outputs) {
   bool by_tanh = attr_or<std::string>(attrs, "approximate", "none") == "tanh";
-  // Falls down to its one turn, and rises from there.
+  // Decreases to its only turning point and increases from there.
   double turn = by_tanh ? -0.75246142 : -0.75179152;
   map_real(args, outputs, {by_tanh ? gelu_by_tanh : gelu_by_erf, gelu_own, nullptr, {turn}});
 }
@@ -50,7 +50,7 @@ void relu(const AttrMap&, Args args, Outputs outputs) {
   const RefTensor& x = *args[0].tensor;
   for (size_t i = 0; i < x.values.size(); ++i) {
     if (x.values[i] < 0) {
-      // What may be above 0 is moved by no more than that.
+      // The result moves by no more than the positive part of the operand.
       put_exact(outputs[0], i, 0, std::max(x.values[i] + x.bound[i], 0.0));
     } else {
       put_moved(outputs[0], i, x, i);

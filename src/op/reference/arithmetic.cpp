@@ -8,13 +8,13 @@ bool is_real(Outputs outputs) { return is_float(outputs[0].dtype); }
 
 uint64_t bits(int64_t x) { return static_cast<uint64_t>(x); }
 
-// Where both operands are integers, differences of sums are sums of differences (modulo the width,
-// which only exact verdicts could tell apart).
+// If both operands are integers, differences of sums are sums of differences (modulo the width,
+// which matters only to exact verdicts).
 double sum_of_bounds(double, double ea, double, double eb) { return ea + eb; }
 
 bool holds_zero(double x, double e) { return std::fabs(x) <= e; }
 
-// The range of a / b over the box of both operands, which must not hold b = 0.
+// The range of a / b over the box of both operands, which must not contain b = 0.
 struct Range {
   double low, high;
 };
@@ -33,7 +33,7 @@ using Whole = double (*)(double);
 double round_down(double x) { return std::floor(x); }
 double toward_zero(double x) { return std::trunc(x); }
 
-// Remainder of exact division, computed without forming the quotient.
+// Remainder of exact division, computed without the quotient.
 double remainder(Whole whole, double a, double b) {
   double r = std::fmod(a, b);
   if (whole == round_down && r != 0 && (r < 0) != (b < 0)) r += b;
@@ -62,7 +62,7 @@ void whole_quotient(Args args, Outputs outputs, Whole whole) {
       Range range = quotient_range(a, ea, b, eb);
       error = std::max(std::fabs(whole(range.low) - q), std::fabs(whole(range.high) - q));
     }
-    // From here on neighbouring floats are whole numbers apart.
+    // Above this, neighboring floats differ by whole numbers.
     if (std::fabs(q) >= 0.25 / u) error += kMathFactor * u * std::fabs(q) + 1;
     return q;
   });
@@ -72,7 +72,7 @@ void remainders(Args args, Outputs outputs, Whole whole) {
   zip_real(args, outputs, [&](double a, double ea, double b, double eb, double u, double& error) {
     double r = remainder(whole, a, b);
     if (std::isnan(r)) return r;
-    // What is left over is a float of the dtype; adding the divisor rounds once.
+    // The remainder is a float of the dtype; adding the divisor rounds once.
     if (whole == round_down) error = scaled(r, kRoundFactor * u);
     if (ea > 0 || eb > 0) {
       error += ea + scaled(a / b, eb);
@@ -110,7 +110,8 @@ int64_t trunc_remainder(int64_t a, int64_t b, DType dtype) {
   return static_cast<int64_t>(b == 0 ? 0 : bits(a) - bits(trunc_quotient(a, b, dtype)) * bits(b));
 }
 
-// Steps down from the quotient toward zero where the remainder has not the divisor's sign.
+// Whether to subtract 1 from the truncated quotient: the remainder's sign differs from the
+// divisor's.
 bool steps_down(int64_t a, int64_t b, DType dtype) {
   int64_t r = trunc_remainder(a, b, dtype);
   return is_signed_integer(dtype) && r != 0 && (r < 0) != (b < 0);
@@ -221,7 +222,8 @@ void mod(const AttrMap&, Args args, Outputs outputs) {
   zip_integers(args, outputs, trunc_remainder);
 }
 
-// Monotonic in either operand where the base stays on one side of 0: the corners of the box tell.
+// Monotonic in either operand if the base stays on one side of 0, so the corners of the box
+// suffice.
 void power(const AttrMap&, Args args, Outputs outputs) {
   if (!is_real(outputs)) return zip_integers(args, outputs, integer_power);
   zip_real(args, outputs, [](double a, double ea, double b, double eb, double u, double& error) {

@@ -1,4 +1,4 @@
-// References of the operators that give a tensor another shape or order.
+// References of the operators that change a tensor's shape or order.
 #include "op/reference/arrange.h"
 
 #include <numeric>
@@ -19,7 +19,7 @@ void pull(const RefTensor& x, RefTensor& out, F&& source) {
   });
 }
 
-// x[at] to out[target(at)]
+// out[target(at)] = x[at]
 template <class F>
 void push(const RefTensor& x, RefTensor& out, F&& target) {
   each_element(x.shape, [&](size_t element, const Coordinates& at) {

@@ -1,11 +1,11 @@
-// The f64 rules of op/arrange.cpp and op/region.cpp: elements that move, exact.
+// The f64 rules of op/arrange.cpp and op/region.cpp: they move elements exactly.
 #pragma once
 
 #include "op/reference/rules.h"
 
 namespace tapml::op::reference {
 
-// expand_dims, squeeze, flatten: the elements in their order.
+// expand_dims, squeeze, flatten: copy the elements in order.
 void same_elements(const AttrMap& attrs, Args args, Outputs outputs);
 void broadcast_to(const AttrMap& attrs, Args args, Outputs outputs);
 void flip(const AttrMap& attrs, Args args, Outputs outputs);

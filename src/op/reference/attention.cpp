@@ -19,7 +19,7 @@ void rope(const AttrMap&, Args args, Outputs outputs) {
       double angle = position * freq.values[j];
       cosine[j] = std::cos(angle);
       sine[j] = std::sin(angle);
-      // The angle is an f32 product, so its rounding shows in full in sine and cosine.
+      // The angle is an f32 product, so its rounding affects sine and cosine fully.
       error[j] = std::min(
           2.0, (1 + 0x1p-12) * u32 * std::fabs(angle) + 4 * u32 + scaled(position, freq.bound[j]));
     }
@@ -44,7 +44,7 @@ void rope(const AttrMap&, Args args, Outputs outputs) {
 
 namespace {
 
-// Positions of the paged cache of one call.
+// The paged cache of one call.
 struct Pages {
   const RefTensor& table;
   int64_t page_count, page_size;

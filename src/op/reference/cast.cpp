@@ -4,7 +4,7 @@ namespace tapml::op::reference {
 
 namespace {
 
-// Toward zero, inside the range of the dtype.
+// Rounds toward zero and clamps to the range of the dtype.
 double whole_in_range(double value, DType dtype) {
   if (std::isnan(value)) return 0;
   return std::clamp(std::trunc(value), lowest_value(dtype), highest_value(dtype));
@@ -39,7 +39,7 @@ void cast(const AttrMap&, Args args, Outputs outputs) {
     } else if (std::fabs(value) + e <= 1 / unit_roundoff(out.dtype) && out.dtype != DType::kF16) {
       put_exact(out, i, value, e);
     } else {
-      // Two roundings where the way leads through f32.
+      // Two roundings if the conversion goes through f32.
       put(out, i, value, real_bound(x, i, accumulation_dtype(out.dtype)));
     }
   }

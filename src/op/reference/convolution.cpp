@@ -9,7 +9,8 @@ namespace {
 
 Shape spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
 
-// Runs f(kernel element, flat position in `in`) for the window at `at`, elements inside only.
+// Calls f(kernel element, flat position in `in`) for the elements of the window at `at` that are
+// inside.
 template <class F>
 void for_window(const Sliding& sliding, const Shape& in, const Shape& kernel,
                 const std::vector<int64_t>& at, F&& f) {
@@ -71,7 +72,7 @@ void transposed_convolution(const AttrMap& attrs, Args args, Outputs outputs) {
   auto pixels = static_cast<size_t>(element_count(in));
   auto taps = static_cast<size_t>(element_count(kernel));
   double unit = product_unit(x, weight, out);
-  // Scattered, as the definition says: each input element meets the output elements that the
+  // Scatters as in the definition: each input element contributes to the output elements that the
   // convolution with these attributes would have read for it.
   std::vector<ProductSum> sums(out.values.size());
   std::vector<int64_t> from(in.size(), 0);

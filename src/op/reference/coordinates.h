@@ -1,4 +1,4 @@
-// Elements by their coordinates, for references that say where each one comes from.
+// Elements by their coordinates, for references that map each element to its source.
 #pragma once
 
 #include "op/reference/helpers.h"
@@ -21,7 +21,7 @@ void each_element(const Shape& shape, F&& f) {
   }
 }
 
-// Row-major number of the element at `at`.
+// Row-major index of the element at `at`.
 inline size_t element_at(const Shape& shape, const Coordinates& at) {
   int64_t element = 0;
   for (size_t d = 0; d < shape.size(); ++d) element = element * shape[d] + at[d];
@@ -32,7 +32,7 @@ inline size_t counted_from_front(int64_t axis, size_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
 }
 
-// A list of integers among the attributes, which has it.
+// A list of integers among the attributes, which must be present.
 inline const std::vector<int64_t>& ints(const AttrMap& attrs, const char* name) {
   return *find_attr<std::vector<int64_t>>(attrs, name);
 }

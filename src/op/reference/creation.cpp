@@ -64,7 +64,7 @@ void copy(const AttrMap&, Args args, Outputs outputs) {
   }
 }
 
-// No tensor comes of it: the deduced dimensions are the result.
+// Makes no tensor: the deduced dimensions are the result.
 void shape_of(const AttrMap&, Args, Outputs) {}
 
 }  // namespace tapml::op::reference

@@ -1,16 +1,16 @@
-// Sums of products, the heart of matrix products and convolutions, with what bounds their errors.
+// Sums of products, for matrix products and convolutions, with the terms of their error bounds.
 #pragma once
 
 #include "op/reference/helpers.h"
 
 namespace tapml::op::reference {
 
-// A sum of products that grows term by term.
+// A sum of products, accumulated term by term.
 struct ProductSum {
   double value = 0;      // sum x*y
   double magnitude = 0;  // sum |x||y|
   double reach = 0;      // sum (|x| + ex)(|y| + ey)
-  uint64_t bits = 0;     // of integers: the sum modulo 2^64
+  uint64_t bits = 0;     // for integers: the sum modulo 2^64
   size_t count = 0;
 
   void add(const RefTensor& x, size_t i, const RefTensor& y, size_t j) {
@@ -23,14 +23,14 @@ struct ProductSum {
   void add_integer(const RefTensor& x, size_t i, const RefTensor& y, size_t j) {
     bits += static_cast<uint64_t>(x.integer(i)) * static_cast<uint64_t>(y.integer(j));
   }
-  // How far the inputs' bounds and the roundings of the additions, in a type of round-off `unit`,
-  // may move the sum.
+  // Bound on the effect of the inputs' bounds and of the roundings of the additions, in a type of
+  // round-off `unit`.
   double error(double unit) const {
     return (reach > magnitude ? reach - magnitude : 0) + sum_error(unit, count, reach);
   }
 };
 
-// Round-off of the type that a product of these accumulates in.
+// Round-off of the type in which a product of these accumulates.
 inline double product_unit(const RefTensor& x, const RefTensor& y, const RefTensor& out) {
   return std::fmin(std::fmin(compute_unit(x.dtype), compute_unit(y.dtype)),
                    compute_unit(out.dtype));

@@ -13,7 +13,7 @@ double reach(const RealFunction& f, double x, double e, double y) {
   if (e == 0) return 0;
   if (f.moved) return f.moved(x, e, y);
   double worst = std::max(std::fabs(f.value(x + e) - y), std::fabs(f.value(x - e) - y));
-  // Outside the domain on one side: any value may come of it.
+  // If one side is outside the domain, any value is possible.
   if (std::isnan(f.value(x + e)) || std::isnan(f.value(x - e))) return kInfinity;
   for (double turn : f.turns) {
     if (std::fabs(turn - x) < e) worst = std::max(worst, std::fabs(f.value(turn) - y));

@@ -1,4 +1,4 @@
-// How the references of elementwise operators run over their operands.
+// Helpers that apply the references of elementwise operators to their operands.
 #pragma once
 
 #include <algorithm>
@@ -8,22 +8,22 @@
 
 namespace tapml::op::reference {
 
-// What rules look like, for their declarations.
+// The type of rules, for their declarations.
 using Rule = void(const AttrMap& attrs, Args args, Outputs outputs);
 
 // Round-off of the type in which a function of real numbers is computed.
 inline double real_unit(DType dtype) { return compute_unit(real_dtype(dtype)); }
 
-// The bound of an element as a real number of the dtype `real`: integers may be rounded.
+// The bound of an element after conversion to the dtype `real`, which may round integers.
 double real_bound(const RefTensor& x, size_t i, DType real);
 
 // A function of one real number.
 struct RealFunction {
   double (*value)(double x);
-  // What a correct implementation adds to a result y at x where the round-off is u.
+  // The error that a correct implementation adds to a result y at x, with round-off u.
   double (*own)(double x, double y, double u);
-  // How far the result moves where x moves by e > 0; null: the function is monotonic between
-  // `turns`, the points where it is not, and continuous.
+  // How far the result moves if x moves by e > 0. If null, the function is continuous and monotonic
+  // between its turning points `turns`.
   double (*moved)(double x, double e, double y) = nullptr;
   std::vector<double> turns;
 };
@@ -32,20 +32,20 @@ inline double four_ulp(double, double y, double u) { return scaled(y, kMathFacto
 inline double exactly(double, double, double) { return 0; }
 
 void map_real(Args args, Outputs outputs, const RealFunction& function);
-// Monotonic, four ULP.
+// For monotonic functions with errors up to four ULP.
 inline void map_monotonic(Args args, Outputs outputs, double (*value)(double)) {
   map_real(args, outputs, {value, four_ulp});
 }
 
-// f(a, b) on integers of up to 64 bits, wrapped. An operand that is off makes any value possible,
-// unless `moved` (may be null) says how far the result may be.
+// f(a, b) on integers of up to 64 bits, wrapped. If an operand is inexact, any value is possible,
+// unless `moved` (may be null) bounds the change of the result.
 using IntegerFunction = int64_t (*)(int64_t a, int64_t b, DType dtype);
 using IntegerBound = double (*)(double a, double ea, double b, double eb);
 void zip_integers(Args args, Outputs outputs, IntegerFunction f, IntegerBound moved = nullptr);
-// The same of one operand.
+// The same for one operand.
 void map_integers(Args args, Outputs outputs, int64_t (*f)(int64_t x, DType dtype));
 
-// Calls f(i, j, k): output element i comes from element j of args[0] and k of args[1].
+// Calls f(i, j, k), where output element i is computed from element j of args[0] and k of args[1].
 template <class F>
 void walk_pairs(Args args, const RefTensor& out, F&& f) {
   std::vector<size_t> second(out.values.size());
@@ -70,14 +70,14 @@ void zip_real(Args args, Outputs outputs, F&& f) {
   });
 }
 
-// Whether an element is not 0, as a NaN is not, and whether that may be otherwise.
+// Whether an element is not 0 (NaN is not 0), and whether that is uncertain.
 struct Truth {
   bool value, unsure;
   Truth(const RefTensor& x, size_t i)
       : value(x.values[i] != 0), unsure(x.bound[i] > 0 && !(std::fabs(x.values[i]) > x.bound[i])) {}
 };
 
-// Whether element i may be another value than it is.
+// Whether the value of element i is uncertain.
 inline bool is_unsure(const RefTensor& x, size_t i) { return x.bound[i] > 0; }
 
 }  // namespace tapml::op::reference

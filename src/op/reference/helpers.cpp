@@ -55,7 +55,7 @@ void put(RefTensor& out, size_t i, double value, double error) {
   if (std::isnan(error)) error = kInfinity;
   if (!is_float(out.dtype) || !std::isfinite(value)) return put_exact(out, i, value, error);
   double unit = unit_roundoff(out.dtype);
-  // Magnitudes from here up round to infinity.
+  // Magnitudes from this limit up round to infinity.
   double limit = largest(out.dtype) * (1 + unit / 2);
   double magnitude = std::fabs(value);
   if (out.dtype == DType::kF64) limit = kInfinity;
@@ -120,7 +120,7 @@ void softmax_row(std::vector<double>& scores, std::vector<double>& errors, doubl
   double total = 0;
   for (size_t k = 0; k < scores.size(); ++k) {
     double shifted = scores[k] - peak;
-    // The difference is rounded before exp magnifies what was lost.
+    // The difference is rounded before exp magnifies the error.
     errors[k] += kRoundFactor * unit * std::fabs(shifted);
     scores[k] = std::exp(shifted);
     total += scores[k];

@@ -1,4 +1,4 @@
-// Rounding bounds, strides and walks that the reference rules share.
+// Rounding bounds, strides and iteration helpers of the reference rules.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 
 namespace tapml::op::reference {
 
-// Any result of a function that platforms document within 4 ULP (divisions, roots, and our own
+// Any result of a function that platforms document within 4 ULP (divisions, roots, and the portable
 // exp, tanh, ...): kMathFactor * u * |value|.
 inline constexpr double kMathFactor = 8;
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Round-off of the type in which arithmetic on `dtype` is done (f32 for narrower floats).
+// Round-off of the type of arithmetic on `dtype` (f32 for narrower floats).
 double compute_unit(DType dtype);
 // Size of results that a correct implementation may flush to zero or lose to subnormal rounding.
 double underflow(DType dtype);
@@ -25,31 +25,31 @@ double largest(DType dtype);
 double lowest_value(DType dtype);
 double highest_value(DType dtype);
 
-// factor * error where an error of 0 wins over an infinite factor.
+// factor * error, or 0 if the error is 0, even with an infinite factor.
 inline double scaled(double factor, double error) {
   return error == 0 ? 0 : std::fabs(factor) * error;
 }
 
 // Sets element i to `value`, computed within `error`, and adds the rounding to the tensor's dtype.
-// Values that overflow the dtype become infinite; near the limit the bound is infinite.
+// Values that overflow the dtype become infinite; near the limit, the bound is infinite.
 void put(RefTensor& out, size_t i, double value, double error);
-// The same without a rounding: moved elements and exact results.
+// The same without rounding, for moved elements and exact results.
 void put_exact(RefTensor& out, size_t i, double value, double bound);
-// An integer or bool result, wrapped to the dtype's width.
+// Sets an integer or bool result, wrapped to the dtype's width.
 void put_integer(RefTensor& out, size_t i, int64_t value, double bound = 0);
-// Element i of `out` from element j of `from`, rounded where the dtype gets narrower.
+// Sets element i of `out` to element j of `from`, rounded if the dtype is narrower.
 void put_moved(RefTensor& out, size_t i, const RefTensor& from, size_t j);
 
-// Error of a sum of `count` terms kept in a type of round-off `unit`, `magnitude` = sum |term|.
+// Error of a sum of `count` terms in a type of round-off `unit`; `magnitude` is sum |term|.
 double sum_error(double unit, size_t count, double magnitude);
 
-// Every element may be anything.
+// Marks every element as unknown.
 inline void open_all(RefTensor& out) { out.bound.assign(out.values.size(), kInfinity); }
-// True where every element is exact.
+// Whether every element is exact.
 bool is_exact(const RefTensor& tensor);
 
 std::vector<int64_t> row_major_strides(const Shape& shape);
-// Strides of a tensor of shape `from` over the dimensions of `to` (0 where it is broadcast).
+// Strides of a tensor of shape `from` over the dimensions of `to` (0 if broadcast).
 std::vector<int64_t> broadcast_strides(const Shape& from, const Shape& to);
 
 // Calls f(linear, offset) for every index of `shape` in row-major order, where `offset` is
@@ -78,7 +78,7 @@ struct AxisView {
 };
 
 // Weights of a softmax over `scores` (each within its error), with their errors, in a type of
-// round-off `unit`. Entries of infinite error give an error of 1.
+// round-off `unit`. Entries with infinite error get an error of 1.
 void softmax_row(std::vector<double>& scores, std::vector<double>& errors, double unit);
 
 }  // namespace tapml::op::reference

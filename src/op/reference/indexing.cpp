@@ -1,4 +1,4 @@
-// References of the operators that read at indices.
+// References of the operators that read elements at indices.
 #include "op/reference/indexing.h"
 
 #include "op/reference/coordinates.h"
@@ -8,7 +8,7 @@ namespace tapml::op::reference {
 
 namespace {
 
-// Element `to` of out from element `from` of x, or 0 where there is none.
+// Sets element `to` of out to element `from` of x, or to 0 if there is none.
 void put_read(RefTensor& out, size_t to, const RefTensor& x, std::optional<size_t> from,
               bool settled) {
   if (from) {

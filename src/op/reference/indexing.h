@@ -1,6 +1,6 @@
-// The f64 rules of op/indexing.cpp and op/scatter.cpp. A negative index counts from the end; one
-// that is outside reads 0 and writes nothing. Where an index is not settled within its bound,
-// everything that it may read or write is open.
+// The f64 rules of op/indexing.cpp and op/scatter.cpp. A negative index counts from the end; an
+// index out of range reads 0 and writes nothing. If an index is uncertain, every element that it
+// may read or write is unknown.
 #pragma once
 
 #include "op/reference/rules.h"

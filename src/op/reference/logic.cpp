@@ -17,7 +17,7 @@ void combine(Args args, Outputs outputs, F&& f) {
   });
 }
 
-// An amount of bits that moves everything out, negative ones included.
+// Whether the shift amount is negative or at least the width.
 bool too_far(int64_t amount, DType dtype) {
   return static_cast<uint64_t>(amount) >= static_cast<uint64_t>(dtype_bits(dtype));
 }

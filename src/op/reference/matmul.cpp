@@ -8,7 +8,7 @@ namespace tapml::op::reference {
 
 namespace {
 
-// Columns that are neighbours in memory where they are not contiguous.
+// Number of adjacent columns to copy together if columns are not contiguous.
 constexpr size_t kColumnsTogether = 16;
 
 // Sums of one row of a with one column of b, both contiguous.
@@ -18,7 +18,7 @@ struct Sums {
   double reach = 0;      // sum (|a| + ea)(|b| + eb)
 };
 
-// Four lanes twice: additions of partial sums do not wait for each other.
+// Two groups of four lanes, so that additions of partial sums do not wait for each other.
 [[gnu::always_inline]] inline Sums dot_by_lanes(const double* a, const double* b, size_t k) {
   constexpr size_t kLanes = 4, kVectors = 2;
   using Lanes [[gnu::vector_size(kLanes * sizeof(double))]] = double;
@@ -50,7 +50,7 @@ struct Sums {
 }
 
 #if defined(__x86_64__)
-// The same operations in wider registers: the same bits.
+// The same operations in wider registers, with identical bits.
 [[gnu::target("avx2")]] Sums dot_avx2(const double* a, const double* b, size_t k) {
   return dot_by_lanes(a, b, k);
 }
@@ -105,12 +105,12 @@ class Lines {
   Lines(const RefTensor& tensor, size_t k, size_t between, size_t along, bool exact)
       : tensor_(tensor), k_(k), between_(between), along_(along), exact_(exact) {}
 
-  // Takes `count` lines of the matrix that begins at element `base`.
+  // Copies `count` lines of the matrix that begins at element `base`.
   void take(size_t base, size_t first, size_t count) {
     copy(tensor_.values, base + first * between_, count, values_);
     if (!exact_) copy(tensor_.bound, base + first * between_, count, bound_);
   }
-  // Of those that were taken.
+  // Values of a copied line.
   const double* values(size_t line) const { return values_.data() + line * k_; }
   const double* bound(size_t line) const { return bound_.data() + line * k_; }
 

@@ -88,7 +88,7 @@ void full(const AttrMap& attrs, Args, Outputs outputs) {
   RefTensor& out = outputs[0];
   double value = *find_attr<double>(attrs, "value");
   if (!is_float(out.dtype)) value = std::trunc(value);
-  // The constant is part of the program: rounded once, to nearest, everywhere.
+  // The constant is part of the program, so every platform rounds it once, to nearest.
   HostTensor rounded = HostTensor::zeros(out.dtype, {1});
   rounded.set_f64(0, value);
   for (size_t i = 0; i < out.values.size(); ++i) put_exact(out, i, rounded.at_f64(0), 0);

@@ -4,14 +4,14 @@ namespace tapml::op::reference {
 
 namespace {
 
-// A number and how far it may be off.
+// A number and its error bound.
 struct Measured {
   double value, error;
 };
 
 Measured element(const RefTensor& tensor, size_t i) { return {tensor.values[i], tensor.bound[i]}; }
 
-// 1 / sqrt(variance + epsilon), where the sum is no less than `least`.
+// 1 / sqrt(variance + epsilon), where the sum is at least `least`.
 Measured inverse_root(Measured variance, double epsilon, double least, double unit) {
   double sum = variance.value + epsilon;
   least = std::max(least, sum - variance.error - kRoundFactor * unit * sum);
@@ -34,7 +34,7 @@ void put_affine(RefTensor& out, size_t i, Measured x, Measured mean, Measured sc
   put(out, i, y, error);
 }
 
-// Normalizes elements by the moments of their group; both maps go from an element's index.
+// Normalizes elements by the moments of their group; both functions take an element's index.
 template <class Group, class Parameter>
 void normalize(const AttrMap& attrs, Args args, Outputs outputs, size_t groups, Group&& group_of,
                Parameter&& parameter_of) {
@@ -49,7 +49,7 @@ void normalize(const AttrMap& attrs, Args args, Outputs outputs, size_t groups, 
   for (const Sample& sample : samples) {
     Moments m = moments_of(sample, unit);
     means.push_back({m.mean, m.mean_error});
-    // No rounding makes a sum of squares negative.
+    // Rounding never makes a sum of squares negative.
     scales.push_back(inverse_root({m.variance, m.variance_error}, epsilon, epsilon / 2, unit));
   }
   for (size_t i = 0; i < x.values.size(); ++i) {
@@ -66,7 +66,7 @@ size_t span_of(const Shape& shape, size_t first, size_t last) {
   return count;
 }
 
-// Groups of `width` neighbouring channels of x [n, c, ...].
+// Normalizes groups of `width` adjacent channels of x [n, c, ...].
 void by_channels(const AttrMap& attrs, Args args, Outputs outputs, size_t width) {
   const Shape& shape = args[0].tensor->shape;
   size_t inner = span_of(shape, 2, shape.size()), channels = static_cast<size_t>(shape[1]);
@@ -132,8 +132,8 @@ void softmax(const AttrMap& attrs, Args args, Outputs outputs) {
   }
 }
 
-// (x - max) - log(sum exp(x - max)): where the elements are large, their difference is all that is
-// left of them. An infinite largest element leaves no number, as in PyTorch.
+// (x - max) - log(sum exp(x - max)): large elements cancel in the difference. An infinite largest
+// element gives NaN, as in PyTorch.
 void log_softmax(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor& x = *args[0].tensor;
   AxisView view(x.shape, attr_or<int64_t>(attrs, "axis", -1));

@@ -8,8 +8,8 @@ namespace tapml::op::reference {
 
 namespace {
 
-// Positions along one dimension that belong to one window: those inside the input, and how many
-// places the window has altogether (padding included).
+// Positions of one window along one dimension: those inside the input, and the total number of
+// positions (padding included).
 struct Span {
   std::vector<int64_t> inside;
   int64_t places = 0;
@@ -17,7 +17,7 @@ struct Span {
 
 using Spans = std::vector<std::vector<Span>>;  // [dimension][window]
 
-// Elements of x in the window at `at` of the spatial dimensions of image-and-channel `line`.
+// Collects the elements of x in the window at `at` of image-and-channel `line`.
 void collect(const Spans& spans, const Shape& in, const std::vector<int64_t>& at, size_t line,
              std::vector<size_t>& elements) {
   elements.assign(1, line);
@@ -76,7 +76,7 @@ Spans adaptive_spans(const Shape& x, const Shape& out) {
     int64_t in = x[d + 2], parts = out[d + 2];
     for (int64_t o = 0; o < parts; ++o) {
       Span span;
-      // Element p belongs to window o where [p, p + 1) and [o, o + 1) * in / parts overlap.
+      // Element p belongs to window o if [p, p + 1) and [o, o + 1) * in / parts overlap.
       for (int64_t p = 0; p < in; ++p) {
         if ((p + 1) * parts > o * in && p * parts < (o + 1) * in) span.inside.push_back(p);
       }

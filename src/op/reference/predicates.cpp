@@ -4,7 +4,7 @@ namespace tapml::op::reference {
 
 namespace {
 
-// A finite value may be another one within its bound; where nothing bounds it, anything.
+// A value with a finite bound stays finite, so only an infinite bound makes the result uncertain.
 void test(Args args, Outputs outputs, bool (*f)(double)) {
   const RefTensor& x = *args[0].tensor;
   for (size_t i = 0; i < x.values.size(); ++i) {
@@ -12,8 +12,7 @@ void test(Args args, Outputs outputs, bool (*f)(double)) {
   }
 }
 
-// Order of two elements, in two's complement where they are integers: -1, 0, 1, or 2 where one is
-// NaN.
+// Order of two elements, in two's complement for integers: -1, 0, 1, or 2 if one is NaN.
 int order(const RefTensor& a, size_t j, const RefTensor& b, size_t k) {
   auto sign = [](auto x, auto y) { return x < y ? -1 : (x > y ? 1 : 0); };
   if (is_float(a.dtype) || is_float(b.dtype)) {
@@ -26,7 +25,7 @@ int order(const RefTensor& a, size_t j, const RefTensor& b, size_t k) {
   return sign(a.integer(j), b.integer(k));
 }
 
-// Comparisons are unsure where the operands' bounds overlap.
+// A comparison is uncertain if the operands' bounds overlap.
 void compare(Args args, Outputs outputs, bool (*f)(int order)) {
   const RefTensor &a = *args[0].tensor, &b = *args[1].tensor;
   walk_pairs(args, outputs[0], [&](size_t i, size_t j, size_t k) {

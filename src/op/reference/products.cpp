@@ -69,9 +69,9 @@ void gather_matmul(const AttrMap&, Args args, Outputs outputs) {
 
 namespace {
 
-// "a...b,bc->a...c" taken apart here once more: the reference shares nothing with deduction. Each
-// operand's letters, one per dimension; dimensions of an ellipsis get names of their own, counted
-// from the last.
+// A parsed equation such as "a...b,bc->a...c". Parsed independently, because the reference shares
+// no code with deduction. Has each operand's letters, one per dimension; dimensions of an ellipsis
+// get their own names, counted from the last.
 struct Equation {
   std::vector<std::string> operands[2];
   std::vector<std::string> result;
@@ -102,7 +102,7 @@ struct Equation {
     for (const auto& operand : operands) {
       for (const std::string& label : operand) ++uses[label];
     }
-    // A map runs in alphabetical order, capitals first.
+    // A map iterates in alphabetical order, capitals first.
     for (const auto& [label, count] : uses) {
       if (count == 1 && label[0] != '.') result.push_back(label);
     }
@@ -132,7 +132,7 @@ void einsum(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor &a = *args[0].tensor, &b = *args[1].tensor;
   RefTensor& out = outputs[0];
   Equation equation(*find_attr<std::string>(attrs, "equation"), a.shape.size(), b.shape.size());
-  // Every label as one axis: first the result's, then the summed.
+  // One axis per label: first the result's labels, then the summed ones.
   std::vector<std::string> labels = equation.result;
   std::map<std::string, int64_t> extents;
   for (size_t o : {0, 1}) {
@@ -146,7 +146,7 @@ void einsum(const AttrMap& attrs, Args args, Outputs outputs) {
   for (const auto& [label, extent] : extents) {
     if (std::find(labels.begin(), labels.end(), label) == labels.end()) labels.push_back(label);
   }
-  // Steps of each operand's offset along each label; a repeated label steps along the diagonal.
+  // Strides of each operand along each label; a repeated label follows the diagonal.
   std::vector<int64_t> steps[2];
   for (size_t o : {0, 1}) {
     const Shape& shape = args[o].tensor->shape;

@@ -5,7 +5,7 @@
 
 namespace tapml::op {
 
-// The nibble that stands for 0.
+// The nibble that represents 0.
 inline constexpr int64_t kQuantizedZero = 8;
 
 namespace reference {

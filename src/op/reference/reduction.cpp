@@ -4,7 +4,7 @@ namespace tapml::op::reference {
 
 namespace {
 
-// For each element of x, the output element that it is reduced into.
+// For each element of x, the output element into which it is reduced.
 std::vector<size_t> reduction_targets(const AttrMap& attrs, const Shape& shape) {
   auto rank = static_cast<int64_t>(shape.size());
   std::vector<bool> reduced(shape.size(), false);
@@ -26,7 +26,7 @@ std::vector<size_t> reduction_targets(const AttrMap& attrs, const Shape& shape) 
   return targets;
 }
 
-// The elements of x that go into each output element, in order.
+// The elements of x that are reduced into each output element, in order.
 std::vector<std::vector<size_t>> groups_of(const AttrMap& attrs, const RefTensor& x,
                                            const RefTensor& out) {
   std::vector<std::vector<size_t>> groups(out.values.size());
@@ -44,7 +44,7 @@ Sample sample_of(const RefTensor& x, const std::vector<size_t>& group) {
   return sample;
 }
 
-// f(t, group) for every output element.
+// Calls f(t, group) for every output element.
 template <class F>
 void over_groups(const AttrMap& attrs, Args args, Outputs outputs, F&& f) {
   auto groups = groups_of(attrs, *args[0].tensor, outputs[0]);
@@ -63,7 +63,7 @@ double sum_of(const Sample& sample, double unit, double& error) {
   return total;
 }
 
-// Wrapping integers; the bounds of the operands say whether the result is sure.
+// Reduces wrapping integers; the bounds of the operands determine whether the result is certain.
 template <class F>
 void fold_integers(const AttrMap& attrs, Args args, Outputs outputs, uint64_t start, F&& f) {
   const RefTensor& x = *args[0].tensor;
@@ -78,7 +78,7 @@ void fold_integers(const AttrMap& attrs, Args args, Outputs outputs, uint64_t st
   });
 }
 
-// The element that is first in the order: larger for +1, smaller for -1. NaN comes before all.
+// Whether element a comes before b: the larger for +1, the smaller for -1. NaN comes first.
 bool comes_before(const RefTensor& x, size_t a, size_t b, int direction) {
   if (std::isnan(x.values[b])) return false;
   if (std::isnan(x.values[a])) return true;
@@ -90,7 +90,7 @@ bool comes_before(const RefTensor& x, size_t a, size_t b, int direction) {
   return direction > 0 ? x.integer(a) > x.integer(b) : x.integer(a) < x.integer(b);
 }
 
-// The first element of a group (not empty) that none comes before.
+// The first element of a non-empty group that no other element comes before.
 size_t best_of(const RefTensor& x, const std::vector<size_t>& group, int direction) {
   size_t best = group[0];
   for (size_t i : group) {
@@ -121,7 +121,7 @@ void extremum(const AttrMap& attrs, Args args, Outputs outputs, int direction) {
   });
 }
 
-// Where another element lies within both bounds, the choice is ambiguous: off by the distance.
+// If another element is within both bounds, the choice is ambiguous: the bound is the distance.
 void position(const AttrMap& attrs, Args args, Outputs outputs, int direction) {
   const RefTensor& x = *args[0].tensor;
   AxisView view(x.shape, attr_or<int64_t>(attrs, "axis", -1));
@@ -145,7 +145,7 @@ void position(const AttrMap& attrs, Args args, Outputs outputs, int direction) {
   }
 }
 
-// Whether the element that decides is there, surely or perhaps.
+// Whether an element that decides the result is certainly or possibly present.
 void truth(const AttrMap& attrs, Args args, Outputs outputs, bool decides) {
   const RefTensor& x = *args[0].tensor;
   over_groups(attrs, args, outputs, [&](size_t t, const std::vector<size_t>& group) {
@@ -181,8 +181,9 @@ Moments moments_of(const Sample& sample, double unit, double correction) {
   return m;
 }
 
-// A weighted mean of the elements moves the result, so no more than the largest bound does. What
-// each difference from the peak, the exponentials, their sum and its logarithm round is added.
+// The result moves by a weighted mean of the elements' errors, so by no more than the largest
+// bound. The roundings of the differences from the peak, the exponentials, their sum and its
+// logarithm are added.
 LogSum log_sum_of(const Sample& sample, double unit) {
   double peak = -kInfinity, moved = 0;
   for (size_t k = 0; k < sample.values.size(); ++k) {
@@ -226,8 +227,8 @@ void mean(const AttrMap& attrs, Args args, Outputs outputs) {
   });
 }
 
-// A relative rounding a factor. Where the factors above or below 1 alone leave the range, so may a
-// partial product.
+// One relative rounding per factor. If the product of the factors above 1, or of those below 1,
+// leaves the range, so may a partial product.
 void prod(const AttrMap& attrs, Args args, Outputs outputs) {
   if (!is_float(outputs[0].dtype)) {
     return fold_integers(attrs, args, outputs, 1, [](uint64_t a, uint64_t b) { return a * b; });
@@ -264,7 +265,7 @@ void variance(const AttrMap& attrs, Args args, Outputs outputs) {
   auto correction = static_cast<double>(attr_or<int64_t>(attrs, "correction", 0));
   over_groups(attrs, args, outputs, [&](size_t t, const std::vector<size_t>& group) {
     Moments m = moments_of(sample_of(x, group), compute_unit(x.dtype), correction);
-    // Divided by 0: NaN, or infinity where rounding leaves any square.
+    // Division by 0 gives NaN, or infinity if rounding leaves a non-zero square.
     bool none = static_cast<double>(group.size()) <= correction;
     put(outputs[0], t, m.variance, none ? kInfinity : m.variance_error);
   });

@@ -8,20 +8,20 @@ namespace tapml::op::reference {
 Rule sum, mean, prod, max, min, any, all;
 Rule argmax, argmin, variance, logsumexp;
 
-// What the reduction of some elements is made of: (value, bound) pairs.
+// The elements of a reduction as (value, bound) pairs.
 struct Sample {
   std::vector<double> values, bounds;
 };
 
-// Mean of a sample and 1 / n of the summed squares around it, in a type of round-off `unit`.
+// Mean of a sample and 1 / n of the sum of squared deviations, in a type of round-off `unit`.
 struct Moments {
   double mean = 0, mean_error = 0, variance = 0, variance_error = 0;
 };
 Moments moments_of(const Sample& sample, double unit, double correction = 0);
 
-// log(sum exp(x)) of a sample as its largest element and the logarithm of the sum of exp(x - peak),
-// which is lost in their sum where the peak is large. `moved`: how far the elements' own errors
-// move it; `error`: of the logarithm, by rounding.
+// log(sum exp(x)) of a sample, as its largest element plus the logarithm of the sum of exp(x -
+// peak), kept separate because adding a large peak would lose the logarithm. `moved` bounds the
+// effect of the elements' own errors; `error` is the rounding error of the logarithm.
 struct LogSum {
   double peak, log_total;
   double moved = 0, error = 0;

@@ -1,4 +1,4 @@
-// References of the operators that cut and put windows.
+// References of the operators that extract and update regions.
 #include <algorithm>
 
 #include "op/reference/arrange.h"

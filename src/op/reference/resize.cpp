@@ -8,15 +8,15 @@ namespace tapml::op::reference {
 
 namespace {
 
-// The elements that one output index reads along a dimension, with their weights; a weight strictly
-// between 0 and 1 is rounded when it is computed.
+// The elements that one output index reads along a dimension, with their weights; computing a
+// weight strictly between 0 and 1 rounds it.
 struct Blend {
   int64_t first = 0, second = 0;
-  double weight = 0;  // of the second
+  double weight = 0;  // of the second element
 };
 
 Blend blend_at(const std::string& mode, bool nearest, int64_t o, int64_t in, int64_t out) {
-  // Twice the place, as numerator over denominator: whole numbers, and never rounded.
+  // Twice the position, as a fraction of integers, so it is never rounded.
   int64_t numerator = 2 * o * in, denominator = out;
   if (mode == "half_pixel") numerator = (2 * o + 1) * in - out;
   if (mode == "align_corners") {
@@ -51,7 +51,7 @@ void resize(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor& x = *args[0].tensor;
   RefTensor& out = outputs[0];
   int64_t height = x.shape[2], width = x.shape[3];
-  // Nothing can be read from an image without elements: the result is 0.
+  // An image without elements gives 0.
   if (height == 0 || width == 0) return;
   std::vector<Blend> rows = blends_along(attrs, height, out.shape[2]);
   std::vector<Blend> columns = blends_along(attrs, width, out.shape[3]);
@@ -74,11 +74,11 @@ void resize(const AttrMap& attrs, Args args, Outputs outputs) {
           size_t e = element(lower ? row.second : row.first, right ? column.second : column.first);
           double wy = lower ? row.weight : 1 - row.weight;
           double wx = right ? column.weight : 1 - column.weight;
-          // A quotient and a difference from 1: three roundings of numbers up to 1.
+          // A quotient and its difference from 1: three roundings of numbers up to 1.
           double ey = row.weight > 0 ? 3 * unit : 0, ex = column.weight > 0 ? 3 * unit : 0;
           double magnitude = std::fabs(x.values[e]) + x.bound[e];
           double off = ey * (wx + ex) + ex * wy;
-          // A weight of 0 leaves nothing of the element, unless that is infinite or NaN.
+          // A weight of 0 removes the element, unless it is infinite or NaN.
           value += wy * wx * x.values[e];
           error += wy * wx * x.bound[e] + scaled(magnitude, off) +
                    scaled(magnitude, kMathFactor * unit * wy * wx);

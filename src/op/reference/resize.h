@@ -5,7 +5,7 @@
 
 namespace tapml::op::reference {
 
-// [batch, channels, height, width] to the output's height and width.
+// Resizes [batch, channels, height, width] to the output's height and width.
 void resize(const AttrMap& attrs, Args args, Outputs outputs);
 
 }  // namespace tapml::op::reference

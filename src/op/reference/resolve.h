@@ -1,4 +1,4 @@
-// Indices that tensors hold, as references read them.
+// Resolves indices in tensors, for references.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace tapml::op::reference {
 
-// The place in [0, extent) that `index` names, counted from the end where it is negative.
+// The position in [0, extent) of `index`, which counts from the end if negative.
 inline std::optional<size_t> resolve(int64_t index, size_t extent) {
   auto size = static_cast<int64_t>(extent);
   if (index < 0) index += size;
@@ -15,8 +15,8 @@ inline std::optional<size_t> resolve(int64_t index, size_t extent) {
   return static_cast<size_t>(index);
 }
 
-// Tuples of indices [..., q] into the first q dimensions of a tensor of `shape`; a slice is what
-// the other dimensions span.
+// Tuples of indices [..., q] into the first q dimensions of a tensor of `shape`; a slice spans the
+// other dimensions.
 struct TupleReader {
   TupleReader(const RefTensor& tuples, const Shape& shape) : indices(tuples) {
     depth = static_cast<size_t>(tuples.shape.back());

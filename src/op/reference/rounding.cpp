@@ -6,7 +6,7 @@ namespace {
 
 bool is_real(Args args) { return is_float(args[0].tensor->dtype); }
 
-// Exact functions: the result is moved by what the operand may be off, and no rounding follows.
+// For exact functions: only the operand's error affects the result; nothing is rounded.
 void map_exact(Args args, Outputs outputs, double (*f)(double), std::vector<double> turns = {}) {
   const RefTensor& x = *args[0].tensor;
   for (size_t i = 0; i < x.values.size(); ++i) {
@@ -21,7 +21,7 @@ void map_exact(Args args, Outputs outputs, double (*f)(double), std::vector<doub
   }
 }
 
-// Integers are whole: only floats are rounded.
+// Only floats are rounded; integers are unchanged.
 void map_rounding(Args args, Outputs outputs, double (*f)(double)) {
   if (is_real(args)) return map_exact(args, outputs, f);
   map_integers(args, outputs, [](int64_t x, DType) { return x; });
@@ -91,7 +91,7 @@ void clip(const AttrMap& attrs, Args args, Outputs outputs) {
   const auto* high = find_attr<double>(attrs, "max");
   for (size_t i = 0; i < x.values.size(); ++i) {
     double value = x.values[i];
-    // The bounds are rounded to the dtype like any constant.
+    // The clip bounds are rounded to the dtype like any constant.
     bool bounded = false;
     if (low && value < *low) {
       value = *low;

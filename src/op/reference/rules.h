@@ -1,4 +1,4 @@
-// The f64 rules of the operator table, one function an operator, written apart from legalization.
+// The f64 rules of the operator table, one function per operator, independent of legalization.
 #pragma once
 
 #include <span>

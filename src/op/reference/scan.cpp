@@ -4,7 +4,7 @@ namespace tapml::op::reference {
 
 namespace {
 
-// What has been accumulated so far, as a real number with its error and as an integer.
+// The value accumulated so far, as a real number with its error and as an integer.
 struct Running {
   double value, error = 0, magnitude = 0;
   uint64_t integer;

@@ -1,4 +1,4 @@
-// References of the operators that write at indices.
+// References of the operators that write elements at indices.
 #include <algorithm>
 
 #include "op/reference/coordinates.h"
@@ -9,7 +9,7 @@ namespace tapml::op::reference {
 
 namespace {
 
-// x while it is written. Sums are taken in f64 (or wrapping integers) and rounded at the end.
+// x during writing. Sums are computed in f64 (or wrapping integers) and rounded at the end.
 class Writer {
  public:
   Writer(const RefTensor& x, RefTensor& out, bool adds) : out_(out), adds_(adds) {
@@ -99,7 +99,7 @@ void scatter_nd(const AttrMap& attrs, Args args, Outputs outputs) {
 void index_put(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor &x = *args[0].tensor, &values = *args[1].tensor;
   size_t depth = args.size() - 2;
-  // What is written: the indices' common shape, then the rest of x.
+  // The written shape: the indices' common shape, then the remaining dimensions of x.
   Shape written;
   bool settled = true;
   for (size_t d = 0; d < depth; ++d) {

@@ -1,4 +1,4 @@
-// References of the operators whose results are as long as the data says.
+// References of the operators whose results have lengths that depend on data.
 #include <algorithm>
 #include <numeric>
 
@@ -14,12 +14,12 @@ bool is_set(const RefTensor& x, size_t i) {
   return x.integers.empty() ? x.values[i] != 0 : x.integers[i] != 0;
 }
 
-// Whether a correct implementation may see the element the other way.
+// Whether a correct implementation may decide differently about the element.
 bool may_flip(const RefTensor& x, size_t i) {
   return x.bound[i] > 0 && !(std::fabs(x.values[i]) > x.bound[i]);
 }
 
-// Runs of equal elements in `sorted`: where each begins, and the end.
+// The start of each run of equal elements in `sorted`, and the end.
 std::vector<size_t> runs_of(const RefTensor& sorted) {
   std::vector<size_t> starts;
   for (size_t k = 0; k < sorted.values.size(); ++k) {

@@ -20,7 +20,7 @@ struct Sliding {
     }
   }
 
-  // Where element `tap` of the window number `at` lies, in elements of the unpadded tensor.
+  // Position of element `tap` of window `at`, in elements of the unpadded tensor.
   int64_t position(size_t d, int64_t at, int64_t tap) const {
     return at * strides[d] + tap * dilation[d] - before[d];
   }
@@ -32,7 +32,7 @@ struct Sliding {
   }
 };
 
-// The next index of `shape` in row-major order.
+// Advances to the next index of `shape` in row-major order.
 inline void advance(std::vector<int64_t>& index, const Shape& shape) {
   for (size_t d = shape.size(); d-- > 0;) {
     if (++index[d] < shape[d]) return;

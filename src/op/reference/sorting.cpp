@@ -11,11 +11,11 @@ namespace tapml::op::reference {
 
 namespace {
 
-// One row: its elements and which of them stands at each place.
+// One row: its elements and the element at each position.
 struct SortedRow {
   std::vector<size_t> elements;  // of x
   std::vector<size_t> places;    // into `elements`
-  std::vector<bool> settled;     // whether the place's index is certain
+  std::vector<bool> settled;     // whether the index at the position is certain
 };
 
 SortedRow sort_row(const RefTensor& x, std::vector<size_t> elements, bool descending) {
@@ -27,8 +27,8 @@ SortedRow sort_row(const RefTensor& x, std::vector<size_t> elements, bool descen
     if (descending) std::swap(a, b);
     return is_before(x, row.elements[a], x, row.elements[b]);
   });
-  // Boxes in ascending order of the sort: a place is apart where everything before ends below its
-  // box and everything behind begins above it.
+  // Intervals in sorted order: a position is separate if every interval before it ends below its
+  // interval and every interval after it begins above.
   row.settled.assign(count, true);
   auto bound = [&](size_t place) { return x.bound[row.elements[row.places[place]]]; };
   auto end = [&](size_t place, bool upper) {
@@ -40,7 +40,7 @@ SortedRow sort_row(const RefTensor& x, std::vector<size_t> elements, bool descen
     bool any = false, any_exact = false;
     for (size_t step = 0; step < count; ++step) {
       size_t place = forward ? step : count - 1 - step;
-      // Distances grow along the walk, whichever its direction.
+      // Distances grow along the walk in either direction.
       bool grows = forward != descending;
       double near = grows ? end(place, false) : -end(place, true);
       double far = grows ? end(place, true) : -end(place, false);
@@ -59,7 +59,7 @@ SortedRow sort_row(const RefTensor& x, std::vector<size_t> elements, bool descen
   return row;
 }
 
-// Places are written by f(output element, place, row).
+// f(output element, position, row) writes each position.
 template <class F>
 void sort_rows(const RefTensor& x, int64_t axis, bool descending, size_t places, F&& write) {
   AxisView view(x.shape, axis);
@@ -73,7 +73,7 @@ void sort_rows(const RefTensor& x, int64_t axis, bool descending, size_t places,
   }
 }
 
-// How far the value at each place of a sorted row may be from the row's own.
+// Error bound of the value at each position of a sorted row.
 std::vector<double> place_bounds(const RefTensor& x, const SortedRow& row, bool descending) {
   size_t count = row.elements.size();
   std::vector<double> lower(count), upper(count), bounds(count, 0);
@@ -147,7 +147,7 @@ void searchsorted(const AttrMap& attrs, Args args, Outputs outputs) {
     size_t row = own_rows ? v / per_row * extent : 0;
     int64_t count = 0, unsure = 0;
     for (size_t k = 0; k < extent; ++k) {
-      // Among elements that are not in order, where a search ends is its own affair.
+      // If elements are out of order, the result of a search is unspecified.
       if (k > 0 && is_before(sorted, row + k, sorted, row + k - 1)) unsure += sorted.shape.back();
       bool passes =
           right ? !is_before(values, v, sorted, row + k) : is_before(sorted, row + k, values, v);

@@ -1,8 +1,9 @@
 // The f64 rules of op/sorting.cpp and op/selection.cpp.
 //
-// Sorted values move no further than the elements do: place k of the sorted lower ends and place k
-// of the sorted upper ends enclose it. An index is settled where its element's box is apart from
-// all others (exact elements may be equal: their order is then known); else it is open.
+// Sorted values move no further than the elements: position k of the sorted lower ends and position
+// k of the sorted upper ends enclose the value at k. An index is certain if its element's interval
+// is disjoint from all others (exact elements may be equal, because their order is known); else it
+// is unknown.
 #pragma once
 
 #include "op/reference/rules.h"

@@ -6,7 +6,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-// What sin and cos may add to their results: a few ULP of 1, and what argument reduction loses.
+// Error of sin and cos: a few ULP of 1, and the error of argument reduction.
 double trigonometric_error(double x, double u) { return 4 * u + 0x1p-12 * u * std::fabs(x); }
 
 // Neither sine nor cosine has a slope above 1 or a range above 2.
@@ -63,7 +63,7 @@ void cos(const AttrMap&, Args args, Outputs outputs) {
             [](double x, double, double u) { return trigonometric_error(x, u); }, slope_of_one});
 }
 
-// The slope is 1 + y^2: what the reduction of the argument loses is magnified by it.
+// The slope 1 + y^2 magnifies the error of argument reduction.
 void tan(const AttrMap&, Args args, Outputs outputs) {
   map_real(args, outputs,
            {[](double x) { return std::tan(x); },

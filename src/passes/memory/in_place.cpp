@@ -32,7 +32,7 @@ bool reads_own_element(const analysis::Computation& c, const PrimExpr& load) {
 }  // namespace
 
 bool may_compute_in_place(const tir::PrimFunc& func, size_t input, size_t output) {
-  if (func.attrs.contains(kLibraryAttr)) return false;
+  if (!func.facts.library.empty()) return false;
   const tir::Param& from = func.params[input];
   const tir::Param& to = func.params[output];
   if (from.mode != AccessMode::kIn || to.mode != AccessMode::kOut) return false;

@@ -74,7 +74,7 @@ FunctionRef FunctionPlanner::rewrite(size_t first_static) {
   auto result = std::make_shared<Function>(function_);
   result->body = rewrite_seq(body_of(function_), true);
   for (const auto& [name, bound] : needs_.bounds_used()) {
-    result->attrs[kBoundPrefix + name] = bound;
+    result->facts.bounds[name] = bound;
   }
   return result;
 }

@@ -166,7 +166,7 @@ bool ViewFlow::updated(const CallNode& call) {
   if (name == "call_tir_inplace") {
     args = &call_tir_args(call);
     indices = find_attr<std::vector<int64_t>>(call.attrs, kInoutAttr);
-  } else if (const op::OperatorInfo* info = op::find_operator(name)) {
+  } else if (const op::OperatorInfo* info = op::operator_of(*as<OperatorNode>(call.callee))) {
     indices = &info->inout;
   }
   if (!indices) return false;

@@ -297,7 +297,15 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
     TAPML_ASSIGN(Error error, get_error(*failure, copies));
     return fail_all(std::move(error));
   }
-  if (message->answer_as_Heartbeat() && message->sequence() == 0 && payload == 0) return {};
+  const auto* heartbeat = message->answer_as_Heartbeat();
+  if (heartbeat && message->sequence() == 0 && payload == 0) {
+    const LockGuard guard(state_);
+    const auto found = waiting_.find(message->request());
+    if (found != waiting_.end() && found->second->progress_) {
+      found->second->progress_(heartbeat->done(), heartbeat->total());
+    }
+    return {};
+  }
   if (message->sequence() != replies_ + 1) {
     return fail(
         protocol_error("a reply is out of its order: " + std::to_string(message->sequence()) +

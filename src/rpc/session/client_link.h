@@ -44,6 +44,10 @@ class ClientLink {
     // it must not use the link. What it fails with is the wait's error; kProtocol: the session's.
     using Stream = std::function<Status(const wire::Reply&, std::span<const std::byte>)>;
     void expect_stream(Stream stream) { stream_ = std::move(stream); }
+    // Called with each heartbeat that belongs to the request, on the thread that receives: it must
+    // not use the link.
+    using Progress = std::function<void(int64_t done, int64_t total)>;
+    void expect_progress(Progress progress) { progress_ = std::move(progress); }
     // For one more request, once the answer to the one before has come.
     void expect_another() {
       done_ = false;
@@ -74,6 +78,7 @@ class ClientLink {
     std::unique_ptr<std::byte[]> tail_;
     size_t tail_bytes_ = 0;
     Stream stream_;
+    Progress progress_;
     std::optional<Error> stream_error_;
     std::optional<Error> error_;
     std::vector<std::byte> head_;

@@ -7,7 +7,7 @@
 namespace tapml::rpc {
 
 PolledLink::PolledLink(Channel& channel, std::chrono::milliseconds heartbeat)
-    : ServerLink(channel), heartbeat_(heartbeat), sign_(encode_heartbeat()) {}
+    : ServerLink(channel), heartbeat_(heartbeat) {}
 
 Status PolledLink::send(std::span<const std::byte> head, std::span<const std::byte> payload,
                         runtime::Deadline deadline) noexcept {
@@ -20,7 +20,7 @@ void PolledLink::poll() noexcept {
   const Clock::time_point now = Clock::now();
   if (now - last_sent_ < heartbeat_) return;
   // A channel that broke says so at the reply.
-  std::ignore = send(sign_, {}, now + heartbeat_);
+  std::ignore = send(heartbeat_frame(), {}, now + heartbeat_);
 }
 
 }  // namespace tapml::rpc

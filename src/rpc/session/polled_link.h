@@ -22,7 +22,6 @@ class PolledLink final : public ServerLink {
 
  private:
   const std::chrono::milliseconds heartbeat_;
-  const std::vector<std::byte> sign_;  // of life
   Clock::time_point last_sent_ = Clock::now();
   bool working_ = false;
 };

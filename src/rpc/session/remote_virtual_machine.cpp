@@ -63,6 +63,11 @@ Result<std::unique_ptr<runtime::VirtualMachine>> RemoteVirtualMachine::open(
   TAPML_ASSIGN(const uint64_t blob, session.send_blob(bytes, deadline));
   const uint64_t id = session.new_handle();
   ClientLink::Reply reply;
+  const int64_t modules = std::ssize(executable->modules);
+  tell(session.watcher(), {"load", 0, modules, "modules"});
+  reply.expect_progress([&](int64_t done, int64_t) {
+    tell(session.watcher(), {"load", std::clamp<int64_t>(done, 0, modules), modules, "modules"});
+  });
   Status opened = session.link().call(
       [&](Builder& builder) { return wire::CreateOpenVm(builder, id, blob); }, reply, deadline);
   if (!opened) {
@@ -72,6 +77,7 @@ Result<std::unique_ptr<runtime::VirtualMachine>> RemoteVirtualMachine::open(
     }
     return fail(std::move(opened).error());
   }
+  tell(session.watcher(), {"load", modules, modules, "modules"});
   return std::make_unique<RemoteVirtualMachine>(session, std::move(executable), id);
 }
 
@@ -366,6 +372,9 @@ Result<Value> RemoteVirtualMachine::run(std::string_view function, std::span<con
     reply.expect_stream([&](const wire::Reply& message, std::span<const std::byte>) {
       return take_times(message.answer_as_Timed());
     });
+  }
+  if (call_watcher_) {
+    reply.expect_progress([&](int64_t launched, int64_t) { call_watcher_(launched); });
   }
   // Nothing is known of a call that does not go well, so that the next one says everything.
   if (run.called) run.cache = std::exchange(run.called->cache, {});

@@ -36,6 +36,9 @@ class RemoteVirtualMachine final : public runtime::VirtualMachine {
   Status set_dispatch(const runtime::DispatchPlan& plan,
                       runtime::Dispatcher* dispatcher) noexcept override;
   Status set_timing(runtime::TimingSink* sink) noexcept override;
+  void set_call_watcher(CallWatcher watcher) noexcept override {
+    call_watcher_ = std::move(watcher);
+  }
   runtime::Session& session() const noexcept override { return session_; }
   const Executable& executable() const noexcept override { return *executable_; }
 
@@ -66,6 +69,7 @@ class RemoteVirtualMachine final : public runtime::VirtualMachine {
   const uint64_t id_;
   const std::atomic<bool>* interrupt_ = nullptr;
   int64_t call_limit_ = 0;
+  CallWatcher call_watcher_;
   runtime::CapturePlan plan_;
   runtime::CaptureSink* sink_ = nullptr;
   bool anew_ = false;  // the other side is to begin the capture anew

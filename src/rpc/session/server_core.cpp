@@ -189,6 +189,9 @@ Status ServerCore::open(const std::string& target) noexcept {
   TAPML_ASSIGN(session_, runtime::LocalSession::create(std::move(*device)));
   session_->name_handles_from(kServerHandles);
   session_->set_interrupt([this] { return link_.interrupt().load(std::memory_order_relaxed); });
+  session_->set_watcher([this](const Work& work) {
+    if (work.unit == "modules") link_.report(work.done, work.total);
+  });
   handles_.add_own(wire::HandleKind::Stream, 0);
   return {};
 }

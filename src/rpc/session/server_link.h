@@ -8,6 +8,7 @@
 
 #include "rpc/session/channel.h"
 #include "rpc/session/condition.h"
+#include "rpc/session/server_session.h"
 #include "runtime/lock.h"
 
 namespace tapml::rpc {
@@ -47,6 +48,8 @@ class ServerLink {
   void begin_request(uint64_t request) noexcept {
     const runtime::LockGuard guard(requests_);
     running_ = request;
+    done_.store(0);
+    total_.store(0);
     interrupt_.store(all_cancelled_ || std::ranges::count(cancelled_, request) > 0);
     // Requests are in order: what came before is over.
     std::erase_if(cancelled_, [&](uint64_t one) { return one <= request; });
@@ -55,6 +58,12 @@ class ServerLink {
     const runtime::LockGuard guard(requests_);
     running_ = 0;
     interrupt_.store(all_cancelled_);
+  }
+  // How much of the request that runs is done, for heartbeats: see wire::Heartbeat.
+  std::atomic<int64_t>& done() noexcept { return done_; }
+  void report(int64_t done, int64_t total) noexcept {
+    done_.store(done);
+    total_.store(total);
   }
   // Whether the request that runs was cancelled: for whoever works at it.
   const std::atomic<bool>& interrupt() const noexcept { return interrupt_; }
@@ -75,6 +84,12 @@ class ServerLink {
     interrupt_.store(true);
   }
 
+  // Any thread.
+  std::vector<std::byte> heartbeat_frame() noexcept {
+    const runtime::LockGuard guard(requests_);
+    return encode_heartbeat(running_, done_.load(), total_.load());
+  }
+
   Channel& channel_;
   Clock::time_point arrived_ = Clock::now();
 
@@ -88,6 +103,7 @@ class ServerLink {
   bool all_cancelled_ = false;
 
   std::atomic<bool> interrupt_{false};
+  std::atomic<int64_t> done_{0}, total_{0};
 };
 
 }  // namespace tapml::rpc

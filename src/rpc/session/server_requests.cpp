@@ -333,11 +333,13 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   if (dispatch) vm.call_point().set_dispatcher(&*dispatch, dispatch->sites());
   call_ = &call;
   vm.set_interrupt(&link_.interrupt());
+  vm.call_point().set_counter(&link_.done());
   vm.set_call_limit(request.call_limit());
   auto result = vm.call(call.function, call.arguments.values(), deadline_);
   // On the same machine the client wants a core once it is answered, until it asks for more.
   session_->device().idle(link_.wake_fd());
   vm.set_interrupt(nullptr);
+  vm.call_point().set_counter(nullptr);
   vm.call_point().set_observer(nullptr);
   vm.call_point().set_dispatcher(nullptr);
   if (timing && result) {

@@ -65,7 +65,7 @@ struct ServerOptions {
 std::vector<std::byte> encode_failure(const Error& error,
                                       const std::vector<std::string>& log = {}) noexcept;
 // The head of a frame that says that the session is alive.
-std::vector<std::byte> encode_heartbeat() noexcept;
+std::vector<std::byte> encode_heartbeat(uint64_t request, int64_t done, int64_t total) noexcept;
 
 // Serves one session until the client goes (ok) or breaks the protocol, shows a wrong token or is
 // idle for too long (an error, which the client was sent when that was possible).

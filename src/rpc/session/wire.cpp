@@ -139,9 +139,9 @@ DeviceInfo get_device(const wire::Device& device) {
   return info;
 }
 
-std::vector<std::byte> encode_heartbeat() noexcept {
+std::vector<std::byte> encode_heartbeat(uint64_t request, int64_t done, int64_t total) noexcept {
   flatbuffers::FlatBufferBuilder builder;
-  const auto head = finish_reply(builder, 0, 0, wire::CreateHeartbeat(builder));
+  const auto head = finish_reply(builder, request, 0, wire::CreateHeartbeat(builder, done, total));
   return {head.begin(), head.end()};
 }
 

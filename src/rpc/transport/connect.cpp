@@ -63,7 +63,7 @@ Result<Dialled> dial(const SocketAddress& address, const std::string& endpoint,
   return result;
 }
 
-Error dial_error(int error, const Place& endpoint) {
+Error dial_error(int error, const Endpoint& endpoint) {
   if (error == ETIMEDOUT) {
     return platform_error(PlatformFault::kTimeout, "no answer in time", endpoint.text());
   }
@@ -75,8 +75,8 @@ Error dial_error(int error, const Place& endpoint) {
 }
 
 // Why nothing secret is sent to `address`.
-Error unprotected(const SocketAddress& address, const Place& endpoint) {
-  Place encrypted = endpoint;
+Error unprotected(const SocketAddress& address, const Endpoint& endpoint) {
+  Endpoint encrypted = endpoint;
   encrypted.tls = true;
   return user_error(
       "the token is not sent without encryption beyond this machine",
@@ -88,7 +88,7 @@ Error unprotected(const SocketAddress& address, const Place& endpoint) {
           "that you trust");
 }
 
-Result<std::unique_ptr<Channel>> secure(FileDescriptor socket, const Place& endpoint,
+Result<std::unique_ptr<Channel>> secure(FileDescriptor socket, const Endpoint& endpoint,
                                         const TlsTrust& trust, runtime::Deadline deadline,
                                         const Interrupted& interrupted) noexcept {
   if (!deadline) deadline = std::chrono::steady_clock::now() + kTlsHandshake;
@@ -100,11 +100,11 @@ Result<std::unique_ptr<Channel>> secure(FileDescriptor socket, const Place& endp
 
 }  // namespace
 
-Result<std::unique_ptr<Channel>> connect(const Place& endpoint, runtime::Deadline deadline,
+Result<std::unique_ptr<Channel>> connect(const Endpoint& endpoint, runtime::Deadline deadline,
                                          const TlsTrust& trust,
                                          const Interrupted& interrupted) noexcept {
-  if (endpoint.kind == Place::Kind::kPipe) return start_command(endpoint.command);
-  if (endpoint.kind == Place::Kind::kTcp && endpoint.port == 0) {
+  if (endpoint.kind == Endpoint::Kind::kPipe) return start_command(endpoint.command);
+  if (endpoint.kind == Endpoint::Kind::kTcp && endpoint.port == 0) {
     return fail(user_error("port 0 is for listening only", "place \"" + endpoint.text() + "\"",
                            "a port from 1 to 65535", "0"));
   }
@@ -121,7 +121,7 @@ Result<std::unique_ptr<Channel>> connect(const Place& endpoint, runtime::Deadlin
     const int fd = dialled.socket.get();
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     tune_connection(fd);
-    if (endpoint.kind == Place::Kind::kUnix) TAPML_TRY(check_server_owner(fd, endpoint.text()));
+    if (endpoint.kind == Endpoint::Kind::kUnix) TAPML_TRY(check_server_owner(fd, endpoint.text()));
     if (endpoint.tls)
       return secure(std::move(dialled.socket), endpoint, trust, deadline, interrupted);
     return make_stream_channel(std::move(dialled.socket), endpoint.text());

@@ -11,7 +11,7 @@
 
 namespace tapml::rpc {
 
-struct Place {
+struct Endpoint {
   enum class Kind : uint8_t { kTcp, kUnix, kPipe } kind = Kind::kTcp;
   std::string host;     // kTcp; an IPv6 address without its brackets
   uint16_t port = 0;    // kTcp; 0: any (listening only)
@@ -22,7 +22,7 @@ struct Place {
 };
 
 // UserError for anything else.
-Result<Place> parse_endpoint(std::string_view text);
+Result<Endpoint> parse_endpoint(std::string_view text);
 
 // Whom a client believes that it is the host of an encrypted place.
 struct TlsTrust {
@@ -38,7 +38,7 @@ using Interrupted = std::function<bool()>;
 // that a secret may not go to. A pipe's command is
 // started; it speaks the protocol on its standard input and output, and is ended with the channel.
 // A TLS handshake without a deadline has 10 seconds.
-Result<std::unique_ptr<Channel>> connect(const Place& endpoint, runtime::Deadline deadline = {},
+Result<std::unique_ptr<Channel>> connect(const Endpoint& endpoint, runtime::Deadline deadline = {},
                                          const TlsTrust& trust = {},
                                          const Interrupted& interrupted = {}) noexcept;
 

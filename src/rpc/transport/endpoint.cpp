@@ -24,7 +24,7 @@ bool take_scheme(std::string_view& text, std::string_view scheme) {
   return true;
 }
 
-Result<Place> parse_tcp_endpoint(std::string_view text, std::string_view rest) {
+Result<Endpoint> parse_tcp_endpoint(std::string_view text, std::string_view rest) {
   std::string_view host, port;
   if (rest.starts_with('[')) {
     const size_t closing = rest.find(']');
@@ -58,7 +58,7 @@ Result<Place> parse_tcp_endpoint(std::string_view text, std::string_view rest) {
       return bad_endpoint(text, "not the name of a host", in_quotes(host));
     }
   }
-  Place endpoint;
+  Endpoint endpoint;
   endpoint.host = std::string(host);
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), endpoint.port);
   if (error != std::errc() || end != port.data() + port.size()) {
@@ -69,7 +69,7 @@ Result<Place> parse_tcp_endpoint(std::string_view text, std::string_view rest) {
 
 }  // namespace
 
-std::string Place::text() const {
+std::string Endpoint::text() const {
   switch (kind) {
     case Kind::kUnix:
       return "unix:" + path;
@@ -83,14 +83,14 @@ std::string Place::text() const {
          std::to_string(port);
 }
 
-Result<Place> parse_endpoint(std::string_view text) {
+Result<Endpoint> parse_endpoint(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) {
     return bad_endpoint(text, "a place with a null character");
   }
   std::string_view rest = text;
-  Place endpoint;
+  Endpoint endpoint;
   if (take_scheme(rest, "unix:")) {
-    endpoint.kind = Place::Kind::kUnix;
+    endpoint.kind = Endpoint::Kind::kUnix;
     endpoint.path = std::string(rest);
     constexpr size_t kMost = sizeof(sockaddr_un::sun_path) - 1;
     if (rest.empty()) return bad_endpoint(text, "no path after \"unix:\"");
@@ -102,7 +102,7 @@ Result<Place> parse_endpoint(std::string_view text) {
     return endpoint;
   }
   if (take_scheme(rest, "pipe:")) {
-    endpoint.kind = Place::Kind::kPipe;
+    endpoint.kind = Endpoint::Kind::kPipe;
     endpoint.command = std::string(rest);
     if (rest.find_first_not_of(" \t") == std::string_view::npos) {
       return bad_endpoint(text, "no command after \"pipe:\"");

@@ -15,7 +15,7 @@ namespace {
 constexpr int kBacklog = 128;
 
 // Whether the file is a socket of ours that nobody listens on any more.
-Status remove_stale_socket(const SocketAddress& address, const Place& endpoint) noexcept {
+Status remove_stale_socket(const SocketAddress& address, const Endpoint& endpoint) noexcept {
   struct stat status = {};
   const std::string where = endpoint.text();
   if (::lstat(endpoint.path.c_str(), &status) != 0) return {};
@@ -39,7 +39,7 @@ Status remove_stale_socket(const SocketAddress& address, const Place& endpoint) 
   return {};
 }
 
-Error bind_error(int error, const Place& endpoint) {
+Error bind_error(int error, const Endpoint& endpoint) {
   if (error == EADDRINUSE) {
     return platform_error(PlatformFault::kAbsent, "the address is taken: " + errno_text(error),
                           endpoint.text(), "port 0 takes a free one");
@@ -49,17 +49,17 @@ Error bind_error(int error, const Place& endpoint) {
 
 }  // namespace
 
-Result<std::unique_ptr<Listener>> Listener::open(const Place& endpoint, bool anywhere) {
+Result<std::unique_ptr<Listener>> Listener::open(const Endpoint& endpoint, bool anywhere) {
   std::unique_ptr<Listener> listener(new Listener(endpoint));
   switch (endpoint.kind) {
-    case Place::Kind::kPipe:
+    case Endpoint::Kind::kPipe:
       return fail(user_error("a pipe cannot be listened on", "place " + in_quotes(endpoint.text()),
                              "tcp:host:port or unix:path", "",
                              "`tapml rpc serve --stdio` is the other end of a pipe"));
-    case Place::Kind::kUnix:
+    case Endpoint::Kind::kUnix:
       TAPML_TRY(listener->bind_unix());
       break;
-    case Place::Kind::kTcp:
+    case Endpoint::Kind::kTcp:
       TAPML_TRY(listener->bind_tcp(anywhere));
       break;
   }

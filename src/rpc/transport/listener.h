@@ -10,12 +10,12 @@ class Listener {
   // UserError for a place beyond this machine unless `anywhere`, for a path that is taken by
   // something else than a socket nobody listens on, and for a pipe; PlatformError for an address
   // that is taken.
-  static Result<std::unique_ptr<Listener>> open(const Place& endpoint, bool anywhere);
+  static Result<std::unique_ptr<Listener>> open(const Endpoint& endpoint, bool anywhere);
   // The socket's file goes, if it still is this one's.
   ~Listener();
   Listener(const Listener&) = delete;
 
-  const Place& endpoint() const noexcept { return endpoint_; }  // with the port that was chosen
+  const Endpoint& endpoint() const noexcept { return endpoint_; }  // with the port that was chosen
   int get() const noexcept { return socket_.get(); }
   // A connection that waits; not valid where there is none.
   FileDescriptor accept() noexcept;
@@ -23,11 +23,11 @@ class Listener {
   void forget() noexcept;
 
  private:
-  explicit Listener(Place endpoint) : endpoint_(std::move(endpoint)) {}
+  explicit Listener(Endpoint endpoint) : endpoint_(std::move(endpoint)) {}
   Status bind_unix() noexcept;
   Status bind_tcp(bool anywhere) noexcept;
 
-  Place endpoint_;
+  Endpoint endpoint_;
   FileDescriptor socket_;
   bool has_file_ = false;
   dev_t device_ = 0;  // of the socket's file

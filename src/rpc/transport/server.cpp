@@ -47,7 +47,7 @@ struct Lingering {
 
 class ProcessServer final : public Server {
  public:
-  ProcessServer(std::unique_ptr<Listener> listener, Place endpoint, const ListenOptions& options,
+  ProcessServer(std::unique_ptr<Listener> listener, Endpoint endpoint, const ListenOptions& options,
                 std::unique_ptr<TlsContext> tls = nullptr)
       : listener_(std::move(listener)),
         endpoint_(std::move(endpoint)),
@@ -65,7 +65,7 @@ class ProcessServer final : public Server {
     if (tls) relays_.emplace(std::move(tls), options.server.limits.handshake, options_.server.log);
   }
 
-  const Place& endpoint() const noexcept override { return endpoint_; }
+  const Endpoint& endpoint() const noexcept override { return endpoint_; }
   Status run(const std::atomic<bool>& stop) noexcept override;
   // One connection that is there already.
   Status adopt(Connection connection) noexcept;
@@ -91,7 +91,7 @@ class ProcessServer final : public Server {
 
   std::set<int64_t> admitted_;  // sessions whose client has said a right hello, by number
   std::unique_ptr<Listener> listener_;
-  Place endpoint_;
+  Endpoint endpoint_;
   ListenOptions options_;
   EndedFirst ended_first_;  // the sessions' processes
   std::optional<TlsRelays> relays_;
@@ -302,7 +302,7 @@ void ProcessServer::end_all() noexcept {
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::listen(const Place& endpoint,
+Result<std::unique_ptr<Server>> Server::listen(const Endpoint& endpoint,
                                                const ListenOptions& options) noexcept {
   std::unique_ptr<TlsContext> tls;
   if (endpoint.tls) {
@@ -310,14 +310,14 @@ Result<std::unique_ptr<Server>> Server::listen(const Place& endpoint,
   }
   const bool anywhere = (endpoint.tls || options.insecure) && !options.server.token.empty();
   TAPML_ASSIGN(auto listener, Listener::open(endpoint, anywhere));
-  const Place chosen = listener->endpoint();
+  const Endpoint chosen = listener->endpoint();
   return std::make_unique<ProcessServer>(std::move(listener), chosen, options, std::move(tls));
 }
 
 Status serve_descriptors(int in, int out, const ListenOptions& options,
                          const std::atomic<bool>& stop) noexcept {
-  Place endpoint;
-  endpoint.kind = Place::Kind::kPipe;
+  Endpoint endpoint;
+  endpoint.kind = Endpoint::Kind::kPipe;
   endpoint.command = "(standard input and output)";
   ProcessServer server(nullptr, endpoint, options);
   Connection connection;

@@ -37,10 +37,10 @@ class Server {
  public:
   // Binds. UserError for a place that may not be listened on without a token, and for certificates
   // that cannot be used; PlatformError where the address is taken.
-  static Result<std::unique_ptr<Server>> listen(const Place& endpoint,
+  static Result<std::unique_ptr<Server>> listen(const Endpoint& endpoint,
                                                 const ListenOptions& options) noexcept;
   virtual ~Server() = default;
-  virtual const Place& endpoint() const noexcept = 0;  // with the port that was chosen
+  virtual const Endpoint& endpoint() const noexcept = 0;  // with the port that was chosen
   // Serves until `stop` is set, then ends all sessions and waits for their processes. Must be
   // called from a process without other threads, and before it opens a device.
   virtual Status run(const std::atomic<bool>& stop) noexcept = 0;

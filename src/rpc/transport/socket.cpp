@@ -65,8 +65,8 @@ std::string SocketAddress::text() const {
   return host;
 }
 
-Result<std::vector<SocketAddress>> resolve(const Place& endpoint, bool listening) noexcept {
-  if (endpoint.kind == Place::Kind::kUnix) {
+Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint, bool listening) noexcept {
+  if (endpoint.kind == Endpoint::Kind::kUnix) {
     sockaddr_un unix_address = {};
     unix_address.sun_family = AF_UNIX;
     if (endpoint.path.size() >= sizeof unix_address.sun_path) {
@@ -126,16 +126,16 @@ Status next_slice(runtime::Deadline deadline, const Interrupted& interrupted,
   return {};
 }
 
-bool is_name(const Place& endpoint) {
+bool is_name(const Endpoint& endpoint) {
   in6_addr bytes = {};
-  return endpoint.kind == Place::Kind::kTcp &&
+  return endpoint.kind == Endpoint::Kind::kTcp &&
          ::inet_pton(AF_INET, endpoint.host.c_str(), &bytes) != 1 &&
          ::inet_pton(AF_INET6, endpoint.host.c_str(), &bytes) != 1;
 }
 
 }  // namespace
 
-Result<std::vector<SocketAddress>> resolve(const Place& endpoint, runtime::Deadline deadline,
+Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint, runtime::Deadline deadline,
                                            const Interrupted& interrupted) noexcept {
   if (!is_name(endpoint) || (!deadline && !interrupted)) return resolve(endpoint, false);
   struct Answer {

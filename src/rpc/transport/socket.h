@@ -23,10 +23,10 @@ struct SocketAddress {
 
 // Of a tcp or unix place, at least one. PlatformError kAbsent for a host that the system does not
 // know.
-Result<std::vector<SocketAddress>> resolve(const Place& endpoint, bool listening) noexcept;
+Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint, bool listening) noexcept;
 // The same to connect to, in time: the system's resolver, which knows neither, goes on by itself
 // then. Also kTimeout, kCancelled.
-Result<std::vector<SocketAddress>> resolve(const Place& endpoint, runtime::Deadline deadline,
+Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint, runtime::Deadline deadline,
                                            const Interrupted& interrupted) noexcept;
 
 // Waits until the socket can be read (or written). kTimeout, kCancelled.

@@ -13,8 +13,8 @@ namespace tapml::runtime {
 
 namespace {
 
-// A shared object in this process. Its descriptor stays open: the loader knows an object by the
-// name that it was opened by, and /proc/self/fd/N must not come to name two.
+// A shared object in this process. Its descriptor stays open: the loader identifies an object by
+// the name that it was opened with, so /proc/self/fd/N must not be reused for another one.
 class SharedObject : public HostCode {
  public:
   SharedObject(void* handle, int descriptor) : handle_(handle), descriptor_(descriptor) {}
@@ -34,7 +34,7 @@ class SharedObject : public HostCode {
   int descriptor_;
 };
 
-// errno, or 0.
+// Returns errno, or 0.
 int write_all(int descriptor, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
@@ -46,7 +46,7 @@ int write_all(int descriptor, std::span<const std::byte> bytes) {
 }
 
 Error not_loaded(const ModuleBlob& blob, std::string why) {
-  return platform_error(PlatformFault::kAbsent, "machine code does not load: " + std::move(why),
+  return platform_error(PlatformFault::kAbsent, "machine code cannot be loaded: " + std::move(why),
                         blob.platform);
 }
 
@@ -54,7 +54,7 @@ class SharedObjectLoader : public KernelLoader {
  public:
   Result<std::shared_ptr<HostCode>> load(const ModuleBlob& blob) noexcept override {
     if (blob.format != kSharedObjectFormat) {
-      return fail(internal_error("this loader takes shared objects",
+      return fail(internal_error("this loader supports only shared objects",
                                  blob.platform + " module of format " + blob.format));
     }
     TAPML_TRY(check_host_code(blob));

@@ -40,8 +40,8 @@ PrimFuncRef bind(const PrimFunc& func, const Var& loop, const std::string& axis)
   if (!grouped) no("no work-group loop stands around it", "bind a loop around it to workgroup");
   require_independent(func, site, "bind");
   auto result = std::make_shared<PrimFunc>(*with_kind(func, site, ForKind::kThread));
-  int64_t threads = attr_or<int64_t>(func.attrs, "workgroup_threads", 1);
-  result->attrs["workgroup_threads"] = std::max(threads, extent->int_value);
+  result->facts.workgroup_threads =
+      std::max({func.facts.workgroup_threads, int64_t{1}, extent->int_value});
   return result;
 }
 

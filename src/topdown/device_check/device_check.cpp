@@ -24,7 +24,7 @@ using runtime::Session;
 using runtime::StreamId;
 using Bytes = std::vector<std::byte>;
 
-// What a check found; empty where all is well.
+// The error that a check found; empty if it passed.
 using Found = std::string;
 
 Bytes pattern(size_t size, int seed) {
@@ -35,7 +35,7 @@ Bytes pattern(size_t size, int seed) {
   return bytes;
 }
 
-// A buffer that goes with the check.
+// A buffer that is released at the end of the check.
 class Buffer {
  public:
   Buffer(Session& session, int64_t bytes) : session_(session), id_{session.new_handle()} {
@@ -95,7 +95,7 @@ Found ranges_are_written(Session& session) {
   return expect_bytes(buffer.read(0, 100), expected, "a range inside a buffer");
 }
 
-// Between buffers, and where source and destination overlap, in both directions.
+// Between buffers, and within one if source and destination overlap, in both directions.
 Found bytes_are_copied(Session& session) {
   Buffer a(session, 256), b(session, 300);
   Bytes source = pattern(256, 0), expected(300, std::byte{0});
@@ -160,7 +160,7 @@ Found snapshots_are_restored(Session& session) {
   return expect_bytes(buffer.read(0, 1000), pattern(1000, 1), "a buffer restored");
 }
 
-// A stream that waits for another's event sees what that did before.
+// A stream that waits for another's event sees the work before that event.
 Found streams_wait_for_events(Session& session) {
   const StreamId other{session.new_handle()};
   unwrap(session.create_stream(other));
@@ -200,7 +200,7 @@ class Kernels {
     return unwrap(runtime::download(*result.tensor()));
   }
 
-  // Empty where each element is within `tolerance` of what `expected` says.
+  // Empty if each element is within `tolerance` of `expected`.
   Found expect(const HostTensor& found, const std::function<double(int64_t)>& expected,
                const std::string& what, double tolerance = 0) const {
     for (int64_t i = 0; computes_ && i < found.size(); ++i) {
@@ -235,13 +235,13 @@ HostTensor small_values(DType dtype, const Shape& shape) {
   return tensor;
 }
 
-constexpr int64_t kLengths[] = {1, 7, 31, 33, 1000, 1025};  // no multiples of what groups have
+constexpr int64_t kLengths[] = {1, 7, 31, 33, 1000, 1025};  // not multiples of group sizes
 
 relax::Annotation vector_of(DType dtype, const Var& n) {
   return relax::tensor_annotation({n}, dtype);
 }
 
-// Storing: each dtype from and to f32.
+// Stores each dtype from and to f32.
 Found dtypes_are_stored(Kernels& kernels) {
   Module module;
   for (DType dtype : kernels.stored()) {
@@ -305,8 +305,8 @@ Found dtypes_are_computed(Kernels& kernels) {
   return "";
 }
 
-// Groups that share memory and sums that threads split: whole numbers, so that every order of
-// summing gives the same.
+// Groups that share memory, and sums that threads split: integers, so that every order of summing
+// gives the same result.
 Found sums_and_products(Kernels& kernels) {
   Module module;
   {
@@ -360,7 +360,7 @@ Found sums_and_products(Kernels& kernels) {
   return "";
 }
 
-// Each launch reads what the one before wrote.
+// Each launch reads the output of the one before.
 Found launches_keep_their_order(Kernels& kernels) {
   Module module;
   build::FunctionBuilder f(module);

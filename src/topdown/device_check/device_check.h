@@ -1,5 +1,5 @@
-// Whether a device does what it claims: memory, copies, order, and kernels of every dtype that it
-// says it stores and computes, compiled for it and compared with values that are known.
+// Checks that a device does what it claims: memory, copies, order, and kernels of every dtype that
+// it stores and computes, compiled for it and compared with known values.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@ struct DeviceCheck {
   bool passed() const { return found.empty(); }
 };
 
-// All checks, each told to `done` when it is over. A check that fails leaves the others as they
-// are; only a session that is lost fails all that follow. Kernels of a platform that computes
-// nothing run, and nothing is expected of them.
+// Runs all checks and reports each to `done` when it ends. A failed check does not affect the
+// others; only a lost session fails all that follow. Kernels of a platform that computes nothing
+// run, and their results are not checked.
 std::vector<DeviceCheck> check_device(
     runtime::Session& session, const target::Target& target,
     const std::function<void(const DeviceCheck&)>& done = nullptr);

@@ -45,8 +45,8 @@ Result<EvalTask> read_task(std::string_view text, const std::string& file) {
       std::set<std::string> seen;
       for (const std::string& choice : task.continuations) {
         if (!choice.empty() && seen.insert(choice).second) continue;
-        return fail(
-            reader.field_error("choices", "hold an empty text, or one twice", "texts that differ"));
+        return fail(reader.field_error("choices", "contain an empty or a duplicate text",
+                                       "texts that differ"));
       }
       TAPML_ASSIGN(const int64_t answer,
                    reader.required_int("answer", 0, std::ssize(task.continuations) - 1));
@@ -81,7 +81,7 @@ std::vector<EvalTask> parse_tasks(std::string_view text, const std::string& file
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     auto task = read_task(line, file);
     if (!task) {
-      // Once more with the lines before it, so that the complaint names the place in the file.
+      // Parse again with the lines before it, so that the error has the position in the file.
       task =
           read_task(std::string(static_cast<size_t>(number - 1), '\n') + std::string(line), file);
     }
@@ -89,12 +89,12 @@ std::vector<EvalTask> parse_tasks(std::string_view text, const std::string& file
     read.line = number;
     if (read.id.empty()) read.id = std::to_string(number);
     if (!ids.insert(read.id).second) {
-      throw_user("two tasks have one id", place(file, number), "an id that no other task has",
+      throw_user("two tasks have the same id", place(file, number), "an id that no other task has",
                  "\"" + read.id + "\"");
     }
     tasks.push_back(std::move(read));
   }
-  if (tasks.empty()) throw_user("there are no tasks", file, "one JSON object a line", "none");
+  if (tasks.empty()) throw_user("there are no tasks", file, "one JSON object per line", "none");
   return tasks;
 }
 
@@ -106,11 +106,11 @@ std::vector<ScoredText> encode_task(const EvalTask& task, const Tokenizer& token
     ScoredText text;
     text.tokens = unwrap(tokenizer.encode_prompt(task.prompt + continuation));
     const auto parted = std::ranges::mismatch(text.tokens, prompt).in1;
-    // The first token has nothing in front of it that could predict it.
+    // Nothing before the first token could predict it.
     text.first = static_cast<size_t>(std::max<std::ptrdiff_t>(parted - text.tokens.begin(), 1));
     if (text.first >= text.tokens.size()) {
       throw_user("the task has no token to score", place(file, task.line),
-                 "a text that adds tokens behind the first one", "\"" + continuation + "\"");
+                 "a text with tokens after the first one", "\"" + continuation + "\"");
     }
     if (std::ssize(text.tokens) > context) {
       throw_user("the task does not fit into the model's context", place(file, task.line),

@@ -22,7 +22,7 @@ TextScore score_text(const HostTensor& logits, const ScoredText& text) {
       most_likely = v;
     }
     double sum = 0;
-    // A NaN anywhere makes the sum one, and nothing is right then.
+    // A NaN anywhere makes the sum NaN, and nothing is right then.
     for (int64_t v = 0; v < vocabulary; ++v) sum += std::exp(logits.at_f64(row + v) - peak);
     score.nll += peak + std::log(sum) - logits.at_f64(row + token);
     score.greedy &= most_likely == token && std::isfinite(sum);
@@ -93,7 +93,7 @@ EvalComparison compare_evaluations(const std::vector<ScoredTask>& tasks,
   result.tasks_off = std::abs(evaluation.total.correct - reference.total.correct);
   const double is = evaluation.total.mean_nll(), was = reference.total.mean_nll();
   result.nll_off = is == was ? 0 : std::abs(is - was) / std::abs(was);
-  // Not ">": a NaN must fail.
+  // Not `>`, which a NaN would pass.
   result.passed = evaluation.failure.empty() && std::isfinite(is) &&
                   result.tasks_off <= kMostTasksOff && result.nll_off <= kMostNllOff;
   return result;

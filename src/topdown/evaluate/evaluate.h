@@ -1,4 +1,4 @@
-// How well a model does on tasks, on one platform and beside another.
+// Evaluates a model on tasks, alone and compared with another platform.
 #pragma once
 
 #include <functional>
@@ -11,21 +11,21 @@
 
 namespace tapml::topdown {
 
-// A task's continuations as a model sees them.
+// A task's continuations as tokens.
 struct ScoredTask {
   EvalTask task;
   std::vector<ScoredText> texts;
 };
 
 // The log probability in nats that logits f32[tokens, vocabulary] of `text` give its scored tokens,
-// and whether each of them is the most likely (the lowest id of equal ones).
+// and whether each of them is the most likely (of equal ones, the lowest id).
 struct TextScore {
   double nll = 0;
   bool greedy = true;
 };
 TextScore score_text(const HostTensor& logits, const ScoredText& text);
 
-// `before`, where given, is called before each task: what it throws ends the evaluation. Throws.
+// `before`, if given, is called before each task; an exception from it ends the evaluation. Throws.
 Evaluation evaluate(llm::Engine& engine, const std::vector<ScoredTask>& tasks,
                     const std::function<void(size_t task)>& before = {});
 

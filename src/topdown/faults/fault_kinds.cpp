@@ -9,30 +9,31 @@ const std::vector<FaultKindInfo>& fault_kinds() {
   using enum FaultKind;
   static const std::vector<FaultKindInfo> kKinds = {
       {kOffByOne, "off-by-one", "a loop runs one time too few", variants::off_by_one},
-      {kDroppedTail, "dropped-tail", "the last eighth of the work items is left out",
+      {kDroppedTail, "dropped-tail", "the last eighth of the work items is skipped",
        variants::dropped_tail},
-      {kUnalignedTail, "unaligned-tail", "what is left behind a loop's steps of four is not done",
+      {kUnalignedTail, "unaligned-tail", "the remainder of a loop with steps of four is skipped",
        variants::unaligned_tail},
       {kGridCut, "grid-cut", "a launch has three work items at most, as if that were the limit",
        variants::grid_cut},
       {kHalfReduction, "half-reduction", "a reduction ends half way", variants::half_reduction},
       {kSubgroupWidth, "subgroup-width",
-       "one step of a reduction over the threads of a work group is missing",
+       "one step of a reduction over the threads of a work group, or of their subgroups, is "
+       "missing",
        variants::subgroup_width},
       {kCausalMask, "causal-mask", "a token does not see itself", variants::causal_mask},
-      {kWrongStride, "wrong-stride", "the rows of a tensor are taken to be one element longer",
+      {kWrongStride, "wrong-stride", "the rows of a tensor count as one element longer",
        variants::wrong_stride},
-      {kTransposedIndex, "transposed-index", "the last two indices of a tensor change places",
+      {kTransposedIndex, "transposed-index", "the last two indices of a tensor are swapped",
        variants::transposed_index},
-      {kShiftedIndex, "shifted-index", "the neighbour of each element of a tensor is read",
+      {kShiftedIndex, "shifted-index", "the neighbor of each element of a tensor is read",
        variants::shifted_index},
       {kBroadcastAxis, "broadcast-axis", "a vector is broadcast along another axis",
        variants::broadcast_axis},
       {kWrongGroup, "wrong-group", "heads, rows or scales are divided into groups of one more",
        variants::wrong_group},
-      {kStalePage, "stale-page", "an entry of a table of ids or pages is the one before it",
+      {kStalePage, "stale-page", "an entry of a table of ids or pages is the previous one",
        variants::stale_page},
-      {kSomeIds, "some-ids", "one id, length or page in five is taken for 0", variants::some_ids},
+      {kSomeIds, "some-ids", "one id, length or page in five counts as 0", variants::some_ids},
       {kLateRows, "late-rows", "outputs are wrong from the fourth row on", variants::late_rows},
       {kWrongConstant, "wrong-constant", "a constant is a quarter too large",
        variants::wrong_constant},
@@ -41,15 +42,16 @@ const std::vector<FaultKindInfo>& fault_kinds() {
       {kMissingScale, "missing-scale", "products with constants are left out",
        variants::missing_scale},
       {kSwappedOperands, "swapped-operands",
-       "of a subtraction, a division or a selection, or two inputs of equal type",
+       "operands of a subtraction, a division or a selection are swapped, or two inputs of equal "
+       "type",
        variants::swapped_operands},
       {kDroppedTerm, "dropped-term", "one side of an addition (a residual) is left out",
        variants::dropped_term},
-      {kMissingSelect, "missing-select", "a selection takes the same side always",
+      {kMissingSelect, "missing-select", "a selection always takes the same side",
        variants::missing_select},
-      {kFastMath, "fast-math", "exp, tanh or rsqrt is a series that holds near one point only",
+      {kFastMath, "fast-math", "exp, tanh or rsqrt is a series that holds only near one point",
        variants::fast_math},
-      {kAngleSign, "angle-sign", "angles turn the other way", variants::angle_sign},
+      {kAngleSign, "angle-sign", "angles have the opposite sign", variants::angle_sign},
       {kRopeBase, "rope-base", "rotary frequencies are those of another base", variants::rope_base},
       {kWrongAccumulation, "wrong-accumulation", "a sum is rounded to bf16 after every step",
        variants::wrong_accumulation},
@@ -61,11 +63,10 @@ const std::vector<FaultKindInfo>& fault_kinds() {
        variants::narrowed_integer},
       {kMissingZeroPoint, "missing-zero-point", "the zero point of codes is not subtracted",
        variants::missing_zero_point},
-      {kNibbleOrder, "nibble-order", "the two codes of a byte change places",
-       variants::nibble_order},
-      {kMissingInit, "missing-init", "a sum starts from what was there before",
+      {kNibbleOrder, "nibble-order", "the two codes of a byte are swapped", variants::nibble_order},
+      {kMissingInit, "missing-init", "a sum starts from the old content of its memory",
        variants::missing_init},
-      {kAliasingOutput, "aliasing-output", "an output lies over an input that is still read",
+      {kAliasingOutput, "aliasing-output", "an output overlaps an input that is still read",
        variants::aliasing_output},
       {kMissingBarrier, "missing-barrier", "threads of a work group do not wait for each other",
        variants::missing_barrier},
@@ -74,9 +75,9 @@ const std::vector<FaultKindInfo>& fault_kinds() {
       {kEarlyCompletion, "early-completion", "an output is read before the kernel ran", nullptr},
       {kMissingWait, "missing-wait", "the kernel runs before the one that makes its input",
        nullptr},
-      {kStaleBinding, "stale-binding", "an argument stays that of the call before", nullptr},
+      {kStaleBinding, "stale-binding", "an argument stays that of the previous call", nullptr},
       {kLostLaunch, "lost-launch", "one launch in three does not run", nullptr},
-      {kCrash, "crash", "a store goes to an address where nothing is", variants::crash},
+      {kCrash, "crash", "a store goes to an address without memory", variants::crash},
       {kEndlessLoop, "endless-loop", "a store is repeated for longer than anyone waits",
        variants::endless_loop}};
   return kKinds;
@@ -86,7 +87,7 @@ const FaultKindInfo& fault_kind(FaultKind kind) {
   for (const FaultKindInfo& info : fault_kinds()) {
     if (info.kind == kind) return info;
   }
-  throw_internal("a kind of fault that is not in the table", "fault_kinds");
+  throw_internal("the table lacks a kind of fault", "fault_kinds");
 }
 
 const char* fault_kind_name(FaultKind kind) { return fault_kind(kind).name; }

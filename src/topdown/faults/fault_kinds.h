@@ -1,4 +1,4 @@
-// The kinds of bugs that can be planted, in one table: bugs that real backends have had.
+// The kinds of faults that can be injected, in one table: bugs that real backends have had.
 #pragma once
 
 #include <string>
@@ -56,21 +56,21 @@ struct FaultKindInfo {
   FaultKind kind;
   const char* name;
   const char* doc;
-  // Every way of planting it into a scheduled implementation; null for bugs of the runtime, which
-  // are planted into the target's session (faulty_session.h).
+  // Every way to inject it into a scheduled implementation; null for faults of the runtime, which
+  // are injected into the target's session (faulty_session.h).
   std::vector<tir::PrimFuncRef> (*variants)(const tir::PrimFunc& func);
 };
 
 const std::vector<FaultKindInfo>& fault_kinds();
 const FaultKindInfo& fault_kind(FaultKind kind);
 const char* fault_kind_name(FaultKind kind);
-// Whether a bug of this kind ends the process, or keeps it for ever.
+// Whether a fault of this kind ends the process, or makes it hang.
 bool ends_process(FaultKind kind);
-// Whether it is one of the runtime.
+// Whether it is a fault of the runtime.
 bool is_of_session(FaultKind kind);
 
-// "KERNEL:KIND" of the command line; UserError for an unknown kind (lists the known, with what each
-// does).
+// "KERNEL:KIND" of the command line; UserError for an unknown kind (lists the known ones with
+// descriptions).
 std::pair<std::string, FaultKind> parse_fault(const std::string& text);
 
 }  // namespace tapml::topdown

@@ -88,7 +88,7 @@ class FaultySession : public runtime::ForwardingSession {
                 {request.scalars.begin(), request.scalars.end()}};
     if (wrong(next.entry, FaultKind::kLostLaunch) && ++launches_[next.entry] % 3 == 0) return {};
     bind_stale(next);
-    // In front of what it should have waited for; launches of its own it does wait for.
+    // Runs before the work it should wait for, but still waits for its own launches.
     if (held_ && wrong(next.entry, FaultKind::kMissingWait) &&
         !wrong(held_->entry, FaultKind::kMissingWait)) {
       TAPML_TRY(forward(next));
@@ -137,7 +137,7 @@ class FaultySession : public runtime::ForwardingSession {
     if (!status) error_ = status.error();
   }
 
-  // The argument of the launch before, where its buffer is still there and as large.
+  // Binds the argument of the launch before, if its buffer still exists and is as large.
   void bind_stale(Launch& launch) noexcept {
     const SessionFault* fault = wrong(launch.entry, FaultKind::kStaleBinding);
     if (!fault || fault->argument >= launch.buffers.size()) return;
@@ -158,7 +158,7 @@ class FaultySession : public runtime::ForwardingSession {
   std::map<KernelId, std::string> entries_;
   std::map<std::string, int64_t> launches_;
   std::map<std::string, BufferRange> bound_;
-  std::optional<Launch> held_;  // enqueued, and not passed on yet
+  std::optional<Launch> held_;  // enqueued, but not yet forwarded
   std::optional<Error> error_;
 };
 

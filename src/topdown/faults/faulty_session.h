@@ -1,5 +1,5 @@
-// Injected faults of the runtime: a target's session that does not do what it is asked to. Most
-// show in a whole run only: a kernel's own test uploads what it reads and waits for what it wrote.
+// Injected faults of the runtime: a target's session that does something wrong. Most show in a
+// whole run only, because a kernel's own test uploads its inputs and waits for its outputs.
 #pragma once
 
 #include <memory>
@@ -13,18 +13,18 @@ namespace tapml::topdown {
 struct SessionFault {
   std::string kernel;
   FaultKind kind;
-  size_t argument = 0;  // of kStaleBinding
+  size_t argument = 0;  // for kStaleBinding
 };
 
-// What sessions do wrong from now on; shared, so that a session that is open takes on what is
-// added. Not while another thread uses one of them.
+// The faults of sessions; shared, so that an open session applies faults that are added. Do not
+// change it while another thread uses one of the sessions.
 using SessionFaults = std::shared_ptr<std::vector<SessionFault>>;
 
-// `platform` with sessions that do wrong, where these have processes of their own. Everything stays
-// inside its buffers.
+// `platform` with faulty sessions, if these have processes of their own. Every fault stays inside
+// its buffers.
 Platform with_session_faults(Platform platform, SessionFaults faults);
 
-// How many ways there are to plant `kind`: arguments that may be stale.
+// Number of ways to inject `kind`: arguments that may be stale.
 size_t session_sites(FaultKind kind);
 
 }  // namespace tapml::topdown

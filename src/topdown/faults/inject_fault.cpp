@@ -45,10 +45,11 @@ class KernelOutputs {
                 Sandbox& sandbox)
       : suite_(suite), kernel_(kernel), sandbox_(sandbox) {
     alone_ = passes::kernel_alone(kernels, kernel);
+    alone_.facts = kernels.facts;
     alone_.attrs = kernels.attrs;
   }
 
-  // None: it crashed.
+  // Nothing: it crashed.
   std::optional<std::vector<HostTensor>> of(const tir::PrimFuncRef& implementation) {
     pipeline::ImplementOptions options;
     options.rewrite = [&](const std::string&, tir::PrimFuncRef scheduled) {
@@ -101,7 +102,7 @@ FaultyKernel inject_fault(const Suite& suite, KernelReference& reference, const 
   if (ends_process(kind) && !sandbox.isolated()) {
     throw_user("a fault of this kind ends the process that runs the kernel",
                "--inject-fault " + name + ":" + fault_kind_name(kind),
-               "a process of its own for it", "", "leave --in-process out");
+               "a process of its own for the kernel", "", "omit --in-process");
   }
   const tir::PrimFunc& loops = passes::kernel_implementation(reference.module(), name);
   const tir::PrimFuncRef scheduled = schedule::schedule_for(loops, sandbox.target()).func;
@@ -111,35 +112,35 @@ FaultyKernel inject_fault(const Suite& suite, KernelReference& reference, const 
   }
   KernelOutputs outputs(suite, reference.module(), name, sandbox);
   const std::optional<std::vector<HostTensor>> clean = outputs.of(nullptr);
-  auto bites = [&](const tir::PrimFuncRef& implementation) {
+  auto has_effect = [&](const tir::PrimFuncRef& implementation) {
     auto changed = outputs.of(implementation);
     return clean && (!changed || !same_bits(*clean, *changed));
   };
-  auto first_bite = [&](FaultKind one) -> std::optional<FaultyKernel> {
+  auto first_effective = [&](FaultKind one) -> std::optional<FaultyKernel> {
     const std::vector<tir::PrimFuncRef> variants = fault_kind(one).variants(*scheduled);
     const std::vector<size_t> order = site_order(variants.size(), seed);
     for (size_t i = 0; i < order.size() && i < kMostSites; ++i) {
       if (cancelled && cancelled()) throw_platform(PlatformFault::kCancelled, "interrupted");
-      if (bites(variants[order[i]])) {
+      if (has_effect(variants[order[i]])) {
         return FaultyKernel{name, one, variants[order[i]], static_cast<int>(order[i])};
       }
     }
     return std::nullopt;
   };
-  if (auto faulty = first_bite(kind)) return *faulty;
-  // A few that do; to try them all takes long.
-  std::string biting;
+  if (auto faulty = first_effective(kind)) return *faulty;
+  // A few kinds that do; trying them all takes long.
+  std::string effective;
   int found = 0;
   for (const FaultKindInfo& other : fault_kinds()) {
     if (found == kMostAlternatives || seed != 0) break;
     if (other.kind == kind || ends_process(other.kind) || !other.variants) continue;
-    if (!first_bite(other.kind)) continue;
+    if (!first_effective(other.kind)) continue;
     ++found;
-    biting += (biting.empty() ? "" : ", ") + std::string(other.name);
+    effective += (effective.empty() ? "" : ", ") + std::string(other.name);
   }
   throw_user("no site of this kind changes an output of the kernel on the carved inputs",
              "--inject-fault " + name + ":" + fault_kind_name(kind),
-             biting.empty() ? "another kernel" : "a kind that does: " + biting);
+             effective.empty() ? "another kernel" : "a kind that does: " + effective);
 }
 
 }  // namespace tapml::topdown

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kWrongOperator = "wrong-operator";
 
-// The first sum is a difference.
+// Turns the first sum into a difference.
 relax::Expr with_wrong_operator(const relax::Expr& body) {
   bool done = false;
   return relax::map_blocks(body, [&](const relax::Block& block) {

@@ -1,4 +1,4 @@
-// Injected faults of passes: what a pass made of a module, made wrong.
+// Injected faults of passes: the output of a pass, made wrong.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,12 @@
 namespace tapml::topdown {
 
 // "PASS:wrong-operator" of the command line: after this pass the first sum of two tensors in each
-// function of the model is a difference. The name of the pass; nothing where `text` begins with no
-// pass's name. UserError for another kind, and for a pass after which no operators are left.
+// function of the model is a difference. Returns the name of the pass; nothing if `text` begins
+// with no pass's name. UserError for another kind, and for a pass after which no operators are
+// left.
 std::optional<std::string> parse_pass_fault(const std::string& text);
 
-// Instruments::rewrite that plants it.
+// An Instruments::rewrite that injects it.
 std::function<Module(const std::string& pass, Module module)> wrong_operator_after(
     const std::string& pass);
 

@@ -16,7 +16,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// Whether the header's parameters are the kernel's, by position; names may differ.
+// Whether the header's parameters match the kernel's, by position; names may differ.
 bool same_signature(const CustomSource& source, const tir::PrimFunc& kernel) {
   std::vector<tir::Param> params = source.tensors();
   std::erase_if(params,
@@ -59,7 +59,7 @@ std::string user_source_ending(const target::Target& target) {
     if (one.kernel_language.ending.empty()) continue;
     taken += (taken.empty() ? "" : ", ") + one.platform + " (" + one.kernel_language.language + ")";
   }
-  throw_user("platform " + platform.platform + " takes no kernels of the user's own", target.text,
+  throw_user("platform " + platform.platform + " does not support custom kernels", target.text,
              "one of " + taken, platform.platform);
 }
 

@@ -17,7 +17,7 @@ constexpr std::string_view kSignature = "prim def ", kLaunch = "launch ", kOver 
                            kGroups = " in groups of ", kBlank = " \t\r";
 constexpr int64_t kDefaultGroup = 64, kMostThreads = 1 << 20;
 
-// A line of the header without its slashes, which blanks stand for: columns stay what they are.
+// A line of the header with its slashes replaced by blanks, so that columns stay the same.
 struct HeaderLine {
   int number = 0;
   std::string text;
@@ -27,7 +27,7 @@ struct HeaderLine {
   }
 };
 
-// The comment lines in front of the first line of code; directives (#version) are none.
+// The comment lines before the first line of code; skips directives (#version).
 std::vector<HeaderLine> header_of(const std::string& text) {
   std::vector<HeaderLine> lines;
   int number = 0;
@@ -51,7 +51,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(kBlank) - begin + 1));
 }
 
-// Where the bracket that opens first closes; npos: nowhere in `text`. `depth` goes on from before.
+// Where the first bracket closes; npos: not in `text`. `depth` continues from the text before.
 size_t closing(const std::string& text, int& depth) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '(') ++depth;
@@ -60,8 +60,8 @@ size_t closing(const std::string& text, int& depth) {
   return std::string::npos;
 }
 
-// Reads one program that stands in the file, so that places in messages are those of the file.
-// The name, and the program.
+// Reads one program of the file; positions in messages are those of the file. Returns the name and
+// the program.
 std::pair<std::string, tir::PrimFuncRef> parse_program(const std::string& text,
                                                        const std::string& file) {
   try {
@@ -71,13 +71,13 @@ std::pair<std::string, tir::PrimFuncRef> parse_program(const std::string& text,
     return {name, std::dynamic_pointer_cast<const tir::PrimFunc>(function)};
   } catch (const CompilerException& exception) {
     Error error = exception.error();
-    error.message = "the header of a kernel's source is not understood: " + error.message;
+    error.message = "malformed header in a kernel's source: " + error.message;
     if (error.hint.empty()) error.hint = kHint;
     throw_error(std::move(error));
   }
 }
 
-// The scalars of `func` as parameters in text.
+// The scalars of `func` as text of parameters.
 std::string scalars_text(const tir::PrimFunc& func) {
   std::string text;
   for (const Var& scalar : func.scalars) text += ", " + scalar->name + ": i64";
@@ -110,7 +110,7 @@ class HeaderReader {
     auto first = std::find_if(lines_.begin(), lines_.end(),
                               [](const HeaderLine& line) { return line.begins_with(kSignature); });
     if (first == lines_.end()) {
-      refuse("a kernel's source says no signature", 1,
+      refuse("the kernel's source has no signature", 1,
              "a comment at its top with `// prim def <ops>(x: Buffer((n, 8), f32), ..., n: i64)`",
              lines_.empty() ? "no comment of `//` lines at the top" : "no line `// prim def ...`");
     }
@@ -130,7 +130,7 @@ class HeaderReader {
     int32_t parameters = 0, workspaces = 0;
     for (const tir::Param& param : signature->params) {
       if (param.mode == AccessMode::kPrepared) {
-        refuse("a user's kernel prepares no weights", source_.line,
+        refuse("a custom kernel cannot prepare weights", source_.line,
                "in, out, inout or workspace parameters", "prepared " + param.buffer->name);
       }
       parameters += param.mode != AccessMode::kWorkspace;
@@ -157,7 +157,7 @@ class HeaderReader {
     const size_t over = text.find(kOver, begin);
     if (open == std::string::npos || close == std::string::npos || over == std::string::npos ||
         open > close || close > over) {
-      refuse("a launch in the header is not understood", line.number, form, trimmed(text));
+      refuse("malformed launch in the header", line.number, form, trimmed(text));
     }
     launch.entry = trimmed(std::string_view(text).substr(begin, open - begin));
     if (launch.entry.empty()) {
@@ -171,7 +171,7 @@ class HeaderReader {
       launch.group = read_group(trimmed(text.substr(end + kGroups.size())), line.number);
     }
     const size_t extent = over + kOver.size();
-    // The extent where it stands in the file, as a dimension.
+    // The extent at its position in the file, as a dimension.
     const std::string program = std::string("module prim def extent(e: Buffer((") +
                                 std::string(static_cast<size_t>(line.number - 1), '\n') +
                                 std::string(extent, ' ') + text.substr(extent, end - extent) +
@@ -221,7 +221,7 @@ class HeaderReader {
     return value;
   }
 
-  // One function of the kernel's name takes everything; its work items are the elements of the
+  // One function with the kernel's name has all parameters; its work items are the elements of the
   // first output.
   void add_default_launch() {
     codegen::CustomLaunch launch;
@@ -256,6 +256,7 @@ CustomSource parse_user_source(const std::string& file, const std::string& text)
 
 std::string signature_text(const tir::PrimFunc& func) {
   tir::PrimFunc bare = func;
+  bare.facts = {};
   bare.attrs.clear();
   bare.body = tir::make_seq({});
   std::erase_if(bare.params,

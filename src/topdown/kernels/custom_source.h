@@ -1,4 +1,4 @@
-// Sources of kernels that the user wrote (docs/custom-kernels.md): the header comment, read.
+// Reads custom kernels (docs/custom-kernels.md): parses the header comment.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 namespace tapml::topdown {
 
 struct CustomSource : codegen::CustomSource {
-  std::string name;  // that the header gives: `<ops>` or `<ops>_<8 hex>`
+  std::string name;  // in the header: `<ops>` or `<ops>_<8 hex>`
 };
 
-// UserError with file, line and what is expected for a header that is not there or not understood.
+// UserError with file, line and what is expected for a missing or malformed header.
 CustomSource parse_user_source(const std::string& file, const std::string& text);
 
-// The parameters of `func` without workspaces, as text of a signature on one line:
-// "(x: Buffer((n, 8), f32), out y: Buffer((n,), f32), n: i64)".
+// The parameters of `func` without workspaces, as the text of a signature on one line: "(x:
+// Buffer((n, 8), f32), out y: Buffer((n,), f32), n: i64)".
 std::string signature_text(const tir::PrimFunc& func);
 
 }  // namespace tapml::topdown

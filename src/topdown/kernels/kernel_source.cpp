@@ -22,9 +22,10 @@ KernelSource kernel_source(const Module& fixed, const std::string& name,
     return source;
   }
   Module alone = passes::kernel_alone(fixed, name);
+  alone.facts = fixed.facts;
   alone.attrs = fixed.attrs;
   options.foreign.clear();
-  options.cache = nullptr;  // what it has is not scheduled again
+  options.cache = nullptr;  // cached kernels would not be scheduled again
   options.rewrite = [&source, own = options.rewrite](const std::string& kernel,
                                                      tir::PrimFuncRef scheduled) {
     tir::PrimFuncRef result = own ? own(kernel, std::move(scheduled)) : scheduled;

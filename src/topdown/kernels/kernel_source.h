@@ -9,9 +9,9 @@
 
 namespace tapml::topdown {
 
-// Implements kernel `name` of `fixed` alone, as `options` say; `custom_sources` are those that
-// `options.foreign` was made of. With `assembly`, code for processors is text for their assembler;
-// else there is none for them. Throws as pipeline::implement.
+// Implements kernel `name` of `fixed` alone, with `options`; `custom_sources` are the sources of
+// `options.foreign`. With `assembly`, machine code is returned as assembly text; else it is
+// omitted. Throws as pipeline::implement.
 KernelSource kernel_source(const Module& fixed, const std::string& name,
                            const target::Target& target, pipeline::ImplementOptions options,
                            const std::vector<CustomSource>& custom_sources = {},

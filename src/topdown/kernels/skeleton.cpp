@@ -33,7 +33,7 @@ std::string commented(const std::string& text, const std::string& indent) {
   return result;
 }
 
-// `lowered` with workspaces whose names are their own among all tensors'.
+// The parameters of `lowered`, with names for workspaces that no other tensor has.
 std::vector<tir::Param> named_tensors(const tir::PrimFunc& func,
                                       const codegen::LoweredKernel& lowered) {
   std::vector<tir::Param> tensors = func.params;
@@ -51,8 +51,8 @@ std::vector<tir::Param> named_tensors(const tir::PrimFunc& func,
   return tensors;
 }
 
-// `func`'s signature as text, and tensors and scalars under the names that they have there: in one
-// text none has the name of another.
+// `func`'s signature as text, and the names of tensors and scalars in it, which are unique in one
+// text.
 struct Header {
   std::string text;  // up to its closing parenthesis
   std::vector<std::string> tensors;
@@ -64,6 +64,7 @@ Header header_of(const tir::PrimFunc& func, const std::string& name,
                  const std::vector<tir::Param>& tensors) {
   tir::PrimFunc signature = func;
   signature.params = tensors;
+  signature.facts = {};
   signature.attrs.clear();
   signature.body = tir::make_seq({});
   Header header;
@@ -112,7 +113,7 @@ Plain plain_launches(const tir::PrimFunc& func, const std::string& name,
   for (codegen::DeviceFunc& launch : lowered.launches) {
     if (generator.needs_narrow_index()) {
       const bool wide = target.description.features.compute_dtypes.contains(DType::kI64);
-      // Narrow scalars are others than those that the extent has.
+      // Narrow scalars are not the scalars of the extent.
       const codegen::IndexSigns signs(launch);
       std::vector<size_t> positive;
       for (size_t i = 0; i < launch.scalars.size(); ++i) {
@@ -132,13 +133,12 @@ Plain plain_launches(const tir::PrimFunc& func, const std::string& name,
 
 std::string kernel_skeleton(const Module& fixed, const std::string& name,
                             const target::Target& target) {
-  user_source_ending(target);  // it has a language, or this throws
+  user_source_ending(target);  // throws if it has no language
   const tir::PrimFunc& func = passes::kernel_implementation(fixed, name);
   const target::Description& description = target.description;
   const Plain plain = plain_launches(func, name, target, schedule::fallback(func, target).func);
   Module spec = passes::kernel_alone(fixed, name);
-  spec.functions.erase(
-      *find_attr<std::string>(passes::kernel_spec(fixed, name).attrs, passes::kImplementationAttr));
+  spec.functions.erase(passes::kernel_spec(fixed, name).facts.implementation);
   std::string computes = text::print(spec);
   computes.erase(0, computes.find_first_not_of('\n', std::string("module").size()));
   std::string body = codegen::custom_kernels_of(target).skeleton(plain.launches, target);
@@ -146,8 +146,8 @@ std::string kernel_skeleton(const Module& fixed, const std::string& name,
   return commented(
              "Kernel " + name + " for " + description.platform + ", in " +
                  description.kernel_language.language +
-                 ". The lines from `prim def` to the last `launch` say\nhow it is called and are "
-                 "read; the hash of its name may be left out (docs/custom-kernels.md).\n\n",
+                 ". tapml reads the lines from `prim def` to the\nlast `launch`: the signature and "
+                 "the launches. The name may omit its hash (docs/custom-kernels.md).\n\n",
              "") +
          commented(plain.header, "") +
          commented("\nWhat it computes, in the text format (docs/text-format.md):\n\n", "") +

@@ -25,8 +25,8 @@ class Search {
     return wrong_(parts);
   }
 
-  // The least of `candidates` that, together with `background`, is wrong; all of both are. `grown`:
-  // the background has more than when it was last seen to be right.
+  // A minimal subset of `candidates` that is wrong together with `background`; all of both are
+  // wrong. `grown`: the background has more parts than when it was last known to be right.
   Parts least(const Parts& background, bool grown, const Parts& candidates) {
     if (grown && wrong(background)) return {};
     if (candidates.size() == 1) return candidates;
@@ -37,8 +37,8 @@ class Search {
     return joined(of_first, of_second);
   }
 
-  // `parts`, which are wrong, without those that they are wrong without: where more parts made a
-  // wrong whole right, least() takes what undoes that for a part of it.
+  // `parts`, which are wrong, without those that are not needed for that. If more parts make a
+  // wrong whole right, least() also returns parts that only undo that.
   Parts needed(Parts parts) {
     for (size_t i = 0; i < parts.size() && parts.size() > 1;) {
       Parts fewer = parts;
@@ -67,7 +67,7 @@ Bisection minimal_wrong_sets(size_t count, const WrongWith& wrong) {
   for (size_t i = 0; i < count; ++i) left.push_back(i);
   while (!left.empty() && search.wrong(left)) {
     Parts found = search.least({}, false, left);
-    // What was left of an earlier test may have made one wrong.
+    // State left by an earlier test may have made this one wrong.
     const bool confirmed = search.wrong(found);
     if (confirmed) found = search.needed(std::move(found));
     std::erase_if(left, [&](size_t part) { return std::ranges::binary_search(found, part); });

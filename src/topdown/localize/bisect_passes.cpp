@@ -15,12 +15,12 @@ namespace tapml::topdown {
 
 namespace {
 
-// What a source may be off, as a share of the largest logit, before it excuses nothing: bf16
-// models stay below it, wrong ones above.
+// The source's largest error, as a fraction of the largest logit, that can excuse an error of the
+// target: bf16 models stay below it, wrong ones are above.
 constexpr double kSaneSource = 0.02;
 
-// One way of compiling the model: which settings are on and, of those that act on single kernels,
-// on which of these; without a choice on all.
+// One way to compile the model: the settings that are on and, for those that act on single kernels,
+// on which ones; without a choice, on all.
 struct Arm {
   std::vector<bool> on;
   pipeline::KernelChoice fused, by_rules, routines;
@@ -39,9 +39,9 @@ class PassBisector {
         settings_(compiler_settings()) {
     run_.prompt = prompt;
     run_.cancelled = options.cancelled;
-    if (find_attr<std::string>(module.attrs, "fusion_policy")) {
-      throw_user("the passes have run already", "--bisect passes", "a model's folder",
-                 "kernels that are formed", "give the model that this was compiled from");
+    if (!module.facts.fusion_policy.empty()) {
+      throw_user("the passes have already run", "--bisect passes", "a model's folder",
+                 "formed kernels", "give the model that this was compiled from");
     }
   }
 
@@ -51,9 +51,9 @@ class PassBisector {
     result_.target = sandbox_.target().text;
     result_.target_info = sandbox_.session().info();
     prepare_reference();
-    result_.whole = check(all(true), "run with everything");
+    result_.whole = check(all(true), "run with all settings on");
     if (!result_.whole.passed) {
-      result_.bare = check(all(false), "run with what is needed");
+      result_.bare = check(all(false), "run with all settings off");
       if (result_.bare.passed) {
         bisect_settings();
       } else {
@@ -104,8 +104,8 @@ class PassBisector {
     return pipeline::implement(fixed(arm, implement), target, implement);
   }
 
-  // Tokens to force and the reference, by the module as it came; the source's own error by a run
-  // with everything left out.
+  // Prepares the forced tokens and the reference from the original module, and the source's own
+  // error from a run with all settings off.
   void prepare_reference() {
     progress("run on " + source_.target.text);
     auto engine = unwrap(
@@ -117,7 +117,7 @@ class PassBisector {
     generate.max_tokens = options_.validation_tokens;
     generate.eos = options_.eos;
     generate.on_token = [this](int32_t) { return !options_.cancelled || !options_.cancelled(); };
-    generate.not_finite_ends = true;  // a wrong pass may be in what every arm has
+    generate.not_finite_ends = true;  // every arm may contain a wrong pass
     run_.forced = unwrap(engine->generate(run_.prompt, generate)).tokens;
     check_cancelled();
     const std::vector<HostTensor> own = forced_logits(*engine, run_);
@@ -136,7 +136,8 @@ class PassBisector {
     }
   }
 
-  // What a wrong pass makes fail is wrong; what the platform refuses is no matter of passes.
+  // A failure due to a wrong pass is wrong; a refusal by the platform has nothing to do with
+  // passes.
   static ModelCheck failed(const Error& error) {
     if (error.kind == ErrorKind::kPlatform) throw_error(error);
     ModelCheck check;
@@ -145,8 +146,8 @@ class PassBisector {
     return check;
   }
 
-  // A crash or hang that the sandbox contains is a check that failed, and so is a compilation that
-  // a wrong pass makes fail.
+  // A crash or hang that the sandbox contains is a failed check, and so is a compilation that fails
+  // because of a wrong pass.
   ModelCheck check(const Arm& arm, const std::string& step) {
     check_cancelled();
     progress(step, result_.runs, 0);
@@ -173,7 +174,7 @@ class PassBisector {
     };
     const Bisection found =
         minimal_wrong_sets(settings_.size(), [&](const std::vector<size_t>& parts) {
-          // That all are wrong is known.
+          // All together are known to be wrong.
           if (parts.size() == settings_.size()) return true;
           return !check(arm_of(parts), "leave out").passed;
         });
@@ -189,7 +190,7 @@ class PassBisector {
     }
   }
 
-  // On which kernels a setting of `arm` has to act for the model to be wrong.
+  // The kernels on which a setting of `arm` must act for the model to be wrong.
   void add_kernels(const Arm& arm, SettingScope scope, SettingCulprit& culprit) {
     if (scope == SettingScope::kModule) return;
     const Module kernels = fixed(arm, options_of(arm));
@@ -213,7 +214,7 @@ class PassBisector {
     }
   }
 
-  // The program itself, after each pass that cannot be left out: from legalize on by its loops.
+  // Evaluates the program after each pass that cannot be turned off; from legalize on by its loops.
   void bisect_program() {
     struct Stage {
       std::string pass;
@@ -244,7 +245,7 @@ class PassBisector {
     };
     ModelCheck last = evaluate(stages.back());
     if (last.passed) return;
-    // The first stage that is wrong: the one before it is right.
+    // Finds the first wrong stage: the one before it is right.
     size_t right = 0, wrong = stages.size() - 1;
     while (wrong - right > 1) {
       const size_t middle = right + (wrong - right) / 2;

@@ -1,6 +1,6 @@
-// Which pass or choice of the compiler makes a model wrong on a platform: by leaving out what it
-// can do without, then, kernel by kernel, by leaving it out there; where that changes nothing, by
-// evaluating the program after each pass that it cannot do without.
+// Finds the pass or choice of the compiler that makes a model wrong on a platform: turns off
+// optional settings, first for the model and then kernel by kernel; if the model stays wrong,
+// evaluates the program after each required pass.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ struct BisectPassesOptions {
   int64_t validation_tokens = 4;  // decode steps, teacher-forced
   std::vector<int32_t> eos;
   library::LibraryOptions libraries;
-  // Injected faults: of a pass (Instruments::rewrite), and of a schedule for the target
+  // Injected faults: in a pass (Instruments::rewrite), and in a schedule for the target
   // (ImplementOptions::rewrite).
   std::function<Module(const std::string& pass, Module module)> rewrite_pass;
   std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef scheduled)> rewrite;
@@ -28,8 +28,8 @@ struct BisectPassesOptions {
   const std::atomic<bool>* interrupt = nullptr;
 };
 
-// `source` runs the model with everything left out, for the tokens that are forced and for what the
-// target's logits may be off. UserError for a module whose passes have run already; else as
+// `source` runs the model with all settings off, for the forced tokens and for the error that the
+// target's logits may have. UserError for a module whose passes have already run; else as
 // localize().
 PassBisection bisect_passes(const Module& module, const std::map<std::string, HostTensor>& weights,
                             const std::vector<int32_t>& prompt, const Platform& source,

@@ -19,13 +19,13 @@ std::vector<CompilerSetting> all_settings() {
                         }});
   }
   settings.push_back({.name = "libraries",
-                      .doc = "routines of libraries in the place of generated code",
+                      .doc = "library routines instead of generated code",
                       .scope = SettingScope::kRoutines,
                       .leave_out = [](ImplementOptions& options) {
                         options.from_libraries = [](const std::string&) { return false; };
                       }});
   settings.push_back({.name = "schedule_rules",
-                      .doc = "schedules by rules in the place of the fallback's",
+                      .doc = "schedules by rules instead of the fallback's",
                       .scope = SettingScope::kRules,
                       .leave_out = [](ImplementOptions& options) {
                         options.scheduled_by_rules = [](const std::string&) { return false; };
@@ -43,11 +43,11 @@ std::vector<CompilerSetting> all_settings() {
        .leave_out = [](ImplementOptions& options) { options.memory.reuse = false; }});
   settings.push_back(
       {.name = "memory_in_place",
-       .doc = "outputs take over the memory of inputs",
+       .doc = "outputs reuse the memory of inputs",
        .leave_out = [](ImplementOptions& options) { options.memory.in_place = false; }});
   settings.push_back(
       {.name = "memory_offsets",
-       .doc = "tensors lie beside each other in one storage",
+       .doc = "tensors share one storage side by side",
        .leave_out = [](ImplementOptions& options) { options.memory.offsets = false; }});
   return settings;
 }

@@ -69,7 +69,7 @@ class Localizer {
     return std::move(result_);
   }
   void progress(const std::string& step, int64_t done = 0, int64_t total = 0) {
-    // Counted steps are of one kind, which their first word names.
+    // Counted steps are of one kind, named by their first word.
     timeline_.begin(total == 0 ? "steps" : step.substr(0, step.find(' ')), step);
     if (options_.progress) options_.progress(step, done, total);
   }
@@ -91,11 +91,11 @@ class Localizer {
     return implement;
   }
 
-  // The trusted side: engine, tokens to force.
+  // Prepares the trusted side: the engine and the tokens to force.
   void prepare_source() {
     progress("compile for " + source_.target.text);
     fixed_ = pipeline::form_kernels(module_, implement_options().instruments);
-    // Before the model runs: what is wrong with them needs no run.
+    // Finds errors in custom kernels before the model runs.
     const CustomKernels user(options_.custom_sources, fixed_);
     user_code_ = user.compile(fixed_, sandbox_.target(), options_.cancelled);
     user.check(user_code_, sandbox_.target(), sandbox_.session());
@@ -126,12 +126,12 @@ class Localizer {
     source_finite_ = own.reason != llm::StopReason::kNotFinite;
     return std::move(own.tokens);
   }
-  // What is carved says where NaN began, but not where infinities did.
+  // Carving reports where NaN began, but not where infinities did.
   void expect_finite_source() {
     if (!source_finite_) generate(options_.validation_tokens, false);
   }
 
-  // The prompt's run, carved: all calls of the kernels in `only`, or of all kernels.
+  // Carves the prompt's run: all calls of the kernels in `only`, or of all kernels.
   Suite carve(const std::set<std::string>& only) {
     unwrap(engine_->clear());
     CarveOptions options;
@@ -139,7 +139,7 @@ class Localizer {
     options.held = &weights_;
     Carver carver(*source_executable_, options);
     unwrap(engine_->vm().set_capture(carver.plan(), &carver));
-    // The prompt gives a token, and every decode step one more.
+    // The prompt gives one token, and every decode step one more.
     auto tokens = guard([&] { return generate(options_.validation_tokens + 1); });
     unwrap(engine_->vm().set_capture({}, nullptr));
     std::vector<int32_t> observed = unwrap(std::move(tokens));
@@ -155,9 +155,9 @@ class Localizer {
     return suite;
   }
 
-  // The tests, and which of them belong to this model.
+  // Reads or carves the tests, and selects those of this model.
   void prepare_suite() {
-    const auto policy = find_attr<std::string>(fixed_.attrs, "fusion_policy");
+    const std::string& policy = fixed_.facts.fusion_policy;
     if (!options_.suite) {
       progress("carve");
       suite_ = carve({});
@@ -166,8 +166,8 @@ class Localizer {
     } else {
       expect_finite_source();
       suite_ = *options_.suite;
-      if (policy && suite_.fusion_policy != *policy) {
-        throw_user("a suite of another fusion policy", "--suite", *policy, suite_.fusion_policy,
+      if (!policy.empty() && suite_.fusion_policy != policy) {
+        throw_user("the suite has another fusion policy", "--suite", policy, suite_.fusion_policy,
                    "carve it from this model");
       }
     }
@@ -179,7 +179,7 @@ class Localizer {
         std::ranges::any_of(source_executable_->kernels,
                             [&](const KernelInfo& kernel) { return has_tests(kernel.name); });
     if (!any) {
-      throw_user("a suite of another model", "--suite", "kernels of this model",
+      throw_user("the suite belongs to another model", "--suite", "kernels of this model",
                  suite_.kernels.empty() ? "none" : suite_.kernels[0].name + " and others",
                  "carve it from this model");
     }
@@ -193,9 +193,9 @@ class Localizer {
   std::vector<std::string> generation_functions_of_both() {
     std::vector<std::string> functions = generation_functions(
         *source_executable_, options_.sampler.temperature, result_.source_info);
-    const std::vector<std::string> there = generation_functions(
+    const std::vector<std::string> target_functions = generation_functions(
         *source_executable_, options_.sampler.temperature, result_.target_info);
-    functions.insert(functions.end(), there.begin(), there.end());
+    functions.insert(functions.end(), target_functions.begin(), target_functions.end());
     return functions;
   }
 
@@ -219,7 +219,7 @@ class Localizer {
     sandbox_.load(target_executable_);
   }
 
-  // For the target, the kernels in `plain` by the fallback schedule.
+  // Implements for the target, with the fallback schedule for the kernels in `plain`.
   std::shared_ptr<const Executable> implement_target(const std::set<std::string>& plain) const {
     pipeline::ImplementOptions implement = implement_options();
     implement.foreign = user_code_;
@@ -243,13 +243,13 @@ class Localizer {
     });
   }
 
-  // Each is first shown to change an output of the kernel's tests, or of the model on the target.
+  // Checks first that each changes an output of the kernel's tests, or of the model on the target.
   void inject_session_faults() {
     if (!has_session_faults(options_)) return;
     if (!sandbox_.isolated()) {
       throw_user("faults of this kind are injected into a session",
-                 "--inject-fault " + options_.faults[0], "a process of its own for it", "",
-                 "leave --in-process out");
+                 "--inject-fault " + options_.faults[0], "a process of its own for the kernel", "",
+                 "omit --in-process");
     }
     sandbox_.load(target_executable_);
     for (const std::string& text : options_.faults) {
@@ -258,15 +258,15 @@ class Localizer {
       kernel = faulty_kernel(suite_, kernel);
       const std::vector<HostTensor> tests = carved_outputs(suite_, kernel, sandbox_);
       const std::vector<HostTensor> logits = target_logits();
-      bool bites = false;
-      for (size_t site = 0; site < session_sites(kind) && !bites; ++site) {
+      bool has_effect = false;
+      for (size_t site = 0; site < session_sites(kind) && !has_effect; ++site) {
         session_faults_->push_back({kernel, kind, site});
         check_cancelled();
-        bites = !same_bits(tests, carved_outputs(suite_, kernel, sandbox_)) ||
-                !same_bits(logits, target_logits());
-        if (!bites) session_faults_->pop_back();
+        has_effect = !same_bits(tests, carved_outputs(suite_, kernel, sandbox_)) ||
+                     !same_bits(logits, target_logits());
+        if (!has_effect) session_faults_->pop_back();
       }
-      if (!bites) {
+      if (!has_effect) {
         throw_user("a fault of this kind changes nothing in this prompt's run",
                    "--inject-fault " + text, "another kernel, or another kind");
       }
@@ -310,7 +310,7 @@ class Localizer {
     progress("replay", total, total);
   }
 
-  // A larger suite has kernels of other models, too; a kernel may have no call in it.
+  // A larger suite also has kernels of other models; a kernel may have no call in it.
   bool is_tested(const std::string& kernel) const {
     return target_executable_->find_kernel(kernel) >= 0 && has_tests(kernel);
   }
@@ -319,7 +319,7 @@ class Localizer {
     return std::ranges::find(suite_.calls, number, &SuiteCall::kernel) != suite_.calls.end();
   }
 
-  // Culprits among the kernels whose tests pass.
+  // Finds culprits among the kernels whose tests pass.
   void bisect() {
     std::vector<std::string> candidates;
     for (const KernelInfo& kernel : source_executable_->kernels) {
@@ -349,8 +349,8 @@ class Localizer {
     return names;
   }
 
-  // Finds what makes the model wrong, each time that it is tried, and accuses it. What is wrong
-  // only sometimes accuses nobody.
+  // Finds the kernels that make the model wrong in every run, and accuses them. A model that is
+  // wrong only sometimes accuses none.
   std::set<std::string> accuse(const std::vector<std::string>& candidates, Evidence evidence,
                                const Check& check) {
     std::vector<size_t> all(candidates.size());
@@ -373,7 +373,7 @@ class Localizer {
       const std::set<std::string> names = named(set, candidates);
       ModelCheck shown;
       RepeatedCheck runs;
-      // A hang takes its time each time.
+      // Each repetition of a hang takes the whole time limit.
       for (bool hung = false; runs.runs < std::max<int64_t>(options_.repeats, 1) && !hung;) {
         const ModelCheck again = check(set);
         ++runs.runs;
@@ -382,7 +382,7 @@ class Localizer {
         if (!again.passed || runs.runs == 1) shown = again;
       }
       if (runs.flaky()) {
-        // Where it was never wrong, the search was led by chance, and any may be at fault.
+        // If it was never wrong, the search was led by chance, and any kernel may be at fault.
         const std::set<std::string> any = runs.wrong > 0 ? names : named(all, candidates);
         runs.candidates.assign(any.begin(), any.end());
         result_.flaky.push_back(std::move(runs));
@@ -405,7 +405,8 @@ class Localizer {
     return accused;
   }
 
-  // With fewer candidates where fewer of them on the target are wrong, too, in one of some runs.
+  // Narrows the candidates, if a model with fewer of them on the target is wrong, too, in one of a
+  // few runs.
   RepeatedCheck narrowed(RepeatedCheck flaky, const std::vector<std::string>& candidates,
                          const Check& check) {
     const auto ever_wrong = [&](const std::vector<size_t>& parts) {
@@ -425,10 +426,10 @@ class Localizer {
     return flaky;
   }
 
-  // Without the culprits hybrids are right. What waits for nothing on the target, and shares its
-  // memory plan, may still be wrong there.
+  // Hybrids without the culprits are right. Kernels that run without waits on the target, and share
+  // its memory plan, may still be wrong.
   void bisect_target() {
-    // A machine of the target takes all of its kernels or none.
+    // A VM of the target loads all of its kernels or none.
     if (std::ranges::any_of(result_.culprits, [](const Culprit& culprit) {
           return culprit.verdict.failed == Failure::kRefused;
         })) {
@@ -437,7 +438,7 @@ class Localizer {
     std::set<std::string> culprits;
     for (const Culprit& culprit : result_.culprits) culprits.insert(culprit.kernel);
     if (bisect_target(target_executable_, culprits)) return;
-    // Around calls that are on the source everything waits, which hides what should have.
+    // Everything waits around calls on the source, which hides missing waits.
     std::set<std::string> away = culprits;
     if (auto executable = with_stand_ins(away)) {
       bisect_target(executable, away);
@@ -445,8 +446,8 @@ class Localizer {
     }
   }
 
-  // The target's executable with plain code in the place of culprits, where that is right: these
-  // leave `away`. Null where no culprit's is.
+  // The target's executable with plain code for culprits whose plain code is right; these leave
+  // `away`. Null if no culprit's is.
   std::shared_ptr<const Executable> with_stand_ins(std::set<std::string>& away) {
     std::set<std::string> plain;
     for (const Culprit& culprit : result_.culprits) {
@@ -467,7 +468,8 @@ class Localizer {
     return any ? executable : nullptr;
   }
 
-  // Accuses what is wrong in the target's own machine with `away` on the source; false: nothing is.
+  // Accuses kernels that are wrong in the target's VM with `away` on the source; false: nothing is
+  // wrong.
   bool bisect_target(const std::shared_ptr<const Executable>& executable,
                      const std::set<std::string>& away) {
     std::vector<std::string> candidates;
@@ -491,7 +493,7 @@ class Localizer {
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
     const ModelCheck rest = check(all);
     if (rest.passed) return false;
-    // Where it is wrong without any of them, none is to blame.
+    // If the model is wrong without any of them, none is to blame.
     if (!check({}).passed) return true;
     accuse(candidates, Evidence::kTarget, check);
     note_preparations();
@@ -527,7 +529,7 @@ class Localizer {
     return none;
   }
 
-  // The suite's inputs did not show it: those of this prompt may.
+  // The suite's inputs did not show the fault: those of this prompt may.
   void replay_prompt(const std::set<std::string>& kernels, size_t first) {
     progress("carve");
     prompt_suite_ = carve(kernels);
@@ -542,7 +544,7 @@ class Localizer {
     }
   }
 
-  // All kernels are right: is the program around them?
+  // All kernels are right: checks the program around them.
   void run_target() {
     progress("run on " + sandbox_.target().text);
     result_.target_ran = true;
@@ -566,7 +568,7 @@ class Localizer {
     if (repeated.flaky()) result_.flaky.push_back(std::move(repeated));
   }
 
-  // Rate, smallest failing input and source of a culprit.
+  // Determines the rate, the smallest failing input and the code of a culprit.
   void examine(Culprit& culprit) {
     culprit.source = source_of(culprit.kernel);
     if (culprit.verdict.passed) return;
@@ -576,23 +578,23 @@ class Localizer {
     const Suite& failing = *culprit.failing;
     KernelReference reference(failing);
     reference.set_tolerances(options_.tolerances);
-    std::optional<KernelVerdict> again;  // of the last run of that call alone
+    std::optional<KernelVerdict> again;  // from the last run of that call alone
     auto run_again = [&] {
       check_cancelled();
       again = unwrap(replay_kernel(failing, reference, 0, sandbox_, {.launches = 1}));
-      if (culprit.evidence != Evidence::kReplay) return;  // its rate is that of hybrid runs
+      if (culprit.evidence != Evidence::kReplay) return;  // its rate is that of the hybrid runs
       ++culprit.runs;
       culprit.failed_runs += again->passed ? 0 : 1;
     };
     const LaunchCount& launches = culprit.verdict.launches;
     if (culprit.evidence == Evidence::kReplay && launches.flaky) {
-      // What came before a launch may decide: its rate is that of the launches.
+      // The launches before one may decide: the rate is that of all launches.
       culprit.runs = launches.launches;
       culprit.failed_runs = launches.wrong;
       return;
     }
     if (culprit.evidence == Evidence::kReplay) {
-      // A hang takes its time each time.
+      // Each repetition of a hang takes the whole time limit.
       const int64_t most = culprit.verdict.failed == Failure::kTimeout ? 1 : options_.repeats;
       while (culprit.runs < most) run_again();
     }
@@ -600,19 +602,19 @@ class Localizer {
     ShrinkOptions shrink;
     shrink.time = options_.shrink_time;
     shrink.cancelled = options_.cancelled;
-    // One that does not fail again is flaky: what made it small would be chance.
+    // A call that does not fail again is flaky: an input reduced with it would be due to chance.
     if (culprit.failed_runs == culprit.runs && !again) run_again();
     if (culprit.failed_runs < culprit.runs || again->passed) return;
     culprit.smallest = shrink_call(failing, *again, sandbox_, source_sandbox_, shrink);
   }
 
-  // The call with the largest error, or that could not be run.
+  // The call with the largest error, or the one that could not run.
   static size_t failing_call(const Suite& suite, const KernelVerdict& verdict) {
     for (size_t c = 0; c < suite.calls.size(); ++c) {
       const std::string& name = suite.kernels[static_cast<size_t>(suite.calls[c].kernel)].name;
       if (suite.calls[c].sequence == verdict.worst_sequence && name == verdict.kernel) return c;
     }
-    throw_internal("a verdict about a call that the suite has not", verdict.kernel);
+    throw_internal("a verdict names a call that the suite lacks", verdict.kernel);
   }
 
   KernelSource source_of(const std::string& kernel) {
@@ -628,7 +630,7 @@ class Localizer {
   const Module& module_;
   const std::map<std::string, HostTensor>& weights_;
   const Platform& source_;
-  Sandbox source_sandbox_;  // the source, for inputs that nobody has run yet
+  Sandbox source_sandbox_;  // the source, for inputs without recorded outputs
   SessionFaults session_faults_ = std::make_shared<std::vector<SessionFault>>();
   Sandbox sandbox_;
   const LocalizeOptions& options_;

@@ -1,5 +1,5 @@
-// Which kernels make a model wrong on a platform: by their carved tests first; where these pass, by
-// bisection over hybrid runs.
+// Finds the kernels that make a model wrong on a platform: by their carved tests first; if these
+// pass, by bisection over hybrid runs.
 #pragma once
 
 #include <optional>
@@ -21,24 +21,24 @@
 namespace tapml::topdown {
 
 struct LocalizeOptions {
-  // Tests to start with, of the same model; empty: the prompt's run is carved.
+  // Initial tests, of the same model; empty: the prompt's run is carved.
   std::optional<Suite> suite;
   int64_t validation_tokens = 4;  // decode steps of that run, teacher-forced in hybrids
   std::vector<int32_t> eos;
-  llm::SamplerOptions sampler;  // how that run is continued
-  int64_t repeats = 5;          // runs of each culprit, to tell its rate
-  // For the smallest failing input of each culprit; 0: none is looked for.
+  llm::SamplerOptions sampler;  // how that run is sampled
+  int64_t repeats = 5;          // runs of each culprit, to determine its rate
+  // The time limit for the smallest failing input of each culprit; 0: none is searched.
   std::chrono::milliseconds shrink_time{10'000};
   std::vector<std::string> faults;  // KERNEL:KIND
   Tolerances tolerances;
   library::LibraryOptions libraries;
-  // Kernels of the user's own, for the target (CustomKernels).
+  // Custom kernels for the target (CustomKernels).
   std::vector<CustomSource> custom_sources;
-  // Where compiled kernels are looked for and kept; null: nowhere.
+  // A cache of compiled kernels; may be null.
   pipeline::KernelCache* cache = nullptr;
-  // Sees each of the target's implementations after scheduling; may be empty.
+  // Rewrites each of the target's implementations after scheduling; may be empty.
   std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef scheduled)> rewrite;
-  pipeline::KernelChoice rewrites;  // which of them it may change; empty: all
+  pipeline::KernelChoice rewrites;  // the kernels it may change; empty: all
   // As in MigrateOptions.
   std::function<void(const std::string& step, int64_t done, int64_t total)> progress;
   WorkWatcher watcher;
@@ -47,7 +47,7 @@ struct LocalizeOptions {
   const std::atomic<bool>* interrupt = nullptr;
 };
 
-// Throws UserError (a suite of another model too), PlatformError, InternalError.
+// Throws UserError (also for a suite of another model), PlatformError, InternalError.
 Localization localize(const Module& module, const std::map<std::string, HostTensor>& weights,
                       const std::vector<int32_t>& prompt, const Platform& source,
                       const Platform& target, const LocalizeOptions& options);

@@ -14,14 +14,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Least elements that are tried on their own; larger inputs are emptied in so many parts.
+// Inputs are zeroed in at most this many parts, which are single elements if the input is small.
 constexpr int64_t kMostParts = 64;
 
 const HostTensor& input(const Suite& suite, size_t param) {
   return suite.tensors.at(suite.calls[0].before[param]);
 }
 
-// Puts a tensor in the place of one that the call reads or writes.
+// Replaces a tensor that the call reads or writes.
 void replace(Suite& suite, std::string& hash, HostTensor tensor) {
   hash = content_hash(tensor);
   suite.tensors.insert_or_assign(hash, std::move(tensor));
@@ -36,7 +36,7 @@ void drop_unused(Suite& suite) {
   std::erase_if(suite.tensors, [&](const auto& item) { return !used.contains(item.first); });
 }
 
-// The leading part of `shape`, which is inside of the tensor's.
+// The leading part of the tensor, with `shape`, which fits inside it.
 HostTensor leading_part(const HostTensor& tensor, const Shape& shape) {
   HostTensor part = HostTensor::zeros(tensor.dtype(), shape);
   const size_t bytes = dtype_bytes(tensor.dtype());
@@ -130,8 +130,8 @@ class Shrinker {
     return false;
   }
 
-  // What the target makes of a suite of one call; nothing where it is no fair question: the source
-  // cannot compute it, or not within its bound.
+  // The target's verdict on a suite of one call; nothing if the source cannot compute it, or not
+  // within its bound.
   std::optional<KernelVerdict> verdict_of(const Suite& suite) {
     KernelReference reference(suite);
     auto verdict = replay_kernel(suite, reference, 0, target_, {.launches = 1});
@@ -156,7 +156,7 @@ class Shrinker {
     return true;
   }
 
-  // Takes `smaller`, whose inputs were changed, in place of the best where it fails alike.
+  // Replaces the best call by `smaller`, whose inputs were changed, if it fails in the same way.
   bool take(Suite smaller) {
     ++tries_;
     auto outputs = run_call(smaller, 0, source_.runner());
@@ -164,7 +164,7 @@ class Shrinker {
       if (source_.contains(outputs.error())) source_.restart();
       return false;
     }
-    // Indices that point nowhere after the cut: whatever happens then says nothing.
+    // The cut may leave indices out of range: a failure then proves nothing.
     if (!fair(smaller, *outputs)) return false;
     size_t next = 0;
     SuiteCall& call = smaller.calls[0];
@@ -180,7 +180,7 @@ class Shrinker {
     return true;
   }
 
-  // The best call with scalar `which` at `value`, its tensors cut; nothing where a tensor would
+  // The best call with scalar `which` set to `value` and its tensors cut; nothing if a tensor would
   // grow.
   std::optional<Suite> with_dim(size_t which, int64_t value) const {
     Suite smaller = best_;
@@ -228,7 +228,7 @@ class Shrinker {
     return take(std::move(smaller));
   }
 
-  // Elements become zero, half of the tensor at a time, then quarters of it, and so on.
+  // Sets elements to zero, half of the tensor at a time, then quarters, and so on.
   void shrink_values(size_t param) {
     const int64_t size = input(best_, param).size();
     for (int64_t parts = 1; parts <= std::min(size, kMostParts); parts *= 2) {
@@ -245,7 +245,7 @@ class Shrinker {
         if (take_input(param, std::move(tensor)) && parts == 1) return;
       }
     }
-    // Numbers that a reader can follow.
+    // Replaces the rest by ones, which are easy to read.
     if (!is_float(input(best_, param).dtype()) || !time_left()) return;
     HostTensor ones = own_copy(input(best_, param));
     for (int64_t i = 0; i < size; ++i) {

@@ -6,12 +6,12 @@ namespace tapml::topdown {
 
 bool may_move(const KernelVerdict& verdict, const std::string& layer) {
   if (verdict.passed) return true;
-  if (verdict.failed != Failure::kNone) return false;  // it may do harm to others
-  if (verdict.launches.flaky) return false;            // no call of it is sure to be right
+  if (verdict.failed != Failure::kNone) return false;  // it may harm other kernels
+  if (verdict.launches.flaky) return false;            // none of its calls is surely right
   return std::ranges::none_of(verdict.groups, [&](const CallGroup& group) {
-    const bool here = std::ranges::any_of(
+    const bool in_layer = std::ranges::any_of(
         group.origin, [&](const std::string& path) { return layer_of_path(path) == layer; });
-    return (here || group.origin.empty()) && !(group.ratio <= 1);
+    return (in_layer || group.origin.empty()) && !(group.ratio <= 1);
   });
 }
 
@@ -53,7 +53,7 @@ bool LayerMoves::try_together(LayerStep& layer, std::span<const std::string> ker
   layer.copies += run.copies;
   for (const std::string& kernel : kernels) {
     MigrationStep& step = *steps.at(kernel);
-    // What made it stay is what a reader wants to know.
+    // The reason why it stays matters more than later runs.
     if (!step.migrated && step.verdict.passed) continue;
     step.hybrid = run.check;
     step.dispatched = run.dispatched;

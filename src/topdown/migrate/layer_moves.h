@@ -1,5 +1,5 @@
-// A model's layers moving to a target one after the other: kernels move where they are called, so
-// that one which all layers share is on the target in some of them.
+// Moves a model's layers to a target one after the other: a kernel moves layer by layer, so that a
+// kernel shared by all layers is on the target in some of them.
 #pragma once
 
 #include <functional>
@@ -18,14 +18,14 @@ namespace tapml::topdown {
 // A run of the model with the chosen calls on the target.
 struct LayerRun {
   ModelCheck check;
-  RepeatedCheck repeated;  // where it failed
+  RepeatedCheck repeated;  // if it failed
   int64_t dispatched = 0;
   runtime::CopyCount copies;
 };
 using RunLayers = std::function<LayerRun(const std::string& layer, const CallChoice& choice)>;
 
-// Whether the tests of a kernel let its calls of `layer` move: all of it passes, or it differs and
-// none of its calls there is outside of its bound.
+// Whether a kernel's tests allow its calls of `layer` to move: it passes, or all of its mismatches
+// are in calls of other layers.
 bool may_move(const KernelVerdict& verdict, const std::string& layer);
 
 class LayerMoves {
@@ -42,17 +42,17 @@ class LayerMoves {
   bool done() const { return next_ == layers().size(); }
   // The first layer that has not been tried.
   const ModelLayer& next() const { return layers()[next_]; }
-  // Moves what may move of next(): all together, or one kernel after the other where the model is
-  // wrong with that, so that only those stay that make it wrong. Its kernels' steps, whose tests
-  // are done, are told.
+  // Moves what can move of next(): all its kernels at once, or, if the model is wrong with that,
+  // one after the other, so that only those stay that make it wrong. Updates the steps of its
+  // kernels, whose tests are done.
   LayerStep move_next(const Steps& steps);
-  // Takes next() from an earlier run.
+  // Takes over next() from an earlier run.
   void take(const LayerStep& step);
-  // What is left, not tried.
+  // The remaining layers, as not tried.
   std::vector<LayerStep> leave_rest();
 
  private:
-  using Calls = std::set<std::pair<std::string, size_t>>;  // of a kernel in a layer
+  using Calls = std::set<std::pair<std::string, size_t>>;  // a kernel in a layer
   LayerStep begin() const;
   bool try_together(LayerStep& layer, std::span<const std::string> kernels, const Steps& steps);
 

@@ -10,7 +10,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// Targets side by side, each of which may end before the others.
+// Several targets, each of which may end before the others.
 class RoundRobin {
  public:
   RoundRobin(SourceRun& source, const std::vector<MigrationTarget>& targets) : source_(source) {
@@ -51,13 +51,13 @@ class RoundRobin {
   void end(TargetMigration& one, const Error& error) {
     one.end(error);
     if (migrations_.size() > 1) {
-      log_warning(one.target_text() + " is left out from here on: " + error.message);
+      log_warning(one.target_text() + " drops out: " + error.message);
     }
     if (!first_error_) first_error_ = error;
     ++ended_;
   }
 
-  // Turns until each target is done with its `total` things.
+  // Takes turns until each target has done its `total` steps.
   void go_through(const char* things, int64_t total, bool (TargetMigration::*done)() const,
                   void (TargetMigration::*move)()) {
     while (std::ranges::any_of(migrations_, [&](const auto& one) { return !(*one.*done)(); })) {
@@ -68,7 +68,7 @@ class RoundRobin {
     if (source_.options().progress) source_.options().progress(things, total, total);
   }
 
-  // `found`: kernels are being tried, so that there are findings to keep.
+  // `found`: kernels are being tried, so that there are results to keep.
   template <class Step>
   void take_turns(bool found, const Step& step) {
     for (const auto& one : migrations_) {

@@ -1,5 +1,5 @@
-// Top-down migration: Algorithm 1 of the TapML paper. Kernel by kernel the model moves from the
-// source platform to the target; each step is validated alone (carved tests) and in the whole model
+// Top-down migration: Algorithm 1 of the TapML paper. The model moves from the source platform to
+// the target kernel by kernel. Each step is validated alone (carved tests) and in the whole model
 // (a hybrid run); at the end the target runs alone.
 #pragma once
 
@@ -28,52 +28,53 @@ struct MigrateOptions {
   int64_t validation_tokens = 4;  // decode steps that are carved, and teacher-forced in each
                                   // hybrid; without one, the kernels of decode are untested
   std::vector<int32_t> eos;
-  // How the texts are continued: with a temperature, drawing is among what migrates.
+  // How the texts are sampled: with a temperature, drawing migrates, too.
   llm::SamplerOptions sampler;
   PlanOptions plan;
   Tolerances tolerances;
   bool measure_speed = false;  // of the kernels whose tests pass, on the target
   bool stop_at_first = false;  // after the first kernel that stays on the source
-  // Libraries of the user, for whichever of the platforms takes them (option `libs`).
+  // Libraries of the user, for the platforms that accept them (option `libs`).
   library::LibraryOptions libraries;
-  // Of native kernels; null: none.
+  // For native kernels; null: none.
   pipeline::KernelCache* cache = nullptr;
-  // Called as the work goes on; `total` may be 0 while it is not known.
+  // Called as the work goes on; `total` may be 0 while it is unknown.
   std::function<void(const std::string& step, int64_t done, int64_t total)> progress;
-  // Told how far the work of such a step is; may be empty.
+  // Receives the progress within such a step; may be empty.
   WorkWatcher watcher;
-  KernelWatcher watch;  // told what becomes of each kernel; may be empty
-  // Asked between two tokens and two planted sites: true ends the migration with a PlatformError
+  KernelWatcher watch;  // receives the events of each kernel; may be empty
+  // Polled between two tokens and two fault sites: true ends the migration with a PlatformError
   // (kCancelled).
   std::function<bool()> cancelled;
-  // Ends the virtual machines' runs once it is set; null: nothing does.
+  // Ends the VMs' runs once it is set; may be null.
   const std::atomic<bool>* interrupt = nullptr;
 };
 
-// A new platform, and what is its own.
+// A new platform and its options.
 struct MigrationTarget {
   Platform platform;
-  // Kernels of the user's own for it (CustomKernels).
+  // Custom kernels for it (CustomKernels).
   std::vector<CustomSource> custom_sources = {};
   std::string fault = {};  // KERNEL:KIND, or empty
-  // Folder that keeps what is done, so that the same migration goes on there; empty: none does.
+  // The folder that keeps the finished steps, so that the same migration can continue there; empty:
+  // none.
   std::string state = {};
-  // Why the platform could not be opened: of several targets, this one has only that.
+  // Why the platform could not be opened; with several targets, this one has only this error.
   std::optional<Error> absent = {};
 };
 
-// UserError (also for the state of another migration), PlatformError or InternalError are thrown
-// (compiler room); a kernel that differs is a result, and so is one that crashes or hangs where the
+// Throws UserError (also for the state of another migration), PlatformError or InternalError
+// (CompilerException). A wrong kernel is a result, and so is one that crashes or hangs if the
 // target's Platform::open is given.
 Migration migrate(const Module& module, const std::map<std::string, HostTensor>& weights,
                   const std::vector<int32_t>& prompt, const Platform& source,
                   const MigrationTarget& target, const MigrateOptions& options);
 
-// To several targets at once. The source is run, carved and judged once; then every target goes
-// through its own plan, as it would alone, in turns: the first unit of each, then the second of
-// each. Once kernels are tried, what is thrown on account of one target ends that target alone
-// (Migration::error); before, so does anything but a UserError. Thrown is what ends all of them: an
-// interruption, the source's own errors, and the first target's where none is left to try.
+// Migrates to several targets. The source is run, carved and evaluated once; then every target
+// follows its own plan as it would alone, in turns: the first unit of each, then the second of
+// each. Once kernels are tried, an error of one target ends that target alone (Migration::error);
+// before that, this holds for all but UserErrors. Throws what ends all of them: an interruption,
+// errors of the source, and the first target's error if no target is left.
 Migrations migrate(const Module& module, const std::map<std::string, HostTensor>& weights,
                    const std::vector<int32_t>& prompt, const Platform& source,
                    const std::vector<MigrationTarget>& targets, const MigrateOptions& options);

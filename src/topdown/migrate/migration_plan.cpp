@@ -23,7 +23,7 @@ const std::string& name_of(const Suite& suite, int32_t kernel) {
 }
 
 // "model.layers.3.self_attn.q_proj" is part of "model.layers.*.self_attn", whose kernels all layers
-// share; "model.norm" and "lm_head" stand for themselves.
+// share; "model.norm" and "lm_head" are layers of their own.
 std::string layer_of(const std::string& path) {
   std::string layer;
   size_t begin = 0;
@@ -94,7 +94,7 @@ KernelGroup parse_kernel_group(const std::string& text) {
     begin = end + 1;
   }
   if (group.name.empty() || std::ranges::find(group.globs, "") != group.globs.end()) {
-    throw_user("no group of kernels", "--granularity",
+    throw_user("malformed group of kernels", "--granularity",
                "kernel, layer, layer-by-layer, NAME=GLOB,GLOB,... or a GLOB of kernel names",
                "\"" + text + "\"");
   }
@@ -111,7 +111,7 @@ PlanOptions parse_plan(const std::string& order, const std::vector<std::string>&
     plan.order = one;
     found = true;
   }
-  if (!found) throw_user("an unknown order", "order", "one of " + known, order);
+  if (!found) throw_user("unknown order", "order", "one of " + known, order);
   for (const std::string& text : granularity) {
     if (text == "layer") {
       plan.by_layer = true;
@@ -122,8 +122,8 @@ PlanOptions parse_plan(const std::string& order, const std::vector<std::string>&
     }
   }
   if (plan.layer_by_layer && granularity.size() > 1) {
-    throw_user("layers that move one after the other have no groups",
-               "--granularity " + std::string(kLayerByLayer), "nothing beside it",
+    throw_user("layer-by-layer excludes other groups",
+               "--granularity " + std::string(kLayerByLayer), "no other --granularity",
                std::to_string(granularity.size()) + " granularities");
   }
   return plan;
@@ -153,16 +153,16 @@ int64_t kernel_risk(const Suite& suite, const KernelReference& reference, int32_
   const relax::Function& spec = passes::kernel_spec(reference.module(), info.name);
   const tir::PrimFunc& program = passes::kernel_implementation(reference.module(), info.name);
   int64_t points = 0;
-  // What is fused has more that can go wrong than what stands alone.
+  // Fused kernels have more that can go wrong than single operators.
   relax::visit_bindings(spec.body, [&](const relax::Binding&, bool) { ++points; });
-  // Written by hand, or compiled by somebody else.
+  // Hand-written, or compiled by another project.
   if (provider.starts_with("user:")) points += 8;
   if (provider.starts_with("library:")) points += 4;
-  // State that a wrong call leaves wrong for all later ones.
+  // A wrong call leaves the state wrong for all later ones.
   if (std::ranges::find(info.modes, AccessMode::kInOut) != info.modes.end()) points += 3;
   // Extents that are read from memory: pages, routing.
   if (!analysis::cost_of(program).exact) points += 3;
-  // Sizes that are not known before the call: tails.
+  // Sizes that are unknown before the call: tails.
   if (!program.scalars.empty()) points += 1;
   return points;
 }
@@ -192,7 +192,7 @@ std::vector<MigrationUnit> plan_migration(const Suite& suite, const KernelRefere
     if (cost[a] != cost[b]) return cost[a] > cost[b];
     return first[a] != first[b] ? first[a] < first[b] : a < b;
   });
-  // A unit stands where its first kernel does.
+  // A unit takes the position of its first kernel.
   std::vector<MigrationUnit> units;
   for (int32_t kernel : order) {
     std::string name = unit_of(suite, kernel, first[static_cast<size_t>(kernel)], options);
@@ -204,7 +204,7 @@ std::vector<MigrationUnit> plan_migration(const Suite& suite, const KernelRefere
     unit->kernels.push_back(kernel);
   }
   if (options.order == MigrationOrder::kCost) {
-    // Together they may cost more than what costs more alone.
+    // Together they may cost more than a unit with a more expensive kernel.
     std::ranges::stable_sort(units, std::greater<>(), [&](const MigrationUnit& unit) {
       double sum = 0;
       for (int32_t kernel : unit.kernels) sum += cost[static_cast<size_t>(kernel)];
@@ -213,7 +213,7 @@ std::vector<MigrationUnit> plan_migration(const Suite& suite, const KernelRefere
   }
   for (const KernelGroup& group : options.groups) {
     if (std::ranges::find(units, group.name, &MigrationUnit::name) == units.end()) {
-      throw_user("the group has no kernels, or those before it take them",
+      throw_user("the group matches no kernels, or only kernels of earlier groups",
                  "--granularity " + group.name, no_kernel_text(suite), "",
                  kernel_suggestion(group.globs[0], kernel_names(suite)));
     }

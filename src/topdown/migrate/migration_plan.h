@@ -1,4 +1,4 @@
-// What a migration tries together, and in which order.
+// The units of a migration and their order.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 namespace tapml::topdown {
 
 enum class MigrationOrder : uint8_t {
-  kExecution,  // as the kernels are first called
-  kCost,       // what computes and moves most first
-  kRisk,       // what is most likely wrong first (docs/migrate.md has the points)
+  kExecution,  // in the order of the kernels' first calls
+  kCost,       // those that compute and move most first
+  kRisk,       // those most likely to be wrong first (docs/migrate.md has the points)
 };
 const char* migration_order_name(MigrationOrder order);  // "execution", "cost", "risk"
 
 // Kernels that move together.
 struct KernelGroup {
   std::string name;
-  // Names of kernels, how they begin, or patterns (topdown/suite/kernel_names.h).
+  // Names of kernels, beginnings of names, or patterns (topdown/suite/kernel_names.h).
   std::vector<std::string> globs;
 };
 // "NAME=GLOB,GLOB,..." or "GLOB", which is its own name. UserError.
@@ -27,17 +27,16 @@ KernelGroup parse_kernel_group(const std::string& text);
 
 struct PlanOptions {
   MigrationOrder order = MigrationOrder::kExecution;
-  // Kernels of one layer of the model, or one kind of layer where several share them, move
-  // together; else each kernel alone.
+  // Kernels of one layer, or of one kind of layer if several layers share them, move together; else
+  // each kernel alone.
   bool by_layer = false;
-  std::vector<KernelGroup> groups;  // take their kernels first
-  // Kernels are tested one by one, and move layer by layer where they are called (LayerMoves).
-  // Neither of the two above then.
+  std::vector<KernelGroup> groups;  // take precedence
+  // Kernels are tested one by one, and move layer by layer (LayerMoves). Excludes the two above.
   bool layer_by_layer = false;
 };
 
-// From an order's name, and what moves together: "kernel", "layer" and groups as
-// parse_kernel_group() takes them, or "layer-by-layer" alone. UserError.
+// Parses the name of an order and the granularities: "kernel", "layer" and groups as in
+// parse_kernel_group(), or "layer-by-layer" alone. UserError.
 PlanOptions parse_plan(const std::string& order, const std::vector<std::string>& granularity);
 
 struct MigrationUnit {
@@ -45,7 +44,7 @@ struct MigrationUnit {
   std::vector<int32_t> kernels;  // of the suite, in order
 };
 
-// What `kernel`'s carved calls compute and move, in flops and bytes.
+// The flops and bytes of `kernel`'s carved calls.
 double kernel_cost(const Suite& suite, const KernelReference& reference, int32_t kernel);
 // Points for what is hard to get right; `provider` is the target's (Implementation::provider).
 int64_t kernel_risk(const Suite& suite, const KernelReference& reference, int32_t kernel,

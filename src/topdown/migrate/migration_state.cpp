@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kSchema = 2;
 
-// Whether it crashed or did not end, alone or in the model.
+// Whether it crashed or hung, alone or in the model.
 bool has_ended_its_session(const MigrationStep& step) {
   return step.verdict.failed == Failure::kCrash || step.verdict.failed == Failure::kTimeout ||
          !step.hybrid.failure.empty();
@@ -32,7 +32,7 @@ void expect_identity(const JsonObjectReader& top, const std::string& file,
   if (schema != kSchema) {
     throw_user("the state is of another version of tapml", file,
                "version " + std::to_string(kSchema), std::to_string(schema),
-               "another --state folder starts anew");
+               "use another --state folder to start anew");
   }
   const JsonObjectReader kept = unwrap(top.required_object("of"));
   std::string expected, found;
@@ -44,7 +44,7 @@ void expect_identity(const JsonObjectReader& top, const std::string& file,
   }
   if (!found.empty()) {
     throw_user("the state is of another migration", file, expected, found,
-               "another --state folder starts anew");
+               "use another --state folder to start anew");
   }
 }
 
@@ -73,7 +73,7 @@ MigrationState MigrationState::open(const std::string& folder, MigrationIdentity
   if (std::filesystem::exists(state.file_, ignored)) {
     state.read(unwrap(read_text_file(state.file_)));
   } else {
-    state.add({});  // a folder that cannot be written is found before any work is done
+    state.add({});  // fails early if the folder cannot be written
   }
   return state;
 }
@@ -108,12 +108,12 @@ void MigrationState::read(const std::string& text) {
   }
   if (stale > 0) {
     log_warning(file_ + ": " + std::to_string(stale) +
-                " kernels have other code for the target, or another device or driver, than when "
-                "they were tried, and are tried again");
+                " kernels are tried again, because their code, the device or its driver has "
+                "changed");
   }
   if (ended > 0) {
     log_warning(file_ + ": " + std::to_string(ended) +
-                " kernels had crashed or not ended in time, and are tried again");
+                " kernels are tried again, because they crashed or timed out");
   }
 }
 
@@ -146,7 +146,7 @@ void MigrationState::add(const LayerStep& layer, const std::vector<MigrationStep
 }
 
 void MigrationState::add(const std::vector<MigrationStep>& steps) {
-  // In the place of what counts no more because another one of its unit does not.
+  // Replaces steps that no longer count because another one of their unit does not.
   for (const MigrationStep& step : steps) {
     std::erase_if(steps_, [&](const MigrationStep& old) {
       return old.unit == step.unit && old.verdict.kernel == step.verdict.kernel;

@@ -29,7 +29,7 @@ ModelLayers::ModelLayers(const Suite& suite) {
     if (std::ranges::find(kernels, kernel) == kernels.end()) kernels.push_back(kernel);
   };
   for (const SuiteCall& call : suite.calls) {
-    // Of calls that are one test: in each of their layers.
+    // Calls tested together count in each of their layers.
     for (const std::string& path : call.origin) add(layer_of_path(path), call.kernel);
     if (call.origin.empty()) add(kElsewhere, call.kernel);
   }

@@ -13,16 +13,17 @@ std::string layer_of_path(const std::string& path);
 
 struct ModelLayer {
   std::string name;
-  std::vector<int32_t> kernels;  // of the suite, that are called there, as they are first called
+  std::vector<int32_t> kernels;  // that the layer calls: indices in the suite, by first call
 };
 
 class ModelLayers {
  public:
   explicit ModelLayers(const Suite& suite);
-  // As they are first called.
+  // In the order of their first calls.
   const std::vector<ModelLayer>& all() const { return layers_; }
-  // Where a call belongs: the last of its origin's layers, so that all are there before it moves.
-  // An origin without paths is the layer "elsewhere". all().size(): there is no such layer.
+  // The layer of a call: the last of its origin's layers, so that all of them are complete before
+  // it moves. An origin without paths is the layer "elsewhere". all().size(): there is no such
+  // layer.
   size_t of(const Origin& origin) const;
 
  private:

@@ -17,7 +17,7 @@ HostTensor tensor_of(const std::vector<double>& values, Shape shape) {
   return HostTensor::from<double>(DType::kF64, std::move(shape), values);
 }
 
-// A file that was altered must not decide whether a model is right.
+// An altered file must not decide whether a model is right.
 Result<ReferenceLogits> read(const std::string& path) {
   TAPML_ASSIGN(MappedFile mapped, map_file(path));
   TAPML_ASSIGN(SafetensorsFile file, parse_safetensors(mapped.bytes, mapped.owner, path));

@@ -1,5 +1,5 @@
-// The reference's logits, kept in the folders of migrations: a resumed one need not evaluate the
-// whole model again.
+// Keeps the reference logits in the folders of migrations, so that a resumed one need not evaluate
+// the whole model again.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,16 @@ namespace tapml::topdown {
 
 class ReferenceStore {
  public:
-  // `model`: a digest of what is evaluated, weights and program alike. `folders` may not be there
-  // yet.
+  // `model`: a digest of the weights and the program. `folders` need not exist yet.
   ReferenceStore(std::string model, std::vector<std::string> folders)
       : model_(std::move(model)), folders_(std::move(folders)) {}
 
-  // Of `tokens`, from token `first` on; empty where no folder has them, or what it has was altered.
+  // The logits of `tokens` from token `first` on; empty if no folder has them, or if they were
+  // altered.
   std::optional<ReferenceLogits> find(const std::vector<int32_t>& tokens, size_t first) const;
-  // Takes them, for flush() to write.
+  // Takes logits for flush() to write.
   void keep(const std::vector<int32_t>& tokens, size_t first, const ReferenceLogits& logits);
-  // Writes what was taken to each folder that is there, each file whole or not at all. Throws.
+  // Writes the new logits to each existing folder, each file whole or not at all. Throws.
   void flush();
 
  private:

@@ -13,7 +13,7 @@ std::vector<std::string> target_folders(const std::vector<std::string>& targets)
   std::vector<std::string> folders;
   for (auto target = targets.begin(); target != targets.end(); ++target) {
     if (std::find(targets.begin(), target, *target) != target) {
-      throw_user("a target is there twice", "--to", "each platform once", *target);
+      throw_user("a target is given twice", "--to", "each platform once", *target);
     }
     std::string name;
     for (const char c : *target) {
@@ -32,7 +32,7 @@ std::vector<std::string> target_folders(const std::vector<std::string>& targets)
 
 std::string target_fault(const std::string& text, const std::string& target,
                          const std::vector<std::string>& targets) {
-  // Targets may have a "/", in a place; kernels and kinds have none.
+  // A target with an endpoint may contain "/"; kernels and kinds do not.
   const size_t slash = text.rfind('/');
   const std::string of = text.substr(0, slash == std::string::npos ? 0 : slash);
   const std::string fault = slash == std::string::npos ? text : text.substr(slash + 1);
@@ -42,7 +42,7 @@ std::string target_fault(const std::string& text, const std::string& target,
   if (std::ranges::find(targets, of) == targets.end()) {
     std::string known;
     for (const std::string& one : targets) known += (known.empty() ? "" : ", ") + one;
-    throw_user("the fault is for a platform that nothing moves to", "--inject-fault " + text,
+    throw_user("the fault is for a platform that is not a target", "--inject-fault " + text,
                "KERNEL:KIND, or TARGET/KERNEL:KIND with one of " + known, "\"" + of + "\"");
   }
   return of == target ? fault : "";

@@ -1,4 +1,4 @@
-// What the options of a migration mean where it has several targets.
+// Options of a migration to several targets.
 #pragma once
 
 #include <string>
@@ -6,14 +6,14 @@
 
 namespace tapml::topdown {
 
-// A folder's name for each target, in their order: its text with "-" for what is no letter, digit
-// or one of "._="; with a number behind it where one before it has that name. UserError for a
-// target that is there twice.
+// A folder name for each target, in their order: its text with "-" for every character but letters,
+// digits and "._=", and a number appended if an earlier target has that name. UserError for a
+// duplicate target.
 std::vector<std::string> target_folders(const std::vector<std::string>& targets);
 
-// What a bug's text plants into `target`, as KERNEL:KIND: that of "KERNEL:KIND" into every target,
-// of "TARGET/KERNEL:KIND" into that target alone; empty: nothing. UserError for a target that is
-// none of `targets`, and for an unknown kind.
+// The fault that `text` injects into `target`, as KERNEL:KIND: "KERNEL:KIND" applies to every
+// target, "TARGET/KERNEL:KIND" to that target alone; empty: none. UserError for a target that is
+// not in `targets`, and for an unknown kind.
 std::string target_fault(const std::string& text, const std::string& target,
                          const std::vector<std::string>& targets);
 

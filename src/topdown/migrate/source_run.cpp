@@ -73,7 +73,7 @@ void SourceRun::carve(const Executable& executable) {
   options.held = &weights_;
   Carver carver(executable, options);
   unwrap(engine_->vm().set_capture(carver.plan(), &carver));
-  // The prompt gives a token, and every decode step one more.
+  // The prompt gives one token, and every decode step one more.
   std::vector<int32_t> tokens = generate(*engine_, options_.validation_tokens + 1).tokens;
   unwrap(engine_->vm().set_capture({}, nullptr));
   nan_ = carver.nan();
@@ -113,9 +113,9 @@ void SourceRun::fail_not_finite(llm::Engine& engine) const {
 std::vector<KernelUse> SourceRun::untested(const DeviceInfo& target) const {
   std::vector<std::string> functions =
       generation_functions(*executable_, options_.sampler.temperature, platform_.session->info());
-  const std::vector<std::string> there =
+  const std::vector<std::string> target_functions =
       generation_functions(*executable_, options_.sampler.temperature, target);
-  functions.insert(functions.end(), there.begin(), there.end());
+  functions.insert(functions.end(), target_functions.begin(), target_functions.end());
   return untested_kernels(called_kernels(*executable_, functions), suite_);
 }
 
@@ -138,7 +138,7 @@ double SourceRun::margin_at(size_t at, const std::vector<int32_t>& tokens) {
 
 void SourceRun::set_states(const std::vector<std::string>& folders) {
   if (folders.empty()) return;
-  // Another build may evaluate otherwise.
+  // Another build may evaluate differently.
   const std::string program = pipeline::compiler_identity() + "\n" + text::print(module_);
   store_.emplace(weights_digest() + to_hex(sha256(program)), folders);
 }

@@ -1,5 +1,5 @@
-// What a migration does once, however many platforms the model moves to: the source's run, the
-// tests that are carved from it, and the judges.
+// The part of a migration that is shared by all targets: the source's run, the tests carved from
+// it, and the references.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace tapml::topdown {
 
 class SourceRun {
  public:
-  // Fixes the kernels. All arguments outlive it.
+  // Forms the kernels. All arguments outlive it.
   SourceRun(const Module& module, const std::map<std::string, HostTensor>& weights,
             const std::vector<int32_t>& prompt, const Platform& source,
             const MigrateOptions& options);
@@ -26,40 +26,39 @@ class SourceRun {
   const std::map<std::string, HostTensor>& weights() const { return weights_; }
   const std::vector<int32_t>& prompt() const { return prompt_; }
   const Module& fixed() const { return fixed_; }
-  // How kernels are compiled, whatever the platform.
+  // Options to compile kernels for any platform.
   pipeline::ImplementOptions implement_options() const;
 
-  // Runs, carves and judges; what follows is there after it. Where the run has NaN (nan()), there
-  // are no judges.
+  // Runs, carves and evaluates; call it before the functions below. If the run has NaN (nan()),
+  // there is no reference.
   void run();
   llm::Engine& engine() const { return *engine_; }
   const std::vector<int32_t>& tokens() const { return tokens_; }
   const std::optional<SourceNaN>& nan() const { return nan_; }
   const Suite& suite() const { return suite_; }
-  // Kernels that a generation calls on the source or on a target, and of which the suite has no
-  // test.
+  // Kernels that generation calls on the source or on a target and that have no test in the suite.
   std::vector<KernelUse> untested(const DeviceInfo& target) const;
   KernelReference& reference() { return *reference_; }
   const ModelReference& model_reference() const { return *model_reference_; }
   const ForcedRun& forced() const { return forced_; }
-  // By how much the reference prefers its own choice to the one of `tokens` at `at`, where they
-  // part from the source's. That of a text that has ended there was a stop token, the most likely
-  // one.
+  // The margin by which the reference prefers its own choice to that of `tokens` at `at`, where
+  // they diverge from the source's. If the text has ended there, its choice was the most likely
+  // stop token.
   double margin_at(size_t at, const std::vector<int32_t>& tokens);
-  // Where the reference's logits are kept and looked for (MigrationTarget::state); before run().
+  // Where the reference logits are kept and found (MigrationTarget::state); before run().
   void set_states(const std::vector<std::string>& folders);
-  // Writes what was evaluated since to those of them that are there.
+  // Writes logits evaluated since then to the existing folders.
   void keep_reference();
-  // What has to be the same of it for a state of this migration to count.
+  // Its parts of the identity of a state (MigrationIdentity).
   const std::string& weights_digest();
   const std::string& suite_digest();
 
-  // Throws where the source itself is gone, which is no target's fault.
+  // Throws if the source itself is lost, which is not the target's fault.
   void expect_alive() const;
   void check_cancelled() const;
-  // Ends where logits are not finite.
+  // Ends at logits that are not finite.
   llm::Generation generate(llm::Engine& engine, int64_t tokens) const;
-  // Throws what the engine says of logits that are not finite, for a text that ended there.
+  // Throws the engine's error about logits that are not finite, for a text that ended there.
   void fail_not_finite(llm::Engine& engine) const;
   const Timeline& timeline() const { return timeline_; }
 
@@ -85,7 +84,7 @@ class SourceRun {
   std::optional<KernelReference> reference_;
   ForcedRun forced_;
   std::optional<ModelReference> model_reference_;
-  std::map<size_t, ModelReference> partings_;  // judges of the token at a position alone
+  std::map<size_t, ModelReference> partings_;  // references for the token at one position
   std::string weights_digest_, suite_digest_;
   std::optional<ReferenceStore> store_;  // with states
 };

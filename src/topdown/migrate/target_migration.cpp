@@ -15,7 +15,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// With nothing of it in the model yet.
+// The step as after its tests, before any hybrid run.
 MigrationStep tested(MigrationStep step) {
   step.migrated = step.verdict.passed;
   step.hybrid = {};
@@ -26,7 +26,7 @@ MigrationStep tested(MigrationStep step) {
 
 }  // namespace
 
-// Counts the time until its end as the target's, and no later one.
+// Adds its lifetime to the target's time and timeline.
 class TargetMigration::ScopedTimer {
  public:
   explicit ScopedTimer(TargetMigration& migration) : migration_(migration), start_(seconds_now()) {}
@@ -99,7 +99,7 @@ void TargetMigration::prepare() {
 
 void TargetMigration::move_next() {
   const ScopedTimer timer(*this);
-  // A server ends sessions that are idle, and the others may have taken long.
+  // Servers end idle sessions, and the other targets may have taken long.
   if (several_) sandbox_.refresh();
   const MigrationUnit& unit = units_[next_];
   std::vector<MigrationStep> steps;
@@ -107,7 +107,7 @@ void TargetMigration::move_next() {
   if (!steps.empty()) {
     result_.resumed += std::ssize(steps);
     for (MigrationStep& step : steps) {
-      // What layers said that are to be tried again says nothing.
+      // If the layers are tried again, earlier results of layers do not count.
       if (layers_ && state_->layers().empty()) step = tested(std::move(step));
       tell_end(step);
     }
@@ -139,12 +139,12 @@ void TargetMigration::move_next_layer() {
     const LayerMoves::Steps steps = steps_by_kernel();
     for (int32_t kernel : layers_->next().kernels) tell(name_of(kernel), KernelStage::kHybrid);
     result_.layers.push_back(layers_->move_next(steps));
-    std::vector<MigrationStep> told;
+    std::vector<MigrationStep> updated;
     for (const std::string& kernel : result_.layers.back().kernels) {
       tell_end(*steps.at(kernel));
-      told.push_back(*steps.at(kernel));
+      updated.push_back(*steps.at(kernel));
     }
-    if (state_) state_->add(result_.layers.back(), told);
+    if (state_) state_->add(result_.layers.back(), updated);
   }
   if (options_.stop_at_first && !result_.layers.back().left.empty()) leave_rest();
 }
@@ -235,10 +235,9 @@ MigrationIdentity TargetMigration::known_identity() {
   std::string prompt;
   for (int32_t token : source_.prompt()) prompt += std::to_string(token) + " ";
   prompt += sampler_words(options_.sampler);
-  const auto* policy = find_attr<std::string>(source_.fixed().attrs, "fusion_policy");
   return {{"source", result_.source},
           {"target", result_.target},
-          {"fusion policy", policy ? *policy : ""},
+          {"fusion policy", source_.fixed().facts.fusion_policy},
           {"model", source_.weights_digest()},
           {"prompt tokens", prompt},
           {"validation tokens", std::to_string(options_.validation_tokens)},
@@ -254,7 +253,7 @@ void TargetMigration::leave_untried(int32_t kernel) {
 }
 
 void TargetMigration::leave_rest() {
-  // Of a unit that an error has cut short, no kernel is tried.
+  // No kernel counts as tried of a unit that an error has cut short.
   for (; next_ < units_.size(); ++next_) {
     for (int32_t kernel : units_[next_].kernels) leave_untried(kernel);
   }
@@ -262,12 +261,12 @@ void TargetMigration::leave_rest() {
   for (LayerStep& layer : layers_->leave_rest()) result_.layers.push_back(std::move(layer));
 }
 
-// That a device is gone is no kernel's fault: opening it again throws then.
+// A lost device is not the kernel's fault: opening it again throws then.
 void TargetMigration::expect_device(bool ran) {
   if (!ran) sandbox_.session();
 }
 
-// Whatever of the unit passes its tests moves at once; where that is wrong in the model, one
+// Moves all kernels of the unit that pass their tests at once; if the model is wrong with them, one
 // kernel after the other, so that only those stay that make it wrong.
 std::vector<MigrationStep> TargetMigration::move_unit(const MigrationUnit& unit) {
   std::vector<MigrationStep> steps;
@@ -289,14 +288,14 @@ std::vector<MigrationStep> TargetMigration::move_unit(const MigrationUnit& unit)
   }
   std::set<std::string> moved = moved_;
   if (good.empty() || try_together(unit, steps, good, moved) || good.size() == 1) return steps;
-  // Which of them are right alone would be chance.
+  // Which of them look right alone would be chance.
   if (steps[good[0]].repeated.flaky()) return steps;
   for (const size_t& i : good) try_together(unit, steps, {&i, 1}, moved);
   return steps;
 }
 
-// Whether the model is right with those of the unit's steps on the target, too; they join `moved`
-// then.
+// Whether the model is right with the unit's chosen steps on the target, too; if so, they join
+// `moved`.
 bool TargetMigration::try_together(const MigrationUnit& unit, std::vector<MigrationStep>& steps,
                                    std::span<const size_t> chosen, std::set<std::string>& moved) {
   timeline_.begin("hybrid", chosen.size() == 1 ? steps[chosen[0]].verdict.kernel : unit.name);
@@ -334,7 +333,7 @@ LayerMoves::Steps TargetMigration::steps_by_kernel() {
 LayerRun TargetMigration::run_layers(const std::string& layer, const CallChoice& choice) {
   timeline_.begin("hybrid", layer);
   LayerRun run;
-  std::set<std::string> kernels;  // that the choice has
+  std::set<std::string> kernels;  // that `choice` selects
   const auto noted = [&](const runtime::CallSite& site) {
     const bool chosen = choice(site);
     if (chosen) kernels.insert(site.kernel->name);
@@ -352,7 +351,7 @@ LayerRun TargetMigration::run_layers(const std::string& layer, const CallChoice&
   return run;
 }
 
-// Of what stays on the source: its source, and the call on which it fails.
+// For what stays on the source: its code, and the call on which it fails.
 void TargetMigration::explain_failures() {
   const Suite& suite = source_.suite();
   for (const MigrationStep* step : result_.culprits()) {
@@ -411,7 +410,7 @@ void TargetMigration::run_alone() {
   while (at < std::min(a.size(), b.size()) && a[at] == b[at]) ++at;
   result_.first_divergence = static_cast<int64_t>(at);
   if (result_.drawn) return;
-  // A tie: both choices there are as likely as the reference can tell.
+  // A tie: the reference cannot tell which of the two choices is more likely.
   result_.tie =
       std::max(source_.margin_at(at, a), source_.margin_at(at, b)) <= 2 * result_.whole.bound;
 }

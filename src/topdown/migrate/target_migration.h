@@ -1,4 +1,4 @@
-// What a migration does for each platform that the model moves to.
+// The part of a migration that runs for each target.
 #pragma once
 
 #include <map>
@@ -17,36 +17,36 @@
 
 namespace tapml::topdown {
 
-// Its steps are called in this order, each at most once but move_next() and move_next_layer(),
-// which are called until kernels_done() and layers_done(). They throw (compiler room). The target's
-// sessions end with it.
+// Call its steps in this order, each at most once except move_next() and move_next_layer(), which
+// are called until kernels_done() and layers_done(). They throw CompilerException. The target's
+// sessions end with this object.
 class TargetMigration {
  public:
-  // Both outlive it. `several`: other targets work in between, and are told apart.
+  // Both outlive it. `several`: other targets work in between, and names distinguish them.
   TargetMigration(SourceRun& source, const MigrationTarget& target, bool several);
   TargetMigration(const TargetMigration&) = delete;
 
-  // Before anything is done: a state of another migration needs no run to be told. What only the
-  // run shows is compared by prepare().
+  // Compares the parts of the identity that need no run, to reject the state of another migration
+  // early. prepare() compares the rest.
   void check_state();
-  // Before the model runs: what is wrong with the user's kernels needs no run.
+  // Finds errors in custom kernels before the model runs.
   void check_custom_kernels();
-  // With the source's run there: compiles, plans, takes up the state.
+  // After the source's run: compiles, plans, and reads the state.
   void prepare();
-  // Whether there is no kernel, no layer left to try.
+  // Whether no kernel, or no layer, is left to try.
   bool kernels_done() const { return next_ == units_.size(); }
   bool layers_done() const { return !layers_ || layers_->done(); }
-  // Tests the kernels of the next unit, and moves those that are right, unless layers do.
+  // Tests the kernels of the next unit, and moves those that are right, unless layers move.
   void move_next();
   void move_next_layer();
-  // Explains what stays; runs the target alone where nothing does; measures.
+  // Explains what stays; if nothing stays, runs the target alone; measures.
   void finish();
 
-  // Ends it with an error: what is left is not tried, and only take() may follow.
+  // Ends the migration with an error: the rest is not tried, and only take() may follow.
   void end(const Error& error);
   const std::string& target_text() const { return result_.target; }
   bool ended() const { return result_.error.has_value(); }
-  // What is found.
+  // The result.
   Migration take();
 
  private:
@@ -59,7 +59,7 @@ class TargetMigration {
   const target::Target& target() const { return sandbox_.target(); }
   const std::string& name_of(int32_t kernel) const;
   std::vector<std::string> names_of(const MigrationUnit& unit) const;
-  MigrationIdentity known_identity();  // what needs no run
+  MigrationIdentity known_identity();  // the part that needs no run
   MigrationIdentity identity();
   void leave_untried(int32_t kernel);
   void leave_rest();
@@ -78,14 +78,14 @@ class TargetMigration {
   const MigrateOptions& options_;
   const bool several_;
   Sandbox sandbox_;
-  Timeline timeline_;  // goes on behind the source's
+  Timeline timeline_;  // continues the source's
   double seconds_ = 0;
   pipeline::ImplementOptions implement_;
   std::shared_ptr<const Executable> executable_;
   std::optional<MigrationState> state_;
   std::vector<MigrationUnit> units_;
   size_t next_ = 0;
-  std::unique_ptr<Hybrid> hybrid_;      // before the sandbox ends
+  std::unique_ptr<Hybrid> hybrid_;      // destroyed before the sandbox
   std::unique_ptr<LayerMoves> layers_;  // with PlanOptions::layer_by_layer
   std::set<std::string> moved_;
   Migration result_;

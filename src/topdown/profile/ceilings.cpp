@@ -1,4 +1,4 @@
-// Kernels whose speed is the device's: written as tensor programs, compiled as any other kernel.
+// Probe kernels that reach the device's speed: written as tensor programs, compiled as any kernel.
 #include "topdown/profile/ceilings.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace tapml::topdown {
 
 namespace {
 
-// Pieces of 128 elements, each `kSteps` dependent multiplications and additions: eight vectors of
-// 16 lanes hide the latency of one another.
+// Pieces of 128 elements, each with `kSteps` dependent multiplications and additions: eight vectors
+// of 16 lanes hide each other's latency.
 constexpr int64_t kPieces = 256, kLanes = 128, kSteps = 8192;
 constexpr const char* kMultiplyAdds = R"(module
 
@@ -42,7 +42,7 @@ prim def peak(x: Buffer((32768,), f32), out y: Buffer((32768,), f32)) {
 }
 )";
 
-// Where fma() takes more than one instruction, kernels do without it.
+// Kernels do not use fma() if it takes more than one instruction.
 std::string multiply_adds(const target::Target& target) {
   std::string text = kMultiplyAdds;
   const std::string step = "STEP";
@@ -55,7 +55,7 @@ constexpr int64_t kRows = 8192, kWidth = 4096;  // 128 MiB
 
 constexpr double kLongRun = 1;  // seconds
 
-// One operator as a program, with tensors of ones for arguments, which are made on the device.
+// One operator as a program, with tensors of ones as arguments, made on the device.
 class Probe {
  public:
   Probe(runtime::Session& session, const target::Target& target, pipeline::KernelCache* cache,
@@ -91,7 +91,7 @@ class Probe {
         runtime::LocalVirtualMachine::create(session, pipeline::compile(module, target, options)));
   }
 
-  // The best of a few runs, after one that loads and warms up. Where that one takes long (an
+  // The best of a few runs, after one that loads and warms up. If that one takes long (an
   // emulator), it is the measurement.
   double seconds() {
     double best = run();

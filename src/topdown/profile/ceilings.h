@@ -1,4 +1,4 @@
-// What a device reaches at most, and what a kernel's work needs there at least.
+// The ceilings of a device, and the least time that a kernel's work needs under them.
 #pragma once
 
 #include <span>
@@ -10,26 +10,26 @@
 
 namespace tapml::topdown {
 
-// Measured by kernels that our own code generation makes.
+// Measured by kernels from our own code generation.
 struct Ceilings {
-  double flops_per_s = 0;  // f32, two for a multiply-add
-  double bytes_per_s = 0;  // streaming, the better of reading and of a triad
+  double flops_per_s = 0;  // f32, a multiply-add counts two
+  double bytes_per_s = 0;  // streaming, the better of a read and a triad
 };
 
-// Runs each of the kernels a few times (about a second in all) and keeps the best. PlatformError
-// where the device cannot. `target` knows its processor (target::adopt_device). `cache` may be
+// Runs each of the kernels a few times (about a second in all) and keeps the best. PlatformError if
+// the device cannot run them. `target` knows its processor (target::adopt_device). `cache` may be
 // null.
 Ceilings measure_ceilings(runtime::Session& session, const target::Target& target,
                           pipeline::KernelCache* cache = nullptr);
 
-// What a kernel's calls compute and move (analysis/cost.h).
+// The arithmetic and memory traffic of a kernel's calls (analysis/cost.h).
 struct CallWork {
   double flops = 0, bytes = 0;
-  // False where data says which iterations there are (attention over a cache): what is counted is
-  // no measure of what was done then.
+  // False if data decides which iterations run (attention over a cache): the counts do not measure
+  // the work then.
   bool exact = true;
 
-  // The time that the ceilings allow at least; 0 where it is not known.
+  // The least time that the ceilings allow; 0 if unknown.
   double least_seconds(const Ceilings& ceilings) const;
 };
 

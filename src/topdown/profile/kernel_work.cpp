@@ -23,7 +23,7 @@ KernelWork::KernelWork(const KernelInfo& kernel) {
     bytes_ = arith::compile_scalar(cost.bytes, func.scalars);
     exact_ = cost.exact;
   } catch (const CompilerException&) {
-    // Work that is no integer program of the scalars is not known.
+    // Work is unknown if it is not an integer program of the scalars.
     flops_ = bytes_ = {};
   }
 }

@@ -8,7 +8,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// Of the tensors of a call, which its scalars determine.
+// The shapes of the tensors of a call, which its scalars determine.
 std::string shapes_of(const KernelInfo& kernel, const std::vector<int64_t>& scalars) {
   std::string text;
   for (const ParamInfo& param : kernel.params) {

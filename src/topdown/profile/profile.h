@@ -1,4 +1,4 @@
-// Where a run spends its time: calls, seconds, work and layers of every kernel.
+// Profiles a run: calls, seconds, work and layers of every kernel.
 #pragma once
 
 #include <set>
@@ -16,16 +16,16 @@ struct KernelProfile {
   int64_t calls = 0;
   double seconds = 0;
   CallWork work;                    // of all calls
-  std::vector<std::string> layers;  // that the calls came from, in order of appearance
-  std::set<std::string> functions;  // of the model, that made them
+  std::vector<std::string> layers;  // of the calls, in order of appearance
+  std::set<std::string> functions;  // of the model that made the calls
 
-  // Share of what the ceilings allow: the time that flops and bytes need at least, over the time.
-  // 0 where it is not known.
+  // The fraction of what the ceilings allow: the least time for the flops and bytes, over the time.
+  // 0 if unknown.
   double share(const Ceilings& ceilings) const;
 };
 
-// Adds up what a machine times (VirtualMachine::set_timing): the sum over kernels is what the
-// device computes, and less than the run, which is slower than without it.
+// Adds up the times that a VM reports (VirtualMachine::set_timing): the sum over kernels is the
+// device's computing time, and less than the run, which is slower with timing.
 class Profiler : public runtime::TimingSink {
  public:
   // The executable outlives it.
@@ -33,10 +33,10 @@ class Profiler : public runtime::TimingSink {
 
   Status timed(const runtime::TimedCall& call) noexcept override;
 
-  // Those that ran, the most costly first.
+  // The kernels that ran, the most costly first.
   std::vector<KernelProfile> kernels() const;
   double seconds() const;  // sum over the kernels
-  // The calls, with the function of the model and the tensors of each.
+  // The calls, each with the function of the model and its tensors.
   const TraceTrack& calls() const { return calls_; }
 
  private:

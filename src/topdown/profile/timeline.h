@@ -1,4 +1,4 @@
-// How long the steps of a long piece of work took.
+// How long the steps of a long task took.
 #pragma once
 
 #include <chrono>
@@ -8,12 +8,12 @@
 namespace tapml::topdown {
 
 struct TimelineSpan {
-  std::string lane;  // steps of a kind: "replay", "hybrid", ...
+  std::string lane;  // the kind of step: "replay", "hybrid", ...
   std::string name;
-  double start = 0, seconds = 0;  // since the beginning of the work
+  double start = 0, seconds = 0;  // since the start of the task
 };
 
-// Steps one after the other.
+// Consecutive steps.
 class Timeline {
  public:
   // Ends the step before it.

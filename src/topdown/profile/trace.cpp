@@ -9,7 +9,7 @@ namespace {
 
 using runtime::TraceEvent;
 
-// Rows of a process.
+// Rows of a process: local and remote events.
 constexpr int64_t kHere = 1, kThere = 2;
 
 const char* kind_name(TraceEvent::Kind kind) {
@@ -45,9 +45,9 @@ Json chrome_trace(const std::vector<TraceTrack>& tracks) {
   int64_t process = 0;
   for (const TraceTrack& track : tracks) {
     events.push_back(name_event("process_name", ++process, kHere, track.name));
-    events.push_back(name_event("thread_name", process, kHere, "here"));
+    events.push_back(name_event("thread_name", process, kHere, "local"));
     if (std::ranges::any_of(track.events, &TraceEvent::remote)) {
-      events.push_back(name_event("thread_name", process, kThere, "there"));
+      events.push_back(name_event("thread_name", process, kThere, "remote"));
     }
     for (size_t i = 0; i < track.events.size(); ++i) {
       const TraceEvent& event = track.events[i];

@@ -9,7 +9,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// Distance between neighbouring values of `dtype` at `value`.
+// Distance between neighboring values of `dtype` at `value`.
 double spacing(double value, DType dtype) {
   double u = unit_roundoff(dtype);
   if (u == 0) return 1;
@@ -39,7 +39,7 @@ ElementError element_error(const HostTensor& value, const op::RefTensor& referen
   result.finite = std::isfinite(v);
   if (!result.finite) return result;
   result.error = std::abs(v - j);
-  // Differences that a double cannot tell count as one at least.
+  // Differences too small for a double count as one at least.
   if (!reference.integers.empty() && value.values<int64_t>()[at] != reference.integers[at]) {
     result.error = std::max(result.error, 1.0);
   }

@@ -1,4 +1,4 @@
-// Comparing tensors with the reference (docs/verdicts.md).
+// Compares tensors with the reference (docs/verdicts.md).
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace tapml::topdown {
 
-// How far a tensor is from the reference's.
+// The errors of a tensor against the reference's.
 struct Errors {
-  double max_abs = 0;       // largest |value - judge|
-  double max_ratio = 0;     // largest |value - judge| / bound; infinity where the bound is 0
+  double max_abs = 0;       // largest |value - reference|
+  double max_ratio = 0;     // largest |value - reference| / bound; infinity where the bound is 0
   double bound_at_max = 0;  // the bound of the element with the largest ratio
   int64_t worst = -1;       // that element
   double max_relative = 0;
@@ -19,35 +19,36 @@ struct Errors {
   double cosine = 1;
   double nmse = 0;              // sum of squared errors / sum of squares
   int64_t mask_mismatches = 0;  // elements that are NaN or infinite on one side only
-  int64_t compared = 0;         // elements that were looked at
-  // The largest |value - judge| beyond u |judge|, what rounding the result to its dtype may add.
+  int64_t compared = 0;         // elements that were compared
+  // The largest |value - reference| beyond u |reference|, the error that rounding to the dtype may
+  // add.
   double max_beyond_rounding = 0;
 };
 
-// One element against the reference's.
+// The error of one element against the reference's.
 struct ElementError {
   bool mask_mismatch = false;  // NaN or infinite on one side only; the rest is 0 then
-  bool finite = true;          // false: not, and the same on both sides
-  double error = 0;            // |value - judge|
+  bool finite = true;          // false: NaN or infinite, and the same on both sides
+  double error = 0;            // |value - reference|
   double bound = 0;
   double ratio = 0;  // error / bound; infinity where only the bound is 0
 };
 // `slack` is added to the element's bound (4 E for a target, 0 for the source), which `tolerance`,
-// where given, then widens.
+// if given, then widens.
 ElementError element_error(const HostTensor& value, const op::RefTensor& reference, int64_t element,
                            double slack, const Tolerance* tolerance = nullptr);
 
-// The same for all elements that the reference wants.
+// The errors over all elements that the reference compares.
 Errors measure(const HostTensor& value, const op::RefTensor& reference, double slack,
                const Tolerance* tolerance = nullptr);
 
-// Whether they are errors of a right implementation: no ratio above 1, no mask mismatch.
+// Whether a correct implementation may have these errors: no ratio above 1, no mask mismatch.
 bool within_bound(const Errors& errors);
 
 enum class Outcome : uint8_t {
   kPass,
   kFail,         // the target is outside its bound
-  kSourceWrong,  // the source is outside its own bound; the target is judged without its help
+  kSourceWrong,  // the source is outside its own bound; the target is compared without its help
 };
 
 struct Comparison {
@@ -55,21 +56,21 @@ struct Comparison {
   bool target_ok = true;
   Errors target, source;
   double slack = 0;        // 4 E
-  double allowed = 0;      // the bound that the worst element was held against
+  double allowed = 0;      // the bound of the worst element
   bool tolerated = false;  // the target is outside its bound, and within the tolerance
 };
 
-// |target - judge| <= 4 E + bound, E the source's own largest error on this output beyond the
-// rounding of its result; where the source leaves its own bound, E counts as 0 and the outcome says
-// so.
+// |target - reference| <= 4 E + bound, where E is the source's own largest error on this output
+// beyond the rounding of its result. If the source leaves its own bound, E counts as 0, and the
+// outcome is kSourceWrong or kFail.
 Comparison compare(const HostTensor& target, const HostTensor& source,
                    const op::RefTensor& reference, const Tolerance* tolerance = nullptr);
 
-// What the errors of target and source say of the outcome.
+// Derives the outcome from the errors of target and source.
 void settle(Comparison& comparison);
 
-// Whether `a` says more of what is wrong than `b`: a target that fails before a source that is
-// wrong before what passes; then more mask mismatches, then the larger ratio.
+// Whether `a` is worse than `b`: a failing target before a wrong source before a pass; then more
+// mask mismatches, then the larger ratio.
 bool is_worse(const Comparison& a, const Comparison& b);
 
 }  // namespace tapml::topdown

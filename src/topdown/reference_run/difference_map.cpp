@@ -10,11 +10,11 @@ namespace tapml::topdown {
 
 namespace {
 
-// A picture needs no more, and files that keep it stay small.
+// A picture needs no more digits, and files that keep it stay small.
 double three_digits(double value) {
   if (value == 0 || !std::isfinite(value)) return value;
   const double unit = std::pow(10, 2 - std::floor(std::log10(std::abs(value))));
-  // Of a denormal the unit may be infinite.
+  // The unit of a denormal may be infinite.
   return std::isfinite(unit) ? std::round(value * unit) / unit : value;
 }
 
@@ -49,7 +49,7 @@ DifferenceMap difference_map(const HostTensor& value, const op::RefTensor& refer
     map.last_column = std::max(map.last_column, column);
   }
   for (double& block : map.blocks) {
-    // What is outside stays outside.
+    // Rounding must not move a value into its bound.
     const double rounded = three_digits(block);
     block = block > 1 && rounded <= 1 ? block : rounded;
   }

@@ -22,11 +22,11 @@ KernelReference::KernelReference(const Suite& suite, int64_t sample_above)
     for (auto& [name, function] : alone.functions) module_.functions[name] = function;
     passes::kernel_implementation(module_, kernel.name);  // it is one, or this throws
   }
-  module_.attrs["phase"] = std::string("fuse");
-  module_.attrs["fusion_policy"] = suite.fusion_policy;
+  module_.facts.phase = "fuse";
+  module_.facts.fusion_policy = suite.fusion_policy;
 }
 
-// Flags of the elements to judge; empty for all of them.
+// Flags of the elements to compare; empty for all of them.
 std::vector<uint8_t> KernelReference::sample(size_t index,
                                              const std::vector<HostTensor>& target) const {
   const SuiteCall& call = suite_.calls[index];
@@ -48,7 +48,7 @@ std::vector<uint8_t> KernelReference::sample(size_t index,
   std::iota(order.begin(), order.end(), int64_t{0});
   auto difference = [&](int64_t i) {
     const double s = source.at_f64(i), t = target[0].at_f64(i);
-    if (s == t || (std::isnan(s) && std::isnan(t))) return 0.0;  // infinities, too
+    if (s == t || (std::isnan(s) && std::isnan(t))) return 0.0;  // also for infinities
     const double d = std::abs(s - t);
     return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
   };
@@ -71,7 +71,7 @@ std::vector<uint8_t> KernelReference::sample(size_t index,
 
 bool KernelReference::has_specification(int32_t kernel) const {
   const std::string& name = suite_.kernels[static_cast<size_t>(kernel)].name;
-  return !passes::kernel_implementation(module_, name).attrs.contains(passes::kLibraryAttr);
+  return passes::kernel_implementation(module_, name).facts.library.empty();
 }
 
 std::vector<op::RefTensor> KernelReference::source_outputs(const SuiteCall& call) const {
@@ -83,7 +83,7 @@ std::vector<op::RefTensor> KernelReference::source_outputs(const SuiteCall& call
     for (double value : tensor.values) {
       if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
     }
-    // Nothing is known of what is computed, so a few hundred roundings are granted.
+    // The computation is unknown, so allow a few hundred roundings.
     tensor.bound.assign(tensor.values.size(), 256 * unit_roundoff(tensor.dtype) * largest);
     outputs.push_back(std::move(tensor));
   }
@@ -136,16 +136,16 @@ std::vector<op::RefTensor> KernelReference::evaluate(const SuiteCall& call,
   } else {
     for (const interp::Value& field : result.as_tuple()) fields.push_back(field.as_tensor());
   }
-  // Results in the order of the spec; parameters in that of the signature.
-  const auto* inout = find_attr<std::vector<int64_t>>(spec.attrs, passes::kInoutAttr);
-  std::map<size_t, size_t> result_of;  // parameter to result
+  // Results are in the order of the spec, parameters in that of the signature.
+  const std::vector<int64_t>& inout = spec.facts.inout_indices;
+  std::map<size_t, size_t> result_of;  // by parameter
   std::vector<size_t> out_params, in_params;
   for (size_t i = 0; i < kernel.modes.size(); ++i) {
     (kernel.modes[i] == AccessMode::kOut ? out_params : in_params).push_back(i);
   }
   size_t next = 0;
   for (size_t j = 0; j < fields.size(); ++j) {
-    int64_t source = inout && j < inout->size() ? (*inout)[j] : -1;
+    int64_t source = j < inout.size() ? inout[j] : -1;
     result_of[source >= 0 ? in_params.at(static_cast<size_t>(source)) : out_params.at(next++)] = j;
   }
   std::vector<op::RefTensor> ordered;

@@ -1,4 +1,4 @@
-// What a carved call should have computed: the kernel's specification in f64.
+// The reference outputs of a carved call: the kernel's specification in f64.
 #pragma once
 
 #include <functional>
@@ -13,40 +13,40 @@
 
 namespace tapml::topdown {
 
-// Evaluates specs in f64; remembers each call's answer, so that several targets share it.
+// Evaluates specs in f64, and caches the result of each call for several targets.
 class KernelReference {
  public:
-  // Multiply-adds of a call above which only a sample of its output is judged.
+  // Multiply-adds of a call above which only a sample of its output is compared.
   static constexpr int64_t kSampleAbove = 20'000'000;
   static constexpr int64_t kSampleSize = 4096;
 
   explicit KernelReference(const Suite& suite, int64_t sample_above = kSampleAbove);
   // The kernel's outputs after `call` (index into the suite's calls), one per out or inout
-  // parameter, in the parameters' order. Above the limit, the elements where source and `target`
-  // (the target's outputs, same order) differ most are judged, and as many random ones.
+  // parameter, in the parameters' order. Above the limit, compares the elements where source and
+  // `target` (the target's outputs, same order) differ most, and as many random ones.
   std::vector<op::RefTensor> outputs(size_t call, const std::vector<HostTensor>& target);
-  // The same of other inputs, which may be off by their bounds: one per in or inout parameter. Not
-  // remembered.
+  // The same for other inputs, which may have errors up to their bounds: one per in or inout
+  // parameter. Not cached.
   std::vector<op::RefTensor> evaluate(const SuiteCall& call,
                                       std::vector<op::RefTensor> inputs) const {
     return evaluate(call, std::move(inputs), {});
   }
   // False for a kernel that only calls a library routine: its outputs() are the source's.
   bool has_specification(int32_t kernel) const;
-  // Called now and then while outputs() evaluates; what it throws ends that.
+  // Called regularly while outputs() evaluates; an exception from it ends the evaluation.
   void set_poll(std::function<void()> poll) { poll_ = std::move(poll); }
-  // Told how far each kernel's launches are; empty: nobody is.
+  // Receives the progress of each kernel's launches; may be empty.
   void set_watcher(WorkWatcher watcher) { watcher_ = std::move(watcher); }
   const WorkWatcher& watcher() const { return watcher_; }
-  // Widen the bounds of the kernels that they describe.
+  // Widens the bounds of the kernels that the tolerances describe.
   void set_tolerances(Tolerances tolerances) { tolerances_ = std::move(tolerances); }
   const Tolerances& tolerances() const { return tolerances_; }
-  // The kernels as a Module whose boundaries are fixed: what a target implements.
+  // The kernels as a Module after kernel formation: what a target implements.
   const Module& module() const { return module_; }
 
  private:
   std::vector<op::RefTensor> source_outputs(const SuiteCall& call) const;
-  // `wanted`: flags of the elements that count, or empty.
+  // `wanted`: flags of the elements to compare, or empty.
   std::vector<op::RefTensor> evaluate(const SuiteCall& call, std::vector<op::RefTensor> inputs,
                                       std::vector<uint8_t> wanted) const;
   std::vector<uint8_t> sample(size_t call, const std::vector<HostTensor>& target) const;

@@ -1,4 +1,4 @@
-// How far a whole model is from the reference: logits, teacher-forced on the source's tokens.
+// Compares a whole model's logits with the reference's, teacher-forced on the source's tokens.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@ namespace tapml::topdown {
 struct ModelCheck {
   bool passed = true;
   double max_abs = 0;  // against the reference
-  double bound = 0;    // 4 |source - judge| + 1e-4 max(1, max |logit|)
+  double bound = 0;    // 4 |source - reference| + 1e-4 max(1, max |logit|)
   double source_error = 0;
   int64_t top1_changes =
       0;  // positions where the most likely token differs with a margin above the bound
-  std::string failure;  // why there are no logits, if so: a crash, a hang
+  std::string failure;  // why there are no logits: a crash, a hang; empty otherwise
 
   int64_t positions = 0;  // tokens whose logits were compared
   // Kullback-Leibler divergence of the target's next-token distribution from the reference's, in
@@ -22,15 +22,14 @@ struct ModelCheck {
   // Mean share of the reference's kTopK most likely tokens that are among the target's.
   static constexpr int64_t kTopK = 5;
   double top_k_agreement = 1;
-  // The first position where the most likely token differs; 0 is behind the prompt. -1: none.
+  // The first position where the most likely token differs; 0 is after the prompt. -1: none.
   int64_t first_divergent = -1;
-  int32_t reference_token = -1, own_token = -1;  // the two candidates there
-  double margin = 0;  // by how much the reference prefers its own, in logits
-  bool hung = false;  // `failure` is that of a kernel that does not end
+  int32_t reference_token = -1, own_token = -1;  // the two tokens at that position
+  double margin = 0;  // by how much the reference prefers its own token, in logits
+  bool hung = false;  // `failure` is a kernel that does not end
 };
 
-// One line: "token 12 after the prompt: 345, the reference 17 by 2.1e-03"; empty where none
-// differs.
+// One line: "token 12 after the prompt: 345, the reference 17 by 2.1e-03"; empty if none differs.
 std::string divergence_text(const ModelCheck& check);
 
 }  // namespace tapml::topdown

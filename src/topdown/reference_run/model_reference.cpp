@@ -17,7 +17,7 @@ int64_t argmax(const double* values, int64_t count) {
   return std::max_element(values, values + count) - values;
 }
 
-// The `k` largest, of equal ones those with the lowest index.
+// The indices of the `k` largest; of equal ones, the lowest.
 std::vector<int64_t> largest(const double* values, int64_t count, int64_t k) {
   std::vector<int64_t> order(static_cast<size_t>(count));
   std::iota(order.begin(), order.end(), int64_t{0});
@@ -32,7 +32,7 @@ std::vector<int64_t> largest(const double* values, int64_t count, int64_t k) {
 
 std::vector<HostTensor> forced_logits(llm::Engine& engine, const ForcedRun& run) {
   std::vector<HostTensor> logits;
-  // A kernel that leaves the cache as it was must not profit from an earlier run.
+  // A kernel that does not write the cache must not profit from an earlier run.
   unwrap(engine.clear());
   logits.push_back(unwrap(runtime::download(unwrap(engine.prefill(run.prompt)))));
   const int64_t count = std::ssize(run.forced);
@@ -57,8 +57,8 @@ interp::Value integers(const Shape& shape, const std::vector<int32_t>& values) {
   return value_of(HostTensor::from<int32_t>(DType::kI32, shape, values));
 }
 
-// A model in the interpreter with one text: what its functions are called with, and the state
-// between calls.
+// A model in the interpreter with one text: the arguments of its functions, and the state between
+// calls.
 class EvaluatedModel {
  public:
   EvaluatedModel(const Module& module, const ModelInterface& model,
@@ -80,7 +80,7 @@ class EvaluatedModel {
       weights_.push_back(value_of(weights.at(name)));
     }
     tell(options.watcher, {"convert", all, all, "weights"});
-    // What a pass has moved there goes behind the weights.
+    // Values that a pass moved into "prepare" follow the weights.
     if (module.functions.contains("prepare")) {
       const interp::Value made = interp::call(module, "prepare", weights_, options);
       weights_.insert(weights_.end(), made.as_tuple().begin(), made.as_tuple().end());
@@ -124,9 +124,8 @@ class EvaluatedModel {
       case Role::kSlots:
         return integers({1}, {0});
       default:
-        throw_user("the model cannot be evaluated: it has an input that no text has",
-                   "the model's interface", "tokens, positions, pages, lengths or slots",
-                   role_name(role));
+        throw_user("the model has an input that text does not provide", "the model's interface",
+                   "tokens, positions, pages, lengths or slots", role_name(role));
     }
   }
 
@@ -179,7 +178,7 @@ ModelReference::ModelReference(ReferenceLogits logits, const std::vector<HostTen
   for (size_t i = 0; i < source.size(); ++i) {
     source_error_ = std::max(source_error_, error(source[i], i));
   }
-  // A source that computes no numbers excuses nothing.
+  // A source with logits that are not finite excuses no error.
   bound_ = (std::isfinite(source_error_) ? 4 * source_error_ : 0) + 1e-4 * logits_.largest;
 }
 
@@ -206,7 +205,7 @@ ModelCheck ModelReference::check(const std::vector<HostTensor>& logits) const {
     std::vector<double> own;
     for (int64_t v = 0; v < vocabulary_; ++v) {
       const double value = logits[i].at_f64(v);
-      // A NaN is no candidate; it fails by its error.
+      // A NaN is not a candidate; it fails by its error.
       own.push_back(std::isnan(value) ? -std::numeric_limits<double>::infinity() : value);
     }
     int64_t top = argmax(own.data(), vocabulary_), compared = argmax(row(i), vocabulary_);
@@ -231,7 +230,7 @@ ModelCheck ModelReference::check(const std::vector<HostTensor>& logits) const {
     result.top_k_agreement =
         static_cast<double>(agreed) / static_cast<double>(k * result.positions);
   }
-  // Not "<=" alone: a NaN must fail.
+  // Not `error > bound`, which a NaN would pass.
   result.passed = result.max_abs <= bound_ && result.top1_changes == 0;
   return result;
 }

@@ -1,4 +1,4 @@
-// A whole model against the reference: logits, teacher-forced on the source's tokens.
+// The reference logits of a whole model, teacher-forced on the source's tokens.
 #pragma once
 
 #include <functional>
@@ -14,10 +14,10 @@
 
 namespace tapml::topdown {
 
-// What a run of the model is fed: the prompt, then tokens that the source chose.
+// The input of a run of the model: the prompt, then tokens that the source chose.
 struct ForcedRun {
   std::vector<int32_t> prompt, forced;
-  std::function<bool()> cancelled;  // asked between two tokens; may be empty
+  std::function<bool()> cancelled;  // polled between two tokens; may be empty
 };
 
 // Logits of the last prompt token and of every forced token after it. Throws.
@@ -28,8 +28,7 @@ op::RefTensor evaluate_logits(const Module& module, const ModelInterface& model,
                               const std::map<std::string, HostTensor>& weights,
                               const std::vector<int32_t>& tokens,
                               const interp::CallOptions& options = {});
-// What forced_logits() gives, by the interpreter: `module` is the model, or what passes have made
-// of it.
+// The same as forced_logits(), by the interpreter: `module` is the model, before or after passes.
 std::vector<HostTensor> evaluated_logits(const Module& module, const ModelInterface& model,
                                          const std::map<std::string, HostTensor>& weights,
                                          const ForcedRun& run, const interp::CallOptions& options);
@@ -40,26 +39,26 @@ struct ReferenceLogits {
   int64_t vocabulary = 0;    // of each
   double largest = 1;        // max(1, |logit|) over all tokens of the sequence
 
-  // Of logits of all tokens: the rows from `first` on.
+  // From the logits of all tokens: the rows from `first` on.
   static ReferenceLogits of(const op::RefTensor& logits, size_t first);
 };
 
-// What the whole model is held against.
+// Checks the logits of a whole model.
 class ModelReference {
  public:
-  // From the last token of the prompt on; `source`: the source's own forced_logits().
+  // `logits` starts at the last token of the prompt; `source`: the source's own forced_logits().
   ModelReference(ReferenceLogits logits, const std::vector<HostTensor>& source);
   // `logits` of all tokens, the first `prompt` of which are the prompt.
   ModelReference(const op::RefTensor& logits, size_t prompt, const std::vector<HostTensor>& source)
       : ModelReference(ReferenceLogits::of(logits, prompt - 1), source) {}
-  // The reference of `run`, which the source's engine makes once.
+  // The reference of `run`; the source's engine makes the run once.
   static ModelReference of(const Module& module, const std::map<std::string, HostTensor>& weights,
                            llm::Engine& source, const ForcedRun& run,
                            const interp::CallOptions& options = {});
 
   ModelCheck check(const std::vector<HostTensor>& logits) const;
-  // How much likelier the reference finds its first choice than `token` after forced token `i`;
-  // infinite for what the vocabulary has not.
+  // The difference in logits between the reference's first choice and `token` after forced token
+  // `i`; infinite for a token outside the vocabulary.
   double margin(size_t i, int32_t token) const;
   double bound() const { return bound_; }
 

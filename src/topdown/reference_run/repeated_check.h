@@ -1,4 +1,4 @@
-// Whether a model that was wrong is wrong each time.
+// Whether a wrong model is wrong in each run.
 #pragma once
 
 #include <functional>
@@ -10,20 +10,19 @@
 
 namespace tapml::topdown {
 
-// A check of the model that failed, and was made again.
+// A failed check of the model, repeated.
 struct RepeatedCheck {
   static constexpr int64_t kRuns = 5;
   int64_t runs = 0, wrong = 0;
-  // Kernels, one of which is at fault, where the model was not wrong in each run: those that were
-  // on the target.
+  // The kernels on the target, one of which is at fault, if the model was not wrong in each run.
   std::vector<std::string> candidates;
 
   bool flaky() const { return wrong < runs; }
 };
-// `first` failed, or this is empty. `check` makes it again: kRuns in all, or one where it hangs.
+// `first` failed, or the result is empty. Repeats `check` up to kRuns in all, or once if it hangs.
 RepeatedCheck repeat_check(const ModelCheck& first, const std::set<std::string>& on_target,
                            const std::function<ModelCheck()>& check);
-// "flaky: wrong in 2 of 5 runs; candidates: a, b"; empty where it is not.
+// "flaky: wrong in 2 of 5 runs; candidates: a, b"; empty if it is not flaky.
 std::string flaky_text(const RepeatedCheck& repeated);
 
 }  // namespace tapml::topdown

@@ -16,18 +16,18 @@ Result<Tolerance> read_tolerance(const JsonObjectReader& reader) {
   Tolerance tolerance;
   TAPML_ASSIGN(tolerance.kernel, reader.required_string("kernel"));
   if (tolerance.kernel.empty()) {
-    return fail(reader.field_error(
-        "kernel", "is empty", "the name of a kernel, how it begins, or a pattern with * and ?"));
+    return fail(reader.field_error("kernel", "is empty",
+                                   "a kernel's name, its beginning, or a pattern with * and ?"));
   }
   TAPML_ASSIGN(tolerance.factor, reader.float_or("factor", 1, 0));
   TAPML_ASSIGN(tolerance.absolute, reader.float_or("absolute", 0, 0));
   if (!reader.has("factor") && !reader.has("absolute")) {
     return fail(reader.item_error(reader.json(), "", "changes nothing",
-                                  "a \"factor\" of the bound, or what is \"absolute\" allowed"));
+                                  "a \"factor\" of the bound, or an \"absolute\" error"));
   }
   TAPML_ASSIGN(tolerance.reason, reader.required_string("reason"));
   if (tolerance.reason.find_first_not_of(" \t\r\n") == std::string::npos) {
-    return fail(reader.field_error("reason", "is empty", "why the bound does not hold here"));
+    return fail(reader.field_error("reason", "is empty", "why the bound does not apply"));
   }
   for (const std::string& key : reader.unknown_keys(kKnown)) {
     return fail(reader.field_error(key, "is unknown", "kernel, factor, absolute, reason"));

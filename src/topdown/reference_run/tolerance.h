@@ -1,4 +1,4 @@
-// Exceptions from the reference's bounds that somebody has reasons for.
+// Justified exceptions from the reference's bounds.
 #pragma once
 
 #include <set>
@@ -8,28 +8,29 @@
 
 namespace tapml::topdown {
 
-// |target - judge| <= factor * (bound + 4 E) + absolute for the kernels that `kernel` describes.
+// |target - reference| <= factor * (bound + 4 E) + absolute for the kernels that `kernel`
+// describes.
 struct Tolerance {
-  std::string kernel;  // a name, how names begin, or a pattern (topdown/suite/kernel_names.h)
+  std::string kernel;  // a name, its beginning, or a pattern (topdown/suite/kernel_names.h)
   double factor = 1, absolute = 0;
   std::string reason;  // never empty
 };
 
 class Tolerances {
  public:
-  // The text of a file (docs/cli.md, tolerances). UserError that names `file` and the place for
-  // what is malformed and for what has no reason.
+  // Parses a file (docs/cli.md, tolerances). UserError that names `file` and the position for
+  // malformed entries and entries without a reason.
   static Tolerances parse(std::string_view text, const std::string& file);
   static Tolerances load(const std::string& file);
 
-  // The first that describes the kernel; null: none does.
+  // The first that describes the kernel; null: none.
   const Tolerance* find(const std::string& kernel) const;
   const std::vector<Tolerance>& items() const { return items_; }
-  // What applies to none of the kernels, or only to those that an earlier one describes.
+  // Tolerances that apply to no kernel, or only to kernels that an earlier one describes.
   std::vector<Tolerance> unused(const std::set<std::string>& kernels) const;
-  // A warning for each of these, which names what may be meant.
+  // A warning for each of these, with suggestions.
   std::vector<std::string> unused_texts(const std::set<std::string>& kernels) const;
-  // The same for the same items.
+  // The same text for the same items.
   std::string text() const;
 
  private:

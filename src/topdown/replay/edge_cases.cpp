@@ -27,10 +27,10 @@ std::string text_of(double value) {
   return text;
 }
 
-// Elements of `tensor` that one call takes from the table.
+// Number of elements of `tensor` that one call takes from the table.
 int64_t changed_elements(const HostTensor& tensor) { return (tensor.size() + 2) / 3; }
 
-// `tensor` with every third element from the table, from `first` on.
+// `tensor` with every third element from the table, starting at entry `first`.
 HostTensor with_edge_values(const HostTensor& tensor, size_t first) {
   HostTensor changed = HostTensor::zeros(tensor.dtype(), tensor.shape());
   std::ranges::copy(tensor.bytes(), changed.mutable_bytes().begin());
@@ -40,7 +40,7 @@ HostTensor with_edge_values(const HostTensor& tensor, size_t first) {
   return changed;
 }
 
-// The tensor's elements, again and again, in another shape.
+// The tensor's elements, repeated to fill another shape.
 HostTensor repeated(const HostTensor& tensor, const Shape& shape) {
   HostTensor result = HostTensor::zeros(tensor.dtype(), shape);
   if (tensor.size() == 0) return result;
@@ -70,7 +70,7 @@ class EdgeMaker {
       vary_values(*base);
       vary_sizes(*base);
     }
-    // Indices of calls stay until all are judged: the reference remembers by them.
+    // Keep the indices of calls until all are checked: the reference caches by index.
     for (auto it = refused_.rbegin(); it != refused_.rend(); ++it) {
       suite_.calls.erase(suite_.calls.begin() + static_cast<std::ptrdiff_t>(*it));
     }
@@ -119,7 +119,7 @@ class EdgeMaker {
       const HostTensor& carved = input(suite_.calls[base], i);
       if (!is_float(carved.dtype()) || static_cast<int64_t>(carved.byte_size()) > kLargest)
         continue;
-      // Small tensors take several calls for the whole table.
+      // Small tensors need several calls for the whole table.
       const auto step = static_cast<size_t>(std::max<int64_t>(changed_elements(carved), 1));
       for (size_t first = 0; first < kValues.size() && carved.size() > 0; first += step) {
         SuiteCall call = suite_.calls[base];
@@ -147,7 +147,7 @@ class EdgeMaker {
     }
   }
 
-  // Nothing where a tensor would have no elements, or too many.
+  // Nothing if a tensor would have no elements, or too many.
   std::optional<SuiteCall> with_size(size_t base, const tir::PrimFunc& program, size_t scalar,
                                      int64_t size) {
     SuiteCall call = suite_.calls[base];

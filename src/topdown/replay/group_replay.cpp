@@ -15,7 +15,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// Kernels pass flat memory on: a view has other dimensions.
+// Kernels exchange flat memory: a view has other dimensions.
 HostTensor reshaped(const HostTensor& tensor, Shape shape) {
   return HostTensor::view(tensor.dtype(), std::move(shape), tensor.bytes().data(),
                           std::make_shared<HostTensor>(tensor));
@@ -34,7 +34,7 @@ class GroupRun {
     for (const GroupValue& value : group.inputs) given_.emplace(value.place, value.hash);
   }
 
-  // On the device; what strays is a verdict.
+  // Runs the group on the device; a stray write is a verdict.
   Status run(runtime::KernelRunner& runner, KernelVerdict& verdict) {
     computed_.clear();
     for (size_t c = 0; c < group_.calls.size(); ++c) {
@@ -82,7 +82,7 @@ class GroupRun {
     }
   }
 
-  // Whether the outputs are, bit by bit, those of the first run that was asked about.
+  // Whether the outputs equal, bit by bit, those of the first run for which this was called.
   bool same_as_first() {
     if (first_.empty()) first_ = computed_;
     return std::ranges::all_of(group_.outputs, [&](const GroupValue& value) {
@@ -144,7 +144,7 @@ class GroupRun {
     return suite_.tensors.at(end == given_.end() ? group_.calls[c].before[i] : end->second);
   }
 
-  // A suite of one call, with the tensors that it has here.
+  // A suite of one call with its current tensors.
   Suite call_alone(size_t c) const {
     const SuiteKernel& kernel = kernel_of(c);
     Suite alone;
@@ -154,7 +154,7 @@ class GroupRun {
     call.kernel = 0;
     for (size_t i = 0; i < kernel.params.size(); ++i) {
       if (kernel.modes[i] == AccessMode::kOut) {
-        // Only its form is looked at.
+        // Only its dtype and shape are used.
         call.after[i] = "output " + std::to_string(i);
         alone.tensors.emplace(call.after[i], HostTensor::view(program_of(c).params[i].buffer->dtype,
                                                               shape_of(c, i), nullptr, {}));
@@ -173,8 +173,8 @@ class GroupRun {
   const Suite& suite_;
   const KernelReference& reference_;
   const SuiteGroup& group_;
-  std::map<CallParameter, CallParameter> links_;  // by what is read: what was written
-  std::map<CallParameter, std::string> given_;    // hash of what is given there
+  std::map<CallParameter, CallParameter> links_;  // by reader: the writer
+  std::map<CallParameter, std::string> given_;    // by parameter: hash of the given tensor
   std::map<CallParameter, HostTensor> computed_, first_;
   std::map<CallParameter, op::RefTensor> compared_;
 };
@@ -230,6 +230,8 @@ Result<KernelVerdict> replay_group(const Suite& suite, KernelReference& referenc
       count.cut = true;
       break;
     }
+    tell(reference.watcher(),
+         {"launch", count.launches, std::max<int64_t>(options.launches, 1), ""});
     const Status ran = run_contained(
         sandbox, verdict, [&](runtime::KernelRunner& runner) { return run.run(runner, verdict); });
     if (!ran && verdict.failed == Failure::kNone) return fail(ran.error());

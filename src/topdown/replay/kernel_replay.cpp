@@ -1,4 +1,4 @@
-// The verdict of one kernel, by launching it again and again.
+// The verdict on one kernel, from repeated launches.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -20,11 +20,11 @@ namespace tapml::topdown {
 
 namespace {
 
-// Calls of other kernels that run between launches: so many, of so many bytes at most.
+// Calls of other kernels that run between launches: their number, and the bytes of each at most.
 constexpr size_t kMostOthers = 4;
 constexpr size_t kLargestOther = size_t{256} << 10;
 
-// How many elements of an output hold what it held before the call.
+// Number of elements of an output that still hold what they held before the call.
 int64_t unwritten_elements(const HostTensor& output) {
   const auto bytes = output.bytes();
   const auto width = static_cast<std::ptrdiff_t>(dtype_bytes(output.dtype()));
@@ -68,7 +68,7 @@ size_t call_bytes(const Suite& suite, const SuiteCall& call) {
 
 class KernelReplay {
  public:
-  // Of `runner`, or where that is null of the sandbox.
+  // Launches on `runner`, or on the sandbox if that is null.
   KernelReplay(const Suite& suite, KernelReference& reference, int32_t kernel,
                runtime::KernelRunner* runner, Sandbox* sandbox, const ReplayOptions& options)
       : suite_(suite),
@@ -99,11 +99,11 @@ class KernelReplay {
   }
 
  private:
-  // What the launches of a call have given.
+  // The results of the launches of a call.
   struct Seen {
     std::vector<HostTensor> first;  // outputs
     bool first_right = true;
-    bool right = false, wrong = false;  // some launch was
+    bool right = false, wrong = false;  // in some launch
   };
 
   void prepare(std::optional<size_t> only);
@@ -136,7 +136,7 @@ class KernelReplay {
   std::vector<size_t> between_;  // calls of others
   std::vector<size_t> written_;  // parameters
   std::map<size_t, Seen> seen_;  // by call
-  std::string crash_;            // that came once
+  std::string crash_;            // that happened once
   const Tolerance* tolerance_ = nullptr;
   KernelVerdict verdict_;
 };
@@ -165,7 +165,7 @@ void KernelReplay::prepare(std::optional<size_t> only) {
     verdict_.origin = merge_origins(verdict_.origin, call.origin);
     verdict_.shapes.insert(shape_to_string(suite_.tensors.at(call.after[written_[0]]).shape()));
   }
-  // The order of its own launches does not depend on what else there is.
+  // The order of its own launches does not depend on other kernels.
   RandomStream random(options_.seed, "calls between launches of " + info_.name);
   shuffle(between_, random);
   if (between_.size() > kMostOthers) between_.resize(kMostOthers);
@@ -179,7 +179,7 @@ void KernelReplay::prepare(std::optional<size_t> only) {
 
 Status KernelReplay::launch_all() {
   const double start = seconds_now();
-  double most = 0;  // that the launches after the first ones may end at
+  double most = 0;  // the time limit for launches after the first ones
   int64_t wanted = std::max<int64_t>(options_.launches, std::ssize(tests_));
   std::vector<size_t> order;
   for (int64_t n = 0; n < wanted; ++n) {
@@ -212,7 +212,7 @@ Status KernelReplay::launch_all() {
       verdict_.worst_sequence = suite_.calls[order[at]].sequence;
       return {};
     }
-    // Whether it comes again takes as many launches as without it.
+    // Use the same number of launches to see whether the crash repeats.
     if (!crashed && !crash_.empty()) wanted += options_.launches;
     TAPML_TRY(compare_launch(order[at], std::move(*outputs)));
   }
@@ -225,7 +225,7 @@ Status KernelReplay::fail_launch(Failure failure, const std::string& text) {
   return fail(user_error(text));
 }
 
-// One launch, whose writes were watched.
+// One launch, with its writes watched.
 Result<std::vector<HostTensor>> KernelReplay::launch_once(size_t call) {
   std::string out_of_bounds_writes;
   TAPML_ASSIGN(std::vector<HostTensor> outputs, calls_.run(call, runner(), &out_of_bounds_writes));
@@ -237,7 +237,7 @@ Result<std::vector<HostTensor>> KernelReplay::launch_once(size_t call) {
   return outputs;
 }
 
-// The same, until it is known what came of it: a verdict has `failed` where it was harmful.
+// The same, until the result is known; `failed` of the verdict is set if the launch did harm.
 Result<std::vector<HostTensor>> KernelReplay::launch(size_t call) {
   bool opened_again = false;
   while (true) {
@@ -253,7 +253,7 @@ Result<std::vector<HostTensor>> KernelReplay::launch(size_t call) {
     if (!sandbox_) return outputs;
     const bool lost = sandbox_->lost(error);
     if (!lost && !sandbox_->contains(error)) return outputs;
-    // What ran before it in the process may have done the harm.
+    // A kernel that ran earlier in the process may be at fault.
     const bool own = !lost && (stray || !crash_.empty() || sandbox_->is_alone(info_.name) ||
                                error.fault == PlatformFault::kTimeout);
     forget();
@@ -263,14 +263,14 @@ Result<std::vector<HostTensor>> KernelReplay::launch(size_t call) {
       std::ignore = fail_launch(stray ? Failure::kOutOfBounds : failure_of(error), text);
       return outputs;
     }
-    // A session that was lost is nothing that the kernel did; where the next one is lost, too, it
-    // is the platform's error.
+    // The kernel is not at fault for a lost session. If the next one is lost, too, it is the
+    // platform's error.
     if (lost && std::exchange(opened_again, true)) return outputs;
     if (!lost) crash_ = error.message;
   }
 }
 
-// Another kernel. What goes wrong there is none of this one's doing, so far as is known.
+// Launches another kernel. Its failures are not blamed on this kernel.
 Status KernelReplay::launch_between() {
   if (between_.empty()) return {};
   const size_t call = between_[static_cast<size_t>(verdict_.launches.launches) % between_.size()];
@@ -309,7 +309,7 @@ Status KernelReplay::compare_launch(size_t call, std::vector<HostTensor> outputs
   return {};
 }
 
-// Whether all are within their bounds.
+// Whether all outputs are within their bounds.
 Result<bool> KernelReplay::compare_outputs(size_t c, const std::vector<HostTensor>& outputs,
                                            bool first) {
   const SuiteCall& call = suite_.calls[c];
@@ -351,13 +351,13 @@ Result<bool> KernelReplay::compare_outputs(size_t c, const std::vector<HostTenso
   return right;
 }
 
-// The inputs, once all launches are done: reading them back takes longer than most launches.
+// Checks the inputs after all launches: reading them back takes longer than most launches.
 Status KernelReplay::check_kept() {
   std::string out_of_bounds_writes;
   size_t call = 0;
   TAPML_TRY(calls_.check_kept(out_of_bounds_writes, call));
   if (out_of_bounds_writes.empty()) return {};
-  // Other calls read it, too, and may be the ones that write it.
+  // Other calls read the input, too, and one of them may have written it.
   for (const size_t other : tests_) {
     std::string again;
     size_t writes = call;
@@ -378,7 +378,7 @@ void KernelReplay::finish() {
   add_note(verdict_, launches_text(verdict_.launches));
   if (!crash_.empty() && verdict_.failed == Failure::kNone) {
     add_note(verdict_,
-             "crashed once, and not again in a fresh process, so that a kernel before it may write "
+             "crashed once, but not again in a fresh process; an earlier kernel may write "
              "out of bounds: " +
                  crash_);
   }

@@ -1,4 +1,4 @@
-// Replaying carved tests on a target, judged at operator level.
+// Replays carved tests on a target, checked at operator level.
 #pragma once
 
 #include "topdown/reference_run/kernel_reference.h"
@@ -10,13 +10,13 @@
 namespace tapml::topdown {
 
 // Runs kernel `kernel` of the suite on `runner` for every carved call. A platform error stays an
-// error; a kernel that cannot run is a verdict. UserError where the suite has no call of it.
-// Outputs of the first launch of each call are judged; those of later ones where they differ.
+// error; a kernel that cannot run is a verdict. UserError if the suite has no call of it. Checks
+// the outputs of the first launch of each call, and those of later ones with different bits.
 Result<KernelVerdict> replay_kernel(const Suite& suite, KernelReference& reference, int32_t kernel,
                                     runtime::KernelRunner& runner,
                                     const ReplayOptions& options = {});
-// All calls in a sandbox, where a hang is a verdict, too, and so is a crash: of a process that has
-// run no other kernel under test, or that comes again in a fresh one. Kernels after it run in
+// Runs all calls in a sandbox. A hang is a verdict, too, and so is a crash of a process that has
+// run no other kernel under test, or one that repeats in a fresh process. Kernels after it run in
 // another session. May throw as Sandbox does.
 Result<KernelVerdict> replay_kernel(const Suite& suite, KernelReference& reference, int32_t kernel,
                                     Sandbox& sandbox, const ReplayOptions& options = {});

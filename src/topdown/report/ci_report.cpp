@@ -64,7 +64,7 @@ CiCase model_case(const std::string& name, const ModelCheck& check, bool passed)
   one.name = name;
   one.layers = "all";
   one.result = passed ? CiCase::Result::kPassed : CiCase::Result::kFailed;
-  one.outcome = passed ? "pass" : check.failure.empty() ? "differs" : "fails";
+  one.outcome = passed ? "pass" : check.failure.empty() ? "mismatch" : "fails";
   one.error = number(check.max_abs);
   one.bound = number(check.bound);
   if (!passed) {
@@ -107,7 +107,7 @@ CiCase error_case(const Error& error) {
   return one;
 }
 
-// Cases of what has no test.
+// Adds a case for each kernel without a test.
 void add_untested(CiReport& report, const std::vector<KernelUse>& untested,
                   const std::string& incomplete) {
   for (const auto& [kernel, layers] : untested) {
@@ -137,7 +137,7 @@ std::string markdown_cell(const std::string& text) {
   return cell;
 }
 
-// A block that the text cannot end: its fence is longer than any of the text's.
+// A block that the text cannot end: its fence is longer than any in the text.
 std::string markdown_block(const std::string& text) {
   std::string fence = "```";
   while (text.find(fence) != std::string::npos) fence += '`';
@@ -182,7 +182,7 @@ CiReport ci_report(const std::string& title, const Migration& migration) {
   if (migration.target_ran) {
     CiCase one = model_case("whole model", migration.whole, migration.whole_passed());
     if (!migration.whole_passed() && migration.whole.passed) {
-      one.outcome = "differs";
+      one.outcome = "mismatch";
       one.details +=
           "another text from token " + std::to_string(migration.first_divergence) + " on\n";
     }
@@ -214,7 +214,7 @@ CiReport ci_report(const std::string& title, const Localization& localization) {
     report.cases.push_back(culprit ? culprit_case(*culprit)
                                    : kernel_case(verdict, verdict_outcome(verdict), true));
   }
-  // The bisection accuses kernels that the suite does not know, too.
+  // Bisection also accuses kernels that are not in the suite.
   for (const Culprit& culprit : localization.culprits) {
     if (std::ranges::find(localization.verdicts, culprit.kernel, &KernelVerdict::kernel) ==
         localization.verdicts.end()) {
@@ -250,7 +250,7 @@ CiReport ci_report(const std::string& title, const PassBisection& bisection) {
 
 namespace {
 
-// Of a suite, or of all of them.
+// The counts of one suite, or of all.
 struct CaseCounts {
   size_t tests = 0, failures = 0, skipped = 0;
   double time = 0;
@@ -269,7 +269,7 @@ struct CaseCounts {
   }
 };
 
-// Adds what it has to `all`.
+// Adds its counts to `all`.
 std::string junit_suite(const CiReport& report, CaseCounts& all) {
   CaseCounts counts{.tests = report.cases.size()};
   std::string cases;

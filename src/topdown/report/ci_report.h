@@ -1,5 +1,4 @@
-// What a command found, for machines that run it on every commit: JUnit XML, and Markdown for a
-// summary.
+// The result of a command for continuous integration: JUnit XML, and Markdown for a summary.
 #pragma once
 
 #include <string>
@@ -18,9 +17,9 @@ struct CiCase {
   std::string name, layers;
   std::string used_in;  // used_in() of a kernel
   Result result = Result::kPassed;
-  std::string outcome;  // "differs", "migrated", ...
+  std::string outcome;  // "mismatch", "migrated", ...
   std::string error, bound;
-  std::string details;  // of a failure, several lines
+  std::string details;  // of a failure; several lines
   std::string remarks;  // group_values_text(), tolerance_text() and source_text()
   double seconds = 0;
 };
@@ -34,21 +33,20 @@ struct CiReport {
   bool passed() const { return line.passed(); }
 };
 
-// Kernels without a test are skipped cases, and for these and an incomplete suite there is a failed
-// case "coverage": who reads cases alone must not take it for proof.
+// Kernels without a test are skipped cases. For them and for an incomplete suite there is also a
+// failed case "coverage", so that cases alone cannot be mistaken for proof.
 CiReport ci_report(const std::string& title, const Replayed& replayed);
 CiReport ci_report(const std::string& title, const Migration& migration);
-// One for each target; `title` names no target.
+// One report per target; `title` names no target.
 std::vector<CiReport> ci_reports(const std::string& title, const Migrations& migrations);
 CiReport ci_report(const std::string& title, const Localization& localization);
 // A case for each culprit among the passes, and the whole model.
 CiReport ci_report(const std::string& title, const PassBisection& bisection);
 
-// A suite for each report with one case each; whatever stands in texts, the document is
-// well-formed.
+// One test suite per report. The document is well-formed, whatever the texts contain.
 std::string junit_xml(const std::vector<CiReport>& reports);
 inline std::string junit_xml(const CiReport& report) { return junit_xml(std::vector{report}); }
-// Verdict, what failed with its details, and a table of the rest; one report behind the other.
+// The verdict, the failures with their details, and a table of the rest, for each report.
 std::string markdown_summary(const CiReport& report);
 std::string markdown_summary(const std::vector<CiReport>& reports);
 

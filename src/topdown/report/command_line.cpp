@@ -16,7 +16,7 @@ void add(std::string& line, const char* option, const std::string& value) {
   if (!value.empty()) line += std::string(" ") + option + " " + quoted_word(value);
 }
 
-// What all three commands have.
+// The options that all three commands share.
 std::string shared_words(const CommandOptions& options) {
   std::string line;
   add(line, "--patterns", options.patterns);
@@ -105,7 +105,7 @@ CommandOptions options_of_reproducer(CommandOptions options, const KernelVerdict
                                      const std::string& kernels) {
   options = options_of_kernel(std::move(options), verdict.kernel);
   options.kernels = user_file(verdict).empty() ? "" : kernels;
-  options.model.clear();  // the call has its weights
+  options.model.clear();  // the suite of the call has its weights
   return options;
 }
 

@@ -1,5 +1,5 @@
-// Commands that reports print, so that a reader sees a failure again: every word quoted, every
-// option that decides what runs and how it is judged.
+// Commands in reports that reproduce a failure: every word is quoted, and every option that affects
+// the run or the verdict is included.
 #pragma once
 
 #include <optional>
@@ -13,15 +13,15 @@
 
 namespace tapml::topdown {
 
-// Options of `replay`, `migrate` and `localize`; what is empty does not stand there.
+// Options of `replay`, `migrate` and `localize`; empty ones are omitted.
 struct CommandOptions {
-  std::string quantize;               // not of replay
-  std::optional<int64_t> max_tokens;  // not of replay
-  llm::SamplerOptions sampler;        // not of replay
+  std::string quantize;               // not for replay
+  std::optional<int64_t> max_tokens;  // not for replay
+  llm::SamplerOptions sampler;        // not for replay
   std::string patterns, kernels, tolerance;
-  std::string model;             // of replay: where weights by reference are
-  std::optional<int64_t> group;  // of replay: the one that runs
-  ReplayOptions launches;        // of replay
+  std::string model;             // for replay: where weights by reference are
+  std::optional<int64_t> group;  // for replay: the group to run
+  ReplayOptions launches;        // for replay
   std::vector<std::string> libraries;
   std::string token_file, tls_ca;
   bool insecure = false;
@@ -30,9 +30,9 @@ struct CommandOptions {
   std::vector<std::string> faults;  // KERNEL:KIND
 };
 
-// The same, each file by its absolute path: for commands that are given in another folder.
+// The same with absolute paths of files, for commands that run in another folder.
 CommandOptions with_absolute_paths(CommandOptions options);
-// The absolute path where there is such a file; else the text itself.
+// The absolute path if such a file exists; else the text itself.
 std::string absolute_path(const std::string& path);
 
 std::string quoted_word(const std::string& text);  // one word of a shell's command line
@@ -45,16 +45,16 @@ std::string model_command(const std::string& command, const std::string& model,
 std::string model_command(const std::string& command, const std::string& model,
                           const std::string& source, const std::vector<std::string>& targets,
                           const std::string& prompt, const CommandOptions& options);
-// Of all the suite's kernels, or of `kernel` alone.
+// For all of the suite's kernels, or for `kernel` alone.
 std::string replay_command(const std::string& suite, const std::string& target,
                            const std::string& kernel, const CommandOptions& options);
-// What of the options tells how `kernel` is run: bugs that are planted elsewhere do not.
+// The options that affect `kernel`, without faults of other kernels.
 CommandOptions options_of_kernel(CommandOptions options, const std::string& kernel);
-// The same for a suite of the failing call beside which `kernels` holds the user's own source,
-// where the kernel is one (write_user_source).
+// The same for a suite of the failing call. Its folder has the source of a custom kernel in
+// `kernels` (write_user_source).
 CommandOptions options_of_reproducer(CommandOptions options, const KernelVerdict& verdict,
                                      const std::string& kernels);
-// Writes the user's own source of the kernel, where it has one, into `folder`/kernels.
+// Writes the source of a custom kernel into `folder`/kernels.
 Status write_user_source(const KernelVerdict& verdict, const KernelSource& source,
                          const std::string& folder);
 

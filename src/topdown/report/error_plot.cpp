@@ -14,10 +14,10 @@ namespace {
 
 constexpr double kPlotLeft = 64, kPlotRight = 12, kPlotTop = 40, kPlotHeight = 200,
                  kPlotBottom = 24;
-// A row of the plot; more calls than fit go on in the next one.
+// The width of a row; more calls continue in the next row.
 constexpr double kLeastStep = 4, kRowWidth = 1200, kLeastWidth = 640;
 constexpr auto kMostPoints = static_cast<size_t>((kRowWidth - kPlotLeft - kPlotRight) / kLeastStep);
-// What is smaller is drawn on the lowest line, with the zeros.
+// Smaller ratios are drawn on the lowest line, with the zeros.
 constexpr double kLeastDecade = -9, kMostDecade = 12;
 
 struct Point {
@@ -44,7 +44,7 @@ class Plot {
   Plot(const std::vector<PageKernel>& kernels, std::vector<Point> points)
       : kernels_(kernels), points_(std::move(points)) {
     split();
-    // The decades that hold the finite ratios, and 1.
+    // The decades that contain the finite ratios, and 1.
     for (const Point& point : points_) {
       const double ratio = point.group->ratio;
       if (ratio == 0 || !std::isfinite(ratio)) continue;
@@ -72,15 +72,15 @@ class Plot {
 
  private:
   struct Row {
-    size_t begin = 0, end = 0;  // of the points
+    size_t begin = 0, end = 0;  // range of points
   };
 
   bool same_layer(size_t a, size_t b) const {
     return points_[a].place == points_[b].place && function(a) == function(b);
   }
 
-  // A function of the model begins a row; rows end between layers where these fit into one. Short
-  // functions share a row.
+  // Starts a row for each function of the model, and breaks rows between layers where possible.
+  // Short functions share a row.
   void split() {
     for (size_t first = 0; first < points_.size();) {
       size_t end = first + 1;
@@ -91,7 +91,7 @@ class Plot {
           !rows_.empty() && rows_.back().end - rows_.back().begin + size <= kMostPoints / 2;
       if (joins) rows_.back().end = end;
       for (size_t piece = 0; piece < pieces && !joins; ++piece) {
-        // Even pieces, moved to the end of a layer.
+        // Pieces of equal size, moved to the end of a layer.
         const size_t begin = piece == 0 ? first : rows_.back().end;
         size_t stop = piece + 1 == pieces ? end : first + size * (piece + 1) / pieces;
         size_t layer = stop;
@@ -141,7 +141,7 @@ class Plot {
     return text;
   }
 
-  // Behind the points: neighbours from one layer, under one function of the model.
+  // Behind the points: neighbors from one layer, under one function of the model.
   std::string bands() const {
     std::string text;
     bool shaded = false;
@@ -166,7 +166,7 @@ class Plot {
     }
     return text;
   }
-  // Of the calls from `point` on that the same function makes.
+  // The width of the calls of the same function from `point` on.
   double room_of_function(size_t point) const {
     size_t end = point;
     while (end < end_ && function(end) == function(point)) ++end;
@@ -181,7 +181,7 @@ class Plot {
       const PageKernel& kernel = kernels_[points_[i].kernel];
       const double x = x_of(i) + step() / 2, y = y_of(group.ratio);
       const bool outside = !(group.ratio <= 1);
-      // A cross and not a point: seen without its colour.
+      // A cross instead of a point is visible without its color.
       const std::string mark = outside ? element("path",
                                                  {{"class", "outside"},
                                                   {"d", "M" + svg_number(x - 4) + " " +
@@ -205,7 +205,7 @@ class Plot {
   const std::vector<PageKernel>& kernels_;
   std::vector<Point> points_;
   std::vector<Row> rows_;
-  size_t begin_ = 0, end_ = 0;  // of the row that is drawn
+  size_t begin_ = 0, end_ = 0;  // of the current row
   double low_ = -1, high_ = 1;
 };
 

@@ -1,4 +1,4 @@
-// How far off the kernels are, along the run.
+// The errors of the kernels in the order of the run.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace tapml::topdown {
 
-// A point for each group of judged calls (same kernel, function of the model and layers), in the
+// A point for each group of tested calls (same kernel, function of the model and layers), in the
 // order of the run: its largest error over its bound, on a logarithmic scale with a line at 1. Each
-// links to its kernel. Bands show the layers.
+// point links to its kernel. Bands show the layers.
 std::string error_plot(const std::vector<PageKernel>& kernels);
 
 }  // namespace tapml::topdown

@@ -10,7 +10,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// Classes of the style sheet: h0, h1, ... The first is for blocks that were not judged.
+// Classes of the style sheet: h0, h1, ... The first is for blocks that were not compared.
 struct Shade {
   double most;  // error over bound
   const char* name;
@@ -24,7 +24,7 @@ constexpr std::array<Shade, 8> kShades = {{{DifferenceMap::kNotCompared, "not co
                                            {10000, "to 10,000"},
                                            {HUGE_VAL, "above, NaN"}}};
 constexpr size_t kFirstOutside = 4;
-constexpr size_t kFirstFar = 6;  // dark ones, with light strikes
+constexpr size_t kFirstFar = 6;  // dark shades, with light strikes
 
 size_t shade_of(double ratio) {
   for (size_t i = 0; i < kShades.size(); ++i) {
@@ -81,7 +81,7 @@ std::string difference_text(const DifferenceMap& map) {
 
 std::string heat_map(const DifferenceMap& map) {
   if (map.blocks.empty()) return "";
-  // Few rows are drawn high, so that one row is more than a line.
+  // Few rows are drawn higher, so that a single row is more than a line.
   const double cell_width = std::max(6.0, std::floor(384 / static_cast<double>(map.columns)));
   const double cell_height = std::clamp(std::floor(96 / static_cast<double>(map.rows)), 6.0, 28.0);
   const double left = 40, top = 16;
@@ -95,7 +95,7 @@ std::string heat_map(const DifferenceMap& map) {
       auto shade = [&](int64_t column) {
         return shade_of(map.blocks[static_cast<size_t>(r * map.columns + column)]);
       };
-      // Neighbours of one shade are one rectangle.
+      // Neighbors of one shade are one rectangle.
       const size_t same = shade(c);
       const int64_t first = c;
       while (c < map.columns && shade(c) == same) ++c;

@@ -15,7 +15,7 @@ std::string character(const std::string& piece) {
   if (piece == ">") return "&gt;";
   if (piece == "\"") return "&quot;";
   const auto byte = static_cast<unsigned char>(piece[0]);
-  // XML 1.0 has neither most control characters nor U+FFFE and U+FFFF, escaped or not.
+  // XML 1.0 allows neither most control characters nor U+FFFE and U+FFFF, escaped or not.
   const bool control = byte < 0x20 && byte != '\n' && byte != '\t';
   const bool none = piece.starts_with("\xef\xbf") && static_cast<unsigned char>(piece[2]) >= 0xbe;
   return control || none ? "?" : piece;

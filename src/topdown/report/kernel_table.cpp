@@ -40,11 +40,11 @@ std::string shapes_cell(const KernelVerdict& verdict) {
     cell += void_element("br") + std::to_string(verdict.compared) + " of " +
             std::to_string(verdict.elements) + " elements compared";
   }
-  if (verdict.against_source) cell += void_element("br") + "held against the source's output only";
+  if (verdict.against_source) cell += void_element("br") + "compared with the source's output only";
   return cell;
 }
 
-// Of tables of outcomes.
+// A remark for tables of outcomes.
 std::string source_remark(const KernelVerdict& verdict) {
   const std::string text = source_text(verdict);
   return text.empty() ? "" : void_element("br") + escaped(text);
@@ -54,7 +54,7 @@ std::string source_remark(const KernelVerdict& verdict) {
 // error, bound, ratio, ULP, logits error, implementation, time.
 std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
   auto cell = [](const std::string& inner) { return element("td", inner); };
-  // What may be broken where the window is narrow.
+  // Cells that may wrap in a narrow window.
   auto loose = [](const std::string& inner) { return element("td", {{"class", "loose"}}, inner); };
   std::string name = code(kernel.name);
   const Origin& layers = kernel.verdict ? kernel.verdict->origin : kernel.layers;
@@ -133,8 +133,8 @@ std::string failure_part(const PageKernel& kernel, size_t index) {
   part += facts_of(kernel);
   if (kernel.verdict && kernel.verdict->difference) part += heat_map(*kernel.verdict->difference);
   if (!kernel.reproducer.empty()) {
-    part += element("p", kernel.beside_page ? "To see it again, in the folder of this page:"
-                                            : "To see it again:") +
+    part += element("p", kernel.beside_page ? "To reproduce it, run in the folder of this page:"
+                                            : "To reproduce it, run:") +
             element("pre", escaped(kernel.reproducer));
   }
   if (!kernel.source) return part;

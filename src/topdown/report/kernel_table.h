@@ -1,4 +1,4 @@
-// The kernels of a page, one row each, and all that is known of those that are wrong.
+// The table of a page's kernels, and the details of the failures.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 namespace tapml::topdown {
 
 std::string kernel_table(const std::vector<PageKernel>& kernels);
-// A part for each kernel that is wrong: numbers, heat map, source, how to see it again.
+// A part for each wrong kernel: numbers, heat map, source, and how to reproduce the failure.
 std::string failure_parts(const std::vector<PageKernel>& kernels);
-// The kernels that the user wrote; empty where there is none.
+// The custom kernels; empty if there are none.
 std::string user_kernel_table(const std::vector<PageKernel>& kernels);
-// The bounds that were widened, with the reasons; empty where there is none.
+// The widened bounds with their reasons; empty if there are none.
 std::string tolerance_table(const std::vector<PageKernel>& kernels);
 
 }  // namespace tapml::topdown

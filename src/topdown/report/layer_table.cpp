@@ -15,7 +15,7 @@ KernelState state_of(const LayerStep& layer) {
 
 namespace {
 
-// Whether the model ran with anything of it on the target.
+// Whether the model ran with a kernel of this layer on the target.
 bool ran(const LayerStep& layer) { return layer.hybrid.positions > 0; }
 
 }  // namespace

@@ -35,7 +35,7 @@ void accuse(PageKernel& kernel, const Culprit& culprit, const std::string& targe
     if (!text.empty()) kernel.details.emplace_back(name, text);
   };
   detail("only together with", culprit.together_with);
-  detail("weights packed at load as for", culprit.same_preparation);
+  detail("weights packed by the same launches as for", culprit.same_preparation);
   if (culprit.smallest) {
     kernel.details.emplace_back("smallest failing input", smallest_text(*culprit.smallest));
   }

@@ -26,7 +26,7 @@ std::string error_text(const Culprit& culprit) {
     return v.worst_output + " of call " + std::to_string(v.worst_sequence) + ": " + size;
   }
   if (!culprit.hybrid.failure.empty()) return culprit.hybrid.failure;
-  // What was not tested did not pass.
+  // A kernel without tests did not pass them.
   return (v.calls > 0 ? "its tests pass" : "it has no tests") +
          std::string("; logits with it on the target: error ") + number(culprit.hybrid.max_abs) +
          ", allowed " + number(culprit.hybrid.bound);
@@ -57,7 +57,7 @@ std::string smallest_text(const SmallestCall& smallest) {
 std::string culprit_text(const Culprit& culprit, bool colors) {
   std::string text = styled("culprit: kernel " + culprit.kernel, Style::kRed, colors) + " (" +
                      found_text(culprit) + ", " + rate_text(culprit) +
-                     ")\n  layers behind it: " + origin_summary(culprit.verdict.origin) + "\n  " +
+                     ")\n  used by: " + origin_summary(culprit.verdict.origin) + "\n  " +
                      indented(error_text(culprit));
   if (!culprit.together_with.empty()) {
     text += "\n  only together with " + join(culprit.together_with);
@@ -92,12 +92,12 @@ std::string localization_text(const Localization& localization) {
   if (!localization.flaky.empty()) return "no kernel is named" + flaky_lines(localization);
   if (localization.found()) {
     if (!localization.untested.empty()) {
-      return "no kernel with tests is wrong on " + localization.target + ", and the model is; " +
+      return "no kernel with tests is wrong on " + localization.target + ", but the model is; " +
              untested_text(localization.untested) +
              (localization.whole.failure.empty() ? "" : ": " + localization.whole.failure);
     }
-    return "no kernel is wrong, and the model is: look at what " + localization.target +
-           " does around them (memory plan, runtime)" +
+    return "no kernel is wrong, but the model is: check the memory plan and the runtime of " +
+           localization.target +
            (localization.whole.failure.empty() ? "" : ": " + localization.whole.failure);
   }
   if (localization.verdict() == Verdict::kNotProven) {
@@ -137,10 +137,9 @@ Status write_reproducer(const Culprit& culprit, const std::string& target,
         code.empty() ? "`" + file + "` is its code, written by hand" : ", `" + file + "` its code";
   }
   TAPML_TRY(write_user_source(culprit.verdict, culprit.source, folder));
-  std::string readme =
-      "# " + culprit.kernel + " on " + target + "\n\n" + found_text(culprit) + ", " +
-      rate_text(culprit) + "\n\n    " + error_text(culprit) +
-      "\n\nLayers of the model behind it: " + origin_summary(culprit.verdict.origin) + ".\n";
+  std::string readme = "# " + culprit.kernel + " on " + target + "\n\n" + found_text(culprit) +
+                       ", " + rate_text(culprit) + "\n\n    " + error_text(culprit) +
+                       "\n\nUsed by: " + origin_summary(culprit.verdict.origin) + ".\n";
   const std::string command = reproducer_command(culprit, target, options);
   if (culprit.smallest) {
     TAPML_TRY(save_suite(culprit.smallest->suite, folder + "/suite"));
@@ -153,7 +152,7 @@ Status write_reproducer(const Culprit& culprit, const std::string& target,
     readme += culprit.verdict.calls > 0 ? "\nIts carved tests pass: it fails only in the model.\n"
                                         : "\nIt has no carved test: it fails in the model.\n";
   }
-  if (!command.empty()) readme += " To see it again, here:\n\n    " + command + "\n";
+  if (!command.empty()) readme += " To reproduce it, run in this folder:\n\n    " + command + "\n";
   if (!code.empty()) readme += "\n" + code + ".\n";
   return write_text_atomic(folder + "/README.md", readme);
 }

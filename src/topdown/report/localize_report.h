@@ -1,4 +1,4 @@
-// What a localization found, for people and for programs.
+// Reports of a localization, for people and for programs.
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@
 
 namespace tapml::topdown {
 
-// One paragraph a culprit, of several lines; `colors` marks the kernel.
+// One paragraph per culprit, of several lines; `colors` marks the kernel.
 std::string culprit_text(const Culprit& culprit, bool colors);
 std::string rate_text(const Culprit& culprit);  // "5 of 5 runs"
 std::string smallest_text(const SmallestCall& smallest);
-// One sentence: how many, or that nothing is wrong, or that it is not in the kernels.
+// One sentence: the number of wrong kernels, that nothing is wrong, or that the fault is not in
+// kernels.
 std::string localization_text(const Localization& localization);
 
-// Writes a culprit's files below `folder` (README.md, loops.txt, the code where it is text, suite/
-// with the smallest failing input or else the failing call, kernels/ with the user's own source),
-// so that the failure is seen again without the model. `target` as `replay` takes it, `options`
-// those of the localization.
+// Writes a culprit's files below `folder` (README.md, loops.txt, the code if it is text, suite/
+// with the smallest failing input or else the failing call, kernels/ with a custom kernel's
+// source), to reproduce the failure without the model. `target` is in the form of `replay`'s
+// option, `options` are those of the localization.
 Status write_reproducer(const Culprit& culprit, const std::string& target,
                         const CommandOptions& options, const std::string& folder);
-// The command that, given in that folder, shows the failure again; empty where no carved test
-// fails.
+// The command that reproduces the failure in that folder; empty if no carved test fails.
 std::string reproducer_command(const Culprit& culprit, const std::string& target,
                                const CommandOptions& options);
 

@@ -96,7 +96,7 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
   if (migration.resumed > 0) {
     content.remarks.push_back(std::to_string(migration.resumed) + " of " +
                               std::to_string(migration.steps.size()) +
-                              " kernels were done by an earlier run");
+                              " kernels were taken over from an earlier run");
   }
   content.speed = &migration.speed;
   content.timeline = migration.timeline;

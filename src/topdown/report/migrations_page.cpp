@@ -1,4 +1,4 @@
-// A migration to several targets as a page that leads to those of the targets.
+// A page for a migration to several targets, with links to the pages of the targets.
 #include <algorithm>
 
 #include "topdown/report/html.h"
@@ -20,7 +20,7 @@ std::string chip(KernelState state) {
   return element("span", {{"class", std::string("chip ") + state_class(state)}}, state_sign(state));
 }
 
-// Of the whole model on a target.
+// The state of the whole model on a target.
 KernelState model_state(const Migration& migration) {
   if (migration.whole_passed()) return KernelState::kPassed;
   if (migration.error || !migration.whole.failure.empty()) return KernelState::kFails;
@@ -54,7 +54,7 @@ class Page {
     return element("a", {{"href", texts_.folders[target] + "/report.html" + anchor}}, inner);
   }
 
-  // On how many kernels the platforms part.
+  // The number of kernels with different outcomes on the platforms.
   std::string counts() const {
     const auto parted = std::ranges::count_if(rows_, [](const KernelRow& row) {
       return std::ranges::any_of(

@@ -11,7 +11,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// Above so many rows, those that look alike are drawn as one.
+// With more rows than this, equal rows are drawn as one.
 constexpr size_t kManyRows = 16;
 
 bool is_number(std::string_view text) {
@@ -38,7 +38,7 @@ class Map {
   explicit Map(const std::vector<PageKernel>& kernels) : kernels_(kernels) {
     for (size_t k = 0; k < kernels.size(); ++k) {
       for (const CallGroup& group : kernels[k].groups) add(k, group);
-      // A kernel of which no call is known.
+      // A kernel without known calls.
       if (kernels[k].groups.empty()) {
         add(k, {.function = "",
                 .origin = kernels[k].verdict ? kernels[k].verdict->origin : kernels[k].layers,
@@ -90,7 +90,7 @@ class Map {
     }
   }
 
-  // Sections as they are first called; the layers of a stack by number.
+  // Sections in the order of their first calls; the layers of a stack by number.
   void sort() {
     std::map<std::string, int64_t> section;
     for (const Row& row : rows_) {
@@ -109,7 +109,7 @@ class Map {
     }
   }
 
-  // Differs elsewhere in the model, and not in this layer.
+  // Whether the kernel is wrong in another layer, but not in this one.
   bool spared(const Chip& chip) const {
     return kernels_[chip.kernel].state == KernelState::kMismatch && chip.compared &&
            chip.ratio <= 1;
@@ -136,7 +136,7 @@ class Map {
       if (const auto found = row.chips.find(function); found != row.chips.end()) {
         for (const Chip& chip : found->second) chips += chip_html(chip, name);
       }
-      // Narrow screens show the heads in the cells.
+      // Narrow screens show the headings in the cells.
       cells += element("td", {{"data-of", function}}, chips);
     }
     return element("tr", cells) + "\n";
@@ -147,7 +147,7 @@ class Map {
     std::string title = kernel.name + ", " + place + ": " + kernel.outcome;
     if (chip.compared) title += ", error over bound " + number(chip.ratio);
     const bool spares = spared(chip);
-    if (spares) title += " (within its bound here)";
+    if (spares) title += " (within its bound in this layer)";
     return element(
                "a",
                {{"class",
@@ -181,8 +181,8 @@ std::string legend(const std::vector<PageKernel>& kernels) {
                                  " " + state_name(state) + " (" + std::to_string(count) + ")") +
              " ";
   }
-  items += element("span", element("span", {{"class", "chip differs spared"}}, "≠") +
-                               " differs, but not in this layer");
+  items += element("span", element("span", {{"class", "chip mismatch spared"}}, "≠") +
+                               " mismatch, but not in this layer");
   return element("p", {{"class", "legend"}}, items);
 }
 

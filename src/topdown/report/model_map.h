@@ -1,4 +1,4 @@
-// The model as a grid: its layers, and in each the kernels that compute it, coloured by state.
+// The model as a grid: its layers, and in each the kernels that compute it, colored by state.
 #pragma once
 
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace tapml::topdown {
 
-// Where in the model a path of an origin is: "model.layers.3.self_attn" is layer 3 of
-// "model.layers", "model.norm" is "norm" and no numbered layer.
+// The position of an origin's path in the model: "model.layers.3.self_attn" is layer 3 of
+// "model.layers"; "model.norm" is "norm" without a number.
 struct LayerPosition {
   std::string section;
-  int64_t number = -1;  // -1: the section is no stack of layers
+  int64_t number = -1;  // -1: the section is not a stack of layers
   bool operator==(const LayerPosition&) const = default;
   std::string name() const;  // "layers 3", "norm"
 };
 LayerPosition layer_position(const std::string& path);
-// Of all paths, in the order in which the paths are sorted; each once. {"elsewhere"} for none.
+// The positions of all paths, each once, in the order of the sorted paths. {"elsewhere"} for none.
 std::vector<LayerPosition> layer_positions(const Origin& origin);
 
-// A row a layer, a column a function of the model ("prefill", ...), a chip a kernel. Layers in a
-// row that look alike share one where there are many.
+// A row per layer, a column per function of the model ("prefill", ...), a chip per kernel. Among
+// many rows, consecutive equal layers share one.
 std::string model_map(const std::vector<PageKernel>& kernels);
 
 }  // namespace tapml::topdown

@@ -1,4 +1,4 @@
-// What a page of top-down work shows, whichever command found it.
+// The content of a page about top-down work, for all commands.
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@ namespace tapml::topdown {
 
 enum class KernelState : uint8_t {
   kPassed,
-  kMismatch,        // outside of its bound
-  kHybridMismatch,  // its tests pass, the model with it is wrong
+  kMismatch,        // outside its bound
+  kHybridMismatch,  // its tests pass, but the model with it is wrong
   kFails,           // crash, timeout, ...
   kUntested,
 };
-// What tells states apart without their colours: one character.
+// One character that distinguishes states without color.
 const char* state_sign(KernelState state);
-const char* state_class(KernelState state);  // of the style sheet
+const char* state_class(KernelState state);  // in the style sheet
 const char* state_name(KernelState state);
 KernelState state_of(const MigrationStep& step);
 
@@ -33,13 +33,13 @@ struct PageKernel {
   KernelState state = KernelState::kUntested;
   std::string outcome;                     // "migrated", ...
   const KernelVerdict* verdict = nullptr;  // null: not tested
-  Origin layers;                           // where there is no verdict
+  Origin layers;                           // if there is no verdict
   std::vector<CallGroup> groups;           // its calls
-  // The model's check with it on the target; null: there was none.
+  // The model's check with this kernel on the target; null: none.
   const ModelCheck* hybrid = nullptr;
   const KernelSource* source = nullptr;
   std::string reproducer;    // a command; empty: none
-  bool beside_page = false;  // it names what lies beside the page, all else by absolute paths
+  bool beside_page = false;  // it names a folder next to the page; other paths are absolute
   std::vector<std::pair<std::string, std::string>> details;  // more rows about a failure
 
   bool wrong() const { return state != KernelState::kPassed && state != KernelState::kUntested; }
@@ -63,7 +63,7 @@ struct PageContent {
   VerdictLine line;
   std::string verdict;  // one sentence
   std::vector<PageKernel> kernels;
-  std::vector<LayerStep> layers;      // of a migration that goes layer by layer
+  std::vector<LayerStep> layers;      // of a layer-by-layer migration
   std::vector<PageText> texts;        // prompt, continuations
   std::vector<PageCheck> checks;      // of the whole model
   const SpeedTable* speed = nullptr;  // null: not measured
@@ -73,13 +73,13 @@ struct PageContent {
   std::vector<PageDevice> devices;
   std::string command_line;
   RunFacts run;
-  std::string above;  // file of the page that leads to this one; empty: none does
+  std::string above;  // file of the page that links to this one; empty: none
 };
 
-// One self-contained page: nothing is fetched, no script runs.
+// One self-contained page, without scripts or external files.
 std::string report_page(const PageContent& content);
 
-// The anchor of kernel `index` of the page's table, and of the part about its failure.
+// The anchor of kernel `index` in the page's table, and that of its failure.
 std::string kernel_anchor(size_t index);
 std::string failure_anchor(size_t index);
 

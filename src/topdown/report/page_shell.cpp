@@ -19,7 +19,7 @@ std::string Sections::html() const { return element("nav", links_) + text_; }
 
 namespace {
 
-// What tells verdicts apart without their colors.
+// A sign that distinguishes verdicts without color.
 const char* sign_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::kPass:

@@ -1,4 +1,4 @@
-// What all pages have around their parts.
+// The parts that all pages share.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@ namespace tapml::topdown {
 // The parts of a page, and the links to them.
 class Sections {
  public:
-  // Leaves a part without content out.
+  // Omits a part without content.
   void add(const std::string& anchor, const std::string& name, const std::string& inner);
-  // A link to another file, in front of what is added behind it.
+  // A link to another file, before the parts added after it.
   void link(const std::string& file, const std::string& name);
   std::string html() const;
 
@@ -25,7 +25,7 @@ struct PageHead {
   std::string title;
   VerdictLine line;
   std::string verdict;  // one sentence
-  std::string counts;   // below the line
+  std::string counts;   // below the verdict
   std::string facts;    // markup: run_facts_part()
 };
 

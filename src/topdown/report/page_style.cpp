@@ -4,8 +4,8 @@ namespace tapml::topdown {
 
 namespace {
 
-// The colours of states and shades keep apart for most colour-blind people (blue to orange to red,
-// and lightness); signs and strikes say the same.
+// Most color-blind people can distinguish the colors of states and shades (blue to orange to red,
+// and lightness); signs and strikes show the same.
 constexpr const char* kColors = R"(:root{color-scheme:light dark;
 --page:#fff;--ink:#1c2024;--soft:#5b6570;--line:#d5dae0;--panel:#f4f6f8;--link:#0b57b0;
 --ok:#d3ebdb;--okink:#0e5128;--bad:#c2281d;--badink:#fff;--badsoft:#fbe6e3;--badtext:#9c1c12;
@@ -59,7 +59,7 @@ tbody th{font-weight:600;white-space:nowrap}
 font-size:.75rem;line-height:1.35rem;text-align:center;text-decoration:none;border:2px solid transparent;
 font-variant-numeric:tabular-nums;margin:1px 0}
 .chip.ok{background:var(--ok);color:var(--okink)}
-.chip.differs{background:var(--bad);color:var(--badink);font-weight:700}
+.chip.mismatch{background:var(--bad);color:var(--badink);font-weight:700}
 .chip.hybrid{background:var(--hybrid);color:var(--hybridink);font-weight:700}
 .chip.fails{background:var(--fails);color:var(--failsink);font-weight:700}
 .chip.untested{color:var(--soft);border:2px dashed var(--line)}

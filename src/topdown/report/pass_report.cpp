@@ -30,7 +30,7 @@ std::string setting_text(const SettingCulprit& culprit, bool colors) {
 
 std::string pass_text(const PassCulprit& culprit, bool colors) {
   return styled("culprit: " + culprit.pass, Style::kRed, colors) +
-         " (cannot be left out)\n  evaluated " +
+         " (cannot be turned off)\n  evaluated " +
          (culprit.loops ? "by its loops" : "by its operators") +
          ", the program is right before it and wrong after it: " + wrong_text(culprit.check);
 }
@@ -45,8 +45,7 @@ std::string pass_verdict(const PassBisection& bisection) {
            std::to_string(count) + (count == 1 ? " culprit" : " culprits");
   }
   return "the model is wrong on " + bisection.target + " (" + wrong_text(bisection.bare) +
-         "), and no pass makes it so: what is left is the fallback's schedules, code generation "
-         "and "
+         "), and no pass is at fault: check the fallback's schedules, code generation and "
          "the platform; \"tapml localize\" without --bisect names the kernels";
 }
 
@@ -78,8 +77,8 @@ std::string pass_bisection_html(const PassBisection& bisection, const std::strin
   content.title = model + ": passes, " + bisection.source + " to " + bisection.target;
   content.line = verdict_line(bisection);
   content.verdict = pass_verdict(bisection) + ".";
-  content.checks.push_back({"everything on", bisection.whole});
-  if (bisection.found()) content.checks.push_back({"everything left out", bisection.bare});
+  content.checks.push_back({"all settings on", bisection.whole});
+  if (bisection.found()) content.checks.push_back({"all settings off", bisection.bare});
   content.texts = {{"prompt", prompt}};
   for (const PassFinding& finding : pass_findings(bisection)) {
     content.texts.push_back({finding.name, finding.text});

@@ -1,4 +1,4 @@
-// What a bisection over passes found, for people and for programs.
+// Reports of a bisection over passes, for people and for programs.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace tapml::topdown {
 
-// Lines: a paragraph a culprit, then one sentence. `colors` marks the culprits.
+// A paragraph per culprit, then one sentence. `colors` marks the culprits.
 std::string pass_bisection_text(const PassBisection& bisection, bool colors);
 
-// A culprit: its settings, or a pass that cannot be left out, and the paragraph about it.
+// A culprit: its settings, or a pass that cannot be turned off, and the paragraph about it.
 struct PassFinding {
   std::string name, text;
 };
 std::vector<PassFinding> pass_findings(const PassBisection& bisection);
-// One sentence: how many, or that nothing is wrong, or that it is no pass.
+// One sentence: the number of culprits, that nothing is wrong, or that no pass is at fault.
 std::string pass_verdict(const PassBisection& bisection);
 
 // One self-contained page.

@@ -42,7 +42,8 @@ std::string replay_html(const Replayed& replayed, const std::string& command,
     kernel.outcome = verdict_outcome(verdict);
     kernel.verdict = &verdict;
     kernel.groups = verdict.groups;
-    if (verdict.group) kernel.details.emplace_back("borders", group_values_text(verdict));
+    if (verdict.group)
+      kernel.details.emplace_back("inputs and outputs", group_values_text(verdict));
     if (kernel.wrong() && verdict.group) {
       CommandOptions one = options;
       one.group = static_cast<int64_t>(verdict.group->index);
@@ -63,7 +64,7 @@ std::string replay_html(const Replayed& replayed, const std::string& command,
   for (const std::string& name : replayed.not_selected) {
     PageKernel kernel;
     kernel.name = name;
-    kernel.outcome = "left out";
+    kernel.outcome = "not selected";
     content.kernels.push_back(std::move(kernel));
   }
   content.speed = &replayed.speed;

@@ -56,7 +56,7 @@ std::string indented(const std::string& text) {
 }
 
 TableLayout verdict_table(const std::vector<std::string>& names, size_t width, bool colors) {
-  // Rows come one after the other: as wide as they usually are.
+  // Rows are printed one by one, so widths are typical ones.
   std::vector<TableRow> sample;
   for (const std::string& name : names) {
     sample.push_back({name, "prefill", "999", "1.00e-07", "1.00e-07", "migrated", "0.10 s",
@@ -82,7 +82,7 @@ std::string verdict_header(const TableLayout& table) { return join(table.header(
 std::string verdict_row(const TableLayout& table, const KernelVerdict& verdict,
                         const std::string& outcome) {
   const bool good = outcome == "migrated" || outcome == "pass";
-  // Nothing but the source's output was there to judge by.
+  // Only the source's output was available for comparison.
   const std::string shown = outcome + (verdict.against_source ? " (source only)" : "");
   const double error =
       verdict.worst.target.mask_mismatches > 0 ? NAN : verdict.worst.target.max_abs;
@@ -116,7 +116,7 @@ std::string custom_kernels_text(const std::vector<const KernelVerdict*>& verdict
   for (const KernelVerdict* verdict : verdicts) {
     const std::string file = user_file(*verdict);
     if (file.empty()) continue;
-    text += (text.empty() ? "user's own: " : ", ") + verdict->kernel + " (" + file + ")";
+    text += (text.empty() ? "custom kernels: " : ", ") + verdict->kernel + " (" + file + ")";
   }
   return text;
 }
@@ -147,7 +147,7 @@ std::string migration_verdict(const Migration& migration) {
   if (migration.target_ran && !migration.whole_passed()) {
     if (!migration.untested.empty()) {
       return "Every kernel with tests migrated, and the target alone is wrong; " +
-             untested_text(migration.untested) + ". Look there first.";
+             untested_text(migration.untested) + ". Check the untested kernels first.";
     }
     if (migration.repeated.flaky()) {
       return "Every kernel migrated, and the target alone is wrong in " +
@@ -155,8 +155,8 @@ std::string migration_verdict(const Migration& migration) {
              std::to_string(migration.repeated.runs) +
              " runs: flaky, and any kernel may be at fault.";
     }
-    return "Every kernel migrated, and the target alone is wrong: look at what it does around "
-           "kernels (memory plan, runtime).";
+    return "Every kernel migrated, and the target alone is wrong: check its memory plan and "
+           "its runtime.";
   }
   if (migration.untested.empty()) return "The migration is not complete.";
   return "Nothing is wrong in what was tested, but " + untested_text(migration.untested) + ".";

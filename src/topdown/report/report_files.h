@@ -1,4 +1,4 @@
-// What a migration writes into the folder of its report.
+// The files in the folder of a migration's report.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace tapml::topdown {
 
-// Texts that the reports of several targets show beside the numbers.
+// Texts that the reports of several targets show in addition to the results.
 struct MigrationsTexts {
-  std::vector<ReportTexts> targets;  // one a target
-  std::vector<std::string> folders;  // of the targets' pages, beside that of all (target_folders)
-  std::string command;               // that did all of it
+  std::vector<ReportTexts> targets;  // one per target
+  std::vector<std::string>
+      folders;          // of the targets' pages, relative to the common page (target_folders)
+  std::string command;  // for the whole migration
   RunFacts run = {};
 };
 
@@ -22,7 +23,7 @@ std::string migrations_html(const Migrations& migrations, const MigrationsTexts&
 // "targets": migration_json() of each with its texts; "kernels": the outcomes by target.
 Json migrations_json(const Migrations& migrations, const MigrationsTexts& texts);
 
-// Writes report.html, report.json (`json`) and what write_failures() does. The folder is there.
+// Writes report.html, report.json (`json`) and the files of write_failures(). The folder exists.
 Status write_report(const Migration& migration, const ReportTexts& texts, const Json& json,
                     const std::string& folder);
 // Writes report.html and report.json of all targets, and a folder for each.

@@ -91,7 +91,7 @@ const char* state_class(KernelState state) {
     case KernelState::kPassed:
       return "ok";
     case KernelState::kMismatch:
-      return "differs";
+      return "mismatch";
     case KernelState::kHybridMismatch:
       return "hybrid";
     case KernelState::kFails:
@@ -107,7 +107,7 @@ const char* state_name(KernelState state) {
     case KernelState::kPassed:
       return "right";
     case KernelState::kMismatch:
-      return "differs";
+      return "mismatch";
     case KernelState::kHybridMismatch:
       return "wrong in the model only";
     case KernelState::kFails:
@@ -134,7 +134,7 @@ std::string report_page(const PageContent& content) {
   if (content.speed) {
     sections.add("speed", "Speed", speed_table(*content.speed, content.kernels));
   }
-  sections.add("own", "The user's own kernels", user_kernel_table(content.kernels));
+  sections.add("own", "Custom kernels", user_kernel_table(content.kernels));
   sections.add("tolerances", "Widened bounds", tolerance_table(content.kernels));
   if (!content.checks.empty()) {
     sections.add(

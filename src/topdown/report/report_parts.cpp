@@ -59,7 +59,7 @@ std::string layers_text(const KernelVerdict& verdict) { return layers_text(verdi
 
 std::string layers_text(const Origin& origin) {
   std::string text = origin_summary(origin);
-  // The path that all of one model's layers begin with says nothing.
+  // Omit the common prefix of a model's layers.
   for (size_t at; (at = text.find("model.")) != std::string::npos;) text.erase(at, 6);
   return text;
 }

@@ -1,4 +1,4 @@
-// The head of a page: when, where and of what it was made.
+// The head of a page: the date, the machine and the model.
 #pragma once
 
 #include <string>

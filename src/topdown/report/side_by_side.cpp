@@ -12,7 +12,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// The row of a kernel, which is added where there is none.
+// The row of a kernel; added if missing.
 KernelRow& row_of(std::vector<KernelRow>& rows, const std::string& kernel, size_t targets) {
   auto row = std::ranges::find(rows, kernel, &KernelRow::kernel);
   if (row == rows.end()) {
@@ -74,7 +74,7 @@ std::string model_outcome(const Migration& migration) {
   }
   if (!migration.target_ran) return "not run";
   if (!migration.whole.failure.empty()) return "fails";
-  if (!migration.whole.passed) return "differs";
+  if (!migration.whole.passed) return "mismatch";
   if (migration.first_divergence < 0) return "same text";
   return migration.tie ? "a tie" : "another text";
 }

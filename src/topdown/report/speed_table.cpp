@@ -16,7 +16,7 @@ std::string format(const char* pattern, double value) {
   return text;
 }
 
-// Whether the ceiling of arithmetic is the nearer one.
+// Whether the kernel is closer to the ceiling of arithmetic than to that of memory.
 bool computes(const KernelSpeed& kernel, const Ceilings& ceilings) {
   return kernel.work.flops / ceilings.flops_per_s > kernel.work.bytes / ceilings.bytes_per_s;
 }
@@ -57,20 +57,20 @@ std::string speed_table(const SpeedTable& speed, const std::vector<PageKernel>& 
         kernel->slow ? " " + element("span", {{"class", "chip hybrid"}}, "slow") : "";
     rows += table_row({name_cell(kernel->kernel, kernels) + mark, std::to_string(kernel->sequence),
                        time_text(kernel->seconds),
-                       excess > 0 ? rate_text(*kernel, ceilings) : "not known",
+                       excess > 0 ? rate_text(*kernel, ceilings) : "unknown",
                        excess > 0 ? format("%.1f%%", 100 * kernel->share(ceilings)) : "",
                        excess > 0 ? format("%.1f", excess) : ""});
   }
   return failure +
          element(
              "p",
-             "Each kernel's largest carved call, launched again and again. The device reaches " +
+             "Each kernel's largest carved call, launched repeatedly. The device reaches " +
                  format("%.1f GFLOP/s", 1e-9 * ceilings.flops_per_s) + " and " +
                  format("%.1f GB/s", 1e-9 * ceilings.bytes_per_s) + " here; a launch takes " +
                  time_text(speed.launch_seconds()) +
-                 " at least. Excess is the time over what work and launch need at least; slow is "
-                 "what exceeds it " +
-                 format("%.0f", kSlowExcess) + " times as much as the median kernel does.") +
+                 " at least. Excess is the time divided by the least that work and launch need; a "
+                 "kernel is slow if its excess is " +
+                 format("%.0f", kSlowExcess) + " times that of the median kernel.") +
          table({"kernel", "call", "a launch", "reaches", "of the ceiling", "excess"}, rows,
                "kernels");
 }

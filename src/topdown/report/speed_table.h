@@ -1,4 +1,4 @@
-// How fast the kernels are on the target.
+// The speed of the kernels on the target.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace tapml::topdown {
 
-// A row a kernel, the slowest first, with what it reaches of the device's ceilings; slow ones are
-// marked; or why there are none. Names link to the rows of `kernels`. Empty where nothing was
-// timed.
+// A row per kernel, the slowest first, with the fraction it reaches of the device's ceilings and
+// marks for slow ones; or the reason why there are none. Names link to the rows of `kernels`. Empty
+// if nothing was timed.
 std::string speed_table(const SpeedTable& speed, const std::vector<PageKernel>& kernels);
 
-// One line for a terminal: the slow ones, and why others were not timed. Empty where nothing was
-// asked for.
+// One line for a terminal: the slow kernels, and why others were not timed. Empty if no timing was
+// requested.
 std::string slow_text(const SpeedTable& speed, const std::string& target);
 
 }  // namespace tapml::topdown

@@ -6,7 +6,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// Letters of drawings get this much larger in wide windows.
+// Text in drawings grows by at most this factor in wide windows.
 constexpr double kMostScale = 1.4;
 
 }  // namespace

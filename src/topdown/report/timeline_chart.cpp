@@ -13,7 +13,7 @@ namespace {
 constexpr double kTimeWidth = 960, kTimeLeft = 72, kTimeRight = 24, kLaneHeight = 30,
                  kTimeBottom = 34;
 
-// 1, 2 or 5 times a power of ten, so that there are at most ten ticks.
+// 1, 2 or 5 times a power of ten, for at most ten ticks.
 double tick_of(double total) {
   const double unit = std::pow(10, std::floor(std::log10(std::max(total, 1e-6) / 10)));
   for (double times : {1.0, 2.0, 5.0}) {

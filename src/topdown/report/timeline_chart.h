@@ -1,4 +1,4 @@
-// How long each step took.
+// The time of each step.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tapml::topdown {
 
-// A lane for each kind of step, on one scale of time, and a table of the steps.
+// A lane for each kind of step, on one time scale, and a table of the steps.
 std::string timeline_chart(const std::vector<TimelineSpan>& timeline);
 
 }  // namespace tapml::topdown

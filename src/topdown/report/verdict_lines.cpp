@@ -6,7 +6,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// Of the verdicts of kernels, what a reader has to know beside how many are right.
+// Counts of kernels for the verdict line, beside those that are right.
 class Tally {
  public:
   void add(const KernelVerdict& verdict) {
@@ -22,7 +22,7 @@ class Tally {
   }
 
   int64_t calls() const { return calls_; }
-  // What the verdict rests on that is less than all elements held against the reference.
+  // What weakens the verdict: sampled outputs, comparison with the source only, widened bounds, ...
   std::vector<std::string> limits() const {
     std::vector<std::string> limits;
     if (sampled_ > 0) {
@@ -30,7 +30,7 @@ class Tally {
                        " elements of " + count_of(sampled_, "kernel") + " compared");
     }
     if (against_source_ > 0) {
-      limits.push_back(std::to_string(against_source_) + " held against the source only");
+      limits.push_back(std::to_string(against_source_) + " compared with the source only");
     }
     if (tolerated_ > 0) limits.push_back(std::to_string(tolerated_) + " within a widened bound");
     if (source_wrong_ > 0) limits.push_back(std::to_string(source_wrong_) + " source wrong");
@@ -42,7 +42,7 @@ class Tally {
   int64_t against_source_ = 0, tolerated_ = 0, source_wrong_ = 0;
 };
 
-// How many of a kind there are, unless there is none.
+// Adds a count to the line, unless it is zero.
 void note(VerdictLine& line, int64_t number, const std::string& what) {
   if (number > 0) line.counts.push_back(std::to_string(number) + " " + what);
 }
@@ -55,7 +55,7 @@ void note_limits(VerdictLine& line, const Tally& tally) {
   for (std::string& limit : tally.limits()) line.counts.push_back(std::move(limit));
 }
 
-// Kernels of a migration, whatever became of them.
+// Number of kernels of a migration, with any outcome.
 int64_t kernels_of(const Migration& migration) {
   return std::ssize(migration.steps) + std::ssize(migration.untried) +
          std::ssize(migration.untested);

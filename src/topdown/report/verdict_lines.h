@@ -17,9 +17,9 @@ VerdictLine verdict_line(const Migrations& migrations);
 VerdictLine verdict_line(const Localization& localization);
 VerdictLine verdict_line(const PassBisection& bisection);
 VerdictLine verdict_line(const SuiteCheck& check);
-// Of the targets beside the reference, one comparison each; `scored` are the tasks of each.
+// For comparisons of targets with the reference, one each; `scored` are the tasks of each.
 VerdictLine verdict_line(const std::vector<EvalComparison>& comparisons, const EvalTotal& scored);
-// Of so many checks of devices.
+// For `checks` checks of `devices` devices.
 VerdictLine device_verdict_line(int64_t passed, int64_t checks, int64_t devices);
 
 }  // namespace tapml::topdown

@@ -1,4 +1,4 @@
-// The calls of a kernel, by where in the model they come from.
+// Groups the calls of a kernel by where in the model they come from.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ namespace tapml::topdown {
 struct CallGroup {
   std::string function;  // "prefill", ...
   Origin origin;
-  int64_t sequence = 0;  // of the first, in the run
-  int64_t calls = 0;     // carved ones
+  int64_t sequence = 0;  // of the first call in the run
+  int64_t calls = 0;     // carved calls
   int64_t compared = 0;  // of these
-  double ratio = 0;  // the largest error over bound of those; infinity for NaN where none belongs
+  double ratio = 0;      // the largest error over bound of these; infinity for an unexpected NaN
 };
 
-// Of `kernel`, in the order of their first calls; none is judged.
+// The groups of `kernel`, in the order of their first calls; none is compared yet.
 std::vector<CallGroup> call_groups(const Suite& suite, int32_t kernel);
-// The one that `call` belongs to; it is added where there is none.
+// The group of `call`; added if missing.
 CallGroup& group_of(std::vector<CallGroup>& groups, const SuiteCall& call);
 
 }  // namespace tapml::topdown

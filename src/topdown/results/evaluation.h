@@ -20,8 +20,8 @@ const char* task_kind_name(TaskKind kind);  // "perplexity", "exact_match", "mul
 struct TaskScore {
   bool correct = false;  // never for perplexity
   double nll = 0;        // sum over the scored tokens of the right continuation, in nats
-  int64_t tokens = 0;    // that were scored of it
-  int64_t choice = -1;   // multiple choice: the most likely
+  int64_t tokens = 0;    // scored tokens of that continuation
+  int64_t choice = -1;   // multiple choice: the most likely continuation
 };
 
 // Sums over tasks.
@@ -40,21 +40,21 @@ struct Evaluation {
   std::vector<TaskScore> scores;  // in the tasks' order
   std::map<TaskKind, EvalTotal> kinds;
   EvalTotal total;
-  // The first task whose logits, or the log probability of its answer, are not finite, and the
+  // The first task with logits, or a log probability of its answer, that are not finite, and the
   // kernel where that began; empty: none.
   std::string failure;
   double seconds = 0;
 
-  int64_t scored() const;  // tasks that have a right and a wrong outcome
+  int64_t scored() const;  // tasks that are right or wrong
 };
 
-// What a target may differ from the reference in.
+// How far a target may differ from the reference.
 inline constexpr int64_t kMostTasksOff = 3;
 inline constexpr double kMostNllOff = 1e-3;
 
 struct EvalComparison {
-  std::vector<std::string> flipped;  // ids of tasks that are right on one of the two only
-  int64_t tasks_off = 0;             // difference of the numbers of right tasks
+  std::vector<std::string> flipped;  // ids of tasks that only one of the two answers right
+  int64_t tasks_off = 0;             // difference in the number of right tasks
   double nll_off = 0;                // relative difference of the mean negative log-likelihood
   bool passed = false;
 };

@@ -6,7 +6,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// What real() writes for numbers that JSON has not.
+// The numbers that real() writes as strings, because JSON lacks them.
 std::optional<double> named_number(const Json& json) {
   if (!json.is_string()) return std::nullopt;
   const std::string& text = json.as_string();
@@ -42,7 +42,7 @@ Status JsonFieldReader::read_reals(const char* key, std::vector<double>& values)
     const auto named = named_number(item);
     if (!named && !item.is_number()) {
       return fail(json_.item_error(item, std::string(key) + "[" + std::to_string(i) + "]",
-                                   "is no number", "a number"));
+                                   "is not a number", "a number"));
     }
     values.push_back(named ? *named : item.as_double());
   }

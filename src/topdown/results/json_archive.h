@@ -1,5 +1,5 @@
-// Results as JSON objects, and read from them again: result_fields.h has one list of fields a
-// structure, which writes and reads it.
+// Writes results as JSON objects and reads them again: result_fields.h has one list of fields per
+// structure for both.
 #pragma once
 
 #include <cmath>
@@ -17,9 +17,9 @@
 
 namespace tapml::topdown {
 
-// JSON has no infinity and no NaN: "inf", "-inf", "nan" then.
+// "inf", "-inf" or "nan" as a string for numbers that JSON lacks.
 Json real(double value);
-// The same; UserError for anything else.
+// Reads what real() writes; UserError for anything else.
 Status read_real(const JsonObjectReader& json, std::string_view key, double& value);
 
 // Named numbers, which are an object: {"n": 16, "m": 3}.
@@ -32,17 +32,17 @@ inline constexpr bool is_list<std::vector<T>> = true;
 template <class T>
 inline constexpr bool is_list<std::set<T>> = true;
 
-// What both archives have, for lists of fields that are written and read alike.
+// What both archives have in common, so that one list of fields is written and read:
 //   a("key", x.field)             a field; a structure is an object, a list an array
-//   a.since("key", x.field)       one that what earlier versions wrote has not
-//   a.present("key", x.field)     an std::optional, which is there or not
-//   a.nullable("key", x.field)    one that is null where it is empty
+//   a.since("key", x.field)       a field that files of earlier versions lack
+//   a.present("key", x.field)     an std::optional, omitted if empty
+//   a.nullable("key", x.field)    a field that is null if empty
 //   a.choice("key", x.field, last, name)   an enum from 0 to `last`
-//   a.range("key", x.field, min, max)      an integer within this range, both ends included
+//   a.range("key", x.field, min, max)      an integer from `min` to `max`
 //   a.items("key", x.list, each)  a list whose items have more than their own fields
-//   a.inside("key", there, each)  an object that is there or not, with fields of several structures
-//   a.derived("key", json)        what follows from the rest: `json()` is written, nothing is read
-//   a.expect("key", holds, ...)   for readers: what has to hold of a field
+//   a.inside("key", exists, each)  an optional object with fields of several structures
+//   a.derived("key", json)        a value that follows from the rest: written, and not read
+//   a.expect("key", holds, ...)   a condition on a field, for readers
 class JsonWriter {
  public:
   static constexpr bool kReads = false;
@@ -83,8 +83,8 @@ class JsonWriter {
     json_.set(key, Json::array(std::move(items)));
   }
   template <class Each>
-  void inside(const char* key, bool there, const Each& each) {
-    if (!there) return;
+  void inside(const char* key, bool exists, const Each& each) {
+    if (!exists) return;
     JsonWriter writer;
     each(writer);
     json_.set(key, writer.take());
@@ -119,7 +119,7 @@ class JsonWriter {
       return Json::array(std::move(items));
     } else {
       JsonWriter writer;
-      // The list of fields is that of reading, too, and writing changes nothing.
+      // Writing uses the list of fields for reading, and changes nothing.
       fields(writer, const_cast<T&>(value));
       return writer.take();
     }
@@ -129,7 +129,7 @@ class JsonWriter {
   Json json_ = Json::object();
 };
 
-// Reads on after the first error, which it keeps.
+// Keeps the first error and goes on reading.
 class JsonFieldReader {
  public:
   static constexpr bool kReads = true;
@@ -181,7 +181,7 @@ class JsonFieldReader {
     }
   }
   template <class Each>
-  void inside(const char* key, bool /*there*/, const Each& each) {
+  void inside(const char* key, bool /*exists*/, const Each& each) {
     const auto object = json_.optional_object(key);
     if (!object) return note(fail(object.error()));
     if (!*object) return;

@@ -1,4 +1,4 @@
-// How a target implements a kernel, as text.
+// The text of a target's implementation of a kernel.
 #pragma once
 
 #include <string>
@@ -6,15 +6,15 @@
 namespace tapml::topdown {
 
 struct KernelSource {
-  std::string loops;  // the scheduled tensor program, as text; empty where code is the user's
-  // In the platform's language, where that is text, as the user wrote it or as it was generated;
-  // else empty.
+  std::string loops;  // the scheduled tensor program, as text; empty for the user's own code
+  // In the platform's language, as the user wrote it or as it was generated; empty if it is not
+  // text.
   std::string code;
-  // Of `code`: the generator's (codegen/code_generator.h), or "assembly".
+  // The language of `code`: the generator's (codegen/code_generator.h), or "assembly".
   std::string language;
   std::string provider;  // "schedule:<rule>", "library:<name>", "user:<file>"
 
-  std::string ending;  // of a file with `code`: ".cl", ".comp", ".c", ".s"
+  std::string ending;  // the extension of a file with `code`: ".cl", ".comp", ".c", ".s"
 };
 
 }  // namespace tapml::topdown

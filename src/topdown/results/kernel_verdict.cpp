@@ -51,15 +51,14 @@ std::string launches_text(const LaunchCount& count) {
             " launches gave other bits than the first one of their call";
   }
   if (count.cut) {
-    text += (text.empty() ? "" : "; ") + std::string("launched ") + all +
-            " times: there was no time for more";
+    text += (text.empty() ? "" : "; ") + std::string("launched ") + all + " times: time ran out";
   }
   return text;
 }
 
 std::string verdict_outcome(const KernelVerdict& verdict) {
   if (verdict.failed != Failure::kNone) return failure_name(verdict.failed);
-  return verdict.passed ? "pass" : "differs";
+  return verdict.passed ? "pass" : "mismatch";
 }
 
 std::string user_file(const KernelVerdict& verdict) {

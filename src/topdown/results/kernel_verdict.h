@@ -1,4 +1,4 @@
-// What the tests of one kernel say.
+// The result of the tests of one kernel.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,29 @@
 
 namespace tapml::topdown {
 
-// Why a kernel's outputs could not be judged.
+// Why a kernel's outputs could not be compared.
 enum class Failure : uint8_t {
   kNone,
-  kRefused,      // it cannot be run: a limit, a signature
-  kCrash,        // it ends its process
-  kTimeout,      // it does not end
-  kOutOfBounds,  // it writes beside its outputs, or into an input
-  kSideEffect,   // it writes to a standard stream, or leaves the processor in another state
+  kRefused,      // the call is refused: a limit, a signature
+  kCrash,        // the process ends
+  kTimeout,      // the kernel does not end
+  kOutOfBounds,  // it writes next to its outputs, or into an input
+  kSideEffect,   // it writes to a standard stream, or changes the processor's state
 };
 inline constexpr Failure kLastFailure = Failure::kSideEffect;
 const char* failure_name(Failure failure);  // "none", "cannot run", "crash", "timeout", ...
 
-// What came of the launches of a kernel.
+// The launches of a kernel and their results.
 struct LaunchCount {
   int64_t launches = 0;
   int64_t wrong = 0;    // outputs outside of their bounds, a crash, ...
   int64_t unequal = 0;  // other outputs, bit by bit, than the first launch of the same call
   uint64_t seed = 0;
   bool flaky = false;  // a call was right in one launch and wrong in another
-  bool cut = false;    // there was no time for all
+  bool cut = false;    // time ran out before all launches
 };
 
-// Where the source is farthest outside of its own bound.
+// The source's largest error outside its own bound.
 struct SourceError {
   std::string output;  // parameter name
   int64_t sequence = -1;
@@ -45,54 +45,54 @@ struct SourceError {
       0;  // elements that are NaN or infinite in the source or the reference only
 };
 
-// What a verdict of a group of kernels is about.
+// The group of kernels that a verdict is about.
 struct ComparedGroup {
   size_t index = 0;  // in the suite's groups
   std::string source;
   std::vector<std::string> kernels;          // each once, in the order in which they run
-  std::vector<std::string> inputs, outputs;  // its borders, in the source's words
+  std::vector<std::string> inputs, outputs;  // of the group, in the source's words
 };
 
-// What the tests of one kernel say, or what one group of kernels does.
+// The result of the tests of one kernel, or of one group of kernels.
 struct KernelVerdict {
-  std::string kernel;  // of a group all of them, joined by " + "
+  std::string kernel;  // the kernels of a group, joined by " + "
   std::optional<ComparedGroup> group;
-  Origin origin;  // all layers behind its calls
+  Origin origin;  // all layers that its calls come from
   int64_t calls = 0;
   std::set<std::string> shapes;  // of the first output
-  Comparison worst;              // of the call and output than which none is_worse()
+  Comparison worst;              // no other call and output is_worse() than this one
   std::string worst_output;      // parameter name
   int64_t worst_sequence = -1;   // position of that call in the run
-  // Of that output, where it is outside of its bound.
+  // Of that output, if it is outside its bound.
   std::optional<DifferenceMap> difference;
   std::vector<CallGroup> groups;  // the calls, in the order of the run
-  // Elements judged of how many; fewer than all above KernelReference::kSampleAbove.
+  // Elements compared and in total; fewer than all above KernelReference::kSampleAbove.
   int64_t compared = 0, elements = 0;
   bool source_wrong = false;
-  std::optional<SourceError> source_error;  // where it is; verdicts of older states have none
+  std::optional<SourceError> source_error;  // if it is wrong; missing in older states
   bool passed = true;
-  // The kernel only calls a library routine: nothing but the source's output says what is right.
+  // The kernel only calls a library routine, so only the source's output is known to compare with.
   bool against_source = false;
   Failure failed = Failure::kNone;
-  std::string failure;   // what happened, where `failed` says so
-  std::string note;      // what a reader should know beside that
+  std::string failure;   // details of `failed`
+  std::string note;      // more that a reader should know
   std::string provider;  // how the target implements it
   LaunchCount launches;
-  double seconds = 0;                  // running and judging
-  std::optional<Tolerance> tolerance;  // that its bounds were widened by
-  bool tolerated = false;              // it passes only with that
+  double seconds = 0;                  // for running and comparing
+  std::optional<Tolerance> tolerance;  // that widened its bounds
+  bool tolerated = false;              // it passes only with `tolerance`
 };
 
-// Takes the source's own errors on an output into the verdict.
+// Adds the source's own errors on an output to the verdict.
 void check_source(KernelVerdict& verdict, const Errors& source, const std::string& output,
                   int64_t sequence);
 
-// "3 of 20 launches were wrong, ..."; empty where there is nothing to tell.
+// "3 of 20 launches were wrong, ..."; empty if there is nothing to report.
 std::string launches_text(const LaunchCount& count);
 
-// "pass", "differs", or what failed.
+// "pass", "mismatch", or what failed.
 std::string verdict_outcome(const KernelVerdict& verdict);
-// The file of the user's own kernel that was judged; empty: it came from elsewhere.
+// The file of the custom kernel that was tested; empty: it is not a custom kernel.
 std::string user_file(const KernelVerdict& verdict);
 
 }  // namespace tapml::topdown

@@ -1,4 +1,4 @@
-// What a localization found.
+// The result of a localization.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace tapml::topdown {
 
-// The smallest failing input that was found: a suite of one kernel and one call.
+// The smallest failing input found: a suite of one kernel and one call.
 struct SmallestCall {
   Suite suite;
   KernelVerdict verdict;                                                 // of that call
@@ -27,12 +27,12 @@ struct SmallestCall {
   int64_t bytes_before = 0, bytes_after = 0;                             // of the inputs
   int64_t nonzero_before = 0, nonzero_after = 0;                         // elements of the inputs
   int64_t tries = 0;
-  bool complete = true;  // false: time ran out before nothing more could be left out
+  bool complete = true;  // false: time ran out before the input was minimal
 };
 
 enum class Evidence : uint8_t {
   kReplay,  // a carved test fails
-  kHybrid,  // its tests pass, and a model with it on the target is wrong each time
+  kHybrid,  // its tests pass, but a model with it on the target is wrong each time
   kTarget,  // hybrids pass, too; the target alone is wrong, and right with it on the source
 };
 const char* evidence_name(Evidence evidence);  // "replay", "hybrid", "target"
@@ -40,39 +40,39 @@ const char* evidence_name(Evidence evidence);  // "replay", "hybrid", "target"
 struct Culprit {
   std::string kernel;
   Evidence evidence = Evidence::kReplay;
-  // Others that have to be on the target, too, for the model to be wrong.
+  // Other kernels that must be on the target, too, for the model to be wrong.
   std::vector<std::string> together_with;
   // With kTarget: other culprits whose weights are packed at load by the same launches. The
-  // target's machine runs these once for all of them; each test and hybrid runs them itself.
+  // target's VM runs these once for all of them; each test and hybrid runs them separately.
   std::vector<std::string> same_preparation;
   KernelVerdict verdict;  // of its carved tests
-  ModelCheck hybrid;      // else: the run with it, and `together_with`, on the target
+  ModelCheck hybrid;      // otherwise: the run with it, and `together_with`, on the target
   int64_t runs = 0, failed_runs = 0;
-  // Where a carved test fails: the worst call alone, and what could be made of it.
+  // If a carved test fails: the worst call alone, and what it was reduced to.
   std::optional<Suite> failing;
   std::optional<SmallestCall> smallest;
   KernelSource source;
 };
 
-std::string found_text(const Culprit& culprit);  // "differs", "wrong in the model", ...
+std::string found_text(const Culprit& culprit);  // "mismatch", "wrong in the model", ...
 
 struct Localization {
   std::string source, target;
   DeviceInfo source_info, target_info;
-  // In the source's run, where that was carved: no kernel was tried then.
+  // In the source's run, if that was carved; then no kernel was tried.
   std::optional<SourceNaN> source_nan;
   std::vector<KernelVerdict> verdicts;  // of all kernels, in order of first call
   std::vector<Culprit> culprits;
-  // Kernels that a generation calls on the target and that have no test.
+  // Kernels without a test that generation calls on the target.
   std::vector<KernelUse> untested;
-  std::string incomplete;  // why the given suite has a part of its runs only; empty: it has all
+  std::string incomplete;  // why the given suite has only a part of its runs; empty: it has all
   int64_t hybrid_runs = 0;
   ModelCheck rest;  // the run with all kernels but the culprits on the target
-  // Without culprits: the target alone. Wrong then is what is not in kernels: its memory plan, its
-  // runtime.
+  // Without culprits: the target alone. If it is wrong, the fault is outside the kernels: in its
+  // memory plan or its runtime.
   bool target_ran = false;
   ModelCheck whole;
-  // Runs of the model that were wrong, and not each time: nothing says whose fault that is.
+  // Checks of the model that failed in some runs only, so that no kernel can be blamed.
   std::vector<RepeatedCheck> flaky;
   std::vector<TimelineSpan> timeline;
   double seconds = 0;

@@ -1,4 +1,4 @@
-// The fields of localizations, as JSON has them. Not for users of results/.
+// The JSON fields of localizations. Internal to results/.
 #pragma once
 
 #include "topdown/results/localization.h"

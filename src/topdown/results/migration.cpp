@@ -38,7 +38,7 @@ std::string outcome_of(const MigrationStep& step) {
   if (step.migrated) return "migrated";
   if (!step.verdict.passed) return verdict_outcome(step.verdict);
   if (step.repeated.flaky()) return "flaky";
-  return step.hybrid.failure.empty() ? "hybrid differs" : "hybrid fails";
+  return step.hybrid.failure.empty() ? "hybrid mismatch" : "hybrid fails";
 }
 
 std::vector<const KernelVerdict*> verdicts_of(const Migration& migration) {

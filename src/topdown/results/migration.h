@@ -1,4 +1,4 @@
-// What a migration found.
+// The result of a migration.
 #pragma once
 
 #include <map>
@@ -22,90 +22,91 @@
 namespace tapml::topdown {
 
 struct MigrationStep {
-  std::string unit;  // what moved together with it, by its own name
+  std::string unit;  // the group that moved together, or the kernel's own name
   KernelVerdict verdict;
   ModelCheck hybrid;          // with this kernel and all migrated before it on the target
-  bool migrated = false;      // else it stays on the source, or does in a layer
+  bool migrated = false;      // else it stays on the source, at least in one layer
   int64_t dispatched = 0;     // kernel calls that ran on the target in the hybrid run
   runtime::CopyCount copies;  // between the two sessions in that run
-  RepeatedCheck repeated;     // where the hybrid failed
+  RepeatedCheck repeated;     // if the hybrid failed
 
-  // Whether it stays, and that is its own fault: a hybrid that is wrong only sometimes accuses
-  // none.
+  // Whether it stays because of a fault of its own: a hybrid that fails only sometimes accuses no
+  // kernel.
   bool accused() const { return !migrated && (!verdict.passed || !repeated.flaky()); }
 };
 
-// A layer of the model that moved to the target as far as its kernels are right there.
+// A layer of the model, moved to the target as far as its kernels are right there.
 struct LayerStep {
   std::string layer;                 // "model.layers.3", "lm_head"
-  std::vector<std::string> kernels;  // that are called there, as they are first called
-  std::vector<std::string> left;     // those of them that stay on the source there
-  ModelCheck hybrid;       // with this layer and all before it; no positions: nothing of it moved
-  int64_t dispatched = 0;  // kernel calls that ran on the target in that run
-  runtime::CopyCount copies;  // between the two sessions in all of its runs
-  bool tried = true;          // else the migration ended before it
-  RepeatedCheck repeated;     // where a hybrid failed: of the last one that did
+  std::vector<std::string> kernels;  // that the layer calls, in the order of their first calls
+  std::vector<std::string> left;     // those that stay on the source in this layer
+  ModelCheck hybrid;  // with this layer and all earlier ones; no positions: nothing of it moved
+  int64_t dispatched = 0;     // kernel calls that ran on the target in that run
+  runtime::CopyCount copies;  // between the two sessions, in all runs of the layer
+  bool tried = true;          // else the migration ended before this layer
+  RepeatedCheck repeated;     // the last hybrid that failed
 };
 
-// What a reader of a report wants to see of a kernel that stays on the source.
+// What a report shows of a kernel that stays on the source.
 struct FailedKernel {
   KernelSource source;
-  // The failing call alone; empty where its tests pass.
+  // The failing call alone; empty if the kernel's tests pass.
   std::optional<Suite> suite;
 };
 
-// "migrated", "differs", "hybrid differs", "hybrid fails", "flaky", or what failed ("crash", ...).
+// "migrated", "mismatch", "hybrid mismatch", "hybrid fails", "flaky", or what failed ("crash",
+// ...).
 std::string outcome_of(const MigrationStep& step);
 
-// Of one target.
+// The migration to one target.
 struct Migration {
   std::string source, target;
   DeviceInfo source_info, target_info;
-  // In the source's run: no kernel was tried then.
+  // In the source's run; then no kernel was tried.
   std::optional<SourceNaN> source_nan;
-  // Of several targets: what ended this one alone. Its steps are those before that.
+  // With several targets: the error that ended this one alone, after `steps`.
   std::optional<Error> error;
   std::vector<MigrationStep> steps;  // in the order of the plan
   std::vector<LayerStep> layers;     // with PlanOptions::layer_by_layer, in the order of the run
-  std::vector<std::string> untried;  // kernels behind what ended it (stop_at_first, an error)
-  // Calls of each of those, none of them judged.
+  std::vector<std::string> untried;  // kernels after its end (stop_at_first, an error)
+  // The calls of each of those, none of them compared.
   std::vector<std::vector<CallGroup>> untried_calls;
   // Kernels that the target runs and that no call of the carved run tests.
   std::vector<KernelUse> untested;
   std::map<std::string, FailedKernel> failed;  // by kernel
-  int64_t resumed = 0;                         // steps that an earlier run had done
+  int64_t resumed = 0;                         // steps taken over from an earlier run
   std::vector<int32_t> source_tokens, target_tokens;
   bool target_ran = false;  // all kernels migrated, so the target ran the whole model
   ModelCheck whole;         // the target alone
-  RepeatedCheck repeated;   // where that failed
-  bool drawn = false;       // with a temperature: where texts part decides nothing
-  bool tie = false;  // tokens diverged first where the reference's margin is within the bound
+  RepeatedCheck repeated;   // if `whole` failed
+  bool drawn = false;       // with a temperature: diverging texts decide nothing
+  bool tie = false;  // tokens first diverged where the reference's margin is within the bound
   int64_t first_divergence = -1;
   SpeedTable speed;  // with measure_speed
-  // The source's steps and the target's own; between them, those of other targets are left out.
+  // The steps of the source and of this target; steps of other targets are left out.
   std::vector<TimelineSpan> timeline;
-  double seconds = 0;  // of this run, without what was done for other targets
+  double seconds = 0;  // of this run, without work for other targets
 
   Verdict verdict() const;
   bool passed() const { return verdict() == Verdict::kPass; }
-  // Whether the target ran the whole model, as well as it may.
+  // Whether the target ran the whole model correctly.
   bool whole_passed() const {
     return target_ran && whole.passed && (first_divergence < 0 || drawn || tie);
   }
   std::vector<const MigrationStep*> culprits() const;  // kernels left on the source, accused or not
 };
 
-// Of every kernel, in the steps' order.
+// One per kernel, in the steps' order.
 std::vector<const KernelVerdict*> verdicts_of(const Migration& migration);
 
 // One model on several targets.
 struct Migrations {
-  std::vector<Migration> targets;  // as they were given
+  std::vector<Migration> targets;  // in the order given
   double seconds = 0;
 
-  Verdict verdict() const;  // FAIL where one fails, else NOT PROVEN where one is
+  Verdict verdict() const;  // FAIL if one fails, else NOT PROVEN if one is
   bool passed() const { return verdict() == Verdict::kPass; }
-  const Error* error() const;  // the first target's that has one; null: none
+  const Error* error() const;  // of the first target with an error; null: none
 };
 
 }  // namespace tapml::topdown

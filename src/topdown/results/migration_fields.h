@@ -1,5 +1,4 @@
-// The fields of a migration, as JSON has them. Not for users of results/, except the state of a
-// migration.
+// The JSON fields of a migration. Internal to results/, except for the state of a migration.
 #pragma once
 
 #include "io/error_json.h"
@@ -37,7 +36,7 @@ void fields(A& a, Error& x) {
   std::string kind = error_kind_text(x);
   a("kind", kind);
   if (A::kReads) {
-    a.expect("kind", read_error_kind(kind, x), "is no kind of error",
+    a.expect("kind", read_error_kind(kind, x), "is not a kind of error",
              "\"user\", \"platform: absent\", ...");
   }
   a("message", x.message);
@@ -49,7 +48,7 @@ void fields(A& a, Error& x) {
 
 template <class A>
 void fields(A& a, Migration& x) {
-  // Of the steps that stay on the source, those that are `accused` or not.
+  // The steps that stay on the source, either `accused` or not.
   const auto staying = [&](bool accused) {
     std::vector<std::string> names;
     for (const MigrationStep* step : x.culprits()) {

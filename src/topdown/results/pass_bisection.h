@@ -1,4 +1,4 @@
-// What a bisection over passes found.
+// The result of a bisection over passes.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,21 @@
 
 namespace tapml::topdown {
 
-// Settings that make the model wrong when they, and no others, are on, and without any one of which
-// that is right.
+// A minimal set of settings: with only these on, the model is wrong, and without any one of them,
+// it is right.
 struct SettingCulprit {
   std::vector<std::string> settings;
-  std::vector<std::string> docs;  // what each of them does; may be empty
-  ModelCheck check;               // with them alone
-  // Where one of them acts on single kernels: on these it has to act for the model to be wrong.
+  std::vector<std::string> docs;  // what each setting does; may be empty
+  ModelCheck check;               // with these settings alone
+  // If one of them acts on single kernels: the kernels on which it must act for the model to be
+  // wrong.
   std::vector<std::string> kernels;
 };
 
-// A pass that cannot be left out, before which the program means what it should.
+// A pass that cannot be turned off, and before which the program is right.
 struct PassCulprit {
   std::string pass;
-  bool loops = false;         // by the loops of its kernels, else by its operators
+  bool loops = false;         // evaluated by the loops of its kernels, else by its operators
   ModelCheck check;           // of the program after it
   std::string before, after;  // the program, as text
 };
@@ -33,10 +34,10 @@ struct PassCulprit {
 struct PassBisection {
   std::string source, target;
   DeviceInfo target_info;
-  ModelCheck whole;  // the target with everything on
-  ModelCheck bare;   // with everything left out that can be; only where `whole` is wrong
+  ModelCheck whole;  // the target with all settings on
+  ModelCheck bare;   // with all settings off that can be; only if `whole` is wrong
   std::vector<SettingCulprit> settings;
-  std::optional<PassCulprit> pass;  // only where `bare` is wrong, too
+  std::optional<PassCulprit> pass;  // only if `bare` is wrong, too
   int64_t runs = 0;                 // of the model on the target
   int64_t evaluations = 0;          // of programs, by the interpreter
   double seconds = 0;

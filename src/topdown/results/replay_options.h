@@ -7,12 +7,12 @@ namespace tapml::topdown {
 
 // How a kernel is launched for a verdict.
 struct ReplayOptions {
-  // So often at least, over its calls: each once, then all of them again in another order, and so
-  // on. Between them other kernels run that are known to be right, where the suite has calls of
-  // them.
+  // The minimum over all calls of the kernel: each once, then all again in a new order, and so on.
+  // In between run other kernels known to be right, if the suite has calls of them.
   int64_t launches = 20;
   uint64_t seed = 0;  // of the orders
-  // What more launches than one a call may take, or half as long as those one a call took, judged.
+  // The time for launches beyond one per call; half the time of the first ones with their checks,
+  // if that is longer.
   double seconds = 0.25;
 };
 

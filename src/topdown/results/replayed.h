@@ -1,4 +1,4 @@
-// What a replay found.
+// The result of a replay.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct Replayed {
   std::string suite, target;
   std::vector<KernelVerdict> verdicts;    // of kernels, then of groups
   std::vector<KernelUse> untested;        // kernels of the model without a test
-  std::vector<std::string> not_selected;  // kernels of the suite that were not asked for
+  std::vector<std::string> not_selected;  // kernels of the suite that were not selected
   std::string incomplete;                 // of the suite (Suite::incomplete)
   DeviceInfo target_info;
   SpeedTable speed;  // empty: not measured
@@ -29,7 +29,7 @@ struct Replayed {
   Verdict verdict() const;
   bool passed() const { return verdict() == Verdict::kPass; }
 };
-// Of every test, in their order.
+// One per test, in their order.
 std::vector<const KernelVerdict*> verdicts_of(const Replayed& replayed);
 
 }  // namespace tapml::topdown

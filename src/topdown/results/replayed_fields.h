@@ -1,4 +1,4 @@
-// The fields of a replay and of the facts of a run, as JSON has them. Not for users of results/.
+// The JSON fields of a replay and of the facts of a run. Internal to results/.
 #pragma once
 
 #include "topdown/results/result_json.h"

@@ -1,4 +1,4 @@
-// Results as JSON: what reports, --json and the state of a migration say, and read from it again.
+// Results as JSON, for reports, --json and the state of a migration, and reading them again.
 #pragma once
 
 #include <optional>
@@ -19,18 +19,19 @@ Json migration_json(const Migration& migration);
 Json localization_json(const Localization& localization);
 Json pass_bisection_json(const PassBisection& bisection);
 Json replayed_json(const Replayed& replayed);
-// An object: the file by kernel, of those that the user wrote.
+// An object with the file of each custom kernel.
 Json custom_kernels_json(const std::vector<const KernelVerdict*>& verdicts);
 // "run" of report.json.
 Json run_json(const RunFacts& facts, const std::string& command);
 Json device_json(const DeviceInfo& info);
-// Objects of "kernel" and "layers".
+// A list of objects with "kernel" and "layers".
 Json kernel_uses_json(const std::vector<KernelUse>& kernels);
-// `nan` of the commands' documents (docs/cli.md, carve); null where there is none.
+// `nan` of the commands' documents (docs/cli.md, carve); null if there is none.
 Json source_nan_json(const std::optional<SourceNaN>& nan);
 
-// Each reads what the function of that name writes, and gives what writes the same. UserError for
-// anything else. What documents do not have stays as it is in a new value: carved calls, programs.
+// Each reads what the function of that name writes. Writing the result again gives the same JSON.
+// UserError for anything else. Fields that the JSON lacks (carved calls, programs) keep their
+// initial values.
 Result<KernelVerdict> read_verdict(const JsonObjectReader& json);
 Result<MigrationStep> read_step(const JsonObjectReader& json);
 Result<LayerStep> read_layer(const JsonObjectReader& json);  // an item of layers_json

@@ -1,4 +1,4 @@
-// When, where and of what a result was found.
+// The date, the machine and the model of a result.
 #pragma once
 
 #include <map>
@@ -12,18 +12,18 @@ namespace tapml::topdown {
 
 // What a reader wants to know before believing a report.
 struct RunFacts {
-  std::string date;  // UTC; empty: nothing of the run is known
+  std::string date;  // UTC; empty: nothing is known about the run
   std::string version;
   MachineInfo machine;
-  std::string model;  // as the command has it, or the suite
-  // The first half of a SHA-256, as hexadecimal digits: of names, types and contents of all weights
+  std::string model;  // as given to the command, or the suite
+  // The first half of a SHA-256 in hexadecimal: of names, types and contents of all weights
   // (weights_hash), or of a suite's kernels, calls and tensors (suite_hash).
   std::string hash;
   std::string hashed;  // "weights" or "suite"
 };
 
-// Of this moment, this program and this machine. The date is that of SOURCE_DATE_EPOCH where the
-// environment has it, so that reports can be made again byte for byte.
+// The facts of the current time, program and machine. The date is SOURCE_DATE_EPOCH if that is set,
+// so that reports can be reproduced byte for byte.
 RunFacts run_facts(const std::string& model, const std::map<std::string, HostTensor>& weights);
 RunFacts run_facts(const std::string& name, const Suite& suite);
 

@@ -1,4 +1,4 @@
-// How a text is continued, as options of a command.
+// Sampling options as options of a command.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace tapml::topdown {
 
-// " --temperature 0.8 --seed 3": what is not the default; nothing for temperature 0.
+// " --temperature 0.8 --seed 3": the options that are not the default; empty for temperature 0.
 std::string sampler_words(const llm::SamplerOptions& sampler);
 
 }  // namespace tapml::topdown

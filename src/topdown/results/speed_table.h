@@ -1,4 +1,4 @@
-// How fast kernels are on a target, beside what the device reaches at most.
+// The speed of kernels on a target, compared with what the device can reach.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace tapml::topdown {
 struct KernelSpeed {
   std::string kernel;
   int64_t sequence = -1;  // of the call in the run
-  double seconds = 0;     // of a launch among others
+  double seconds = 0;     // of one launch in a batch
   CallWork work;
   bool slow = false;  // flag_slow()
 
-  // Of what the ceilings allow; 0 where it is not known.
+  // The fraction of what the ceilings allow; 0 if unknown.
   double share(const Ceilings& ceilings) const {
     return seconds > 0 ? work.least_seconds(ceilings) / seconds : 0;
   }
@@ -26,15 +26,15 @@ struct KernelSpeed {
 struct SpeedTable {
   Ceilings ceilings;
   std::vector<KernelSpeed> kernels;
-  std::string failure;  // why kernels are missing that should be there
+  std::string failure;  // why some kernels are missing
 
-  // What a launch costs at least: the fastest kernel's. 0 for an empty table.
+  // The minimal cost of a launch: the time of the fastest kernel. 0 for an empty table.
   double launch_seconds() const;
-  // The time over what a launch and the kernel's work need at least; 0 where that is not known.
+  // The time divided by the least that a launch and the kernel's work need; 0 if that is unknown.
   double excess(const KernelSpeed& kernel) const;
 };
 
-// A kernel is slow whose excess is this many times that of the median kernel.
+// A kernel is slow if its excess is this many times that of the median kernel.
 inline constexpr double kSlowExcess = 4;
 void flag_slow(SpeedTable& table);
 

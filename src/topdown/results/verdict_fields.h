@@ -1,5 +1,5 @@
-// The fields of verdicts of kernels and of checks of a model, as JSON has them. Not for users of
-// results/, except the state of a migration.
+// The JSON fields of verdicts of kernels and of checks of a model. Internal to results/, except for
+// the state of a migration.
 #pragma once
 
 #include "abi/device_info.h"
@@ -41,7 +41,7 @@ void fields(A& a, SourceNaN& x) {
   a("kernel", x.kernel);
   a("output", x.output);
   a("sequence", x.sequence);
-  // On one line: a summary, which is its own.
+  // One string: the summary of a summary is itself.
   std::string layers = origin_summary(x.origin);
   a("layers", layers);
   if (A::kReads && !layers.empty()) x.origin = {layers};
@@ -74,7 +74,7 @@ void fields(A& a, SpeedTable& x) {
   a("failure", x.failure);
   a.items("kernels", x.kernels, [&](auto& item, KernelSpeed& kernel) {
     fields(item, kernel);
-    // Null where nothing is known of the work that was done.
+    // Null if the amount of work is unknown.
     if (A::kReads) kernel.work.exact = item.has("excess");
     const double excess = A::kReads ? 0 : x.excess(kernel);
     const auto known = [&](double value) { return excess > 0 ? real(value) : Json::null(); };
@@ -157,7 +157,7 @@ void fields(A& a, DifferenceMap& x) {
   a.range("columns", x.columns, 0, DifferenceMap::kMostBlocks);
   a("blocks", x.blocks);
   a.expect("blocks", std::ssize(x.blocks) == x.rows * x.columns,
-           "is not what its rows and columns say", std::to_string(x.rows * x.columns) + " numbers");
+           "does not match its rows and columns", std::to_string(x.rows * x.columns) + " numbers");
   a("outside", x.outside);
   a("first_row", x.first_row);
   a("last_row", x.last_row);

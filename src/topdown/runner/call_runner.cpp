@@ -62,7 +62,7 @@ Status CallRunner::enqueue(size_t index, runtime::KernelRunner& runner) {
   const int32_t number = runner.executable().find_kernel(kernel.name);
   if (number < 0 || !runner.has(number)) {
     return fail(platform_error(PlatformFault::kLimit,
-                               "no code was made of the kernel: it computes in a dtype that " +
+                               "the kernel has no code: it computes in a dtype that " +
                                    runner.executable().target + " lacks",
                                "kernel " + kernel.name));
   }

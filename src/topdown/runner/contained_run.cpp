@@ -16,7 +16,7 @@ Status run_contained(Sandbox& sandbox, KernelVerdict& verdict,
                      const std::function<Status(runtime::KernelRunner&)>& run) {
   Status ran = run(sandbox.runner());
   if (!ran && sandbox.lost(ran.error())) {
-    // Nothing that the kernel did. Where the next session is lost, too, it is the platform's error.
+    // The kernel is not at fault. If the next session is lost, too, it is the platform's error.
     sandbox.restart();
     ran = run(sandbox.runner());
   }
@@ -30,11 +30,11 @@ Status run_contained(Sandbox& sandbox, KernelVerdict& verdict,
     return ran;
   }
   if (first.fault != PlatformFault::kTimeout) {
-    // What ran before it in the process may have done the harm.
+    // A kernel that ran earlier in the process may be at fault.
     ran = run(sandbox.runner());
     if (ran || !sandbox.contains(ran.error())) {
       verdict.note =
-          "crashed once, and not again in a fresh process, so that a kernel before it "
+          "crashed once, but not again in a fresh process; an earlier kernel "
           "may write out of bounds: " +
           first.message;
       return ran;

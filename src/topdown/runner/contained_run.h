@@ -1,4 +1,4 @@
-// Kernels in a sandbox: what crashes and hangs there is a verdict.
+// Runs kernels in a sandbox, where a crash or a hang is a verdict.
 #pragma once
 
 #include <functional>
@@ -8,14 +8,13 @@
 
 namespace tapml::topdown {
 
-// Whether an error says that a call cannot be made, which is a verdict of the kernel.
+// Whether an error says that a call cannot be made, which is a verdict on the kernel.
 bool is_refusal(const Error& error);
-// Of an error that a sandbox contains.
+// The failure for an error that a sandbox contains.
 Failure failure_of(const Error& contained);
 
-// Runs kernels in the sandbox. A crash that comes again in a fresh process and a
-// hang are `failed` of the verdict, beside the error; `run` may set it itself, and may be called
-// again.
+// Runs kernels in the sandbox. A hang, and a crash that repeats in a fresh process, set `failed` of
+// the verdict in addition to the error; `run` may also set it, and may be called again.
 Status run_contained(Sandbox& sandbox, KernelVerdict& verdict,
                      const std::function<Status(runtime::KernelRunner&)>& run);
 

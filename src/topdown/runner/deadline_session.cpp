@@ -11,7 +11,7 @@ using runtime::StreamId;
 
 namespace {
 
-// Between two looks at whether the wait was cancelled.
+// The time between two checks whether the wait was cancelled.
 constexpr std::chrono::milliseconds kSlice{500};
 
 bool timed_out(const Status& status) {
@@ -40,7 +40,7 @@ Status DeadlineSession::finish(StreamId stream, Clock::time_point limit) noexcep
       std::snprintf(text, sizeof text, "%g s", std::chrono::duration<double>(kernel_).count());
       return fail(platform_error(PlatformFault::kTimeout,
                                  "a kernel did not end within " + std::string(text), "",
-                                 "--kernel-timeout is the limit"));
+                                 "set another limit with --kernel-timeout"));
     }
     Status status = session().synchronize(stream, std::min(limit, now + kSlice));
     if (timed_out(status)) continue;
@@ -58,11 +58,11 @@ Status DeadlineSession::read(StreamId stream, BufferRange from, std::span<std::b
                              Deadline deadline) noexcept {
   if (deadline) return session().read(stream, from, bytes, deadline);
   const Clock::time_point end = limit();
-  // One request where nothing takes long.
+  // One request is enough if nothing takes long.
   Status status = session().read(stream, from, bytes, std::min(end, Clock::now() + kSlice));
   if (timed_out(status)) {
     if (Status done = finish(stream, end); !done) return done;
-    // What is left is the way of the bytes.
+    // Only the transfer of the bytes is left.
     status = session().read(stream, from, bytes);
   }
   if (!timed_out(status)) launches_ = 0;

@@ -1,4 +1,4 @@
-// A Session whose waits end: for kernels of which nobody knows yet whether they do.
+// A Session whose waits end, for kernels that may never end.
 #pragma once
 
 #include <atomic>
@@ -9,9 +9,9 @@
 
 namespace tapml::topdown {
 
-// Passes everything on to a session elsewhere. A wait without a deadline of its own fails with
-// kTimeout when the launches since the last wait take longer than `kernel` each, at most
-// kMostKernels of them; and with kCancelled soon after `cancelled` says so.
+// Forwards everything to a remote session. A wait without a deadline of its own fails with kTimeout
+// if the launches since the last wait, at most kMostKernels of them, take longer than `kernel`
+// each, and with kCancelled soon after `cancelled` returns true.
 class DeadlineSession final : public runtime::ForwardingSession {
  public:
   static constexpr int64_t kMostKernels = 10;
@@ -19,7 +19,7 @@ class DeadlineSession final : public runtime::ForwardingSession {
   DeadlineSession(std::unique_ptr<runtime::Session> session, std::chrono::milliseconds kernel,
                   std::function<bool()> cancelled)
       : ForwardingSession(std::move(session)), kernel_(kernel), cancelled_(std::move(cancelled)) {
-    // Modules and uploads, too.
+    // Modules and uploads can be cancelled, too.
     if (cancelled_) set_interrupt(cancelled_);
   }
 
@@ -31,7 +31,7 @@ class DeadlineSession final : public runtime::ForwardingSession {
  private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point limit() const noexcept;
-  // Ends well once all work of the stream is done.
+  // Succeeds once all work of the stream is done.
   Status finish(runtime::StreamId stream, Clock::time_point limit) noexcept;
 
   const std::chrono::milliseconds kernel_;

@@ -8,17 +8,17 @@ namespace tapml::topdown {
 namespace {
 
 constexpr std::byte kGuard{0x5a};
-// Of a tensor that is read back only to be compared so much is here at a time.
+// Bytes in memory at a time while a tensor is read back only to be compared.
 constexpr int64_t kPart = int64_t{4} << 20;
 
-// Kernels may store whole 16-byte vectors, over the end of an output too.
+// Kernels may store whole 16-byte vectors, also past the end of an output.
 int64_t padded_bytes(int64_t bytes) { return (bytes + 15) / 16 * 16; }
 int64_t image_bytes(int64_t bytes) { return 2 * kGuardBytes + padded_bytes(bytes); }
 
-// Writes of a tensor that is larger are made of its own bytes, without an image of it.
+// Larger tensors are written from their own bytes, without an image of them.
 constexpr int64_t kLargeWrite = int64_t{64} << 10;
 
-// `content` between guards. Writes begin at multiples of 16 bytes.
+// Writes `content` between guards. Writes begin at multiples of 16 bytes.
 Status write_guarded(const runtime::Storage& storage, std::span<const std::byte> content) {
   const auto write = [&](int64_t at, std::span<const std::byte> bytes) {
     return storage.session().write(runtime::kDefaultStream, {storage.buffer(), at}, bytes);
@@ -64,15 +64,14 @@ Status read_image(const runtime::Tensor& tensor, int64_t at, std::span<std::byte
                                         bytes);
 }
 
-// Of each side so many bytes are not as they were.
+// Numbers of changed bytes before, inside and after a tensor.
 struct Changed {
   int64_t in_front = 0, inside = 0, behind = 0;
 
-  // Takes `bytes` of a tensor's image, from `at` on, into account; null: inside all may be as it
-  // is.
+  // Compares `bytes` of a tensor's image at offset `at`; null: the inside may have changed.
   void take(int64_t at, std::span<const std::byte> bytes, int64_t tensor_bytes,
             const std::byte* before) {
-    // The part of `bytes` between two places of the image.
+    // The part of `bytes` between two offsets of the image.
     const auto between = [&](int64_t from, int64_t to) {
       const int64_t begin = std::clamp<int64_t>(from - at, 0, std::ssize(bytes));
       const int64_t end = std::clamp<int64_t>(to - at, begin, std::ssize(bytes));
@@ -80,7 +79,7 @@ struct Changed {
     };
     const int64_t last = kGuardBytes + tensor_bytes, image = image_bytes(tensor_bytes);
     in_front += changed_guards(between(0, kGuardBytes));
-    // Up to the next multiple of 16 bytes the storage belongs to whoever writes the tensor.
+    // The tensor's writer may also write the storage up to the next multiple of 16 bytes.
     behind +=
         changed_guards(between(before ? last : kGuardBytes + padded_bytes(tensor_bytes), image));
     const auto content = between(kGuardBytes, last);
@@ -89,9 +88,9 @@ struct Changed {
     inside += different_bytes(content, {before + from, content.size()});
   }
   void add_to(std::string& out_of_bounds_writes, const std::string& name) const {
-    add_out_of_bounds_writes(out_of_bounds_writes, in_front, "in front of", name);
+    add_out_of_bounds_writes(out_of_bounds_writes, in_front, "before", name);
     add_out_of_bounds_writes(out_of_bounds_writes, inside, "of", name);
-    add_out_of_bounds_writes(out_of_bounds_writes, behind, "behind", name);
+    add_out_of_bounds_writes(out_of_bounds_writes, behind, "after", name);
   }
 };
 

@@ -8,24 +8,25 @@
 
 namespace tapml::topdown {
 
-// Around every tensor, in bytes: many times what the strictest platform wants between bindings.
+// Bytes around every tensor: many times the alignment that the strictest platform requires of
+// bindings.
 inline constexpr int64_t kGuardBytes = int64_t{64} << 10;
 static_assert(kGuardBytes % kScratchAlignment == 0);
 
-// What an output holds before the call. Not zero: what is not written shows.
+// Fills an output before the call. It is not zero, so that missing writes show.
 inline constexpr std::byte kUnwritten{0x7b};
 
-// A tensor like `like`, holding `content` or, where that is null, kUnwritten.
+// A tensor like `like`, filled with `content` or, if that is null, with kUnwritten.
 Result<runtime::Tensor> make_guarded(runtime::Session& session, const HostTensor& like,
                                      const HostTensor* content);
 
-// The tensor's bytes. Adds to `out_of_bounds_writes`, where given, what around them is not as it
-// was: "64 bytes behind y".
+// The tensor's bytes. Appends changes around them to `out_of_bounds_writes`, if given: "64 bytes
+// after y".
 Result<HostTensor> read_guarded(const runtime::Tensor& tensor, const std::string& name,
                                 std::string* out_of_bounds_writes);
 
-// Adds to `out_of_bounds_writes` what of a tensor that held `before`, and around it, is not as it
-// was: "4 bytes of x".
+// Appends changes in and around a tensor that held `before` to `out_of_bounds_writes`: "4 bytes of
+// x".
 Status check_unchanged(const runtime::Tensor& tensor, const HostTensor& before,
                        const std::string& name, std::string& out_of_bounds_writes);
 

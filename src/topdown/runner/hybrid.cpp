@@ -10,7 +10,7 @@ CallChoice calls_of(const std::set<std::string>& kernels) {
   return [&](const runtime::CallSite& site) { return kernels.contains(site.kernel->name); };
 }
 
-// The run of the engine while the chosen calls go to `offload`.
+// Runs the engine while the chosen calls go to `offload`.
 std::vector<HostTensor> dispatched_logits(llm::Engine& engine, runtime::Offload& offload,
                                           const CallChoice& choice, const ForcedRun& run) {
   runtime::VirtualMachine& vm = engine.vm();

@@ -1,4 +1,4 @@
-// Hybrid runs: the source's machine with some kernels on the platform under test.
+// Hybrid runs: the source's VM with some kernels on the platform under test.
 #pragma once
 
 #include <functional>
@@ -20,34 +20,34 @@ using CallChoice = std::function<bool(const runtime::CallSite& site)>;
 
 class Hybrid {
  public:
-  // `source`, whose machine may be remote (runtime::open_instrumented), and `sandbox`, which has
-  // the target's executable loaded, outlive it.
+  // `source`, whose VM may be remote (runtime::open_instrumented), and `sandbox`, which has the
+  // target's executable loaded, outlive it.
   Hybrid(llm::Engine& source, Sandbox& sandbox);
   ~Hybrid();
   Hybrid(const Hybrid&) = delete;
 
-  // Runs the model with `kernels` on the target. What contained_check() says is a check that
-  // failed; other errors are thrown.
+  // Runs the model with `kernels` on the target. Errors that contained_check() handles are failed
+  // checks; other errors are thrown.
   ModelCheck check(const std::set<std::string>& kernels, const ModelReference& reference,
                    const ForcedRun& run);
-  // The same with the calls that `choice` has.
+  // The same with the calls that `choice` selects.
   ModelCheck check(const CallChoice& choice, const ModelReference& reference, const ForcedRun& run);
   int64_t runs() const { return runs_; }
-  // Of the last one: calls on the target, copies between the two sessions.
+  // Of the last run: calls on the target, copies between the two sessions.
   int64_t dispatched() const { return dispatched_; }
   const runtime::CopyCount& copies() const { return copies_; }
 
  private:
   llm::Engine& source_;
   Sandbox& sandbox_;
-  std::optional<runtime::Residency> there_;  // what of the source is on the sandbox's session
+  std::optional<runtime::Residency> there_;  // the source's tensors on the sandbox's session
   int64_t runs_ = 0, dispatched_ = 0;
   runtime::CopyCount copies_;
 };
 
-// The other way round: the target's virtual machine with some kernels on the source. Kernels that
-// stay run behind each other as in the target's own run, over its memory plan and without a wait.
-// The machine is on this side: how long the target may take is said kernel by kernel.
+// The reverse: the target's VM with some kernels on the source. The kernels that stay run one after
+// the other as in the target's own run, with its memory plan and without waits. The VM is local, so
+// that the time limit of the target is per kernel.
 class TargetHybrid {
  public:
   // All outlive it; `source` has the source's executable loaded.
@@ -57,7 +57,7 @@ class TargetHybrid {
   ~TargetHybrid() { end(); }
   TargetHybrid(const TargetHybrid&) = delete;
 
-  // As Hybrid::check(), with `away` on the source.
+  // As Hybrid::check(), with the kernels of `away` on the source.
   ModelCheck check(const std::set<std::string>& away, const ModelReference& reference,
                    const ForcedRun& run);
 
@@ -68,14 +68,13 @@ class TargetHybrid {
   std::shared_ptr<const Executable> executable_;
   const std::map<std::string, HostTensor>& weights_;
   Sandbox& source_;
-  std::optional<runtime::Residency> there_;  // what of the target is on the source's session
+  std::optional<runtime::Residency> there_;  // the target's tensors on the source's session
   std::unique_ptr<llm::Engine> engine_;
 };
 
-// The logits that `run` gives, judged. A crash or hang that the sandbox contains is a check that
-// failed, and so is a limit of the device: what a kernel is asked for beside the model's other
-// calls may be more than in its tests. The sandbox is to be restarted then. Other errors are
-// thrown.
+// Checks the logits that `run` returns. A crash or hang that the sandbox contains is a failed
+// check, and so is a limit of the device: calls in the model may need more than those in the tests.
+// The sandbox must be restarted then. Other errors are thrown.
 template <class Run>
 ModelCheck contained_check(const Sandbox& sandbox, const ModelReference& reference, Run&& run) {
   auto logits = guard(run);

@@ -1,4 +1,4 @@
-// What becomes of the kernels while a command works on them, for whoever watches.
+// Events of the kernels that a command works on, for observers.
 #pragma once
 
 #include <functional>
@@ -18,11 +18,11 @@ enum class KernelStage : uint8_t {
 struct KernelEvent {
   const std::string& kernel;
   KernelStage stage = KernelStage::kWaiting;
-  // With kDone; a later event takes it back.
+  // With kDone; a later event replaces it.
   const KernelVerdict* verdict = nullptr;
-  std::string outcome;  // "migrated", "differs", ...
+  std::string outcome;  // "migrated", "mismatch", ...
   bool good = false;
-  std::string target;  // of several; empty: there is one
+  std::string target;  // with several targets; empty: there is one
 };
 using KernelWatcher = std::function<void(const KernelEvent& event)>;
 

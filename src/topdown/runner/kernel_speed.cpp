@@ -11,8 +11,8 @@ namespace tapml::topdown {
 
 namespace {
 
-// Of launches without a wait between them. The best of many short ones is what the device does
-// where other work shares it.
+// For launches without waits in between. The best of many short batches shows what the device can
+// do even if other work shares it.
 constexpr double kBatchSeconds = 0.002;
 constexpr int kMostLaunches = 64, kBatches = 10;
 
@@ -60,7 +60,7 @@ Result<std::optional<KernelSpeed>> time_kernel(const Suite& suite, int32_t kerne
     TAPML_TRY(session.synchronize(runtime::kDefaultStream));
     return (seconds_now() - start) / launches;
   };
-  // The first launch loads and warms up.
+  // The first launch loads the code and warms up.
   TAPML_ASSIGN(const double first, run(1));
   TAPML_ASSIGN(speed.seconds, run(1));
   if (first > kBatchSeconds * kMostLaunches && speed.seconds > kBatchSeconds) return speed;

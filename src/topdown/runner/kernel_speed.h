@@ -10,15 +10,15 @@
 
 namespace tapml::topdown {
 
-// Launches the kernel's largest call on `runner` again and again for some milliseconds, on the same
-// arguments: a kernel that updates them in place runs on its own results. Nothing where the suite
-// has no call of it.
+// Launches the kernel's largest call on `runner` repeatedly for some milliseconds, with the same
+// arguments: a kernel that updates them in place runs on its own results. Nothing if the suite has
+// no call of it.
 Result<std::optional<KernelSpeed>> time_kernel(const Suite& suite, int32_t kernel,
                                                runtime::KernelRunner& runner);
 
-// Times `kernels` (of the suite) in the sandbox. One that crashes or hangs is left out; where the
-// platform fails otherwise, the rest is missing and `failure` says why: what was found out before
-// is worth more than its speed. Throws when cancelled; `cache` may be null.
+// Times `kernels` (of the suite) in the sandbox. Skips a kernel that crashes or hangs. If the
+// platform fails otherwise, keeps the times so far and sets `failure`. Throws when cancelled;
+// `cache` may be null.
 SpeedTable measure_speed(const Suite& suite, const std::vector<int32_t>& kernels, Sandbox& sandbox,
                          pipeline::KernelCache* cache);
 

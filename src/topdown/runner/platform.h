@@ -15,11 +15,12 @@ struct Platform {
   target::Target target;
   runtime::Session* session = nullptr;
   // For kernels under test: opens a session in a process of its own, and another one after each
-  // crash; throws as the room does. Empty: `session` it is, and a kernel that crashes ends this
+  // crash; throws CompilerException. Empty: kernels run on `session`, and a crash ends this
   // process.
   std::function<std::unique_ptr<runtime::Session>()> open;
   std::chrono::milliseconds kernel_timeout{30'000};  // with `open`
-  // That process is at a place, which tells of crashes: what is merely lost may be the way to it.
+  // That process runs on a remote endpoint, which reports crashes, so a lost session may be the
+  // connection's fault.
   bool remote_target = false;
 };
 

@@ -43,7 +43,7 @@ runtime::KernelRunner& Sandbox::runner_of(const std::string& kernel) {
 runtime::KernelRunner& Sandbox::runner() {
   shared_ = true;
   if (!runner_) {
-    // One kernel that the device cannot take says nothing of the others.
+    // A kernel that the device refuses does not affect the others.
     runner_ = unwrap(runtime::KernelRunner::create(session(), executable_,
                                                    runtime::BeyondLimits::kRefusesCalls));
   }
@@ -56,7 +56,7 @@ bool Sandbox::contains(const Error& error) const {
     case PlatformFault::kCrash:
     case PlatformFault::kTimeout:
     case PlatformFault::kProtocol:
-      // Whoever writes anywhere may have written into what the process was about to say.
+      // Stray writes may have changed what the process was about to report.
       return true;
     case PlatformFault::kLost:
       return !platform_.remote_target;

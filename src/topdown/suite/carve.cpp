@@ -53,7 +53,7 @@ bool Carver::has(const std::string& hash) noexcept {
 }
 
 Status Carver::content(const std::string& hash, const HostTensor& tensor, bool borrowed) noexcept {
-  // A full memory is an error of the run, not the end of the process.
+  // Running out of memory is an error of the run and does not end the process.
   return guard([&] { unwrap(take_content(hash, tensor, borrowed)); });
 }
 
@@ -128,10 +128,10 @@ Status Carver::name(const std::string& hash) {
   if (auto held = held_.find(hash); held != held_.end()) {
     return take_content(hash, held->second, false);
   }
-  return fail(internal_error("a captured call names a content that never came", hash));
+  return fail(internal_error("a captured call names a content that was never sent", hash));
 }
 
-// The number of a kernel in the suite, where it is entered when it is new.
+// The index of a kernel in the suite; a new kernel is added.
 int32_t Carver::suite_kernel(int32_t number) {
   auto [it, fresh] = kernel_of_.emplace(number, -1);
   if (!fresh) return it->second;
@@ -224,7 +224,7 @@ Suite Carver::take(const std::string& incomplete) {
   return std::move(suite_);
 }
 
-// The call is a test of the suite, or one more time that there is.
+// Adds the call as a test, or counts one more repetition of a known test.
 Status Carver::commit(SuiteCall call) {
   const std::string key = test_key(call);
   if (auto known = sequence_of_.find(key); known != sequence_of_.end()) {

@@ -17,7 +17,7 @@ using tir::Param;
 
 class KernelCheck {
  public:
-  // Of a parameter of a group's call.
+  // The limit for a parameter of a group's call.
   static constexpr int64_t kMostBytes = int64_t{1} << 33;
 
   KernelCheck(const SuiteKernel& kernel, const std::string& file)
@@ -27,21 +27,19 @@ class KernelCheck {
     module_ = text::parse(kernel_.spec, "spec of " + kernel_.name);
     analysis::verify_input(module_, where_);
     const auto* spec = relax::as_relax_function(module_.find(kernel_.name));
-    const auto* name = spec && passes::is_kernel(spec)
-                           ? find_attr<std::string>(spec->attrs, passes::kImplementationAttr)
-                           : nullptr;
-    program_ = name ? tir::as_prim_func(module_.find(*name)) : nullptr;
-    if (!program_ || *name != kernel_.name + "_impl" ||
+    const std::string name = passes::is_kernel(spec) ? spec->facts.implementation : "";
+    program_ = tir::as_prim_func(module_.find(name));
+    if (!program_ || name != kernel_.name + "_impl" ||
         module_.functions.size() != passes::kernel_alone(module_, kernel_.name).functions.size() ||
         !calls_programs(*spec)) {
-      wrong("the text of a kernel is not its spec and implementation",
+      wrong("a kernel's text does not hold its spec and implementation",
             "@" + kernel_.name + " and @" + kernel_.name + "_impl", "");
     }
     check_signature();
     check_results(*spec);
   }
 
-  // The tensors that the call itself names.
+  // Checks the tensors that the call itself names.
   void check_call(const SuiteCall& call, const std::map<std::string, HostTensor>& tensors) const {
     if (call.scalars.size() != program_->scalars.size()) {
       wrong("a call does not fit its kernel", std::to_string(program_->scalars.size()) + " scalars",
@@ -63,7 +61,7 @@ class KernelCheck {
           std::string(dtype_name(tensor.dtype())) + shape_to_string(tensor.shape()));
   }
 
-  // What no tensor of the suite bounds is allocated when the group runs.
+  // Checks tensors that no tensor of the suite bounds: they are allocated when the group runs.
   void check_sizes(const SuiteCall& call) const {
     for (size_t i = 0; i < program_->params.size(); ++i) {
       const Shape shape = shape_of(call, i);
@@ -75,7 +73,7 @@ class KernelCheck {
     }
   }
 
-  // What a parameter of this kernel reads of what another call wrote.
+  // Checks a parameter of this kernel that reads the output of another call.
   void check_link(const SuiteCall& call, size_t index, const KernelCheck& writer,
                   const SuiteCall& written, size_t source) const {
     const DType dtype = dtype_of(index), found = writer.dtype_of(source);
@@ -93,11 +91,11 @@ class KernelCheck {
     throw_user(message, where_, expected, found, "carve the suite again");
   }
 
-  // What a spec calls beside operators are tensor programs, and never its own implementation.
+  // Whether a spec calls, beside operators, only tensor programs and never its own implementation.
   bool calls_programs(const relax::Function& spec) const {
     for (const std::string& name : passes::programs_of(spec)) {
       const auto* called = tir::as_prim_func(module_.find(name));
-      if (!called || called->attrs.contains(passes::kSpecAttr)) return false;
+      if (!called || !called->facts.spec.empty()) return false;
     }
     return true;
   }
@@ -129,7 +127,7 @@ class KernelCheck {
            tensor->dtype == buffer->dtype;
   }
 
-  // Arguments and results of the spec are the program's parameters, each once.
+  // Arguments and results of the spec are the program's parameters, each used once.
   void check_results(const relax::Function& spec) const {
     std::vector<const Param*> read, fresh;
     for (const Param& param : program_->params) {
@@ -144,11 +142,11 @@ class KernelCheck {
     }
     std::vector<Annotation> results = {spec.result};
     if (const auto* tuple = relax::as_tuple(spec.result)) results = tuple->fields;
-    const auto* inout = find_attr<std::vector<int64_t>>(spec.attrs, passes::kInoutAttr);
+    const std::vector<int64_t>& inout = spec.facts.inout_indices;
     std::set<const Param*> written;
     size_t next = 0;
     for (size_t j = 0; good && j < results.size(); ++j) {
-      int64_t source = inout && j < inout->size() ? (*inout)[j] : -1;
+      int64_t source = j < inout.size() ? inout[j] : -1;
       const Param* param = nullptr;
       if (source < 0) {
         param = next < fresh.size() ? fresh[next++] : nullptr;
@@ -210,7 +208,7 @@ Status check_suite(const Suite& suite, const std::string& file) {
     std::vector<KernelCheck> checks;
     for (const SuiteKernel& kernel : suite.kernels) {
       if (!names.insert(kernel.name).second) {
-        throw_user("two kernels of a suite have one name", file, "", kernel.name);
+        throw_user("two kernels of the suite have the same name", file, "", kernel.name);
       }
       checks.emplace_back(kernel, file).run();
     }

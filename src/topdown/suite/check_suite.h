@@ -1,4 +1,4 @@
-// Whether what a suite says about its kernels holds together.
+// Checks the consistency of a suite's kernels and calls.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace tapml::topdown {
 
-// Every spec is a kernel of the suite's name and signature, and every call's scalars and tensors
-// fit it. UserError that names `file` and the kernel otherwise.
+// Checks that every spec has the name and signature of its kernel, and that the scalars and tensors
+// of every call fit it. UserError that names `file` and the kernel otherwise.
 Status check_suite(const Suite& suite, const std::string& file);
 
 }  // namespace tapml::topdown

@@ -7,7 +7,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// Indices of the functions in question.
+// Indices of `functions` and of the functions that they reach.
 std::vector<size_t> reached_functions(const Executable& executable,
                                       const std::vector<std::string>& functions) {
   std::vector<bool> seen(executable.functions.size(), false);
@@ -23,7 +23,7 @@ std::vector<size_t> reached_functions(const Executable& executable,
   }
   for (size_t i = 0; i < reached.size(); ++i) {
     for (const Instruction& instruction : executable.functions[reached[i]].code) {
-      // A closure may be called wherever it is passed: it counts where it is made.
+      // A closure may be called wherever it is passed, so it counts where it is made.
       if (instruction.op == Opcode::kCallFunction || instruction.op == Opcode::kMakeClosure) {
         reach(static_cast<size_t>(instruction.b));
       }

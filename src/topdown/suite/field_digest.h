@@ -10,7 +10,7 @@
 
 namespace tapml::topdown {
 
-// Fields of what is hashed, apart from each other.
+// Hashes fields so that their boundaries count.
 class FieldDigest {
  public:
   void text(std::string_view text) {

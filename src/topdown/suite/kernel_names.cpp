@@ -20,9 +20,9 @@ bool is_pattern(std::string_view text) { return text.find_first_of("*?") != text
 [[noreturn]] void throw_unknown(const std::vector<std::string>& names, const std::string& wanted,
                                 const KernelQuestion& asked) {
   throw_user(asked.owner + " has no such kernel", asked.where,
-             names.empty() ? "a kernel; there is none"
-                           : "one of " + join(names) +
-                                 " (the name, how it begins, or a pattern with * and ?)",
+             names.empty()
+                 ? "a kernel; there is none"
+                 : "one of " + join(names) + " (a name, its beginning, or a pattern with * and ?)",
              "\"" + wanted + "\"", kernel_suggestion(wanted, names));
 }
 
@@ -70,7 +70,7 @@ std::string find_kernel(const std::vector<std::string>& names, const std::string
   std::vector<std::string> found = kernels_meant(names, wanted);
   if (found.size() == 1) return found[0];
   if (found.empty()) throw_unknown(names, wanted, asked);
-  throw_user("several kernels of " + asked.owner + " have such a name", asked.where,
+  throw_user("the name matches several kernels of " + asked.owner, asked.where,
              "one of " + join(found), "\"" + wanted + "\"");
 }
 
@@ -86,7 +86,7 @@ std::string kernel_suggestion(std::string_view wanted, const std::vector<std::st
   std::vector<std::string_view> candidates(names.begin(), names.end());
   for (const std::string& name : names) candidates.push_back(operators_in(name));
   std::string nearest = nearest_name(wanted, candidates);
-  // A hash that nobody has says less than the operators before it.
+  // A hash that no kernel has is worth less than the operators before it.
   const bool same = std::ranges::any_of(
       names, [&](const std::string& name) { return operators_in(name) == operators; });
   if (same) nearest = std::string(operators);

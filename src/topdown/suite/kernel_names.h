@@ -1,4 +1,4 @@
-// How a person names kernels: by the name, by how it begins, or by a pattern with * and ?.
+// Selects kernels by name, by the beginning of a name, or by a pattern with * and ?.
 #pragma once
 
 #include <string>
@@ -13,31 +13,32 @@ namespace tapml::topdown {
 std::vector<std::string> kernel_names(const Suite& suite);
 std::vector<std::string> kernel_names(const Module& fixed);
 
-// `<ops>` of `<ops>_<8 hex>`; all of a name that has no hash.
+// `<ops>` of `<ops>_<8 hex>`; the whole name if it has no hash.
 std::string_view operators_in(std::string_view kernel);
 
-// Whether `wanted` may mean this kernel: its name, how it begins, or a pattern that describes it.
+// Whether `wanted` may mean this kernel: its name, the beginning of its name, or a matching
+// pattern.
 bool means_kernel(std::string_view wanted, std::string_view kernel);
-// Those of `names` that `wanted` means, in their order: the one of exactly this name, else all that
-// means_kernel() takes.
+// Those of `names` that `wanted` means, in their order: the one with exactly this name, else all
+// that means_kernel() accepts.
 std::vector<std::string> kernels_meant(const std::vector<std::string>& names,
                                        std::string_view wanted);
 
-// Who is asked for a kernel, for messages.
+// The context of a request for a kernel, for messages.
 struct KernelQuestion {
   std::string where;  // the option with its value, or the parameter
-  std::string owner;  // of what the names are: "the suite"
+  std::string owner;  // the owner of the names: "the suite"
 };
-// The one kernel that `wanted` means. UserError where it means none, with the names that are near,
-// and where it means several, with those.
+// The one kernel that `wanted` means. UserError with similar names if it means none, and with the
+// matches if it means several.
 std::string find_kernel(const std::vector<std::string>& names, const std::string& wanted,
                         const KernelQuestion& asked);
-// The kernels that it means, one at least. UserError where there is none.
+// The kernels that `wanted` means, at least one. UserError if there is none.
 std::vector<std::string> find_kernels(const std::vector<std::string>& names,
                                       const std::string& wanted, const KernelQuestion& asked);
 
-// "did you mean 'a' or 'b'?": names that are near a name which means none, up to three: the same
-// operators with another hash, or a few letters apart. Nothing where none is near.
+// "did you mean 'a' or 'b'?": up to three names similar to an unknown one, with the same operators
+// and another hash, or a few letters apart. Empty if none is similar.
 std::string kernel_suggestion(std::string_view wanted, const std::vector<std::string>& names);
 
 }  // namespace tapml::topdown

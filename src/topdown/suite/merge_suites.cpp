@@ -71,7 +71,7 @@ class Merger {
     }
     if (result_.quantization != suite.quantization) {
       auto text = [](const std::string& one) { return one.empty() ? "none" : one; };
-      throw_user("a suite whose weights by reference are quantized in another way", name,
+      throw_user("the suite's weights by reference are quantized in another way", name,
                  text(result_.quantization) + ", as in " + referring_, text(suite.quantization),
                  "carve one of them with --weights inside");
     }
@@ -80,7 +80,7 @@ class Merger {
   Suite finish() {
     std::erase_if(result_.weights, [&](const auto& one) { return inside_.contains(one.first); });
     if (!result_.weights.empty()) unwrap(weights_by_reference(result_, "the merged suite"));
-    // Another suite may have a test of what one lacks.
+    // A kernel that one suite does not test may have a test in another.
     result_.untested = untested_kernels(result_.untested, result_);
     return std::move(result_);
   }
@@ -89,8 +89,8 @@ class Merger {
   void same(const std::string& what, const std::string& expected, const std::string& found,
             const std::string& name) const {
     if (expected == found) return;
-    throw_user("a suite of another " + what, name, expected + ", as in " + first_, found,
-               "only suites of one model, policy and source become one");
+    throw_user("the suite has another " + what, name, expected + ", as in " + first_, found,
+               "merge only suites of one model, fusion policy and source");
   }
 
   int32_t add_kernel(const SuiteKernel& kernel, const std::string& name) {
@@ -101,7 +101,7 @@ class Merger {
     }
     SuiteKernel& known = result_.kernels[static_cast<size_t>(number)];
     if (known.spec != kernel.spec || known.modes != kernel.modes) {
-      throw_user("two suites have different kernels of one name", name,
+      throw_user("two suites have different kernels of the same name", name,
                  "the specification that " + first_ + " has", "another one of " + kernel.name,
                  "carve them with one version of tapml");
     }

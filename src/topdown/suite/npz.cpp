@@ -39,7 +39,7 @@ const char* numpy_type(DType dtype) {
   return "|u1";
 }
 
-// What stands in front of the elements in a .npy file, version 1.0.
+// The header of a .npy file, version 1.0.
 std::string npy_header(const HostTensor& tensor) {
   std::string shape;
   for (int64_t dim : tensor.shape()) shape += std::to_string(dim) + ",";
@@ -143,7 +143,7 @@ class Zip {
 
 Result<std::vector<std::byte>> write_npz(
     const std::vector<std::pair<std::string, HostTensor>>& arrays) {
-  // Headers of files and arrays, and the directory.
+  // Space for the headers of files and arrays, and for the directory.
   constexpr uint64_t kOverhead = 1024;
   uint64_t total = 0;
   for (const auto& [name, tensor] : arrays) {

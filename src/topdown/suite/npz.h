@@ -1,4 +1,4 @@
-// NumPy's archive of arrays: what numpy.load() reads.
+// NumPy's archive of arrays, as numpy.load() reads it.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace tapml::topdown {
 
-// The file image of `arrays`, by name, in this order; not compressed. NumPy knows no bf16: such a
-// tensor is written as its u16 bits. UserError for more than 4 GiB, which the format does not hold.
+// The file image of `arrays`, by name, in this order, uncompressed. NumPy has no bf16: such a
+// tensor is written as its u16 bits. UserError for more than 4 GiB, the limit of the format.
 Result<std::vector<std::byte>> write_npz(
     const std::vector<std::pair<std::string, HostTensor>>& arrays);
 

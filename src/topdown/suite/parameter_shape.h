@@ -1,4 +1,4 @@
-// Shapes of a kernel's tensors at the scalars of a call.
+// Shapes of a kernel's tensors for the scalars of a call.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace tapml::topdown {
 
-// `scalars` are as many as the program's.
+// `scalars` has one value for each scalar of the program.
 arith::Values scalar_values(const tir::PrimFunc& program, std::span<const int64_t> scalars);
 
-// Nothing where a dimension has no value at these scalars, or one below 0.
+// Nothing if a dimension has no value for these scalars, or a negative one.
 std::optional<Shape> parameter_shape(const tir::Param& param, const arith::Values& values);
 
 }  // namespace tapml::topdown

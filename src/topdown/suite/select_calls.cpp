@@ -12,7 +12,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// Smaller values are as good as zero: no magnitude is further from another than that of zero.
+// Smaller values count as zero, so that no distance between magnitudes exceeds that to zero.
 constexpr double kSmallest = 0x1p-24;
 
 double magnitude(double x) { return std::log2(x + kSmallest); }
@@ -44,7 +44,7 @@ TensorSummary summarize(const HostTensor& tensor) {
     summary.lowest = signed_magnitude(low / rms);
     summary.highest = signed_magnitude(high / rms);
   }
-  // Worth as much as a factor of sixteen.
+  // A difference here is worth as much as a factor of sixteen.
   summary.special = finite < tensor.size() ? 4 : 0;
   return summary;
 }
@@ -141,7 +141,7 @@ namespace {
 // of one more kernel.
 struct Test {
   SuiteCall call;                    // its kernel, function and scalars
-  std::vector<std::string> tensors;  // those of one parameter are at one place
+  std::vector<std::string> tensors;  // those of one parameter are at one index
 };
 
 std::vector<Test> tests_of(const Suite& suite) {
@@ -171,7 +171,7 @@ std::vector<Test> tests_of(const Suite& suite) {
   return tests;
 }
 
-// Takes tests away, which go into `dropped` of their kernels.
+// Removes tests and counts them in `dropped` of their kernels.
 void remove_tests(Suite& suite, const std::set<size_t>& gone) {
   auto drop = [&](const SuiteCall& call, int64_t times) {
     suite.kernels[static_cast<size_t>(call.kernel)].dropped += times;
@@ -262,7 +262,7 @@ void keep_kernels(Suite& suite, const std::set<int32_t>& wanted) {
     kernels.push_back(std::move(suite.kernels[static_cast<size_t>(k)]));
   }
   suite.kernels = std::move(kernels);
-  suite.untested.clear();  // it is about the wanted kernels from here on
+  suite.untested.clear();  // from here on it lists the wanted kernels
   for (SuiteCall& call : suite.calls) call.kernel = number[static_cast<size_t>(call.kernel)];
   for (SuiteGroup& group : suite.groups) {
     for (SuiteCall& call : group.calls) call.kernel = number[static_cast<size_t>(call.kernel)];

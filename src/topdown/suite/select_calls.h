@@ -1,4 +1,4 @@
-// Which calls of a kernel are worth their bytes: those that differ most from the others.
+// Selects the calls of a kernel that differ most from the others.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace tapml::topdown {
 
-// What a tensor's values look like, on logarithmic scales: one unit is a factor of two.
+// A summary of a tensor's values, on logarithmic scales: one unit is a factor of two.
 struct TensorSummary {
   double magnitude = 0;            // of the root mean square of the finite values
-  double lowest = 0, highest = 0;  // against that, with their sign
-  double special = 0;              // whether there are NaN and infinities
+  double lowest = 0, highest = 0;  // relative to that, signed
+  double special = 0;              // whether there are NaNs or infinities
 };
 TensorSummary summarize(const HostTensor& tensor);
 
@@ -27,17 +27,17 @@ class CallSelection {
     std::string hash;
     Shape shape;
     TensorSummary summary;
-    int64_t bytes = 0;  // 0: it is not the suite's own
+    int64_t bytes = 0;  // 0: not stored in the suite
   };
   // `id` is new. Calls are compared within their kernel, by scalars, shapes and summaries.
   void add(int64_t id, const SuiteCall& call, const std::vector<Tensor>& tensors);
   int64_t bytes() const { return bytes_; }
 
-  // The call that says least for its bytes; -1 where every kernel is down to one. That is the call
-  // with the smallest distance to the nearest other one of its kernel, divided by its bytes (of
-  // what it shares, its part); the later of two equal ones.
+  // The call that is worth least for its bytes; -1 if every kernel is down to one call. It has the
+  // smallest distance to its nearest neighbor of the same kernel, divided by its bytes (a shared
+  // tensor counts in part); of two equal ones, the later.
   int64_t least() const;
-  // Takes it away, and returns the hashes that no call names any more.
+  // Removes the call, and returns the hashes that no call names any more.
   std::vector<std::string> remove(int64_t id);
 
  private:
@@ -61,17 +61,17 @@ class CallSelection {
   int64_t bytes_ = 0;
 };
 
-// Keeps at most `calls` (0: all) of a kernel with the same scalars and function, and within
-// `budget` bytes (0: no limit) those that differ most; `dropped` of the kernels says how many went.
-// Tensors that no call names any more go, too. One call of every kernel stays in any case. Groups
-// of the same kernels are chosen among like the calls of one.
+// Keeps at most `calls` (0: all) calls of a kernel with the same scalars and function, and, within
+// `budget` bytes (0: no limit), those that differ most. Counts the removed calls in `dropped` of
+// the kernels, and removes tensors that no call names any more. Always keeps one call of every
+// kernel. Groups of the same kernels are selected like the calls of one kernel.
 void prune(Suite& suite, int64_t calls, int64_t budget);
-// Keeps the calls of some kernels (by number) and the groups that they are part of, with whatever
-// kernels these need.
+// Keeps the calls of some kernels (by number) and the groups that contain them, with the other
+// kernels that these groups need.
 void keep_kernels(Suite& suite, const std::set<int32_t>& wanted);
-// The suite's kernel of `call` and that call alone.
+// A suite of the kernel of `call` and that call alone.
 Suite one_call(const Suite& suite, size_t call);
-// Takes tensors away that no test names.
+// Removes tensors that no test names.
 void drop_unnamed(Suite& suite);
 
 }  // namespace tapml::topdown

@@ -11,7 +11,7 @@ std::string source_nan_text(const SourceNaN& nan) {
          std::to_string(nan.sequence) + ", output " + nan.output + ", from " +
          (inputs.empty() ? "inputs without NaN" : "NaN in its input " + inputs) + "; " +
          std::to_string(nan.calls) + (nan.calls == 1 ? " call has" : " calls have") +
-         " NaN in an output. Tests behind it say little: correct the model or its input, and run "
+         " NaN in an output. Tests after it prove little: correct the model or its input, and run "
          "this again";
 }
 

@@ -1,4 +1,4 @@
-// NaN in the trusted run itself: behind it no kernel can be judged.
+// NaN in the trusted run itself: no kernel after it can be tested.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ struct SourceNaN {
   std::string kernel, output;
   int64_t sequence = 0;
   Origin origin;
-  std::vector<std::string> inputs;  // of that call that had NaN already: weights, or the run's own
-  int64_t calls = 0;                // that have NaN in an output
+  std::vector<std::string> inputs;  // of those that already had NaN: weights or intermediate values
+  int64_t calls = 0;                // calls with NaN in an output
 };
 
-// One sentence: where, from what, how often, what to do.
+// One sentence: where, from which inputs, how often, and what to do.
 std::string source_nan_text(const SourceNaN& nan);
 
 }  // namespace tapml::topdown

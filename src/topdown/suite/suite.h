@@ -1,6 +1,6 @@
 // Carved tests: one real run kept as a test t = (F, I, O) for every kernel call (TapML 2025,
-// section 3.2). A suite needs nothing else to be replayed: it holds the kernels' specs, the
-// tensors (identical ones once, by content hash) and the calls.
+// section 3.2). A suite is self-contained: it holds the kernels' specs, the tensors (identical ones
+// once, by content hash) and the calls.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace tapml::topdown {
 
-// docs/suite-format.md says what each version has.
+// docs/suite-format.md describes each version.
 inline constexpr const char* kSuiteSchema = "tapml-suite";
 inline constexpr int64_t kSuiteVersion = 1;
 
@@ -32,7 +32,7 @@ struct SuiteKernel {
 
 struct SuiteCall {
   int32_t kernel = 0;
-  int64_t sequence = 0;  // position in the run, of the first where there were several like it
+  int64_t sequence = 0;  // position in the run, of the first of identical calls
   int64_t times = 1;     // calls of the run with these inputs and outputs
   std::string function;  // "prefill", ... of the first
   Origin origin;         // of all of them
@@ -55,24 +55,25 @@ struct CallParameter {
   auto operator<=>(const CallParameter&) const = default;
 };
 
-// What a call reads of what an earlier one of its group wrote: as many elements of one dtype.
+// An input of a call that an earlier call of its group wrote: as many elements of one dtype.
 struct SuiteLink {
   CallParameter from, to;
 };
 
-// A tensor at a border of a group.
+// A tensor that is an input or output of a group.
 struct GroupValue {
   CallParameter place;
   std::string hash;
-  std::string name;  // of the border, in the words of the group's source
+  std::string name;  // in the words of the group's source
 };
 
-// Calls that are one test, because nothing says what is right between them: a trusted source that
-// is no platform of tapml (PyTorch) knows the borders of its own modules only. Whatever a call
-// reads is a border's, linked, or in its `before`; nothing of the calls is in `after`.
+// Calls that are tested together, because no reference values exist between them: a trusted source
+// that is not a platform of tapml (PyTorch) knows the values between its own modules only. Every
+// input of a call is an input of the group, a link, or in its `before`; `after` of the calls is
+// empty.
 struct SuiteGroup {
-  std::string source;     // whose the tensors at the borders are
-  std::string carved_on;  // the target whose run all others are from
+  std::string source;     // where the inputs and outputs of the group come from
+  std::string carved_on;  // the target whose run gave all other tensors
   int64_t times = 1;
   std::vector<SuiteCall> calls;  // in the order in which they run
   std::vector<SuiteLink> links;
@@ -80,9 +81,9 @@ struct SuiteGroup {
 };
 
 struct Suite {
-  // Why it has a part of its runs only ("interrupted"); empty: it is complete.
+  // Why the suite has only a part of its runs ("interrupted"); empty: it is complete.
   std::string incomplete;
-  // What the carved functions may call and no run called.
+  // Kernels that the carved functions may call and no run called.
   std::vector<KernelUse> untested;
   std::string source;  // target that it was carved on
   std::string fusion_policy;
@@ -91,9 +92,9 @@ struct Suite {
   std::vector<SuiteCall> calls;
   std::vector<SuiteGroup> groups;
   std::map<std::string, HostTensor> tensors;  // by content hash
-  // Tensors that are the model's weights, and lie there and not in the suite's folder: the weight's
-  // name by content hash. `model_folder`: where the model was; `quantization`: how its weights were
-  // quantized when it was read (models::quantization_table), empty: not.
+  // Weights that stay in the model's folder and not in the suite's: their names by content hash.
+  // `model_folder`: where the model was; `quantization`: how its weights were quantized when it was
+  // read (models::quantization_table), empty: not.
   std::map<std::string, std::string> weights;
   std::string model_folder, quantization;
 
@@ -104,47 +105,47 @@ struct Suite {
 
 Origin origin_of(const SuiteGroup& group);
 
-// What makes a call the same test as another: kernel, scalars, inputs and outputs.
+// Identifies a test: kernel, scalars, inputs and outputs.
 std::string test_key(const SuiteCall& call);
-// The same of groups: calls, links and borders.
+// The same for groups: calls, links, group inputs and outputs.
 std::string test_key(const SuiteGroup& group);
-// Hashes of the tensors that the suite's calls and groups name, weights by reference included.
+// Hashes of the tensors that the suite's calls and groups name, including weights by reference.
 std::set<std::string> named_tensors(const Suite& suite);
 std::set<std::string> named_tensors(const SuiteGroup& group);
 
 // The text of suite.json.
 std::string suite_text(const Suite& suite);
-// Writes tensors/<hash>.safetensors (all that a call names, without weights by reference) and
-// suite.json under `folder`, each file whole or not at all; suite.json comes last. Tensors of a
-// suite that was there before are removed then.
+// Writes tensors/<hash>.safetensors (all that a call names, without weights by reference) and then
+// suite.json under `folder`, each file whole or not at all. Removes the tensors of an earlier suite
+// after that.
 Status save_suite(const Suite& suite, const std::string& folder, const WorkWatcher& watcher = {});
 
 // Where the tensors of a suite come from.
 struct SuiteSource {
   // The tensor of a content hash (64 hexadecimal digits).
   std::function<Result<HostTensor>(const std::string& hash)> tensor;
-  // False: specs may differ from their recorded hash. For fuzzing what lies behind the comparison.
+  // False: specs may differ from their recorded hashes, to fuzz the code after the comparison.
   bool check_hashes = true;
 };
 
-// Reads the text of a suite.json; `file` names it in errors. Each tensor that a call names is asked
-// for once. Older schema versions are brought up to this one. UserError for anything altered (by
-// content hash), malformed, of a later schema version, or that does not fit together (check_suite),
-// and what `source` returns.
+// Reads the text of a suite.json; `file` names it in errors. Requests each tensor that a call names
+// once. Converts older schema versions to this one. UserError for anything altered (by content
+// hash), malformed, of a later schema version, or inconsistent (check_suite), and the errors that
+// `source` returns.
 Result<Suite> parse_suite(std::string_view text, const std::string& file,
                           const SuiteSource& source);
 
-// suite.json alone: `tensors` stays empty, and nothing is known of how they fit.
+// Reads suite.json alone: `tensors` stays empty, and is not checked.
 Result<Suite> parse_suite_index(std::string_view text, const std::string& file,
                                 bool check_hashes = true);
 
 // The tensor of a suite in `folder`, compared with its content hash. UserError that names the file
-// where it is missing or altered.
+// if it is missing or altered.
 Result<HostTensor> load_tensor(const std::string& folder, const std::string& hash);
 
-// Reads what save_suite wrote; weights that are no part of it come from the model in `model`, or
-// where that is empty in the folder that the suite names. UserError that names the file or the
-// weight for anything that parse_suite refuses and for what is missing or altered.
+// Reads what save_suite wrote; weights by reference come from the model in `model`, or, if that is
+// empty, in the folder that the suite names. UserError that names the file or the weight for
+// anything that parse_suite refuses and for anything missing or altered.
 Result<Suite> load_suite(const std::string& folder, const std::string& model = "",
                          const WorkWatcher& watcher = {});
 

@@ -31,7 +31,7 @@ Status SuiteFolder::begin(Suite empty) {
   if (auto text = read_text_file(index)) {
     if (auto suite = parse_suite_index(*text, index, false)) {
       empty = std::move(*suite);
-      empty.incomplete = "a later carve into its folder did not end";
+      empty.incomplete = "a later carve into its folder did not finish";
     }
   }
   return write_index(empty);
@@ -70,7 +70,7 @@ Status SuiteFolder::write_index(const Suite& suite) {
 Status SuiteFolder::finish(const Suite& suite) {
   TAPML_TRY(write_index(suite));
   const std::set<std::string> named = named_tensors(suite);
-  std::error_code ignored;  // what stays behind harms nobody
+  std::error_code ignored;  // left-over files do no harm
   for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/tensors", ignored)) {
     const std::filesystem::path& path = entry.path();
     const std::string hash = path.stem().string();

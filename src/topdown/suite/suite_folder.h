@@ -1,5 +1,4 @@
-// A suite that is being written: tensors come and go while a run is carved, and nothing is kept in
-// memory.
+// Writes a suite while a run is carved: tensors are added and removed, and none is kept in memory.
 #pragma once
 
 #include <set>
@@ -9,28 +8,27 @@
 
 namespace tapml::topdown {
 
-// The name of a tensor's file under the suite's folder.
+// The name of a tensor's file in the suite's folder.
 std::string tensor_file(const std::string& hash);
 
 class SuiteFolder {
  public:
-  // Makes the folder. A suite that is there already stays whole until finish().
+  // Makes the folder. An existing suite stays valid until finish().
   static Result<SuiteFolder> open(const std::string& folder);
 
-  // Writes tensors/<hash>.safetensors, whole or not at all; once.
+  // Writes tensors/<hash>.safetensors, whole or not at all, and only once.
   Status put(const std::string& hash, const HostTensor& tensor);
-  // Takes away what put() wrote: at once, or where suite.json names it, once that is written anew.
+  // Removes what put() wrote: at once, or, if suite.json names it, after that is written again.
   Status remove(const std::string& hash);
   bool has(const std::string& hash) const { return written_.contains(hash); }
 
-  // Before the first tensor: whatever ends the writer from here on, the folder reads as an
-  // incomplete suite. A suite that is there stays, marked so; else `empty`, which is marked, is
-  // written.
+  // Called before the first tensor: however the process ends after this, the folder reads as an
+  // incomplete suite. Marks an existing suite as incomplete; else writes `empty`, marked.
   Status begin(Suite empty);
-  // Writes suite.json for what is there, which makes the folder a suite; more may follow.
+  // Writes suite.json for the tensors so far, which makes the folder a suite; more may follow.
   Status write_index(const Suite& suite);
-  // The same, and removes tensors that no call names: of a suite that was there before, or of a
-  // call that was interrupted.
+  // The same, and removes tensors that no call names: those of an earlier suite or of an
+  // interrupted call.
   Status finish(const Suite& suite);
 
  private:
@@ -39,7 +37,7 @@ class SuiteFolder {
 
   std::string folder_;
   std::set<std::string> written_;
-  std::set<std::string> indexed_;  // named by the suite.json that is there
+  std::set<std::string> indexed_;  // named by the existing suite.json
 };
 
 }  // namespace tapml::topdown

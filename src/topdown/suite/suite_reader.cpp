@@ -17,7 +17,7 @@ namespace tapml::topdown {
 
 namespace {
 
-// Reads one suite.json; every complaint names the file and the place in it.
+// Reads one suite.json; every error names the file and the position in it.
 class SuiteReader {
  public:
   SuiteReader(std::string file, bool check_hashes)
@@ -97,8 +97,8 @@ class SuiteReader {
     TAPML_ASSIGN(suite.incomplete, string(json, "reason"));
     if (complete->as_bool() != suite.incomplete.empty()) {
       return wrong_part(
-          *complete, "a suite and its reason say different things",
-          "a reason where the suite is not complete, and none where it is",
+          *complete, "the suite's \"complete\" and \"reason\" contradict each other",
+          "a reason if the suite is incomplete, and none if it is complete",
           complete->as_bool() ? "complete, with a reason" : "incomplete, without one");
     }
     TAPML_ASSIGN(const Json* untested, array(json, "untested"));
@@ -129,7 +129,7 @@ class SuiteReader {
       kernel.modes.push_back(*mode);
     }
     if (kernel.modes.size() != kernel.params.size()) {
-      return wrong(json, "modes", "one mode a parameter");
+      return wrong(json, "modes", "one mode per parameter");
     }
     TAPML_ASSIGN(kernel.dropped, integer(json, "dropped"));
     if (kernel.dropped < 0) return wrong(json, "dropped", "0 or more");
@@ -137,7 +137,7 @@ class SuiteReader {
     return {};
   }
 
-  // What calls of the suite and calls of groups have in common.
+  // Reads the fields that calls of the suite and calls of groups share.
   Status read_run(const Json& json, const Suite& suite, SuiteCall& call) const {
     TAPML_ASSIGN(int64_t kernel, integer(json, "kernel"));
     if (kernel < 0 || kernel >= static_cast<int64_t>(suite.kernels.size())) {
@@ -155,7 +155,7 @@ class SuiteReader {
     }
     TAPML_ASSIGN(call.before, string_list(json, "before"));
     if (call.before.size() != suite.kernels[static_cast<size_t>(kernel)].params.size()) {
-      return wrong(json, "before", "one hash a parameter");
+      return wrong(json, "before", "one hash per parameter");
     }
     return {};
   }
@@ -172,7 +172,7 @@ class SuiteReader {
     TAPML_TRY(read_times(json, call.times));
     TAPML_ASSIGN(call.after, string_list(json, "after"));
     size_t params = call.before.size();
-    if (call.after.size() != params) return wrong(json, "after", "one hash a parameter");
+    if (call.after.size() != params) return wrong(json, "after", "one hash per parameter");
     for (size_t i = 0; i < params; ++i) {
       AccessMode mode = suite.kernels[static_cast<size_t>(call.kernel)].modes[i];
       TAPML_TRY(check_hash(call.before[i], mode != AccessMode::kOut));
@@ -193,7 +193,7 @@ class SuiteReader {
       TAPML_TRY(read_run(item, suite, call));
       call.after.resize(call.before.size());
     }
-    std::set<CallParameter> given;  // what calls read of values and of each other
+    std::set<CallParameter> given;  // parameters that a value or a link provides
     TAPML_ASSIGN(const Json* links, array(json, "links"));
     for (const Json& item : links->items()) {
       SuiteLink link;
@@ -221,7 +221,7 @@ class SuiteReader {
         const bool needed = kernel.modes[i] != AccessMode::kOut && !given.contains({c, i});
         if (needed && before[i].empty()) {
           return wrong_part(
-              at, "nothing gives a parameter of a group's call",
+              at, "a parameter of a group's call has no value",
               "a tensor, a link or a group input for " + kernel.params[i] + " of " + kernel.name,
               "none");
         }
@@ -246,7 +246,7 @@ class SuiteReader {
                           std::to_string(place.call));
   }
 
-  // [call, parameter]: one that is written, or one that is read.
+  // Reads [call, parameter]: a parameter that is written, or one that is read.
   Status read_place(const Json& object, const char* key, const Suite& suite,
                     const SuiteGroup& group, bool written, CallParameter& place) const {
     TAPML_ASSIGN(const Json* pair, array(object, key));
@@ -311,12 +311,11 @@ class SuiteReader {
     auto known = guard([&] { models::find_quantization(suite.quantization); });
     if (known) return {};
     const Json& value = *json.find("quantization");
-    return wrong_part(value, "a suite of unknown quantization", known.error().expected,
+    return wrong_part(value, "the suite has an unknown quantization", known.error().expected,
                       suite.quantization);
   }
 
-  // A hash is also a file name: nothing else may come in here. Where no tensor belongs there is
-  // none.
+  // A hash is also a file name, so nothing else is accepted. Empty where no tensor belongs.
   Status check_hash(const std::string& hash, bool needed) const {
     const bool good = needed ? hash.size() == 64 &&
                                    hash.find_first_not_of("0123456789abcdef") == std::string::npos
@@ -331,7 +330,7 @@ class SuiteReader {
   bool check_hashes_;
 };
 
-// The tensors that calls name, and the check that all fits.
+// Reads the tensors that calls name, and checks that everything fits.
 Status fill(Suite& suite, const std::string& file,
             const std::function<Result<HostTensor>(const std::string&)>& tensor,
             const WorkWatcher& watcher = {}) {

@@ -16,10 +16,10 @@ Error missing_model(const Suite& suite, const std::string& file,
   const std::string others =
       wanted.size() > 1 ? " and " + std::to_string(wanted.size() - 1) + " others" : "";
   return user_error(
-      "the weights of this suite are in its model, which is not there", file,
+      "the model with this suite's weights was not found", file,
       "a model directory with weight " + name + " (content hash " + hash + ")" + others,
       suite.model_folder.empty() ? "no directory" : "nothing at " + suite.model_folder,
-      "--model DIR says where the model is");
+      "give the model's folder with --model DIR");
 }
 
 }  // namespace
@@ -48,12 +48,12 @@ Result<std::map<std::string, HostTensor>> weights_by_reference(const Suite& suit
     if (weight == model.weights.end()) {
       return fail(user_error("the model has no weight " + name + ", which the suite names", folder,
                              "the model that " + file + " was carved from", "another one",
-                             "--model DIR says where the model is, or carve the suite again"));
+                             "give the model's folder with --model DIR, or carve the suite again"));
     }
     if (std::string own = content_hash(weight->second); own != hash) {
       return fail(user_error("weight " + name + " of the model is not the suite's", folder,
                              "content hash " + hash, own,
-                             "--model DIR says where the model is, or carve the suite again"));
+                             "give the model's folder with --model DIR, or carve the suite again"));
     }
     found.emplace(hash, weight->second);
   }

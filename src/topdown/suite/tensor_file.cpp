@@ -10,8 +10,8 @@ namespace tapml::topdown {
 namespace {
 
 constexpr int64_t kSmall = 4096;  // bytes up to which a tensor is stored whole
-// Larger tensors are stored whole: what a file says of rows that it leaves out is no reason to take
-// any amount of memory.
+// Larger tensors are stored whole, so that a file cannot request any amount of memory for the rows
+// that it omits.
 constexpr int64_t kLargest = int64_t{1} << 30;
 
 std::span<const std::byte> row_of(const HostTensor& tensor, int64_t row) {
@@ -20,12 +20,12 @@ std::span<const std::byte> row_of(const HostTensor& tensor, int64_t row) {
 }
 
 bool all_zero(std::span<const std::byte> bytes) {
-  // Each byte like the one before it.
+  // Each byte equals the one before it.
   return bytes.empty() || (bytes[0] == std::byte{0} &&
                            std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
-// The rows that hold something, where so few do that the others are left out.
+// The indices of nonzero rows, if so few are nonzero that the others are omitted.
 std::optional<std::vector<int64_t>> live_rows(const HostTensor& tensor) {
   const auto bytes = static_cast<int64_t>(tensor.byte_size());
   if (tensor.shape().size() < 2 || bytes <= kSmall || bytes > kLargest) return std::nullopt;
@@ -42,7 +42,7 @@ HostTensor integers(const std::vector<int64_t>& values) {
 }
 
 Error malformed(const std::string& path, const std::string& expected, const std::string& found) {
-  return user_error("a suite's tensor file does not fit together", path, expected, found,
+  return user_error("a suite's tensor file is inconsistent", path, expected, found,
                     "carve the suite again");
 }
 
@@ -57,7 +57,7 @@ Result<std::vector<int64_t>> integers_of(const SafetensorsFile& file, const std:
   return std::vector<int64_t>(values.begin(), values.end());
 }
 
-// Puts the rows that are there between those that are zero.
+// Inserts the zero rows between the stored ones.
 Result<HostTensor> with_all_rows(const HostTensor& data, const SafetensorsFile& file,
                                  const std::string& path) {
   TAPML_ASSIGN(const Shape shape, integers_of(file, "shape", path));
@@ -79,7 +79,7 @@ Result<HostTensor> with_all_rows(const HostTensor& data, const SafetensorsFile& 
   for (int64_t row : rows) {
     if (row <= before || row >= shape[0]) {
       return fail(malformed(path, "ascending rows below " + std::to_string(shape[0]),
-                            std::to_string(row) + " behind " + std::to_string(before)));
+                            std::to_string(row) + " after " + std::to_string(before)));
     }
     before = row;
   }

@@ -53,7 +53,7 @@ class Maker {
                "a call below " + std::to_string(carved_.calls.size()), std::to_string(call));
   }
 
-  // The tensor that was carved at a place of one of the test's calls.
+  // The tensor that was carved at a parameter of one of the test's calls.
   const HostTensor& carved_at(const TrustedCalls& test, const CallParameter& place,
                               bool written) const {
     check_call(place.call);
@@ -63,8 +63,8 @@ class Maker {
                  "one below " + std::to_string(kernel.params.size()), std::to_string(place.param));
     }
     if (std::ranges::find(test.calls, place.call) == test.calls.end()) {
-      throw_user("a border or link of no call of the group", name_of(place), "a call of the group",
-                 "another one");
+      throw_user("a value or link belongs to no call of the group", name_of(place),
+                 "a call of the group", "another one");
     }
     const SuiteCall& call = carved_.calls[place.call];
     const std::string& hash = (written ? call.after : call.before)[place.param];
@@ -78,12 +78,12 @@ class Maker {
   void check(const TrustedCalls& test) const {
     for (size_t call : test.calls) check_call(call);
     if (test.calls.empty() || test.outputs.empty()) {
-      throw_user("a group without calls or outputs says nothing", "group", "one at least", "none");
+      throw_user("a group needs calls and outputs", "group", "one at least", "none");
     }
     std::set<CallParameter> given;
     auto once = [&](const CallParameter& place) {
       if (given.insert(place).second) return;
-      throw_user("a parameter is given twice", name_of(place), "one border or link to it", "two");
+      throw_user("a parameter is given twice", name_of(place), "one value or link for it", "two");
     };
     for (bool written : {false, true}) {
       for (const TrustedTensor& one : written ? test.outputs : test.inputs) {
@@ -99,8 +99,8 @@ class Maker {
       const HostTensor& known = carved_at(test, to, false);
       once(to);
       if (position(test, from) >= position(test, to)) {
-        throw_user("a link starts at no output of an earlier call of the group", name_of(to),
-                   "an earlier call", name_of(from));
+        throw_user("a link does not start at an output of an earlier call of the group",
+                   name_of(to), "an earlier call", name_of(from));
       }
       if (known.dtype() == source.dtype() && known.size() == source.size()) continue;
       throw_user("the tensors of a link do not fit", name_of(to), form(known), form(source));
@@ -185,7 +185,7 @@ class Maker {
 
   const Suite& carved_;
   TrustedSuite made_;
-  std::map<std::string, size_t> known_;  // by test_key(); those of groups are no call's
+  std::map<std::string, size_t> known_;  // by test_key(); tests of groups have keys of their own
 };
 
 }  // namespace

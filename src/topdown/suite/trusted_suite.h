@@ -1,4 +1,4 @@
-// Tests of what a trusted source, which is no platform of tapml, says of a run that was carved.
+// Tests of a carved run against values of a trusted source that is not a platform of tapml.
 #pragma once
 
 #include <vector>
@@ -7,15 +7,15 @@
 
 namespace tapml::topdown {
 
-// A tensor that the source has where a call of the run reads or writes one.
+// A value of the source for a tensor that a call of the run reads or writes.
 struct TrustedTensor {
-  CallParameter place;  // `call` is one of the carved suite's
-  HostTensor tensor;    // of the dtype and shape that was carved there
-  std::string name;     // of the border, in the source's words
+  CallParameter place;  // `call` is an index into the carved suite
+  HostTensor tensor;    // of the carved dtype and shape
+  std::string name;     // of the value, in the source's words
 };
 
-// Calls between borders that the source knows. What they read at no border and by no link is as
-// carved: weights, page tables, caches.
+// Calls between values that the source knows. Inputs that are neither such a value nor a link keep
+// their carved contents: weights, page tables, caches.
 struct TrustedCalls {
   std::vector<size_t> calls;  // in the order in which they run
   std::vector<TrustedTensor> inputs;
@@ -23,7 +23,7 @@ struct TrustedCalls {
   std::vector<TrustedTensor> outputs;
 };
 
-// Where a test is: in a suite's groups or in its calls.
+// The position of a test: in a suite's groups or in its calls.
 struct TestTensor {
   bool group = false;
   size_t index = 0;
@@ -31,12 +31,12 @@ struct TestTensor {
 
 struct TrustedSuite {
   Suite suite;                    // of `source`
-  std::vector<TestTensor> tests;  // one for each of the given; equal ones are one test
+  std::vector<TestTensor> tests;  // one per given test; equal ones share a test
 };
 
-// One call all of whose outputs the source has is a test like carved ones; all else are groups.
-// UserError for calls and parameters that are not there, tensors of other forms, links that run
-// backwards, and groups that nothing is known to come out of.
+// A single call with all outputs known becomes a test like a carved one; all others become groups.
+// UserError for calls and parameters that do not exist, tensors of other shapes or dtypes, links
+// that run backwards, and groups without a known output.
 TrustedSuite trusted_suite(const Suite& carved, const std::vector<TrustedCalls>& tests,
                            const std::string& source);
 

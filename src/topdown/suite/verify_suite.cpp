@@ -42,17 +42,17 @@ Result<SuiteCheck> verify_suite(const std::string& folder, const std::string& mo
 
 Result<std::vector<std::string>> kernels_gone(const Suite& suite, const Module& fixed,
                                               const std::string& where) {
-  const auto* policy = find_attr<std::string>(fixed.attrs, "fusion_policy");
-  if (policy && suite.fusion_policy != *policy) {
-    return fail(user_error("a suite of another fusion policy", where, *policy, suite.fusion_policy,
-                           "carve it from this model"));
+  const std::string& policy = fixed.facts.fusion_policy;
+  if (!policy.empty() && suite.fusion_policy != policy) {
+    return fail(user_error("the suite has another fusion policy", where, policy,
+                           suite.fusion_policy, "carve it from this model"));
   }
   std::vector<std::string> gone;
   for (const SuiteKernel& kernel : suite.kernels) {
     if (!fixed.find(kernel.name)) gone.push_back(kernel.name);
   }
   if (!suite.kernels.empty() && gone.size() == suite.kernels.size()) {
-    return fail(user_error("a suite of another model", where, "kernels of this model",
+    return fail(user_error("the suite belongs to another model", where, "kernels of this model",
                            gone[0] + " and others", "carve it from this model"));
   }
   return gone;

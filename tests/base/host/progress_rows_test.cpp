@@ -36,7 +36,7 @@ struct Terminal {
 ProgressRow waiting(const std::string& name) { return {.name = name, .state = "waiting"}; }
 ProgressRow ended(const std::string& name, bool good) {
   return {.name = name,
-          .state = good ? "pass" : "differs",
+          .state = good ? "pass" : "mismatch",
           .detail = "0.1 of its bound",
           .style = good ? Style::kGreen : Style::kRed,
           .started = true,
@@ -70,14 +70,14 @@ TEST(ProgressRows, ChangeInPlace) {
   progress.set_row(0, ended("matmul_1", false));
   progress.set_row(7, ended("nobody", true));
   EXPECT_EQ(terminal.screen.text(),
-            "matmul_1 differs        0.1 of its bound\nadd_23   waiting\n"
+            "matmul_1 mismatch       0.1 of its bound\nadd_23   waiting\n"
             "[1/2] migrate: matmul_1 ... 0.0 s\n");
   // The rows remain across phases, below the lines of the finished phases.
   progress.end("2 kernels");
   EXPECT_EQ(terminal.screen.text(), "migrate: 2 kernels (0.0 s)\n");
   progress.begin("run");
   EXPECT_EQ(terminal.screen.text(),
-            "migrate: 2 kernels (0.0 s)\nmatmul_1 differs        0.1 of its bound\n"
+            "migrate: 2 kernels (0.0 s)\nmatmul_1 mismatch       0.1 of its bound\n"
             "add_23   waiting\nrun ... 0.0 s\n");
   progress.note("warning: slow");
   progress.finish();
@@ -105,9 +105,9 @@ TEST(ProgressRows, ColorsOnlyWhereTheTerminalHasThem) {
     progress.begin("replay", 1);
     progress.set_rows({ended("a_1", true), ended("b_2", false)});
     EXPECT_EQ(terminal.written.find("\x1b[32mpass") != std::string::npos, colors);
-    EXPECT_EQ(terminal.written.find("\x1b[31mdiffers") != std::string::npos, colors);
+    EXPECT_EQ(terminal.written.find("\x1b[31mmismatch") != std::string::npos, colors);
     EXPECT_EQ(terminal.screen.text(),
-              "a_1 pass           0.1 of its bound\nb_2 differs        0.1 of its bound\n"
+              "a_1 pass           0.1 of its bound\nb_2 mismatch       0.1 of its bound\n"
               "[0/1] replay ... 0.0 s\n");
   }
 }
@@ -120,9 +120,9 @@ TEST(ProgressRows, FitNarrowWindows) {
     }
   }
   // The detail is cut first, the state last.
-  EXPECT_EQ(row_lines({ended("kernel_0", false)}, 24, 9, false)[0].text, "kernel_0 differs       ");
+  EXPECT_EQ(row_lines({ended("kernel_0", false)}, 24, 9, false)[0].text, "kernel_0 mismatch      ");
   EXPECT_EQ(row_lines({ended("a_long_name_indeed", false)}, 21, 9, false)[0].text,
-            "a_longdiffers       ");
+            "a_longmismatch      ");
   EXPECT_EQ(row_lines({ended("größe_ß", true)}, 100, 9, false)[0].text,
             "größe_ß pass           0.1 of its bound");
 }
@@ -133,8 +133,8 @@ TEST(ProgressRows, LowWindowsShowWhatMatters) {
   const std::vector<ProgressLine> lines = row_lines(many(28, 20), 80, 8, false);
   EXPECT_EQ(lines.size(), 8u);
   for (const ProgressLine& line : lines) text += line.text + "\n";
-  for (const char* part : {"kernel_2 ", "differs", "kernel_19", "kernel_20", "testing", "kernel_21",
-                           "... and 21 more\n"}) {
+  for (const char* part : {"kernel_2 ", "mismatch", "kernel_19", "kernel_20", "testing",
+                           "kernel_21", "... and 21 more\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
   EXPECT_EQ(text.find("kernel_27"), std::string::npos) << text;

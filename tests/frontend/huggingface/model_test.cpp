@@ -19,7 +19,7 @@ TEST_F(HuggingFaceFolder, OneFile) {
   EXPECT_EQ(model.eos, std::vector<int32_t>{2});
   EXPECT_EQ(model.folder, folder_.string());
   EXPECT_TRUE(model.warnings.empty());
-  ModelInterface interface = unwrap(model_interface_of(model.module.attrs));
+  ModelInterface interface = unwrap(model_interface_of(model.module.all_attrs()));
   EXPECT_EQ(interface.weights.size(), tensors_.size());
   EXPECT_EQ(interface.context, 32);
 }
@@ -97,7 +97,7 @@ TEST_F(HuggingFaceFolder, TiedHeadThatDiffersIsUsed) {
   expect_same(model.weights, tensors_);
   ASSERT_EQ(model.warnings.size(), 1u);
   EXPECT_NE(model.warnings[0].find("differ: the two are not tied"), std::string::npos);
-  const auto interface = unwrap(model_interface_of(model.module.attrs));
+  const auto interface = unwrap(model_interface_of(model.module.all_attrs()));
   EXPECT_EQ(interface.weights.back(), "lm_head.weight");
   EXPECT_FALSE(std::get<models::LlamaConfig>(model.config.model).tied_embeddings);
 }
@@ -261,7 +261,7 @@ TEST_F(ExpertsFolder, WithoutASharedExpert) {
   write_all();
   HuggingFaceModel model = read();
   EXPECT_TRUE(model.warnings.empty());
-  for (const std::string& name : unwrap(model_interface_of(model.module.attrs)).weights) {
+  for (const std::string& name : unwrap(model_interface_of(model.module.all_attrs())).weights) {
     EXPECT_FALSE(name.contains("shared_expert")) << name;
   }
 }
@@ -279,7 +279,7 @@ TEST_F(ExpertsFolder, HeadsOfTheirOwnWidth) {
   }
   tensors_[attention + "o_proj.weight"] = HostTensor::zeros(DType::kF32, {8, 12});
   write_all();
-  EXPECT_EQ(unwrap(model_interface_of(read().module.attrs)).state.front().shape.back(), 6);
+  EXPECT_EQ(unwrap(model_interface_of(read().module.all_attrs())).state.front().shape.back(), 6);
 }
 
 TEST_F(ExpertsFolder, PartsThatAreMissingOrDiffer) {

@@ -153,7 +153,7 @@ TEST(QuantizedFolder, HasTwoParametersALinearWeight) {
   testing::TempFolder folder;
   testing::write_model(folder, testing::kQuantizedMoe);
   const HuggingFaceModel model = read_model(folder.path(), &find_quantization("q4f16"));
-  const auto names = unwrap(model_interface_of(model.module.attrs)).weights;
+  const auto names = unwrap(model_interface_of(model.module.all_attrs())).weights;
   EXPECT_EQ(names.size(), model.weights.size());
   for (const std::string& name : names) EXPECT_TRUE(model.weights.contains(name)) << name;
   const std::string experts = "model.layers.0.mlp.experts.gate_proj.weight";

@@ -83,7 +83,7 @@ class Results {
   Results(const Module& module, uint64_t seed) {
     for (const auto& [name, base] : module.functions) {
       const auto* function = relax::as_relax_function(base.get());
-      if (!function || function->attrs.contains("kernel") || function->attrs.contains("pattern")) {
+      if (!function || function->facts.kernel || function->facts.pattern) {
         continue;
       }
       if (calls_.size() == 2) break;

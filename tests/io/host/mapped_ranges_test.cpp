@@ -63,7 +63,7 @@ TEST(MappedRanges, AFileThatIsWrittenInPlaceIsAnError) {
     testing::write_bytes(path, std::string(kMappedSize, 'v'));
     const Status status = check_mapped_files();
     ASSERT_FALSE(status);
-    EXPECT_EQ(status.error().found, "65536 bytes, written meanwhile");
+    EXPECT_EQ(status.error().found, "65536 bytes, modified meanwhile");
     EXPECT_TRUE(check_lost_files());
   }
   EXPECT_TRUE(check_mapped_files());

@@ -267,8 +267,8 @@ TEST(HostileClient, CapturesThatMakeNoSense) {
         << client.failure().to_string();
   };
   expect_refused({false, {}, 0, {}, {}}, "has not begun");
-  expect_refused({true, {0}, 0, {}, {}}, "the executable has not");
-  expect_refused({true, {INT32_MIN}, 0, {}, {}}, "the executable has not");
+  expect_refused({true, {0}, 0, {}, {}}, "the executable lacks");
+  expect_refused({true, {INT32_MIN}, 0, {}, {}}, "the executable lacks");
   expect_refused({true, {}, INT64_MIN, {}, {}}, "negative number of calls");
   expect_refused({true, {}, 0, std::vector<uint8_t>(31), {}}, "no SHA-256s");
   expect_refused({true, {}, 0, {}, std::vector<uint8_t>(33)}, "no SHA-256s");

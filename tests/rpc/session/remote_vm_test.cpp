@@ -7,6 +7,7 @@
 #include "native_device.h"
 #include "runtime/local_session.h"
 #include "runtime/local_virtual_machine.h"
+#include "slow_device.h"
 #include "support/memory_channel.h"
 
 namespace tapml::test {
@@ -273,6 +274,40 @@ TEST_F(RemoteVm, ALocalVirtualMachineOverARemoteSession) {
   ASSERT_TRUE(result) << result.error().to_string();
   EXPECT_EQ(session_->traffic().waits, before) << "kernels are only enqueued";
   EXPECT_EQ(values(*result), (std::vector<float>{63, 126}));
+}
+
+// Heartbeats carry the number of kernel calls launched so far to whoever waits for the call.
+TEST(RemoteVmProgress, ReportsModulesAndCalls) {
+  auto device = std::make_shared<SlowDevice>();
+  rpc::ServerOptions options;
+  options.limits.heartbeat = 10ms;
+  options.open_device = [device](const std::string&) { return device; };
+  MemoryServer server(options);
+  auto session = server.connect();
+  std::vector<std::pair<int64_t, int64_t>> loaded;
+  session->set_watcher([&](const Work& work) {
+    if (work.what == "load") loaded.emplace_back(work.done, work.total);
+  });
+  auto vm = session->open_vm(share(chain_program(native_blob())));
+  ASSERT_TRUE(vm) << vm.error().to_string();
+  ASSERT_GE(loaded.size(), 2u);
+  EXPECT_EQ(loaded.front().first, 0);
+  EXPECT_EQ(loaded.back().first, loaded.back().second);
+
+  device->stop->launch_time = 100ms;
+  std::vector<int64_t> launched;
+  (*vm)->set_call_watcher([&](int64_t calls) { launched.push_back(calls); });
+  const std::vector<Value> args = {*runtime::upload(*session, f32({1, 2})),
+                                   *runtime::upload(*session, f32({10, 20}))};
+  auto result = (*vm)->call("main", args);
+  ASSERT_TRUE(result) << result.error().to_string();
+  ASSERT_FALSE(launched.empty());
+  EXPECT_TRUE(std::ranges::is_sorted(launched));
+  EXPECT_GE(launched.back(), 1);
+  (*vm)->set_call_watcher({});
+  launched.clear();
+  ASSERT_TRUE((*vm)->call("main", args));
+  EXPECT_TRUE(launched.empty());
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace tapml::testing {
 // Extra time that a typed error may take after its deadline.
 constexpr std::chrono::milliseconds kSlack{1000};
 
-inline Result<std::unique_ptr<rpc::RemoteSession>> open_session(const rpc::Place& endpoint,
+inline Result<std::unique_ptr<rpc::RemoteSession>> open_session(const rpc::Endpoint& endpoint,
                                                                 const std::string& token = "",
                                                                 const rpc::TlsTrust& trust = {}) {
   TAPML_ASSIGN(
@@ -27,7 +27,7 @@ inline Result<std::unique_ptr<rpc::RemoteSession>> open_session(const rpc::Place
 }
 
 struct Client {
-  explicit Client(const rpc::Place& endpoint, const std::string& token = "",
+  explicit Client(const rpc::Endpoint& endpoint, const std::string& token = "",
                   const rpc::TlsTrust& trust = {}) {
     auto opened = open_session(endpoint, token, trust);
     EXPECT_TRUE(opened) << opened.error().to_string();

@@ -13,24 +13,24 @@ using testing::fault_of;
 TEST(Endpoint, ParsesEveryForm) {
   struct Form {
     const char* text;
-    Place::Kind kind;
+    Endpoint::Kind kind;
     const char* host;
     int port;
     const char* rest;  // path or command
     const char* written;
   };
   for (const Form& form : {
-           Form{"host:9000", Place::Kind::kTcp, "host", 9000, "", "tcp:host:9000"},
-           Form{"tcp:10.0.0.7:1", Place::Kind::kTcp, "10.0.0.7", 1, "", "tcp:10.0.0.7:1"},
-           Form{"[::1]:65535", Place::Kind::kTcp, "::1", 65535, "", "tcp:[::1]:65535"},
-           Form{"tcp:[fe80::1]:80", Place::Kind::kTcp, "fe80::1", 80, "", "tcp:[fe80::1]:80"},
-           Form{"localhost:0", Place::Kind::kTcp, "localhost", 0, "", "tcp:localhost:0"},
-           Form{"tls:board.local:9000", Place::Kind::kTcp, "board.local", 9000, "",
+           Form{"host:9000", Endpoint::Kind::kTcp, "host", 9000, "", "tcp:host:9000"},
+           Form{"tcp:10.0.0.7:1", Endpoint::Kind::kTcp, "10.0.0.7", 1, "", "tcp:10.0.0.7:1"},
+           Form{"[::1]:65535", Endpoint::Kind::kTcp, "::1", 65535, "", "tcp:[::1]:65535"},
+           Form{"tcp:[fe80::1]:80", Endpoint::Kind::kTcp, "fe80::1", 80, "", "tcp:[fe80::1]:80"},
+           Form{"localhost:0", Endpoint::Kind::kTcp, "localhost", 0, "", "tcp:localhost:0"},
+           Form{"tls:board.local:9000", Endpoint::Kind::kTcp, "board.local", 9000, "",
                 "tls:board.local:9000"},
-           Form{"tls:[::1]:1", Place::Kind::kTcp, "::1", 1, "", "tls:[::1]:1"},
-           Form{"unix:/run/x", Place::Kind::kUnix, "", 0, "/run/x", "unix:/run/x"},
-           Form{"unix:x.sock", Place::Kind::kUnix, "", 0, "x.sock", "unix:x.sock"},
-           Form{"pipe:tapml rpc serve --stdio", Place::Kind::kPipe, "", 0,
+           Form{"tls:[::1]:1", Endpoint::Kind::kTcp, "::1", 1, "", "tls:[::1]:1"},
+           Form{"unix:/run/x", Endpoint::Kind::kUnix, "", 0, "/run/x", "unix:/run/x"},
+           Form{"unix:x.sock", Endpoint::Kind::kUnix, "", 0, "x.sock", "unix:x.sock"},
+           Form{"pipe:tapml rpc serve --stdio", Endpoint::Kind::kPipe, "", 0,
                 "tapml rpc serve --stdio", "pipe:tapml rpc serve --stdio"},
        }) {
     auto endpoint = parse_endpoint(form.text);

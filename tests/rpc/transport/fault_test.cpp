@@ -42,7 +42,7 @@ class Faults : public ::testing::Test {
 };
 
 // Opens a session, writes and reads; how far it gets depends on the fault.
-Status exchange(const Place& endpoint, size_t size) {
+Status exchange(const Endpoint& endpoint, size_t size) {
   TAPML_ASSIGN(auto session, open_session(endpoint));
   const auto buffer = BufferId(session->new_handle());
   const std::vector<std::byte> bytes(size, std::byte{7});

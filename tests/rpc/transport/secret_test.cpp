@@ -98,7 +98,7 @@ TEST(SocketOwner, IsAskedBeforeAnythingIsSent) {
   ASSERT_EQ(::chmod((folder / "").c_str(), 0777), 0);
   // Another user's program at the path of this user's server.
   auto ready = make_pipe();
-  const Place endpoint = *parse_endpoint("unix:" + folder / "other");
+  const Endpoint endpoint = *parse_endpoint("unix:" + folder / "other");
   const pid_t other = ::fork();
   if (other == 0) {
     if (::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(1);

@@ -75,7 +75,7 @@ class ServerProcess {
   }
   ServerProcess(const ServerProcess&) = delete;
 
-  const rpc::Place& endpoint() const { return endpoint_; }
+  const rpc::Endpoint& endpoint() const { return endpoint_; }
   // The processes of sessions, without the TLS relays.
   std::vector<pid_t> workers() const {
     std::vector<pid_t> workers = children();
@@ -108,7 +108,7 @@ class ServerProcess {
     return (*server)->run(stop_) ? 0 : 5;
   }
 
-  rpc::Place endpoint_;
+  rpc::Endpoint endpoint_;
   pid_t process_ = 0;
 };
 

@@ -353,7 +353,7 @@ TEST_P(Served, EachRequestOfAFrameHasItsOwnTime) {
 }
 
 // A raw socket.
-FileDescriptor raw_connection(const Place& endpoint, const std::string& from = "") {
+FileDescriptor raw_connection(const Endpoint& endpoint, const std::string& from = "") {
   auto address = resolve(endpoint, false);
   auto socket = open_socket(address->front(), false, "test");
   if (!from.empty()) {

@@ -41,7 +41,7 @@ class Tls : public ::testing::Test {
     authority_.issue(options.tls_certificate, options.tls_key, certificate);
     return options;
   }
-  static void expect_refused(const Place& endpoint, const TlsTrust& trust,
+  static void expect_refused(const Endpoint& endpoint, const TlsTrust& trust,
                              const std::vector<std::string>& parts) {
     const auto start = Clock::now();
     auto refused = open_session(endpoint, "", trust);
@@ -60,7 +60,7 @@ TEST_F(Tls, AServerIsBelievedByItsRootAndName) {
   ServerProcess server("tls:127.0.0.1:0", options());
   EXPECT_TRUE(server.endpoint().tls);
   EXPECT_TRUE(Client(server.endpoint(), "", {root_}).run("fine"));
-  Place by_name = server.endpoint();
+  Endpoint by_name = server.endpoint();
   by_name.host = "localhost";
   EXPECT_TRUE(Client(by_name, "", {root_}).run("fine"));
 
@@ -79,7 +79,7 @@ TEST_F(Tls, RefusesANameThatIsNotInTheCertificate) {
   ServerProcess server("tls:127.0.0.1:0", options({.names = "DNS:board.local,IP:10.0.0.7"}));
   expect_refused(server.endpoint(), {root_},
                  {"mismatch", "a certificate for \"127.0.0.1\"", "one for board.local, 10.0.0.7"});
-  Place by_name = server.endpoint();
+  Endpoint by_name = server.endpoint();
   by_name.host = "localhost";
   expect_refused(by_name, {root_}, {"mismatch", "a certificate for \"localhost\""});
 }
@@ -95,7 +95,7 @@ TEST_F(Tls, ACertificateIsGoodInItsTimeOnly) {
 
 TEST_F(Tls, WhoSpeaksWithoutTlsIsToldSo) {
   ServerProcess server("tls:127.0.0.1:0", options());
-  Place plain = server.endpoint();
+  Endpoint plain = server.endpoint();
   plain.tls = false;
   const auto start = Clock::now();
   expect_fault(open_session(plain), PlatformFault::kProtocol,
@@ -107,7 +107,7 @@ TEST_F(Tls, WhoSpeaksWithoutTlsIsToldSo) {
 
 TEST_F(Tls, AServerWithoutTlsIsNoticed) {
   ServerProcess server("127.0.0.1:0", {});
-  Place encrypted = server.endpoint();
+  Endpoint encrypted = server.endpoint();
   encrypted.tls = true;
   const auto start = Clock::now();
   auto refused = open_session(encrypted, "", {root_});
@@ -147,7 +147,7 @@ TEST_F(Tls, AClientWithAnUnfinishedHandshakeBlocksOnlyItself) {
 TEST_F(Tls, AServerThatDoesNotEndItsHandshakeTimesOut) {
   auto listener = Listener::open(*parse_endpoint("127.0.0.1:0"), false);
   ASSERT_TRUE(listener);
-  Place endpoint = (*listener)->endpoint();
+  Endpoint endpoint = (*listener)->endpoint();
   endpoint.tls = true;
   const auto start = Clock::now();
   auto silent = connect(endpoint, start + milliseconds(200), {root_});
@@ -194,7 +194,7 @@ TEST_F(Tls, CarriesFramesBothWaysThroughAFragmentingNetwork) {
   const ListenOptions files = options();
   auto context = TlsContext::for_server(files.tls_certificate, files.tls_key);
   ASSERT_TRUE(context) << context.error().to_string();
-  Place target = (*listener)->endpoint();
+  Endpoint target = (*listener)->endpoint();
   target.tls = true;
   const testing::Fault slow{.delay = milliseconds(1), .piece = 7001};
   testing::FaultProxy proxy(target, {{slow, slow}});
@@ -274,7 +274,7 @@ TEST_F(Tls, TrafficIsEncrypted) {
       }
     }
   });
-  Place endpoint = (*listener)->endpoint();
+  Endpoint endpoint = (*listener)->endpoint();
   endpoint.tls = true;
   EXPECT_TRUE(Client(endpoint, with_token.server.token, {root_}).run("fine"));
   spy.join();

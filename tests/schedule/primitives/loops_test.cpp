@@ -481,7 +481,7 @@ TEST(Bind, GroupsAndThreads) {
   expect_user_error([&] { s.bind(start.loops[0], "thread"); }, {"its extent n is not a constant"});
   s.bind(start.loops[0], "workgroup");
   s.bind(start.loops[1], "thread");
-  EXPECT_EQ(attr_or<int64_t>(s.func()->attrs, "workgroup_threads", 1), 12);
+  EXPECT_EQ(s.func()->facts.workgroup_threads, 12);
   std::string printed = text::print(*s.func(), "k");
   EXPECT_NE(printed.find("for i in workgroup(n)"), std::string::npos);
   EXPECT_NE(printed.find("for j in thread(12)"), std::string::npos);

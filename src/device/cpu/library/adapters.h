@@ -1,6 +1,6 @@
-// tapml's own adapters: libraries of the system behind the interface that a user's library has.
-// Each opens its shared object when a device needs it, so that a program without library kernels
-// needs nothing. For src/library/*/routines.cpp.
+// tapml's own adapters: system libraries behind the interface for user libraries. Each opens its
+// shared object when a device needs it, so a program without library kernels needs none of them.
+// For src/library/*/routines.cpp.
 #pragma once
 
 #include <tapml/library.h>
@@ -12,12 +12,12 @@
 
 namespace tapml::device {
 
-// Each library's folder has its routines.
+// Defined in each library's folder.
 #define TAPML_DECLARE_LIBRARY(name) const tapml_library* name##_library();
 TAPML_KNOWN_LIBRARIES(TAPML_DECLARE_LIBRARY)
 #undef TAPML_DECLARE_LIBRARY
 
-// Puts a text where a library's caller reads it; the result is the routine's failure.
+// Stores a text for the library's caller; returns the routine's failure code.
 [[gnu::format(printf, 3, 4)]] inline int32_t say(char* message, size_t size, const char* format,
                                                  ...) {
   va_list args;

@@ -31,7 +31,7 @@ bool is_name(const char* text) {
 Status check_table(const tapml_library* table, const std::string& where) {
   if (!table) return fail(user_error("the library has no table of routines", where));
   if (table->version != TAPML_LIBRARY_VERSION) {
-    return fail(user_error("the library is of another version of tapml/library.h", where,
+    return fail(user_error("the library was built for another version of tapml/library.h", where,
                            std::to_string(TAPML_LIBRARY_VERSION), std::to_string(table->version),
                            "build the library again"));
   }
@@ -52,7 +52,7 @@ Status check_table(const tapml_library* table, const std::string& where) {
     const tapml_routine& routine = table->routines[i];
     if (is_name(routine.name) && routine.run && names.insert(routine.name).second) continue;
     return fail(user_error("routine " + std::to_string(i) + " of library " +
-                               std::string(table->name) + " has no function or no name of its own",
+                               std::string(table->name) + " has no function or no unique name",
                            where, "letters, digits and underscores",
                            routine.name ? routine.name : "nothing"));
   }
@@ -72,8 +72,8 @@ Status HostLibrary::take(const tapml_library* table, const std::string& where) {
     const tapml_routine& routine = table->routines[i];
     const std::string place = where + ", routine " + routine.name;
     if (!routine.signature) {
-      return fail(user_error("a routine has no signature", place, "a text as in tapml/library.h",
-                             "nothing"));
+      return fail(user_error("a routine has no signature", place,
+                             "a signature as in tapml/library.h", "nothing"));
     }
     TAPML_ASSIGN(signatures_[routine.name], parse_routine_signature(routine.signature, place));
   }
@@ -107,7 +107,7 @@ Result<std::shared_ptr<const HostLibrary>> HostLibrary::load(const std::string& 
   using Entry = const tapml_library* (*)();
   auto entry = reinterpret_cast<Entry>(dlsym(library->handle_, "tapml_library_entry"));
   if (!entry) {
-    return fail(user_error("the shared object is no library of routines", path,
+    return fail(user_error("the shared object is not a library of routines", path,
                            "a function tapml_library_entry (tapml/library.h)", "none"));
   }
   TAPML_TRY(library->take(entry(), path));
@@ -118,7 +118,7 @@ Result<std::shared_ptr<const HostLibrary>> built_in_library(const std::string& n
   for (const Adapter& adapter : kAdapters) {
     if (name == adapter.name) return HostLibrary::wrap(adapter.table(), "library " + name);
   }
-  return fail(platform_error(PlatformFault::kAbsent, "no library is called " + name, "cpu",
+  return fail(platform_error(PlatformFault::kAbsent, "there is no library " + name, "cpu",
                              "--library FILE loads one that is not part of tapml"));
 }
 

@@ -1,5 +1,5 @@
-// Libraries whose routines implement kernels on the cpu: tapml's own adapters, and shared objects
-// of the user (include/tapml/library.h).
+// Libraries whose routines implement kernels on the cpu: tapml's own adapters, and the user's
+// shared objects (include/tapml/library.h).
 #pragma once
 
 #include <tapml/library.h>
@@ -13,11 +13,11 @@
 
 namespace tapml::device {
 
-// A library's table of routines, with whatever keeps it loaded.
+// A library's table of routines, and the owner that keeps it loaded.
 class HostLibrary {
  public:
-  // Loads a shared object. UserError for a file that is none, has no tapml_library_entry, is of
-  // another version of the interface, or has a table that is not whole.
+  // Loads a shared object. UserError for a file that is not one, lacks tapml_library_entry, has
+  // another interface version, or has an invalid table.
   static Result<std::shared_ptr<const HostLibrary>> load(const std::string& path) noexcept;
   // The same for a table of this program.
   static Result<std::shared_ptr<const HostLibrary>> wrap(const tapml_library* table,
@@ -27,14 +27,14 @@ class HostLibrary {
   HostLibrary& operator=(const HostLibrary&) = delete;
 
   std::string name() const { return table_->name; }
-  // What the routines take, by name.
+  // The signatures of the routines, by name.
   const std::map<std::string, RoutineSignature>& routines() const { return signatures_; }
   const tapml_library& table() const { return *table_; }
-  const tapml_routine* find(const std::string& routine) const;  // null: there is none
+  const tapml_routine* find(const std::string& routine) const;  // null: not found
 
  private:
   HostLibrary() = default;
-  // Checks the table, and reads its signatures.
+  // Checks the table and parses its signatures.
   Status take(const tapml_library* table, const std::string& where);
   const tapml_library* table_ = nullptr;
   std::map<std::string, RoutineSignature> signatures_;
@@ -44,11 +44,11 @@ class HostLibrary {
 using HostLibraries = std::vector<std::shared_ptr<const HostLibrary>>;
 
 // tapml's own adapters by name. PlatformError (kAbsent) for a library that this build does not
-// know.
+// support.
 Result<std::shared_ptr<const HostLibrary>> built_in_library(const std::string& name) noexcept;
 // Their names.
 std::vector<std::string> built_in_libraries();
-// Whether this machine has what the adapter of this name loads.
+// Whether this machine has the library that the adapter of this name loads.
 bool is_library_here(const std::string& name) noexcept;
 
 }  // namespace tapml::device

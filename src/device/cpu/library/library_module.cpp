@@ -14,10 +14,10 @@ using runtime::DeviceKernel;
 using runtime::DeviceModule;
 
 constexpr size_t kMaxTensors = 64;
-constexpr size_t kMaxDims = 64;  // of all tensors of a call
+constexpr size_t kMaxDims = 64;  // all tensors of a call together
 constexpr size_t kMessage = 512;
 
-// A library with the state that it made for this module.
+// A library with the state that it created for this module.
 struct Opened {
   std::shared_ptr<const HostLibrary> library;
   void* state = nullptr;
@@ -45,7 +45,7 @@ class LibraryKernel final : public InlineKernel {
         opened_(std::move(opened)),
         threads_(threads) {}
 
-  // What the call is can be seen when it is loaded, but for its dimensions.
+  // Everything about a call but its dimensions is checked at load.
   Status check_types() const {
     auto tensors = [](const std::vector<LibraryTensor>& list) {
       std::vector<RoutineTensor> result;
@@ -56,7 +56,7 @@ class LibraryKernel final : public InlineKernel {
                                   code_.parameters.size()));
   }
 
-  // Routines share out their work themselves.
+  // Routines parallelize their work themselves.
   Status run(const runtime::LaunchArgs& args, Shares&) const noexcept override {
     if (args.extent <= 0) return {};
     std::array<DLTensor, kMaxTensors> tensors;
@@ -105,9 +105,9 @@ class LibraryKernel final : public InlineKernel {
                                message.size()};
     if (routine_->run(&call) == 0) return {};
     message.back() = 0;
-    return fail(user_error(
-        "routine " + code_.routine + " of library " + code_.library +
-        " failed: " + (message[0] ? std::string(message.data()) : "it gives no reason")));
+    return fail(
+        user_error("routine " + code_.routine + " of library " + code_.library +
+                   " failed: " + (message[0] ? std::string(message.data()) : "no reason given")));
   }
 
  private:
@@ -135,7 +135,7 @@ class LibraryKernel final : public InlineKernel {
 
   LibraryCode code_;
   const tapml_routine* routine_;
-  const RoutineSignature& signature_;  // of the library, which `opened_` keeps
+  const RoutineSignature& signature_;  // of the library, which `opened_` keeps alive
   std::shared_ptr<Opened> opened_;
   int threads_;
 };
@@ -165,8 +165,8 @@ Result<std::shared_ptr<Opened>> open(const std::string& name, const HostLibrarie
   opened->state = table.open(threads, message.data(), message.size());
   if (opened->state) return opened;
   message.back() = 0;
-  return fail(platform_error(PlatformFault::kAbsent, "library " + name + " is not here", "cpu",
-                             message[0] ? std::string(message.data()) : "it gives no reason"));
+  return fail(platform_error(PlatformFault::kAbsent, "library " + name + " is not available", "cpu",
+                             message[0] ? std::string(message.data()) : "no reason given"));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace tapml::device {
 struct ProductShape {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
-  // Matrix of each operand that product i of the batch takes; empty: one for all, or matrix i.
+  // Index of each operand's matrix for product i of the batch; empty: i, or 0 if `single`.
   std::vector<int64_t> of[2];
   bool single[2] = {false, false};
 
@@ -22,8 +22,8 @@ struct ProductShape {
     return of[operand].empty() ? i : of[operand][static_cast<size_t>(i)];
   }
 
-  // From the first two inputs, the output and the first two parameters (transpose_a, transpose_b)
-  // of `call`, which has at least `inputs` inputs. False where they are no product.
+  // Reads the first two inputs, the output and the first two parameters (transpose_a, transpose_b)
+  // of `call`, which has at least `inputs` inputs. False if they are not a product.
   bool read(const tapml_library_call& call, int32_t inputs) {
     if (call.input_count < inputs || call.output_count != 1 || call.parameter_count < 2) {
       return false;
@@ -73,7 +73,7 @@ struct ProductShape {
     return true;
   }
 
-  // One matrix b for all: the batch is more rows of a.
+  // A single matrix b: the batch becomes more rows of a.
   void fold() {
     if (!single[1] || transpose_a || batch <= 1 || !of[0].empty() || single[0]) return;
     m *= batch;

@@ -24,7 +24,6 @@ constexpr size_t kAheadBytes = size_t{4} << 20;
 AttendedLink::AttendedLink(Channel& channel, std::chrono::milliseconds heartbeat)
     : ServerLink(channel),
       heartbeat_(heartbeat),
-      sign_(encode_heartbeat()),
       attendant_([this] { attend(); }) {}
 
 AttendedLink::~AttendedLink() {
@@ -132,11 +131,12 @@ void AttendedLink::keep_alive(std::unique_lock<std::mutex>& held) noexcept {
   held.unlock();
   {
     std::lock_guard guard(sending_);
+    const std::vector<std::byte> frame = heartbeat_frame();
     // Half a sign must be followed by its other half before anything else is sent. Whoever serves
     // the session waits for it as long as for a client, and then ends it.
     Status sent;
     do {
-      sent = channel_.send(sign_, {}, Clock::now() + heartbeat_);
+      sent = channel_.send(frame, {}, Clock::now() + heartbeat_);
     } while (!sent && sent.error().fault == PlatformFault::kTimeout && !stop_);
   }
   held.lock();

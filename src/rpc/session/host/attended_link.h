@@ -43,7 +43,6 @@ class AttendedLink final : public ServerLink {
   void look_for_cancel(std::span<const std::byte> head) noexcept;
 
   const std::chrono::milliseconds heartbeat_;
-  const std::vector<std::byte> sign_;  // of life
 
   std::mutex sending_;
   std::atomic<Clock::time_point> last_sent_{Clock::now()};

@@ -1,4 +1,4 @@
-// Bugs that end the process of a kernel, or keep it for ever.
+// Faults that end the process of a kernel, or make it hang.
 #include "tir/visit.h"
 #include "topdown/faults/variants/sites.h"
 
@@ -7,7 +7,7 @@ namespace tapml::topdown::variants {
 using namespace tir;  // NOLINT: this file is about tir alone
 
 Variants crash(const PrimFunc& func) {
-  // Far behind everything that a process has.
+  // Far beyond the memory of any process.
   constexpr int64_t kFarAway = int64_t{1} << 42;
   return each_stmt(func, [](const Stmt& s) -> Stmt {
     if (s->kind != StmtKind::kStore) return nullptr;
@@ -19,7 +19,7 @@ Variants crash(const PrimFunc& func) {
   });
 }
 
-// Whatever a compiler knows of loops, it has to compute each turn from the one before.
+// Each iteration depends on the one before, so that no compiler can remove the loop.
 Variants endless_loop(const PrimFunc& func) {
   return each_stmt(func, [](const Stmt& s) -> Stmt {
     if (s->kind != StmtKind::kStore) return nullptr;

@@ -1,5 +1,5 @@
-// Injected faults by family: for each kind every way of planting it into a scheduled
-// implementation, one site each. All but ends_process() kinds stay inside their buffers.
+// Injected faults by family: for each kind every way to inject it into a scheduled implementation,
+// one site each. All but ends_process() kinds stay inside their buffers.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace tapml::topdown::variants {
 
 using Variants = std::vector<tir::PrimFuncRef>;
 
-// Loops: what is left out.
+// Loops: skipped iterations and work items.
 Variants off_by_one(const tir::PrimFunc& func);
 Variants dropped_tail(const tir::PrimFunc& func);
 Variants unaligned_tail(const tir::PrimFunc& func);
@@ -19,7 +19,7 @@ Variants half_reduction(const tir::PrimFunc& func);
 Variants subgroup_width(const tir::PrimFunc& func);
 Variants causal_mask(const tir::PrimFunc& func);
 
-// Index arithmetic: what is read instead.
+// Index arithmetic: reads of wrong elements.
 Variants wrong_stride(const tir::PrimFunc& func);
 Variants transposed_index(const tir::PrimFunc& func);
 Variants shifted_index(const tir::PrimFunc& func);
@@ -29,7 +29,7 @@ Variants stale_page(const tir::PrimFunc& func);
 Variants some_ids(const tir::PrimFunc& func);
 Variants late_rows(const tir::PrimFunc& func);
 
-// Values: what is computed instead.
+// Values: wrong computations.
 Variants wrong_constant(const tir::PrimFunc& func);
 Variants wrong_epsilon(const tir::PrimFunc& func);
 Variants missing_scale(const tir::PrimFunc& func);
@@ -40,7 +40,7 @@ Variants fast_math(const tir::PrimFunc& func);
 Variants angle_sign(const tir::PrimFunc& func);
 Variants rope_base(const tir::PrimFunc& func);
 
-// Types: what is rounded, cut off or unpacked wrongly.
+// Types: values rounded, truncated or unpacked wrongly.
 Variants wrong_accumulation(const tir::PrimFunc& func);
 Variants half_accumulation(const tir::PrimFunc& func);
 Variants truncated_input(const tir::PrimFunc& func);
@@ -48,13 +48,13 @@ Variants narrowed_integer(const tir::PrimFunc& func);
 Variants missing_zero_point(const tir::PrimFunc& func);
 Variants nibble_order(const tir::PrimFunc& func);
 
-// Memory: what is there instead.
+// Memory: wrong contents.
 Variants missing_init(const tir::PrimFunc& func);
 Variants aliasing_output(const tir::PrimFunc& func);
 Variants missing_barrier(const tir::PrimFunc& func);
 Variants shared_overlap(const tir::PrimFunc& func);
 
-// Ends: a process that dies or stays.
+// Ends: a process that crashes or hangs.
 Variants crash(const tir::PrimFunc& func);
 Variants endless_loop(const tir::PrimFunc& func);
 

@@ -1,4 +1,4 @@
-// Bugs of index arithmetic: another element is read. What an index becomes lies in its dimension.
+// Faults of index arithmetic: another element is read. Indices stay within their dimensions.
 #include "tir/visit.h"
 #include "topdown/faults/variants/sites.h"
 
@@ -8,7 +8,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// Loads of two dimensions and more, with new indices for the last two.
+// Loads of two or more dimensions, with new indices for the last two.
 Variants each_matrix(const PrimFunc& func,
                      const std::function<std::pair<PrimExpr, PrimExpr>(
                          const PrimExpr& i, const PrimExpr& j, const PrimExpr& rows,
@@ -30,7 +30,7 @@ bool is_integer_input(const PrimExpr& e) {
 
 }  // namespace
 
-// The rows are taken to be one element longer than they are.
+// Rows are assumed to be one element longer than they are.
 Variants wrong_stride(const PrimFunc& func) {
   return each_matrix(func, [](const PrimExpr& i, const PrimExpr& j, const PrimExpr& rows,
                               const PrimExpr& columns) {
@@ -56,7 +56,7 @@ Variants shifted_index(const PrimFunc& func) {
   });
 }
 
-// A vector follows another loop than its own.
+// A vector is indexed by another loop than its own.
 Variants broadcast_axis(const PrimFunc& func) {
   return each_stmt(func, [&](const Stmt& s) -> Stmt {
     if (s->kind != StmtKind::kFor) return nullptr;
@@ -80,7 +80,7 @@ Variants broadcast_axis(const PrimFunc& func) {
   });
 }
 
-// i // 3 of a head or group becomes i // 4: never further than before.
+// i // 3 of a head or group becomes i // 4, which is never larger.
 Variants wrong_group(const PrimFunc& func) {
   return each_input(func, [](const PrimExpr& e) -> PrimExpr {
     std::vector<PrimExpr> changed = e->operands;
@@ -97,7 +97,7 @@ Variants wrong_group(const PrimFunc& func) {
   });
 }
 
-// An entry of a table is the one before it.
+// An entry of a table is replaced by the one before it.
 Variants stale_page(const PrimFunc& func) {
   return each_input(func, [](const PrimExpr& e) -> PrimExpr {
     const Buffer buffer = load_buffer(e);
@@ -108,7 +108,7 @@ Variants stale_page(const PrimFunc& func) {
   });
 }
 
-// One in five ids, lengths or pages is taken for 0.
+// One in five ids, lengths or pages becomes 0.
 Variants some_ids(const PrimFunc& func) {
   return each_input(func, [](const PrimExpr& e) -> PrimExpr {
     if (!is_integer_input(e)) return {};
@@ -117,7 +117,7 @@ Variants some_ids(const PrimFunc& func) {
   });
 }
 
-// Outputs are wrong from the fourth place of a dimension on: only longer inputs show it.
+// Outputs are wrong from index 3 of a dimension on: only longer inputs show it.
 Variants late_rows(const PrimFunc& func) {
   constexpr int64_t kFirst = 3;
   size_t most = 0;

@@ -1,4 +1,4 @@
-// Bugs of loops: iterations, work items and lanes that are left out.
+// Faults of loops: iterations, work items and lanes that are skipped.
 #include "tir/subgroup.h"
 #include "tir/visit.h"
 #include "topdown/faults/variants/sites.h"
@@ -13,7 +13,7 @@ bool is_launch(const ForNode& loop) {
   return loop.for_kind == ForKind::kParallel || loop.for_kind == ForKind::kWorkgroup;
 }
 
-// A copy of the loop with another extent. Those over the invocations of a work group have none.
+// A copy of the loop with another extent. None for loops over the invocations of a work group.
 Stmt with_extent(const Stmt& s, bool launch,
                  const std::function<PrimExpr(const PrimExpr&)>& extent) {
   if (s->kind != StmtKind::kFor) return nullptr;
@@ -101,7 +101,7 @@ Variants subgroup_width(const PrimFunc& func) {
   });
 }
 
-// What is visible ends one position early, but for the first token.
+// The causal mask ends one position early, except for the first token.
 Variants causal_mask(const PrimFunc& func) {
   return everywhere(func,
                     [](const PrimExpr& e) -> PrimExpr {

@@ -1,4 +1,4 @@
-// Bugs of memory: what was not set, what lies over something else, what nobody waited for.
+// Faults of memory: missing initialization, overlapping buffers, missing waits.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -21,7 +21,7 @@ bool same_type(const Buffer& a, const Buffer& b) {
   return true;
 }
 
-// to[...] = from[...], a launch of its own.
+// to[...] = from[...], as a separate launch.
 Stmt copy_all(const Buffer& from, const Buffer& to) {
   std::vector<PrimExpr> indices;
   for (size_t d = 0; d < to->shape.size(); ++d) {
@@ -34,7 +34,7 @@ Stmt copy_all(const Buffer& from, const Buffer& to) {
   return body;
 }
 
-// Behind the workspaces that stand around the launches.
+// Inserted after the workspaces that enclose the launches.
 Stmt with_first_launch(const Stmt& body, const Stmt& first) {
   if (body->kind == StmtKind::kAlloc && as<AllocNode>(body).buffer->scope == Scope::kGlobal) {
     const auto& alloc = as<AllocNode>(body);
@@ -43,7 +43,7 @@ Stmt with_first_launch(const Stmt& body, const Stmt& first) {
   return make_seq({first, body});
 }
 
-// The memory of `inner` is that of `outer`, which has one dimension, as often as it fits.
+// Places `inner` in the memory of `outer`, which has one dimension, repeated as often as it fits.
 Stmt laid_over(const Stmt& body, const Buffer& inner, const Buffer& outer) {
   auto place = [&](const std::vector<PrimExpr>& indices) -> std::vector<PrimExpr> {
     PrimExpr linear = 0;
@@ -67,8 +67,8 @@ Stmt laid_over(const Stmt& body, const Buffer& inner, const Buffer& outer) {
       });
 }
 
-// What each store is repeated over: loops, or the iterators of its block and the loops in that. Of
-// one that stands in several places, only what is around all of them.
+// The iterations that repeat each store: loops, or the iterators of its block and the loops in
+// that. For a store that occurs several times, only those around all occurrences.
 class Iterations {
  public:
   explicit Iterations(const Stmt& body) { note(body, {}); }
@@ -118,7 +118,7 @@ class Iterations {
   std::map<const StmtNode*, std::vector<Var>> around_;
 };
 
-// A number between a quarter of `scale` and 7/4 of it that differs between neighbours in each of
+// A number between a quarter of `scale` and 7/4 of it that differs between neighbors in each of
 // `positions`.
 PrimExpr garbage(const std::vector<PrimExpr>& positions, double scale, DType dtype) {
   constexpr int64_t kLevels = 7;
@@ -134,8 +134,8 @@ PrimExpr garbage(const std::vector<PrimExpr>& positions, double scale, DType dty
 
 }  // namespace
 
-// The start of an accumulator becomes what a register may hold: not the same for each, since what
-// all scores of a softmax have too much changes nothing.
+// The start value of an accumulator becomes register garbage, different for each element, since a
+// constant added to all scores of a softmax changes nothing.
 Variants missing_init(const PrimFunc& func) {
   const Iterations iterations(func.body);
   return each_stmt(func, [&](const Stmt& s) -> Stmt {
@@ -145,7 +145,7 @@ Variants missing_init(const PrimFunc& func) {
         has_load(store.value)) {
       return nullptr;
     }
-    // The start of a maximum would hardly matter near 1.
+    // A start value near 1 would hardly affect a maximum.
     const bool extreme =
         store.value.kind() == ExprKind::kFloat && std::isinf(store.value->float_value);
     std::vector<PrimExpr> positions = iterations.of(s);
@@ -183,9 +183,9 @@ Variants missing_barrier(const PrimFunc& func) {
   });
 }
 
-// Two buffers of a work group, or of an invocation, lie over each other.
+// Two buffers of a work group, or of an invocation, overlap.
 Variants shared_overlap(const PrimFunc& func) {
-  std::vector<std::pair<Buffer, Buffer>> pairs;  // a buffer, another inside of its scope
+  std::vector<std::pair<Buffer, Buffer>> pairs;  // a buffer, and another inside its scope
   visit(func.body, [&](const Stmt& s) {
     if (s->kind != StmtKind::kAlloc) return;
     const Buffer& outer = as<AllocNode>(s).buffer;

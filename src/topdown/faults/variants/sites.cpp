@@ -9,10 +9,10 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// Rewriting a program takes time for each of them.
+// The limit, because rewriting a program takes time for each variant.
 constexpr int kMostVariants = 64;
 
-// Changes the `wanted`-th place that an edit accepts; null: there are not so many.
+// Changes the `wanted`-th node that an edit accepts; null: there are fewer.
 PrimFuncRef edited_at(const PrimFunc& func, const ExprEdit& on_expr, const StmtEdit& on_stmt,
                       int wanted) {
   int count = 0;

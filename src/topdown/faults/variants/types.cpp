@@ -1,4 +1,4 @@
-// Bugs of types: what is rounded on its way, cut off, or unpacked wrongly.
+// Faults of types: values that are rounded too early, truncated, or unpacked wrongly.
 #include "tir/visit.h"
 #include "topdown/faults/variants/sites.h"
 
@@ -8,7 +8,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// A sum is rounded after every step, as a store and a load do.
+// A sum is rounded after every step, as by a store and a load.
 Variants accumulation_in(DType dtype, const PrimFunc& func) {
   return everywhere(func, {}, [dtype](const Stmt& s) -> Stmt {
     if (s->kind != StmtKind::kStore) return nullptr;
@@ -35,7 +35,7 @@ Variants truncated_input(const PrimFunc& func) {
   });
 }
 
-// Three bits of an integer arrive in a float.
+// Only three bits of an integer arrive in a float.
 Variants narrowed_integer(const PrimFunc& func) {
   return each_expr(func, [](const PrimExpr& e) -> PrimExpr {
     if (e.kind() != ExprKind::kCast || !is_float(e.dtype())) return {};
@@ -45,7 +45,7 @@ Variants narrowed_integer(const PrimFunc& func) {
   });
 }
 
-// Codes are used without what is subtracted from them.
+// Codes are used without subtracting their zero point.
 Variants missing_zero_point(const PrimFunc& func) {
   return everywhere(func,
                     [](const PrimExpr& e) -> PrimExpr {
@@ -56,7 +56,7 @@ Variants missing_zero_point(const PrimFunc& func) {
                     {});
 }
 
-// The high four bits of a byte are taken for the low ones.
+// The high four bits of a byte are used as the low ones.
 Variants nibble_order(const PrimFunc& func) {
   return everywhere(func,
                     [](const PrimExpr& e) -> PrimExpr {

@@ -1,4 +1,4 @@
-// Bugs of arithmetic: constants, operands, functions.
+// Faults of arithmetic: constants, operands, functions.
 #include <cmath>
 
 #include "tir/visit.h"
@@ -16,7 +16,7 @@ bool is_finite_constant(const PrimExpr& e) {
   return e.kind() == ExprKind::kFloat && std::isfinite(e->float_value);
 }
 
-// Two inputs of the same dtype and shape change places.
+// Swaps two inputs of the same dtype and shape.
 Variants swapped_inputs(const PrimFunc& func) {
   Variants variants;
   for (size_t i = 0; i < func.params.size(); ++i) {
@@ -79,7 +79,7 @@ Variants swapped_operands(const PrimFunc& func) {
     if (e.kind() == ExprKind::kSub || e.kind() == ExprKind::kDiv) {
       return make_node(e.kind(), e.dtype(), {e.operand(1), e.operand(0)});
     }
-    // Guards of loads stay: a swapped guard could leave its buffer.
+    // Guards of loads stay: with a swapped guard, a load could leave its buffer.
     if (e.kind() != ExprKind::kSelect || has_load(e)) return {};
     return make_node(ExprKind::kSelect, e.dtype(), {e.operand(0), e.operand(2), e.operand(1)});
   });
@@ -87,7 +87,7 @@ Variants swapped_operands(const PrimFunc& func) {
   return variants;
 }
 
-// Of a sum that is no step of an accumulation one side is left out, as a residual is.
+// Drops one side of a sum that is not a step of an accumulation, such as a residual.
 Variants dropped_term(const PrimFunc& func) {
   Variants variants;
   for (size_t kept : {0, 1}) {
@@ -105,7 +105,7 @@ Variants dropped_term(const PrimFunc& func) {
   return variants;
 }
 
-// Both sides of a selection are one of them. What loads stays behind its condition.
+// Both sides of a selection become the same one. Loads stay guarded by their condition.
 Variants missing_select(const PrimFunc& func) {
   Variants variants;
   for (size_t side : {1, 2}) {
@@ -124,7 +124,7 @@ Variants fast_math(const PrimFunc& func) {
     const PrimExpr& x = e.operand(0);
     if (e->name == "exp") return series(x, {1, 1, 1.0 / 2, 1.0 / 6, 1.0 / 24});
     if (e->name == "tanh") return series(x, {0, 1, 0, -1.0 / 3, 0, 2.0 / 15});
-    // One step of Newton's method from a first guess that holds near 1.
+    // One step of Newton's method from an initial guess for values near 1.
     if (e->name == "rsqrt") return constant(1.5, e) - constant(0.5, e) * x;
     return {};
   });
@@ -139,7 +139,7 @@ Variants angle_sign(const PrimFunc& func) {
                     {});
 }
 
-// Inverse frequencies base^-i become those of the base's square.
+// Inverse frequencies base^-i become those of the squared base.
 Variants rope_base(const PrimFunc& func) {
   return everywhere(func,
                     [](const PrimExpr& e) -> PrimExpr {

@@ -10,7 +10,7 @@ namespace {
 // A tensor of a kernel's implementation, or a part of one.
 struct Place {
   std::string name;
-  int64_t bytes = 0;  // -1: not known here
+  int64_t bytes = 0;  // -1: unknown
   int64_t from = 0;   // where the part begins
 };
 
@@ -61,9 +61,9 @@ std::optional<std::string> out_of_bounds_argument(const Suite& suite, size_t ind
   if (!place) return std::nullopt;
   const int64_t byte = access->byte + place->from;
   const std::string verb = access->write ? "writes " : "reads ";
-  if (byte < 0) return verb + std::to_string(-byte) + " bytes in front of " + place->name;
+  if (byte < 0) return verb + std::to_string(-byte) + " bytes before " + place->name;
   if (place->bytes >= 0 && byte >= place->bytes) {
-    return verb + std::to_string(byte - place->bytes) + " bytes behind " + place->name;
+    return verb + std::to_string(byte - place->bytes) + " bytes after " + place->name;
   }
   return verb + "at byte " + std::to_string(byte) + " of " + place->name;
 }

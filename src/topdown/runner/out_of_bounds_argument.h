@@ -1,4 +1,4 @@
-// Which of a kernel's parameters a stray access of one of its launches lies at.
+// Finds the kernel parameter next to which a launch made a stray access.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,8 @@
 
 namespace tapml::topdown {
 
-// "writes 1048576 bytes behind y": of an access that a text of the process names
-// (runtime::find_stray), in the suite's call. Nothing where it names none of a launch of the call's
-// kernel.
+// "writes 1048576 bytes after y": for an access in the suite's call that a text of the process
+// names (runtime::find_stray). Nothing if it names no launch of the call's kernel.
 std::optional<std::string> out_of_bounds_argument(const Suite& suite, size_t call,
                                                   const Executable& executable,
                                                   const std::string& text);

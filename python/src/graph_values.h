@@ -1,0 +1,49 @@
+// How Python writes what graph-level calls take: annotations, operands, attributes.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "binding.h"
+#include "op/operator.h"
+#include "relax/expr.h"
+
+namespace tapml::python {
+
+// The symbolic variables of one function, by their names.
+class Symbols {
+ public:
+  // An annotation as the text format writes it. A name that stands alone in a dimension and is not
+  // known becomes a new variable. UserError that names `where`.
+  relax::Annotation annotation(const std::string& text, const std::string& where);
+  // A tensor's annotation from its dimensions (integers and texts; None: unknown) and its dtype
+  // (None: unknown).
+  relax::Annotation tensor(const py::object& shape, const py::object& dtype,
+                           const std::string& where);
+  // Dimensions over known variables alone.
+  Dims dims(const py::sequence& list, const std::string& where);
+
+ private:
+  std::vector<Var> known_;
+};
+
+// A value of a graph-level function that is being built or rewritten.
+struct GraphVar {
+  relax::Variable var;
+};
+
+// A GraphVar, a tuple or list of them, or None for the empty tuple.
+relax::Expr operand_of(const py::handle& value, const std::string& where);
+
+// The call of an operator: operands by the kinds that the operator declares, attributes by keyword.
+relax::Expr operator_call(const std::string& name, const py::args& args, const py::kwargs& attrs,
+                          Symbols& symbols);
+// The same where nothing is known of the operator's operands, as in patterns.
+relax::Expr pattern_call(const std::string& names, const py::args& args, const py::kwargs& attrs);
+
+AttrMap attributes_of(const py::kwargs& attrs, const op::OperatorInfo* info,
+                      const std::string& where);
+py::dict attributes_as_dict(const AttrMap& attrs);
+
+}  // namespace tapml::python
