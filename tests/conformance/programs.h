@@ -20,8 +20,7 @@ inline ScalarProgram affine(int64_t index, int64_t factor, int64_t term = 0) {
 
 inline constexpr int32_t kAdd = 0;    // add_00000001(a in f32[n], b in f32[n], c out f32[n]; n)
 inline constexpr int32_t kScale = 1;  // scale_00000002(x inout f32[n]; n, s)
-inline constexpr int32_t kTwice =
-    2;  // twice_00000003(a, b, c; n): c = (a + b) + b, through a workspace
+inline constexpr int32_t kTwice = 2;  // twice_00000003(a, b, c; n): c = (a + b) + b, by a workspace
 
 // The three kernels above without any function; `entry` replaces the device kernel of kAdd.
 inline Executable kernels_only(ModuleBlob module, const std::string& entry = "add") {

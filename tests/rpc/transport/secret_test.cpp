@@ -111,9 +111,7 @@ TEST(SocketOwner, IsAskedBeforeAnythingIsSent) {
     }
     const FileDescriptor client(::accept(socket->get(), nullptr, nullptr));
     char byte = 0;
-    ::_exit(::recv(client.get(), &byte, 1, 0) == 0
-                ? 0
-                : 3);  // it receives the end of the stream and nothing else
+    ::_exit(::recv(client.get(), &byte, 1, 0) == 0 ? 0 : 3);  // only the end of the stream
   }
   char byte = 0;
   ready->write.reset();
