@@ -1,4 +1,4 @@
-// What carving adds to a run.
+// The cost that carving adds to a run.
 #pragma once
 
 #include <functional>
@@ -9,12 +9,12 @@
 namespace tapml::bench {
 
 struct CarvingCost {
-  double seconds = 0;     // that it adds
-  double over_bound = 0;  // over what it may add: 20 us a call and 1 GB/s of new bytes
+  double seconds = 0;     // added time
+  double over_bound = 0;  // over the allowance: 20 us a call and 1 GB/s of new bytes
 };
 
-// Of `run`, which returns its seconds, on `calls` of the executable's machine: once without and
-// once with carving.
+// Measures `run`, which returns its seconds, on `calls` of the executable's VM instance: once
+// without and once with carving.
 CarvingCost carving_cost(const Executable& executable, runtime::CallPoint& calls,
                          const std::function<double()>& run);
 

@@ -1,33 +1,33 @@
-// The benchmarks, by what they measure. Each list is explicit in its file.
+// The benchmarks, grouped by subject. Each list is explicit in its file.
 #pragma once
 
 #include "harness.h"
 
 namespace tapml::bench {
 
-// Single operators on the processor, against its ceilings.
+// Single operators on the CPU, against its ceilings.
 std::vector<Case> kernel_cases();
-// Language models: compile, decode, prefill, the cost of the virtual machine and of carving.
+// Language models: compile, decode, prefill, the overhead of the virtual machine and of carving.
 std::vector<Case> model_cases();
-// Compiling a large model's configuration, cold and through the cache; loading executables.
+// Compiling a large model's configuration, cold and with the cache; loading executables.
 std::vector<Case> compile_cases();
-// Bytes that activations need, planned and not.
+// Memory for activations, planned and unplanned.
 std::vector<Case> memory_cases();
-// What top-down bring-up costs beside rooting the model.
+// The cost of top-down bring-up relative to rooting the model.
 std::vector<Case> migration_cases();
-// A kernel of the user's own, from its saved file to its verdict.
+// A custom kernel, from saving its file to its verdict.
 std::vector<Case> watch_cases();
 // A language model with and without single optimizations.
 std::vector<Case> optimization_cases();
 
-// Weights of four bits beside the same model's in bf16.
+// Four-bit weights compared with the same model's in bf16.
 std::vector<Case> quantization_cases();
-// Kernels by libraries beside the same kernels by generated code.
+// Library kernels compared with generated code for the same kernels.
 std::vector<Case> library_cases();
-// Kernels on the OpenCL device by work groups, beside the fallback and the ceilings.
+// Work-group kernels on the OpenCL device, compared with the fallback and the ceilings.
 std::vector<Case> opencl_cases();
 
-// Remote devices beside bare sockets and beside the same device here.
+// Remote devices compared with bare sockets and with the same device in this process.
 std::vector<Case> rpc_cases();
 // Launches and memory on the Vulkan device.
 std::vector<Case> vulkan_cases();

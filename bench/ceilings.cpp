@@ -17,7 +17,7 @@ volatile float g_sink;
 
 bool has_avx512() { return __builtin_cpu_supports("avx512f"); }
 
-// Twelve chains hide the latency of four cycles on two ports. Without the pragma they live in
+// Twelve chains hide the latency of four cycles on two ports. Without the pragma they would be in
 // memory.
 __attribute__((target("avx512f"))) float fma_loop_512(int64_t steps) {
   __m512 sum[12], factor = _mm512_set1_ps(0.999f), term = _mm512_set1_ps(0.001f);
@@ -96,7 +96,7 @@ __attribute__((target("avx2,fma"))) void triad_256(float* a, const float* b, con
   }
 }
 
-// Seconds until `work(thread)` is done on all threads.
+// Seconds until `work(thread)` has finished on all threads.
 double in_parallel(int threads, const std::function<void(int)>& work) {
   double start = seconds_now();
   std::vector<std::thread> others;
@@ -117,7 +117,7 @@ double fma_gflops(int threads) {
 }
 
 double read_gbps(int64_t bytes, int threads) {
-  // Far beyond the last-level cache, so that going on means memory.
+  // Far larger than the last-level cache, so that each read continues in memory.
   static std::vector<float> data(std::max<int64_t>(int64_t{1} << 28, bytes / 2), 1.0f);
   static int64_t position = 0;
   const int64_t count = bytes / 4 / threads;

@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kTvmPython = "build/venv-bench-tvm/bin/python";
 constexpr const char* kLlama7b = "bench/models/llama2_7b.json";
 
-// A folder of our own, gone with the last user.
+// A private folder, removed with its last user.
 std::shared_ptr<std::string> temporary_folder() {
   std::string pattern = (std::filesystem::temp_directory_path() / "tapml-bench-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) throw_user("no temporary folder", pattern);
@@ -36,7 +36,7 @@ std::shared_ptr<std::string> temporary_folder() {
           }};
 }
 
-// From the text of a configuration to an executable, through the cache in `folder`.
+// Compiles the text of a configuration to an executable, with the cache in `folder`.
 double compile_7b(const std::string& folder) {
   return seconds_of([&] {
     frontend::HuggingFaceModel model = frontend::read_config(kLlama7b);
@@ -70,7 +70,7 @@ Pair warm_7b(std::string&) {
   return {[=] { return compile_7b(*folder + "/cache"); }, nullptr};
 }
 
-// From a file to a machine that can run, without the weights: map, check, read, load the code.
+// Loads a file to a runnable VM instance, without the weights: map, check, read, load the code.
 Pair load(const Module& module) {
   auto folder = temporary_folder();
   ExecutableFile file;
@@ -81,7 +81,7 @@ Pair load(const Module& module) {
   std::shared_ptr<runtime::LocalSession> session = unwrap(runtime::LocalSession::create(
       std::make_shared<device::CpuDevice>(cpu_threads(), runtime::make_shared_object_loader())));
   return {[=] {
-            (void)folder;  // lives as long as this
+            (void)folder;  // keeps the folder alive
             return 1e3 * seconds_of(
                              [&] {
                                MappedFile image = unwrap(map_file(path));
@@ -95,7 +95,7 @@ Pair load(const Module& module) {
           nullptr};
 }
 
-// Instructions a binding that passes, text format, checks and lowering take, by callgrind.
+// Instructions for each binding in passes, text format, checks and lowering, by callgrind.
 double instructions(const std::string& shape, int64_t bindings) {
   auto folder = temporary_folder();
   const std::string counts = *folder + "/counts";

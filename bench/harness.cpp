@@ -22,7 +22,7 @@ struct Row {
   const Case* test = nullptr;
   Interval value, peer, ratio;
   std::string absent;    // why there is no figure
-  bool compared = true;  // false: there is a bar, but nothing to hold it against
+  bool compared = true;  // false: there is a bar, but no peer to compare with
   bool ok = true;
 };
 
@@ -34,7 +34,7 @@ struct Sample {
   double own = 0, other = 0;
 };
 
-// Whoever comes first finds another cache; so the caller lets the order alternate.
+// The first one finds a different cache state, so the caller alternates the order.
 Sample in_turn(const Pair& pair, bool ours_first) {
   Sample sample;
   if (ours_first) sample.own = pair.ours();
@@ -158,8 +158,8 @@ int run(const std::vector<Case>& cases, const Options& options) {
     unwrap(write_file_atomic(options.json, std::as_bytes(std::span(text))));
   }
   if (found == 0) throw_user("no benchmark has '" + options.only + "' in its name", "ONLY");
-  std::printf("%d benchmarks, %d missed their bar, %d without what their bar is held against; %s\n",
-              found, missed, not_compared, options.json.c_str());
+  std::printf("%d benchmarks, %d missed their bar, %d without a peer to compare with; %s\n", found,
+              missed, not_compared, options.json.c_str());
   return missed;
 }
 
@@ -212,7 +212,7 @@ Peer::Peer(const std::vector<std::string>& command) {
       return;
     }
   }
-  why_ = command[0] + " does not start; scripts/bench_setup installs it";
+  why_ = command[0] + " does not start; install it with scripts/bench_setup";
 }
 
 Peer::~Peer() {
@@ -237,7 +237,7 @@ bool Peer::read_line(std::string& line) {
 
 double Peer::measure() {
   std::string line;
-  if (::write(to_, "\n", 1) != 1 || !read_line(line)) throw_user("the peer died: " + why_);
+  if (::write(to_, "\n", 1) != 1 || !read_line(line)) throw_user("the peer exited: " + why_);
   return std::stod(line);
 }
 

@@ -1,5 +1,5 @@
-// The frame of the benchmarks: interleaved pairs, ratios with their 95% intervals, bars, a table
-// and out/bench.json.
+// The benchmark framework: interleaved pairs, ratios with their 95% intervals, bars, a table and
+// out/bench.json.
 #pragma once
 
 #include <functional>
@@ -9,55 +9,57 @@
 
 namespace tapml::bench {
 
-// One figure of ours beside its yardstick, in the same unit. Both closures measure once and return
-// the figure; they run in turn, so that a machine whose speed drifts bears on both alike.
+// A figure of ours and its yardstick, in the same unit. Both closures measure once and return the
+// figure; they alternate, so that drift in the machine's speed affects both equally.
 struct Pair {
   std::function<double()> ours;
   std::function<double()> peer;
   bool ceiling =
-      false;  // of the machine: read right before and right after ours, their mean counts
+      false;  // peak rate of the machine: measured right before and after ours, then averaged
 };
 
-// Ours beside what the machine reaches (ceilings.h), whose speed may change between two readings.
+// Ours against the machine's peak (ceilings.h), which may change between two measurements.
 Pair against_ceiling(std::function<double()> ours, std::function<double()> ceiling);
 
 enum class Bound : uint8_t { kAtLeast, kAtMost };
 
-// One row of the table. `prepare` does what is not measured (compile, load, warm up); it may throw
-// a CompilerException, and a row whose peer is absent returns a Pair without `peer` and says why.
+// One row of the table. `prepare` does what is not measured (compile, load, warm up). It may throw
+// a CompilerException; if the peer is not available, it returns a Pair without `peer` and the
+// reason.
 struct Case {
   std::string name;
   std::string unit;  // of the figures
-  std::string peer;  // what stands beside ours
+  std::string peer;  // what ours is compared with
   Bound bound = Bound::kAtLeast;
-  double bar = 1;       // of the ratio ours / peer, or of the figure where there is no peer
-  bool figure = false;  // the bar is for the figure itself
-  bool no_bar = false;  // the figure is for orientation
+  double bar = 1;       // limit of the ratio ours / peer, or of the figure if there is no peer
+  bool figure = false;  // the bar applies to the figure itself
+  bool no_bar = false;  // the figure is informational
   std::function<Pair(std::string& absent)> prepare;
-  int pairs = 15;  // fewer only of figures that stand alone or are counted, not timed
+  int pairs = 15;  // fewer only for figures without a peer or that are counted, not timed
 };
 
 struct Interval {
   double low = 0, middle = 0, high = 0;
 };
-// Median of the samples and a 95% interval of it (order statistics of the binomial distribution).
+// Median of the samples and its 95% interval (order statistics of the binomial distribution).
 Interval median_interval(std::vector<double> samples);
 
 struct Options {
-  std::string only;  // cases whose name holds it; empty: all
+  std::string only;  // runs only cases whose name contains it; empty: all
   std::string json = "out/bench.json";
 };
 
-// Runs the cases with progress on stderr, prints the table, writes the document. A bar is missed
-// when the interval lies wholly on its wrong side. Returns the number of missed bars.
+// Runs the cases with progress on stderr, prints the table, writes the document. A bar is missed if
+// the interval is entirely on its wrong side. Returns the number of missed bars.
 int run(const std::vector<Case>& cases, const Options& options);
 
 double seconds_now();
-// Seconds that `work` takes, the median of `repeats`.
+// Median time of `work` in seconds, over `repeats`.
 double seconds_of(const std::function<void()>& work, int repeats = 1);
 
-// A program that measures something on request: it prints "ready" once it is, then for every line
-// it reads from stdin one number. Absent (ok() is false) where it cannot be started or says
+// A program that measures on request: it prints "ready" when it is, then a number for every line
+// that it reads from stdin. Absent (ok() is false) if it cannot be started or prints "absent:
+// REASON".
 // "absent: why".
 class Peer {
  public:
@@ -66,7 +68,7 @@ class Peer {
   Peer(const Peer&) = delete;
   bool ok() const { return ready_; }
   const std::string& why() const { return why_; }
-  // Throws a UserError where the program died.
+  // Throws a UserError if the program exited.
   double measure();
 
  private:

@@ -15,18 +15,18 @@ relax::Annotation f32(Dims shape) {
   return relax::tensor_annotation(std::move(shape), DType::kF32);
 }
 
-// A program with the arguments of its runs; these go before the session that they live on.
+// A program with the arguments of its runs, which are destroyed before their session.
 struct Runs {
   std::shared_ptr<Program> program;
   std::vector<std::vector<runtime::Tensor>> arguments;
   size_t turn = 0;
 };
 
-// A figure of a program whose work is `amount` (1e9 of these a second is 1 in the unit).
+// Rate of a program that does `amount` of work (1e9 a second is 1 in the unit).
 std::function<double()> rate(std::shared_ptr<Program> program,
                              std::vector<std::vector<runtime::Tensor>> arguments, double amount) {
   auto runs = std::make_shared<Runs>(Runs{std::move(program), std::move(arguments)});
-  runs->program->run(runs->arguments[0]);  // pages and caches are warm from here on
+  runs->program->run(runs->arguments[0]);  // warms up pages and caches
   return [runs, amount] {
     const auto& now = runs->arguments[runs->turn++ % runs->arguments.size()];
     return 1e-9 * amount / seconds_of([&] { runs->program->run(now); });
@@ -43,7 +43,7 @@ Pair matmul(std::string&) {
                          [] { return fma_gflops(cpu_threads()); });
 }
 
-// A vector times eight matrices of 64 MiB in turn, of which rows or columns make an element.
+// A vector times eight matrices of 64 MiB in turn; each element reduces a row or a column.
 Pair products_of_vector(bool rows) {
   auto program = std::make_shared<Program>([rows](build::FunctionBuilder& f) {
     Variable x = f.param("x", f32({1, 4096})), w = f.param("w", f32({4096, 4096}));

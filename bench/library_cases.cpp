@@ -1,5 +1,5 @@
-// Kernels by libraries beside the same kernels by generated code, at shapes of models. What
-// `faster` in src/library says comes from here (docs/libraries.md has the table).
+// Library kernels compared with generated code for the same kernels, at shapes of models. The
+// `faster` rules in src/library are based on these (docs/libraries.md has the table).
 #include "cases.h"
 #include "ir/exceptions.h"
 #include "programs.h"
@@ -13,7 +13,7 @@ using relax::Variable;
 
 struct Shapes {
   std::vector<Shape> arguments;
-  double amount;  // of the unit, for one run
+  double amount;  // work of one run, in the unit
 };
 
 using Emit = Variable (*)(build::FunctionBuilder&, const std::vector<Variable>&);
@@ -37,7 +37,7 @@ std::function<double()> rate(const std::string& target, const Shapes& shapes, Em
   for (const Shape& shape : shapes.arguments) arguments.push_back(program->random(shape));
   program->run(arguments);
   const double seconds = seconds_of([&] { program->run(arguments); }, 3);
-  // A sample is long enough for the clock and for threads that wake up.
+  // Make a sample long enough for the clock's resolution and for threads to wake up.
   const int repeats = std::max(1, static_cast<int>(0.02 / std::max(seconds, 1e-7)));
   struct Runs {
     std::shared_ptr<Program> program;
@@ -55,7 +55,7 @@ std::function<double()> rate(const std::string& target, const Shapes& shapes, Em
   };
 }
 
-// `library` beside generated code: above 1 the library is faster.
+// `library` relative to generated code: above 1 the library is faster.
 Case beside(const std::string& library, const std::string& name, const char* unit,
             const Shapes& shapes, Emit emit) {
   Case result{.name = "library/" + library + "/" + name,
@@ -77,7 +77,7 @@ Case beside(const std::string& library, const std::string& name, const char* uni
   return result;
 }
 
-// What a target takes by itself beside no library at all: no arm is slower.
+// The target's default choice relative to no library: it must never be slower.
 Case chosen(const std::string& name, const char* unit, const Shapes& shapes, Emit emit) {
   Case result = beside("auto", name, unit, shapes, emit);
   result.bar = 0.97;

@@ -1,4 +1,4 @@
-// tapml_bench [PATTERN]: the benchmarks whose names hold PATTERN; see bench/harness.h.
+// tapml_bench [PATTERN]: runs the benchmarks whose names contain PATTERN; see bench/harness.h.
 #include <cstdio>
 
 #include "cases.h"
@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
     bench::Options options;
     if (argc > 1) options.only = argv[1];
     unwrap(make_folder("out"));
-    // Servers are forked: before threads are.
+    // Fork the servers before any threads start.
     std::vector<bench::Case> cases = bench::rpc_cases();
     for (bench::Case& test : bench::kernel_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::model_cases()) cases.push_back(std::move(test));
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
     for (bench::Case& test : bench::vulkan_cases()) cases.push_back(std::move(test));
     return bench::run(cases, options);
   });
-  if (missed) return 0;  // a missed bar is a finding of the table, not a failure to measure
+  if (missed) return 0;  // a missed bar is a result, not a failure to measure
   std::fprintf(stderr, "tapml_bench: %s\n", missed.error().to_string().c_str());
   return 2;
 }

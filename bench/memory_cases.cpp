@@ -1,7 +1,7 @@
-// What a prefill at full context needs for its activations and results: each tensor on its own, a
-// pool that frees at the last use, and the plan. Workspaces, which depend on the platform, are in
-// none of them. Nothing is measured there: the numbers follow from the model's configuration. And
-// the peak that is predicted beside the most that the cpu device had handed out.
+// Memory of a prefill at full context for activations and results: each tensor on its own, a pool
+// that frees at the last use, and the plan. Excludes workspaces, which depend on the platform.
+// These numbers are computed from the model's configuration, not measured. Also compares the
+// predicted peak with the maximum allocated by the cpu device.
 #include "analysis/liveness.h"
 #include "arith/evaluate.h"
 #include "cases.h"
@@ -27,7 +27,7 @@ double value_of(const PrimExpr& expr, const Values& values) {
   return static_cast<double>(testing::value_of(expr, values));
 }
 
-// Without what is there from load on.
+// Excludes memory allocated at load.
 double planned_bytes(const Module& fixed, const passes::PlanMemoryOptions& options,
                      const Values& values) {
   passes::MemoryReport report = passes::memory_report(passes::plan_memory_with(fixed, options));
@@ -38,7 +38,7 @@ double planned_bytes(const Module& fixed, const passes::PlanMemoryOptions& optio
   throw_internal(std::string("no function ") + kFunction);
 }
 
-// The most that is in use at one time.
+// The maximum in use at one time.
 double pool_bytes(const Module& fixed, const Values& values) {
   const auto& function = *relax::as_relax_function(fixed.find(kFunction));
   analysis::Liveness live =
@@ -71,8 +71,8 @@ Pair activations(const char* config, bool against_pool) {
   return {[=] { return on; }, [=] { return other; }};
 }
 
-// Calls of random models whose peak is another one than predicted, of 20 configurations with 5
-// shapes each; alignment, workspaces and packed weights included.
+// Number of calls of random models whose peak differs from the prediction, over 20 configurations
+// with 5 shapes each, including alignment, workspaces and packed weights.
 double wrong_peaks() {
   int64_t wrong = 0;
   for (unsigned seed = 0; seed < 20; ++seed) {

@@ -1,6 +1,6 @@
-// What top-down bring-up costs, as in Table 7 of the TapML paper: rooting a model on the source,
-// carving it, validating its kernels, and the target that it is for. The paper's load: six tokens
-// of prompt and one decode step.
+// The cost of top-down bring-up, as in Table 7 of the TapML paper: rooting a model on the source
+// platform, carving it, and validating its kernels on the target. The workload is the paper's: a
+// prompt of six tokens and one decode step.
 #include <algorithm>
 
 #include "carving.h"
@@ -38,7 +38,7 @@ struct Rooted {
     run = generate();
   }
 
-  // Seconds of the load.
+  // Runs the workload and returns its seconds.
   double generate() const {
     unwrap(engine->clear());
     llm::GenerateOptions options;
@@ -50,12 +50,12 @@ struct Rooted {
 struct Overhead {
   double target_compile = 0, target_load = 0, target_run = 0;
   double source_compile = 0, source_load = 0, carve = 0;
-  double carve_over_bound = 0;  // 20 us a call and 1 GB/s of new bytes
+  double carve_over_bound = 0;  // allowance: 20 us a call and 1 GB/s of new bytes
   double kernel = 0;            // median of the validations
   double migration = 0;
 };
 
-// Kernels under test run in a process of their own, as in `tapml migrate`.
+// Kernels under test run in a separate process, as in `tapml migrate`.
 topdown::Platform target_platform() {
   topdown::Platform platform;
   platform.target = target::parse_target("opencl");
@@ -95,7 +95,7 @@ Overhead measure(const frontend::HuggingFaceModel& model) {
   const topdown::Migration migration = topdown::migrate(
       model.module, model.weights, kPrompt, {target::parse_target("cpu"), session.get()},
       topdown::MigrationTarget{target_platform()}, options);
-  if (!migration.passed()) throw_internal("the migration that is measured does not pass");
+  if (!migration.passed()) throw_internal("the measured migration does not pass");
   std::vector<double> kernels;
   for (const topdown::MigrationStep& step : migration.steps) {
     kernels.push_back(step.verdict.seconds);
@@ -105,7 +105,7 @@ Overhead measure(const frontend::HuggingFaceModel& model) {
   return result;
 }
 
-// All rows of a model come from the same measurements, one a sample.
+// All rows of a model share the same measurements, one a sample.
 struct Measured {
   std::function<frontend::HuggingFaceModel()> read;
   std::vector<Overhead> samples;

@@ -16,10 +16,10 @@ namespace tapml::bench {
 
 namespace {
 
-// Seconds of a fast program are told apart from its peer's through the same pipe.
+// Fast programs are timed through the same pipe as their peers.
 constexpr const char* kPython = "build/venv-bench/bin/python";
 
-// A compiled model on the processor.
+// A compiled model on the CPU.
 struct Model {
   frontend::HuggingFaceModel files;
   std::shared_ptr<runtime::LocalSession> session = cpu_session();
@@ -39,7 +39,7 @@ struct Model {
     return model;
   }
 
-  // Seconds a token over `steps` greedy steps after a prompt of four.
+  // Seconds per token over `steps` greedy steps after a prompt of four tokens.
   double decode(int64_t steps) const {
     engine->reset();
     unwrap(engine->set_sampler({}));
@@ -52,7 +52,7 @@ struct Model {
     return (seconds_now() - start) / static_cast<double>(steps);
   }
 
-  // Seconds until the logits of the last of `count` tokens are there.
+  // Seconds until the logits of the last of `count` tokens are available.
   double prefill(int64_t count) const {
     engine->reset();
     std::vector<int32_t> tokens(static_cast<size_t>(count));
@@ -81,7 +81,7 @@ Pair decode_171m(std::string&) {
                          [=] { return read_gbps(bytes, cpu_threads()); });
 }
 
-// Both figures are rates, so that more is better.
+// Converts both figures to rates, so that higher is better.
 Pair against_torch(std::string& absent, double count, std::function<double()> seconds,
                    const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {kPython, "bench/peers/torch_llama.py"};
@@ -114,7 +114,7 @@ Pair compile_demo(std::string&) {
       nullptr};
 }
 
-// Sums the time from before() to after() of every kernel call.
+// Sums the time from before() to after() over all kernel calls.
 class KernelClock final : public runtime::Observer {
  public:
   bool wants(const runtime::CallSite&, int64_t) noexcept override { return true; }
@@ -132,7 +132,7 @@ class KernelClock final : public runtime::Observer {
   double start_ = 0, seconds_ = 0;
 };
 
-// What is left of a decode step besides its kernels: machine, call point, session, sampling.
+// A decode step without its kernels: VM, call point, session, sampling.
 Pair decode_over_kernels(std::string&) {
   auto model = std::make_shared<Model>(frontend::read_model(kDemo));
   auto clock = std::make_shared<KernelClock>();
@@ -142,14 +142,14 @@ Pair decode_over_kernels(std::string&) {
           [=] {
             runtime::CallPoint& calls = model->engine->local_vm().call_point();
             calls.set_observer(clock.get());
-            // The prefill before the steps counts too; it is a few percent of them.
+            // Includes the prefill before the steps, which is a few percent.
             model->decode(kSteps);
             calls.set_observer(nullptr);
             return 1e3 * clock->take() / kSteps;
           }};
 }
 
-// A program of many small kernel calls on a device that runs nothing.
+// A program of many small kernel calls on a device that computes nothing.
 class Calls {
  public:
   static constexpr int kCalls = 500;
@@ -171,11 +171,11 @@ class Calls {
   }
 
   void run() { last_ = unwrap(vm_->call("main", arguments_)); }
-  // Requests for memory so far, to the heap and to the device.
+  // Number of allocations so far, on the heap and on the device.
   int64_t allocations() const { return test::allocation_count + device_->counts().allocations; }
 
  private:
-  // In the order in which they are needed: the values go first.
+  // Declared in order of dependence: values are destroyed first.
   std::shared_ptr<device::NullDevice> device_ = std::make_shared<device::NullDevice>();
   std::unique_ptr<runtime::LocalSession> session_;
   std::unique_ptr<runtime::LocalVirtualMachine> vm_;
@@ -183,13 +183,13 @@ class Calls {
   runtime::Value last_;
 };
 
-// Nanoseconds a call of the virtual machine.
+// Nanoseconds per call of the virtual machine.
 Pair vm_overhead(std::string&) {
   auto calls = std::make_shared<Calls>();
   return {[=] { return 1e9 * seconds_of([&] { calls->run(); }, 5) / Calls::kCalls; }, nullptr};
 }
 
-// Allocations a run that follows others like it.
+// Allocations of a run after identical runs.
 Pair vm_allocations(std::string& absent) {
   if (!test::counts_allocations) {
     absent = "under sanitizers";
@@ -204,7 +204,8 @@ Pair vm_allocations(std::string& absent) {
           nullptr};
 }
 
-// Seconds that carving adds to a run, over what it may add: 20 us a call and 1 GB/s of new bytes.
+// Seconds that carving adds to a run, relative to the allowance: 20 us a call and 1 GB/s of new
+// bytes.
 Pair carving(std::string&) {
   auto model = std::make_shared<Model>(frontend::read_model(kDemo));
   return {[=] {

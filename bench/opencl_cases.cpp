@@ -1,5 +1,5 @@
-// Schedules on the OpenCL device, beside one invocation an element (the fallback)
-// and beside the processor's ceilings, which are the device's where it is PoCL.
+// Schedules on the OpenCL device, compared with one invocation an element (the fallback) and with
+// the CPU's ceilings, which are the device's if it is PoCL.
 #include "base/rng.h"
 #include "cases.h"
 #include "ceilings.h"
@@ -26,11 +26,11 @@ struct Work {
   const char* unit;
   std::vector<Argument> arguments;
   Emit emit;
-  double amount;  // of the unit, times 1e9
+  double amount;  // in the unit, times 1e9
   std::function<double()> ceiling;
 };
 
-// A program on a session of its own, ready to run.
+// A program on its own session, ready to run.
 class OpenClRun {
  public:
   OpenClRun(const Work& work, const std::string& target)

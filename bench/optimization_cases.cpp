@@ -1,5 +1,5 @@
-// What single optimizations are worth on a language model, and what symbolic dimensions cost: the
-// same model with and without them, in turn.
+// The benefit of single optimizations on a language model, and the cost of symbolic dimensions: the
+// same model with and without them, alternating.
 #include <numeric>
 #include <set>
 
@@ -22,8 +22,8 @@ constexpr int64_t kPrompt = 512;
 
 // ---- bytes
 
-// Bytes of activations that the kernels of `function` read and write at n tokens: what kernels
-// make, without parameters (weights, pools) and what is updated in place.
+// Bytes of activations that the kernels of `function` read and write at n tokens: only what kernels
+// produce, without parameters (weights, pools) and in-place updates.
 double activation_bytes(const Module& fixed, const std::string& function, int64_t n) {
   const auto& source = *relax::as_relax_function(fixed.find(function));
   std::map<const relax::VarNode*, double> made;
@@ -79,7 +79,7 @@ Pair fused_bytes(std::string&) {
 
 using Weights = decltype(frontend::HuggingFaceModel::weights);
 
-// A model, and how much of it a sample runs.
+// A model and the workload of a sample.
 struct Subject {
   frontend::HuggingFaceModel files;
   int64_t prompt = kPrompt;   // of prefill
@@ -87,12 +87,12 @@ struct Subject {
   int64_t steps = 8;
 };
 
-// One model, compiled in two ways on one session.
+// One model compiled in two ways, on one session.
 class Arms {
  public:
   using Change = std::function<void(Module&, pipeline::ImplementOptions&)>;
 
-  // `change`: what the second way is, on target `changed`.
+  // `change`: the second variant, on target `changed`.
   Arms(const Subject& subject, const Change& change, const std::string& changed)
       : prompt(subject.prompt), decode_prompt(subject.decode_prompt), steps(subject.steps) {
     const frontend::HuggingFaceModel& files = subject.files;
@@ -149,10 +149,10 @@ double decode_rate(llm::Engine& engine, const Arms& arms) {
   return static_cast<double>(arms.steps) / (seconds_now() - start);
 }
 
-// Rows of one optimization stand beside each other: they share the arms.
+// The rows of one optimization share the arms.
 enum class Without : uint8_t { kFusion, kPlanning, kLibraries, kSymbols, kSymbolsDemo };
 
-// Both have room for the steps in the context.
+// The context of both has room for the steps.
 constexpr int64_t kDemoPrompt = 256;
 
 Subject subject_of(Without what) {
@@ -164,7 +164,7 @@ Subject subject_of(Without what) {
   return subject;
 }
 
-// One sequence; prefill of as many tokens as the subject has.
+// One sequence; the prefill has the subject's number of tokens.
 void make_static(Module& module, int64_t prompt) {
   module = passes::specialize(module, "prefill", {{"b", 1}, {"n", prompt}});
   module = passes::specialize(module, "decode", {{"b", 1}});

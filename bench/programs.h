@@ -1,4 +1,4 @@
-// Compiled programs with their inputs on a session, ready to be timed.
+// Compiled programs with inputs on a session, ready to be timed.
 #pragma once
 
 #include <functional>
@@ -13,19 +13,19 @@
 namespace tapml::bench {
 
 int cpu_threads();
-// A session on the processor with all its threads.
+// A session on the CPU with all its threads.
 std::shared_ptr<runtime::LocalSession> cpu_session();
 
-// One function, "main", compiled for the processor.
+// A single function "main", compiled for the CPU.
 class Program {
  public:
   using Body = std::function<relax::Variable(build::FunctionBuilder&)>;
-  // `body` declares parameters and emits operators. `target` is of the processor.
+  // `body` declares parameters and emits operators. `target` must be a CPU target.
   explicit Program(const Body& body, const std::string& target = "cpu");
 
   // A random f32 tensor on the session.
   runtime::Tensor random(Shape shape) const;
-  // Runs main and waits. Throws what the run ends with.
+  // Runs main and waits. Rethrows the run's error.
   void run(const std::vector<runtime::Tensor>& arguments) const;
 
  private:

@@ -1,4 +1,4 @@
-// Weights of four bits beside the same model's in bf16, on the processor.
+// Four-bit weights compared with the same model's in bf16, on the CPU.
 #include <numeric>
 
 #include "base/rng.h"
@@ -24,7 +24,7 @@ class Model {
             *session_, pipeline::compile(files.module, target::parse_target("cpu")),
             files.weights))) {}
 
-  // Tokens a second.
+  // Tokens per second.
   double prefill() const {
     std::vector<int32_t> tokens(kPrompt);
     std::iota(tokens.begin(), tokens.end(), 1);
@@ -54,7 +54,7 @@ class Model {
   std::unique_ptr<llm::Engine> engine_;
 };
 
-// One model in two kinds of weights; the rows of a kind share them.
+// One model with two kinds of weights, shared by the rows of a kind.
 struct Beside {
   Model quantized, bf16;
 };
@@ -86,8 +86,8 @@ Case row(const std::string& name, const std::string& file, const std::string& qu
   return result;
 }
 
-// Megabytes of f32 weights a second that import turns into integers, on one thread: the matrix of a
-// feed-forward part of 7 billion parameters.
+// Megabytes of f32 weights that import quantizes per second, on one thread, for the feed-forward
+// matrix of a model with 7 billion parameters.
 Case import_row(const std::string& quantization) {
   Case result{.name = "quantized/import_4096x11008_" + quantization,
               .unit = "MB/s",

@@ -1,4 +1,4 @@
-// Language models of random weights.
+// Language models with random weights.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ inline constexpr const char* kSmolLm2 = "bench/models/smollm2_135m.json";
 
 struct RandomWeights {
   DType dtype = DType::kF32;
-  const models::Quantization* quantization = nullptr;  // of the linear ones; null: none
+  const models::Quantization* quantization = nullptr;  // of the linear weights; null: none
 };
 
-// The configuration of `file` with weights around 0, of the generator: what they are does not bear
-// on speed.
+// The model of configuration `file` with generated weights around 0, whose values do not affect
+// speed.
 frontend::HuggingFaceModel random_model(const std::string& file, const RandomWeights& weights = {});
 
 }  // namespace tapml::bench

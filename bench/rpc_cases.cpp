@@ -1,5 +1,5 @@
-// Remote devices beside bare sockets and beside the same device in this process. Servers and bare
-// peers are processes of their own.
+// Remote devices compared with bare sockets and with the same device in this process. Servers and
+// bare peers are separate processes.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,10 +41,10 @@ std::string place_of(const std::string& way) {
                        .string();
 }
 
-// A process that listens at a place of its own until the object goes.
+// A process that listens on its own endpoint until the object is destroyed.
 class Background {
  public:
-  // `serve` runs in the process, with the listening place that it made known through `ready`.
+  // `serve` runs in the process and reports its listening endpoint through `ready`.
   template <class Serve>
   explicit Background(const Serve& serve) {
     rpc::PipePair ready = unwrap(rpc::make_pipe());
@@ -91,7 +91,7 @@ std::shared_ptr<Background> start_server(const std::string& way) {
   });
 }
 
-// Both are whole or false: the other side is gone.
+// Transfer everything or return false if the peer is gone.
 bool send_whole(int fd, const void* bytes, size_t size) {
   const auto* next = static_cast<const char*>(bytes);
   for (size_t left = size; left > 0;) {
@@ -113,7 +113,7 @@ bool receive_whole(int fd, void* bytes, size_t size) {
   return true;
 }
 
-// The bare other end: answers `in` bytes with `out` bytes.
+// The bare peer: answers `in` bytes with `out` bytes.
 std::shared_ptr<Background> start_bare(const std::string& way, size_t in, size_t out) {
   return std::make_shared<Background>([=](const auto& ready) {
     auto listener = rpc::Listener::open(*rpc::parse_endpoint(place_of(way)), false);
@@ -130,7 +130,7 @@ std::shared_ptr<Background> start_bare(const std::string& way, size_t in, size_t
   });
 }
 
-// Our end of it, with its process.
+// Our end of the connection, and its process.
 struct Bare {
   std::shared_ptr<Background> process;
   rpc::FileDescriptor socket;
@@ -161,7 +161,7 @@ std::unique_ptr<rpc::RemoteSession> open_remote(const Background& server,
   return unwrap(rpc::RemoteSession::connect(unwrap(rpc::connect(server.endpoint())), options));
 }
 
-// A device that computes nothing, at the other end, with a buffer and a kernel.
+// A remote device that computes nothing, with a buffer and a kernel.
 struct Remote {
   std::shared_ptr<Background> process;
   std::unique_ptr<rpc::RemoteSession> session;
@@ -217,8 +217,8 @@ Case small_call(const std::string& way) {
   return result;
 }
 
-// A run of a machine there whose three kernel calls are all computed here: four round trips, since
-// inputs are there already and what is computed goes with what resumes the run.
+// A run on a remote VM whose three kernel calls are all computed locally: four round trips, since
+// inputs are already local and results are sent with the message that resumes the run.
 Case dispatched(const std::string& way) {
   constexpr int kTrips = 4;
   Case result{.name = "rpc/dispatch/" + way,
@@ -294,13 +294,13 @@ Case bulk(const std::string& way, bool up) {
   return result;
 }
 
-// The demo model's decode on a cpu, behind an engine.
+// The demo model's decode on a cpu device, through an engine.
 struct Demo {
-  std::shared_ptr<Background> process;  // of a remote one
+  std::shared_ptr<Background> process;  // for a remote one
   std::shared_ptr<runtime::Session> session;
   std::unique_ptr<llm::Engine> engine;
 
-  // `beside` is done with each token.
+  // Calls `beside` for each token.
   double milliseconds_a_token(const std::function<void()>& beside = [] {}) const {
     engine->reset();
     unwrap(engine->set_sampler({}));
@@ -315,8 +315,8 @@ struct Demo {
   }
 };
 
-// Where a process's memory happens to lie makes a token up to a quarter slower all its life, so
-// that one process here and one there would compare that. The figures are of several, in turn.
+// The memory layout of a process can make every token up to a quarter slower, so a single local and
+// a single remote process would compare that. Measure several, alternating.
 class Demos {
  public:
   void add(Demo demo) { demos_.push_back(std::move(demo)); }
@@ -331,13 +331,13 @@ Case decode(const std::string& way) {
   constexpr int kDemos = 5;
   Case result{.name = "rpc/decode/demo/" + way,
               .unit = "ms",
-              .peer = "the same here, and two bare echoes",
+              .peer = "the same locally, and two bare echoes",
               .bound = Bound::kAtMost,
               .bar = 1,
               .prepare = {},
               .pairs = 20 * kDemos};
   result.prepare = [way](std::string&) {
-    // Before this process has threads.
+    // Fork before this process has threads.
     std::vector<std::shared_ptr<Background>> processes;
     for (int i = 0; i < kDemos; ++i) processes.push_back(start_server(way));
     auto bare = std::make_shared<Bare>(way, kEchoBytes, kEchoBytes);
@@ -356,7 +356,7 @@ Case decode(const std::string& way) {
       here->add(std::move(local));
     }
     return Pair{[there] { return there->next().milliseconds_a_token(); },
-                // The other side has slept for a token when it is asked, as the remote one has.
+                // The bare peer idles for a token before each request, as the remote one does.
                 [here, bare] {
                   return here->next().milliseconds_a_token([&] {
                     bare->exchange();

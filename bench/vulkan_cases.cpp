@@ -1,5 +1,5 @@
-// What a launch, the memory and products cost on the Vulkan device, beside OpenCL, a loop of the
-// processor, which is the device where it is lavapipe, and each other.
+// The cost of launches, memory and products on the Vulkan device, compared with OpenCL, with a loop
+// on the CPU (which is the device for lavapipe), and with each other.
 #include <algorithm>
 
 #include "cases.h"
@@ -28,7 +28,7 @@ struct Operand {
   DType dtype = DType::kF32;
 };
 
-// An operator of two tensors on a device, compiled for what the device says of itself.
+// An operator on two tensors, compiled for the device's own description.
 class DeviceProgram {
  public:
   DeviceProgram(const std::string& platform, const char* op, const std::vector<Operand>& operands,
@@ -51,7 +51,7 @@ class DeviceProgram {
     run(1);
   }
 
-  // Seconds of a call, the wait at the end shared by all.
+  // Seconds per call; the final wait is shared by all calls.
   double run(int calls) {
     return seconds_of([&] {
              for (int i = 0; i < calls; ++i) unwrap(vm_->call("main", arguments_));
@@ -77,7 +77,7 @@ std::shared_ptr<DeviceProgram> vector_sum_of(const std::string& platform, int64_
                                          std::vector<Operand>{{{elements}}, {{elements}}});
 }
 
-// Microseconds of a call of one kernel over 16 elements, `calls` before each wait.
+// Microseconds per call of a kernel over 16 elements, with `calls` before each wait.
 Pair call_time(std::string& absent, int calls, int waits) {
   if (is_missing("vulkan", absent) || is_missing("opencl", absent)) return {};
   auto of = [=](const std::string& platform) {
@@ -96,7 +96,7 @@ Pair waits(std::string& absent) { return call_time(absent, 1, 200); }
 constexpr int64_t kSumElements = 8 << 20;
 constexpr int64_t kSumBytes = 3 * 4 * kSumElements;
 
-// GB/s of 96 MiB in three vectors.
+// GB/s over 96 MiB in three vectors.
 Pair vector_sum(std::string& absent, const std::string& platform) {
   if (is_missing(platform, absent)) return {};
   auto sum = vector_sum_of(platform, kSumElements);
@@ -107,8 +107,8 @@ Pair vulkan_sum(std::string& absent) { return vector_sum(absent, "vulkan"); }
 Pair opencl_sum(std::string& absent) { return vector_sum(absent, "opencl"); }
 
 struct MatrixVector {
-  int64_t rows, columns;  // of the weights as they lie in memory
-  bool transposed;        // a row is summed, as linear layers have it; else the columns are
+  int64_t rows, columns;  // of the weights in memory
+  bool transposed;        // reduces rows, as in linear layers; otherwise columns
   DType dtype = DType::kF32;
 };
 
@@ -126,7 +126,7 @@ constexpr MatrixVector kMatrixVectors[] = {
     {4096, 4096, false},
 };
 
-// GB/s of the weights, beside those of a vector sum of 96 MiB on the same device.
+// GB/s of the weights, compared with a vector sum of 96 MiB on the same device.
 Pair matrix_vector(std::string& absent, const MatrixVector& of) {
   if (is_missing("vulkan", absent)) return {};
   const int64_t length = of.transposed ? of.columns : of.rows;
@@ -140,7 +140,7 @@ Pair matrix_vector(std::string& absent, const MatrixVector& of) {
           [=] { return 1e-9 * kSumBytes / sum->run(1); }};
 }
 
-// Tokens a second of a model of 135M random weights after a prompt of four.
+// Tokens per second of a model of 135M random weights after a prompt of four tokens.
 Pair decode_135m(std::string& absent) {
   if (is_missing("vulkan", absent)) return {};
   struct Model {

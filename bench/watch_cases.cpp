@@ -1,5 +1,5 @@
-// A hand-written kernel of the demo that is judged again when its file is saved: from the saved
-// file to the printed verdict of `tapml replay --watch`.
+// A hand-written kernel of the demo that is validated again when its file is saved: the time from
+// saving the file to the verdict printed by `tapml replay --watch`.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kProgram = "build/tapml";
 constexpr const char* kKernel = "rms_norm_485247dc";
 
-// A temporary folder that goes with its object.
+// A temporary folder, removed with the object.
 struct Folder {
   std::filesystem::path path;
   Folder() {
@@ -38,7 +38,7 @@ struct Folder {
   }
 };
 
-// `out`: where its standard output goes; -1: nowhere.
+// `out`: redirects its standard output; -1: discards it.
 pid_t start(const std::vector<std::string>& words, int out = -1) {
   const pid_t process = ::fork();
   if (process != 0) return process;
@@ -56,11 +56,11 @@ pid_t start(const std::vector<std::string>& words, int out = -1) {
 void run_program(const std::vector<std::string>& words) {
   int status = 0;
   if (::waitpid(start(words), &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw_internal("tapml " + words.front() + " does not end well");
+    throw_internal("tapml " + words.front() + " failed");
   }
 }
 
-// Why the platform is not on this machine.
+// The reason why the platform is not available on this machine.
 std::optional<std::string> missing_driver(const std::string& target) {
   const auto why = [](const auto& device) -> std::optional<std::string> {
     if (device) return std::nullopt;
@@ -93,7 +93,7 @@ class Watched {
     ::waitpid(process_, nullptr, 0);
   }
 
-  // Seconds. Nothing of the file is known yet.
+  // Seconds. The file's content is new to every cache.
   double save() {
     {
       std::ofstream file(file_, std::ios::app);
@@ -103,12 +103,12 @@ class Watched {
   }
 
  private:
-  // Reads a line, which has to be the verdict of a right kernel.
+  // Reads a line, which must be the verdict of a correct kernel.
   void wait() {
     std::string line;
     char next = 0;
     while (::read(said_.get(), &next, 1) == 1 && next != '\n') line += next;
-    if (line.find(": pass") == std::string::npos) throw_internal("watching said: " + line);
+    if (line.find(": pass") == std::string::npos) throw_internal("unexpected output: " + line);
   }
 
   Folder folder_;

@@ -1,6 +1,6 @@
-# Toolchain of preset aarch64: 64-bit Arm Linux by Debian's cross compiler. Libraries are Debian's
-# arm64 packages, unpacked by scripts/setup_aarch64; headers that have no machine code in them come
-# from this machine. What is built runs here under qemu-user.
+# Toolchain of preset aarch64: 64-bit Arm Linux with Debian's cross compiler. Libraries are Debian's
+# arm64 packages, unpacked by scripts/setup_aarch64; headers without machine code come from this
+# machine. The result runs here under qemu-user.
 
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

@@ -1,12 +1,12 @@
-# One static library for each component. The order and the edges are those of the table in
-# docs/architecture.md; scripts/check_components holds the includes to the same table.
+# One static library for each component. The order and the edges match the table in
+# docs/architecture.md; scripts/check_components checks includes against the same table.
 
 set(TAPML_COMPONENTS "")
 
 # tapml_component(<name> [DEPS <component>...] [PRIVATE <target>...] [ALSO <glob>] [EXCEPT <glob>])
-# All of src/<name>/**/*.cpp, without EXCEPT and with ALSO (below src/), becomes tapml_<name>, linked to
-# the components in DEPS (seen by users of the component too) and to the third-party targets in PRIVATE (not
-# seen). A component without sources is only headers.
+# Compiles all of src/<name>/**/*.cpp, without EXCEPT and with ALSO (below src/), into tapml_<name>,
+# linked to the components in DEPS (visible to users of the component) and to the third-party
+# targets in PRIVATE (not visible). A component without sources is header-only.
 function(tapml_component name)
   cmake_parse_arguments(PARSE_ARGV 1 component "" "ALSO;EXCEPT" "DEPS;PRIVATE")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${name}/*.cpp")
@@ -47,7 +47,7 @@ tapml_component(rpc DEPS runtime PRIVATE tapml_dep_flatbuffers tapml_dep_openssl
 tapml_flatbuffers(rpc session/protocol.fbs)
 tapml_component(llm DEPS runtime PRIVATE tapml_dep_pcre2 tapml_dep_utf8proc)
 
-# What of the compiler's components every program has: the forms of targets, and the exceptions.
+# The compiler's components that every program has: target descriptions and exceptions.
 tapml_component(ir DEPS abi)
 tapml_component(target DEPS ir)
 

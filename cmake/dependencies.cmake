@@ -1,5 +1,5 @@
-# Third-party libraries. Each becomes one target (an INTERFACE library) that only the components named in components.cmake link.
-# A missing library is an error that names the package to install.
+# Third-party libraries. Each is one target (an INTERFACE library), linked only by the components
+# named in components.cmake. If a library is missing, the error names the package to install.
 
 find_package(Threads REQUIRED)
 
@@ -25,7 +25,7 @@ add_library(tapml_dep_vulkan INTERFACE)
 target_include_directories(tapml_dep_vulkan SYSTEM INTERFACE "${TAPML_VULKAN_INCLUDE}")
 target_compile_definitions(tapml_dep_vulkan INTERFACE VK_NO_PROTOTYPES)
 
-# Messages of the protocol: header-only at run time, a compiler of schemas at build time.
+# Protocol messages: header-only at run time, with a schema compiler at build time.
 find_path(TAPML_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h)
 find_program(TAPML_FLATC flatc)
 tapml_require("${TAPML_FLATBUFFERS_INCLUDE}" libflatbuffers-dev "flatbuffers/flatbuffers.h")
@@ -33,7 +33,7 @@ tapml_require("${TAPML_FLATC}" flatbuffers-compiler "flatc")
 add_library(tapml_dep_flatbuffers INTERFACE)
 target_include_directories(tapml_dep_flatbuffers SYSTEM INTERFACE "${TAPML_FLATBUFFERS_INCLUDE}")
 
-# TLS of remote sessions. Without it tapml is built without encrypted endpoints.
+# TLS of remote sessions. Without OpenSSL, tapml is built without encrypted endpoints.
 find_path(TAPML_OPENSSL_INCLUDE openssl/ssl.h)
 find_library(TAPML_SSL_LIBRARY ssl)
 find_library(TAPML_CRYPTO_LIBRARY crypto)
@@ -63,7 +63,7 @@ tapml_require("${TAPML_UTF8PROC_LIBRARY}" libutf8proc-dev "libutf8proc")
 add_library(tapml_dep_utf8proc INTERFACE)
 target_link_libraries(tapml_dep_utf8proc INTERFACE "${TAPML_UTF8PROC_LIBRARY}")
 
-# Zstandard: payloads of remote sessions.
+# Zstandard: compresses payloads of remote sessions.
 find_library(TAPML_ZSTD zstd)
 find_path(TAPML_ZSTD_INCLUDE zstd.h)
 tapml_require("${TAPML_ZSTD}" libzstd-dev "libzstd")
@@ -82,10 +82,10 @@ mark_as_advanced(
   TAPML_UTF8PROC_INCLUDE TAPML_UTF8PROC_LIBRARY TAPML_ZSTD TAPML_ZSTD_INCLUDE TAPML_CLI11_INCLUDE)
 
 if(NOT TAPML_COMPILER)
-  return()  # what follows is the compiler's
+  return()  # the rest is only for the compiler
 endif()
 
-# LLVM, as one shared library. Its CMake package is not used: it drags in every optional
+# LLVM, as one shared library. Its CMake package is not used, because it requires every optional
 # dependency that LLVM was configured with.
 find_path(TAPML_LLVM_INCLUDE llvm/IR/Module.h PATHS /usr/lib/llvm-19/include NO_DEFAULT_PATH)
 find_library(TAPML_LLVM_LIBRARY NAMES LLVM-19 LLVM PATHS /usr/lib/llvm-19/lib NO_DEFAULT_PATH)
@@ -95,7 +95,8 @@ add_library(tapml_dep_llvm INTERFACE)
 target_include_directories(tapml_dep_llvm SYSTEM INTERFACE "${TAPML_LLVM_INCLUDE}")
 target_link_libraries(tapml_dep_llvm INTERFACE "${TAPML_LLVM_LIBRARY}")
 
-# lld as a library: static archives over the same LLVM; they compress sections with zlib and zstd.
+# lld as a library: static archives on top of the same LLVM; they compress sections with zlib and
+# zstd.
 find_path(TAPML_LLD_INCLUDE lld/Common/Driver.h PATHS /usr/lib/llvm-19/include NO_DEFAULT_PATH)
 tapml_require("${TAPML_LLD_INCLUDE}" liblld-19-dev "lld/Common/Driver.h")
 set(lld_archives "")
@@ -112,8 +113,8 @@ target_include_directories(tapml_dep_lld SYSTEM INTERFACE "${TAPML_LLD_INCLUDE}"
 target_link_libraries(
   tapml_dep_lld INTERFACE ${lld_archives} tapml_dep_llvm "${TAPML_Z}" "${TAPML_ZSTD}")
 
-# GLSL to SPIR-V. Debian's shared libshaderc does not name the libraries that it needs, so the static
-# archives are linked; glslang and SPIRV-Tools refer to each other, hence the group.
+# GLSL to SPIR-V. Debian's shared libshaderc does not list the libraries that it needs, so the
+# static archives are linked; glslang and SPIRV-Tools refer to each other, hence the group.
 find_path(TAPML_SHADERC_INCLUDE shaderc/shaderc.h)
 tapml_require("${TAPML_SHADERC_INCLUDE}" libshaderc-dev "shaderc/shaderc.h")
 set(shaderc_archives "")

@@ -1,5 +1,6 @@
-# tapml_flatbuffers(<component> <schema>...): src/<component>/x.fbs becomes <build>/generated/<component>/x_generated.h,
-# which sources of the component include as "<component>/x_generated.h".
+# tapml_flatbuffers(<component> <schema>...): compiles src/<component>/x.fbs to
+# <build>/generated/<component>/x_generated.h, which the component's sources include as
+# "<component>/x_generated.h".
 function(tapml_flatbuffers component)
   set(headers "")
   foreach(schema IN LISTS ARGN)

@@ -2,7 +2,7 @@
 # build whose TAPML_SANITIZE has fuzzer-no-link (preset asan). Each is a CTest entry with the label
 # fuzz, which runs the committed inputs once; `make fuzz-readers` searches for new ones.
 
-# tapml_fuzz_reader(<name> <target>...): a harness, linked to the targets.
+# tapml_fuzz_reader(<name> <target>...): adds a harness that is linked to the targets.
 function(tapml_fuzz_reader name)
   add_executable(fuzz_${name} "${CMAKE_SOURCE_DIR}/tests/fuzz/readers/${name}.cpp")
   target_include_directories(
@@ -14,7 +14,7 @@ function(tapml_fuzz_reader name)
   add_test(NAME fuzz_${name}
            COMMAND fuzz_${name} -runs=0 -timeout=5 -rss_limit_mb=2048
                    "${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name}")
-  # Readers must not leak; programs that load OpenCL and LLVM keep what these keep until they end.
+  # Readers must not leak; programs that load OpenCL and LLVM inherit what these leak at exit.
   set_tests_properties(
     fuzz_${name} PROPERTIES LABELS fuzz TIMEOUT 120 ENVIRONMENT "ASAN_OPTIONS=detect_leaks=1")
   set_property(GLOBAL APPEND PROPERTY TAPML_FUZZ_READERS fuzz_${name})
@@ -36,8 +36,8 @@ foreach(name rpc_server rpc_client)
   target_include_directories(fuzz_${name} SYSTEM PRIVATE "${CMAKE_BINARY_DIR}/generated")
 endforeach()
 
-# Programs through the parser, the checks and the passes; tests/fuzz/programs/ has the harness and
-# its mutator. Its target is built by `make fuzz-text`.
+# Fuzzes programs through the parser, the checks and the passes; tests/fuzz/programs/ has the
+# harness and its mutator. `make fuzz-text` builds the target.
 file(GLOB random_programs CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/support/random_*.cpp")
 add_executable(
   fuzz_program "${CMAKE_SOURCE_DIR}/tests/fuzz/programs/program.cpp"

@@ -1,6 +1,6 @@
-# libtapml: the C interface of include/tapml/ for applications, without the compiler; and what
-# `make install` puts where. An installed tree is found by find_package(tapml), target tapml::tapml,
-# and by pkg-config.
+# libtapml: the C interface of include/tapml/ for applications, without the compiler; and the files
+# of `make install`. find_package(tapml), target tapml::tapml, and pkg-config find an installed
+# tree.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -13,7 +13,7 @@ target_include_directories(
   PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_link_libraries(tapml_embed PRIVATE tapml_device tapml_llm)
 target_compile_definitions(tapml_embed PRIVATE TAPML_VERSION="${PROJECT_VERSION}")
-# Only the C interface is seen from outside.
+# Export only the C interface.
 target_link_options(tapml_embed PRIVATE -Wl,--exclude-libs,ALL)
 set_target_properties(
   tapml_embed
@@ -21,7 +21,7 @@ set_target_properties(
              SOVERSION ${PROJECT_VERSION_MAJOR} CXX_VISIBILITY_PRESET hidden
              LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 
-# Component `library` is what applications build with.
+# Component `library` is what applications need to build.
 install(TARGETS tapml RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS tapml_embed EXPORT tapml LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/include/tapml" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
@@ -34,11 +34,11 @@ write_basic_package_version_file(
 install(FILES "${CMAKE_BINARY_DIR}/tapml-config-version.cmake"
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tapml COMPONENT library)
 
-# The folder is found from where the file lies, so that an installed tree may move.
+# The folder is relative to the file's location, so that an installed tree may be moved.
 file(RELATIVE_PATH TAPML_PREFIX_FROM_PC "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 configure_file("${CMAKE_SOURCE_DIR}/cmake/tapml.pc.in" "${CMAKE_BINARY_DIR}/tapml.pc" @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/tapml.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
 
-# The WebAssembly program, where `make wasm` has built it.
+# The WebAssembly program, if `make wasm` has built it.
 install(FILES "${CMAKE_SOURCE_DIR}/build/wasm/tapml_worker.wasm" "${CMAKE_SOURCE_DIR}/build/wasm/tapml_host.mjs"
         DESTINATION lib/tapml/wasm OPTIONAL)

@@ -1,12 +1,13 @@
-# Precompiled headers: one set for the components, one with GoogleTest for the tests. Off by default, so that
-# everyday builds notice a missing include; the presets, which build everything, turn it on.
+# Precompiled headers: one set for the components, one with GoogleTest for the tests. Off by
+# default, so that everyday builds detect missing includes; the presets, which build everything,
+# turn them on.
 
 set(standard_headers
     <algorithm> <array> <cmath> <cstdint> <expected> <functional> <map> <memory> <optional> <set> <span>
     <sstream> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
 
-# tapml_precompile(<target> <owner>): <target> uses the headers that <owner>, an otherwise
-# empty target with the same flags, compiles once.
+# tapml_precompile(<target> <owner>): <target> uses the headers that <owner>, an otherwise empty
+# target with the same flags, compiles once.
 function(tapml_precompile target owner)
   if(TAPML_PCH)
     target_precompile_headers(${target} REUSE_FROM ${owner})
@@ -15,8 +16,8 @@ endfunction()
 
 if(TAPML_PCH)
   file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/pch/empty.cpp" CONTENT "int main() { return 0; }\n")
-  # Libraries are compiled as position-independent code, programs as position-independent
-  # executables: the compiler takes only headers that were precompiled in the same way.
+  # Libraries are position-independent code, programs are position-independent executables: the
+  # compiler only accepts headers that were precompiled the same way.
   add_library(tapml_pch_library STATIC "${CMAKE_BINARY_DIR}/pch/empty.cpp")
   target_precompile_headers(tapml_pch_library PRIVATE ${standard_headers})
 endif()

@@ -1,10 +1,11 @@
-# The Python package: python/src becomes the extension module <build>/python/tapml/_tapml.so beside the
-# package's own files, so that PYTHONPATH=<build>/python runs it from the build. docs/python.md.
+# The Python package: compiles python/src to the extension module <build>/python/tapml/_tapml.so
+# next to the package's own files, so that PYTHONPATH=<build>/python runs it from the build. See
+# docs/python.md.
 
 set(TAPML_PYTHON "" CACHE FILEPATH "Python that the package is built for; empty: the system's python3")
 mark_as_advanced(TAPML_PYTHON)
 if(NOT TAPML_PYTHON)
-  # Packages of the tests belong to the system's Python, whatever else is first on the path.
+  # The tests need packages of the system's Python, so do not use another one that is first in PATH.
   find_program(TAPML_SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
   mark_as_advanced(TAPML_SYSTEM_PYTHON)
   set(python_program "${TAPML_SYSTEM_PYTHON}")
@@ -37,17 +38,17 @@ if(TAPML_PCH)
   target_precompile_headers(
     tapml_python PRIVATE ${standard_headers} <pybind11/pybind11.h> <pybind11/stl.h>)
 endif()
-# Nothing but the module's entry is seen from outside: other extensions bring libraries of their own.
+# Export only the module's entry: other extensions bring their own libraries.
 target_link_options(tapml_python PRIVATE -Wl,--exclude-libs,ALL)
 set_target_properties(
   tapml_python
   PROPERTIES PREFIX "" OUTPUT_NAME _tapml SUFFIX "${python_suffix}" CXX_VISIBILITY_PRESET hidden
              LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/python/tapml")
 if(NOT TAPML_TESTS)
-  set_target_properties(tapml_python PROPERTIES EXCLUDE_FROM_ALL ON)  # make wheel asks for it
+  set_target_properties(tapml_python PROPERTIES EXCLUDE_FROM_ALL ON)  # built by make wheel
 endif()
 
-# The Python files, where the module is.
+# Copy the Python files next to the module.
 file(GLOB python_files CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/python/tapml/*.py"
      "${CMAKE_SOURCE_DIR}/python/tapml/*.pyi" "${CMAKE_SOURCE_DIR}/python/tapml/py.typed")
 foreach(file IN LISTS python_files)

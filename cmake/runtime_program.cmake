@@ -1,5 +1,5 @@
-# The program without the compiler: it serves the devices of a machine that has no LLVM. These are the
-# sources of it; src/cli/runtime has what stands in for the compiler's.
+# The program without the compiler: it serves the devices of a machine that has no LLVM. These are
+# its sources; src/cli/runtime replaces the compiler's parts.
 
 function(tapml_runtime_program name)
   file(GLOB own CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/cli/runtime/*.cpp")

@@ -1,5 +1,5 @@
-# The study of injected faults (make study-localize). Its times are those of a release build, which has no
-# tests: built where it is asked for, and with all tests.
+# The study of injected faults (make study-localize). Its times are those of a release build, which
+# has no tests, so it is built on request and with all tests.
 
 set(study_scope EXCLUDE_FROM_ALL)
 if(TAPML_TESTS)

@@ -1,5 +1,5 @@
-# One GoogleTest program for each folder of tests/ that has *_test.cpp files. Each is one CTest entry,
-# so that its cases share one start of the process (LLVM and OpenCL start slowly).
+# One GoogleTest program for each folder of tests/ with *_test.cpp files. Each is one CTest entry,
+# so that its cases share one process start (LLVM and OpenCL start slowly).
 
 find_package(GTest REQUIRED)
 
@@ -9,7 +9,7 @@ if(TAPML_PCH)
   target_precompile_headers(tapml_pch_test PRIVATE ${standard_headers} <gtest/gtest.h>)
 endif()
 
-# Helpers of the tests.
+# Test helpers.
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/support/*.cpp")
 set(all_components ${TAPML_COMPONENTS})
 list(TRANSFORM all_components PREPEND tapml_)
@@ -27,7 +27,7 @@ target_compile_definitions(
   tapml_test_support ${support_scope} TAPML_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
   TAPML_WASM_FOLDER="${CMAKE_SOURCE_DIR}/build/wasm")
 
-# The program that has the WebAssembly device, which all builds of this tree share.
+# The program for the WebAssembly device, shared by all builds of this tree.
 file(GLOB_RECURSE wasm_sources CONFIGURE_DEPENDS
      "${CMAKE_SOURCE_DIR}/src/base/*" "${CMAKE_SOURCE_DIR}/src/tensor/*" "${CMAKE_SOURCE_DIR}/src/abi/*"
      "${CMAKE_SOURCE_DIR}/src/io/*" "${CMAKE_SOURCE_DIR}/src/exec/*" "${CMAKE_SOURCE_DIR}/src/runtime/*"
@@ -44,7 +44,7 @@ add_custom_command(
 add_custom_target(tapml_wasm_worker DEPENDS "${CMAKE_SOURCE_DIR}/build/wasm/tapml_worker.wasm")
 
 # tapml_test(<folder> LABEL <label> LINK <target>... [TIMEOUT <seconds>] [PROGRAM])
-# PROGRAM: the tests start the tapml program; its path is the definition TAPML_PROGRAM.
+# PROGRAM: the tests start the tapml program, whose path is the definition TAPML_PROGRAM.
 function(tapml_test folder)
   cmake_parse_arguments(PARSE_ARGV 1 test "PROGRAM" "LABEL;TIMEOUT" "LINK")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/${folder}/*.cpp")
@@ -59,7 +59,7 @@ function(tapml_test folder)
     math(EXPR test_TIMEOUT "3 * ${test_TIMEOUT}")
   endif()
   add_executable(test_${folder} ${sources})
-  # tests/<folder> may hold private helpers beside the tests.
+  # tests/<folder> may contain private helpers.
   target_include_directories(test_${folder} PRIVATE "${CMAKE_SOURCE_DIR}/tests/${folder}")
   target_link_libraries(
     test_${folder} PRIVATE tapml_test_support ${test_LINK} GTest::gtest GTest::gtest_main)
@@ -92,30 +92,30 @@ foreach(component IN LISTS TAPML_COMPONENTS)
   endif()
   tapml_test(${component} LABEL unit LINK ${links})
 endforeach()
-# Tests of the protocol speak it themselves.
+# Protocol tests send and receive messages themselves.
 if(TARGET test_rpc)
   target_include_directories(test_rpc SYSTEM PRIVATE "${CMAKE_BINARY_DIR}/generated")
 endif()
 tapml_test(api LABEL unit LINK tapml_embed ${all_components})
 tapml_test(language LABEL unit LINK ${all_components})
-# What is added from outside: a platform.
+# An out-of-tree platform.
 tapml_test(extension LABEL unit LINK ${all_components})
 tapml_test(walk LABEL ops LINK ${all_components} TIMEOUT 1200)
 tapml_test(graphs LABEL ops LINK ${all_components} TIMEOUT 1200)
 tapml_test(math LABEL unit LINK tapml_device tapml_codegen tapml_passes tapml_schedule)
-# All devices of a machine, here and remote, in five minutes.
+# All devices of a machine, local and remote, in five minutes.
 tapml_test(conformance LABEL unit LINK tapml_device tapml_codegen tapml_rpc TIMEOUT 300)
 tapml_test(error LABEL e2e LINK ${all_components} PROGRAM TIMEOUT 600)
 tapml_test(e2e LABEL e2e LINK ${all_components} PROGRAM TIMEOUT 1200)
 tapml_test(cli LABEL e2e LINK ${all_components} PROGRAM TIMEOUT 600)
-# Tests of encrypted endpoints make certificates.
+# Tests of encrypted endpoints create certificates.
 foreach(test test_rpc test_e2e)
   if(TARGET ${test})
     target_link_libraries(${test} PRIVATE tapml_dep_openssl)
   endif()
 endforeach()
 
-# Many sessions at once, for long (make soak); here for ten seconds.
+# Many concurrent sessions: a long run in make soak, ten seconds here.
 add_executable(tapml_soak "${CMAKE_SOURCE_DIR}/tests/soak/soak.cpp" "${CMAKE_SOURCE_DIR}/tests/soak/client.cpp")
 target_include_directories(tapml_soak PRIVATE "${CMAKE_SOURCE_DIR}/tests")
 target_link_libraries(tapml_soak PRIVATE tapml_rpc tapml_device)
@@ -123,7 +123,7 @@ set_target_properties(tapml_soak PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BI
 add_test(NAME soak COMMAND tapml_soak --seconds 10 --sessions 8)
 set_tests_properties(soak PROPERTIES LABELS e2e TIMEOUT 180 WORKING_DIRECTORY "${CMAKE_BINARY_DIR}")
 
-# The program without the compiler, as preset "runtime" builds it.
+# The program without the compiler, as built by preset "runtime".
 if(TARGET test_cli)
   tapml_runtime_program(tapml_without_compiler)
   add_dependencies(test_cli tapml_without_compiler)
@@ -131,7 +131,7 @@ if(TARGET test_cli)
     test_cli PRIVATE TAPML_RUNTIME_PROGRAM="$<TARGET_FILE:tapml_without_compiler>")
 endif()
 
-# The example of a library of routines, and libraries that are at fault in one way each.
+# The example of a routine library, and libraries with one fault each.
 function(tapml_example_library name)
   add_library(${name} MODULE "${CMAKE_SOURCE_DIR}/examples/library/example.cpp")
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}/include")
@@ -157,7 +157,7 @@ endforeach()
 get_property(unit_targets GLOBAL PROPERTY TAPML_unit_TARGETS)
 add_custom_target(unit_tests DEPENDS ${unit_targets})
 
-# The include discipline of src/, and the tests of the script that checks it.
+# Checks the includes of src/, and tests the script that checks them.
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
   add_test(NAME components COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/scripts/check_components")
@@ -179,12 +179,12 @@ if(Python3_FOUND)
                    "$<TARGET_FILE:tapml>")
   set_tests_properties(random_model PROPERTIES LABELS e2e TIMEOUT 120)
 
-  # The commands of docs/bring-up.md and docs/tutorials print what the pages show.
+  # Checks that the commands in docs/bring-up.md and docs/tutorials print what the pages show.
   add_test(NAME tutorials
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/scripts/run_tutorials"
                    --program "$<TARGET_FILE:tapml>")
   set_tests_properties(tutorials PROPERTIES LABELS e2e TIMEOUT 600)
-  # docs/images/pipeline.svg has the numbers of this compiler.
+  # Checks that docs/images/pipeline.svg has this compiler's numbers.
   add_test(NAME pipeline_picture
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/scripts/draw_pipeline" --check
                    "$<TARGET_FILE:tapml>")
@@ -197,7 +197,7 @@ add_test(NAME install_example
                  "${CMAKE_SOURCE_DIR}")
 set_tests_properties(install_example PROPERTIES LABELS e2e TIMEOUT 300)
 
-# The Python package, with the build's own module.
+# The Python package, with the module from this build.
 if(TARGET tapml_python)
   add_test(NAME python
            COMMAND "${python_program}" -m pytest -q -p no:cacheprovider
@@ -208,7 +208,7 @@ if(TARGET tapml_python)
                ENVIRONMENT "PYTHONPATH=${CMAKE_BINARY_DIR}/python;PYTHONDONTWRITEBYTECODE=1;TAPML_PROGRAM=$<TARGET_FILE:tapml>;TAPML_CACHE=${CMAKE_BINARY_DIR}/test-cache")
 endif()
 
-# The longest start first, so that at the end no core waits for one of them: seconds, roughly.
+# Starts the longest tests first, so that no core idles at the end: approximate seconds.
 foreach(test_and_cost walk:480 topdown:400 codegen:200 language:140 python:130 schedule:120 graphs:110
                       e2e:100 cli:100 rpc:100 tutorials:90 pipeline:80)
   string(REPLACE ":" ";" test_and_cost "${test_and_cost}")

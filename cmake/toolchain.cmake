@@ -11,8 +11,8 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-# Debug keeps assertions and line tables, and optimizes a little: numeric tests at -O0 cost more time
-# than -O1 costs the compiler.
+# Debug keeps assertions and line tables and uses -O1: numeric tests at -O0 lose more time than -O1
+# costs in compilation.
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
@@ -33,9 +33,9 @@ if(TAPML_ARCH)
   add_compile_options(-march=${TAPML_ARCH})
 endif()
 
-# Sanitizers for the whole tree, for example address,undefined. What they find ends the program, so
-# that a test fails. Left out: vptr and function, which need type information that LLVM's libraries
-# and compiled kernels do not carry.
+# Sanitizers for the whole tree, for example address,undefined. A finding aborts the program, so
+# that the test fails. Excludes vptr and function, which need type information that LLVM's libraries
+# and compiled kernels lack.
 if(TAPML_SANITIZE)
   add_compile_options(
     -fsanitize=${TAPML_SANITIZE} -fno-sanitize=vptr,function -fno-sanitize-recover=all
@@ -50,17 +50,18 @@ if(TAPML_CCACHE)
   if(TAPML_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER "${TAPML_CCACHE_PROGRAM}")
     if(TAPML_PCH)
-      # Clang writes the time into a precompiled header unless told not to.
+      # Without this, Clang writes the time into precompiled headers.
       add_compile_options("$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
-      # ccache trusts precompiled headers only when told that macros defined before them do not matter.
+      # ccache trusts precompiled headers only if told that macros defined before them do not
+      # matter.
       set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
           CCACHE_SLOPPINESS=pch_defines,time_macros "${TAPML_CCACHE_PROGRAM}")
     endif()
   endif()
 endif()
 
-# mold and lld link LLVM-sized programs several times faster than GNU ld. A cross compiler looks for
-# linkers of its own target only.
+# mold and lld link LLVM-sized programs several times faster than GNU ld. A cross compiler only uses
+# linkers of its own target.
 find_program(TAPML_MOLD mold)
 find_program(TAPML_LLD NAMES ld.lld-19 ld.lld)
 mark_as_advanced(TAPML_MOLD TAPML_LLD)
@@ -75,6 +76,6 @@ elseif(TAPML_LLD)
     add_link_options(-fuse-ld=lld)
   endif()
 endif()
-# Unused functions leave the programs; links of the tests get smaller.
+# Removes unused functions from programs, which makes test programs smaller.
 add_compile_options(-ffunction-sections -fdata-sections)
 add_link_options(-Wl,--gc-sections)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Fits the polynomials of src/passes/math/: least squares at Chebyshev points in 50 digits, the
-leading coefficients rounded to f32 one after the other so that the later ones make up for them.
+leading coefficients are rounded to f32 one after another, and the later ones compensate for the rounding.
 
 Needs mpmath. Prints one line a polynomial: name, worst relative error, coefficients from degree 0 up."""
 import struct

@@ -2,8 +2,8 @@
 // Writes src/llm/tokenizer/unicode_data.inc: the properties of Unicode 16 that tokenizers' regular
 // expressions use, and those of older versions that fixed steps of the tokenizers package use.
 //
-// The data are npm's @unicode/unicode-VERSION packages (MIT), made from the Unicode Character Database.
-// Needs npm and a network. Usage: scripts/make_unicode_tables.mjs
+// The data come from npm's @unicode/unicode-VERSION packages (MIT), made from the Unicode Character
+// Database. Needs npm and a network. Usage: scripts/make_unicode_tables.mjs
 
 import {execFileSync} from 'node:child_process';
 import fs from 'node:fs';
@@ -47,7 +47,7 @@ async function module_of(version, name) {
   return fs.existsSync(file) ? (await import(pathToFileURL(file))).default : undefined;
 }
 
-// Sorted [begin, end) pairs; nothing where that version has no such property.
+// Sorted [begin, end) pairs; empty if that version does not have the property.
 async function ranges(version, name) {
   return ((await module_of(version, `${name}/ranges.mjs`)) ?? []).map(({begin, end}) => [begin, end]);
 }
@@ -87,8 +87,8 @@ function store(list) {
 }
 
 const entries = [];
-// Unicode 16's ranges, and what they have beyond Unicode 14's. Regular expression libraries of
-// Unicode 14 and later have no member that Unicode 16 lacks where `grows` holds.
+// Unicode 16's ranges, and their additions since Unicode 14. If `grows` is set, regular expression
+// libraries of Unicode 14 and later have no member that Unicode 16 lacks.
 async function add(kind, key, name) {
   const now = await ranges(16, name), old = await ranges(14, name);
   const grows = minus(old, now).length === 0;
@@ -114,7 +114,7 @@ await add_fixed('mark_9', await ranges(9, 'General_Category/Mark'));
 await add_fixed('assigned_since_9', minus(await ranges(9, 'General_Category/Unassigned'),
                                           await ranges(16, 'General_Category/Unassigned')));
 
-// Where the script of Unicode 9 was another one than today's.
+// Ranges whose script in Unicode 9 differs from today's.
 const script9 = [];
 for (const name of fs.readdirSync(path.join(root[9], 'Script')).sort()) {
   if (name === 'Unknown' || !fs.existsSync(path.join(root[9], 'Script', name, 'ranges.mjs'))) continue;

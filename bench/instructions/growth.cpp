@@ -1,8 +1,8 @@
 // Runs the graph passes, the text format, the checks and the lowering to the virtual machine over a
-// generated program, one counted stage after the other, for scripts/count_instructions --growth.
+// generated program, one counted stage after another, for scripts/count_instructions --growth.
 //
 // Usage: tapml_count_growth SHAPE BINDINGS
-// programs.h has the shapes. Prints the name of every stage, in order.
+// See programs.h for the shapes. Prints the name of every stage, in order.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -63,13 +63,13 @@ void run(const std::string& shape, int64_t bindings) {
   stage("equal", [&] { text::structural_equal(module, module); });
   stage("verify", [&] { analysis::verify(module); });
   stage("annotations", [&] { build::check_annotations(module); });
-  // Passes that the pipeline does not run: what they make is not looked at again.
+  // Passes that the pipeline does not run; their results are discarded.
   stage("canonicalize", [&] { passes::canonicalize(module); });
   stage("partial_evaluate", [&] { passes::partial_evaluate(module); });
   const Module marked = marked_for_outlining(module);
   stage("outline_bindings", [&] { passes::outline_bindings(marked); });
   for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
-    // Calls are ordered only where a limit of memory asks for it.
+    // Calls are ordered only if there is a memory limit.
     const bool plans =
         pass.phase == std::string("plan") && pass.name != std::string("order_bindings");
     if (!pass.is_common() && !plans) continue;

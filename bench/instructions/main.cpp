@@ -1,9 +1,8 @@
-// Runs the graph and TIR passes over a module, one counted stage after the other, for
+// Runs the graph and TIR passes over a module, one counted stage after another, for
 // scripts/count_instructions.
 //
 // Usage: tapml_count_passes MODULE.txt
-// Prints the name of every stage, in order. Exit code 1 where the module cannot be read or
-// compiled.
+// Prints the name of every stage, in order. Exit code 1 if the module cannot be read or compiled.
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -34,7 +33,7 @@ void run_passes(const char* path) {
     if (!pass.is_common()) break;
     stage(pass.name, [&] { module = pass.run(module); });
   }
-  // Loops are shaped for a processor's registers: the same one wherever this is counted.
+  // Loops depend on the CPU's registers: use the same CPU on every machine.
   const std::pair<const char*, const char*> platforms[] = {
       {"cpu", "cpu:arch=x86-64,features=avx2+fma"}, {"opencl", "opencl"}};
   for (const auto& [platform, described] : platforms) {

@@ -19,7 +19,7 @@ using relax::Variable;
 
 relax::Annotation f32(const Dims& dims) { return relax::tensor_annotation(dims, DType::kF32); }
 
-// Operands that every function of the programs has.
+// Operands available in every function of the programs.
 struct Operands {
   Variable x, weight, bias;
 
@@ -30,7 +30,7 @@ struct Operands {
   }
 };
 
-// Four bindings a layer, each value used at once and once more in the next layer.
+// Four bindings a layer; each value is used immediately and again in the next layer.
 Variable layers(FunctionBuilder& f, const Operands& in, Variable x, int64_t bindings) {
   for (int64_t i = 0; i < bindings / 4; ++i) {
     Variable product = f.emit_op("matmul", {x, in.weight});
@@ -49,7 +49,7 @@ relax::FunctionRef chain(const Module& module, int64_t bindings) {
   return f.finish(last);
 }
 
-// Many values are made before the first of them is used.
+// Many values are computed before the first of them is used.
 relax::FunctionRef wide(const Module& module, int64_t bindings) {
   FunctionBuilder f(module);
   Operands in(f);
@@ -75,15 +75,15 @@ Module functions(int64_t bindings) {
   return module;
 }
 
-// `text` with the layer's number for every '#'.
+// `text` with the layer's number in place of every '#'.
 std::string layer(const std::string& text, int64_t number) {
   std::string result;
   for (char c : text) result += c == '#' ? std::to_string(number) : std::string(1, c);
   return result;
 }
 
-// `before`, the layers, `after`. Layer # takes x# and makes y#, which is x of the next and has its
-// type.
+// `before`, the layers, `after`. Layer # takes x# and computes y#, which is the x of the next layer
+// and has its type.
 Module repeated(const std::string& before, const std::string& text, int64_t bindings_of_layer,
                 const std::string& after, int64_t bindings,
                 const std::string& type = "Tensor((n, 64), f32)") {
@@ -228,7 +228,7 @@ Module generated_program(const std::string& shape, int64_t bindings) {
   } else if (shape == "weights") {
     module = weights(bindings);
   } else {
-    throw_user("there is no such shape of program", "", kShapes, shape);
+    throw_user("unknown shape of program", "", kShapes, shape);
   }
   return module;
 }

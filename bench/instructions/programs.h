@@ -1,4 +1,4 @@
-// Programs of any size, for counting what the compiler does with them.
+// Programs of any size, for measuring how the compiler's cost grows.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,23 @@
 
 namespace tapml::bench {
 
-// About this many bindings, as a text may have them (expressions nest in some). Shapes:
+// A program of about this many bindings, as a text may have them (expressions nest in some).
+// Shapes:
 //   chain      one function of layers
-//   wide       one whose values live long
+//   wide       one whose values are live for long
 //   functions  many small ones
-//   control    ifs, closures, calls of functions that are inlined, evaluated or recurse
+//   control    ifs, closures, calls of functions that are inlined, evaluated or recursive
 //   storage    views of one tensor and assignments to it
 //   symbols    shapes that are only known at run time, each with a variable; constants; small
 //              blocks
-//   sizes      tensors and workspaces of which none is known to be as large as another
-//   weights    a layer's own weights, which `prepare` transposes; what a pattern matches
-// UserError for another one.
+//   sizes      tensors and workspaces whose sizes cannot be compared
+//   weights    separate weights for each layer, which `prepare` transposes; pattern matches
+// UserError for any other shape.
 Module generated_program(const std::string& shape, int64_t bindings);
 inline constexpr const char* kShapes = "chain|wide|functions|control|storage|symbols|sizes|weights";
 
-// `module` with an attribute that asks outline_bindings for one in ten runs of four bindings of its
-// dataflow blocks.
+// `module` with an attribute that requests outline_bindings for one in ten runs of four bindings of
+// its dataflow blocks.
 Module marked_for_outlining(const Module& module);
 
 }  // namespace tapml::bench

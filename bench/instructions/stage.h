@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-// The counter collects inside this function, by its name, and writes what it has when it returns.
+// The counter, by this function's name, counts inside it and writes its result when it returns.
 extern "C" void tapml_counted_stage(const std::function<void()>& work);
 
 namespace tapml::bench {

@@ -1,9 +1,9 @@
-"""A Llama in eager PyTorch with transformers, measured on request: "ready", then for every line read one
-line with seconds.
+"""Runs a Llama in eager PyTorch with transformers and measures on request: prints "ready", then for every
+line read one line with seconds.
 
 Usage: torch_llama.py CONFIG_OR_FOLDER (decode|prefill) TOKENS
-decode: seconds a token over TOKENS greedy tokens after a prompt of four; prefill: seconds until the last
-token's logits of a prompt of TOKENS.
+decode: seconds per token over TOKENS greedy tokens after a prompt of four; prefill: seconds until the
+logits of the last token of a prompt of TOKENS tokens.
 """
 
 import pathlib

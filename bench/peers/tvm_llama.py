@@ -1,10 +1,10 @@
-"""A Llama compiled by Apache TVM for the CPU, measured on request: "ready", then for every line read one
-line with seconds from the configuration's text to a built executable.
+"""Compiles a Llama with Apache TVM for the CPU and measures on request: prints "ready", then for every line
+read one line with the seconds from the configuration's text to a built executable.
 
 Usage: tvm_llama.py CONFIG
-The model exports what ours does: prefill (the last token's logits), decode, logits_all, sample. Keys and
-values are in the frontend's own cache; weights are parameters. The clock runs over building the graph,
-the CPU pipeline that TVM picks by default, and code generation.
+The model exports the same functions as ours: prefill (the last token's logits), decode, logits_all,
+sample. Keys and values are in the frontend's own cache; weights are parameters. The time includes
+building the graph, TVM's default CPU pipeline, and code generation.
 """
 
 import json
@@ -161,11 +161,11 @@ def main():
         compile_model()
         return time.perf_counter() - start
 
-    # The compiler warns of every lookup of an embedding.
+    # The compiler prints a warning for every embedding lookup.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     try:
         measure()
-    except Exception as error:  # any of TVM's
+    except Exception as error:  # any TVM error
         print(f"absent: {str(error).strip().splitlines()[-1]}", flush=True)
         return
     print("ready", flush=True)

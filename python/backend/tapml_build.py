@@ -4,8 +4,8 @@
     pip install ./python                             the same, in an environment
 
 The extension module comes from a release build in build/, or, with TAPML_BUILD, from the build in that
-folder as it is. Needs nothing but Python and what building tapml needs. The same module and files give
-the same bytes.
+folder as it is. Needs only Python and the tools that build tapml. The same module and files give the
+same bytes.
 """
 
 import base64
@@ -27,7 +27,7 @@ FILES = ("*.py", "*.pyi", "py.typed")
 
 
 def run(*command):
-    # Not to standard output, which is pip's.
+    # Standard output belongs to pip.
     subprocess.run([str(part) for part in command], cwd=ROOT, check=True, stdout=sys.stderr)
 
 
@@ -49,7 +49,7 @@ def extension():
     if given:
         built = pathlib.Path(given) / "python/tapml" / name
         if not built.exists():
-            sys.exit(f"tapml_build: {built} is not there; build the target tapml_python for {sys.executable}")
+            sys.exit(f"tapml_build: {built} does not exist; build the target tapml_python for {sys.executable}")
         return built
     run("cmake", "--preset", "release", "--log-level=WARNING",
         f"-DTAPML_PYTHON={getattr(sys, '_base_executable', sys.executable)}")
@@ -58,7 +58,7 @@ def extension():
 
 
 def stripped(module, folder):
-    """The module without the names that only debuggers read, where strip is here."""
+    """The module without the symbols for debuggers, if strip is installed."""
     copy = pathlib.Path(folder) / module.name
     shutil.copy(module, copy)
     if shutil.which("strip"):
@@ -116,7 +116,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     unfinished = pathlib.Path(wheel_directory) / (wheel + ".part")
     with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name, data in contents.items():
-            entry = zipfile.ZipInfo(name)  # of 1980: no time of day in the bytes
+            entry = zipfile.ZipInfo(name)  # dated 1980, so that the bytes are reproducible
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, data)

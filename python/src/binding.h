@@ -1,4 +1,4 @@
-// What the sources of the extension module share: how C++ work meets the interpreter.
+// Shared by the sources of the extension module: C++ work and the Python interpreter.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -14,7 +14,7 @@ namespace tapml::python {
 
 namespace py = pybind11;
 
-// One function a concept; each adds its classes to the module. In this order.
+// One function per concept; each adds its classes to the module. Call them in this order.
 void bind_errors(py::module_& module);
 void bind_session(py::module_& module);
 void bind_tensor(py::module_& module);
@@ -23,7 +23,7 @@ void bind_builder(py::module_& module);
 void bind_executable(py::module_& module);
 void bind_language_model(py::module_& module);
 void bind_suite(py::module_& module);
-void bind_suite_tests(py::module_& module);  // by bind_suite
+void bind_suite_tests(py::module_& module);  // called by bind_suite
 void bind_trusted_suite(py::module_& module);
 void bind_replay(py::module_& module);
 void bind_under_test(py::module_& module);
@@ -31,32 +31,33 @@ void bind_migrate(py::module_& module);
 void bind_localize(py::module_& module);
 void bind_evaluate(py::module_& module);
 
-// While one lives on Python's main thread, Ctrl-C sets flag() beside what Python does with it.
+// While one exists on Python's main thread, Ctrl-C sets flag() in addition to Python's own
+// handling.
 class InterruptScope {
  public:
   InterruptScope();
   ~InterruptScope();
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
-  // Raises what Python's handler of the signal raised, where Ctrl-C was pressed meanwhile. With the
-  // interpreter locked.
+  // Raises the exception of Python's signal handler if Ctrl-C was pressed meanwhile. Requires the
+  // GIL.
   static void raise_if_interrupted();
 
  private:
   bool installed_ = false;
 };
 
-// What long work on this thread polls: set once Ctrl-C was pressed, on the main thread; never set
-// on others, which Python does not interrupt either.
+// The flag that long work on this thread polls: set by Ctrl-C on the main thread; never set on
+// others, which Python does not interrupt either.
 const std::atomic<bool>& interrupt_of_this_thread();
-// PlatformError (kCancelled) once it is set: for polls of the compiler.
+// Throws a PlatformError (kCancelled) once it is set; for polls of the compiler.
 void check_interrupt();
 
-// Warns of what was logged since, as tapml.Warning. With the interpreter locked.
+// Issues the messages logged since the last call as tapml.Warning. Requires the GIL.
 void flush_warnings();
 
-// Runs `work` with the interpreter unlocked, so that other threads go on; Ctrl-C ends it where it
-// polls. A Result is unwrapped. Whatever `work` touches must not be Python's.
+// Runs `work` without the GIL, so that other threads go on; Ctrl-C ends it at its next poll.
+// Unwraps a Result. `work` must not touch Python objects.
 template <class Work>
 auto without_interpreter(Work&& work) {
   using Returned = std::invoke_result_t<Work>;
@@ -68,7 +69,7 @@ auto without_interpreter(Work&& work) {
       unwrap(check_lost_files());
     } else {
       Returned returned = work();
-      unwrap(check_lost_files());  // of a file that was cut while it was in use
+      unwrap(check_lost_files());  // a file that was truncated while in use
       return returned;
     }
   };
@@ -94,7 +95,7 @@ auto without_interpreter(Work&& work) {
   }
 }
 
-// Keeps `object` alive for C++ code that may let go of it on any thread.
+// Keeps `object` alive for C++ code that may release it on any thread.
 std::shared_ptr<const void> keep_alive(py::object object);
 
 }  // namespace tapml::python

@@ -1,4 +1,4 @@
-// Modules made by a program: the graph builder, patterns, and passes written in Python.
+// The graph builder, patterns, and passes written in Python.
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using relax::Expr;
 
 // --- the graph builder -------------------------------------------------------------------------
 
-// The module that functions are added to; shared by their builders.
+// The module under construction, shared by the builders of its functions.
 using SharedModule = std::shared_ptr<Module>;
 
 void add_function(Module& module, const std::string& name, relax::FunctionRef function) {
@@ -89,7 +89,8 @@ class GraphFunction {
     check_open();
     return {builder_.emit_match_cast(value.var, symbols_.tensor(shape, dtype, "match_cast"))};
   }
-  // The value, or a tuple of several, is the function's result. The function is in the module then.
+  // Makes the value, or a tuple of several, the function's result and adds the function to the
+  // module.
   void returns(const py::object& value) {
     check_open();
     const Expr result = operand_of(value, "result of " + name_);
@@ -162,7 +163,7 @@ class PatternBuilder {
 
 // --- passes ------------------------------------------------------------------------------------
 
-// What rewrites one block: the bindings before the one that is looked at, and new ones.
+// Rewrites one block: holds the bindings before the current one, and new ones.
 class BlockRewriter {
  public:
   BlockRewriter(const Module& module, std::map<const relax::VarNode*, Binding>& producers)
@@ -272,7 +273,7 @@ std::string annotation_text(const GraphVar& value) {
 }  // namespace
 
 pipeline::AddedPass pass_of(const std::string& name, const std::string& after, py::function run) {
-  // The compiler calls it with the interpreter unlocked, and may let go of it so.
+  // The compiler calls and releases it without the GIL.
   const std::shared_ptr<const void> held = keep_alive(run);
   const PyObject* function = run.ptr();
   return {name, after, [held, name, function](const Module& module) {
@@ -289,10 +290,10 @@ pipeline::AddedPass pass_of(const std::string& name, const std::string& after, p
 }
 
 void bind_builder(py::module_& module) {
-  py::class_<GraphVar>(module, "Var", py::is_final(), "A value of a function that is built.")
+  py::class_<GraphVar>(module, "Var", py::is_final(), "A value of a function under construction.")
       .def_property_readonly("name", [](const GraphVar& value) { return value.var->name; })
       .def_property_readonly("annotation", &annotation_text,
-                             "What is known of it: ``\"Tensor((n, 4), f32)\"``.")
+                             "Its annotation: ``\"Tensor((n, 4), f32)\"``.")
       .def("__eq__", [](const GraphVar& a, const GraphVar& b) { return a.var == b.var; })
       .def("__hash__",
            [](const GraphVar& value) { return std::hash<const void*>()(value.var.get()); })
@@ -304,25 +305,25 @@ void bind_builder(py::module_& module) {
            [](const Pattern& pattern) { return text::print(*pattern.function, "pattern"); });
   py::class_<GraphFunction, std::shared_ptr<GraphFunction>>(
       module, "GraphFunction", py::is_final(),
-      "A function that is built, by GraphBuilder.function().")
+      "A function under construction, made by GraphBuilder.function().")
       .def("param", &GraphFunction::param, py::arg("name"), py::arg("shape"),
            py::arg("dtype") = py::none(), R"doc(
-A parameter: ``param("x", ("n", 4), "f32")``, or ``param("x", "Tensor((n, 4), f32)")``.
+Adds a parameter: ``param("x", ("n", 4), "f32")``, or ``param("x", "Tensor((n, 4), f32)")``.
 
 Dimensions are integers, names of symbolic variables, or expressions over them.)doc")
       .def("op", &GraphFunction::op, py::arg("name"), R"doc(
 Calls an operator of docs/operators.md: ``op("matmul", x, w, transpose_b=True)``.
 
-Its result's shape and dtype are deduced. Raises UserError for operands that cannot be right.)doc")
+Shape and dtype of the result are deduced. Raises UserError for invalid operands.)doc")
       .def("call", &GraphFunction::call, py::arg("function"),
-           "Calls a function of the module that is complete.")
+           "Calls a complete function of the module.")
       .def("constant", &GraphFunction::constant, py::arg("array"), py::arg("dtype") = py::none(),
-           "A constant tensor: a copy of what tapml.tensor() takes.")
+           "A constant tensor: a copy of an argument of tapml.tensor().")
       .def("item", &GraphFunction::item, py::arg("tuple"), py::arg("index"),
-           "A field of a tuple, from 0.")
+           "The field of a tuple with this index.")
       .def("match_cast", &GraphFunction::match_cast, py::arg("value"), py::arg("shape"),
            py::arg("dtype") = py::none(),
-           "The value with a shape that is checked when the program runs; new names in it become "
+           "The value with a shape that is checked at run time; new names in it become "
            "symbolic variables.")
       .def("returns", &GraphFunction::returns, py::arg("value"),
            "Ends the function: its result is ``value``, or a tuple of several.");
@@ -332,21 +333,21 @@ Builds a module: functions by function(), patterns by add_pattern(), then module
       .def("function", &GraphBuilder::function, py::arg("name"))
       .def("add_pattern", &GraphBuilder::add_pattern, py::arg("name"), py::arg("pattern"))
       .def("module", &GraphBuilder::module, py::arg("name") = "<builder>",
-           "The module so far, checked. Raises UserError where it is not one.");
+           "The module so far. Raises UserError if it is invalid.");
   py::class_<PatternBuilder>(module, "PatternBuilder", py::is_final(), R"doc(
-Builds a pattern: what it matches becomes one kernel, or a routine of a library (docs/patterns.md).)doc")
+Builds a pattern: a match becomes one kernel, or a library routine (docs/patterns.md).)doc")
       .def(py::init<>())
       .def("any", &PatternBuilder::any, py::arg("name"), py::arg("shape") = py::none(),
            py::arg("dtype") = py::none(), "A parameter: any value of this shape and dtype.")
       .def("require", &PatternBuilder::require, py::arg("name"), py::arg("condition"),
-           "A condition over symbolic variables that has to be provable: ``\"d <= 128\"``.")
+           "A condition over symbolic variables that must be provable: ``\"d <= 128\"``.")
       .def("op", &PatternBuilder::op, py::arg("names"),
            "A call of one of the operators, joined by ``|``, with at least these attributes.")
       .def("finish", &PatternBuilder::finish,
-           "The pattern, whose value is that of the last call; ``library=\"name.routine\"`` names "
-           "the routine that computes it.");
+           "The pattern with the value of the last call; ``library=\"name.routine\"`` names the "
+           "routine that computes it.");
   py::class_<OperatorCall>(module, "OperatorCall", py::is_final(),
-                           "A call of an operator, as Module.rewrite() shows it.")
+                           "A call of an operator, passed to the function of tapml.rewrite().")
       .def_property_readonly(
           "op", [](const OperatorCall& call) { return relax::called_operator(call.binding.value); })
       .def_property_readonly("args", &operands_of,
@@ -360,9 +361,10 @@ Builds a pattern: what it matches becomes one kernel, or a routine of a library 
             std::vector<std::string>(call.binding.origin.begin(), call.binding.origin.end())));
       });
   py::class_<BlockRewriter, std::shared_ptr<BlockRewriter>>(
-      module, "Rewriter", py::is_final(), "What Module.rewrite() gives to its function.")
+      module, "Rewriter", py::is_final(),
+      "Adds calls to a block; passed to the function of tapml.rewrite().")
       .def("op", &BlockRewriter::op, py::arg("name"),
-           "Adds a call of an operator before the call that is looked at.")
+           "Adds a call of an operator before the current call.")
       .def(
           "producer",
           [](const BlockRewriter& rewriter, const GraphVar& value) -> py::object {

@@ -3,7 +3,7 @@
 namespace tapml::python {
 
 app::ModelChoice choice_of(const LanguageModel& model) {
-  return {model.folder, {}, model.quantize, model.loaded};
+  return {model.folder, {}, model.format, model.loaded};
 }
 
 app::PlatformChoice choice_of(const OpenSession& open, runtime::Session& session) {

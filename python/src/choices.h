@@ -1,4 +1,4 @@
-// What replay, migrate and localize are given, as Python gives it.
+// Converts Python arguments to the inputs of replay, migrate and localize.
 #pragma once
 
 #include <string>
@@ -18,9 +18,9 @@ app::PlatformChoice choice_of(const OpenSession& open, runtime::Session& session
 // From a pair: the text of a file of tolerances (docs/cli.md), and its name.
 app::ToleranceChoice choice_of(const std::pair<std::string, std::string>& tolerance);
 
-// Ends once this thread is interrupted.
+// Hooks that end the work once this thread is interrupted.
 app::CommandHooks interruptible_hooks();
-// The same, and tells `told`, which outlives it.
+// The same, and report to `told`, which must outlive them.
 app::CommandHooks command_hooks(ProgressFunction& told);
 
 }  // namespace tapml::python

@@ -1,4 +1,4 @@
-// Reports for CI (docs/cli.md), as files.
+// Writes reports for CI (docs/cli.md) to files.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tapml::python {
 
-// Those whose file has a name.
+// Skips reports with an empty file name.
 void write_ci_reports(const std::vector<topdown::CiReport>& reports, const std::string& junit,
                       const std::string& markdown);
 inline void write_ci_reports(const topdown::CiReport& report, const std::string& junit,

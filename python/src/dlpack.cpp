@@ -7,7 +7,7 @@ namespace tapml::python {
 
 namespace {
 
-// The structures of DLPack's unversioned ABI, by its specification.
+// The structures of DLPack's unversioned ABI, following its specification.
 struct DlDevice {
   int32_t kind;
   int32_t id;
@@ -59,7 +59,7 @@ constexpr std::array<Code, 13> kCodes = {{{DType::kBool, kBool},
 // Bits of an element in memory: bool is a byte.
 uint8_t memory_bits(DType dtype) { return static_cast<uint8_t>(8 * dtype_bytes(dtype)); }
 
-// What a capsule that we gave out refers to.
+// Owns the contents of a capsule that tapml exported.
 struct Given {
   DlManaged managed;
   HostArray array;
@@ -67,7 +67,7 @@ struct Given {
 
 void release(DlManaged* managed) { delete static_cast<Given*>(managed->context); }
 
-// Of a capsule that nobody took.
+// Destructor of a capsule that was never consumed.
 void drop_capsule(PyObject* capsule) {
   if (!PyCapsule_IsValid(capsule, kFresh)) return;
   auto* managed = static_cast<DlManaged*>(PyCapsule_GetPointer(capsule, kFresh));
@@ -75,7 +75,7 @@ void drop_capsule(PyObject* capsule) {
 }
 
 [[noreturn]] void refuse(const py::error_already_set& failure, const char* where) {
-  throw_user("the array does not give its memory away", where, "an array in the memory of the host",
+  throw_user("the array does not share its memory", where, "an array in the memory of the host",
              py::str(failure.value()).cast<std::string>(),
              "torch: x.detach().cpu(); else numpy.asarray(x)");
 }
@@ -109,7 +109,7 @@ HostArray take_dlpack(const py::object& x, const char* where) {
     refuse(failure, where);
   }
   if (!PyCapsule_IsValid(given.ptr(), kFresh)) {
-    throw_user("__dlpack__() gave something else", where, "a capsule \"dltensor\"");
+    throw_user("__dlpack__() did not return a capsule", where, "a capsule \"dltensor\"");
   }
   auto* managed = static_cast<DlManaged*>(PyCapsule_GetPointer(given.ptr(), kFresh));
   const DlTensor& tensor = managed->tensor;
@@ -120,15 +120,15 @@ HostArray take_dlpack(const py::object& x, const char* where) {
     array.dtype = code.dtype;
     known = true;
   }
-  // The capsule still owns the memory, so that a refusal leaks nothing.
+  // The capsule still owns the memory, so a refusal leaks nothing.
   if (!known || tensor.dtype.lanes != 1) {
-    throw_user("an array of elements that tapml has not", where, "one of tapml's dtypes",
+    throw_user("the array's dtype is not supported", where, "one of tapml's dtypes",
                "DLPack type code " + std::to_string(tensor.dtype.code) + " of " +
                    std::to_string(tensor.dtype.bits) + " bits and " +
                    std::to_string(tensor.dtype.lanes) + " lanes");
   }
   if (tensor.device.kind != kCpu || tensor.ndim < 0 || tensor.ndim > kMostDims) {
-    throw_user("__dlpack__() gave what is not in the memory of the host", where,
+    throw_user("__dlpack__() returned an array that is not in the memory of the host", where,
                "DLPack device 1 (cpu) and at most 64 dimensions");
   }
   for (int32_t i = 0; i < tensor.ndim; ++i) {
@@ -140,7 +140,7 @@ HostArray take_dlpack(const py::object& x, const char* where) {
   array.owner = {managed, [](const void* taken) {
                    auto* held = static_cast<DlManaged*>(const_cast<void*>(taken));
                    if (!held->deleter || !Py_IsInitialized()) return;
-                   py::gil_scoped_acquire locked;  // deleters of Python libraries count on it
+                   py::gil_scoped_acquire locked;  // deleters of Python libraries require the GIL
                    held->deleter(held);
                  }};
   PyCapsule_SetName(given.ptr(), kTaken);
@@ -149,7 +149,7 @@ HostArray take_dlpack(const py::object& x, const char* where) {
 }
 
 py::capsule give_dlpack(HostArray array) {
-  if (array.strides.empty()) {  // some readers want them
+  if (array.strides.empty()) {  // some readers require strides
     array.strides.assign(array.shape.size(), 1);
     for (size_t i = array.shape.size(); i-- > 1;) {
       array.strides[i - 1] = array.strides[i] * std::max<int64_t>(array.shape[i], 1);
@@ -170,7 +170,7 @@ py::capsule give_dlpack(HostArray array) {
   given->managed.deleter = release;
   PyObject* capsule = PyCapsule_New(&given->managed, kFresh, drop_capsule);
   if (!capsule) throw py::error_already_set();
-  given.release();  // the capsule's, or of whoever takes it
+  given.release();  // now owned by the capsule or its consumer
   return py::reinterpret_steal<py::capsule>(capsule);
 }
 

@@ -8,7 +8,7 @@
 
 namespace tapml::python {
 
-// Elements in host memory, strided; `owner` keeps them.
+// Elements in host memory, strided; `owner` keeps them alive.
 struct HostArray {
   DType dtype = DType::kF32;
   Shape shape;
@@ -20,8 +20,8 @@ struct HostArray {
   bool compact() const;
 };
 
-// Takes what x.__dlpack__() gives. UserError that names `where` for memory of another device, for
-// dtypes that tapml has not, and for what x itself refuses to give.
+// Imports the result of x.__dlpack__(). UserError that names `where` for memory of another device,
+// for dtypes that tapml lacks, and if x itself refuses.
 HostArray take_dlpack(const py::object& x, const char* where);
 
 // A capsule "dltensor" of host memory.

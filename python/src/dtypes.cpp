@@ -45,13 +45,13 @@ std::optional<DType> by_name(std::string_view name) {
 }  // namespace
 
 DType dtype_of(const py::object& dtype, const char* where) {
-  // A text, or numpy.dtype and torch.dtype by their own.
+  // A text, or a numpy.dtype or torch.dtype by name.
   if (auto found = by_name(py::str(dtype).cast<std::string>())) return *found;
   if (!py::isinstance<py::str>(dtype) && !dtype.is_none()) {
     try {
       return from_numpy(py::module_::import("numpy").attr("dtype")(dtype), where);
     } catch (const py::error_already_set&) {
-      // numpy knows it neither
+      // numpy does not know it either
     }
   }
   throw_user("not a dtype of tapml", where, all_names() + ", or as in \"f32\"",
@@ -61,7 +61,7 @@ DType dtype_of(const py::object& dtype, const char* where) {
 DType from_numpy(const py::object& numpy_dtype, const char* where) {
   const std::string name = py::str(numpy_dtype.attr("name")).cast<std::string>();
   if (auto found = by_name(name)) return *found;
-  throw_user("an array of elements that tapml has not", where, all_names(),
+  throw_user("the array's dtype is not supported", where, all_names(),
              in_quotes(py::str(numpy_dtype).cast<std::string>()));
 }
 

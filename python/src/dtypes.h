@@ -1,4 +1,4 @@
-// Element types as Python writes them.
+// Element types in Python's notations.
 #pragma once
 
 #include "binding.h"
@@ -10,11 +10,11 @@ namespace tapml::python {
 // names `where` for anything else.
 DType dtype_of(const py::object& dtype, const char* where);
 
-// The dtype of a NumPy array's elements in native byte order; UserError for what tapml has not
+// The dtype of a NumPy array's elements in native byte order; UserError for dtypes that tapml lacks
 // (complex numbers, texts, records, ...).
 DType from_numpy(const py::object& numpy_dtype, const char* where);
 
-// numpy.dtype of the same elements: that of ml_dtypes for bf16. UserError where it is not
+// The numpy.dtype of the same elements: that of ml_dtypes for bf16. UserError if it is not
 // installed.
 py::object to_numpy(DType dtype);
 

@@ -17,8 +17,8 @@ namespace {
 using topdown::Evaluation;
 using topdown::ScoredTask;
 
-// A JSON document for each device, in their order. `reference`: the number of the device that the
-// others are compared with.
+// A JSON document for each device, in order. `reference`: the index of the device that the others
+// are compared with.
 std::vector<std::string> evaluate(const py::object& given, const py::list& devices,
                                   const std::string& text, const std::string& file,
                                   std::optional<size_t> reference, bool cache,
@@ -33,7 +33,8 @@ std::vector<std::string> evaluate(const py::object& given, const py::list& devic
   }
   ProgressFunction told(progress);
   return told.run([&] {
-    const int64_t context = unwrap(model_interface_of(model.loaded->files.module.all_attrs())).context;
+    const int64_t context =
+        unwrap(model_interface_of(model.loaded->files.module.all_attrs())).context;
     std::vector<ScoredTask> tasks;
     for (const topdown::EvalTask& task : topdown::parse_tasks(text, file)) {
       tasks.push_back({task, topdown::encode_task(task, model.loaded->tokenizer, context, file)});

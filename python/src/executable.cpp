@@ -22,7 +22,7 @@ namespace tapml::python {
 
 namespace {
 
-// A machine on a session, until one of them is closed.
+// A VM on a session, until one of them is closed.
 class Library final : public Resource {
  public:
   Library(SessionRef open, std::shared_ptr<SharedVm> vm)
@@ -57,7 +57,7 @@ py::tuple function_names(const Executable& executable) {
   return py::tuple(names);
 }
 
-// Name, the pass after which it runs, and the function.
+// Its name, the pass that it runs after, and the function.
 using AddedPassOfPython = std::tuple<std::string, std::string, py::function>;
 
 std::unique_ptr<Compiled> compile_for(
@@ -104,7 +104,7 @@ std::shared_ptr<Library> upload(const Compiled& compiled, const py::object& devi
   SessionRef open = session_for(compiled, device, kWhere);
   const app::IsolationOptions isolation = isolation_of({in_process, kernel_timeout}, kWhere);
   if (step_limit < 0) {
-    throw_user("not a limit of steps", kWhere, "step_limit of 0 or more",
+    throw_user("the limit of steps is negative", kWhere, "step_limit of 0 or more",
                std::to_string(step_limit));
   }
   auto session = open->use();
@@ -136,7 +136,7 @@ std::unique_ptr<Function> get_function(const std::shared_ptr<Library>& library,
   return std::make_unique<Function>(Function{library, name, function->params});
 }
 
-// Results into the tensors that a call in the manner of destination passing brought along.
+// Writes results to the tensors passed to a call in destination-passing style.
 void store(runtime::Session& session, const std::string& name,
            const std::vector<runtime::Tensor>& results,
            const std::vector<runtime::Tensor>& outputs) {
@@ -144,7 +144,8 @@ void store(runtime::Session& session, const std::string& name,
     const runtime::Tensor& from = results[i];
     const runtime::Tensor& to = outputs[i];
     if (from.dtype != to.dtype || from.shape != to.shape) {
-      throw_user("an output tensor of another type", "output " + std::to_string(i) + " of " + name,
+      throw_user("an output tensor has the wrong type",
+                 "output " + std::to_string(i) + " of " + name,
                  type_text(from.dtype, Shape(from.shape)), type_text(to.dtype, Shape(to.shape)));
     }
   }
@@ -164,10 +165,10 @@ py::object call(const Function& function, const py::args& args) {
   if (args.size() < inputs) {
     std::string names;
     for (const std::string& name : function.parameters) names += (names.empty() ? "" : ", ") + name;
-    throw_user("a call with too few arguments", "function " + function.name,
+    throw_user("the call has too few arguments", "function " + function.name,
                std::to_string(inputs) + " arguments (" + names +
-                   "), then its outputs if they have "
-                   "a place already",
+                   "), then tensors for its outputs "
+                   "if it should write to them",
                std::to_string(args.size()));
   }
   std::vector<runtime::Value> values;
@@ -180,8 +181,8 @@ py::object call(const Function& function, const py::args& args) {
     const DeviceTensor* output = as_device_tensor(args[i]);
     const std::string where = "output " + std::to_string(i - inputs) + " of " + function.name;
     if (!output || output->open() != open) {
-      throw_user("not an output of this call", where, "a tensor of " + open->target().text,
-                 py::repr(args[i]).cast<std::string>());
+      throw_user("an output is not a tensor on the call's device", where,
+                 "a tensor of " + open->target().text, py::repr(args[i]).cast<std::string>());
     }
     outputs.push_back(output->use().tensor);
   }
@@ -201,7 +202,7 @@ py::object call(const Function& function, const py::args& args) {
     collect_tensors(made, results);
     if (results.size() != outputs.size()) {
       throw_user(
-          "a call with too many arguments", "function " + function.name,
+          "the call has too many arguments", "function " + function.name,
           std::to_string(inputs) + " inputs and " + std::to_string(results.size()) + " outputs",
           std::to_string(inputs + outputs.size()) + " arguments");
     }
@@ -255,7 +256,7 @@ SessionRef session_for(const Compiled& compiled, const py::object& device, const
   if (!device.is_none()) open = session_of(device, where);
   const std::string target = compiled.executable->target;
   if (!open) {
-    throw_user("the executable was compiled for a target and for no device yet", where,
+    throw_user("the executable was compiled for a target without a device", where,
                "a session on " + in_quotes(target), "none");
   }
   const std::string platform = target::parse_target(target).description.platform;
@@ -268,8 +269,7 @@ SessionRef session_for(const Compiled& compiled, const py::object& device, const
 
 void bind_executable(py::module_& module) {
   bind_values(module);
-  py::class_<Compiled>(module, "Executable", py::is_final(),
-                       "A module that was compiled for a target.")
+  py::class_<Compiled>(module, "Executable", py::is_final(), "A module compiled for a target.")
       .def_property_readonly("target", [](const Compiled& c) { return c.executable->target; })
       .def_property_readonly("functions",
                              [](const Compiled& c) { return function_names(*c.executable); })
@@ -280,9 +280,9 @@ void bind_executable(py::module_& module) {
             for (const KernelInfo& kernel : c.executable->kernels) names.append(kernel.name);
             return py::tuple(names);
           },
-          "Names of its kernels: what top-down migration moves one by one.")
+          "Names of its kernels, the units of top-down migration.")
       .def("save", &save_executable, py::arg("path"),
-           "Writes the executable to a file, which tapml.load, the program and libtapml read.")
+           "Writes the executable to a file that tapml.load, the command tapml and libtapml read.")
       .def("__str__",
            [](const Compiled& c) {
              return without_interpreter([&] { return text::print(c.fixed); });
@@ -294,8 +294,8 @@ void bind_executable(py::module_& module) {
   py::class_<Function>(module, "Function", py::is_final(), R"doc(
 A function of a library.
 
-``f(*inputs)`` returns its result; ``f(*inputs, *outputs)`` puts the tensors of the result into
-tensors that are there already, and returns None. Both enqueue: whatever reads elements waits.)doc")
+``f(*inputs)`` returns its result; ``f(*inputs, *outputs)`` writes the tensors of the result to the
+given tensors and returns None. Both enqueue their work; reading elements waits for it.)doc")
       .def_readonly("name", &Function::name)
       .def_readonly("parameters", &Function::parameters, "Names of the parameters.")
       .def("__call__", &call)
@@ -309,7 +309,7 @@ An executable on a device.
 
 Calls from several threads run one after the other.)doc")
       .def("get_function", &get_function, py::arg("name"),
-           "A function by its name; tapml.UserError where there is none.")
+           "The function of this name; raises tapml.UserError if there is none.")
       .def("__getitem__", &get_function, py::arg("name"))
       .def_property_readonly(
           "functions", [](const Library& l) { return function_names(l.use()->vm->executable()); })

@@ -1,4 +1,4 @@
-// Compiled modules, before and after they are on a device.
+// Compiled modules, before and after upload to a device.
 #pragma once
 
 #include <memory>
@@ -13,27 +13,26 @@
 
 namespace tapml::python {
 
-// What compile() and load() return.
+// The result of compile() and load().
 struct Compiled {
   std::shared_ptr<const Executable> executable;
-  Module fixed;  // what it was made of, its kernels formed
+  Module fixed;  // the source module with its kernels formed
   ModelSource source;
-  SessionRef open;  // that it was compiled for; null where only the target was given
+  SessionRef open;  // the session it was compiled for; null if only the target was given
 };
 
-// A machine with what it needs, and the order of those who call it.
+// A VM with everything it needs, and a lock for its callers.
 struct SharedVm {
   std::shared_ptr<runtime::Session> session;
   std::unique_ptr<app::ContainedKernels> contained;  // null: all kernels run on the session
-  std::unique_ptr<runtime::VirtualMachine> vm;       // goes first
+  std::unique_ptr<runtime::VirtualMachine> vm;       // destroyed first
   std::timed_mutex busy;
 
-  // Waits until no other thread calls the machine. Ctrl-C ends the wait. Not with the interpreter
-  // locked.
+  // Waits until no other thread calls the VM. Ctrl-C ends the wait. Call without the GIL.
   std::unique_lock<std::timed_mutex> lock();
 };
 
-// Everything that compile() of Python takes beside the module.
+// The arguments of Python's compile() other than the module.
 struct CompileSettings {
   bool cache = true;
   bool verify = false;
@@ -45,12 +44,12 @@ struct CompileSettings {
   std::vector<pipeline::AddedPass> added = {};
 };
 
-// Not with the interpreter locked. `open` may be null.
+// Call without the GIL. `open` may be null.
 std::unique_ptr<Compiled> compile(const Module& module, const target::Target& target,
                                   const CompileSettings& settings, SessionRef open);
 
-// The session that an executable goes to: `device`, or the one it was compiled for. UserError for
-// none, and for a device of another platform.
+// The session that receives an executable: `device`, or the one it was compiled for. UserError if
+// there is none, and for a device of another platform.
 SessionRef session_for(const Compiled& compiled, const py::object& device, const char* where);
 
 }  // namespace tapml::python

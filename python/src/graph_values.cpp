@@ -59,7 +59,7 @@ relax::Expr argument_of(const py::handle& value, const op::ArgumentSpec& spec, S
   return operand_of(value, at);
 }
 
-// Integers where all are; else numbers.
+// Integers if all elements are; else floats.
 AttrValue list_attribute(const py::handle& value, const std::string& where) {
   const auto list = value.cast<py::sequence>();
   const auto all = [&](auto&& is) { return std::ranges::all_of(list, is); };
@@ -106,7 +106,7 @@ AttrValue attribute_of(const py::handle& value, const op::AttributeSpec* spec,
 }  // namespace
 
 relax::Annotation Symbols::annotation(const std::string& text, const std::string& where) {
-  // The known names come first, so that expressions over them have a meaning.
+  // Known names come first, so that expressions over them can be resolved.
   std::string known;
   for (const Var& var : known_) known += "_" + var->name + ": Tensor((" + var->name + ",)), ";
   const std::string program =

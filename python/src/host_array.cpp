@@ -55,7 +55,7 @@ TakenArray take_numpy(py::object array, std::optional<DType> dtype, const char* 
     taken.copied = "its elements are in the other byte order";
     array = array.attr("astype")(array.attr("dtype").attr("newbyteorder")("="));
   }
-  // bf16 is converted by us, below: NumPy alone does not know it.
+  // bf16 is converted below: NumPy alone does not know it.
   if (dtype && *dtype != own && *dtype != DType::kBF16 && own != DType::kBF16) {
     taken.copied =
         std::string("its elements are ") + dtype_name(own) + ", not " + dtype_name(*dtype);
@@ -72,7 +72,7 @@ TakenArray take_numpy(py::object array, std::optional<DType> dtype, const char* 
     }
     array = numpy.attr("array")(array, py::arg("order") = "C", py::arg("copy") = true);
   }
-  // pybind11's own view of arrays knows the layout of NumPy 1 alone.
+  // pybind11's array API only knows the layout of NumPy 1.
   py::dict interface = array.attr("__array_interface__");
   py::tuple data = interface["data"];
   HostArray& host = taken.array;
@@ -141,7 +141,8 @@ py::object as_numpy(const HostTensor& tensor, std::shared_ptr<const void> owner,
 }
 
 void bind_memory(py::module_& module) {
-  py::class_<Memory>(module, "_Memory", py::buffer_protocol(), "What arrays of numpy() lie in.")
+  py::class_<Memory>(module, "_Memory", py::buffer_protocol(),
+                     "The memory of arrays returned by numpy().")
       .def_buffer([](const Memory& memory) {
         return py::buffer_info(reinterpret_cast<uint8_t*>(memory.data),
                                static_cast<py::ssize_t>(memory.size), !memory.writable);

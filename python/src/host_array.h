@@ -1,4 +1,4 @@
-// Python's arrays as elements in host memory.
+// Python arrays as elements in host memory.
 #pragma once
 
 #include <optional>
@@ -10,17 +10,17 @@
 
 namespace tapml::python {
 
-// What an array gave.
+// The elements of an array.
 struct TakenArray {
   HostArray array;     // compact
-  std::string copied;  // why its elements had to be copied; empty where `array` is x's own memory
+  std::string copied;  // why its elements had to be copied; empty if `array` is x's own memory
 };
 
-// A NumPy array, anything with __dlpack__ (a PyTorch tensor), or what numpy.asarray() takes, as
-// `dtype` where given. UserError that names `where` for dtypes that tapml has not.
+// A NumPy array, anything with __dlpack__ (a PyTorch tensor), or an argument of numpy.asarray(), as
+// `dtype` if given. UserError that names `where` for dtypes that tapml lacks.
 TakenArray take_array(const py::object& x, std::optional<DType> dtype, const char* where);
 
-// The array as a tensor that keeps its owner.
+// The array as a tensor that keeps its owner alive.
 HostTensor as_tensor(const HostArray& array);
 
 // A NumPy array over the tensor's bytes, read-only unless `writable`.

@@ -1,4 +1,4 @@
-// Ctrl-C, warnings and references across the border to the interpreter.
+// Ctrl-C, warnings and references between C++ and the Python interpreter.
 #include <csignal>
 #include <mutex>
 #include <string>
@@ -16,12 +16,12 @@ std::atomic<bool> g_interrupted = false;
 const std::atomic<bool> g_never = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 
-// Of the main thread alone.
+// Used by the main thread only.
 int g_depth = 0;
 struct sigaction g_before = {};
 
-// Python's own handler would do no more; who stood here before may be LLVM's, which puts us back
-// and raises the signal again.
+// Sets Python's flag directly, as its own handler would. The previous handler may be LLVM's, which
+// would restore this one and raise the signal again.
 void on_interrupt(int) {
   g_interrupted = true;
   PyErr_SetInterruptEx(SIGINT);
@@ -63,7 +63,8 @@ InterruptScope::~InterruptScope() {
   if (!installed_ || --g_depth > 0) return;
   struct sigaction now = {};
   sigaction(SIGINT, nullptr, &now);
-  // LLVM may have put its own handler in our place; one that ignores the signal is the user's wish.
+  // LLVM may have replaced this handler with its own; if the signal is ignored, the user wants
+  // that.
   if (is_handled(now) && is_handled(g_before)) sigaction(SIGINT, &g_before, nullptr);
 }
 
@@ -97,7 +98,7 @@ void flush_warnings() {
 std::shared_ptr<const void> keep_alive(py::object object) {
   PyObject* held = object.release().ptr();
   return {held, [](const void* pointer) {
-            // After the interpreter's end nobody may count references any more.
+            // After the interpreter has ended, reference counts must not change.
             if (!Py_IsInitialized()) return;
             py::gil_scoped_acquire locked;
             Py_DECREF(static_cast<PyObject*>(const_cast<void*>(pointer)));
@@ -105,9 +106,9 @@ std::shared_ptr<const void> keep_alive(py::object object) {
 }
 
 void bind_errors(py::module_& module) {
-  is_main_thread();  // asked for the first time where the interpreter is locked
-  // Whoever logs may hold locks that somebody waits for with the interpreter locked; so messages
-  // wait until the work is done.
+  is_main_thread();  // the first call needs the GIL
+  // A logging thread may hold locks that another thread waits for with the GIL, so messages wait
+  // until the work is done.
   set_log_sink([](LogLevel, std::string_view message) {
     std::lock_guard guard(g_warnings_lock);
     g_warnings.emplace_back(message);

@@ -12,16 +12,17 @@
 namespace tapml::python {
 
 struct LanguageModel {
-  std::string folder, quantize;
+  std::string folder;
+  app::ModelFormat format;
   std::shared_ptr<const app::LoadedModel> loaded;
 };
 
-// A LanguageModel, or the folder of one or an executable.
+// Accepts a LanguageModel, the folder of one, or an executable.
 LanguageModel language_model_of(const py::object& model, const char* where);
 
 // temperature, top_p, top_k, seed
 using SamplerTuple = std::tuple<double, double, int64_t, uint64_t>;
-// UserError for what is out of range.
+// UserError for values out of range.
 llm::SamplerOptions sampler_of(const SamplerTuple& values);
 
 }  // namespace tapml::python

@@ -30,7 +30,7 @@ struct LocalizeSettings {
   SamplerTuple sampler;
   double shrink_seconds;
   std::pair<std::string, std::string> tolerance;
-  std::string kernels;  // folder of the user's own; empty: none
+  std::string kernels;  // folder of custom kernels; empty: none
   std::vector<std::string> faults;
   bool cache;
   UnderTest under_test;
@@ -118,17 +118,18 @@ void bind_localize(py::module_& module) {
       .def_property_readonly(
           "found_by", [](const Culprit& c) { return topdown::evidence_name(c.evidence); },
           "``\"replay\"``: a carved test fails; ``\"hybrid\"``: only a model with it is wrong; "
-          "``\"target\"``: only the target's own machine with it is.")
+          "``\"target\"``: only the target's own run with it is wrong.")
       .def_property_readonly(
           "together_with", [](const Culprit& c) { return py::tuple(py::cast(c.together_with)); },
-          "Kernels that have to be on the target, too, for the model to be wrong.")
+          "Other kernels that must be on the target for the model to be wrong.")
       .def_property_readonly(
           "same_preparation",
           [](const Culprit& c) { return py::tuple(py::cast(c.same_preparation)); },
-          "With ``\"target\"``: culprits whose weights the same launches pack at load.")
+          "With ``\"target\"``: culprits whose weights are packed by the same launches at load.")
       .def_property_readonly("verdict", [](const Culprit& c) { return Verdict{c.verdict}; })
       .def_readonly("runs", &Culprit::runs)
-      .def_readonly("failed_runs", &Culprit::failed_runs, "How often of ``runs`` it was wrong.")
+      .def_readonly("failed_runs", &Culprit::failed_runs,
+                    "Number of ``runs`` in which it was wrong.")
       .def_property_readonly(
           "smallest",
           [](const Culprit& c) -> py::object {
@@ -136,14 +137,13 @@ void bind_localize(py::module_& module) {
             return py::cast(
                 CarvedSuite{std::make_shared<const topdown::Suite>(c.smallest->suite), ""});
           },
-          "The smallest failing call that was found, a Suite of one test; None where no carved "
-          "test fails.")
+          "The smallest failing call found, as a Suite of one test; None if no carved test fails.")
       .def_property_readonly(
           "loops", [](const Culprit& c) { return c.source.loops; },
           "The tensor program that the target runs, as text.")
       .def_property_readonly(
           "code", [](const Culprit& c) { return c.source.code; },
-          "The same in the platform's language, where that is text; else empty.")
+          "The same in the platform's language if that is text; else empty.")
       .def("__str__", [](const Culprit& c) { return topdown::culprit_text(c, false); })
       .def("__repr__", [](const Culprit& c) { return "<tapml.Culprit " + c.kernel + ">"; });
   py::class_<Localized>(module, "Localization", py::is_final(),
@@ -159,33 +159,33 @@ void bind_localize(py::module_& module) {
             for (const auto& verdict : l.localization.verdicts) list.append(Verdict{verdict});
             return list;
           },
-          "Of all kernels, in the order in which they are first called.")
+          "Verdicts on all kernels, in the order of their first calls.")
       .def_property_readonly(
           "untested",
           [](const Localized& l) {
             return py::tuple(py::cast(topdown::names_of(l.localization.untested)));
           },
-          "Kernels that the target runs and that have no test.")
+          "Kernels that the target runs without a test.")
       .def_property_readonly(
           "verdict",
           [](const Localized& l) { return topdown::verdict_word(l.localization.verdict()); },
-          "``\"PASS\"``, ``\"FAIL\"`` where something is wrong, or ``\"NOT PROVEN\"``: nothing was "
-          "found, and not all was tested.")
+          "``\"PASS\"``, ``\"FAIL\"`` if something is wrong, or ``\"NOT PROVEN\"``: nothing was "
+          "found, "
+          "but not everything was tested.")
       .def_property_readonly("hybrid_runs",
                              [](const Localized& l) { return l.localization.hybrid_runs; })
       .def_property_readonly(
           "target_ran", [](const Localized& l) { return l.localization.target_ran; },
-          "Whether the target ran the whole model alone: where no kernel is to blame.")
+          "Whether the target ran the whole model alone, which it does if no kernel is at fault.")
       .def_property_readonly("seconds", [](const Localized& l) { return l.localization.seconds; })
       .def(
           "to_dict",
           [](const Localized& l) { return parsed(topdown::localization_json(l.localization)); },
-          "As ``tapml localize --json`` shows it.")
+          "The output of ``tapml localize --json``.")
       .def("save_report", &save_localized_report, py::arg("folder"),
            "Writes report.html, report.json and a folder with a reproducer for each culprit.")
       .def("save_ci_reports", &save_localized_ci_reports, py::kw_only(), py::arg("junit") = "",
-           py::arg("markdown") = "",
-           "Writes JUnit XML and a summary in Markdown, whichever is named.")
+           py::arg("markdown") = "", "Writes JUnit XML and a Markdown summary to the given files.")
       .def("__str__", [](const Localized& l) { return topdown::localization_text(l.localization); })
       .def("__repr__", [](const Localized& l) {
         return "<tapml.Localization: " + std::to_string(l.localization.culprits.size()) +

@@ -22,11 +22,11 @@ namespace tapml::python {
 
 namespace {
 
-// Of all targets, one or several.
+// The migration to all targets, one or several.
 using MigratedAll = app::Migrated;
 using MigratedRef = std::shared_ptr<MigratedAll>;
 
-// One of them.
+// The migration to one target.
 struct Migrated {
   MigratedRef all;
   size_t index = 0;
@@ -56,18 +56,18 @@ MigratedRef migrate(const py::object& given, const py::object& source,
   const SessionRef from = session_of(source, where);
   std::vector<SessionRef> to;
   for (const py::object& target : targets) to.push_back(session_of(target, where));
-  if (to.empty()) throw_user("nothing to move to", where, "a device, or several", "none");
+  if (to.empty()) throw_user("there is no target device", where, "a device, or several", "none");
   if (settings.max_tokens < 1) {
-    throw_user("nothing to compare", "migrate(max_tokens=...)", "1 or more",
+    throw_user("there are no tokens to compare", "migrate(max_tokens=...)", "1 or more",
                std::to_string(settings.max_tokens));
   }
   if (settings.validation_tokens < 0) {
-    throw_user("a negative number of tokens", "migrate(validation_tokens=...)", "0 or more",
+    throw_user("the number of tokens is negative", "migrate(validation_tokens=...)", "0 or more",
                std::to_string(settings.validation_tokens));
   }
   app::MigrateCommand command;
   command.model = choice_of(model);
-  // Work takes a reference of each session for as long as it goes on.
+  // The work takes a reference to each session while it runs.
   std::vector<std::shared_ptr<runtime::Session>> sessions{from->use()};
   command.source = choice_of(*from, *sessions.back());
   for (const SessionRef& session : to) {
@@ -104,7 +104,7 @@ void save_migration_report(const Migrated& migrated, const Path& folder) {
   without_interpreter([&] {
     unwrap(make_folder(folder));
     topdown::ReportTexts texts = migrated.texts();
-    texts.above.clear();  // it stands alone
+    texts.above.clear();  // the page has no parent
     unwrap(topdown::write_report(migrated.migration(), texts,
                                  topdown::migration_json(migrated.migration(), texts), folder));
   });
@@ -148,13 +148,15 @@ py::dict outcomes_of(const MigratedAll& all) {
 
 void bind_migrate(py::module_& module) {
   using Step = topdown::MigrationStep;
-  py::class_<Step>(module, "MigrationStep", py::is_final(), "What became of one kernel.")
+  py::class_<Step>(module, "MigrationStep", py::is_final(), "The outcome for one kernel.")
       .def_property_readonly("kernel", [](const Step& s) { return s.verdict.kernel; })
-      .def_readonly("unit", &Step::unit, "What the kernel moved with: by its own name, alone.")
+      .def_readonly("unit", &Step::unit,
+                    "The unit that the kernel migrates with; its own name if alone.")
       .def_property_readonly("verdict", [](const Step& s) { return Verdict{s.verdict}; })
       .def_property_readonly("outcome", &topdown::outcome_of,
                              "``\"migrated\"``, ``\"mismatch\"``, ``\"hybrid mismatch\"``, ...")
-      .def_readonly("migrated", &Step::migrated, "Else the kernel stays on the source.")
+      .def_readonly("migrated", &Step::migrated,
+                    "Whether the kernel migrated; otherwise it stays on the source.")
       .def_readonly("dispatched", &Step::dispatched,
                     "Kernel calls that ran on the target in the hybrid run.")
       .def("__repr__", [](const Step& s) {
@@ -162,25 +164,25 @@ void bind_migrate(py::module_& module) {
       });
   using Layer = topdown::LayerStep;
   auto names = [](const std::vector<std::string>& all) { return py::tuple(py::cast(all)); };
-  // A hybrid run's number, where there was one.
+  // The index of a hybrid run, if there was one.
   auto of_run = [](const Layer& layer, double value) -> py::object {
     if (layer.hybrid.positions == 0) return py::none();
     return py::float_(value);
   };
-  py::class_<Layer>(module, "LayerStep", py::is_final(), "What became of one layer of the model.")
+  py::class_<Layer>(module, "LayerStep", py::is_final(), "The outcome for one layer of the model.")
       .def_readonly("layer", &Layer::layer)
       .def_property_readonly(
           "kernels", [=](const Layer& l) { return names(l.kernels); },
-          "Those that are called there, as they are first called.")
+          "The kernels called in the layer, in the order of their first calls.")
       .def_property_readonly(
           "left", [=](const Layer& l) { return names(l.left); },
-          "Those of them that stay on the source there.")
-      .def_readonly("tried", &Layer::tried, "Else the migration ended before it.")
+          "Those of them that stay on the source in this layer.")
+      .def_readonly("tried", &Layer::tried,
+                    "Whether it was tried; otherwise the migration ended earlier.")
       .def_property_readonly(
           "max_abs", [=](const Layer& l) { return of_run(l, l.hybrid.max_abs); },
-          "Of the logits against the reference, with this layer and all before it on the target; "
-          "None "
-          "where nothing of it moved.")
+          "Largest error of the logits compared with the reference, with this layer and all before "
+          "it on the target; None if no kernel of it migrated.")
       .def_property_readonly("bound", [=](const Layer& l) { return of_run(l, l.hybrid.bound); })
       .def_readonly("dispatched", &Layer::dispatched,
                     "Kernel calls that ran on the target in that run.")
@@ -193,20 +195,21 @@ void bind_migrate(py::module_& module) {
       .def_property_readonly(
           "verdict",
           [](const Migrated& m) { return topdown::verdict_word(m.migration().verdict()); },
-          "``\"PASS\"``, ``\"FAIL\"``, or ``\"NOT PROVEN\"`` where nothing is wrong in what was "
-          "tested, and not all was.")
+          "``\"PASS\"``, ``\"FAIL\"``, or ``\"NOT PROVEN\"`` if all tests pass but not everything "
+          "was "
+          "tested.")
       .def_property_readonly(
           "untested",
           [](const Migrated& m) {
             return py::tuple(py::cast(topdown::names_of(m.migration().untested)));
           },
-          "Kernels that the target runs and that the carved run did not call.")
+          "Kernels that the target runs but the carved run did not call.")
       .def_property_readonly(
           "steps", [](const Migrated& m) { return m.migration().steps; },
-          "In the order in which the kernels run.")
+          "One step for each kernel, in execution order.")
       .def_property_readonly(
           "layers", [](const Migrated& m) { return m.migration().layers; },
-          "With the granularity ``layer-by-layer``, in the order of the run.")
+          "With the granularity ``layer-by-layer``: one step for each layer, in execution order.")
       .def_property_readonly(
           "culprits",
           [](const Migrated& m) {
@@ -216,28 +219,27 @@ void bind_migrate(py::module_& module) {
             }
             return py::tuple(names);
           },
-          "Names of the kernels that stay on the source, but for those that only were on the "
+          "Names of the kernels that stay on the source, except for those that were merely on the "
           "target while the model was wrong in some of several runs.")
       .def_property_readonly(
           "untried", [](const Migrated& m) { return py::tuple(py::cast(m.migration().untried)); },
-          "Kernels behind the one that ended it (``stop_at_first``).")
+          "Kernels after the one that stopped the migration (``stop_at_first``).")
       .def_property_readonly(
           "resumed", [](const Migrated& m) { return m.migration().resumed; },
-          "Steps that the state folder had already.")
+          "Number of steps that the state folder already had.")
       .def_property_readonly(
           "target_ran", [](const Migrated& m) { return m.migration().target_ran; },
           "Whether the target ran the whole model.")
       .def_property_readonly(
           "target", [](const Migrated& m) { return m.migration().target; },
-          "The device that the model moved to, as text.")
+          "The target device, as text.")
       .def_property_readonly(
           "error",
           [](const Migrated& m) -> py::object {
             if (!m.migration().error) return py::none();
             return py::str(m.migration().error->to_string());
           },
-          "Of several devices: what ended this one's migration before its end; None where nothing "
-          "did.")
+          "With several devices: the error that ended this one's migration early, or None.")
       .def_property_readonly("source_text", [](const Migrated& m) { return m.texts().source_text; })
       .def_property_readonly("target_text", [](const Migrated& m) { return m.texts().target_text; })
       .def_property_readonly("source_tokens",
@@ -250,7 +252,7 @@ void bind_migrate(py::module_& module) {
             if (m.migration().first_divergence < 0) return py::none();
             return py::int_(m.migration().first_divergence);
           },
-          "The first token that differs; None where none does.")
+          "Index of the first token that differs; None if all are equal.")
       .def_property_readonly(
           "tie", [](const Migrated& m) { return m.migration().tie; },
           "Whether the tokens differ where the reference itself is undecided.")
@@ -258,24 +260,24 @@ void bind_migrate(py::module_& module) {
       .def(
           "to_dict",
           [](const Migrated& m) { return parsed(topdown::migration_json(m.migration())); },
-          "As ``tapml migrate --json`` shows it.")
+          "The output of ``tapml migrate --json``.")
       .def("save_report", &save_migration_report, py::arg("folder"),
            "Writes report.html, report.json and the failing calls into the folder.")
       .def("save_ci_reports", &save_migration_ci_reports, py::kw_only(), py::arg("junit") = "",
            py::arg("markdown") = "",
-           "Writes JUnit XML (one case a kernel, one for the whole model) and a summary in "
-           "Markdown, whichever is named.")
+           "Writes JUnit XML (a case for each kernel and one for the whole model) and a Markdown "
+           "summary to the given files.")
       .def("__repr__", [](const Migrated& m) {
         return std::string("<tapml.Migration from ") + m.migration().source + " to " +
                m.migration().target + (m.migration().passed() ? ", passed>" : ", not passed>");
       });
   py::class_<MigratedAll, MigratedRef>(module, "Migrations", py::is_final(),
-                                       "A model moved to several other platforms at once.")
+                                       "A model moved to several platforms at once.")
       .def_property_readonly("passed", [](const MigratedAll& m) { return m.migrations.passed(); })
       .def_property_readonly(
           "verdict",
           [](const MigratedAll& m) { return topdown::verdict_word(m.migrations.verdict()); },
-          "``\"FAIL\"`` where one device fails, else ``\"NOT PROVEN\"`` where one is not proven, "
+          "``\"FAIL\"`` if one device fails, else ``\"NOT PROVEN\"`` if one is not proven, "
           "else ``\"PASS\"``.")
       .def_property_readonly(
           "targets",
@@ -284,7 +286,7 @@ void bind_migrate(py::module_& module) {
             for (size_t t = 0; t < targets.size(); ++t) targets[t] = py::cast(Migrated{m, t});
             return targets;
           },
-          "A Migration for each device, as they were given.")
+          "A Migration for each device, in the given order.")
       .def_property_readonly(
           "outcomes", &outcomes_of,
           "By kernel, then by device: ``\"migrated\"``, ``\"mismatch\"``, ``\"not "
@@ -295,12 +297,12 @@ void bind_migrate(py::module_& module) {
           [](const MigratedAll& m) {
             return parsed(topdown::migrations_json(m.migrations, m.texts));
           },
-          "As ``tapml migrate --json`` shows it.")
+          "The output of ``tapml migrate --json``.")
       .def("save_report", &save_migrations_report, py::arg("folder"),
-           "Writes report.html and report.json of all devices, and a folder for each.")
+           "Writes report.html and report.json for all devices, and a folder for each.")
       .def("save_ci_reports", &save_migrations_ci_reports, py::kw_only(), py::arg("junit") = "",
            py::arg("markdown") = "",
-           "Writes JUnit XML (a suite a device) and a summary in Markdown, whichever is named.")
+           "Writes JUnit XML (a suite per device) and a Markdown summary to the given files.")
       .def("__repr__", [](const MigratedAll& m) {
         return "<tapml.Migrations to " + std::to_string(m.migrations.targets.size()) +
                (m.migrations.passed() ? " devices, passed>" : " devices, not passed>");

@@ -1,9 +1,9 @@
-// The extension module tapml._tapml: everything of the package that is not Python.
+// The extension module tapml._tapml: the C++ part of the package.
 #include "binding.h"
 
 PYBIND11_MODULE(_tapml, module) {
   using namespace tapml::python;
-  module.doc() = "The C++ side of the package tapml.";
+  module.doc() = "The C++ part of the package tapml.";
   module.attr("__version__") = TAPML_VERSION;
   bind_errors(module);
   bind_session(module);

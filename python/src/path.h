@@ -1,4 +1,4 @@
-// Paths as Python has them: a str, or what os.fspath makes one of.
+// Paths from Python: a str, or an object that os.fspath accepts.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -7,7 +7,7 @@
 
 namespace tapml::python {
 
-// The type of a parameter that takes either.
+// The type of a parameter that accepts either.
 struct Path : std::string {
   using std::string::string;
 };

@@ -38,7 +38,7 @@ Program load_program(const Path& path) {
   return checked(text, path);
 }
 
-// Graph-level functions that can be called, by name.
+// Names of graph-level functions that can be called.
 std::map<std::string, relax::FunctionRef> functions_of(const Module& module) {
   std::map<std::string, relax::FunctionRef> found;
   for (const auto& [name, function] : module.functions) {
@@ -66,14 +66,13 @@ FunctionType function_of(const Program& program, const std::string& name) {
   return {name, found->second};
 }
 
-// The only one, or the one that is called main.
+// The only function, or the one called main.
 FunctionType only_function(const Program& program) {
   auto functions = functions_of(program.module);
   if (functions.size() == 1) return {functions.begin()->first, functions.begin()->second};
   if (auto found = functions.find("main"); found != functions.end()) return {"main", found->second};
-  throw_user("it is not clear which function is meant", program.name,
-             "one function, or one that is called main", names_of(functions),
-             "module[\"name\"] takes one");
+  throw_user("the function is ambiguous", program.name, "one function, or one that is called main",
+             names_of(functions), "module[\"name\"] takes one");
 }
 
 std::vector<ValueType> inputs_of(const FunctionType& type) {
@@ -128,7 +127,7 @@ const char* kind_of(const ValueType& type) {
   return "object";
 }
 
-// Integers, and texts for what is symbolic; None where nothing is known.
+// Integers, and texts for symbolic dimensions; None if unknown.
 py::object dims_of(const ValueType& type) {
   const auto* tensor = relax::as_tensor(type.annotation);
   const auto* shape = relax::as_shape(type.annotation);
@@ -174,15 +173,15 @@ const Module& module_of(const py::object& program, const char* where) {
 
 void bind_program(py::module_& module) {
   py::class_<ValueType>(module, "ValueType", py::is_final(),
-                        "What is known of a parameter or a result before the program runs.")
-      .def_readonly("name", &ValueType::name, "Of the parameter; empty in results.")
+                        "Static information about a parameter or a result.")
+      .def_readonly("name", &ValueType::name, "Name of the parameter; empty for results.")
       .def_property_readonly("kind", &kind_of,
                              "``\"tensor\"``, ``\"shape\"``, ``\"prim\"`` (a host scalar), "
                              "``\"tuple\"``, ``\"callable\"`` or ``\"object\"``.")
-      .def_property_readonly("dtype", &dtype_name_of, "``\"f32\"``, ...; None where not known.")
+      .def_property_readonly("dtype", &dtype_name_of, "``\"f32\"``, ...; None if unknown.")
       .def_property_readonly("shape", &dims_of,
                              "Integers, and texts (``\"n + 1\"``) for symbolic dimensions; None "
-                             "where not known.")
+                             "if unknown.")
       .def("__repr__", &repr_of);
   py::class_<FunctionType>(module, "FunctionType", py::is_final(),
                            "The signature of a function of a module.")
@@ -199,7 +198,7 @@ A program before it is compiled: functions over tensors, read from the text form
       .def_static("parse", &checked, py::arg("text"), py::arg("name") = "<text>", R"doc(
 Reads a module from its text, checks it and returns it.
 
-``name`` stands for the text in messages. Raises tapml.UserError with line, column and caret.)doc")
+Messages call the text ``name``. Raises tapml.UserError with line, column and caret.)doc")
       .def_static("load", &load_program, py::arg("path"), "Reads a module from a file.")
       .def_property_readonly(
           "functions",
@@ -219,7 +218,7 @@ Reads a module from its text, checks it and returns it.
       .def("bind", &bound, py::arg("function") = py::none(), R"doc(
 The module with symbolic variables of a function's parameters replaced: ``bind(n=128)``.
 
-``function`` may be left out where the module has one function, or a main.)doc")
+``function`` may be omitted if the module has only one function, or a main.)doc")
       .def("__str__",
            [](const Program& program) {
              return without_interpreter([&] { return text::print(program.module); });

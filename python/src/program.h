@@ -1,4 +1,4 @@
-// Modules: what is compiled.
+// Modules, the input of compilation.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace tapml::python {
 
-// A module that has passed the checks of input.
+// A module that has passed the input checks.
 struct Program {
   Module module;
   std::string name;  // of its text, for messages
 };
 
-// Of the compiler's annotations, as Python shows them.
+// A compiler annotation as Python shows it.
 struct ValueType {
   std::string name;  // of the parameter; empty in results
   relax::Annotation annotation;

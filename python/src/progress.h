@@ -1,4 +1,4 @@
-// A Python function that is reported how far long work is.
+// A Python function that receives the progress of long work.
 #pragma once
 
 #include <exception>
@@ -10,16 +10,16 @@
 
 namespace tapml::python {
 
-// What the function raises ends the work, and is raised in its place.
+// An exception of the function ends the work, and is raised in its place.
 class ProgressFunction {
  public:
   // `function(step, done, total)`, or None.
   explicit ProgressFunction(py::object function) : function_(std::move(function)) {}
 
-  // What the work calls, with the interpreter unlocked; refers to this object.
+  // The callback for the work, called without the GIL; refers to this object.
   std::function<void(const std::string& step, int64_t done, int64_t total)> callback();
 
-  // without_interpreter(work).
+  // Like without_interpreter(work).
   template <class Work>
   auto run(Work&& work) {
     try {

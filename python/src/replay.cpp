@@ -27,7 +27,7 @@ namespace tapml::python {
 
 namespace {
 
-// A suite's kernels, implemented for a device.
+// A suite's kernels, compiled for a device.
 class Replayer final : public Resource {
  public:
   struct State {
@@ -37,7 +37,7 @@ class Replayer final : public Resource {
     const topdown::Suite& suite() const { return replay.suite(); }
 
     std::shared_ptr<runtime::Session> session;
-    app::SuiteReplay replay;  // goes before the session
+    app::SuiteReplay replay;  // destroyed before the session
     DeviceInfo info;
     std::timed_mutex busy;
   };
@@ -51,7 +51,7 @@ class Replayer final : public Resource {
   void drop() noexcept override { state_.reset(); }
 
   const SessionRef& open() const { return open_; }
-  // Of commands that do the same.
+  // Options for commands that do the same.
   const topdown::CommandOptions& options() const { return options_; }
   std::shared_ptr<State> use() const {
     if (!state_) throw_closed("replay");
@@ -69,7 +69,7 @@ int32_t find_kernel(const topdown::Suite& suite, const std::string& name) {
       topdown::find_kernel(topdown::kernel_names(suite), name, {"kernel", "the suite"}));
 }
 
-// `only`: the kernels that are compiled; all of them where it is empty.
+// `only`: the kernels to compile; empty: all.
 std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::object& device,
                                         const std::string& kernels,
                                         const std::pair<std::string, std::string>& tolerance,
@@ -96,13 +96,13 @@ std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::obje
     made->info = made->replay.sandbox().session().info();
     app::log_each(made->replay.warnings());
     made->replay.compile(chosen);
-    made->replay.sandbox().runner();  // what cannot be loaded shows now
+    made->replay.sandbox().runner();  // reports loading errors now
     return made;
   });
   return std::make_unique<Replayer>(open, std::move(state));
 }
 
-// `whole`: all of the suite was to be replayed, not one kernel of it.
+// `whole`: the whole suite was to be replayed, not one kernel of it.
 topdown::Replayed replayed_of(const topdown::Suite& suite, const std::vector<Verdict>& verdicts,
                               bool whole) {
   topdown::Replayed replayed;
@@ -132,7 +132,7 @@ Verdict run(const Replayer& replayer, Work&& work) {
   return without_interpreter([&] {
     std::unique_lock<std::timed_mutex> busy(state->busy, std::defer_lock);
     while (!busy.try_lock_for(std::chrono::milliseconds(100))) check_interrupt();
-    // Of this call's thread.
+    // The poll belongs to the calling thread.
     state->replay.reference().set_poll(check_interrupt);
     return Verdict{unwrap(work(*state))};
   });
@@ -214,15 +214,15 @@ void bind_replay(py::module_& module) {
       module, "Verdict", py::is_final(),
       "The results of a kernel's tests, compared with the reference (docs/verdicts.md).")
       .def_property_readonly("kernel", of(&Kernel::kernel),
-                             "Of a group all of them, joined by \" + \".")
+                             "Name of the kernel; for a group, all names joined by \" + \".")
       .def_property_readonly(
           "group",
           [](const Verdict& v) {
             return v.verdict.group ? std::optional(v.verdict.group->index) : std::nullopt;
           },
-          "Number of the group in the suite; None where it is about one kernel.")
+          "Index of the group in the suite; None for a single kernel.")
       .def_property_readonly("passed", of(&Kernel::passed))
-      .def_property_readonly("calls", of(&Kernel::calls), "Tests that were run.")
+      .def_property_readonly("calls", of(&Kernel::calls), "Number of tests run.")
       .def_property_readonly("layers",
                              [](const Verdict& v) {
                                py::list layers;
@@ -232,11 +232,11 @@ void bind_replay(py::module_& module) {
                                return py::tuple(layers);
                              })
       .def_property_readonly("provider", of(&Kernel::provider), "How the device implements it.")
-      .def_property_readonly("failure", of(&Kernel::failure), "Why it could not be run, if so.")
+      .def_property_readonly("failure", of(&Kernel::failure),
+                             "Why it could not run; empty if it ran.")
       .def_property_readonly("source_wrong", of(&Kernel::source_wrong))
       .def_property_readonly("against_source", of(&Kernel::against_source))
-      .def_property_readonly("compared", of(&Kernel::compared),
-                             "Number of elements that were compared.")
+      .def_property_readonly("compared", of(&Kernel::compared), "Number of elements compared.")
       .def_property_readonly("elements", of(&Kernel::elements))
       .def_property_readonly("seconds", of(&Kernel::seconds))
       .def_property_readonly("worst_output", of(&Kernel::worst_output))
@@ -245,7 +245,7 @@ void bind_replay(py::module_& module) {
                              [](const Verdict& v) { return v.verdict.worst.target.worst; })
       .def_property_readonly("tolerated", of(&Kernel::tolerated),
                              "Whether it passes only with a tolerance.")
-      .def_property_readonly("note", of(&Kernel::note), "What a reader should know beside that.")
+      .def_property_readonly("note", of(&Kernel::note), "Additional information for the reader.")
       .def_property_readonly(
           "source_max_abs", [](const Verdict& v) { return v.verdict.worst.source.max_abs; },
           "Largest distance of the source's own output from the reference, over the worst output.")
@@ -254,12 +254,12 @@ void bind_replay(py::module_& module) {
           "Largest distance from the reference, over the worst output.")
       .def_property_readonly(
           "allowed", [](const Verdict& v) { return v.verdict.worst.allowed; },
-          "The bound that the worst element was held against.")
+          "The bound for the worst element.")
       .def_property_readonly("error_over_bound",
                              [](const Verdict& v) { return v.verdict.worst.target.max_ratio; })
       .def(
           "to_dict", [](const Verdict& v) { return parsed(topdown::verdict_json(v.verdict)); },
-          "As ``tapml replay --json`` shows it.")
+          "The verdict in the output of ``tapml replay --json``.")
       .def("__str__", &text_of)
       .def("__repr__", [](const Verdict& v) { return "<tapml.Verdict " + text_of(v) + ">"; });
   py::class_<Replayer>(module, "Replayer", py::is_final(),
@@ -275,11 +275,11 @@ void bind_replay(py::module_& module) {
            py::arg("tolerance") = std::pair<std::string, std::string>(), py::arg("only") = "",
            py::arg("cache") = true, py::arg("in_process") = false, py::arg("kernel_timeout") = 30.0,
            "``custom_kernels``: a folder of custom kernels; ``tolerance``: the text of a file of "
-           "tolerances and its name; ``only``: the kernels that are compiled.")
-      .def("kernel", &replay_kernel, py::arg("name"),
-           "Runs all tests of a kernel: its name, how it begins, or a pattern with ``*`` and ``?`` "
-           "that "
-           "describes no other one.")
+           "tolerances and its name; ``only``: the kernels to compile.")
+      .def(
+          "kernel", &replay_kernel, py::arg("name"),
+          "Runs all tests of one kernel, given by its name, the beginning of it, or a pattern with "
+          "``*`` and ``?``.")
       .def("call", &replay_call, py::arg("index"), "Runs one test.")
       .def("group", &replay_group, py::arg("index"),
            "Runs the calls of one group in order and compares the group's outputs.")

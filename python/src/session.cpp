@@ -17,8 +17,8 @@ SessionRef open(const std::string& text, const std::string& token_file, const st
                 bool cache, const std::vector<std::string>& libraries,
                 std::optional<double> request_seconds, bool insecure) {
   if (request_seconds && !(*request_seconds > 0 && *request_seconds <= 1e6)) {
-    throw_user("not a time to wait", "device(request_seconds=...)", "seconds above 0, or None",
-               std::to_string(*request_seconds));
+    throw_user("the time limit is invalid", "device(request_seconds=...)",
+               "seconds above 0, or None", std::to_string(*request_seconds));
   }
   return without_interpreter([&] {
     target::Target target = target::parse_target(text);
@@ -31,7 +31,7 @@ SessionRef open(const std::string& text, const std::string& token_file, const st
     remote.tls_ca = tls_ca;
     remote.insecure = insecure;
     remote.request_seconds = request_seconds.value_or(0);
-    // Asked by the thread that waits: Python interrupts its main thread alone.
+    // Polled by the waiting thread: Python interrupts only its main thread.
     remote.interrupted = [] { return interrupt_of_this_thread().load(); };
     std::shared_ptr<runtime::Session> session =
         app::open_session(target, caching, files.load(), remote);
@@ -62,7 +62,7 @@ py::dict info_of(const OpenSession& open) {
   return dict;
 }
 
-// What Session.snapshot() took; only good for the session that it came from.
+// The result of Session.snapshot(); only valid for its own session.
 struct Snapshot {
   std::weak_ptr<runtime::Session> session;
   runtime::Session::Snapshot contents;
@@ -70,7 +70,7 @@ struct Snapshot {
 
 void synchronize(const SessionRef& open, std::optional<double> seconds) {
   if (seconds && !(*seconds >= 0 && *seconds < 1e9)) {
-    throw_user("not a time to wait", "synchronize(timeout=...)", "seconds from 0, or None",
+    throw_user("the time limit is invalid", "synchronize(timeout=...)", "seconds from 0, or None",
                std::to_string(*seconds));
   }
   auto session = open->use();
@@ -133,7 +133,7 @@ std::shared_ptr<runtime::Session> OpenSession::use() const {
 }
 
 void OpenSession::close() {
-  // What is dropped may drop others.
+  // Dropping one resource may drop others.
   while (!resources_.empty()) {
     Resource* resource = *resources_.begin();
     resources_.erase(resources_.begin());
@@ -141,7 +141,7 @@ void OpenSession::close() {
   }
   std::shared_ptr<runtime::Session> last = std::move(session_);
   if (!last) return;
-  // The end of a remote session waits for the other side; pipes wait for their process.
+  // Closing a remote session waits for the server; pipes wait for their process.
   py::gil_scoped_release unlocked;
   last.reset();
 }
@@ -171,32 +171,32 @@ void wait_for(runtime::Session& session, runtime::Deadline deadline) {
 void bind_session(py::module_& module) {
   py::class_<Snapshot> copies(module, "Snapshot", "A copy of all memory of a session.");
   py::class_<OpenSession, SessionRef>(module, "Session", py::is_final(), R"doc(
-A device, in this process or at a place, opened.
+An open device, in this process or at a remote endpoint.
 
-``tapml.cpu()``, ``tapml.opencl()``, ``tapml.vulkan()`` and ``tapml.device(target)`` make one. All
+``tapml.cpu()``, ``tapml.opencl()``, ``tapml.vulkan()`` and ``tapml.device(target)`` open one. All
 methods may be called from several threads at once. Closing a session closes everything on it.)doc")
       .def_property_readonly(
           "target", [](const OpenSession& open) { return open.target().text; },
-          "The target as it was written: ``\"opencl:device=0@unix:device.sock\"``.")
+          "The target as written: ``\"opencl:device=0@unix:device.sock\"``.")
       .def_property_readonly(
           "platform", [](const OpenSession& open) { return open.target().description.platform; },
           "``\"cpu\"``, ``\"opencl\"``, ...")
       .def_property_readonly(
           "endpoint", [](const OpenSession& open) { return open.target().endpoint; },
-          "Where the device is; empty for one of this process.")
+          "The device's endpoint; empty for a device of this process.")
       .def_property_readonly("closed", &OpenSession::closed)
-      .def_property_readonly("info", &info_of, "What the device says of itself.")
+      .def_property_readonly("info", &info_of, "The device's description of itself.")
       .def("synchronize", &synchronize, py::arg("timeout") = py::none(), R"doc(
-Waits until everything that was enqueued is done; errors of it are raised here.
+Waits until all enqueued work is done, and raises its errors.
 
 Raises tapml.TimeoutError after ``timeout`` seconds.)doc")
-      .def("snapshot", &snapshot, "A copy of the memory of everything on the session.")
+      .def("snapshot", &snapshot, "Copies the memory of everything on the session.")
       .def("restore", &restore, py::arg("snapshot"), R"doc(
-Puts back the bytes that a snapshot holds.
+Restores the bytes of a snapshot.
 
-What was allocated since is left alone; what was released since stays released.)doc")
+Later allocations are not changed; memory released since stays released.)doc")
       .def("close", &OpenSession::close, R"doc(
-Ends the session; tensors and libraries on it raise tapml.ClosedError from then on.
+Closes the session; tensors and libraries on it raise tapml.ClosedError afterwards.
 
 NumPy arrays and DLPack capsules that share the memory of its tensors stay usable. Closing again
 does nothing.)doc")

@@ -43,7 +43,7 @@ void save_carved(const CarvedSuite& suite, const Path& folder) {
   without_interpreter([&] { return topdown::save_suite(*suite.suite, folder); });
 }
 
-// What ran, and whether edge cases are added.
+// The program that ran, and whether edge cases are added.
 struct CarveSource {
   target::Target target;
   runtime::Session& session;
@@ -51,14 +51,14 @@ struct CarveSource {
   bool edge = false;
 };
 
-// The suite, with edge cases where they are wanted; what the source gets wrong there, and NaN in
-// its own run, are warned of.
+// The suite, with edge cases if requested; warns of wrong results of the source for them, and of
+// NaN in its own run.
 CarvedSuite finished(topdown::Carver& carver, const CarveSource& source) {
   if (const auto& nan = carver.nan()) {
     log_warning("NaN in the source's own run: " + nan->kernel +
                 (nan->origin.empty() ? "" : " (" + origin_summary(nan->origin) + ")") + ", call " +
                 std::to_string(nan->sequence) + ", output " + nan->output +
-                "; tests behind it say little");
+                "; later tests prove little");
   }
   topdown::Suite suite = carver.take(interrupt_of_this_thread() ? "interrupted" : "");
   if (source.edge) {
@@ -73,11 +73,11 @@ CarvedSuite finished(topdown::Carver& carver, const CarveSource& source) {
 
 topdown::CarveOptions carve_options(int64_t calls, int64_t budget) {
   if (calls < 0) {
-    throw_user("a negative number of calls", "carve(calls=...)", "0 (all of them) or more",
+    throw_user("the number of calls is negative", "carve(calls=...)", "0 (all of them) or more",
                std::to_string(calls));
   }
   if (budget < 0) {
-    throw_user("a negative budget", "carve(budget=...)", "bytes, or 0 for no limit",
+    throw_user("the budget is negative", "carve(budget=...)", "bytes, or 0 for no limit",
                std::to_string(budget));
   }
   topdown::CarveOptions options;
@@ -86,26 +86,26 @@ topdown::CarveOptions carve_options(int64_t calls, int64_t budget) {
   return options;
 }
 
-// A text, or its token ids.
+// A text or its token ids.
 using Prompt = std::variant<std::string, std::vector<int32_t>>;
 
-// Ids that the tokenizer does not make of the text that they stand for, of a quantized model.
+// Token ids that the tokenizer would not make of their text, with a quantized model.
 void warn_of_random_tokens(const LanguageModel& model, const std::vector<Prompt>& prompts) {
-  if (model.quantize.empty()) return;
+  if (model.format.quantize.empty()) return;
   for (size_t i = 0; i < prompts.size(); ++i) {
     const auto* ids = std::get_if<std::vector<int32_t>>(&prompts[i]);
     if (!ids) continue;
     const Tokenizer& tokenizer = model.loaded->tokenizer;
     const auto again = tokenizer.encode(tokenizer.decode(*ids));
     if (again && *again == *ids) continue;
-    log_warning("prompt " + std::to_string(i) + " has token ids of no text, and the model is " +
-                "quantized (" + model.quantize +
-                "): verdicts are then unreliable, since no text leads to such values; carve it "
-                "while it continues a text");
+    log_warning(
+        "prompt " + std::to_string(i) + " has token ids that no text gives, and the model is " +
+        "quantized (" + model.format.quantize +
+        "): verdicts on such values are unreliable; carve the model while it continues a text");
   }
 }
 
-// A language model that is carved on a device.
+// Carves a language model on a device.
 class ModelRun {
  public:
   ModelRun(const py::object& given, const py::object& device, topdown::CarveOptions carving,
@@ -123,8 +123,8 @@ class ModelRun {
 
   const LanguageModel& model() const { return model_; }
 
-  // What `run`, with an engine and the carver that observes it, leaves. Without the interpreter.
-  // `functions`: what it may call of the executable, on the device.
+  // The suite after `run`, which gets an engine and the carver that observes it. Runs without the
+  // GIL. `functions`: functions of the executable that it may call, on the device.
   template <class Functions, class Run>
   CarvedSuite carve(bool edge, const Functions& functions, Run&& run) {
     CompileSettings settings;
@@ -137,7 +137,7 @@ class ModelRun {
     if (reference_) {
       carving_.weights = &model_.loaded->files.weights;
       carving_.model_folder = std::filesystem::absolute(model_.folder).lexically_normal().string();
-      carving_.quantization = model_.quantize;
+      carving_.quantization = model_.format.quantize;
     }
     carving_.functions = functions(*compiled->executable, session_->info());
     topdown::Carver carver(*compiled->executable, carving_);
@@ -163,10 +163,10 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
   ModelRun run(given, device, carve_options(calls, budget), reference, cache);
   const LanguageModel& model = run.model();
   if (batch < 1) {
-    throw_user("a batch of no texts", "carve(batch=...)", "1 or more", std::to_string(batch));
+    throw_user("the batch is empty", "carve(batch=...)", "1 or more", std::to_string(batch));
   }
   if (max_tokens < 0) {
-    throw_user("a negative number of tokens", "carve(max_tokens=...)", "0 or more",
+    throw_user("the number of tokens is negative", "carve(max_tokens=...)", "0 or more",
                std::to_string(max_tokens));
   }
   return without_interpreter([&] {
@@ -188,7 +188,7 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
       for (size_t first = 0; first < inputs.size(); first += static_cast<size_t>(batch)) {
         const auto some = std::span(inputs).subspan(
             first, std::min(static_cast<size_t>(batch), inputs.size() - first));
-        unwrap(engine.clear());  // no test holds what an earlier run left in the pools
+        unwrap(engine.clear());  // tests must not contain pool contents of an earlier run
         unwrap(engine.generate_batch(some, options));
       }
       warn_of_random_tokens(model, prompts);
@@ -196,7 +196,7 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
   });
 }
 
-// Throws for logits that are not finite.
+// Throws for non-finite logits.
 int32_t most_likely(llm::Engine& engine, const runtime::Tensor& logits) {
   const HostTensor row = unwrap(runtime::download(logits));
   unwrap(engine.check_logits(row));
@@ -204,9 +204,8 @@ int32_t most_likely(llm::Engine& engine, const runtime::Tensor& logits) {
   return unwrap(llm::sample_token(row.values<float>(), {}, unused));
 }
 
-// A prompt and `decode` steps, each with the token that is the most likely after the one before, an
-// end of the text too. Beside the suite the tokens of the steps, and where in its calls each step
-// begins.
+// A prompt and `decode` steps, each with the most likely token, even after an end of the text.
+// Returns the suite, the tokens of the steps, and the index of each step's first call.
 std::tuple<CarvedSuite, std::vector<int32_t>, std::vector<size_t>> carve_steps(
     const py::object& given, const py::object& device, const std::vector<int32_t>& tokens,
     int64_t decode, bool reference, bool cache) {
@@ -255,8 +254,9 @@ CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
   for (py::handle one : inputs) {
     const auto args = py::reinterpret_borrow<py::sequence>(one);
     if (args.size() != function->params.size()) {
-      throw_user("inputs of another number", "carve(inputs=...)",
-                 std::to_string(function->params.size()) + " a call", std::to_string(args.size()));
+      throw_user("a call has the wrong number of inputs", "carve(inputs=...)",
+                 std::to_string(function->params.size()) + " per call",
+                 std::to_string(args.size()));
     }
     std::vector<runtime::Value>& values = runs.emplace_back();
     for (size_t i = 0; i < args.size(); ++i) {
@@ -303,31 +303,31 @@ void bind_suite(py::module_& module) {
           "``\"in\"``, ``\"out\"`` or ``\"inout\"`` for each parameter.")
       .def_property_readonly(
           "dropped", [](const SuiteKernel& k) { return k.get().dropped; },
-          "Calls of the run that are not kept (``calls``, ``budget``).")
+          "Number of calls of the run that were not kept (``calls``, ``budget``).")
       .def_property_readonly(
           "spec", [](const SuiteKernel& k) { return k.get().spec; },
-          "Text of the module that says what the kernel computes.")
+          "The kernel's specification, as the text of a module.")
       .def("__repr__",
            [](const SuiteKernel& k) { return "<tapml.SuiteKernel " + k.get().name + ">"; });
   py::class_<CarvedSuite>(module, "Suite", py::is_final(), R"doc(
-Carved tests: one real run, kept as a test for every kernel call.)doc")
+Carved tests: a real run kept as a test for every kernel call.)doc")
       .def_static("load", &load_carved, py::arg("folder"), py::kw_only(), py::arg("model") = "",
-                  "Reads what save(), or the command ``tapml carve``, wrote. ``model``: where the "
-                  "model of a suite with weights by reference is, if not where it was.")
+                  "Reads a suite written by save() or the command ``tapml carve``. ``model``: the "
+                  "model folder of a suite with weights by reference, if it has moved.")
       .def("save", &save_carved, py::arg("folder"), "Writes the suite as a folder.")
       .def_readonly("folder", &CarvedSuite::folder)
       .def_property_readonly(
           "complete", [](const CarvedSuite& s) { return s.suite->incomplete.empty(); },
-          "Whether all of its runs came to their end.")
+          "Whether all of its runs finished.")
       .def_property_readonly(
           "reason", [](const CarvedSuite& s) { return s.suite->incomplete; },
-          "Why it is not complete; else empty.")
+          "Why it is incomplete; empty if it is complete.")
       .def_property_readonly(
           "untested",
           [](const CarvedSuite& s) {
             return py::tuple(py::cast(topdown::names_of(topdown::untested_kernels(*s.suite))));
           },
-          "Kernels that the carved functions may call and that the suite has no test of.")
+          "Kernels that the carved functions may call but the suite does not test.")
       .def_property_readonly(
           "source", [](const CarvedSuite& s) { return s.suite->source; },
           "The target that it was carved on.")
@@ -338,7 +338,7 @@ Carved tests: one real run, kept as a test for every kernel call.)doc")
             for (const auto& [hash, name] : s.suite->weights) names.insert(name);
             return py::tuple(py::cast(names));
           },
-          "Names of the weights that are in the model's folder and not in the suite.")
+          "Names of the weights that are stored in the model's folder, not in the suite.")
       .def_property_readonly("kernels", &kernels_of)
       .def(
           "find_kernels",
@@ -347,15 +347,15 @@ Carved tests: one real run, kept as a test for every kernel call.)doc")
                 topdown::kernel_names(*s.suite), wanted, {"find_kernels(wanted)", "the suite"})));
           },
           py::arg("wanted"),
-          "Names of the kernels that ``wanted`` means: a name, how names begin, or a pattern with "
-          "``*`` and ``?``. UserError where there is none, with the names that are near.")
+          "Names of the kernels that ``wanted`` selects: a name, the beginning of names, or a "
+          "pattern with ``*`` and ``?``. Raises UserError with similar names if there are none.")
       .def_property_readonly("calls", &calls_of)
       .def_property_readonly("groups", &groups_of,
                              "Kernels that are tested together (docs/suite-format.md).")
       .def(
           "__len__",
           [](const CarvedSuite& s) { return s.suite->calls.size() + s.suite->groups.size(); },
-          "Tests: calls and groups.")
+          "Number of tests: calls and groups.")
       .def("__repr__", [](const CarvedSuite& s) {
         return "<tapml.Suite of " + std::to_string(s.suite->calls.size()) + " calls of " +
                std::to_string(s.suite->kernels.size()) + " kernels" +

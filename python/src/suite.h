@@ -1,4 +1,4 @@
-// Carved tests as Python holds them.
+// Carved tests held by Python.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@ namespace tapml::python {
 
 struct CarvedSuite {
   std::shared_ptr<const topdown::Suite> suite;
-  std::string folder;  // that it was read from; empty for a fresh one
+  std::string folder;  // the folder it was read from; empty for a new one
 };
 
-// Its tests, as Python shows them.
+// Its tests, in Python's form.
 py::tuple calls_of(const CarvedSuite& suite);
 py::tuple groups_of(const CarvedSuite& suite);
 

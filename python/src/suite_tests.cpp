@@ -1,4 +1,4 @@
-// The tests of a suite, calls and groups, as Python shows them.
+// Python's view of the tests of a suite: calls and groups.
 #include <pybind11/stl.h>
 
 #include "host_array.h"
@@ -10,11 +10,11 @@ namespace {
 
 using SuiteRef = std::shared_ptr<const topdown::Suite>;
 
-// Of the suite, or of one of its groups.
+// A call of the suite, or of one of its groups.
 struct SuiteCall {
   SuiteRef suite;
   size_t index = 0;
-  const topdown::SuiteCall* call = nullptr;  // the suite's own
+  const topdown::SuiteCall* call = nullptr;  // owned by the suite
   const topdown::SuiteKernel& kernel() const {
     return suite->kernels[static_cast<size_t>(call->kernel)];
   }
@@ -32,10 +32,10 @@ struct SuiteGroup {
 
 struct GroupValue {
   SuiteGroup group;
-  const topdown::GroupValue* value = nullptr;  // the group's own
+  const topdown::GroupValue* value = nullptr;  // owned by the group
 };
 
-// Over the suite's own tensor.
+// An array over the suite's tensor.
 py::object array_of(const SuiteRef& suite, const std::string& hash) {
   HostTensor tensor = suite->tensors.at(hash);
   if (tensor.dtype() == DType::kBF16 &&
@@ -46,7 +46,7 @@ py::object array_of(const SuiteRef& suite, const std::string& hash) {
   return as_numpy(tensor, std::make_shared<HostTensor>(tensor), false);
 }
 
-// By parameter.
+// Arrays by parameter name.
 py::dict tensors_of(const SuiteCall& call, const std::vector<std::string>& hashes) {
   py::dict tensors;
   for (size_t i = 0; i < hashes.size(); ++i) {
@@ -98,16 +98,16 @@ py::tuple groups_of(const CarvedSuite& suite) {
 
 void bind_suite_tests(py::module_& module) {
   py::class_<SuiteCall>(module, "SuiteCall", py::is_final(),
-                        "One carved call, a test: kernel, inputs, outputs of the source. Of a "
-                        "group a part of a test.")
-      .def_readonly("index", &SuiteCall::index, "In the calls of the suite, or of the group.")
+                        "One carved call: kernel, inputs, outputs of the source. It is a test, or "
+                        "part of a group's test.")
+      .def_readonly("index", &SuiteCall::index, "Index in the calls of the suite, or of the group.")
       .def_property_readonly("kernel", [](const SuiteCall& c) { return c.kernel().name; })
       .def_property_readonly(
           "sequence", [](const SuiteCall& c) { return c.call->sequence; },
-          "Position in the run that was carved.")
+          "Position in the carved run.")
       .def_property_readonly(
           "times", [](const SuiteCall& c) { return c.call->times; },
-          "Calls of the run with these inputs and outputs.")
+          "Number of calls in the run with these inputs and outputs.")
       .def_property_readonly("function", [](const SuiteCall& c) { return c.call->function; })
       .def_property_readonly(
           "layers", [](const SuiteCall& c) { return layers_of(c.call->origin); },
@@ -115,50 +115,52 @@ void bind_suite_tests(py::module_& module) {
       .def_property_readonly("scalars", [](const SuiteCall& c) { return c.call->scalars; })
       .def_property_readonly(
           "inputs", [](const SuiteCall& c) { return tensors_of(c, c.call->before); },
-          "Read-only NumPy arrays by parameter; bf16 as uint16 bits without ml_dtypes. Of a call "
-          "in "
-          "a group those that are no border's and not linked.")
+          "Read-only NumPy arrays by parameter; bf16 as uint16 bits without ml_dtypes. For a call "
+          "in a group, only those that are neither inputs of the group nor linked.")
       .def_property_readonly(
           "outputs", [](const SuiteCall& c) { return tensors_of(c, c.call->after); },
-          "What the source computed, as ``inputs``; of a call in a group nothing.")
+          "Outputs of the source, in the form of ``inputs``; empty for a call in a group.")
       .def("__repr__", [](const SuiteCall& c) {
         return "<tapml.SuiteCall " + std::to_string(c.index) + " of " + c.kernel().name + ">";
       });
   py::class_<GroupValue>(module, "GroupValue", py::is_final(),
-                         "A tensor that a group's source has at one of its values.")
+                         "An input or output of a group, with the tensor of the group's source.")
       .def_property_readonly(
-          "call", [](const GroupValue& b) { return b.value->place.call; }, "In the group's calls.")
+          "call", [](const GroupValue& b) { return b.value->place.call; },
+          "Index in the group's calls.")
       .def_property_readonly("parameter",
                              [](const GroupValue& b) { return b.group.parameter(b.value->place); })
       .def_property_readonly(
-          "name", [](const GroupValue& b) { return b.value->name; }, "In the source's words.")
+          "name", [](const GroupValue& b) { return b.value->name; },
+          "Name of the value in the source.")
       .def_property_readonly(
           "tensor", [](const GroupValue& b) { return array_of(b.group.suite, b.value->hash); },
           "A read-only NumPy array; bf16 as uint16 bits without ml_dtypes.")
       .def("__repr__",
            [](const GroupValue& b) { return "<tapml.GroupValue " + b.value->name + ">"; });
   py::class_<SuiteGroup>(module, "SuiteGroup", py::is_final(),
-                         "Calls that are one test, between values that a trusted source knows.")
-      .def_readonly("index", &SuiteGroup::index, "In the suite's groups.")
+                         "Calls that form one test, between values known from a trusted source.")
+      .def_readonly("index", &SuiteGroup::index, "Index in the suite's groups.")
       .def_property_readonly(
           "source", [](const SuiteGroup& g) { return g.get().source; },
-          "Whose the tensors at the values are.")
+          "The source of the tensors of its inputs and outputs.")
       .def_property_readonly(
           "carved_on", [](const SuiteGroup& g) { return g.get().carved_on; },
-          "The target whose run all other tensors are from.")
+          "The target whose run gave all other tensors.")
       .def_property_readonly("times", [](const SuiteGroup& g) { return g.get().times; })
       .def_property_readonly(
           "kernels",
           [](const SuiteGroup& g) { return py::tuple(py::cast(g.suite->kernels_of(g.get()))); },
-          "Names, each once, in the order in which they run.")
+          "Distinct names, in execution order.")
       .def_property_readonly(
           "layers", [](const SuiteGroup& g) { return layers_of(topdown::origin_of(g.get())); })
       .def_property_readonly(
           "calls", [](const SuiteGroup& g) { return call_list(g.suite, g.get().calls); },
-          "In the order in which they run.")
-      .def_property_readonly("links", &links_of,
-                             "((call, parameter), (call, parameter)): what is written, and what "
-                             "reads it.")
+          "Its calls, in execution order.")
+      .def_property_readonly(
+          "links", &links_of,
+          "((call, parameter), (call, parameter)): the writer and the reader of a "
+          "value.")
       .def_property_readonly(
           "inputs", [](const SuiteGroup& g) { return group_value_list(g, g.get().inputs); })
       .def_property_readonly(

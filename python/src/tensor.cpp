@@ -22,7 +22,7 @@ Shape shape_of(const py::object& shape, const char* where) {
   Shape dims;
   auto add = [&](const py::handle& dim) {
     if (!py::isinstance<py::int_>(dim) && PyIndex_Check(dim.ptr()) == 0) {
-      throw_user("not a shape to allocate", where, "integers from 0",
+      throw_user("the shape cannot be allocated", where, "integers from 0",
                  py::str(dim).cast<std::string>(),
                  "symbolic dimensions get their values by Module.bind()");
     }
@@ -37,20 +37,20 @@ Shape shape_of(const py::object& shape, const char* where) {
       for (py::handle dim : shape) add(dim);
     }
   } catch (const py::cast_error&) {
-    throw_user("not a shape to allocate", where, "integers of 64 bits",
+    throw_user("the shape cannot be allocated", where, "integers of 64 bits",
                py::str(shape).cast<std::string>());
   } catch (const py::error_already_set& failure) {
-    throw_user("not a shape to allocate", where, "a tuple of integers",
+    throw_user("the shape cannot be allocated", where, "a tuple of integers",
                py::str(failure.value()).cast<std::string>());
   }
   if (!checked_element_count(dims)) {
-    throw_user("not a shape to allocate", where, "integers from 0 whose product fits 63 bits",
+    throw_user("the shape cannot be allocated", where, "integers from 0 whose product fits 63 bits",
                shape_to_string(dims));
   }
   return dims;
 }
 
-// What keeps the memory of an exported tensor: it outlives both, tensor and session.
+// Keeps the memory of an exported tensor alive: it outlives both tensor and session.
 struct Exported {
   SessionRef open;
   DeviceTensor::Use held;
@@ -68,8 +68,8 @@ struct Exported {
   }
 };
 
-// The address of the tensor's elements, null where the host does not see them. Everything that
-// writes them is done then.
+// The address of the tensor's elements, null if they are not visible to the host. Waits until all
+// writes to them are done.
 std::byte* visible_address(const DeviceTensor::Use& use) {
   std::byte* base = use.session->host_address(use.tensor.storage->buffer());
   if (!base) return nullptr;
@@ -85,9 +85,9 @@ HostTensor read(const DeviceTensor::Use& use) {
 }
 
 std::string why_not_visible(const OpenSession& open) {
-  return open.target().place.empty()
+  return open.target().endpoint.empty()
              ? "the memory of " + open.target().description.platform + " is not the host's"
-             : "the tensor is at " + open.target().place;
+             : "the tensor is at " + open.target().endpoint;
 }
 
 py::object numpy(const DeviceTensor& tensor, const py::object& dtype, std::optional<bool> copy,
@@ -95,7 +95,7 @@ py::object numpy(const DeviceTensor& tensor, const py::object& dtype, std::optio
   DeviceTensor::Use use = tensor.use();
   const DType own = tensor.dtype();
   const DType wanted = dtype.is_none() ? own : dtype_of(dtype, "numpy(dtype=...)");
-  to_numpy(wanted);  // before anything is read
+  to_numpy(wanted);  // validates the dtype before anything is read
   std::byte* address = visible_address(use);
   std::string why;
   if (wanted != own) {
@@ -107,8 +107,8 @@ py::object numpy(const DeviceTensor& tensor, const py::object& dtype, std::optio
     throw_user("the array would be a copy", "numpy(copy=False)", "", why);
   }
   if (why.empty() && copy != true) {
-    HostTensor lying = HostTensor::view(own, use.tensor.shape, address, nullptr);
-    return as_numpy(lying, std::make_shared<Exported>(tensor.open(), std::move(use)), writable);
+    HostTensor shared = HostTensor::view(own, use.tensor.shape, address, nullptr);
+    return as_numpy(shared, std::make_shared<Exported>(tensor.open(), std::move(use)), writable);
   }
   HostTensor host = read(use);
   if (wanted == own) {
@@ -184,7 +184,7 @@ std::unique_ptr<DeviceTensor> viewed_as(const DeviceTensor& tensor, const py::ob
   DeviceTensor::Use use = tensor.use();
   const DType wanted = dtype_of(dtype, "view(dtype)");
   if (dtype_bytes(wanted) != dtype_bytes(use.tensor.dtype)) {
-    throw_user("the same bits as another dtype of another size", "view(dtype)",
+    throw_user("a view needs a dtype of the same size", "view(dtype)",
                "a dtype of " + std::to_string(dtype_bytes(use.tensor.dtype)) + " bytes",
                dtype_name(wanted));
   }
@@ -244,7 +244,7 @@ std::unique_ptr<DeviceTensor> make_tensor(const py::object& x, const SessionRef&
   auto session = open->use();
   TakenArray taken = take_array(x, dtype, where);
   runtime::LocalSession* local = session->local();
-  // VirtualMachine code that a device of this process takes works on this process's memory.
+  // Code that the host's processor runs uses this process's memory.
   const bool host_memory = local && !local->info().cpu.empty();
   const auto address = reinterpret_cast<uintptr_t>(taken.array.data);
   std::string why = taken.copied;
@@ -284,7 +284,7 @@ void bind_tensor(py::module_& module) {
 A tensor on a session: compact, row-major.
 
 Made by ``tapml.tensor`` and ``tapml.allocate``, and returned by compiled functions, which enqueue
-their work: whatever reads the elements waits for it.)doc")
+their work; reading the elements waits for it.)doc")
       .def_property_readonly(
           "shape", [](const DeviceTensor& t) { return shape_tuple(t.shape()); },
           "A tuple of integers.")
@@ -299,15 +299,15 @@ their work: whatever reads the elements waits for it.)doc")
                                       static_cast<int64_t>(dtype_bytes(t.dtype()));
                              })
       .def_property_readonly(
-          "device", [](const DeviceTensor& t) { return t.open(); }, "The session it is on.")
+          "device", [](const DeviceTensor& t) { return t.open(); }, "Its session.")
       .def("numpy", &numpy, py::kw_only(), py::arg("dtype") = py::none(),
            py::arg("copy") = py::none(), py::arg("writable") = false, R"doc(
 The elements as a NumPy array.
 
-On a cpu session of this process the array is the tensor's own memory (read-only unless
-``writable``), which stays alive with it; elsewhere, with ``copy=True`` and with another ``dtype``
-it is a copy. ``copy=False`` raises tapml.UserError where a copy would be made. bf16 needs the
-package ml_dtypes, or ``dtype="f32"``.)doc")
+On a cpu session of this process the array shares the tensor's memory (read-only unless
+``writable``) and keeps it alive; on other devices, with ``copy=True`` and with another ``dtype`` it
+is a copy. ``copy=False`` raises tapml.UserError if a copy would be made. bf16 needs the package
+ml_dtypes, or ``dtype="f32"``.)doc")
       .def(
           "__array__",
           [](const DeviceTensor& t, const py::object& dtype, std::optional<bool> copy) {
@@ -322,7 +322,7 @@ package ml_dtypes, or ``dtype="f32"``.)doc")
           py::arg("dl_device") = py::none(), py::arg("copy") = py::none())
       .def("__dlpack_device__", [](const DeviceTensor&) { return py::make_tuple(1, 0); })
       .def("write", &write, py::arg("x"), R"doc(
-Puts the elements of ``x``, of the same dtype and shape, into the tensor.)doc")
+Copies the elements of ``x``, of the same dtype and shape, to the tensor.)doc")
       .def(
           "to",
           [](py::object self, const py::object& device) {
@@ -331,12 +331,12 @@ Puts the elements of ``x``, of the same dtype and shape, into the tensor.)doc")
             if (open == t.open()) return self;
             return py::cast(copied_to(t, open));
           },
-          py::arg("device"), "The tensor on another session; itself where it is there already.")
+          py::arg("device"), "A copy on another session; the tensor itself if it is already there.")
       .def(
           "copy", [](const DeviceTensor& t) { return copied_to(t, t.open()); },
-          "A tensor of its own memory with the same elements.")
+          "A tensor with a copy of the elements.")
       .def("view", &viewed_as, py::arg("dtype"),
-           "The same memory with elements of another dtype of the same size.")
+           "A tensor that shares the memory, with another dtype of the same size.")
       .def("__len__",
            [](const DeviceTensor& t) {
              if (t.shape().empty()) {

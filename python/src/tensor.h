@@ -1,4 +1,4 @@
-// Tensors on a session as Python holds them.
+// Tensors on a session, held by Python.
 #pragma once
 
 #include "runtime/tensor.h"
@@ -23,11 +23,11 @@ class DeviceTensor final : public Resource {
   const SessionRef& open() const { return open_; }
   DType dtype() const { return tensor_.dtype; }
   const runtime::Extents& shape() const { return tensor_.shape; }
-  // The tensor with what keeps it usable while work on it goes on; tapml.ClosedError after the
+  // The tensor together with the session that work on it needs; throws tapml.ClosedError after the
   // session was closed.
   struct Use {
     std::shared_ptr<runtime::Session> session;
-    runtime::Tensor tensor;  // goes first
+    runtime::Tensor tensor;  // destroyed first
   };
   Use use() const;
 
@@ -37,17 +37,16 @@ class DeviceTensor final : public Resource {
   runtime::Tensor tensor_;
 };
 
-// Not from several sessions: null where it is no tensor of tapml.
+// Null if x is not a tapml tensor.
 const DeviceTensor* as_device_tensor(const py::object& x);
 
-// x (see take_array) on the session. `copy`: true always copies, false never (UserError where the
-// memory cannot be shared), none shares where that is possible.
+// x (see take_array) on the session. `copy`: true always copies, false never (UserError if the
+// memory cannot be shared), none shares where possible.
 std::unique_ptr<DeviceTensor> make_tensor(const py::object& x, const SessionRef& open,
                                           std::optional<DType> dtype, std::optional<bool> copy,
                                           const char* where);
 
-// To be called before work that reads the tensor's memory: what Python code may have written there
-// counts as written.
+// Call it before work that reads the tensor's memory, so that writes by Python code are noticed.
 void note_foreign_writes(const OpenSession& open, const runtime::Tensor& tensor);
 
 // "f32[2, 3]"

@@ -1,4 +1,4 @@
-// Suites of what a trusted source says of a run.
+// Suites with the values that a trusted source computed in a run.
 #include "topdown/suite/trusted_suite.h"
 
 #include <pybind11/stl.h>
@@ -17,7 +17,7 @@ namespace {
 
 using NamedPlace = std::pair<int64_t, std::string>;  // call, parameter
 using NamedTensor =
-    std::tuple<int64_t, std::string, py::object, std::string>;  // ..., array, border
+    std::tuple<int64_t, std::string, py::object, std::string>;  // ..., array, name of the boundary
 // Calls, inputs, links (from, to) and outputs.
 using NamedGroup =
     std::tuple<std::vector<int64_t>, std::vector<NamedTensor>,
@@ -54,7 +54,8 @@ std::vector<topdown::TrustedTensor> tensors_at(const topdown::Suite& suite,
   return tensors;
 }
 
-// Beside the suite where in it each group is: (in its groups and not in its calls, index).
+// Also returns the position of each group in the suite: (in its groups and not in its calls,
+// index).
 std::pair<CarvedSuite, std::vector<std::pair<bool, size_t>>> trusted_suite(
     const CarvedSuite& carved, const std::vector<NamedGroup>& groups, const std::string& source) {
   const topdown::Suite& suite = *carved.suite;

@@ -6,7 +6,7 @@ namespace tapml::python {
 
 namespace {
 
-// Loads this module alone: no package, no site. Libraries follow as `--library FILE`.
+// Loads only this module, without package and site. Libraries follow as `--library FILE`.
 constexpr const char* kWorker = R"(
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("tapml._tapml", sys.argv[1])
@@ -22,14 +22,14 @@ app::IsolationOptions isolation_of(const UnderTest& settings, const char* where)
   isolation.in_process = settings.in_process;
   isolation.kernel_seconds = settings.kernel_timeout;
   if (!(settings.kernel_timeout >= 0.001 && settings.kernel_timeout <= 1e6)) {
-    throw_user("not a time for a kernel", std::string(where) + ": kernel_timeout",
+    throw_user("the time limit is invalid", std::string(where) + ": kernel_timeout",
                "seconds from 0.001 to 1e6", std::to_string(settings.kernel_timeout));
   }
   if (isolation.in_process) return isolation;
   const py::object program = py::module_::import("sys").attr("executable");
   const std::string python = program.is_none() ? "" : program.cast<std::string>();
   if (python.empty()) {
-    throw_user("there is no Python program that could run kernels in a process of their own", where,
+    throw_user("the Python program that would run kernels in a separate process is unknown", where,
                "sys.executable", "none", "pass in_process=True");
   }
   const py::module_ module = py::module_::import("tapml._tapml");

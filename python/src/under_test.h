@@ -1,4 +1,4 @@
-// Where kernels under test run: in a process of their own, or in this one.
+// Where kernels under test run: in a separate process, or in this one.
 #pragma once
 
 #include "app/isolation.h"
@@ -6,14 +6,14 @@
 
 namespace tapml::python {
 
-// As Python code gives it.
+// The settings from Python code.
 struct UnderTest {
   bool in_process = false;
-  double kernel_timeout = 30;  // seconds that a kernel call may take in a process of its own
+  double kernel_timeout = 30;  // limit in seconds of a kernel call in a separate process
 };
 
-// What starts such processes: this Python with this module. UserError for a time that is none, and
-// where nobody knows which program Python is.
+// The command that starts such processes: this Python with this module. UserError for an invalid
+// time, and if the Python program is unknown.
 app::IsolationOptions isolation_of(const UnderTest& settings, const char* where);
 
 }  // namespace tapml::python

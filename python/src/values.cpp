@@ -8,7 +8,7 @@ using runtime::Prim;
 using runtime::Value;
 using runtime::ValueList;
 
-// A value that Python can only hand on.
+// An opaque value that Python can only pass on.
 class Opaque final : public Resource {
  public:
   Opaque(SessionRef open, Value value) : open_(std::move(open)), value_(std::move(value)) {
@@ -40,12 +40,13 @@ int64_t integer(const py::handle& x, const std::string& where) {
     if (value != -1 || !PyErr_Occurred()) return value;
   }
   PyErr_Clear();
-  throw_user("not an integer of 64 bits", where, "an integer", py::repr(x).cast<std::string>());
+  throw_user("the argument is not a 64-bit integer", where, "an integer",
+             py::repr(x).cast<std::string>());
 }
 
 py::sequence sequence(const py::object& x, const char* what, const std::string& where) {
   if (py::isinstance<py::sequence>(x) && !py::isinstance<py::str>(x)) return x;
-  throw_user("an argument of another kind", where, what, py::repr(x).cast<std::string>());
+  throw_user("the argument has the wrong kind", where, what, py::repr(x).cast<std::string>());
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ Value to_value(const py::object& x, const ValueCheck* check, const SessionRef& o
   if (py::isinstance<Opaque>(x)) return x.cast<const Opaque&>().value();
   if (const DeviceTensor* tensor = as_device_tensor(x)) {
     if (tensor->open() != open) {
-      throw_user("a tensor of another session", where, "one of " + open->target().text,
+      throw_user("the tensor is on another session", where, "one of " + open->target().text,
                  "one of " + tensor->open()->target().text, "tensor.to(session) copies it there");
     }
     return tensor->use().tensor;
@@ -83,7 +84,7 @@ Value to_value(const py::object& x, const ValueCheck* check, const SessionRef& o
     const py::sequence items = sequence(x, "a tuple", where);
     const size_t count = items.size();
     if (kind == Kind::kTuple && !check->fields.empty() && check->fields.size() != count) {
-      throw_user("a tuple of another length", where,
+      throw_user("the tuple has the wrong length", where,
                  std::to_string(check->fields.size()) + " fields", std::to_string(count));
     }
     auto list = std::make_shared<ValueList>();
@@ -105,7 +106,7 @@ Value to_value(const py::object& x, const ValueCheck* check, const SessionRef& o
     return Prim{check && check->has_dtype ? check->dtype : DType::kI64, integer(x, where)};
   }
   if (kind == Kind::kCallable) {
-    throw_user("an argument of another kind", where, "a function value of the program",
+    throw_user("the argument has the wrong kind", where, "a function value of the program",
                py::repr(x).cast<std::string>());
   }
   // An array. Numbers and lists have no dtype of their own.
@@ -145,7 +146,7 @@ py::object from_value(const SessionRef& open, const Value& value) {
 
 void bind_values(py::module_& module) {
   py::class_<Opaque>(module, "Value", py::is_final(),
-                     "A value that only functions of its library understand, as a closure.");
+                     "An opaque value for functions of its library, such as a closure.");
 }
 
 }  // namespace tapml::python

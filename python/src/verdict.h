@@ -1,4 +1,4 @@
-// What tests of a kernel said, as Python shows it.
+// Python's view of the verdict on a kernel.
 #pragma once
 
 #include "binding.h"

@@ -1,12 +1,13 @@
 """tapml brings machine-learning models up on new platforms, kernel by kernel.
 
-A program is read (``parse``, ``Module.load``, ``LanguageModel.load``), compiled for a device
-(``compile``), sent there (``upload``) and called with tensors of that device (``tensor``,
-``allocate``). Devices may be in this process or in another one, also of another machine; everything
-else is the same. ``carve`` keeps a real run as a test for every kernel, ``replay`` runs these tests
-on a device, ``migrate`` moves a model from one device to another, each step validated.
+Read a program (``parse``, ``Module.load``, ``LanguageModel.load``), compile it for a device
+(``compile``), send it there (``upload``) and call it with tensors on that device (``tensor``,
+``allocate``). Devices may be in this process or in another one, also on another computer;
+everything else is the same. ``carve`` keeps a real run as a test for every kernel, ``replay`` runs
+these tests on a device, and ``migrate`` moves a model from one device to another and validates
+each step.
 
-What goes wrong is raised as one of the classes in ``tapml.errors``.
+Errors are raised as one of the classes in ``tapml.errors``.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ __all__ = [
 
 @_dataclass(frozen=True)
 class Pass:
-    """A pass of your own for ``compile``: a function from a Module to a Module.
+    """A custom pass for ``compile``: a function from a Module to a Module.
 
-    It runs after the pass ``after``, one of ``pass_names()``. The fusion policy of what is compiled
-    names it, because the kernels may be others.
+    It runs after the pass ``after``, one of ``pass_names()``. The name of the fusion policy
+    includes it, because it may change the kernels.
     """
 
     name: str
@@ -72,16 +73,17 @@ def device(target: str, *, token_file: str | _os.PathLike[str] | None = None,
     """Opens a device.
 
     ``target`` is ``kind[:key=value,...][@endpoint]``: ``"cpu:threads=1"``, ``"opencl"``,
-    ``"vulkan@unix:device.sock"``, ``"cpu@pipe:ssh board tapml rpc serve --stdio"``. A server's token is
-    read from ``token_file`` (one token, or lines ``ENDPOINT TOKEN``), else from TAPML_RPC_TOKEN; without
-    TLS it goes beyond this machine only with ``insecure``. Root certificates of encrypted endpoints from
-    ``tls_ca``, else from TAPML_RPC_CA, else they are the system's. ``cache`` lets drivers keep programs that
-    they built; ``libraries`` are shared objects of routines for the cpu of this process. At a place a
-    request may take ``request_seconds``, then it is given up with TimeoutError and the session goes
-    on; None waits as long as the server shows signs of life. Ctrl-C ends every wait for it.
+    ``"vulkan@unix:device.sock"``, ``"cpu@pipe:ssh board tapml rpc serve --stdio"``. A server's
+    token is read from ``token_file`` (one token, or lines ``ENDPOINT TOKEN``), else from
+    TAPML_RPC_TOKEN; without TLS it is sent to other computers only with ``insecure``. Root
+    certificates for encrypted endpoints come from ``tls_ca``, else from TAPML_RPC_CA, else from
+    the system. ``cache`` lets drivers keep the programs that they build; ``libraries`` are shared
+    objects of routines for the cpu of this process. A request to a remote device may take
+    ``request_seconds`` before it raises TimeoutError, and the session stays open; None waits as
+    long as the server shows signs of life. Ctrl-C ends every wait for the server.
 
-    Raises UserError for a text that is no target, a wrong token or an endpoint that it may not go to,
-    AbsentError for a platform that is not there, LostError where nobody answers.
+    Raises UserError for an invalid target, a wrong token or an endpoint that the token must not be
+    sent to, AbsentError for an unavailable platform, LostError if no server answers.
     """
     return _tapml.open_session(target, _os.fspath(token_file) if token_file else "",
                                _os.fspath(tls_ca) if tls_ca else "", cache,
@@ -99,7 +101,7 @@ def _kind(kind: str, at: str | None, options: Mapping[str, Any], token_file: Any
 
 def cpu(*, at: str | None = None, token_file: str | _os.PathLike[str] | None = None,
         **options: Any) -> Session:
-    """Opens a processor: of this machine, or the one at the endpoint ``at``.
+    """Opens a processor: of this computer, or the one at the endpoint ``at``.
 
     ``options`` are those of the target: ``threads=1``.
     """
@@ -108,50 +110,50 @@ def cpu(*, at: str | None = None, token_file: str | _os.PathLike[str] | None = N
 
 def opencl(*, at: str | None = None, token_file: str | _os.PathLike[str] | None = None,
            **options: Any) -> Session:
-    """Opens an OpenCL device, here or at the endpoint ``at``; ``device=0`` chooses one of several."""
+    """Opens an OpenCL device, local or at the endpoint ``at``; ``device=0`` selects the first."""
     return _kind("opencl", at, options, token_file)
 
 
 def vulkan(*, at: str | None = None, token_file: str | _os.PathLike[str] | None = None,
            **options: Any) -> Session:
-    """Opens a Vulkan device, here or at the endpoint ``at``; ``device=0`` chooses one of several."""
+    """Opens a Vulkan device, local or at the endpoint ``at``; ``device=0`` selects the first."""
     return _kind("vulkan", at, options, token_file)
 
 
 def null(*, at: str | None = None, token_file: str | _os.PathLike[str] | None = None) -> Session:
-    """Opens the device that has memory and runs nothing."""
+    """Opens a device that has memory but runs nothing."""
     return _kind("null", at, {}, token_file)
 
 
 def devices() -> list[dict[str, Any]]:
-    """Every platform, here or not, with its limits or the reason why it is not."""
+    """Lists every platform with its limits, or with the reason why it is unavailable."""
     return _json.loads(_tapml.devices_json())
 
 
 def parse(text: str, name: str = "<text>") -> Module:
-    """Reads a module from its text; ``name`` stands for the text in messages.
+    """Reads a module from its text; messages call the text ``name``.
 
-    Raises UserError with line, column and caret for what is no module.
+    Raises UserError with line, column and caret for an invalid module.
     """
     return Module.parse(text, name)
 
 
 def tensor(x: Any, device: Session, dtype: Any = None, *, copy: bool | None = None) -> Tensor:
-    """``x`` as a tensor on a device.
+    """Makes ``x`` a tensor on a device.
 
-    ``x`` is a NumPy array, a PyTorch tensor or anything else with ``__dlpack__``, a tapml tensor of
-    any session, or numbers in lists; of dtype ``dtype`` where given (as rounding to it gives).
+    ``x`` is a NumPy array, a PyTorch tensor or any other object with ``__dlpack__``, a tapml
+    tensor of any session, or numbers in lists. Elements are rounded to ``dtype`` if it is given.
 
-    On a cpu of this process the tensor is the array's own memory where that is possible: compact,
-    row-major, native byte order, writable, of the same dtype. What is written to the array then
-    shows in the tensor. ``copy=True`` always copies; ``copy=False`` raises UserError, which says
-    why, where the memory cannot be shared.
+    On a cpu of this process the tensor shares the array's memory if possible: compact, row-major,
+    native byte order, writable, of the same dtype. Writes to the array are then visible in the
+    tensor. ``copy=True`` always copies; ``copy=False`` raises UserError with the reason if the
+    memory cannot be shared.
     """
     return _tapml.tensor(x, device, dtype, copy=copy)
 
 
 def allocate(shape: int | Iterable[int], dtype: Any, device: Session) -> Tensor:
-    """A tensor of unspecified elements.
+    """Allocates a tensor of unspecified elements.
 
     ``dtype`` may be tapml's name (``"f32"``), NumPy's or PyTorch's.
     """
@@ -164,14 +166,15 @@ def compile(module: Module | LanguageModel, target: Session | str, *, cache: boo
             libraries: Sequence[str | _os.PathLike[str]] = (),
             patterns: str | _os.PathLike[str] | None = None,
             passes: Sequence[Pass] = ()) -> Executable:
-    """Compiles a module for a device, or for a target that is not there.
+    """Compiles a module for a device, or for a target without a device.
 
-    ``verify`` checks the invariants after every pass, ``dump`` is a folder for the text after each,
-    ``skip`` names passes to leave out, ``bounds`` the most that symbolic variables can be,
-    ``patterns`` a file of patterns (docs/patterns.md), ``libraries`` shared objects of routines,
-    ``passes`` are passes of your own, in order.
+    ``verify`` checks the invariants after every pass; ``dump`` is a folder for the text after each
+    pass; ``skip`` names passes to leave out; ``bounds`` are upper bounds of symbolic variables;
+    ``patterns`` is a file of patterns (docs/patterns.md); ``libraries`` are shared objects of
+    routines; ``passes`` are custom passes, run in order.
 
-    Raises UserError for a module that is wrong, LimitError for what the target cannot do.
+    Raises UserError for an invalid module, LimitError for a module that exceeds the target's
+    limits.
     """
     return _tapml.compile(module, target, cache=cache, verify=verify,
                           dump=_os.fspath(dump) if dump is not None else None, skip=list(skip),
@@ -182,11 +185,11 @@ def compile(module: Module | LanguageModel, target: Session | str, *, cache: boo
 
 
 def rewrite(module: Module, visit: Callable[[Rewriter, OperatorCall], Var | None]) -> Module:
-    """The module with operator calls replaced.
+    """Replaces operator calls of a module.
 
     ``visit(rewriter, call)`` is called for each operator call, in order. The Var that it returns
     replaces the call's result; None keeps the call. ``rewriter.op(...)`` adds calls before it, and
-    ``rewriter.producer(value)`` is the call that computes an operand. The result is checked.
+    ``rewriter.producer(value)`` returns the call that computes an operand. The result is verified.
     """
     return _tapml.rewrite(module, visit)
 
@@ -194,30 +197,30 @@ def rewrite(module: Module, visit: Callable[[Rewriter, OperatorCall], Var | None
 def run_passes(module: Module, names: Sequence[str]) -> Module:
     """Runs passes of the compiler by name (docs/passes.md), with the verifier after each.
 
-    Raises UserError for an unknown name and for a module that is not as the pass requires it.
+    Raises UserError for an unknown name and for a module that violates a pass's requirements.
     """
     return _tapml.run_passes(module, list(names))
 
 
 def pass_names() -> tuple[str, ...]:
-    """The passes that run before the kernels are formed, in order: where a Pass can be added."""
+    """The passes before the kernels are formed, in order; a Pass can be added after any of them."""
     return _tapml.pass_names()
 
 
 def load(path: str | _os.PathLike[str]) -> Executable:
-    """Reads an executable that ``Executable.save``, or the command ``tapml compile``, wrote."""
+    """Reads an executable written by ``Executable.save`` or the command ``tapml compile``."""
     return _tapml.load(_os.fspath(path))
 
 
 def upload(executable: Executable, device: Session | None = None, *, in_process: bool = False,
            kernel_timeout: float = 30, step_limit: int = 0) -> Library:
-    """Sends compiled code to a device: the one it was compiled for, or ``device``.
+    """Sends compiled code to a device: ``device``, or the one it was compiled for.
 
-    Kernels of hand-written tensor programs that are not proved to stay inside of their buffers run
-    in a process of their own, where a crash is a PlatformError that names the kernel, as is a call
-    of more than ``kernel_timeout`` seconds; with ``in_process`` they run on the device itself. A
-    call ends with LimitError where it calls functions more than ``step_limit`` times, every
-    iteration of a loop included (0: never).
+    Kernels of hand-written tensor programs that are not proved to stay within their buffers run in
+    a separate process. A crash there is a PlatformError that names the kernel, and so is a call of
+    more than ``kernel_timeout`` seconds; with ``in_process`` they run on the device itself. A call
+    raises LimitError if it calls functions more than ``step_limit`` times, counting every
+    iteration of a loop (0: no limit).
 
     Raises UserError for a device of another platform.
     """
@@ -245,7 +248,7 @@ def _read(path: Path, what: str) -> str:
 
 
 def _tolerance(tolerance: Tolerance | None) -> tuple[str, str]:
-    """Text and name, as the extension module takes them."""
+    """Text and name in the form that the extension module takes."""
     if tolerance is None:
         return "", ""
     if isinstance(tolerance, (str, _os.PathLike)):
@@ -254,7 +257,7 @@ def _tolerance(tolerance: Tolerance | None) -> tuple[str, str]:
 
 
 def _size(size: int | str, where: str) -> int:
-    """Bytes of a number, or of a text such as ``"512M"`` and ``"2GB"``."""
+    """The bytes that a number, or a text such as ``"512M"`` or ``"2GB"``, stands for."""
     if isinstance(size, int):
         return size
     matched = _re.fullmatch(r"([0-9]+)([KMGT]?)(?:B|iB)?", size)
@@ -270,7 +273,7 @@ def _model(model: LanguageModel | Path, quantize: str) -> LanguageModel:
         raise UserError("not a language model", "model", "a tapml.LanguageModel, or the folder of "
                         "one", type(model).__name__)
     if quantize and quantize != model.quantize:
-        raise UserError("the model is loaded already", "quantize", "a model's folder, or "
+        raise UserError("the model is already loaded", "quantize", "a model's folder, or "
                         "LanguageModel.load(folder, quantize=...)", repr(model))
     return model
 
@@ -285,21 +288,24 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
           step_limit: int = 0) -> Suite:
     """Keeps a real run on ``device`` as a test for every kernel call.
 
-    Of a language model (or its folder) ``prompt`` is run, one text or several (among several a list
-    of token ids may stand for a text), each continued by ``max_tokens`` tokens, or by ``decode``
-    steps behind the first; ``temperature`` and what follows it as in ``Engine.generate``, so that
-    drawing at random is among the tests. Of a module or an executable ``function`` (its only one, or ``main``) is
-    called with each of ``inputs``, a sequence of argument lists. ``calls`` bounds the calls that are kept of a kernel with the same sizes (0 keeps
-    all), ``budget`` the bytes of tensors (``"20MB"``): of each kernel those stay that differ most in
-    shape, range and magnitude, and ``SuiteKernel.dropped`` says how many went. ``batch`` texts run at
-    once, so that kernels are tested on batches; ``edge`` adds extreme values and odd sizes beside the
-    run's data.
-    ``weights="reference"`` leaves a model folder's weights where they are. ``quantize`` as in
-    ``LanguageModel.load``. ``in_process``, ``kernel_timeout`` and ``step_limit``, of a module or an
-    executable, as in ``upload``.
+    For a language model (or its folder) ``prompt`` is one text or several (among several, a list
+    of token ids may replace a text). Each is continued by ``max_tokens`` tokens, or by ``decode``
+    steps after the first token. ``temperature`` and the parameters after it are those of
+    ``Engine.generate``; with them the tests include random sampling. For a module or an
+    executable, ``function`` (its only one, or ``main``) is called with each of ``inputs``, a
+    sequence of argument lists.
 
-    Raises UserError for an empty or too long prompt and for arguments that do not fit, warns of NaN
-    in the run, and of token ids of no text with a quantized model; Ctrl-C raises KeyboardInterrupt.
+    ``calls`` limits the calls kept for each kernel and set of sizes (0 keeps all), and ``budget``
+    the bytes of tensors (``"20MB"``): for each kernel the calls that differ most in shape, range
+    and magnitude are kept, and ``SuiteKernel.dropped`` counts the others. ``batch`` texts run at
+    once, so that kernels are tested on batches; ``edge`` adds extreme values and odd sizes to the
+    run's data. ``weights="reference"`` leaves the weights in the model folder. ``quantize`` is as
+    in ``LanguageModel.load``. For a module or an executable, ``in_process``, ``kernel_timeout``
+    and ``step_limit`` are as in ``upload``.
+
+    Raises UserError for an empty or too long prompt and for arguments that do not fit together.
+    Warns of NaN in the run, and of token ids that no text gives, with a quantized model. Ctrl-C
+    raises KeyboardInterrupt.
     """
     if isinstance(what, (Module, Executable)):
         if inputs is None or prompt is not None:
@@ -320,10 +326,10 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
         raise UserError("a language model is carved while it continues a text",
                         "carve(prompt=...)", "a text, or several", "no prompt")
     if weights not in ("inside", "reference"):
-        raise UserError("no such place for weights", "carve(weights=...)",
+        raise UserError("the value of weights is unknown", "carve(weights=...)",
                         '"inside" or "reference"', repr(weights))
     if decode is not None and decode < 0:
-        raise UserError("a negative number of steps", "carve(decode=...)", "0 or more", str(decode))
+        raise UserError("the number of steps is negative", "carve(decode=...)", "0 or more", str(decode))
     prompts = [prompt] if isinstance(prompt, str) else list(prompt)
     return _tapml.carve_model(_model(what, quantize), device, prompts,
                               max_tokens if decode is None else decode + 1,
@@ -340,9 +346,10 @@ def replayer(suite: Suite | Path, device: Session, *, custom_kernels: Path | Non
              tolerance: Tolerance | None = None, model: Path | None = None,
              only: str = "", cache: bool = True, in_process: bool = False,
              kernel_timeout: float = 30) -> Replayer:
-    """A suite's kernels, compiled for a device, to run its tests one by one.
+    """Compiles a suite's kernels for a device, to run its tests one by one.
 
-    Arguments as of ``replay``; ``only`` says which kernels are compiled, as ``kernel`` does there.
+    Takes the arguments of ``replay``; ``only`` selects the kernels to compile, like ``kernel``
+    there.
     """
     return Replayer(_suite(suite, model), device, custom_kernels=_path(custom_kernels),
                     tolerance=_tolerance(tolerance), only=only, cache=cache,
@@ -355,25 +362,24 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
            markdown: Path | None = None, cache: bool = True, in_process: bool = False,
            kernel_timeout: float = 30,
            on_verdict: Callable[[Verdict], None] | None = None) -> Replay:
-    """Runs a suite's tests on a device: a verdict for each kernel, or for ``kernel`` alone.
+    """Runs a suite's tests on a device: a verdict for each kernel, or only for ``kernel``.
 
-    ``kernel`` is the name of one, how names begin, or a pattern with ``*`` and ``?``.
-    Then one for each group of kernels (``Verdict.group`` is its number), without ``kernel``. The
-    list says what they are together, too: ``Replay.verdict`` is ``"PASS"``, ``"FAIL"`` or
-    ``"NOT PROVEN"``.
+    ``kernel`` is a name, the beginning of names, or a pattern with ``*`` and ``?``. Without it, a
+    verdict for each group of kernels follows (``Verdict.group`` is its number). The list also has
+    a verdict on all of them: ``Replay.verdict`` is ``"PASS"``, ``"FAIL"`` or ``"NOT PROVEN"``.
 
-    A kernel that differs is no error: its verdict says so. ``custom_kernels`` is a folder of sources
-    that replace the compiler's kernels (docs/custom-kernels.md), ``tolerance`` widens the bounds of
-    kernels (docs/cli.md), ``model`` is where weights by reference are, if not where they
-    were. ``report`` is a folder for report.html and report.json, ``junit`` and ``markdown`` are
-    files for CI. ``on_verdict`` sees each verdict when it is known.
+    A kernel that differs raises no error; its verdict reports it. ``custom_kernels`` is a folder
+    of sources that replace the compiler's kernels (docs/custom-kernels.md); ``tolerance`` widens
+    the bounds of kernels (docs/cli.md); ``model`` is the folder of weights by reference if it has
+    moved. ``report`` is a folder for report.html and report.json; ``junit`` and ``markdown`` are
+    files for CI. ``on_verdict`` receives each verdict as soon as it is known.
 
-    Kernels run on a device like this one in a process of their own, where a crash, and a call that
-    takes longer than ``kernel_timeout`` seconds, is a verdict. With ``in_process`` they run on the
-    device itself: one that crashes takes this process along.
+    Kernels run on a similar device in a separate process, where a crash, and a call that takes
+    longer than ``kernel_timeout`` seconds, is a verdict. With ``in_process`` they run on the
+    device itself, and a crash ends this process.
 
-    Raises UserError for a suite that is none or was altered, an unknown kernel, and a source that
-    its compiler refuses (with the compiler's log).
+    Raises UserError for an invalid or altered suite, an unknown kernel, and a source that its
+    compiler rejects (with the compiler's log).
     """
     name = suite.folder or "a suite" if isinstance(suite, Suite) else _os.fspath(suite)
     suite = _suite(suite, model)
@@ -385,7 +391,7 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
     names = [one.name for one in suite.kernels if one.name in tested]
     groups = range(len(suite.groups))
     if not names and not groups and kernel is None:
-        raise UserError("the suite has no tests", name, "one call at least", "none",
+        raise UserError("the suite has no tests", name, "at least one call", "none",
                         "carve a run that calls its kernels")
     if kernel is not None:
         chosen = suite.find_kernels(kernel)
@@ -444,30 +450,32 @@ def migrate(model: LanguageModel | Path, source: Session,
             progress: Callable[[str, int, int], None] | None = None) -> Migration | Migrations:
     """Moves a language model from one device to another, kernel by kernel.
 
-    Every kernel is held against its carved tests, then the model runs as a hybrid with this kernel
-    and those before it on the target; at the end the target runs alone, and both continue the
-    prompt by ``max_tokens`` tokens. A kernel that differs is no error: it stays on the source, and
-    the result names it.
+    Every kernel is tested with its carved calls; then the model runs as a hybrid with this kernel
+    and those before it on the target. At the end the target runs the whole model, and both devices
+    continue the prompt by ``max_tokens`` tokens. A kernel that differs raises no error: it stays
+    on the source, and the result names it.
 
-    ``validation_tokens`` decode steps are carved, and teacher-forced in every hybrid; without one the
-    kernels of decode are untested, and the verdict is ``"NOT PROVEN"``. With a
-    ``temperature`` (``top_p``, ``top_k``, ``seed`` as in ``Engine.generate``) tokens are drawn, and
-    drawing migrates, too; where the two texts part then decides nothing. ``order`` is
-    ``"execution"``, ``"cost"`` or ``"risk"``; ``granularity`` one or several of ``"kernel"``,
-    ``"layer"`` and groups ``"NAME=GLOB,GLOB"``, or ``"layer-by-layer"`` (docs/migrate.md). ``stop_at_first`` ends behind the
-    first kernel that stays. ``state`` is a folder that keeps what is done: the same call goes on
-    there after an interruption. ``tolerance``, ``custom_kernels``, ``junit``, ``markdown``,
-    ``in_process``, ``kernel_timeout`` as in ``replay``; ``report`` is a folder for report.html and report.json. ``inject_fault``
-    (``"KERNEL:KIND"``) changes a kernel of the target so that it is wrong; ``progress(step, done, total)`` is called on the
-    way.
+    ``validation_tokens`` decode steps are carved, and teacher-forced in every hybrid; with none
+    the kernels of decode are untested, and the verdict is ``"NOT PROVEN"``. With a ``temperature``
+    (``top_p``, ``top_k``, ``seed`` as in ``Engine.generate``) tokens are sampled, and the sampling
+    kernels migrate too; the verdict then ignores where the two texts diverge. ``order`` is
+    ``"execution"``, ``"cost"`` or ``"risk"``; ``granularity`` is one or several of ``"kernel"``,
+    ``"layer"`` and groups ``"NAME=GLOB,GLOB"``, or ``"layer-by-layer"`` (docs/migrate.md).
+    ``stop_at_first`` stops after the first kernel that stays. ``state`` is a folder that keeps
+    finished steps, so that the same call continues after an interruption. ``tolerance``,
+    ``custom_kernels``, ``junit``, ``markdown``, ``in_process`` and ``kernel_timeout`` are as in
+    ``replay``; ``report`` is a folder for report.html and report.json. ``inject_fault``
+    (``"KERNEL:KIND"``) makes a kernel of the target wrong. ``progress(step, done, total)`` is
+    called during the migration.
 
-    Several devices in ``target`` are gone to at once, which gives a ``Migrations``: the source runs
-    and is compared with the reference once, then every kernel is tried on each device before the next one. A device that
-    fails ends its own migration alone (``Migration.error``). ``state`` and ``report`` then have a
-    folder for each; a fault is injected into all of them, or as ``"TARGET/KERNEL:KIND"`` into one.
+    With a list of devices in ``target`` the result is a ``Migrations``: the source runs and is
+    compared with the reference once, then every kernel is tried on each device before the next
+    one. A device that fails only ends its own migration (``Migration.error``). ``state`` and
+    ``report`` then have a folder for each device; a fault is injected into all of them, or with
+    ``"TARGET/KERNEL:KIND"`` into one.
 
-    Raises UserError for bad arguments and for the state of another migration, PlatformError where a
-    device fails; Ctrl-C raises KeyboardInterrupt.
+    Raises UserError for invalid arguments and for the state of another migration, PlatformError if
+    a device fails; Ctrl-C raises KeyboardInterrupt.
     """
     several = isinstance(target, (list, tuple))
     moved = _tapml.migrate(
@@ -494,15 +502,16 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
              inject_fault: str | Sequence[str] = (), quantize: str = "", cache: bool = True,
              in_process: bool = False, kernel_timeout: float = 30,
              progress: Callable[[str, int, int], None] | None = None) -> Localization:
-    """Names the kernels that make a model wrong on ``target``, all of them.
+    """Finds all kernels that make a model wrong on ``target``.
 
-    Carved tests first (of ``suite``, or of the prompt's run, ``max_tokens`` decode steps of it: with
-    none, the kernels of decode are untested, and the verdict is ``"NOT PROVEN"``);
-    where these pass, bisection over hybrid runs. Each culprit is run ``repeats`` times, and its
-    failing input is made smaller for at most ``shrink_seconds``. ``report`` is a folder for
-    report.html, report.json and a reproducer for each culprit; the rest as in ``migrate``.
+    Runs carved tests first: those of ``suite``, or of the prompt's run with ``max_tokens`` decode
+    steps (with none, the kernels of decode are untested, and the verdict is ``"NOT PROVEN"``).
+    Where these pass, bisects over hybrid runs. Each culprit runs ``repeats`` times, and its
+    failing input is reduced for at most ``shrink_seconds``. ``report`` is a folder for
+    report.html, report.json and a reproducer for each culprit; the other arguments are as in
+    ``migrate``.
 
-    Raises UserError for bad arguments and for a suite of another model, PlatformError where a
+    Raises UserError for invalid arguments and for a suite of another model, PlatformError if a
     device fails; Ctrl-C raises KeyboardInterrupt.
     """
     model = _model(model, quantize)
@@ -523,12 +532,13 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
 def evaluate(model: LanguageModel | Path, devices: Session | Sequence[Session], tasks: Path | str, *,
              reference: Session | None = None, quantize: str = "", cache: bool = True,
              progress: Callable[[str, int, int], None] | None = None) -> list[Evaluation]:
-    """Runs a model's tasks on each device: an Evaluation for each, in their order.
+    """Runs a model's tasks on each device: an Evaluation for each, in order.
 
-    ``tasks`` is a file with one JSON object a line (docs/cli.md, eval). With ``reference``, one of
-    the devices or another one, which then comes first, each result says whether it agrees with it.
+    ``tasks`` is a file with one JSON object per line (docs/cli.md, eval). With ``reference``, each
+    result tells whether it agrees with that device; if it is not among ``devices``, its own result
+    comes first.
 
-    Raises UserError with line and column for what is wrong with the file.
+    Raises UserError with line and column for an invalid file.
     """
     places = [devices] if isinstance(devices, Session) else list(devices)
     if reference is not None and reference not in places:
@@ -541,12 +551,12 @@ def evaluate(model: LanguageModel | Path, devices: Session | Sequence[Session], 
 
 
 def _add_conveniences() -> None:
-    """What is easier said in Python than in C++."""
+    """Adds methods that are simpler to write in Python than in C++."""
 
     def item(self: Tensor) -> Any:
         """The only element as a Python number."""
         if self.size != 1:
-            raise UserError("a tensor of several elements is no number", "item()", "1 element",
+            raise UserError("a tensor of several elements is not a number", "item()", "1 element",
                             str(self.size))
         return _host(self).item()
 
@@ -560,7 +570,7 @@ def _add_conveniences() -> None:
         return self.view(width).numpy()
 
     def torch(self: Tensor) -> Any:
-        """A PyTorch tensor: on a cpu of this process the same memory, else a copy."""
+        """A PyTorch tensor: shares the memory on a cpu of this process, else a copy."""
         from torch.utils.dlpack import from_dlpack
 
         return from_dlpack(self)

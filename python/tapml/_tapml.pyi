@@ -214,7 +214,8 @@ class Engine:
 @final
 class LanguageModel:
     @staticmethod
-    def load(folder: Union[str, "os.PathLike[str]"], *, quantize: str = "") -> "LanguageModel": ...
+    def load(folder: Union[str, "os.PathLike[str]"], *, quantize: str = "",
+             activations: str = "", kv_cache: str = "") -> "LanguageModel": ...
     @property
     def folder(self) -> str: ...
     @property

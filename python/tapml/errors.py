@@ -1,8 +1,9 @@
-"""What tapml raises, and what it warns with.
+"""The exceptions and the warning of tapml.
 
-Every exception has the same attributes, each a text that may be empty: ``message`` says in one
-sentence what is wrong, ``where`` names the place (a file with line and column, a function, an
-argument), ``expected`` and ``found`` say what was wanted there and what came, ``hint`` what to do.
+Every exception has the same attributes, each a text that may be empty: ``message`` is one sentence
+that describes the error, ``where`` names its location (a file with line and column, a function, an
+argument), ``expected`` and ``found`` describe the expected and the actual input, and ``hint`` is a
+way to fix it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ __all__ = [
 
 
 class Error(Exception):
-    """Whatever tapml complains about."""
+    """Base class of all exceptions that tapml raises."""
 
     kind = "internal"
 
@@ -49,29 +50,29 @@ class UserError(Error, ValueError):
 
 
 class ClosedError(UserError):
-    """A session, or something on it, is used after it was closed."""
+    """A session, or an object on it, was used after it was closed."""
 
 
 class UnauthorizedError(UserError):
-    """A server does not know who asks: the token is wrong, or none was shown."""
+    """A server rejected the client: the token is wrong or missing."""
 
 
 class PlatformError(Error, RuntimeError):
-    """The platform is at fault: it is not there, was lost, or cannot do what it should."""
+    """The platform is at fault: it is unavailable, was lost, or failed."""
 
     kind = "platform"
 
 
 class AbsentError(PlatformError):
-    """No such device here; the message says what to install."""
+    """The device is unavailable; the message says what to install."""
 
 
 class LostError(PlatformError):
-    """The device or the connection to it is gone; the session is of no use any more."""
+    """The device or the connection to it was lost; the session cannot be used any more."""
 
 
 class CrashError(LostError):
-    """What ran there ended its process: the signal and the backtrace are in ``message``."""
+    """Code on the device ended its process; ``message`` has the signal and the backtrace."""
 
 
 class OutOfMemoryError(PlatformError, MemoryError):
@@ -79,11 +80,11 @@ class OutOfMemoryError(PlatformError, MemoryError):
 
 
 class TimeoutError(PlatformError, builtins.TimeoutError):
-    """Something took longer than its deadline."""
+    """An operation took longer than its deadline."""
 
 
 class LimitError(PlatformError):
-    """More than the device, a server or an interface allows."""
+    """A limit of the device, a server or an interface was exceeded."""
 
 
 class CancelledError(PlatformError):
@@ -91,7 +92,7 @@ class CancelledError(PlatformError):
 
 
 class ProtocolError(PlatformError):
-    """The other side of a connection speaks another protocol, or not by its rules."""
+    """The other end of a connection speaks another protocol, or violates it."""
 
 
 class InternalError(Error):
@@ -99,11 +100,11 @@ class InternalError(Error):
 
 
 class CompileError(InternalError):
-    """A driver refuses the code that tapml made for it; ``found`` has what it says."""
+    """A driver rejects the code that tapml generated for it; ``found`` has its log."""
 
 
 class Warning(UserWarning):
-    """What tapml warns of."""
+    """The category of tapml's warnings."""
 
 
 _FAULTS: dict[str, type[Error]] = {
@@ -123,7 +124,7 @@ _KINDS: dict[str, type[Error]] = {"user": UserError, "platform": PlatformError}
 
 def make_error(kind: str, fault: str, message: str, where: str, expected: str, found: str,
                hint: str) -> Error:
-    """The exception of an error of the C++ side."""
+    """Makes the exception for an error from C++."""
     general = _KINDS.get(kind, InternalError)
     made = _FAULTS.get(fault, general)
     if not issubclass(made, general):

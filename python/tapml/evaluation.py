@@ -1,4 +1,4 @@
-"""What ``tapml.evaluate`` says: how well a model does on tasks, platform by platform."""
+"""Results of ``tapml.evaluate``: a model's scores on tasks, platform by platform."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ class TaskResult:
     #: Negative log-likelihood of the right continuation, in nats, summed over its tokens.
     nll: float
     tokens: int
-    #: None where a task has no right and wrong (perplexity).
+    #: None for a task without a right answer (perplexity).
     correct: Optional[bool]
-    #: The most likely of several choices, from 0; else None.
+    #: Index of the most likely of several choices; else None.
     choice: Optional[int]
 
 
 @dataclasses.dataclass(frozen=True)
 class EvaluationTotal:
-    """Tasks of one kind together."""
+    """The tasks of one kind."""
 
     tasks: int
-    #: None where a task has no right and wrong (perplexity).
+    #: None for tasks without a right answer (perplexity).
     correct: Optional[int]
     tokens: int
-    #: Mean, in nats a token.
+    #: Mean, in nats per token.
     nll: float
     #: exp(nll)
     perplexity: float
@@ -38,11 +38,11 @@ class EvaluationTotal:
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """A model's tasks on one platform, and how that compares with the reference."""
+    """A model's results on one platform, and the comparison with the reference."""
 
     target: str
     tasks: int
-    #: Tasks that can be right, and those that are.
+    #: Tasks with a right answer, and those answered correctly.
     scored: int
     correct: int
     #: Scored tokens, their mean negative log-likelihood in nats, and exp of it.
@@ -54,21 +54,21 @@ class Evaluation:
     results: tuple[TaskResult, ...]
     seconds: float
     #: Whether it agrees with the reference (at most 3 tasks and 0.1% of nll off); None without one,
-    #: False wherever it computes what is not finite.
+    #: False if any result is not finite.
     passed: Optional[bool] = None
-    #: Ids of tasks that are right on one of the two only.
+    #: Ids of tasks that are right on only one of the two.
     flipped: tuple[str, ...] = ()
     tasks_off: Optional[int] = None
     #: Relative difference of the mean negative log-likelihood.
     nll_off: Optional[float] = None
-    #: The first task whose logits are not finite, and the kernel where that begins; else empty.
+    #: The first task with non-finite logits, and the kernel where they begin; else empty.
     failure: str = ""
     _document: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False,
                                                      compare=False)
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> "Evaluation":
-        """Reads what ``tapml eval --json`` says of a target."""
+        """Reads one target's part of the output of ``tapml eval --json``."""
         kinds = {name: EvaluationTotal(one["tasks"], one.get("correct"), one["tokens"],
                                        float(one["nll"]), float(one["perplexity"]))
                  for name, one in document["kinds"].items()}
@@ -85,9 +85,9 @@ class Evaluation:
 
     @property
     def verdict(self) -> Optional[str]:
-        """``"PASS"`` or ``"FAIL"`` beside the reference; None without one."""
+        """``"PASS"`` or ``"FAIL"`` compared with the reference; None without one."""
         return None if self.passed is None else "PASS" if self.passed else "FAIL"
 
     def to_dict(self) -> dict[str, Any]:
-        """As ``tapml eval --json`` shows a target."""
+        """The target's part of the output of ``tapml eval --json``."""
         return dict(self._document)

@@ -1,10 +1,10 @@
 """pytest --tapml-suite SUITE --tapml-target T: every carved test is a test item.
 
-A suite is collected from its suite.json; an item's id is ``SUITE/suite.json::KERNEL[CALL]``, CALL
-being the call's number in the suite, so that ``-k KERNEL`` and ids choose tests as usual; that of a
-group of kernels is ``SUITE/suite.json::KERNEL+KERNEL[group NUMBER]``. A suite that is incomplete, or that lacks kernels of its model, has a
-failing item ``coverage``. Where the
-command line names no other tests, the suites' are the only ones.
+A suite is collected from its suite.json. An item's id is ``SUITE/suite.json::KERNEL[CALL]`` with
+the call's number in the suite, or ``SUITE/suite.json::KERNEL+KERNEL[group NUMBER]`` for a group of
+kernels, so that ``-k KERNEL`` and ids select tests as usual. A suite that is incomplete, or that
+lacks kernels of its model, has a failing item ``coverage``. If the command line names no other
+tests, only the suites' tests run.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import pytest
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tapml", "carved kernel tests")
     group.addoption("--tapml-suite", action="append", default=[], metavar="SUITE",
-                    help="folder of a carved suite (several times for several)")
+                    help="folder of a carved suite (repeatable)")
     group.addoption("--tapml-target", default="cpu", metavar="T",
                     help="kind[:key=value,...][@endpoint] to run the suites on (default: cpu)")
     group.addoption("--tapml-model", default=None, metavar="DIR",
-                    help="model of suites that leave their weights there, if not where it was")
+                    help="model folder of suites with weights by reference, if it has moved")
     group.addoption("--tapml-tolerance", default=None, metavar="FILE",
                     help="JSON file that widens the bounds of kernels, each with a reason")
     group.addoption("--tapml-custom-kernels", "--tapml-kernels", default=None, metavar="DIR",
@@ -94,11 +94,11 @@ class SuiteFile(pytest.File):
 
 
 class Differs(Exception):
-    """A kernel's output is outside of its bound, or the kernel cannot run."""
+    """A kernel's output exceeds its bound, or the kernel cannot run."""
 
 
 class CoverageTest(pytest.Item):
-    """Of a suite that is incomplete or lacks kernels: passing all of its tests proves nothing."""
+    """Fails for a suite that is incomplete or lacks kernels: passing its tests proves nothing."""
 
     def runtest(self) -> None:
         suite = self.parent.suite

@@ -1,4 +1,4 @@
-"""What ``replay`` says: a verdict for each kernel and group, and one for all of them."""
+"""The result of ``replay``: a verdict for each kernel and group, and one for all of them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["Replay"]
 
 
 class Replay(list[Verdict]):
-    """The verdicts of a suite's tests, in the order in which they ran."""
+    """The verdicts of a suite's tests, in execution order."""
 
-    #: ``"PASS"``, ``"FAIL"``, or ``"NOT PROVEN"``: nothing is wrong in what was tested, and the suite
-    #: is incomplete or lacks kernels.
+    #: ``"PASS"``, ``"FAIL"``, or ``"NOT PROVEN"``: all tests pass, but the suite is incomplete or
+    #: lacks kernels.
     verdict: str
-    #: As ``tapml replay`` ends: ``"PASS 28 of 28 kernels, 177 calls"``.
+    #: The last line of ``tapml replay``: ``"PASS 28 of 28 kernels, 177 calls"``.
     line: str
-    #: Kernels that the suite has no test of; empty where one kernel was asked for.
+    #: Kernels without a test in the suite; empty if only one kernel was replayed.
     untested: tuple[str, ...]
 
     def __init__(self, suite: Suite, verdicts: Iterable[Verdict], whole: bool) -> None:
@@ -26,5 +26,5 @@ class Replay(list[Verdict]):
 
     @property
     def passed(self) -> bool:
-        """Whether it is proven that all is right."""
+        """Whether every kernel is proven to be right."""
         return self.verdict == "PASS"

@@ -1,4 +1,4 @@
-"""Which values between tapml's kernels are which tensors between PyTorch's modules."""
+"""Maps values between tapml's kernels to tensors between PyTorch's modules."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def _is_inside(layers: Sequence[str], module: str) -> bool:
 
 
 class Flow:
-    """What tapml's own run says about which kernel reads what of which.
+    """The data flow between kernel calls, as recorded in tapml's run.
 
-    ``begins``: where in the suite's calls each decode step begins.
+    ``begins``: the index of each decode step's first call.
     """
 
     def __init__(self, suite: Suite, begins: Sequence[int]) -> None:
@@ -41,7 +41,7 @@ class Flow:
         self.outputs = [call.outputs for call in self.calls]
         self.producer: dict[Place, Place] = {}
         self.consumers: dict[Place, list[Place]] = {}
-        keys: dict[tuple[int, int], bytes] = {}  # by address: the suite's tensors stay where they are
+        keys: dict[tuple[int, int], bytes] = {}  # by address: the suite's tensors do not move
 
         def key(array: np.ndarray[Any, Any]) -> bytes:
             at = (array.__array_interface__["data"][0], array.nbytes)
@@ -61,10 +61,10 @@ class Flow:
                 self.consumers[c, name] = []
 
     def beside(self, c: int, name: str) -> list[str]:
-        """Parameters of a call that are operands of an operator together with ``name``."""
+        """Parameters of a call that are operands of the same operator as ``name``."""
         kernel = self.kernels[self.calls[c].kernel]
         head, _, body = kernel.spec.partition(f"def {kernel.name}(")[2].partition(") ->")
-        # The spec's parameters are the kernel's that are read, in order, under names of its own.
+        # The spec's parameters are the kernel's inputs, in order, with other names.
         own = re.findall(r"(\w+): Tensor\(", head)
         read = [one for one, mode in zip(kernel.parameters, kernel.modes) if mode != "out"]
         found = []
@@ -81,9 +81,9 @@ class Flow:
 
 
 def _selected(tensor: RecordedTensor, value: np.ndarray[Any, Any]) -> Optional[np.ndarray[Any, Any]]:
-    """PyTorch's tensor in the form of tapml's value; None where it cannot be the same.
+    """PyTorch's tensor in the form of tapml's value; None if it cannot be the same.
 
-    A prefill goes on with the last position alone where that is all that the logits need.
+    A prefill continues with only the last position where the logits need no others.
     """
     array = tensor.array
     if (array.dtype.kind in "iu") != (value.dtype.kind in "iu"):
@@ -96,7 +96,7 @@ def _selected(tensor: RecordedTensor, value: np.ndarray[Any, Any]) -> Optional[n
 
 
 class Boundaries:
-    """Which value of tapml's run is which tensor of PyTorch's, of which there are ``steps``.
+    """Maps values of tapml's run to tensors of PyTorch's run, which has ``steps``.
 
     Steps share no boundary: a call that is the same in two of them is one call, of the first.
     """
@@ -108,7 +108,7 @@ class Boundaries:
         self.tensors: dict[Place, RecordedTensor] = {}
         self.notes: list[str] = []
         self.steps = steps
-        # Calls with a layer in the module, and those all of whose layers are.
+        # Calls with a layer in the module, and calls with all layers in it.
         self.touching: dict[str, set[int]] = {}
         self.inside: dict[str, set[int]] = {}
         for path, record in steps[0].items():
@@ -117,8 +117,8 @@ class Boundaries:
                 self.touching[path] = touching
                 self.inside[path] = {c for c in touching if _is_inside(flow.calls[c].layers, path)}
             elif record.outputs and touching:
-                self.notes.append(f"{path} was called {len(record.outputs)} times, and is left aside")
-        # The innermost first: their boundaries are the closest.
+                self.notes.append(f"{path} was called {len(record.outputs)} times, and is left out")
+        # Innermost first: their boundaries are the closest.
         self.paths = sorted(self.touching, key=lambda path: (path == "", -path.count("."), path))
         while self._pass():
             pass
@@ -141,7 +141,7 @@ class Boundaries:
     def _output_of(self, path: str, step: int) -> None:
         inside = self.inside[path]
         own = set(self._of_step(inside, step))
-        # A module that shares a kernel with something else ends inside of that kernel.
+        # A module that shares a kernel with another one ends inside that kernel.
         if not own or inside != self.touching[path]:
             return
         leaving = [place for place, readers in self.flow.consumers.items() if place[0] in own and
@@ -160,10 +160,10 @@ class Boundaries:
                     record.inputs[0], self._name("input", path, step))
 
     def _beside_weight(self, c: int, shape: Optional[tuple[int, ...]]) -> list[Place]:
-        """What a fused kernel's operator takes beside the one weight of this shape.
+        """The other operands of the fused operator that uses the only weight of this shape.
 
-        Of a module whose kernel it shares with others this is what the module gets; anything else
-        may be a value inside of the kernel.
+        For a module that shares its kernel with others these are the module's inputs; any other
+        value may be inside the kernel.
         """
         inputs = self.flow.inputs[c]
         weights = [name for name, array in inputs.items()
@@ -173,7 +173,7 @@ class Boundaries:
         return [(c, name) for name in self.flow.beside(c, weights[0])]
 
     def _claim(self, places: Iterable[Place], tensors: Sequence[RecordedTensor], name: str) -> None:
-        """Settles what only one pair can be, given what is settled already."""
+        """Matches a value with a tensor if, after earlier matches, only one pair is possible."""
         places = list(places)
         used = {tensor.key for place, tensor in self.tensors.items() if place in places}
         free = {tensor.key: tensor for tensor in tensors if tensor.key not in used}
@@ -187,10 +187,10 @@ class Boundaries:
 
 
 def joined_calls(flow: Flow, boundaries: Boundaries) -> list[tuple[list[int], list[Place]]]:
-    """Calls that a value without a boundary joins, in order, and the boundaries that they end at.
+    """Calls that are connected by values without a boundary, in order, and their end boundaries.
 
-    What a cache joins over several steps is a group for each of them: of the calls of earlier ones
-    those that its own outputs depend on.
+    Calls that a cache connects across several steps form a group for each step: with those calls
+    of earlier steps that its outputs depend on.
     """
     parent = list(range(len(flow.calls)))
 
@@ -230,7 +230,7 @@ def joined_calls(flow: Flow, boundaries: Boundaries) -> list[tuple[list[int], li
 
 
 def _needed(flow: Flow, boundaries: Boundaries, calls: set[int]) -> list[int]:
-    """The calls, and those whose values reach them through no boundary."""
+    """The calls, and those that they depend on without a boundary in between."""
     sources: dict[int, set[int]] = {}
     for to, source in flow.producer.items():
         if source not in boundaries.arrays:

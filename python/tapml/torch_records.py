@@ -1,4 +1,4 @@
-"""What the modules of an eager PyTorch model read and compute, by hooks."""
+"""Records the inputs and outputs of an eager PyTorch model's modules, with hooks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class RecordedTensor:
-    """A tensor of PyTorch's run; equal bytes, equal key."""
+    """A tensor of PyTorch's run; equal bytes have equal keys."""
 
     key: bytes
     array: np.ndarray[Any, Any]
@@ -19,9 +19,9 @@ class RecordedTensor:
 
 @dataclasses.dataclass
 class ModuleRecord:
-    """Calls of a module: tensors in and out."""
+    """Calls of a module: input and output tensors."""
 
-    #: Shape of its own weight; None where it has none.
+    #: Shape of its own weight; None if it has none.
     weight: Optional[tuple[int, ...]] = None
     inputs: list[list[RecordedTensor]] = dataclasses.field(default_factory=list)
     outputs: list[list[RecordedTensor]] = dataclasses.field(default_factory=list)
@@ -33,7 +33,7 @@ def content_key(array: np.ndarray[Any, Any]) -> bytes:
 
 
 def arrays_in(x: Any) -> Iterator[np.ndarray[Any, Any]]:
-    """The tensors in arguments and results, however they are nested, as compact copies."""
+    """The tensors in arguments and results, at any nesting, as compact copies."""
     if isinstance(x, np.ndarray):
         yield np.array(x, order="C")
     elif hasattr(x, "detach") and hasattr(x, "cpu"):
@@ -52,7 +52,7 @@ def _widened(x: Any) -> Any:
 
 
 def record_modules(model: Any, run: Callable[[], Any]) -> dict[str, ModuleRecord]:
-    """What goes into and comes out of each module while ``run()`` runs the model, by path.
+    """Records the inputs and outputs of each module, by path, while ``run()`` runs the model.
 
     The path of the model itself is empty.
     """
@@ -89,10 +89,10 @@ def record_modules(model: Any, run: Callable[[], Any]) -> dict[str, ModuleRecord
 
 def of_tokens(records: Mapping[str, ModuleRecord], total: int, begin: int, end: int
                ) -> dict[str, ModuleRecord]:
-    """What modules have of the tokens from ``begin`` to ``end`` of ``total``.
+    """The part of the records for the tokens from ``begin`` to ``end`` of ``total``.
 
-    Modules have a row for each token, in the last dimension but one (of ids and positions the
-    last). What has no such rows stays as it is.
+    Tensors have a row for each token, in the last dimension but one (for ids and positions, the
+    last). Tensors without such rows are kept whole.
     """
     known: dict[bytes, RecordedTensor] = {}
 

@@ -1,4 +1,4 @@
-"""What ``carve_torch`` found: groups with their verdicts, and what has none."""
+"""The result of ``carve_torch``: groups with their verdicts, and kernels without one."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["TorchCarving", "TorchGroup", "TorchUnmapped"]
 
 @dataclasses.dataclass(frozen=True)
 class TorchGroup:
-    """Kernels between boundaries that PyTorch has, and what they compute of PyTorch's inputs."""
+    """Kernels between boundaries in PyTorch, and their results for PyTorch's inputs."""
 
-    #: Kernel names in the order in which they run, and the layers behind them.
+    #: Kernel names in execution order, and the layers that use them.
     kernels: tuple[str, ...]
     layers: tuple[str, ...]
-    #: Boundaries in PyTorch's words: ``"input of model.norm"``, ``"output of lm_head"``.
+    #: Boundaries by PyTorch's module names: ``"input of model.norm"``, ``"output of lm_head"``.
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    #: Which of the runs, from 0, and what of it: 0 is the prompt, from 1 on the decode step.
+    #: Index of the run, and the step in it: 0 is the prompt, decode steps count from 1.
     run: int
     step: int
-    #: ``source_*`` are PyTorch's own measures, the others the device's.
+    #: ``source_*`` are measurements of PyTorch, the others of the device.
     verdict: Verdict
 
     @property
@@ -36,12 +36,12 @@ class TorchGroup:
 
     @property
     def outcome(self) -> str:
-        """What is wrong, if anything is.
+        """``"pass"``, or what is wrong.
 
-        ``"pass"``; ``"mismatch"``: the device computes something else than the kernels say;
-        ``"pytorch mismatch"``: the kernels say something else than PyTorch computes, so that either
-        PyTorch's module or the model as tapml has it is wrong; ``"cannot run"``, ``"crash"``,
-        ... (docs/cli.md).
+        ``"mismatch"``: the device computes something else than the kernels specify; ``"pytorch
+        mismatch"``: the kernels specify something else than PyTorch computes, so that either
+        PyTorch's module or tapml's model is wrong; ``"cannot run"``, ``"crash"``, ...
+        (docs/cli.md).
         """
         if self.verdict.failure:
             return str(self.verdict.to_dict()["failed"])
@@ -50,7 +50,7 @@ class TorchGroup:
         return "pytorch mismatch" if self.verdict.source_wrong else "pass"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The group as a JSON object."""
         return {"kernels": list(self.kernels), "layers": list(self.layers),
                 "inputs": list(self.inputs), "outputs": list(self.outputs), "run": self.run,
                 "step": self.step, "outcome": self.outcome, "verdict": self.verdict.to_dict()}
@@ -58,7 +58,7 @@ class TorchGroup:
 
 @dataclasses.dataclass(frozen=True)
 class TorchUnmapped:
-    """Kernels that nothing of PyTorch says anything about, and why."""
+    """Kernels that have no counterpart in PyTorch, and the reason."""
 
     kernels: tuple[str, ...]
     layers: tuple[str, ...]
@@ -66,27 +66,27 @@ class TorchUnmapped:
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The kernels as a JSON object."""
         return {"kernels": list(self.kernels), "layers": list(self.layers), "run": self.run,
                 "reason": self.reason}
 
 
 @dataclasses.dataclass(frozen=True)
 class TorchCarving:
-    """A model on a device of tapml, held against PyTorch."""
+    """A comparison of a model on a tapml device with PyTorch."""
 
     target: str
     groups: tuple[TorchGroup, ...]
     unmapped: tuple[TorchUnmapped, ...]
-    #: A test with PyTorch's tensors for each group, source ``"pytorch"``: a call where it is one
-    #: kernel, else a group; None where there is none.
+    #: A test with PyTorch's tensors for each group, source ``"pytorch"``: a call for a single kernel,
+    #: else a group; None if there are no groups.
     suite: Optional[Suite]
-    #: What of PyTorch's run was left aside.
+    #: Parts of PyTorch's run that were left out.
     notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
-        """Whether every group passes, and there is one."""
+        """Whether there are groups, and all of them pass."""
         return bool(self.groups) and all(group.passed for group in self.groups)
 
     @property
@@ -104,24 +104,24 @@ class TorchCarving:
         return tuple(group for group in self.groups if not group.passed)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The comparison as a JSON object."""
         return {"source": "pytorch", "target": self.target, "passed": self.passed,
                 "verdict": self.verdict,
                 "groups": [group.to_dict() for group in self.groups],
                 "unmapped": [one.to_dict() for one in self.unmapped], "notes": list(self.notes)}
 
     def save(self, folder: Union[str, "os.PathLike[str]"]) -> int:
-        """Writes ``suite``, for replay on any device; returns how many groups are not in it: 0.
+        """Writes ``suite``, for replay on any device; returns 0, the number of groups left out.
 
-        Raises UserError where nothing was compared.
+        Raises UserError if nothing was compared.
         """
         if self.suite is None:
-            raise UserError("nothing was compared", "save(folder)", "a group at least", "none")
+            raise UserError("nothing was compared", "save(folder)", "at least one group", "none")
         self.suite.save(os.fspath(folder))
         return 0
 
     def __str__(self) -> str:
-        """A row for each kind of group, with the worst of its layers; then what is wrong."""
+        """A row for each kind of group, with the worst of its layers; then the problems."""
         kinds: dict[tuple[Any, ...], list[TorchGroup]] = {}
         for group in self.groups:
             names = (_NUMBER.sub("*", name) for name in group.inputs + group.outputs)
@@ -146,7 +146,7 @@ class TorchCarving:
         return "\n".join(lines + [f"note: {note}" for note in self.notes])
 
 
-# Of a layer in a module's path, and of a decode step.
+# The number of a layer in a module's path, and of a decode step.
 _NUMBER = re.compile(r"(?<=\.)[0-9]+(?=\.|$| )|(?<=\(decode )[0-9]+")
 
 

@@ -1,8 +1,9 @@
-"""PyTorch as the trusted source: what its modules compute says what tapml's kernels should.
+"""PyTorch as the trusted source: the results of its modules are expected of tapml's kernels.
 
-``carve_torch`` runs an eager model with hooks on its modules, runs the same tokens (or arrays)
-through tapml's model or program, and finds for each tensor between two of tapml's kernels the module boundary of PyTorch that is
-the same place. Kernels between boundaries are tested as one group (docs/python.md).
+``carve_torch`` runs an eager model with hooks on its modules, and runs the same tokens (or arrays)
+through tapml's model or program. For each tensor between two of tapml's kernels it looks for the
+matching module boundary in PyTorch. Kernels between boundaries are tested as one group
+(docs/python.md).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from .torch_result import TorchCarving, TorchGroup, TorchUnmapped
 
 __all__ = ["TorchCarving", "TorchGroup", "TorchUnmapped", "carve_torch"]
 
-# Longer prompts pass tapml's engine in pieces, which PyTorch's one run has no boundaries for, and the
-# cache grows, which no kernel does.
+# tapml's engine splits longer prompts, for which PyTorch's single run has no boundaries, and it grows
+# the cache outside of kernels.
 MOST_TOKENS = 512
 
 
@@ -31,7 +32,7 @@ def _reason(layers: Sequence[str], records: Mapping[str, ModuleRecord]) -> str:
     missing = [layer for layer in layers if layer not in records]
     if missing and len(missing) == len(layers):
         return "no module of the PyTorch model has this path"
-    return "it ends at no boundary of PyTorch's modules that is known to be the same place"
+    return "it ends at no known boundary of PyTorch's modules"
 
 
 def _compare_groups(run: int, suite: Suite, begins: Sequence[int], steps: Sequence[Mapping[str, ModuleRecord]],
@@ -77,7 +78,7 @@ def _folder_of(model: Any) -> str:
     folder = getattr(getattr(model, "config", None), "_name_or_path", "")
     if folder:
         return folder
-    raise UserError("it is not known where the model's files are", "carve_torch(source=...)",
+    raise UserError("the model's folder is unknown", "carve_torch(source=...)",
                     "the model's folder, or a tapml.LanguageModel of it", "none")
 
 
@@ -90,7 +91,7 @@ def _check_dtypes(model: Any) -> None:
 
 
 def _tokens(inputs: Any, model: LanguageModel) -> list[list[int]]:
-    """One list of token ids a run."""
+    """One list of token ids per run."""
     if isinstance(inputs, str):
         return [list(model.encode(inputs))]
     if hasattr(inputs, "tolist"):
@@ -101,12 +102,12 @@ def _tokens(inputs: Any, model: LanguageModel) -> list[list[int]]:
     return [run for one in inputs for run in _tokens(one, model)]
 
 
-#: A run of tapml's with where its decode steps begin, and what PyTorch's modules have at each step.
+#: A run of tapml, the first call of each decode step, and PyTorch's module records for each step.
 _Run = tuple[Suite, list[int], list[dict[str, ModuleRecord]]]
 
 
 def _evaluated(model: Any, call: Callable[[Any], Any]) -> Any:
-    """``call(to_tensor)`` with the model in evaluation, where it is PyTorch's."""
+    """``call(to_tensor)`` with the model in evaluation mode, if it is a PyTorch model."""
     if not hasattr(model, "eval"):
         return call(np.asarray)
     import torch
@@ -122,7 +123,7 @@ def _evaluated(model: Any, call: Callable[[Any], Any]) -> Any:
 
 
 def _forward(model: Any, tokens: Sequence[int]) -> Any:
-    """Runs the model as transformers' models are called: ids of one sequence, no cache."""
+    """Calls the model in the way of transformers: ids of one sequence, no cache."""
     options = {}
     if "use_cache" in inspect.signature(model.forward).parameters:
         options["use_cache"] = False
@@ -140,7 +141,7 @@ def _text_runs(model: Any, inputs: Any, loaded: LanguageModel, device: Session, 
         raise UserError("there are no tokens to run", "carve_torch(inputs)", "a text or token ids",
                         "none")
     if decode < 0:
-        raise UserError("a negative number of steps", "carve_torch(decode=...)", "0 or more",
+        raise UserError("the number of steps is negative", "carve_torch(decode=...)", "0 or more",
                         str(decode))
     longest = max(len(tokens) for tokens in runs)
     if longest + decode > MOST_TOKENS:
@@ -158,7 +159,7 @@ def _text_runs(model: Any, inputs: Any, loaded: LanguageModel, device: Session, 
 
 def _weights_of(model: Any, function: str, names: Sequence[str],
                 parameters: Mapping[str, str]) -> dict[str, Any]:
-    """The model's tensors by the function's parameters that they are."""
+    """The model's tensors by the function's parameters that take them."""
     tensors = {name: array for name, one in model.state_dict().items() for array in arrays_in(one)}
     found = {name.replace(".", "_"): name for name in tensors}
     wanted = {name: found[name] for name in names if name in found and name not in parameters}
@@ -187,9 +188,9 @@ def _program_runs(model: Any, inputs: Any, module: Module, function: Optional[st
     executable = _tapml.compile(module, device, cache=cache)
     for run in runs:
         if len(run) != len(free):
-            raise UserError("inputs of another number", "carve_torch(inputs)",
-                            f"{len(free)} a run: {', '.join(free)}", str(len(run)),
-                            "parameters={...} names the weights that are called otherwise")
+            raise UserError("a run has the wrong number of inputs", "carve_torch(inputs)",
+                            f"{len(free)} per run: {', '.join(free)}", str(len(run)),
+                            "parameters={...} maps parameters to weights with other names")
         own = {**weights, **dict(zip(free, (next(arrays_in(one), one) for one in run)))}
         suite = _tapml.carve_function(executable, device, function, [[own[name] for name in names]],
                                       0, 0, False, False, 30.0, 0)
@@ -210,7 +211,7 @@ def _runs(model: Any, inputs: Any, source: Any, device: Session, quantize: str, 
         raise UserError("function and parameters go with a program", "carve_torch(source=...)",
                         "a tapml.Module", type(source).__name__)
     if weights not in ("inside", "reference"):
-        raise UserError("no such place for weights", "carve_torch(weights=...)",
+        raise UserError("the value of weights is unknown", "carve_torch(weights=...)",
                         '"inside" or "reference"', repr(weights))
     loaded = source if isinstance(source, LanguageModel) else LanguageModel.load(
         _folder_of(model) if source is None else source, quantize=quantize)
@@ -226,32 +227,32 @@ def carve_torch(model: Any, inputs: Any, *,
                 decode: int = 0, function: Optional[str] = None,
                 parameters: Optional[Mapping[str, str]] = None,
                 cache: bool = True) -> TorchCarving:
-    """Compares tapml's kernels on ``device`` with what an eager PyTorch model computes.
+    """Compares tapml's kernels on ``device`` with the results of an eager PyTorch model.
 
     ``model`` is a torch.nn.Module with its weights in f32 (transformers' LlamaForCausalLM), loaded
-    from the folder that ``source`` names, or that it says itself. ``inputs`` is a text, token ids
-    (i64[n] or i64[1, n]), or several of these; each is one run. ``decode`` steps follow each, with
-    the tokens that tapml's model finds most likely; PyTorch's model is called once with all tokens and
-    without a cache, and what its modules have of a step's token is held against that step. A run
-    with its steps has 512 tokens at most. ``forward(model, tokens)`` runs models that are called in
-    another way. ``device`` is the source platform under test; a cpu without it.
-    ``custom_kernels`` and ``weights`` (of the suite) as in ``replay`` and ``carve``.
+    from the folder ``source``, or else from the folder in its own configuration. ``inputs`` is a
+    text, token ids (i64[n] or i64[1, n]), or several of these; each is one run. ``decode`` steps
+    follow each, with the tokens that are most likely in tapml's model; PyTorch's model is called
+    once with all tokens and without a cache, and its results for a step's token are compared with
+    that step. A run with its steps has at most 512 tokens. ``forward(model, tokens)`` runs models
+    with another calling convention. ``device`` is the source platform under test, a cpu by
+    default. ``custom_kernels`` is as in ``replay``, ``weights`` (of the suite) as in ``carve``.
 
-    Of a program ``source`` is a Module whose origins are paths of the model's modules (``""`` for
-    what the model's own ``forward`` computes), and ``inputs`` a sequence of argument lists. Its
-    ``function`` (its only one, or ``main``) takes these, and for each parameter that is called like
-    a parameter or buffer of the model (``fc_weight`` for ``fc.weight``), or that ``parameters`` maps
-    to one, the model's tensor.
+    For a program, ``source`` is a Module whose origins are paths of the model's modules (``""``
+    for operations of the model's own ``forward``), and ``inputs`` is a sequence of argument lists.
+    Its ``function`` (its only one, or ``main``) takes these and the model's tensors: each
+    parameter named like a parameter or buffer of the model (``fc_weight`` for ``fc.weight``), or
+    mapped to one by ``parameters``, takes that tensor.
 
-    Forward hooks record what goes into and comes out of every module. tapml's model runs the same
-    tokens; a tensor between two kernels that is, by the layers behind them, where a module begins
-    or ends is a boundary. The kernels between boundaries are a group, which gets PyTorch's inputs (weights,
-    page tables and constants are tapml's own) and is compared with PyTorch's outputs as the source's:
-    both have to be within the bounds of docs/verdicts.md. What has no boundary is listed with the
-    reason.
+    Forward hooks record the inputs and outputs of every module. tapml's model runs the same
+    tokens; a tensor between two kernels is a boundary if, by the layers of the kernels, a module
+    begins or ends there. The kernels between boundaries are a group. It gets PyTorch's inputs
+    (weights, page tables and constants are tapml's own) and is compared with PyTorch's outputs as
+    those of the source: both have to be within the bounds of docs/verdicts.md. Kernels without a
+    boundary are listed with the reason.
 
-    Raises UserError for a model that is not f32, a folder that is none, too many tokens, arguments
-    and parameters that do not fit; whatever the model's own code raises; KeyboardInterrupt.
+    Raises UserError for a model that is not f32, an invalid folder, too many tokens, and arguments
+    and parameters that do not fit; exceptions of the model's own code; KeyboardInterrupt.
     """
     if device is None:
         device = _tapml.open_session("cpu", "", "", cache, [])

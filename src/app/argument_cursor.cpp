@@ -54,7 +54,7 @@ std::optional<Number> ArgumentCursor::take_number() {
   }
   const std::string_view word = text_.substr(at_, end - at_);
   const char* last = word.data() + word.size();
-  // from_chars takes no plus.
+  // from_chars rejects a leading plus.
   const char* first = word.data() + (word.starts_with('+') ? 1 : 0);
   Number number;
   if (auto read = std::from_chars(first, last, number.integer);
@@ -73,7 +73,7 @@ int64_t ArgumentCursor::expect_integer(const char* what) {
   const size_t begin = at_;
   const std::optional<Number> number = take_number();
   if (!number || !number->is_integer) {
-    fail(std::string(what) + " is no integer of 64 bits", in_quotes(text_.substr(begin)));
+    fail(std::string(what) + " is not a 64-bit integer", in_quotes(text_.substr(begin)));
   }
   return number->integer;
 }

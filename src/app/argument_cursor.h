@@ -1,4 +1,4 @@
-// The words, numbers and brackets of an argument's text.
+// Scans words, numbers and brackets in an argument's text.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace tapml::app {
 
-// Letters, digits and underscores.
+// Whether it is a letter, a digit or an underscore.
 bool is_word(char c);
 
-// A number of a literal, as an integer where it is written as one.
+// A number of a literal; an integer if it is written as one.
 struct Number {
   bool is_integer = false;
   int64_t integer = 0;
   double value = 0;
 };
 
-// A place in one argument's text. Blanks in front of what is taken are skipped; what is not there
-// is not taken. UserErrors name the parameter and its annotation.
+// A position in one argument's text. Functions skip blanks first and take nothing that is not
+// there. UserErrors name the parameter and its annotation.
 class ArgumentCursor {
  public:
   ArgumentCursor(std::string_view text, std::string parameter, const relax::Annotation& annotation)
@@ -36,7 +36,7 @@ class ArgumentCursor {
   std::string_view from(size_t begin) const { return text_.substr(begin); }
   void go_back(size_t at) { at_ = at; }
   void skip();
-  // Everything up to the first character that `ends` takes, without skipping.
+  // Everything before the first character that `ends` accepts, without skipping blanks.
   template <class Ends>
   std::string_view take_until(const Ends& ends) {
     const size_t begin = at_;
@@ -46,15 +46,15 @@ class ArgumentCursor {
 
   bool take(char c);
   void expect(char c);
-  // `word` with an opening bracket, or alone.
+  // `word`, with or without an opening bracket.
   bool take_word(std::string_view word, bool with_bracket);
   std::optional<Number> take_number();
   // A number, or a truth value as 1 or 0.
   std::optional<Number> take_scalar();
   int64_t expect_integer(const char* what);
-  // Up to and with the closing bracket.
+  // Everything up to and including the closing bracket.
   std::vector<int64_t> take_integers(char close, const char* what);
-  // One in front of a bracket.
+  // An optional number before a bracket.
   std::optional<DType> take_dtype();
 
   [[noreturn]] void fail(const std::string& problem, const std::string& found,

@@ -32,8 +32,8 @@ const char* kind_name(Kind kind) {
   return "value";
 }
 
-// What of `value` cannot be what the annotation says; empty: nothing that needs other arguments to
-// be known.
+// How `value` fails to match the annotation; empty if it matches, as far as that is known without
+// other arguments.
 std::string misfit(const HostValue& value, const relax::Annotation& annotation,
                    const arith::Values& sizes) {
   auto kind_is = [&](Kind kind) { return value.kind == kind; };

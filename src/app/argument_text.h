@@ -10,7 +10,7 @@
 
 namespace tapml::app {
 
-// What a function is called with.
+// The arguments of a call.
 class ArgumentReader {
  public:
   // `sizes`: values of symbolic variables, for arguments whose shape follows from an annotation.
@@ -18,8 +18,9 @@ class ArgumentReader {
   ArgumentReader(const relax::Function& function, std::string name,
                  std::map<std::string, int64_t> sizes);
 
-  // One value a parameter, in their order. Each text is "NAME=VALUE", or a VALUE for the first
-  // parameter that has none yet. UserError that names the argument, the annotation and what came.
+  // One value per parameter, in order. Each text is "NAME=VALUE", or a VALUE for the first
+  // parameter that has none yet. UserError that names the argument, the annotation and the value
+  // found.
   std::vector<HostValue> read(const std::vector<std::string>& texts) const;
 
  private:

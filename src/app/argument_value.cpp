@@ -38,7 +38,7 @@ class ValueReader : ArgumentCursor {
   HostValue read() {
     HostValue value = read_value(annotation_);
     skip();
-    if (!at_end()) fail("an argument goes on behind its value", std::string(rest()));
+    if (!at_end()) fail("the argument has extra text after its value", std::string(rest()));
     return value;
   }
 
@@ -66,7 +66,7 @@ class ValueReader : ArgumentCursor {
     if (const std::optional<DType> dtype = take_dtype()) {
       if (take('(')) {
         const std::optional<Number> number = take_scalar();
-        if (!number) fail("a scalar tensor is no number", in_quotes(rest()));
+        if (!number) fail("a scalar tensor is not a number", in_quotes(rest()));
         expect(')');
         return filled(*dtype, {}, {*number});
       }
@@ -164,7 +164,7 @@ class ValueReader : ArgumentCursor {
     return rest().starts_with('[');
   }
 
-  // Of elements whose dtype and shape are not written.
+  // For elements written without dtype and shape.
   std::pair<DType, std::optional<Shape>> shape_of(const relax::Annotation& wanted) {
     const relax::TensorAnnotation* tensor = relax::as_tensor(wanted);
     if (!tensor || !tensor->dtype) {
@@ -187,7 +187,7 @@ class ValueReader : ArgumentCursor {
       read_list(numbers, nesting, 0);
       const auto count = std::ssize(numbers);
       if (!shape) shape = nesting;
-      // A flat list fills any shape; a nested one says its own.
+      // A flat list fills any shape; a nested one determines its shape.
       const bool flat = nesting.size() == 1;
       if (count != elements_of(*shape) || (!flat && nesting != *shape)) {
         fail(
@@ -198,7 +198,7 @@ class ValueReader : ArgumentCursor {
     }
     if (!shape) {
       fail("the shape is not known: a variable of the annotation has no value", in_quotes(rest()),
-           "--bind n=4, or the shape in front: f32[4]:" + std::string(rest()));
+           "--bind n=4, or a shape before the elements: f32[4]:" + std::string(rest()));
     }
     const int64_t count = elements_of(*shape);
     HostTensor tensor = HostTensor::zeros(dtype, *shape);
@@ -248,7 +248,7 @@ class ValueReader : ArgumentCursor {
     }
   }
 
-  // A list whose opening bracket is behind: its numbers, and the extents of the nesting.
+  // The rest of a list after its opening bracket: its numbers, and the extents of the nesting.
   void read_list(std::vector<Number>& numbers, Shape& nesting, size_t depth) {
     constexpr size_t kDeepest = 64;
     if (depth > kDeepest) fail("elements are nested too deeply", "more than 64 brackets");
@@ -263,7 +263,7 @@ class ValueReader : ArgumentCursor {
         }
         const size_t begin = at();
         const std::optional<Number> number = take_scalar();
-        if (!number) fail("an element is no number", in_quotes(from(begin)));
+        if (!number) fail("an element is not a number", in_quotes(from(begin)));
         if (nesting.size() != depth + 1) fail("elements are nested unevenly", in_quotes(text()));
         numbers.push_back(*number);
       } while (take(','));
@@ -287,7 +287,7 @@ class ValueReader : ArgumentCursor {
     if (is_float(dtype)) return tensor.set_f64(index, number.value);
     const auto bits = dtype_bits(dtype);
     const bool is_signed = is_signed_integer(dtype);
-    // Integers as they are written: no saturation, no rounding.
+    // Integers are exact: no saturation, no rounding.
     double low = 0, high = 1;
     if (dtype != DType::kBool) {
       high = std::ldexp(1.0, is_signed ? bits - 1 : bits);
@@ -311,8 +311,8 @@ class ValueReader : ArgumentCursor {
     return HostValue::of(std::move(tensor));
   }
 
-  // "x.safetensors:name", "x.npz:name", "x.npy"; the name may be left out where the file has the
-  // parameter's, or one tensor alone.
+  // "x.safetensors:name", "x.npz:name", "x.npy"; the name may be omitted if the file has a tensor
+  // of the parameter's name, or only one tensor.
   HostValue read_file() {
     int brackets = 0;
     std::string path(take_until([&](char c) {
@@ -329,8 +329,7 @@ class ValueReader : ArgumentCursor {
       path.resize(colon);
     }
     if (!std::filesystem::exists(path, ignored)) {
-      fail("an argument is neither a value nor a file that is there", in_quotes(path),
-           kArgumentForms);
+      fail("the argument is neither a value nor an existing file", in_quotes(path), kArgumentForms);
     }
     if (path.ends_with(".npy")) {
       const MappedFile file = unwrap(map_file(path));

@@ -15,8 +15,8 @@ inline constexpr const char* kArgumentForms =
     "FILE:NAME, f32[2, 3]:[1, 2, ...], f32[2]:random(1), i32(5), 5, true, prim(5), shape(2, 3), "
     "(VALUE, VALUE), @FUNCTION";
 
-// The value of `text` for a parameter of this annotation, which says what is not written: dtypes,
-// and shapes as far as `sizes` has values of their variables. UserError that names the parameter.
+// Parses `text` for a parameter of this annotation, which supplies what the text leaves out:
+// dtypes, and shapes whose variables have values in `sizes`. UserError that names the parameter.
 HostValue read_argument(std::string_view text, const std::string& parameter,
                         const relax::Annotation& annotation, const arith::Values& sizes);
 

@@ -10,7 +10,7 @@
 namespace tapml::app {
 
 struct CacheOptions {
-  bool off = false;  // neither looked into nor added to
+  bool off = false;  // neither read nor written
 };
 
 // Whether TAPML_CACHE is "off".
@@ -19,22 +19,22 @@ bool cache_switched_off();
 // The folder that TAPML_CACHE names, else default_cache_folder().
 std::string cache_folder();
 
-// The folder of this user's caches, null where TAPML_CACHE or `options` say so. That it cannot be
-// used is a warning, once.
+// The folder of this user's caches; null if TAPML_CACHE or `options` disable it. A folder that
+// cannot be used is a warning, given once.
 std::shared_ptr<DiskCache> open_disk_cache(const CacheOptions& options);
 
-// Where a server of this user keeps weights and modules of its clients, beside the compile cache;
-// empty where TAPML_CACHE is "off" or no folder is known.
+// The folder where a server of this user keeps weights and modules of its clients, next to the
+// compile cache; empty if TAPML_CACHE is "off" or no folder is known.
 std::string content_folder();
 
-// The cache of this user, or none: TAPML_CACHE is "off", or the folder; else
-// default_cache_folder(). That it cannot be used is a warning, once.
+// The cache of this user, in the folder that TAPML_CACHE names, else in default_cache_folder();
+// none if TAPML_CACHE is "off". A folder that cannot be used is a warning, given once.
 class CompileCache {
  public:
   explicit CompileCache(const CacheOptions& options);
   // Null where there is none.
   pipeline::KernelCache* kernels() { return kernels_ ? kernels_.get() : nullptr; }
-  // Kernels found, and not found, so far.
+  // Cache hits and misses so far.
   int64_t hits() const { return disk_ ? disk_->hits() : 0; }
   int64_t misses() const { return disk_ ? disk_->misses() : 0; }
 

@@ -1,4 +1,4 @@
-// Options of a run as the commands of its reports repeat them.
+// Options of a run as they are repeated in the commands of its reports.
 #pragma once
 
 #include "app/isolation.h"

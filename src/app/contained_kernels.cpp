@@ -42,7 +42,7 @@ Status ContainedKernels::call(const runtime::CallSite& site, runtime::Arguments 
   Status status = offload_->call(site, args, scalars);
   if (status || status.error().kind != ErrorKind::kPlatform) return status;
   Error error = std::move(status).error();
-  // Whoever writes anywhere may have written into what the process was about to say.
+  // A kernel with stray writes may have corrupted the process's reply.
   const bool crashed = error.fault == PlatformFault::kCrash ||
                        error.fault == PlatformFault::kLost ||
                        error.fault == PlatformFault::kProtocol;

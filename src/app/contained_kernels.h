@@ -1,5 +1,5 @@
-// Kernels that nobody has shown to stay inside of their buffers run in a process of their own, so
-// that a crash is an error that names the kernel.
+// Kernels that are not proved to stay within their buffers run in a separate process, so that a
+// crash becomes an error that names the kernel.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ namespace tapml::app {
 
 class ContainedKernels final : public runtime::Dispatcher {
  public:
-  // For the executable on sessions of `target`: null where all of its kernels may run in this
-  // process: they are proved, `isolation.in_process` says so, or the sessions have a process of
+  // For the executable on sessions of `target`. Returns null if all of its kernels may run in this
+  // process: they are proved, `isolation.in_process` is set, or the sessions have a process of
   // their own anyway. Starts that process.
   static std::unique_ptr<ContainedKernels> open(std::shared_ptr<const Executable> executable,
                                                 const target::Target& target,
@@ -25,8 +25,8 @@ class ContainedKernels final : public runtime::Dispatcher {
                                                 const RemoteOptions& remote,
                                                 const IsolationOptions& isolation);
 
-  // From now on these kernels of the machine, which is one of the executable, run there. This
-  // outlives the machine.
+  // Runs these kernels of `vm`, a VM of the executable, in that process from now on. This object
+  // must outlive the VM.
   void attach(runtime::VirtualMachine& vm);
 
   Status call(const runtime::CallSite& site, runtime::Arguments args,

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Sizes and times of the weight files in a folder, by name.
+// Sizes and modification times of the weight files in a folder, by name.
 std::vector<WeightFile> weight_files(const std::string& folder) {
   std::vector<WeightFile> files;
   std::error_code error;
@@ -113,7 +113,7 @@ std::map<std::string, HostTensor> load_source_weights(const ExecutableFile& file
   if (!fs::is_directory(folder, ignored)) {
     throw_user("the model folder " + folder + " does not exist", folder,
                "the folder with the executable's weights", "nothing",
-               "--model DIR says where it is now");
+               "--model DIR names its new location");
   }
   std::vector<models::WeightSpec> wanted;
   const models::Quantization* quantization = nullptr;

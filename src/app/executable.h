@@ -1,4 +1,5 @@
-// Executables on disk, with the models that they were made from (docs/executable-format.md).
+// Executables on disk, with a reference to the models they were made from
+// (docs/executable-format.md).
 #pragma once
 
 #include <map>
@@ -12,29 +13,28 @@
 
 namespace tapml::app {
 
-// Whether the path is a file that starts as an executable does; UserError for one that cannot be
-// read.
+// Whether the file begins like an executable; UserError if it cannot be read.
 bool is_executable_file(const std::string& path);
 
-// `executable`, made for `target` of `fixed` (kernels formed), as a file: its code becomes
-// one that needs no compiler to run.
+// Converts `executable`, compiled for `target` from `fixed` (kernels formed), to a file whose code
+// needs no compiler to run.
 ExecutableFile executable_file(const Executable& executable, const target::Target& target,
                                const Module& fixed, ModelSource source);
 
-// Maps and reads one; UserError for whatever is wrong with it.
+// Maps and reads an executable file; UserError if it is invalid.
 ExecutableFile load_executable(const std::string& path);
 
-// Where the weights of `model`, read from `folder`, are. With an empty folder (config.json alone)
-// only what they must look like.
+// Describes where the weights of `model`, read from `folder`, are. If `folder` is empty
+// (config.json alone), only their required shapes and dtypes.
 ModelSource source_of(const frontend::HuggingFaceModel& model, const std::string& folder);
 
-// The folder with weights and tokenizer: `folder` where given, else the one that the file names.
-// UserError where there is neither.
+// The folder with weights and tokenizer: `folder` if given, else the one that the file names.
+// UserError if there is neither.
 std::string model_folder(const ExecutableFile& file, const std::string& path,
                          const std::string& folder);
 
-// The weights that `file` was made for, mapped. They are hashed where the folder is another one, or
-// a file's size or time is not what it was; UserError for weights that are not the same.
+// The weights that `file` was made for, mapped. They are hashed if the folder, or a file's size or
+// time, has changed; UserError if they differ.
 std::map<std::string, HostTensor> load_source_weights(const ExecutableFile& file,
                                                       const std::string& folder);
 

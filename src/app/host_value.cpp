@@ -38,7 +38,7 @@ std::string shortest(Float value) {
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
-// Of one dimension; `at` is the first element below it.
+// Prints one dimension; `at` is the first element in it.
 void add_elements(const HostTensor& tensor, bool whole, size_t dim, int64_t at, size_t width,
                   std::string& text) {
   constexpr int64_t kEdge = 3;
@@ -115,7 +115,7 @@ runtime::Value to_machine(const HostValue& value, runtime::Session& session,
       auto closure = std::make_shared<runtime::Closure>();
       closure->function = executable.find_function(value.function);
       if (!closure->function) {
-        throw_user("the module has no function " + value.function + " to hand over");
+        throw_user("the module has no function " + value.function + " to pass");
       }
       runtime::Value result;
       result.data = std::shared_ptr<const runtime::Closure>(std::move(closure));

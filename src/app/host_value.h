@@ -1,4 +1,4 @@
-// Values on the host: what is given to functions by hand, and what they return.
+// Values on the host: arguments given by hand, and results.
 #pragma once
 
 #include <string>
@@ -31,17 +31,18 @@ struct HostValue {
 // "f32[2, 3]", "shape(2, 3)", "i64 5", "a tuple of 2", "function f".
 std::string describe(const HostValue& value);
 
-// For the interpreter and for a machine on `session`, where tensors are uploaded; functions are
+// Converts for the interpreter and for a VM on `session`, where tensors are uploaded; functions are
 // those of the module, or of `executable`. Throw.
 interp::Value to_interpreter(const HostValue& value);
 runtime::Value to_machine(const HostValue& value, runtime::Session& session,
                           const Executable& executable);
-// Tensors are rounded to their dtype, or downloaded; of a closure the name is kept.
+// Converts results. Tensors are rounded to their dtype, or downloaded; of a closure only the name
+// is kept.
 HostValue from_interpreter(const interp::Value& value);
 HostValue from_machine(const runtime::Value& value);
 
-// Calls `visit(path, value)` for the value or, of a tuple, for each of its fields in order, tuples
-// in tuples too: "result", "result.0", "result.1.0".
+// Calls `visit(path, value)` for the value or, for a tuple, for each of its fields in order,
+// recursively: "result", "result.0", "result.1.0".
 template <class Visit>
 void for_each_leaf(const HostValue& value, const std::string& path, Visit&& visit) {
   if (value.kind != HostValue::Kind::kTuple) return visit(path, value);
@@ -50,14 +51,14 @@ void for_each_leaf(const HostValue& value, const std::string& path, Visit&& visi
   }
 }
 
-// The elements in brackets, a row a line where there are several; `whole`, else of each dimension
-// of a long tensor the first and last three.
+// The elements in brackets, one row per line; unless `whole`, only the first and last three of each
+// dimension of a long tensor.
 std::string elements_text(const HostTensor& tensor, bool whole);
-// An element as text that reads as the same number: integers exactly, floats in their shortest
-// form.
+// An element as text that parses back to the same number: integers exactly, floats in their
+// shortest form.
 std::string element_text(const HostTensor& tensor, int64_t index);
-// kind, and dtype, shape and values (in order, nested lists are flattened; what JSON has no number
-// for as text: "nan", "inf"), or value, or fields, or name.
+// The kind, with dtype, shape and values (nested lists in order; values that JSON cannot represent
+// as text: "nan", "inf"), or value, or fields, or name.
 Json host_value_json(const HostValue& value, bool with_elements);
 
 }  // namespace tapml::app

@@ -15,8 +15,8 @@ namespace tapml::app {
 
 namespace {
 
-// Longest request of any kind. The program outside ends kernels that take too long; this ends what
-// nobody waits for any more.
+// Longest request of any kind. The parent ends kernels that take too long; this limit ends work
+// that no client waits for.
 constexpr std::chrono::hours kLongestRequest{1};
 
 std::unique_ptr<runtime::Session> open_worker(const target::Target& target,
@@ -37,9 +37,9 @@ std::unique_ptr<runtime::Session> open_worker(const target::Target& target,
 }  // namespace
 
 void serve_kernels(const LibraryFiles& libraries) {
-  // Of the session's process, a copy of this one.
+  // Belongs to the session's process, a copy of this one.
   static runtime::LaunchNote note;
-  ::signal(SIGINT, SIG_IGN);  // it is the other program's
+  ::signal(SIGINT, SIG_IGN);  // the parent handles it
   rpc::ListenOptions listen;
   listen.sessions = 1;
   listen.call = kLongestRequest;
@@ -52,7 +52,7 @@ void serve_kernels(const LibraryFiles& libraries) {
   listen.server.open_device = [&](const std::string& target) {
     return guard([&] {
       auto device = unwrap(open_served_device(target, libraries.load(), true));
-      // VirtualMachine code that a device of this process takes runs here.
+      // Code runs in this process if its device accepts the host's machine code.
       const bool in_process = !device->info().cpu.empty();
       return device::watch_launches(std::move(device), {in_process, &note, output});
     });
@@ -84,7 +84,8 @@ PlatformUnderTest open_under_test(target::Target& target, const LibraryFiles& li
     result.info = result.session->info();
     return result;
   }
-  // What is not here shows before anything else is done, and a place says what code it takes.
+  // Opens the first session now: it reports missing platforms early, and a remote device describes
+  // the code that it accepts.
   auto first = std::make_shared<std::unique_ptr<runtime::Session>>(
       has_own_process(target) ? open_session(target, {}, libraries.load(), remote)
                               : open_worker(target, libraries.files, isolation));
@@ -95,7 +96,7 @@ PlatformUnderTest open_under_test(target::Target& target, const LibraryFiles& li
   result.platform.remote_target = !target.endpoint.empty();
   auto open = worker_opener(target, libraries, remote, isolation);
   result.platform.open = [first, open] {
-    // A server ends sessions that are idle, and what comes before the first use may take long.
+    // A server ends idle sessions, and the work before the first use may take long.
     std::unique_ptr<runtime::Session> early = std::move(*first);
     if (!early || !early->synchronize(runtime::kDefaultStream)) early = open();
     return early;

@@ -1,5 +1,5 @@
-// Kernels under test run in a process of their own, which another program serves: the program that
-// tests them once more, as `tapml kernel-worker`, or what else calls serve_kernels().
+// Runs kernels under test in a separate process, served by another program: the testing program
+// itself, as `tapml kernel-worker`, or any other that calls serve_kernels().
 #pragma once
 
 #include <string>
@@ -12,24 +12,24 @@
 namespace tapml::app {
 
 struct IsolationOptions {
-  bool in_process = false;  // they run in this process instead, which ends when one crashes
+  bool in_process = false;  // run in this process instead; a crash ends it
   double kernel_seconds = 30;
-  // The program that serves, with its arguments; those of the libraries (--library FILE) follow.
+  // The serving program with its arguments; those for libraries (--library FILE) are appended.
   std::vector<std::string> worker = {"/proc/self/exe", "kernel-worker"};
 };
 
-// Serves one session to the program that started this one, over standard input and output, until
-// either ends. Call it before there are other threads.
+// Serves one session to the parent process, over standard input and output, until either ends. Call
+// it before there are other threads.
 void serve_kernels(const LibraryFiles& libraries);
 
-// A platform whose kernels are under test, with its first session open: errors are
-// open_session()'s. Keep `session` as long as the platform is used.
+// A platform whose kernels are under test, with its first session open; errors are those of
+// open_session(). Keep `session` as long as the platform is used.
 struct PlatformUnderTest {
-  std::unique_ptr<runtime::Session> session;  // of this process, else null
+  std::unique_ptr<runtime::Session> session;  // in this process, else null
   topdown::Platform platform;
-  DeviceInfo info;  // of its device
+  DeviceInfo info;  // of the session's device
 };
-// What opens such a session for kernels of `target`, each time in a process of its own.
+// Opens such sessions for kernels of `target`, each in a separate process.
 std::function<std::unique_ptr<runtime::Session>()> worker_opener(const target::Target& target,
                                                                  const LibraryFiles& libraries,
                                                                  const RemoteOptions& remote,

@@ -1,4 +1,4 @@
-// How this program loads machine code.
+// Selects how this program loads machine code.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace tapml::app {
 
-// With the compiler archives and shared objects, else shared objects alone (cli/runtime/).
+// With the compiler, archives and shared objects; without it, only shared objects (cli/runtime/).
 std::shared_ptr<runtime::KernelLoader> make_kernel_loader();
 
 }  // namespace tapml::app

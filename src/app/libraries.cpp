@@ -14,7 +14,7 @@ device::HostLibraries LibraryFiles::load() const {
     libraries.push_back(unwrap(device::HostLibrary::load(file)));
     const std::string name = libraries.back()->name();
     if (names.insert(name).second) continue;
-    throw_user("two libraries are called " + name, file, "a name of its own", name);
+    throw_user("two libraries are called " + name, file, "a unique name", name);
   }
   return libraries;
 }

@@ -1,4 +1,4 @@
-// Libraries of the user: shared objects of routines that kernels may call (docs/libraries.md).
+// User libraries: shared objects of routines that kernels may call (docs/libraries.md).
 #pragma once
 
 #include <string>
@@ -13,16 +13,17 @@ namespace tapml::app {
 
 struct LibraryFiles {
   std::vector<std::string> files;
-  // Loads each once. UserError for what is no library (tapml/library.h), and for two of one name.
+  // Loads each once. UserError for a file that is not a library (tapml/library.h), and for two with
+  // one name.
   device::HostLibraries load() const;
 };
 
-// What compiling needs to know of them, with the patterns that name their routines.
+// The compiler's options for them, with the patterns that name their routines.
 library::LibraryOptions library_options(const device::HostLibraries& libraries,
                                         const PatternOptions& patterns);
 
-// Holds the calls of routines in a text module against their signatures, before it is compiled:
-// UserError at the call's place in the text.
+// Checks the calls of routines in a text module against their signatures, before it is compiled:
+// UserError with the position of the call in the text.
 void check_routine_calls(const Module& module, const device::HostLibraries& libraries,
                          const text::SourceMap& places);
 

@@ -29,7 +29,7 @@ void log_warnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) log_warning(warning);
 }
 
-// The tokens that end a text, by the folder's configuration files.
+// The tokens that end a text, according to the folder's configuration files.
 std::vector<int32_t> read_eos_of(const std::string& folder) {
   const std::string generation = folder + "/generation_config.json";
   if (std::filesystem::exists(generation)) {
@@ -40,24 +40,25 @@ std::vector<int32_t> read_eos_of(const std::string& folder) {
   return frontend::parse_config(unwrap(read_text_file(config)), config).eos;
 }
 
-// Of what is no executable: a file is no model either.
+// Checks a path that is not an executable: a file is not a model either.
 void refuse_other_files(const std::string& model) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(model, ignored)) return;
   frontend::refuse_foreign_file(model);
   throw_user(model + " is neither a model folder nor an executable", model,
-             "a folder with config.json, model.safetensors and tokenizer.json, or a file that "
-             "tapml compile -o wrote",
+             "a folder with config.json, model.safetensors and tokenizer.json, or a file "
+             "written by tapml compile -o",
              std::filesystem::file_size(model, ignored) == 0 ? "an empty file"
-                                                             : "a file that starts otherwise",
+                                                             : "a file of another format",
              model.ends_with(".safetensors") ? "give the folder that the weights are in" : "");
 }
 
-// Kernels and weights of an executable are what they are.
-void refuse_changes(const PatternOptions& patterns, const std::string& quantize,
+// Kernels and weights of an executable are fixed.
+void refuse_changes(const PatternOptions& patterns, const ModelFormat& format,
                     const std::string& executable) {
   for (const auto& [option, value] :
-       {std::pair{"--patterns", patterns.file}, std::pair{"--quantize", quantize}}) {
+       {std::pair{"--patterns", patterns.file}, std::pair{"--quantize", format.quantize},
+        std::pair{"--activations", format.activations}, std::pair{"--kv-cache", format.kv_cache}}) {
     if (value.empty()) continue;
     throw_user(option + std::string(" goes with a model directory only"), option,
                "a model directory as MODEL", executable, "give it where the model is compiled");
@@ -67,7 +68,7 @@ void refuse_changes(const PatternOptions& patterns, const std::string& quantize,
 }  // namespace
 
 Tokenizer load_tokenizer(const std::string& folder) {
-  frontend::tokenizer_path(folder);  // which names what else lies there
+  frontend::tokenizer_path(folder);  // reports a tokenizer of another kind
   Tokenizer tokenizer = unwrap(tokenizer::read_tokenizer(folder));
   log_warnings(tokenizer.warnings());
   return tokenizer;
@@ -75,7 +76,7 @@ Tokenizer load_tokenizer(const std::string& folder) {
 
 namespace {
 
-// What an executable or a package has.
+// Reads the model of an executable or a package.
 struct CompiledModel {
   ExecutableFile file;
   std::map<std::string, HostTensor> weights;
@@ -84,7 +85,7 @@ struct CompiledModel {
   std::string folder;
 };
 
-// `before_weights` is called once the executable is known; it may be empty.
+// `before_weights` is called once the executable is read; it may be empty.
 CompiledModel load_compiled(const std::string& model, const std::string& folder,
                             const std::function<void(const ExecutableFile&)>& before_weights = {}) {
   if (llm::is_package(model)) {
@@ -118,13 +119,17 @@ const models::Quantization* find_quantization(const std::string& name) {
   return name.empty() ? nullptr : &models::find_quantization(name);
 }
 
+models::Precision precision_of(const ModelFormat& format) {
+  return models::parse_precision(format.activations, format.kv_cache);
+}
+
 LoadedModel load_model(const std::string& model, const std::string& folder,
-                       const PatternOptions& patterns, const std::string& quantize,
+                       const PatternOptions& patterns, const ModelFormat& format,
                        const WorkWatcher& watcher) {
   if (!is_compiled(model)) {
     refuse_other_files(model);
     frontend::HuggingFaceModel files =
-        frontend::read_model(model, find_quantization(quantize), watcher);
+        frontend::read_model(model, find_quantization(format.quantize), precision_of(format), watcher);
     patterns.apply(files.module);
     log_warnings(files.warnings);
     Tokenizer tokenizer = load_tokenizer(files.folder);
@@ -136,7 +141,7 @@ LoadedModel load_model(const std::string& model, const std::string& folder,
     }
     return {std::move(files), std::move(tokenizer)};
   }
-  refuse_changes(patterns, quantize, model);
+  refuse_changes(patterns, format, model);
   CompiledModel compiled = load_compiled(model, folder);
   frontend::HuggingFaceModel files;
   files.module = text::parse(compiled.file.module, model + ", section module");
@@ -187,7 +192,7 @@ ReadyModel make_ready(
     const device::HostLibraries libraries = options.libraries.load();
     auto session = open_session(target, options.cache, libraries, remote);
     LoadedModel model =
-        load_model(options.model, "", options.patterns, options.quantize, options.watcher);
+        load_model(options.model, "", options.patterns, options.format, options.watcher);
     if (before_compile) {
       before_compile(model.tokenizer, unwrap(model_interface_of(model.files.module.all_attrs())));
     }
@@ -205,7 +210,7 @@ ReadyModel make_ready(
             model.files.weights, model.files.eos,        std::move(model.tokenizer),
             loaded - start,      seconds_now() - loaded, std::move(contained)};
   }
-  refuse_changes(options.patterns, options.quantize, options.model);
+  refuse_changes(options.patterns, options.format, options.model);
   target::Target target;
   std::unique_ptr<runtime::Session> session;
   CompiledModel model =

@@ -1,4 +1,4 @@
-// A language model that runs: weights, tokenizer, engine.
+// A language model ready to run: weights, tokenizer, engine.
 #pragma once
 
 #include <functional>
@@ -27,21 +27,28 @@ struct LoadedModel {
   Tokenizer tokenizer;
 };
 
-// Whether it is an executable or a package: compiled already.
+// How a model directory is read, as options have it; empty texts are defaults.
+struct ModelFormat {
+  std::string quantize;               // a name of models::quantization_table
+  std::string activations, kv_cache;  // of models::Precision
+};
+
+// Whether it is an executable or a package, which is already compiled.
 bool is_compiled(const std::string& model);
 
-// Reads a model directory with its tokenizer, or what an executable or a package was made from
-// (with its kernels formed already); warnings go to the log. `folder`, where given, overrides the
-// executable's. `patterns` and `quantize` (a name of models::quantization_table, or empty) go with
-// a model directory only: UserError. `watcher` is reported how many weights are read.
+// Reads a model directory with its tokenizer, or the model of an executable or a package (with its
+// kernels already formed); warnings go to the log. `folder`, if given, overrides the executable's.
+// `patterns` and `format` are a UserError unless it is a model directory. `watcher` receives the
+// number of weights read.
 LoadedModel load_model(const std::string& model, const std::string& folder = "",
-                       const PatternOptions& patterns = {}, const std::string& quantize = "",
+                       const PatternOptions& patterns = {}, const ModelFormat& format = {},
                        const WorkWatcher& watcher = {});
 
 // By name; null for an empty one.
 const models::Quantization* find_quantization(const std::string& name);
+models::Precision precision_of(const ModelFormat& format);
 
-// The tokenizer of a model folder, with all that its files say of it; warnings go to the log.
+// The tokenizer of a model folder, configured by all of its files; warnings go to the log.
 Tokenizer load_tokenizer(const std::string& folder);
 
 // Token ids of a prompt; UserError for an empty one and one that does not fit the context.
@@ -49,22 +56,22 @@ std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
                                    const std::string& prompt);
 std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt);
 
-// What a model is made ready of.
+// How to prepare a model.
 struct ModelOptions {
   std::string model;                  // directory, executable or package
-  std::optional<std::string> target;  // the executable's, or cpu
+  std::optional<std::string> target;  // default: the executable's, or cpu
   std::string folder;                 // overrides the executable's model directory
   CacheOptions cache;
   PatternOptions patterns;
-  std::string quantize;  // as for load_model
+  ModelFormat format;
   LibraryFiles libraries;
   RemoteOptions remote;
-  IsolationOptions isolation;  // of kernels that are not proved to stay inside of their buffers
-  int64_t step_limit = 0;      // calls of functions in a run, loops included; 0: any number
-  WorkWatcher watcher;         // told how far loading and compiling are; may be empty
+  IsolationOptions isolation;  // for kernels that are not proved to stay within their buffers
+  int64_t step_limit = 0;      // on function calls per run, loops included; 0: none
+  WorkWatcher watcher;         // of loading and compiling; may be empty
 };
 
-// A model that can run: compiled, or as an executable has it.
+// A model that can run: compiled now, or from an executable.
 struct ReadyModel {
   target::Target target;
   std::unique_ptr<runtime::Session> session;
@@ -73,22 +80,23 @@ struct ReadyModel {
   std::vector<int32_t> eos;
   Tokenizer tokenizer;
   double load_seconds = 0, compile_seconds = 0;
-  // For machines of the executable; null: none is needed.
+  // For VMs of the executable; null: none is needed.
   std::unique_ptr<ContainedKernels> contained;
 
-  // What every machine of the model needs.
+  // Configures a VM of the model.
   void attach(runtime::VirtualMachine& vm) const {
     if (contained) contained->attach(vm);
   }
 };
 
-// `before_compile` is called between loading and compiling (a prompt is checked before seconds are
-// spent); it may be empty.
+// `before_compile` is called between loading and compiling (so that a prompt is checked first); it
+// may be empty.
 ReadyModel make_ready(
     const ModelOptions& options,
     const std::function<void(const Tokenizer&, const ModelInterface&)>& before_compile);
 
-// The model's engine, its weights uploaded. With a place, the virtual machine is beside the device.
+// The model's engine, with its weights uploaded. If the device is remote, so is the virtual
+// machine.
 std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model);
 
 }  // namespace tapml::app

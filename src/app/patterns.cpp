@@ -15,7 +15,7 @@ Module read_patterns(const std::string& file, text::SourceMap& places) {
       text::parse(unwrap(read_text_file(file)), file, {.places = &places}), file, &places);
   for (const auto& [name, function] : patterns.functions) {
     if (build::is_pattern(function.get())) continue;
-    throw_user("a file of patterns has something else in it", places.function(name),
+    throw_user("a file of patterns contains another function", places.function(name),
                "functions with the attribute pattern: true", "@" + name);
   }
   return patterns;
@@ -33,7 +33,7 @@ void PatternOptions::apply(Module& module) const {
   text::SourceMap places;
   for (const auto& [name, function] : read_patterns(file, places).functions) {
     if (!module.functions.emplace(name, function).second) {
-      throw_user("the module has a function of a pattern's name", places.function(name),
+      throw_user("a pattern has the name of a function of the module", places.function(name),
                  "another name", "@" + name);
     }
   }

@@ -9,10 +9,10 @@ namespace tapml::app {
 
 struct PatternOptions {
   std::string file;  // empty: none
-  // The file's patterns alone; an empty module where there is no file.
+  // The file's patterns; an empty module if there is no file.
   Module read() const;
-  // Puts the file's patterns (build/pattern.h) into `module`, where the pipeline finds them.
-  // UserError for what is no pattern, and for names that the module has already.
+  // Adds the file's patterns (build/pattern.h) to `module`, for the pipeline. UserError for
+  // functions that are not patterns, and for names that the module already has.
   void apply(Module& module) const;
 };
 

@@ -37,8 +37,8 @@ std::unique_ptr<runtime::Session> open_session(target::Target& target, const Cac
                                                const RemoteOptions& remote) {
   if (!target.endpoint.empty()) {
     if (!libraries.empty()) {
-      throw_user("--library goes with a platform of this machine", "target \"" + target.text + "\"",
-                 "no place", "@" + target.endpoint);
+      throw_user("--library goes with a local platform only", "target \"" + target.text + "\"",
+                 "no endpoint", "@" + target.endpoint);
     }
     auto session = open_remote_session(target, remote);
     target::adopt_device(target, session->info());
@@ -59,8 +59,8 @@ Result<std::shared_ptr<runtime::Device>> open_served_device(const std::string& t
   return guard([&] {
     const target::Target parsed = target::parse_target(target);
     if (!parsed.endpoint.empty()) {
-      throw_user("a server opens its own devices only", "target " + in_quotes(target), "no place",
-                 "@" + parsed.endpoint);
+      throw_user("a server only opens its own devices", "target " + in_quotes(target),
+                 "no endpoint", "@" + parsed.endpoint);
     }
     return open_device(parsed, {}, libraries, under_test);
   });

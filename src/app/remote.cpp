@@ -43,8 +43,9 @@ std::chrono::milliseconds handshake_left(rpc::Clock::time_point until) {
   return std::max(left, std::chrono::milliseconds(1));
 }
 
-std::unique_ptr<rpc::Channel> open_channel(const rpc::Endpoint& endpoint, const RemoteOptions& options,
-                                           bool secret, rpc::Clock::time_point until) {
+std::unique_ptr<rpc::Channel> open_channel(const rpc::Endpoint& endpoint,
+                                           const RemoteOptions& options, bool secret,
+                                           rpc::Clock::time_point until) {
   rpc::TlsTrust trust{options.tls_ca, secret && !options.insecure};
   if (const char* file = std::getenv("TAPML_RPC_CA"); file && trust.ca_file.empty()) {
     trust.ca_file = file;
@@ -55,7 +56,7 @@ std::unique_ptr<rpc::Channel> open_channel(const rpc::Endpoint& endpoint, const 
 std::unique_ptr<rpc::RemoteSession> open_remote_session(const target::Target& target,
                                                         const RemoteOptions& options) {
   const rpc::Endpoint endpoint = unwrap(rpc::parse_endpoint(target.endpoint));
-  // What is wrong with the token is reported before anybody is called.
+  // Errors of the token are reported before connecting.
   std::string token = Tokens::read(options.token_file).of(endpoint);
   const auto until = handshake_end(options);
   auto channel = open_channel(endpoint, options, !token.empty(), until);

@@ -6,12 +6,12 @@ namespace tapml::app {
 
 namespace {
 
-// What is left of the options decides which code there is.
+// The options that affect the generated code.
 std::map<std::string, std::string> code_options(const target::Target& target) {
   static const std::map<std::string, std::string> kDefaults = {
       {"index", "64"}, {"libs", "auto"}, {"validation", "0"}};
   std::map<std::string, std::string> options = target.options;
-  // `arch` and `features` are in the processor.
+  // The processor covers `arch` and `features`.
   for (const char* other : {"threads", "device", "arch", "features"}) options.erase(other);
   std::erase_if(options, [](const auto& option) {
     const auto usual = kDefaults.find(option.first);
@@ -20,7 +20,7 @@ std::map<std::string, std::string> code_options(const target::Target& target) {
   return options;
 }
 
-// Both name a device of this machine, by other numbers.
+// Whether both name devices on the same endpoint, with different numbers.
 bool other_numbers(const target::Target& a, const target::Target& b) {
   if (a.endpoint != b.endpoint) return false;
   const auto first = a.options.find("device"), second = b.options.find("device");
@@ -46,8 +46,8 @@ void warn_of_same_platform(const std::string& command, const target::Target& sou
       source.text == target.text ? source.text : source.text + " and " + target.text;
   log_warning("source and target are the same platform (" + both + " on " + source_info.name +
               "): " + command +
-              " compares it with itself, which tests tapml and tells nothing of another platform; "
-              "`tapml devices` lists the targets that are here");
+              " compares it with itself, which tests tapml but not another platform; "
+              "`tapml devices` lists the available targets");
 }
 
 }  // namespace tapml::app

@@ -4,11 +4,11 @@
 namespace tapml::app {
 
 struct StandardStreams {
-  int in = -1, out = -1;  // descriptors, whose owner the caller is
+  int in = -1, out = -1;  // descriptors, owned by the caller
 };
 
-// Keeps standard input and output for a protocol: whatever else writes there goes to standard
-// error. UserError where they are not open.
+// Reserves standard input and output for a protocol: other writes to standard output go to standard
+// error. UserError if they are not open.
 StandardStreams take_standard_streams();
 
 }  // namespace tapml::app

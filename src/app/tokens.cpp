@@ -44,8 +44,8 @@ std::optional<Binding> split(std::string_view line) {
   return Binding{trimmed(line.substr(0, blank)), line.substr(blank + 1)};
 }
 
-// Two texts of one endpoint are alike: the case of a host's name means nothing, and a socket's
-// path may be relative.
+// A form that is equal for two texts of one endpoint: host names ignore case, and a socket's path
+// may be relative.
 std::string comparable(const rpc::Endpoint& endpoint) {
   rpc::Endpoint same = endpoint;
   for (char& c : same.host) {
@@ -73,7 +73,7 @@ Tokens Tokens::parse(std::string_view text, const std::string& name) {
   const std::string_view first =
       *std::ranges::find_if(lines, [](auto line) { return !line.empty(); });
   const auto words = split(first);
-  // A token may have blanks as long as it does not read as one that is bound.
+  // A token may contain blanks unless it reads as a bound one.
   if (filled == 1 && !(words && rpc::parse_endpoint(words->endpoint))) {
     if (first.size() > kMostTokenBytes) {
       throw_user("a token is too long", name,
@@ -87,7 +87,7 @@ Tokens Tokens::parse(std::string_view text, const std::string& name) {
     if (lines[i].empty() || lines[i].starts_with('#')) continue;
     const std::string where = name + ":" + std::to_string(i + 1);
     const auto binding = split(lines[i]);
-    // The line itself may be a secret.
+    // Does not show the line: it may be a secret.
     if (!binding) {
       throw_user("not a file with a token", where, kExpected,
                  "one word, in a file of several lines", kHint);

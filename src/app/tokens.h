@@ -1,4 +1,4 @@
-// The tokens that a user has for servers (docs/runtime.md, "Who may connect").
+// The user's tokens for servers (docs/runtime.md, "Who may connect").
 #pragma once
 
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace tapml::app {
 
-// Either one token for whoever is asked, or tokens that are bound to endpoints.
+// Either one token for every server, or tokens that are bound to endpoints.
 class Tokens {
  public:
-  // Of a file: one line with a token, or lines "ENDPOINT TOKEN", with empty lines and comments
-  // (#) between them. `name` is for messages. UserError for anything else.
+  // Parses a file: one line with a token, or lines "ENDPOINT TOKEN", with empty lines and comments
+  // (#). `name` is for messages. UserError for anything else.
   static Tokens parse(std::string_view text, const std::string& name);
-  // Of the file; without one, of TAPML_RPC_TOKEN in the environment, else none.
+  // Reads the file; without one, TAPML_RPC_TOKEN in the environment, else none.
   static Tokens read(const std::string& file);
 
-  // What to show at `endpoint`; empty: nothing. UserError where tokens are bound and none is to it:
-  // it names the endpoints that have one.
+  // The token to send to `endpoint`; empty: none. UserError if tokens are bound but none to it; the
+  // message lists the endpoints that have one.
   std::string of(const rpc::Endpoint& endpoint) const;
-  // What a server asks for; empty: nothing. UserError for tokens that are bound.
+  // The token that a server requires; empty: none. UserError for bound tokens.
   const std::string& own() const;
 
  private:
@@ -30,7 +30,7 @@ class Tokens {
     std::string token;
   };
 
-  std::string name_;  // of the file
+  std::string name_;  // of the file, for messages
   std::string single_;
   std::vector<Bound> bound_;
 };

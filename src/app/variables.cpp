@@ -14,7 +14,7 @@ namespace tapml::app {
 
 namespace {
 
-// Variables of kernels are the compiler's: values and bounds of their names say nothing.
+// Variables of kernels are internal to the compiler: values and bounds do not apply to them.
 std::set<std::string> variables_of(const Module& module) {
   std::set<std::string> names;
   for (const auto& [name, function] : passes::graph_functions(module)) {
@@ -49,8 +49,8 @@ void warn_of_unused_bounds(const Module& module, const Module& planned, const st
   known.merge(variables_of(planned));
   for (const auto& [name, most] : module.facts.bounds) {
     if (known.contains(name)) continue;
-    log_warning(source + ": bound." + name + " bounds nothing: no function of the module has a symbolic " +
-                "variable " + name);
+    log_warning(source + ": bound." + name +
+                " bounds nothing: no function of the module has a symbolic " + "variable " + name);
   }
 }
 

@@ -28,12 +28,12 @@ Result<fs::path> find_worker() {
   }
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  // Beside a build (build/tapml, build/dev/tapml), or installed.
+  // Next to a build (build/tapml, build/dev/tapml), or installed.
   for (const char* endpoint : {"wasm", "../wasm", "../lib/tapml/wasm"}) {
     if (has_worker(program / endpoint)) return (program / endpoint).lexically_normal();
   }
   return fail(platform_error(PlatformFault::kAbsent, "the WebAssembly program is not built", "wasm",
-                             "run `make wasm`, or let TAPML_WASM name the folder that has it"));
+                             "run `make wasm`, or set TAPML_WASM to the folder that has it"));
 }
 
 }  // namespace

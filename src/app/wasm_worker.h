@@ -1,4 +1,4 @@
-// The program that has the WebAssembly device, started on this machine for `--target wasm`.
+// Starts the program with the WebAssembly device on this computer for `--target wasm`.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace tapml::app {
 
-// Node.js (`node` on PATH, else TAPML_NODE) with tapml_host.mjs and tapml_worker.wasm, which lie in
-// the folder that TAPML_WASM names, else where a build or an installation of this program has them.
-// PlatformError kAbsent that says what to install or build.
+// Node.js (TAPML_NODE, else `node` on PATH) with tapml_host.mjs and tapml_worker.wasm from the
+// folder that TAPML_WASM names, else from the build or installation of this program. PlatformError
+// kAbsent with what to install or build.
 Result<std::unique_ptr<rpc::Channel>> start_wasm_worker() noexcept;
 
 }  // namespace tapml::app

@@ -1,4 +1,4 @@
-// tapml carve: a run, a test for every kernel call.
+// tapml carve: runs a program and carves a test from every kernel call.
 #include "app/commands/carve.h"
 
 #include <CLI/CLI.hpp>
@@ -30,7 +30,7 @@ Json edge_json(const topdown::EdgeCases& cases) {
                        {"unsupported", Json::array(std::move(unsupported))}});
 }
 
-// With a budget, what it costs.
+// With a budget, also how much of it is used.
 void print_dropped(const topdown::Suite& suite, const Output& output) {
   for (size_t k = 0; k < suite.kernels.size(); ++k) {
     const topdown::SuiteKernel& kernel = suite.kernels[k];
@@ -48,7 +48,7 @@ int run(const CarveOptions& options, const Output& output) {
   CarveCommand command = options.command;
   if (!options.budget.empty()) {
     command.budget_bytes = parse_size(options.budget, "--budget");
-    if (command.budget_bytes == 0) throw_user("a budget of nothing", "--budget", "1 or more", "0");
+    if (command.budget_bytes == 0) throw_user("the budget is zero", "--budget", "1 or more", "0");
   }
   Progress progress = Progress::to_stderr(output.json);
   CommandHooks hooks = command_hooks(progress);

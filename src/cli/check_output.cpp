@@ -33,7 +33,7 @@ void check_package_folder(const std::string& path) {
   if (!std::filesystem::is_directory(path, ignored) || llm::is_package(path)) return;
   if (std::filesystem::is_empty(path, ignored)) return;
   throw_user(
-      path + " holds something else than a package", path,
+      path + " contains files that are not a package", path,
       "a new or empty folder, or a package, which is replaced",
       std::filesystem::exists(path + "/config.json", ignored) ? "a model directory" : "other files",
       "give another folder");

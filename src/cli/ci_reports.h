@@ -1,4 +1,4 @@
-// --junit and --markdown of the commands that judge kernels.
+// --junit and --markdown of the commands that test kernels.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace tapml::cli {
 struct CiReportOptions {
   std::string junit, markdown;
   void add_to(CLI::App& command);
-  // Throws where one of the files could not be written: before seconds are spent.
+  // Throws early if one of the files cannot be written.
   void check() const;
   void write(const std::vector<topdown::CiReport>& reports) const;
   void write(const topdown::CiReport& report) const { write(std::vector{report}); }

@@ -1,4 +1,4 @@
-// What the subcommands share: exit codes, output, errors. One file per subcommand.
+// Shared by the subcommands: exit codes, output, errors. One file per subcommand.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace tapml::app {}
 
 namespace tapml::cli {
 
-using namespace app;  // the commands are app/ behind a command line
+using namespace app;  // the commands are command lines for app/
 
 // Exit codes of every subcommand (docs/cli.md).
 enum ExitCode : int {
@@ -35,18 +35,18 @@ int exit_code(const Error& error);
 // Every subcommand has --json: one document on stdout and nothing else there.
 struct Output {
   bool json = false;
-  // A line on stdout unless --json.
+  // Prints a line on stdout unless --json.
   void line(const std::string& text) const;
-  void text(const std::string& text) const;  // without a line end, flushed
+  void text(const std::string& text) const;  // without a line break, flushed
   void document(const Json& json) const;     // only with --json
-  // The line in which a command that validates ends: on stdout, with --json on stderr.
+  // The last line of a command that validates: on stdout, with --json on stderr.
   void last_line(const std::string& text) const;
-  // The error on stderr, or as the "error" of a JSON document; returns its exit code.
+  // Prints the error on stderr, or as the "error" of a JSON document; returns its exit code.
   int error(const Error& error) const;
 };
 
-// Adds a subcommand: its options write into a state that `run` closes over. `selected` receives the
-// function to run when the subcommand was chosen.
+// Adds a subcommand; its options write into a state that `run` captures. `selected` receives the
+// function to run if the subcommand is chosen.
 using Runner = std::function<int()>;
 struct Registration {
   CLI::App& app;
@@ -54,7 +54,7 @@ struct Registration {
   Output& output;
 };
 
-// All that this program has.
+// All subcommands of this program.
 void add_commands(Registration registration);
 
 void add_run(Registration registration);
@@ -69,14 +69,14 @@ void add_migrate(Registration registration);
 void add_localize(Registration registration);
 void add_profile(Registration registration);
 void add_eval(Registration registration);
-// What is done for each device with --measure and with --check (whether all is well), a session of
-// the target; null: there is no such option.
+// Work for each device with --measure and with --check (returns whether all passed), on a session
+// of the target; null: the option does not exist.
 struct DeviceWork {
   void (*measure)(runtime::Session& session, const target::Target& target, const Output& output,
                   Json& json) = nullptr;
   bool (*check)(runtime::Session& session, const target::Target& target, const Output& output,
                 Json& json) = nullptr;
-  // With --check, after the last of so many devices: the last line; returns the exit code.
+  // With --check, prints the last line after `devices` devices; returns the exit code.
   int (*conclude)(int64_t passed, int64_t checks, int64_t devices, const Output& output) = nullptr;
 };
 void add_devices(Registration registration, const DeviceWork& work);

@@ -1,4 +1,4 @@
-// The subcommands of the program; cli/runtime/ has those of the program without the compiler.
+// The subcommands of the full program; cli/runtime/ has those of the program without the compiler.
 #include "cli/check.h"
 #include "cli/command.h"
 #include "cli/measure.h"

@@ -1,4 +1,4 @@
-// tapml compile: compiles a model or a text module, reports what came out and writes it as a file.
+// tapml compile: compiles a model or a text module, reports on the result and writes it as a file.
 #include "pipeline/compile.h"
 
 #include <CLI/CLI.hpp>
@@ -41,13 +41,13 @@ struct CompileOptions {
   bool times = false, verify = false, print_memory = false;
   CacheOptions cache;
   PatternOptions patterns;
-  std::string quantize;
+  app::ModelFormat format;
   LibraryFiles libraries;
   ShapeOptions shapes;
   DumpOptions dumps;
 };
 
-// A Module, where its weights are, and, for a package, what else the model has.
+// A Module, the location of its weights and, for a package, the other parts of the model.
 struct Input {
   Module module;
   ModelSource source;
@@ -59,17 +59,18 @@ Input from_model(const frontend::HuggingFaceModel& model, const std::string& fol
   return {model.module, keep ? source_of(model, folder) : ModelSource{}, {}};
 }
 
-// A package needs a tokenizer: a folder without one is refused before the model is compiled.
+// A package needs a tokenizer: a folder without one is rejected before the model is compiled.
 Input from_folder(const CompileOptions& options, const models::Quantization* quantization,
                   const WorkWatcher& watcher) {
-  frontend::HuggingFaceModel model = frontend::read_model(options.model, quantization, watcher);
+  frontend::HuggingFaceModel model = frontend::read_model(options.model, quantization,
+                                                             app::precision_of(options.format), watcher);
   if (!options.package.empty()) load_tokenizer(model.folder);
   Input input = from_model(model, options.model, !options.file.empty());
   input.model = std::move(model);
   return input;
 }
 
-// Of what has no weights.
+// For modules without weights.
 void refuse_package(const CompileOptions& options) {
   std::error_code ignored;
   if (options.package.empty() || std::filesystem::is_directory(options.model, ignored)) return;
@@ -85,19 +86,25 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
     throw_user("one input is needed", "command line", "MODEL or --config config.json",
                options.model.empty() ? "neither" : "both");
   }
-  const models::Quantization* quantization = find_quantization(options.quantize);
+  const models::Quantization* quantization = find_quantization(options.format.quantize);
+  const models::Precision precision = app::precision_of(options.format);
   refuse_package(options);
   if (!options.config.empty()) {
-    return from_model(frontend::read_config(options.config, quantization), "", keep);
+    return from_model(frontend::read_config(options.config, quantization, precision), "", keep);
   }
   std::error_code ignored;
   if (std::filesystem::is_directory(options.model, ignored)) {
     return from_folder(options, quantization, watcher);
   }
+  if (precision.activations || precision.cache) {
+    throw_user("--activations and --kv-cache go with a model directory or a configuration only",
+               "command line", "a model directory as MODEL, or --config", options.model,
+               "the operators of a text module have their dtypes");
+  }
   if (quantization) {
     throw_user("--quantize goes with a model directory or a configuration only", "--quantize",
                "a model directory as MODEL, or --config", options.model,
-               "a text module says itself what is quantized: operator dequantize");
+               "a text module is quantized by its operator dequantize");
   }
   frontend::refuse_foreign_file(options.model);
   text::SourceMap places;
@@ -113,7 +120,7 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
   return {std::move(module), {}, {}};
 }
 
-// Bytes of the file.
+// Size of the file in bytes.
 size_t write(const ExecutableFile& file, const std::string& path) {
   std::vector<std::byte> bytes = unwrap(write_executable(file));
   unwrap(write_file_atomic(path, bytes));
@@ -143,7 +150,7 @@ int run(const CompileOptions& options, const Output& output) {
   Input input = read_input(options, libraries, progress.watcher());
   options.patterns.apply(input.module);
   const Module source = input.module;
-  // Before shapes are given, which must keep them.
+  // Checked before shapes are given, which must keep them.
   add_bounds(bounds, input.module);
   input.module = options.shapes.apply(std::move(input.module));
   std::vector<std::pair<std::string, double>> times;
@@ -165,7 +172,7 @@ int run(const CompileOptions& options, const Output& output) {
     };
   }
   implement.libraries = library_options(libraries, options.patterns);
-  // A file goes to machines that may have less than this one.
+  // The file may run on computers with fewer features than this one.
   if (!options.file.empty() || !options.package.empty()) implement.libraries.is_here = nullptr;
   progress.begin("compile for " + options.target);
   Module fixed = pipeline::form_kernels(input.module, implement.instruments);
@@ -183,7 +190,7 @@ int run(const CompileOptions& options, const Output& output) {
   if (options.print_memory || limited) memory = passes::memory_report(planned);
   check_amounts(memory, values);
   if (limited && most_needed(memory, values) > limit) {
-    // Another order of the calls may need less.
+    // A different order of the calls may need less.
     const std::vector<pipeline::PassNumbers> unordered_phases = phases;
     phases.resize(fixed_phases);
     implement.memory.order_for = values;
@@ -306,7 +313,7 @@ void add_compile(Registration registration) {
                       "Largest memory that a function may need, such as 512M");
   add_options(*command, options->cache);
   add_options(*command, options->patterns);
-  add_quantize_option(*command, options->quantize);
+  add_options(*command, options->format);
   add_options(*command, options->libraries);
   options->shapes.add_to(*command);
   command->add_flag("--json", registration.output.json,

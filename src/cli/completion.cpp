@@ -1,4 +1,4 @@
-// tapml completion: a script by which a shell completes commands, options and platforms.
+// tapml completion: prints a script for shell completion of commands, options and platforms.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <vector>
@@ -15,7 +15,7 @@ struct Choice {
   std::string word, text;
 };
 
-// A command by its words ("rpc serve", the program itself ""), and what may follow it.
+// A command by its words ("rpc serve", the program itself ""), and its completions.
 struct Completed {
   std::string path;
   std::vector<Choice> commands, options;
@@ -56,7 +56,7 @@ std::string platforms() {
   return text;
 }
 
-// In both shells: the words so far, of which the commands go to $command.
+// For both shells: splits off the words so far; those of the command go to $command.
 std::string find_command(const std::vector<Completed>& all, const char* words) {
   std::string patterns;
   for (const Completed& one : all) {
@@ -69,12 +69,12 @@ std::string find_command(const std::vector<Completed>& all, const char* words) {
          ") command=\"${command:+$command }$word\" ;;\n    esac\n  done\n";
 }
 
-// What the scripts of the two shells write in ways of their own.
+// The parts that differ between the scripts of the two shells.
 struct Shell {
   const char* head;       // up to the first statement of the function
-  const char* words;      // those before the one that is written
-  const char* platforms;  // a statement that offers what {} stands for
-  const char* locals;     // of what is offered
+  const char* words;      // the words before the current one
+  const char* platforms;  // a statement that offers the words in place of {}
+  const char* locals;     // local variables for the offered words
   std::string (*list)(const std::vector<Choice>& choices);
   const char* tail;
 };

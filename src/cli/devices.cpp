@@ -1,4 +1,4 @@
-// tapml devices: every platform, here or not.
+// tapml devices: lists every platform, available or not.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -17,17 +17,16 @@ namespace tapml::cli {
 
 namespace {
 
-// Names of devices that are drivers for the processor.
+// Names of devices whose driver runs on the processor.
 constexpr const char* kEmulators[] = {"llvmpipe", "pthread",     "cpu-",
                                       "basic",    "swiftshader", "oclgrind"};
 
-// What platforms are for tapml, beside what this machine says: docs/platforms.md's table.
+// The role of each platform, independent of this computer: docs/platforms.md's table.
 struct PlatformRow {
   std::string platform, compiles, runs, emulated, conformance;
 };
 
-// A GPU's platform whose driver computes on the processor, or another processor that this one
-// plays.
+// A GPU platform whose driver runs on the processor, or an emulated processor.
 bool is_emulated(const PlatformStatus& status, const target::Description& description) {
   std::string name = status.info.name;
   if (!description.gpu_like) return name.starts_with("emulated");
@@ -59,7 +58,7 @@ std::string conformance_of(const Json& json) {
                      : std::to_string(failed) + " of " + all + " checks failed";
 }
 
-// Commas with blanks behind, at which a line can end.
+// Adds blanks after commas, so that lines can break there.
 std::string spaced(const std::string& list) {
   std::string text;
   for (const char c : list) text += c == ',' ? ", " : std::string(1, c);
@@ -68,12 +67,12 @@ std::string spaced(const std::string& list) {
 
 struct Choices {
   bool measured = false, checked = false, table = false;
-  std::vector<std::string> targets;  // none: the platforms of this machine
+  std::vector<std::string> targets;  // empty: the platforms of this computer
   RemoteOptions remote;
 };
 
 const char* place_of(const PlatformStatus& status, const target::Target& target) {
-  return !status.here ? "not here" : target.endpoint.empty() ? "here" : "there";
+  return !status.here ? "unavailable" : target.endpoint.empty() ? "available" : "remote";
 }
 
 std::vector<PlatformStatus> statuses(const Choices& choices) {
@@ -89,16 +88,16 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
   std::vector<Json> list;
   std::vector<PlatformRow> rows;
   int64_t passed = 0, checks = 0, checked = 0;
-  // The table alone goes to stdout.
+  // Only the table goes to stdout.
   Output output = given;
   output.json |= choices.table;
-  // Each check has its line: on a terminal one that is drawn anew would be in their way.
+  // Each check prints its line: a redrawn line on a terminal would interfere with them.
   Progress progress = Progress::to_stderr(
       output.json || (is_terminal(STDOUT_FILENO) && terminal_moves_cursor(STDERR_FILENO)),
       Progress::kPatience);
   for (const PlatformStatus& status : statuses(choices)) {
     target::Target target = target::parse_target(status.platform);
-    PlatformRow row{status.platform, target.description.compiles_to, "not here", "", "not run"};
+    PlatformRow row{status.platform, target.description.compiles_to, "unavailable", "", "not run"};
     auto say = [&](const std::string& line) {
       output.line(wrapped(line, text_width(STDOUT_FILENO), 4));
     };

@@ -25,7 +25,7 @@ void Dumps::tell(const pipeline::PassEffect& effect) {
   if (options_.diff) output_.text(line + "\n" + effect.diff);
   if (!options_.folder.empty()) {
     lines_ += line + "\n";
-    // Whole each time: what a later pass ends has the lines so far.
+    // Written as a whole each time: the file is complete up to a pass that ends the program.
     unwrap(write_text_atomic(options_.folder + "/passes.log", lines_));
   }
   Json json = Json::object({{"pass", Json::string(effect.pass)},

@@ -1,4 +1,4 @@
-// --dump-ir and --dump-diff: what each pass makes of the module, and what it changed.
+// --dump-ir and --dump-diff: the module after each pass, and the changes.
 #pragma once
 
 #include <string>
@@ -20,15 +20,15 @@ struct DumpOptions {
   bool on() const { return diff || !folder.empty(); }
 };
 
-// With --dump-diff prints a line for each pass and what it changed; in the folder of --dump-ir
-// passes.log has the same lines.
+// With --dump-diff prints a line for each pass and its changes; passes.log in the folder of
+// --dump-ir has the same lines.
 class Dumps {
  public:
   Dumps(const DumpOptions& options, const Output& output) : options_(options), output_(output) {}
   Dumps(const Dumps&) = delete;
   Dumps& operator=(const Dumps&) = delete;
 
-  // Outlives what runs under the instruments.
+  // Must outlive code that runs under the instruments.
   void attach(pipeline::Instruments& instruments);
   Json json() const;  // an array, or null without the options
 

@@ -1,4 +1,4 @@
-// tapml eval: how well a model does on tasks, on several platforms side by side.
+// tapml eval: evaluates a model on tasks, on several platforms side by side.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -48,10 +48,9 @@ void print(const Output& output, const std::vector<Evaluation>& evaluations,
       row(name, [&](size_t i) { return cell("%.4f", evaluations[i].kinds.at(kind).perplexity()); });
     }
   }
-  row("nats a token", [&](size_t i) { return cell("%.6f", evaluations[i].total.mean_nll()); });
+  row("nats per token", [&](size_t i) { return cell("%.6f", evaluations[i].total.mean_nll()); });
   if (!reference.empty()) {
-    row("tasks that differ",
-        [&](size_t i) { return std::to_string(comparisons[i].flipped.size()); });
+    row("different tasks", [&](size_t i) { return std::to_string(comparisons[i].flipped.size()); });
     row("nats off by", [&](size_t i) { return cell("%.4f%%", 100 * comparisons[i].nll_off); });
   }
   for (const std::string& line : table_lines(columns, rows, text_width(STDOUT_FILENO))) {
@@ -66,23 +65,24 @@ void print(const Output& output, const std::vector<Evaluation>& evaluations,
   if (reference.empty()) return;
   for (size_t i = 0; i < evaluations.size(); ++i) {
     if (comparisons[i].passed) continue;
-    output.line(styled(evaluations[i].target + " is not " + reference, Style::kRed, colors) + ": " +
-                std::to_string(comparisons[i].tasks_off) + " tasks off (" +
-                std::to_string(topdown::kMostTasksOff) + " at most), nats a token by " +
-                cell("%.3g%%", 100 * comparisons[i].nll_off) + " (" +
-                cell("%.1f%%", 100 * topdown::kMostNllOff) + " at most)");
+    output.line(
+        styled(evaluations[i].target + " disagrees with " + reference, Style::kRed, colors) + ": " +
+        std::to_string(comparisons[i].tasks_off) + " different tasks (" +
+        std::to_string(topdown::kMostTasksOff) + " at most), nats per token off by " +
+        cell("%.3g%%", 100 * comparisons[i].nll_off) + " (" +
+        cell("%.1f%%", 100 * topdown::kMostNllOff) + " at most)");
   }
 }
 
 void print(const Output& output, const topdown::QuantizationCost& cost,
            const std::string& quantize) {
   output.line("");
-  output.line(quantize + " against the model as it is, " + std::to_string(cost.positions) +
+  output.line(quantize + " compared with the unquantized model, " + std::to_string(cost.positions) +
               " tokens:");
   output.line("weight error (rms, relative)  " + cell("%.4f", cost.weight_error));
   output.line("KL divergence, mean           " + cell("%.4f", cost.kl_mean) + " nats");
   output.line("KL divergence, largest        " + cell("%.4f", cost.kl_max) + " nats");
-  output.line("nats a token as it is         " + cell("%.6f", cost.nll));
+  output.line("nats per token, unquantized   " + cell("%.6f", cost.nll));
 }
 
 int run(const EvaluateCommand& command, const Output& output) {
@@ -92,13 +92,13 @@ int run(const EvaluateCommand& command, const Output& output) {
   const std::vector<topdown::EvalComparison>& comparisons = evaluated.comparisons;
   print(output, evaluations, comparisons, command.reference);
   const std::optional<topdown::QuantizationCost>& cost = evaluated.cost;
-  if (cost) print(output, *cost, command.model.quantize);
+  if (cost) print(output, *cost, command.model.format.quantize);
   std::vector<Json> documents;
   for (size_t i = 0; i < evaluations.size(); ++i) {
     documents.push_back(topdown::evaluation_json(evaluated.tasks, evaluations[i],
                                                  comparisons.empty() ? nullptr : &comparisons[i]));
   }
-  // Without a reference nothing is validated.
+  // Without a reference there is nothing to validate.
   const bool compared = !command.reference.empty();
   std::optional<topdown::VerdictLine> verdict;
   if (compared) {
@@ -141,7 +141,7 @@ void add_eval(Registration registration) {
                   "Model directory of an executable whose weights have moved");
   add_options(*app, command->model.cache);
   add_options(*app, command->model.patterns);
-  add_quantize_option(*app, command->model.quantize);
+  add_options(*app, command->model.format);
   app->add_flag("--unquantized", command->unquantized,
                 "Compare the quantized model with the unquantized one on the first target");
   add_options(*app, command->model.libraries);

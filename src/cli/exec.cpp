@@ -26,7 +26,7 @@ namespace tapml::cli {
 
 namespace {
 
-// The reference evaluator in the place of a target.
+// The target name that selects the reference evaluator.
 constexpr const char* kInterpreter = "interp";
 
 struct ExecOptions {
@@ -42,7 +42,8 @@ struct ExecOptions {
 struct Executed {
   HostValue result;
   double seconds = 0;    // of the call alone
-  double largest_error;  // that the reference evaluator allows an implementation; NaN elsewhere
+  double largest_error;  // error bound by the reference evaluator for an implementation; NaN for
+                         // other targets
 };
 
 std::map<std::string, int64_t> sizes_of(const std::vector<std::string>& bindings) {
@@ -54,8 +55,7 @@ std::map<std::string, int64_t> sizes_of(const std::vector<std::string>& bindings
     const char* first = equals == std::string::npos ? last : binding.data() + equals + 1;
     const auto read = std::from_chars(first, last, value);
     if (first == last || read.ec != std::errc() || read.ptr != last || equals == 0) {
-      throw_user("a variable gets no value this way", "--bind", "VARIABLE=INTEGER, as in n=4",
-                 binding);
+      throw_user("a binding cannot be read", "--bind", "VARIABLE=INTEGER, as in n=4", binding);
     }
     if (!sizes.emplace(binding.substr(0, equals), value).second) {
       throw_user("a variable is bound twice", "--bind", "one value", binding);
@@ -92,7 +92,7 @@ Executed interpret(const Module& module, const ExecOptions& options,
   const double start = seconds_now();
   const interp::Value result = interp::call(module, options.function, values, call);
   Executed executed{from_interpreter(result), seconds_now() - start, 0};
-  // A tuple's tensors too.
+  // Includes tensors in tuples.
   auto widen = [&](auto&& self, const interp::Value& value) -> void {
     if (const auto* tensor = std::get_if<op::RefTensor>(&value.data)) {
       for (size_t i = 0; i < tensor->values.size(); ++i) {
@@ -113,7 +113,7 @@ Executed run_compiled(Module module, const ExecOptions& options, const std::vect
   target::Target target = target::parse_target(options.target);
   const device::HostLibraries libraries = options.libraries.load();
   auto session = open_session(target, options.cache, libraries, options.remote);
-  // Nothing is prepared of weights: the function takes what its text says.
+  // No `prepare` for weights: the function takes the parameters in its text.
   module.facts.weights.clear();
   options.patterns.apply(module);
   CompileCache cache(options.cache);
@@ -167,7 +167,7 @@ int run(ExecOptions options, const Output& output) {
   if (!options.file.empty()) {
     if (!options.file.ends_with(".safetensors") && !options.file.ends_with(".st") &&
         !options.file.ends_with(".npz")) {
-      throw_user("results are not written in this format", "--output",
+      throw_user("results cannot be written in this format", "--output",
                  "a file FILE.safetensors, FILE.st or FILE.npz", options.file);
     }
     unwrap(check_writable(options.file));

@@ -1,4 +1,4 @@
-// tapml help: what --help of a command prints, and the tables of docs/cli.md.
+// tapml help: prints --help of a command, and the tables of docs/cli.md.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <vector>
@@ -13,7 +13,7 @@ namespace tapml::cli {
 
 namespace {
 
-// A command by its words, and its whole name: "tapml rpc serve".
+// A command by its words, and by its full name: "tapml rpc serve".
 struct Named {
   const CLI::App* command;
   std::string name;
@@ -44,7 +44,7 @@ Named find_command(const CLI::App& program, const std::vector<std::string>& word
 std::string help_of(const CLI::App& program, const std::vector<std::string>& words, bool markdown) {
   const auto [command, name] = find_command(program, words);
   if (markdown) return markdown_help(*command, name);
-  // CLI::App::help() would describe the command that was chosen: this one.
+  // CLI::App::help() would describe the chosen command, which is this one.
   return command->get_formatter()->make_help(command, name, CLI::AppFormatMode::Normal);
 }
 

@@ -14,10 +14,10 @@ namespace tapml::cli {
 
 namespace {
 
-constexpr size_t kNameColumn = 26;                // where descriptions begin
-constexpr std::string_view kNoGroup = "Options";  // of what option_table.h does not have
+constexpr size_t kNameColumn = 26;                // where descriptions start
+constexpr std::string_view kNoGroup = "Options";  // for options that option_table.h lacks
 
-// An argument or option, as help shows it.
+// An argument or option as help shows it.
 struct Entry {
   std::string name;         // "--target TARGET", "-o, --output PATH", "MODEL"
   std::string description;  // without the default
@@ -31,8 +31,8 @@ std::string upper(std::string text) {
   return text;
 }
 
-// "a|b|c" of an option that takes one of these; empty for others. The option parser has the choices
-// in the name of the type alone: "TEXT:{a,b,c}".
+// "a|b|c" for an option that takes one of these; empty for others. The option parser exposes the
+// choices only in the name of the type: "TEXT:{a,b,c}".
 std::string choices_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const size_t begin = type.find('{'), end = type.rfind('}');
@@ -51,7 +51,7 @@ std::string excluded(const CLI::Option& option) {
   return text;
 }
 
-// The command's words behind the program's own name, by which the table knows it.
+// The command's words after the program's name, which are its key in the table.
 std::string command_words(const std::string& name) {
   const size_t space = name.find(' ');
   return space == std::string::npos ? "" : name.substr(space + 1);
@@ -136,7 +136,7 @@ class HelpFormatter : public CLI::FormatterBase {
   std::string make_help(const CLI::App* command, std::string name,
                         CLI::AppFormatMode /*mode*/) const override {
     std::string out = command->get_description() + "\n\nUsage: " + usage_of(*command, name) + "\n";
-    std::string group = "none";  // the first entry has another
+    std::string group = "none";  // differs from the group of the first entry
     for (const Entry& entry : entries_of(*command, name)) {
       if (entry.group != group)
         out += "\n" + (entry.group.empty() ? "Arguments" : entry.group) + ":\n";
@@ -154,7 +154,7 @@ class HelpFormatter : public CLI::FormatterBase {
   }
 };
 
-// Text in a cell of a Markdown table.
+// Escapes text for a cell of a Markdown table.
 std::string cell(const std::string& text) {
   std::string out;
   for (const char c : text) {

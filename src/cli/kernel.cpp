@@ -1,4 +1,4 @@
-// tapml kernel: help for those who write kernels of their own.
+// tapml kernel: help for authors of custom kernels.
 #include "passes/kernel.h"
 
 #include <unistd.h>
@@ -36,13 +36,14 @@ struct SkeletonOptions {
 };
 
 struct ShowOptions {
-  std::string model, folder, kernel, target = kDefaultPlatform, file, quantize;
+  std::string model, folder, kernel, target = kDefaultPlatform, file;
+  app::ModelFormat format;
   PatternOptions patterns;
   LibraryFiles libraries;
 };
 
 topdown::Suite read_suite(const std::string& folder) {
-  // No tensor is needed, so that it does not matter where weights by reference are.
+  // No tensor is needed, so the location of weights by reference does not matter.
   const std::string file = folder + "/suite.json";
   return unwrap(topdown::parse_suite_index(unwrap(read_text_file(file)), file));
 }
@@ -67,21 +68,22 @@ int run(const SkeletonOptions& options, const Output& output) {
   return kDone;
 }
 
-// A module with its kernels formed: of a suite, a model directory, an executable or a text module.
+// A module with its kernels formed: from a suite, a model directory, an executable or a text
+// module.
 Module fixed_module(const ShowOptions& options) {
   std::error_code ignored;
   const std::string& model = options.model;
   const bool is_folder = std::filesystem::is_directory(model, ignored);
   Module module;
   if (is_folder && std::filesystem::exists(model + "/suite.json", ignored)) {
-    if (!options.quantize.empty()) {
+    if (!options.format.quantize.empty()) {
       throw_user("--quantize goes with a model directory", "--quantize", "a model directory", model,
-                 "the suite's kernels are what they are");
+                 "the kernels of a suite are already formed");
     }
     return topdown::KernelReference(read_suite(model)).module();
   }
   if (is_folder || is_executable_file(model)) {
-    module = load_model(model, options.folder, {}, options.quantize).files.module;
+    module = load_model(model, options.folder, {}, options.format).files.module;
   } else {
     text::SourceMap places;
     module = pipeline::normal_input(
@@ -93,7 +95,7 @@ Module fixed_module(const ShowOptions& options) {
   return pipeline::form_kernels(module, instruments);
 }
 
-// The functions that call the kernel, with the layers that it computes there.
+// The functions that call the kernel, with the layers that it implements in them.
 std::vector<std::pair<std::string, Origin>> callers_of(const Module& fixed,
                                                        const std::string& kernel) {
   std::vector<std::pair<std::string, Origin>> callers;
@@ -199,7 +201,7 @@ void add_show(CLI::App& command, Registration registration) {
                            "Model directory of an executable whose weights have moved");
   show_command->add_option("-o,--output", options->file, "File for the text")
       ->default_str("standard output");
-  add_quantize_option(*show_command, options->quantize);
+  add_options(*show_command, options->format);
   add_options(*show_command, options->patterns);
   add_options(*show_command, options->libraries);
   show_command->add_flag("--json", registration.output.json,

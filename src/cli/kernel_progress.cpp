@@ -41,7 +41,7 @@ std::string detail_of(const topdown::KernelVerdict& verdict) {
          (verdict.calls == 1 ? " call, " : " calls, ") + topdown::seconds(verdict.seconds);
 }
 
-// What a row shows of a stage.
+// The text of a row for a stage.
 void show(const topdown::KernelEvent& event, ProgressRow& row) {
   using topdown::KernelStage;
   row.started = event.stage != KernelStage::kWaiting;
@@ -68,8 +68,8 @@ void show(const topdown::KernelEvent& event, ProgressRow& row) {
   }
 }
 
-// A kernel on several targets: in the detail all of them, and as the state that of the first that
-// is wrong, else under way, else waiting.
+// A kernel on several targets: the detail lists all of them, and the state is that of the first one
+// that is wrong, else in progress, else waiting.
 ProgressRow together(const std::vector<std::pair<std::string, ProgressRow>>& targets) {
   ProgressRow row = std::ranges::max_element(targets, {}, [](const auto& one) {
                       const ProgressRow& own = one.second;

@@ -1,4 +1,4 @@
-// Shows what topdown/ works on.
+// Shows the progress of topdown/.
 #pragma once
 
 #include <functional>
@@ -11,15 +11,16 @@
 
 namespace tapml::cli {
 
-// The `progress` of topdown's options: a phase with kernels is called `phase` or, where that is
-// empty, as the first word of its steps. Throws once interrupted. `progress` outlives it.
+// The `progress` of topdown's options: a phase with kernels is called `phase` or, if that is empty,
+// the first word of its steps. Throws once interrupted. `progress` must outlive it.
 std::function<void(const std::string& step, int64_t done, int64_t total)> kernel_progress(
     Progress& progress, const std::string& phase = "");
 
-// A row of `progress` for each kernel: what it is doing, and how it ended. `progress` outlives it.
+// Shows a row of `progress` for each kernel: its current work, then its result. `progress` must
+// outlive it.
 topdown::KernelWatcher kernel_rows(Progress& progress);
 
-// What a command of app/ tells `progress`, which outlives it, and what ends it: Ctrl-C.
+// Hooks that report a command of app/ to `progress`, which must outlive them, and end it on Ctrl-C.
 CommandHooks command_hooks(Progress& progress);
 
 }  // namespace tapml::cli

@@ -9,7 +9,7 @@ namespace tapml::cli {
 
 void add_kernel_worker(Registration registration) {
   auto* command = registration.app.add_subcommand("kernel-worker", "Serve kernels under test");
-  command->group("");  // not for people
+  command->group("");  // hidden from help
   auto libraries = std::make_shared<LibraryFiles>();
   add_options(*command, *libraries);
   command->callback([libraries, registration] {

@@ -1,4 +1,4 @@
-// tapml localize: which kernels make a model wrong on a platform.
+// tapml localize: finds the kernels that make a model wrong on a platform.
 #include "app/commands/localize.h"
 
 #include <CLI/CLI.hpp>
@@ -33,21 +33,21 @@ struct LocalizeCommand {
   double shrink_seconds = 10;
   CacheOptions cache;
   PatternOptions patterns;
-  std::string quantize;
+  app::ModelFormat format;
   LibraryFiles libraries;
   RemoteOptions remote;
   IsolationOptions isolation;
   ToleranceOptions tolerance;
   CiReportOptions ci;
-  std::vector<const CLI::Option*> of_kernels;  // options without a meaning for --bisect passes
+  std::vector<const CLI::Option*> of_kernels;  // options that --bisect passes ignores
 };
 
-// What both ways of looking for it share.
+// Options shared by both searches.
 void set_shared(ModelRun& run, const LocalizeCommand& command, const Output& output) {
   const auto platform = [&](const std::string& text) {
     return PlatformChoice::of(text, command.libraries, command.remote);
   };
-  run.model = {command.model, command.patterns, command.quantize, nullptr};
+  run.model = {command.model, command.patterns, command.format, nullptr};
   run.source = platform(command.from);
   run.target = platform(command.to);
   run.prompt = command.prompt;
@@ -212,7 +212,7 @@ void add_localize(Registration registration) {
                   "Folder for report.html, report.json and a reproducer of each culprit");
   add_options(*app, command->cache);
   add_options(*app, command->patterns);
-  add_quantize_option(*app, command->quantize);
+  add_options(*app, command->format);
   add_options(*app, command->libraries);
   add_options(*app, command->remote);
   command->ci.add_to(*app);

@@ -14,7 +14,7 @@
 
 namespace {
 
-// "tapml rpc serve": as much of the command as was understood.
+// "tapml rpc serve": the part of the command that was recognized.
 std::string command_name(const CLI::App& app) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   return chosen.empty() ? app.get_name() : app.get_name() + " " + command_name(*chosen.front());
@@ -34,7 +34,7 @@ std::vector<std::string_view> commands_of(const CLI::App& app) {
   return names;
 }
 
-// "--promt": what is written as an option of `command` and is none.
+// "--promt": an argument written like an option that `command` does not have.
 std::string unknown_option(const CLI::App& command) {
   for (const std::string& word : command.remaining()) {
     if (word.size() > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9')) return word;
@@ -50,7 +50,7 @@ tapml::Error unknown_option_error(const CLI::App& command, const std::string& wr
     for (const std::string& longer : one->get_lnames()) names.push_back("--" + longer);
   }
   const std::vector<std::string_view> views(names.begin(), names.end());
-  // "--temp" is a beginning of "--temperature", and two letters from "--help".
+  // "--temp" is a prefix of "--temperature", and two edits from "--help".
   std::string meant = tapml::longer_name(option, views);
   if (meant.empty()) meant = tapml::nearest_name(option, views);
   return tapml::user_error("there is no such option", "command line", "an option of " + name,
@@ -62,7 +62,7 @@ tapml::Error command_line_error(const CLI::App& app, const CLI::ParseError& erro
   const CLI::App& command = innermost(app);
   const std::string help = command_name(app) + " --help";
   if (command.get_require_subcommand_min() == 0) {
-    // A misspelt option leaves the one that was meant missing: that is the second complaint.
+    // A misspelled option also causes an error about the missing one; report the cause.
     const std::string unknown = unknown_option(command);
     if (!unknown.empty()) return unknown_option_error(command, unknown, command_name(app));
     return tapml::user_error(error.what(), "command line", "", "", help);
@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
     return output.error(command_line_error(app, e));
   }
   auto code = guard([&] { return selected(); });
-  // Whatever went wrong with zeros instead of weights, the file is why.
+  // A truncated file reads as zeros: it is the cause of any error.
   if (Status files = check_lost_files(); !files) code = fail(files.error());
   if (!code) return output.error(code.error());
   return interrupted() ? cli::kInterrupted : *code;

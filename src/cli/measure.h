@@ -5,7 +5,7 @@
 
 namespace tapml::cli {
 
-// Streaming and arithmetic of a device at their best, measured now: a line, and "ceilings" of
+// Measures a device's peak streaming and arithmetic rates: prints a line, and sets "ceilings" of
 // `json`.
 void measure_ceilings(runtime::Session& session, const target::Target& target, const Output& output,
                       Json& json);

@@ -15,7 +15,7 @@ namespace {
 
 using Assignments = std::map<std::string, int64_t>;
 
-// Nothing where a variable has no value. UserError where the values make no number of bytes.
+// Nothing if a variable has no value. UserError if the values do not give a valid number of bytes.
 std::optional<int64_t> value_of(const PrimExpr& expr, const Assignments& values) {
   if (!expr) return std::nullopt;
   arith::Values by_variable;
@@ -49,7 +49,7 @@ std::string tensor_text(const passes::PlannedTensor& tensor, const Assignments& 
 
 std::string storage_line(const passes::PlannedStorage& storage, const Assignments& values) {
   std::string line = storage.name + "  " + with_value(storage.bytes, values) +
-                     (storage.is_static ? "  from load on" : "") + ":";
+                     (storage.is_static ? "  allocated at load" : "") + ":";
   for (const passes::PlannedTensor& tensor : storage.tensors) {
     line += (&tensor == storage.tensors.data() ? " " : ", ") + tensor_text(tensor, values);
   }
@@ -69,7 +69,7 @@ Json print_memory(const passes::MemoryReport& report, const Assignments& values,
   auto say = [&](const std::string& line) {
     output.line(wrapped(line, text_width(STDOUT_FILENO), 6));
   };
-  say("memory from load on: " + size_text(report.constant_bytes) + " of constants, " +
+  say("memory allocated at load: " + size_text(report.constant_bytes) + " of constants, " +
       size_text(report.static_bytes) + " of static storage");
   for (const passes::FunctionMemory& function : report.functions) {
     say(function.name + ": peak " +
@@ -112,7 +112,8 @@ const passes::FunctionMemory* find(const passes::MemoryReport& report, const std
   return nullptr;
 }
 
-// The moment at which the function holds the most for these values; null: it never holds anything.
+// The moment at which the function holds the most for these values; null if it never holds
+// anything.
 const passes::Moment* worst_moment(const passes::FunctionMemory& function,
                                    const Assignments& values) {
   const passes::Moment* worst = nullptr;
@@ -127,8 +128,9 @@ const passes::Moment* worst_moment(const passes::FunctionMemory& function,
   return worst;
 }
 
-// What is there when the function holds the most, the largest storages first, then what it calls.
-// Values are those of the outermost function: a callee's variables have its names only by habit.
+// Memory in use when the function holds the most: the largest storages first, then its callee's.
+// Values are those of the outermost function: a callee's variables share its names only by
+// convention.
 std::string peak_text(const passes::MemoryReport& report, const passes::FunctionMemory& function,
                       const Assignments& values, const std::string& indent) {
   constexpr size_t kDeepest = 8;

@@ -1,4 +1,4 @@
-// tapml compile --memory, --memory-limit and --bound: what a module needs in memory.
+// tapml compile --memory, --memory-limit and --bound: the memory that a module needs.
 #pragma once
 
 #include <map>
@@ -13,21 +13,21 @@
 namespace tapml::cli {
 
 // Prints, for every function, its peak over its symbolic variables and its storages, and in bytes
-// where `values` has all of its variables.
+// if `values` has all of its variables.
 Json print_memory(const passes::MemoryReport& report, const std::map<std::string, int64_t>& values,
                   const Output& output);
 
-// UserError where values are so large that bytes cannot be counted.
+// UserError if values are so large that byte counts overflow.
 void check_amounts(const passes::MemoryReport& report,
                    const std::map<std::string, int64_t>& values);
 
-// Bytes that the most demanding function needs; nothing where a peak is not known for these values.
+// Bytes that the most demanding function needs; nothing if a peak is unknown for these values.
 std::optional<int64_t> most_needed(const passes::MemoryReport& report,
                                    const std::map<std::string, int64_t>& values);
 
-// PlatformError (kLimit) with the peak by tensor where a function needs more than `limit` bytes;
-// UserError where that is not known: a variable has neither a bound nor a value, or a function
-// calls itself.
+// PlatformError (kLimit) with the peak by tensor if a function needs more than `limit` bytes;
+// UserError if that is unknown: a variable has neither a bound nor a value, or a function is
+// recursive.
 void check_memory_limit(const passes::MemoryReport& report,
                         const std::map<std::string, int64_t>& values, int64_t limit);
 

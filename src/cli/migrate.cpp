@@ -1,4 +1,4 @@
-// tapml migrate: the main job, Algorithm 1 of the TapML paper.
+// tapml migrate: the main command, Algorithm 1 of the TapML paper.
 #include "app/commands/migrate.h"
 
 #include <CLI/CLI.hpp>
@@ -31,7 +31,7 @@ struct MigrateCommand {
   bool keep_going = false, stop_at_first = false;
   CacheOptions cache;
   PatternOptions patterns;
-  std::string quantize;
+  app::ModelFormat format;
   LibraryFiles libraries;
   RemoteOptions remote;
   TraceOptions trace;
@@ -42,7 +42,7 @@ struct MigrateCommand {
 
 app::MigrateCommand options_of(const MigrateCommand& command, const Output& output) {
   app::MigrateCommand options;
-  options.model = {command.model, command.patterns, command.quantize, nullptr};
+  options.model = {command.model, command.patterns, command.format, nullptr};
   const auto platform = [&](const std::string& text) {
     return PlatformChoice::of(text, command.libraries, command.remote);
   };
@@ -62,7 +62,7 @@ app::MigrateCommand options_of(const MigrateCommand& command, const Output& outp
   options.cache = command.cache;
   options.libraries = command.libraries;
   options.isolation = command.isolation;
-  // A trace wants one session from the first run to the last.
+  // A trace needs one session from the first run to the last.
   options.one_session = !command.trace.file.empty();
   options.measure_speed = !command.report.empty();
   options.facts = !command.report.empty() || output.json;
@@ -171,14 +171,14 @@ void add_migrate(Registration registration) {
                   "Folder that keeps the progress, so that the same command continues from it");
   add_options(*app, command->cache);
   add_options(*app, command->patterns);
-  add_quantize_option(*app, command->quantize);
+  add_options(*app, command->format);
   add_options(*app, command->libraries);
   add_options(*app, command->remote);
   add_options(*app, command->trace);
   command->ci.add_to(*app);
   command->tolerance.add_to(*app);
   add_options(*app, command->isolation);
-  // A trace has one session, of this process.
+  // A trace has one session, in this process.
   app->get_option("--trace")->excludes(app->get_option("--kernel-timeout"));
   app->add_option("--inject-fault", command->inject_fault,
                   "Fault to inject into the target, or TARGET/KERNEL:KIND for one of several");

@@ -31,7 +31,7 @@ void print_step(const Output& output, const TableLayout& table,
   }
 }
 
-// Beside that it has moved.
+// Details besides the migrated state.
 bool has_something_to_tell(const topdown::MigrationStep& step) {
   return !step.migrated || step.verdict.tolerance || step.verdict.source_wrong;
 }
@@ -50,18 +50,18 @@ void print_culprits(const Output& output, const topdown::Migration& migration, b
   }
 }
 
-// What is at fault may be among these.
+// The cause may be among these.
 void print_untested(const Output& output, const topdown::Migration& migration, bool colors) {
   if (migration.untested.empty()) return;
   const bool wrong = migration.target_ran && !migration.whole_passed();
   const std::string head = wrong ? "candidates: " : "not proven: ";
   output.line(styled(head, Style::kRed, colors) + topdown::untested_text(migration.untested));
   output.line(
-      "  --validation-tokens 1 or more, with a prompt that the model continues, tests what "
-      "decodes");
+      "  --validation-tokens 1 or more, with a prompt that the model continues, tests the "
+      "kernels of decode");
 }
 
-// What comes behind the rows of kernels.
+// The lines after the rows of kernels.
 void print_end(const Output& output, const topdown::Migration& migration,
                const topdown::ReportTexts& texts, const std::string& state, bool colors) {
   if (!migration.layers.empty()) {
@@ -89,7 +89,7 @@ void print_end(const Output& output, const topdown::Migration& migration,
   }
   if (migration.resumed > 0) {
     output.line(std::to_string(migration.resumed) + " of " +
-                std::to_string(migration.steps.size()) + " kernels were done before (" + state +
+                std::to_string(migration.steps.size()) + " kernels were already done (" + state +
                 ")");
   }
   if (!migration.untried.empty()) {

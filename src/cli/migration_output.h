@@ -8,14 +8,15 @@
 
 namespace tapml::cli {
 
-// The source's continuation.
+// Prints the source's continuation.
 void print_source(const Output& output, const std::string& source,
                   const topdown::ReportTexts& texts);
-// A row for each kernel, then what became of the whole model. `state`: the folder that kept steps.
+// Prints a row for each kernel, then the outcome for the whole model. `state`: the folder with
+// finished steps.
 void print_migration(const Output& output, const topdown::Migration& migration,
                      const topdown::ReportTexts& texts, const std::string& state);
-// The targets side by side, then one after the other: rows of those kernels
-// alone of which there is more to tell than that they have moved.
+// Prints the targets side by side, then one after the other: only rows of kernels that have more to
+// report than that they migrated.
 void print_migrations(const Output& output, const topdown::Migrations& migrations,
                       const topdown::MigrationsTexts& texts, const std::string& state);
 

@@ -1,4 +1,4 @@
-// tapml opt: passes over the textual form.
+// tapml opt: runs passes over the textual form.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -51,7 +51,7 @@ int list_passes(const Output& output) {
   return kDone;
 }
 
-// "FILE" of a module with one tensor program, or "PROGRAM=FILE".
+// "FILE" for a module with one tensor program, or "PROGRAM=FILE".
 void replay_trace(const std::string& option, Module& module) {
   std::vector<std::string> programs;
   for (const auto& [name, function] : module.functions) {
@@ -80,8 +80,8 @@ int run(const OptOptions& options, const Output& output) {
   Module module = pipeline::normal_form(
       text::parse(unwrap(read_text_file(options.text)), options.text, {.places = &places}),
       &places);
-  // Passes take for granted what is checked here. A module whose memory is planned is only looked
-  // at: deduction does not know the operators of planned memory.
+  // Passes rely on these checks. A module whose memory is planned is only printed: deduction does
+  // not know the operators of planned memory.
   const bool changes =
       !options.passes.empty() || !options.traces.empty() || !options.shapes.bindings.empty();
   if (options.verify && !changes && pipeline::is_planned(module)) {
@@ -105,7 +105,7 @@ int run(const OptOptions& options, const Output& output) {
     if (options.verify) analysis::verify(module, "--trace " + trace);
   }
   std::string text = text::print(module);
-  // The module after differences would be hard to tell from them.
+  // The module printed after the diffs would be hard to tell apart from them.
   if (!options.dumps.diff) output.text(text);
   output.document(Json::object({{"text", Json::string(text)}, {"changes", dumps.json()}}));
   return kDone;

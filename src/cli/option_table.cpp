@@ -52,6 +52,8 @@ constexpr OptionRow kRows[] = {
     {"--insecure", kTarget, ""},
 
     {"--quantize", kCompilation, "FORMAT"},
+    {"--activations", kCompilation, "DTYPE"},
+    {"--kv-cache", kCompilation, "DTYPE"},
     {"--patterns", kCompilation, "FILE"},
     {"--skip-pass", kCompilation, "PASS,..."},
     {"--bind", kCompilation, "FUNCTION.VARIABLE=N,..."},

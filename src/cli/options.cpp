@@ -10,7 +10,7 @@ namespace tapml::cli {
 
 namespace {
 
-// An empty text, or what is wrong: the option parser alone takes 2^64 for 2^64 - 1.
+// Returns an empty text or an error: the option parser alone turns 2^64 into 2^64 - 1.
 std::string is_seed(const std::string& text) {
   uint64_t value = 0;
   const char* last = text.data() + text.size();
@@ -31,9 +31,16 @@ void add_options(CLI::App& command, app::PatternOptions& options) {
       "Text module of patterns whose matches become single kernels (docs/patterns.md)");
 }
 
-void add_quantize_option(CLI::App& command, std::string& quantize) {
-  command.add_option("--quantize", quantize,
+void add_options(CLI::App& command, app::ModelFormat& format) {
+  command.add_option("--quantize", format.quantize,
                      "Format of linear weights: q4f32 or q4f16 (docs/quantization.md)");
+  command
+      .add_option("--activations", format.activations,
+                  "Dtype that the model computes in: f32, f16 or bf16 (docs/quantization.md)")
+      ->default_str("f32, or the quantization's");
+  command
+      .add_option("--kv-cache", format.kv_cache, "Dtype of the KV cache: f32, f16 or bf16")
+      ->default_str("as --activations");
 }
 
 void add_options(CLI::App& command, app::LibraryFiles& options) {
@@ -72,7 +79,7 @@ void add_options(CLI::App& command, app::IsolationOptions& options) {
       .add_option("--kernel-timeout", options.kernel_seconds,
                   "Longest kernel call in a process of its own")
       ->check(CLI::Range(0.001, 1e6))
-      ->excludes(in_process)  // nothing ends a call there
+      ->excludes(in_process)  // in-process calls cannot time out
       ->capture_default_str();
 }
 
@@ -107,7 +114,7 @@ void add_options(CLI::App& command, app::ModelOptions& options) {
                      "Model directory of an executable whose weights have moved");
   add_options(command, options.cache);
   add_options(command, options.patterns);
-  add_quantize_option(command, options.quantize);
+  add_options(command, options.format);
   add_options(command, options.libraries);
   add_options(command, options.remote);
   add_options(command, options.isolation);

@@ -1,4 +1,4 @@
-// The options of a command line that fill what app/ takes.
+// Command-line options for the structs of app/.
 #pragma once
 
 #include "app/isolation.h"
@@ -13,15 +13,15 @@ namespace tapml::cli {
 
 void add_options(CLI::App& command, app::CacheOptions& options);     // --no-cache
 void add_options(CLI::App& command, app::PatternOptions& options);   // --patterns
-void add_quantize_option(CLI::App& command, std::string& quantize);  // --quantize
+void add_options(CLI::App& command, app::ModelFormat& format);  // --quantize, --activations
 void add_options(CLI::App& command, app::LibraryFiles& options);     // --library
 void add_options(CLI::App& command, app::RemoteOptions& options);    // --token-file, --tls-ca, ...
 void add_token_option(CLI::App& command, app::RemoteOptions& options);
-// --in-process, --kernel-timeout: of the commands that test kernels.
+// --in-process, --kernel-timeout: for the commands that test kernels.
 void add_options(CLI::App& command, app::IsolationOptions& options);
-// --temperature, --top-k, --top-p, --seed: of the commands that generate text.
+// --temperature, --top-k, --top-p, --seed: for the commands that generate text.
 void add_options(CLI::App& command, llm::SamplerOptions& options);
-// MODEL, --target, --model and all of the above: of the commands that run a model.
+// MODEL, --target, --model and all of the above: for the commands that run a model.
 void add_options(CLI::App& command, app::ModelOptions& options);
 
 }  // namespace tapml::cli

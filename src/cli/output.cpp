@@ -11,7 +11,7 @@ namespace tapml::cli {
 
 namespace {
 
-// U+0000 is text, too.
+// U+0000 is valid text.
 void write_whole(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 void print_document(const Json& document) { std::printf("%s\n", document.dump(2).c_str()); }
@@ -42,13 +42,13 @@ void Output::text(const std::string& text) const {
 }
 
 void Output::document(const Json& document) const {
-  // No result is reported of a file that changed under it.
+  // Reports no result if a mapped file changed meanwhile.
   unwrap(check_mapped_files());
   if (json) print_document(document);
 }
 
 void Output::last_line(const std::string& text) const {
-  std::fflush(stdout);  // what was said before comes before it
+  std::fflush(stdout);  // keeps earlier output before it
   std::fprintf(json ? stderr : stdout, "%s\n", text.c_str());
 }
 

@@ -1,4 +1,4 @@
-// tapml compile --report-phases: the module in numbers after every pass.
+// tapml compile --report-phases: statistics of the module after every pass.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 namespace tapml::cli {
 
 // {"values": {...}, "passes": [{"pass", "kernels", "functions": {name: {"bindings", "calls",
-// "bytes"}}}]}; "bytes" is null where it is not known.
+// "bytes"}}}]}; "bytes" is null if unknown.
 Json phases_json(const std::vector<pipeline::PassNumbers>& passes,
                  const std::map<std::string, int64_t>& values);
 

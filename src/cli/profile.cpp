@@ -1,4 +1,4 @@
-// tapml profile: where a run spends its time, kernel by kernel.
+// tapml profile: shows where a run spends its time, kernel by kernel.
 #include "app/commands/profile.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// tapml replay: a suite's tests on a target.
+// tapml replay: runs a suite's tests on a target.
 #include "app/commands/replay.h"
 
 #include <unistd.h>
@@ -59,7 +59,7 @@ ReplayCommand command_of(const ReplayOptions& options) {
   return command;
 }
 
-// The rows of the table, as kernels are judged.
+// Prints the rows of the table as verdicts arrive.
 class VerdictRows {
  public:
   VerdictRows(Progress& progress, const Output& output) : progress_(progress), output_(output) {}
@@ -83,7 +83,7 @@ class VerdictRows {
       if (!text.empty()) say("  " + topdown::indented(text));
     }
   }
-  // What comes after the last verdict.
+  // Prints the lines after the last verdict.
   void end(const topdown::Replayed& replayed) {
     for (const topdown::KernelUse& use : replayed.untested) {
       say(topdown::untested_row(*table_, use));
@@ -93,7 +93,7 @@ class VerdictRows {
       if (!text.empty()) say(text);
     }
   }
-  // With the live line gone.
+  // Call it after the live line is removed.
   void flush() const {
     for (const std::string& line : later_) output_.line(line);
   }
@@ -215,7 +215,7 @@ void add_replay(Registration registration) {
   add_options(*command, options->libraries);
   add_options(*command, options->remote);
   options->ci.add_to(*command);
-  // A watch has no end at which they would be written.
+  // A watch never ends, so these files would not be written.
   watch->excludes(command->get_option("--junit"))->excludes(command->get_option("--markdown"));
   options->tolerance.add_to(*command);
   add_options(*command, options->isolation);

@@ -1,4 +1,4 @@
-// tapml rpc: serves the devices of this machine to others, and asks a server what it has.
+// tapml rpc: serves the devices of this computer, and queries a server's devices.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -37,7 +37,7 @@ std::atomic<bool> g_stop_serving = false;
 
 void on_stop(int) { g_stop_serving = true; }
 
-// A server ends in good order at Ctrl-C and SIGTERM; a second one ends it at once.
+// Ctrl-C and SIGTERM shut a server down cleanly; a second one ends it at once.
 void install_stop_handler() {
   struct sigaction action = {};
   action.sa_handler = on_stop;
@@ -101,7 +101,7 @@ rpc::ListenOptions listen_options(const ServeOptions& options) {
   return listen;
 }
 
-// Where to listen: with a certificate a tcp: place is a tls: place.
+// The address to listen at: with a certificate a tcp: endpoint becomes tls:.
 rpc::Endpoint listening_endpoint(const ServeOptions& options) {
   rpc::Endpoint endpoint = unwrap(rpc::parse_endpoint(options.listen));
   const bool certificate = !options.tls_certificate.empty();
@@ -123,15 +123,15 @@ rpc::Endpoint listening_endpoint(const ServeOptions& options) {
 
 int serve(const ServeOptions& options, const Output& output) {
   if (options.stdio == !options.listen.empty()) {
-    throw_user("where to serve is not clear", "tapml rpc serve", "either --listen PLACE or --stdio",
-               options.stdio ? "both" : "neither");
+    throw_user("exactly one of --listen and --stdio is needed", "tapml rpc serve",
+               "either --listen ENDPOINT or --stdio", options.stdio ? "both" : "neither");
   }
   if (options.stdio && !(options.tls_certificate + options.tls_key).empty()) {
     throw_user("standard input and output are not encrypted", "--stdio", "no --tls-cert");
   }
   const rpc::ListenOptions listen = listen_options(options);
   if (options.stdio) {
-    // Ctrl-C at the client's terminal is the client's; the server ends with its input.
+    // Ctrl-C at the client's terminal is for the client; the server ends with its input.
     ::signal(SIGINT, SIG_IGN);
     const StandardStreams streams = take_standard_streams();
     unwrap(rpc::serve_descriptors(streams.in, streams.out, listen, g_stop_serving));
@@ -156,7 +156,7 @@ struct StatusOptions {
   RemoteOptions remote;
 };
 
-// What another machine says, on this terminal.
+// Escapes text from a server for this terminal.
 std::string plain(const Json* text) {
   if (text == nullptr || text->kind() != JsonKind::kString) return "?";
   return printable_line(text->as_string());
@@ -190,7 +190,7 @@ int status(const StatusOptions& options, const Output& output) {
       const std::string version = plain(platform.find("version"));
       output.line(wrapped(
           plain(platform.find("platform")) + ": " +
-              (reason ? "not here - " + plain(reason)
+              (reason ? "unavailable - " + plain(reason)
                       : plain(platform.find("name")) + (version.empty() ? "" : ", " + version) +
                             (processor ? ", " + plain(processor) : "")),
           text_width(STDOUT_FILENO), 4));

@@ -45,13 +45,13 @@ void dump_logits(const std::string& path, const std::vector<int32_t>& prompt,
   unwrap(write_file_atomic(path, image));
 }
 
-// Of an answer without a token: why, and what to try. Empty for any other.
+// For an empty answer: the reason, and what to try. Empty otherwise.
 std::string empty_answer_note(const RunOptions& options, const llm::Generation& generation) {
   if (!generation.tokens.empty() || options.max_tokens == 0) return "";
   std::string note =
-      "the answer is empty: the model's end token came first. Try another prompt, one that a text "
-      "of the model's kind would go on from";
-  // Without an answer greedy decoding has none for any seed.
+      "the answer is empty: the model's end token came first. Try another prompt, such as the "
+      "beginning of a text like those the model was trained on";
+  // Greedy decoding gives the same empty answer for any seed.
   if (options.sampler.temperature == 0) return note + ", or --temperature 0.8";
   return note + ", or another --seed";
 }
@@ -59,10 +59,10 @@ std::string empty_answer_note(const RunOptions& options, const llm::Generation& 
 int run(RunOptions options, const Output& output) {
   unwrap(llm::check_sampler_options(options.sampler));
   if (options.max_tokens < 0) {
-    throw_user("a negative number of tokens", "--max-tokens", "0 or more",
+    throw_user("the number of tokens is negative", "--max-tokens", "0 or more",
                std::to_string(options.max_tokens));
   }
-  // Not after minutes of generating.
+  // Checked before minutes of generating.
   if (!options.dump_logits.empty()) unwrap(check_writable(options.dump_logits));
   Trace trace(options.trace);
   Progress progress = Progress::to_stderr(output.json, Progress::kPatience);
@@ -84,11 +84,11 @@ int run(RunOptions options, const Output& output) {
   generate.eos = model.eos;
   generate.sampler = options.sampler;
   generate.keep_logits = !options.dump_logits.empty();
-  // A line that is drawn anew and the text would be in each other's way.
+  // A redrawn line and the text would interfere with each other.
   const bool shares_terminal = progress.live() && is_terminal(STDOUT_FILENO);
   Status files;
   generate.on_token = [&](int32_t token) {
-    if (files = check_lost_files(); !files) return false;  // it would be nonsense from here on
+    if (files = check_lost_files(); !files) return false;  // the text would be garbage from here on
     if (shares_terminal) progress.end("first token");
     output.text(decoder.push(token));
     return !interrupted();

@@ -23,12 +23,12 @@ Module ShapeOptions::apply(Module module) const {
     };
     if (point == std::string::npos || point == 0 || equals == point + 1 ||
         equals + 1 == binding.size()) {
-      refuse("a shape is not bound this way");
+      refuse("a binding cannot be read");
     }
     int64_t value = 0;
     const char* last = binding.data() + binding.size();
     const auto [end, error] = std::from_chars(binding.data() + equals + 1, last, value);
-    if (end != last) refuse("a shape is not bound this way");
+    if (end != last) refuse("a binding cannot be read");
     if (error != std::errc()) refuse("a value is beyond 64-bit integers");
     const std::string variable = binding.substr(point + 1, equals - point - 1);
     if (!values[binding.substr(0, point)].emplace(variable, value).second) {

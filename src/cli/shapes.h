@@ -1,4 +1,4 @@
-// Given shapes as the commands take them: --bind FUNCTION.VARIABLE=VALUE.
+// Fixed shapes from the command line: --bind FUNCTION.VARIABLE=VALUE.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace tapml::cli {
 struct ShapeOptions {
   std::vector<std::string> bindings;  // "main.n=128"
   void add_to(CLI::App& command);
-  // `module` with the symbolic variables replaced (passes/specialize.h). UserError for a binding of
-  // another form.
+  // `module` with the symbolic variables replaced (passes/specialize.h). UserError for a malformed
+  // binding.
   Module apply(Module module) const;
 };
 

@@ -1,4 +1,4 @@
-// Numbers as options of the command line have them.
+// Parses sizes in command-line options.
 #pragma once
 
 #include <cstdint>

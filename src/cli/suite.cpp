@@ -1,4 +1,4 @@
-// tapml suite: its commands, and how suites are changed (cli/suite_contents has what is in them).
+// tapml suite: its commands, and edits of suites (cli/suite_contents shows their contents).
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
@@ -36,7 +36,7 @@ using topdown::SuiteKernel;
 struct SuiteCommand {
   std::string suite, output, kernel, budget, model;
   PatternOptions patterns;
-  std::string quantize;
+  app::ModelFormat format;
   std::vector<std::string> suites, kernels;
   int64_t calls = 0;
   bool npz = false;
@@ -46,7 +46,7 @@ Progress patient(const Output& output) {
   return Progress::to_stderr(output.json, Progress::kPatience);
 }
 
-// Those that a --kernel means.
+// The kernels that a --kernel selects.
 std::set<std::string> kernels_of(const Suite& suite, const std::string& wanted) {
   const std::vector<std::string> found =
       topdown::find_kernels(topdown::kernel_names(suite), wanted, {"--kernel", "the suite"});
@@ -100,7 +100,7 @@ int merge(const SuiteCommand& command, const Output& output) {
 
 int prune(const SuiteCommand& command, const Output& output) {
   if (command.kernels.empty() && command.calls == 0 && command.budget.empty()) {
-    throw_user("nothing says what to prune", "command line",
+    throw_user("an option that selects the tests to keep is missing", "command line",
                "--kernel NAME, --calls N or --budget SIZE", "none of them");
   }
   const int64_t budget = command.budget.empty() ? 0 : parse_size(command.budget, "--budget");
@@ -127,7 +127,7 @@ HostTensor scalars_of(const SuiteCall& call) {
                                    std::span(call.scalars));
 }
 
-// Names begin with the number of the call in the group.
+// Names begin with the index of the call in the group.
 Arrays group_arrays(const Suite& suite, const SuiteGroup& group) {
   Arrays arrays;
   auto name = [&](const topdown::CallParameter& place) {
@@ -159,7 +159,7 @@ Arrays group_arrays(const Suite& suite, const SuiteGroup& group) {
   return arrays;
 }
 
-// One archive for each test: what NumPy and its friends read.
+// One archive per test, for NumPy and other readers.
 int export_arrays(const SuiteCommand& command, const Output& output) {
   if (!command.npz) throw_user("a format is needed", "command line", "--npz", "none");
   Progress progress = patient(output);
@@ -211,11 +211,13 @@ int export_arrays(const SuiteCommand& command, const Output& output) {
 }
 
 int verify(const SuiteCommand& command, const Output& output) {
-  for (const auto& [option, value] : {std::pair{"--quantize", command.quantize},
+  for (const auto& [option, value] : {std::pair{"--quantize", command.format.quantize},
+                                      std::pair{"--activations", command.format.activations},
+                                      std::pair{"--kv-cache", command.format.kv_cache},
                                       std::pair{"--patterns", command.patterns.file}}) {
     if (value.empty() || !command.model.empty()) continue;
-    throw_user(std::string(option) + " says how the model was read", option,
-               "--model DIR beside it", value);
+    throw_user(std::string(option) + " goes with --model only", option, "--model DIR as well",
+               value);
   }
   Progress progress = patient(output);
   progress.begin("verify");
@@ -226,7 +228,9 @@ int verify(const SuiteCommand& command, const Output& output) {
     const std::string file = command.suite + "/suite.json";
     frontend::HuggingFaceModel model = frontend::read_model(
         command.model,
-        find_quantization(command.quantize.empty() ? check.suite.quantization : command.quantize),
+        find_quantization(command.format.quantize.empty() ? check.suite.quantization
+                                                          : command.format.quantize),
+        app::precision_of(command.format),
         progress.watcher());
     command.patterns.apply(model.module);
     auto gone = topdown::kernels_gone(check.suite, pipeline::form_kernels(model.module), file);
@@ -354,7 +358,7 @@ void add_suite(Registration registration) {
   add_model_option(verified, *command,
                    "Model directory to compare kernels and weights by reference with");
   add_options(verified, command->patterns);
-  add_quantize_option(verified, command->quantize);
+  add_options(verified, command->format);
 }
 
 }  // namespace tapml::cli

@@ -1,4 +1,4 @@
-// What a suite does not have, which commands say before anything else about it.
+// Parts that a suite lacks, which commands report first.
 #pragma once
 
 #include "cli/command.h"
@@ -6,9 +6,9 @@
 
 namespace tapml::cli {
 
-// A line for a suite that is incomplete, and one for kernels that it has no test of.
+// A line for an incomplete suite, and one for kernels without a test.
 void say_what_is_missing(const topdown::Suite& suite, const Output& output);
-// The same as fields of a document: `complete`, `reason`, `untested`.
+// The same as fields of a JSON document: `complete`, `reason`, `untested`.
 void set_completeness(Json& json, const topdown::Suite& suite);
 
 }  // namespace tapml::cli

@@ -27,7 +27,7 @@ using topdown::SuiteCall;
 using topdown::SuiteGroup;
 using topdown::SuiteKernel;
 
-// Tensors of a call as a table, which is indented.
+// The tensors of a call as an indented table.
 class TensorTable {
  public:
   void add(TableRow row) { rows_.push_back(std::move(row)); }
@@ -99,7 +99,7 @@ Json group_json(const Suite& suite, size_t index) {
                        {"outputs", Json::array(texts(names_of(group.outputs)))}});
 }
 
-// The least and the largest element, of which NaN are none.
+// The least and the largest element, ignoring NaN.
 std::pair<double, double> range_of(const HostTensor& tensor) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (int64_t i = 0; i < tensor.size(); ++i) {
@@ -143,7 +143,7 @@ std::string call_text(const SuiteCall& call) {
          (call.origin.empty() ? "" : ", " + origin_summary(call.origin));
 }
 
-// What a group's calls of a kernel read and write: where it comes from, and what is known.
+// The inputs and outputs of a group's kernel calls: their sources, and known values.
 Json show_group(const Suite& suite, size_t index, int32_t kernel, const Output& output) {
   const SuiteGroup& group = suite.groups[index];
   const SuiteKernel& info = suite.kernels[static_cast<size_t>(kernel)];

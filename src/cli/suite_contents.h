@@ -1,4 +1,4 @@
-// What is in suites of carved tests.
+// Shows the contents of suites of carved tests.
 #pragma once
 
 #include <string>
@@ -7,11 +7,10 @@
 
 namespace tapml::cli {
 
-// Counts and, where the files are there, bytes: nothing is read but suite.json. Returns the exit
-// code.
+// Counts and, if the files exist, bytes; only reads suite.json. Returns the exit code.
 int list_suite(const std::string& folder, const Output& output);
-// The specification and the tests of the one kernel that `wanted` means; `model`: its directory
-// where weights by reference have moved, or empty.
+// The specification and the tests of the one kernel that `wanted` selects; `model`: the directory
+// of weights by reference if it has moved, or empty.
 int show_suite_kernel(const std::string& folder, const std::string& model,
                       const std::string& wanted, const Output& output);
 

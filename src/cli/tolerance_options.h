@@ -1,4 +1,4 @@
-// --tolerance of the commands that judge kernels.
+// --tolerance of the commands that test kernels.
 #pragma once
 
 #include <string>

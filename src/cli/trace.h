@@ -19,14 +19,14 @@ struct TraceOptions {
 };
 void add_options(CLI::App& command, TraceOptions& options);
 
-// What sessions do from begin() to write(), where a file was asked for; nothing else.
+// Records what sessions do from begin() to write(), if a file was requested; else does nothing.
 class Trace {
  public:
-  // UserError where the file cannot be written: now, not after minutes of work.
+  // UserError if the file cannot be written; checked before the work starts.
   explicit Trace(const TraceOptions& options);
   bool on() const { return !file_.empty(); }
   void begin(runtime::Session& session, const std::string& name);
-  // `more`: tracks beside those of the sessions.
+  // `more`: tracks in addition to those of the sessions.
   void write(std::vector<topdown::TraceTrack> more = {});
 
  private:

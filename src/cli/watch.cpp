@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll{200};
 
-// The kernel with the source that is there now.
+// Tests the kernel with its current source.
 topdown::KernelVerdict replay_once(const topdown::Suite& suite, topdown::KernelReference& reference,
                                    const std::string& kernel, const std::string& folder,
                                    topdown::Sandbox& sandbox) {
@@ -30,13 +30,13 @@ topdown::KernelVerdict replay_once(const topdown::Suite& suite, topdown::KernelR
   });
   const topdown::CustomKernels user(std::move(sources), alone);
   if (user.empty()) {
-    throw_user("no source is for kernel " + kernel, folder,
+    throw_user("no source implements kernel " + kernel, folder,
                "a *" + topdown::user_source_ending(target) + " with this kernel in its header",
                "none");
   }
   pipeline::ImplementOptions implement;
   implement.foreign = user.compile(alone, target, interrupted);
-  sandbox.refresh();  // it may be long that the source was saved
+  sandbox.refresh();  // much time may have passed since the last save
   user.check(implement.foreign, target, sandbox.session());
   sandbox.load(pipeline::implement(alone, target, implement));
   return unwrap(topdown::replay_kernel(suite, reference, suite.find_kernel(kernel), sandbox));
@@ -70,7 +70,7 @@ void watch_kernel(const topdown::Suite& suite, topdown::KernelReference& referen
       const Error& error = verdict.error();
       if (error.kind != ErrorKind::kUser && !sandbox.contains(error)) throw_error(error);
       output.text(kernel + ": " + topdown::indented(error.to_string()) + "\n");
-      // What a session has of a module that it refused is not known.
+      // The state of a session that rejected a module is unknown.
       if (sandbox.isolated()) sandbox.restart();
     }
     for (bool saved = false; !saved;) {

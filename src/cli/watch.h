@@ -1,4 +1,4 @@
-// Judging a kernel again whenever its source is saved.
+// Tests a kernel again whenever its source is saved.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 namespace tapml::cli {
 
 // Prints one line for every version of the source of kernel `kernel` in `folder`: its verdict, or
-// why there is none. Ends by an interrupt alone (PlatformError kCancelled) and by what no source
-// can be blamed for.
+// why there is none. Only ends on an interrupt (PlatformError kCancelled) or an error that no
+// source can have caused.
 [[noreturn]] void watch_kernel(const topdown::Suite& suite, topdown::KernelReference& reference,
                                const std::string& kernel, const std::string& folder,
                                topdown::Sandbox& sandbox, const Output& output);

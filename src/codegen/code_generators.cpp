@@ -25,7 +25,7 @@ const CodeGenerator& generator_of(const target::Target& target) {
   for (const Row& row : kGenerators) {
     if (target.description.code == row.name) return row.generator();
   }
-  throw_internal("no code generator is called \"" + target.description.code + "\"",
+  throw_internal("there is no code generator named \"" + target.description.code + "\"",
                  target.description.platform);
 }
 

@@ -1,4 +1,4 @@
-// For devices that check and count calls: modules of entries.
+// Entries without code, for devices that check and count calls.
 #include "codegen/code_generators.h"
 
 namespace tapml::codegen {

@@ -25,10 +25,6 @@ namespace {
 
 constexpr const char* kPools[] = {"k_pool.", "v_pool."};  // of each layer
 
-DType activations_of(const WeightDTypes& dtypes) {
-  return dtypes.quantization ? dtypes.quantization->activations : DType::kF32;
-}
-
 // The weight that maps hidden states to logits.
 const char* head_weight(const DecoderConfig& config) {
   return config.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
@@ -38,14 +34,15 @@ const char* head_weight(const DecoderConfig& config) {
 
 DecoderFunction::DecoderFunction(const DecoderConfig& config,
                                  const DecoderArchitecture& architecture,
-                                 const WeightDTypes& dtypes, const Module& module, PrimExpr tokens,
+                                 const ModelDTypes& dtypes, const Module& module, PrimExpr tokens,
                                  LogitsOf logits_of)
     : config_(config),
       architecture_(architecture),
       builder_(module),
       n_(std::move(tokens)),
       logits_of_(logits_of),
-      activations_(activations_of(dtypes)) {
+      activations_(dtypes.activations()),
+      cache_(dtypes.cache()) {
   std::vector<float> frequencies = rope_frequencies(config.rope, config.head_dim);
   inv_freq_ = make_constant(
       HostTensor::from(DType::kF32, {config.head_dim / 2}, std::span<const float>(frequencies)));
@@ -63,7 +60,7 @@ FunctionRef DecoderFunction::build() {
   return builder_.finish(make_tuple(std::move(results)));
 }
 
-void DecoderFunction::add_params(const WeightDTypes& dtypes) {
+void DecoderFunction::add_params(const ModelDTypes& dtypes) {
   Var p = make_size("p"), pages = make_size("pages");
   tokens_ = builder_.param("tokens", tensor_annotation({b_, n_}, DType::kI32));
   page_table_ = builder_.param("page_table", tensor_annotation({b_, p}, DType::kI32));
@@ -72,13 +69,13 @@ void DecoderFunction::add_params(const WeightDTypes& dtypes) {
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
     for (const char* name : kPools) {
       pools_.push_back(
-          builder_.param(name + std::to_string(layer), tensor_annotation(pool, activations_)));
+          builder_.param(name + std::to_string(layer), tensor_annotation(pool, cache_)));
     }
   }
   for (const WeightSpec& spec : decoder_weights(config_, architecture_)) add_weight(spec, dtypes);
 }
 
-void DecoderFunction::add_weight(const WeightSpec& spec, const WeightDTypes& dtypes) {
+void DecoderFunction::add_weight(const WeightSpec& spec, const ModelDTypes& dtypes) {
   auto add = [&](const std::string& name, const Shape& shape, DType dtype) {
     weights_[name] =
         builder_.param(name, tensor_annotation(Dims(shape.begin(), shape.end()), dtype));
@@ -119,9 +116,8 @@ Variable DecoderFunction::rms_norm(const std::string& path, const Variable& x) {
 Variable DecoderFunction::linear(const std::string& path, const Variable& x) {
   origin(path);
   AttrMap attrs = {{"transpose_b", true}};
-  // A quantized weight is f32 inside of the product.
-  const bool quantized = weights_.contains(packed_name(path + ".weight"));
-  if (quantized && activations_ != DType::kF32) attrs["out_dtype"] = activations_;
+  // The product of two dtypes is f32; it accumulates in f32 in any case.
+  if (activations_ != DType::kF32) attrs["out_dtype"] = activations_;
   Variable y = op("matmul", {x, weight(path)}, std::move(attrs));
   auto bias = weights_.find(path + ".bias");
   return bias == weights_.end() ? y : narrowed(op("add", {y, bias->second}));
@@ -136,7 +132,7 @@ Variable DecoderFunction::gated(const std::string& path, const Variable& x) {
   return linear(path + ".down_proj", op("multiply", {gate, up}));
 }
 
-// [b, n, heads * head_dim] of a projection as [b, n, heads, head_dim].
+// Reshapes a projection [b, n, heads * head_dim] to [b, n, heads, head_dim].
 Variable DecoderFunction::project_heads(const std::string& path, const Variable& x, int64_t heads) {
   return op("reshape", {linear(path, x), make_shape({b_, n_, heads, config_.head_dim})});
 }
@@ -176,8 +172,8 @@ Variable DecoderFunction::transformer_layer(int64_t layer, Variable x) {
   return op("add", {x, fed});
 }
 
-// Only the tokens whose logits are wanted pass the last norm and the head, which is a model's
-// largest matrix.
+// Only tokens whose logits are needed go through the last norm and the head, the model's largest
+// matrix.
 Variable DecoderFunction::logits(Variable x) {
   if (logits_of_ == LogitsOf::kLastToken) {
     origin("model.norm");
@@ -259,7 +255,7 @@ std::vector<WeightSpec> decoder_weights(const DecoderConfig& config,
 }
 
 Module build_decoder(const DecoderConfig& config, const DecoderArchitecture& architecture,
-                     const WeightDTypes& dtypes) {
+                     const ModelDTypes& dtypes) {
   ModelInterface model;
   model.architecture = architecture.name;
   model.vocabulary = config.vocabulary;
@@ -268,7 +264,7 @@ Module build_decoder(const DecoderConfig& config, const DecoderArchitecture& arc
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     for (const char* name : kPools) {
       model.state.push_back({.name = name + std::to_string(layer),
-                             .dtype = activations_of(dtypes),
+                             .dtype = dtypes.cache(),
                              .shape = {config.kv_heads, config.head_dim}});
     }
   }

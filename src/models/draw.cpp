@@ -12,12 +12,12 @@ namespace {
 
 constexpr const char* kProgram = "draw_token";
 
-// What docs/interface.md, "Sampling", defines, for rows that are sorted. `weights` is
-// llm::exp_nonpositive: a product that is not exact and goes into a sum is written as
-// fma(a, b, -0.0), which is rounded by itself on every platform; others could be contracted. Every
-// sum and comparison that decides is made once for each token and in their order: a bisection would
-// compare where running sums are equal but for rounding, which no judge could tell apart. Every
-// index is bounded where it stands, so that the program needs no process of its own.
+// Implements "Sampling" in docs/interface.md, for sorted rows. `weights` is llm::exp_nonpositive:
+// an inexact product that is an operand of a sum is written as fma(a, b, -0.0), which every
+// platform rounds separately; otherwise it might be contracted. Every sum and comparison that
+// decides the result is made once for each token, in order: bisection would compare running sums
+// that are equal but for rounding, which no reference could distinguish. Every index is bounded at
+// its use, so that the program does not need a separate process.
 constexpr const char* kText = R"(
 module
 

@@ -28,7 +28,7 @@ std::vector<WeightSpec> llama_weights(const LlamaConfig& config) {
   return decoder_weights(config, llama(config));
 }
 
-Module build_llama(const LlamaConfig& config, const WeightDTypes& dtypes) {
+Module build_llama(const LlamaConfig& config, const ModelDTypes& dtypes) {
   return build_decoder(config, llama(config), dtypes);
 }
 

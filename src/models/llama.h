@@ -11,8 +11,8 @@ struct LlamaConfig : DecoderConfig {
   bool mlp_bias = false;  // on the three projections of the feed-forward part
 };
 
-// decoder_weights and build_decoder of this architecture.
+// decoder_weights and build_decoder for this architecture.
 std::vector<WeightSpec> llama_weights(const LlamaConfig& config);
-Module build_llama(const LlamaConfig& config, const WeightDTypes& dtypes);
+Module build_llama(const LlamaConfig& config, const ModelDTypes& dtypes);
 
 }  // namespace tapml::models

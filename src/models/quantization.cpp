@@ -22,8 +22,7 @@ const Quantization& find_quantization(std::string_view name) {
     if (name == one.name) return one;
     known.emplace_back(one.name);
   }
-  throw_user("a quantization that is not known", "--quantize", join_choices(known),
-             std::string(name));
+  throw_user("unknown quantization", "--quantize", join_choices(known), std::string(name));
 }
 
 std::string packed_name(const std::string& weight) { return weight + ".packed"; }
@@ -33,10 +32,15 @@ void check_quantizable(std::span<const WeightSpec> weights) {
   for (const WeightSpec& weight : weights) {
     const int64_t row = weight.shape.empty() ? 1 : weight.shape.back();
     if (!weight.linear || row % kQuantizationGroup == 0) continue;
-    throw_user("weight " + weight.name + " cannot be quantized: its rows are not whole groups",
-               "--quantize", "rows of a multiple of " + std::to_string(kQuantizationGroup),
-               shape_to_string(weight.shape), "run the model without --quantize");
+    throw_user(
+        "weight " + weight.name + " cannot be quantized: its rows do not consist of whole groups",
+        "--quantize", "rows of a multiple of " + std::to_string(kQuantizationGroup),
+        shape_to_string(weight.shape), "run the model without --quantize");
   }
+}
+
+DType ModelDTypes::activations() const {
+  return precision.activations.value_or(quantization ? quantization->activations : DType::kF32);
 }
 
 }  // namespace tapml::models

@@ -21,7 +21,7 @@ void add_gated(std::vector<WeightSpec>& weights, const std::string& path, int64_
   add_linear(weights, path + ".down_proj", hidden, inner, false);
 }
 
-// The matrices of all experts as one weight.
+// Adds the matrices of all experts as one weight.
 void add_experts(std::vector<WeightSpec>& weights, const std::string& path,
                  const std::string& projection, const Qwen2MoeConfig& config, int64_t outputs,
                  int64_t inputs) {
@@ -32,7 +32,7 @@ void add_experts(std::vector<WeightSpec>& weights, const std::string& path,
   weights.push_back(std::move(spec));
 }
 
-// The experts that the router picks for each token, weighted by its softmax.
+// Computes the experts that the router selects for each token, weighted by its softmax.
 class ExpertLayer {
  public:
   ExpertLayer(DecoderFunction& f, const Qwen2MoeConfig& config, std::string path)
@@ -126,7 +126,7 @@ std::vector<WeightSpec> qwen2_moe_weights(const Qwen2MoeConfig& config) {
   return decoder_weights(config, qwen2_moe(config));
 }
 
-Module build_qwen2_moe(const Qwen2MoeConfig& config, const WeightDTypes& dtypes) {
+Module build_qwen2_moe(const Qwen2MoeConfig& config, const ModelDTypes& dtypes) {
   return build_decoder(config, qwen2_moe(config), dtypes);
 }
 

@@ -8,8 +8,8 @@ namespace tapml::models {
 namespace {
 
 // Llama 3's rule: a rotation whose wavelength exceeds original_context / low_freq_factor is slowed
-// down by `factor`; one shorter than original_context / high_freq_factor is kept; between the two
-// the frequency is blended linearly in the number of turns over the original context.
+// down by `factor`; one shorter than original_context / high_freq_factor is unchanged; in between,
+// the frequency is interpolated linearly in the number of turns over the original context.
 float llama3_frequency(const RopeConfig& rope, float frequency) {
   const auto original = static_cast<float>(rope.original_context);
   const auto factor = static_cast<float>(rope.factor);

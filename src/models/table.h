@@ -1,4 +1,4 @@
-// The architectures, in one table.
+// The table of architectures.
 #pragma once
 
 #include <span>
@@ -17,12 +17,12 @@ struct Architecture {
   const char* name;  // ModelInterface::architecture
   const char* doc;
   std::vector<WeightSpec> (*weights)(const ModelConfig& config);
-  Module (*build)(const ModelConfig& config, const WeightDTypes& dtypes);
+  Module (*build)(const ModelConfig& config, const ModelDTypes& dtypes);
 };
 
 std::span<const Architecture> architecture_table();
 
-// UserError that lists the architectures that are known.
+// UserError that lists the known architectures.
 const Architecture& find_architecture(std::string_view name);
 
 }  // namespace tapml::models

@@ -16,7 +16,7 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// Whether nothing below is nested.
+// Whether the expression contains no nested expression.
 bool is_normal(const Expr& expr);
 
 bool is_normal_value(const Expr& expr) {
@@ -69,14 +69,14 @@ class Normalizer {
   }
 
  private:
-  // The binding at hand.
+  // The current binding.
   struct Place {
     std::string name;
     CheckNote note;
     Origin origin;
   };
 
-  // The blocks of the sequence at hand.
+  // The blocks of the current sequence.
   struct Output {
     std::vector<Block> blocks;
     bool dataflow = false;
@@ -110,7 +110,7 @@ class Normalizer {
     const bool outer = out.dataflow;
     const Place place = place_;
     for (const Block& block : seq.blocks) {
-      // A sequence inside of a dataflow block becomes a part of it.
+      // A sequence inside a dataflow block becomes a part of it.
       if (!outer) out.open(block.dataflow);
       for (const Binding& binding : block.bindings) {
         place_ = {binding.var->name, written_note(binding), binding.origin};
@@ -123,7 +123,7 @@ class Normalizer {
     place_ = place;
   }
 
-  // What may be bound.
+  // Expressions that may be bound to a variable.
   Expr value(const Expr& expr, Output& out) {
     if (const auto* call = as<CallNode>(expr)) {
       Expr callee =
@@ -174,7 +174,7 @@ class Normalizer {
   Expr bind(const Expr& made, Output& out) {
     Annotation annotation = object_annotation();
     if (deduces_) {
-      // What is wrong with it is said when the annotations are checked.
+      // The annotation check reports what is wrong with it.
       auto deduced =
           guard([&] { return build::simplified(build::annotation_of_value(made, module_)); });
       if (deduced) annotation = *deduced;
@@ -200,7 +200,7 @@ class Normalizer {
   NestedBindings* nested_;
   std::set<std::string> names_;
   std::map<std::string, int> numbers_;
-  bool deduces_ = true;  // patterns say nothing of what is inside
+  bool deduces_ = true;  // patterns tell nothing about their contents
   Place place_;
 };
 

@@ -24,7 +24,7 @@ class Canonical final : public ForwardRewrite {
   }
 };
 
-// Values that only are: making them has no effect.
+// Values whose construction has no effect.
 bool only_is(const Binding& binding) {
   switch (binding.value->kind) {
     case relax::ExprKind::kCall:
@@ -32,11 +32,11 @@ bool only_is(const Binding& binding) {
     case relax::ExprKind::kSeq:
       return false;
     default:
-      return !binding.match_cast;  // which checks
+      return !binding.match_cast;  // a match_cast checks
   }
 }
 
-// Backwards: what nothing behind uses goes.
+// Walks backward and removes what nothing downstream uses.
 class UnusedCasts {
  public:
   Expr run(const Expr& body) {
@@ -56,7 +56,7 @@ class UnusedCasts {
     for (size_t b = blocks.size(); b-- > 0;) {
       std::vector<Binding> kept;
       ExprMap inner;
-      std::vector<bool> outside;  // whether anything behind the block uses a binding's variable
+      std::vector<bool> outside;  // whether anything after the block uses a binding's variable
       for (const Binding& binding : blocks[b].bindings) {
         outside.push_back(used_.contains(binding.var.get()));
       }
@@ -84,7 +84,7 @@ class UnusedCasts {
   std::set<const VarNode*> used_;
 };
 
-// Blocks first, so that what only a merged neighbour takes counts as inside.
+// Merges blocks first, so that a use in a merged neighbor counts as inside.
 Expr merge_blocks(const Expr& body) {
   if (Expr mapped = map_bodies(body, merge_blocks)) return mapped;
   const auto* seq = as<SeqNode>(body);

@@ -1,4 +1,4 @@
-// One way to write what can be written in several.
+// Gives programs that can be written in several ways one form.
 #pragma once
 
 #include "ir/module.h"
@@ -8,13 +8,13 @@ namespace tapml::passes {
 
 // Without looking at what operators do:
 // - nested expressions become bindings (a_normal_form);
-// - another name for a value goes, as does a match_cast that surely holds;
-// - a field of a known tuple is what the tuple was made of;
-// - tuples, constants, shapes, scalars and functions that nothing uses go;
-// - adjacent blocks of one kind become one, what a dataflow block hands out and nothing outside of
-//   it takes stays inside.
-// Impure functions too: a name that goes had the same storage. Kernels and patterns stay as they
-// are.
+// - aliases of a value are removed, as are match_casts that always hold;
+// - a field of a known tuple becomes the element of the tuple;
+// - unused tuples, constants, shapes, scalars and functions are removed;
+// - adjacent blocks of one kind are merged; outputs of a dataflow block that nothing outside uses
+//   become local to it.
+// Applies to impure functions too: a removed alias had the same storage. Kernels and patterns are
+// not changed.
 Module canonicalize(const Module& module);
 
 // The same for one body in A-normal form.

@@ -17,14 +17,14 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// Numbers of the parameters that each function updates in place.
+// Indices of the parameters that each function updates in place.
 using Updates = std::map<std::string, std::set<size_t>>;
 
 class Consumption {
  public:
   Consumption(const std::string& name, const Updates& updates) : name_(name), updates_(updates) {}
 
-  // Looks through the function; with `strict`, at what is used after it was updated too.
+  // Walks the function; `strict` also checks for uses after an update.
   std::set<size_t> run(const Function& function, bool strict) {
     strict_ = strict;
     body(function.body);
@@ -47,14 +47,16 @@ class Consumption {
 
   void bind(const Binding& binding) {
     if (const auto* branch = as<IfNode>(binding.value)) {
-      // Only one side runs: what it consumes is gone after the if, not in the other.
+      // Only one branch runs: what it consumes is consumed after the if, but not in the other
+      // branch.
       uses(branch->condition, binding.var->name);
       run_sides(consumed_, [&] { body(branch->then_branch); }, [&] { body(branch->else_branch); });
       return;
     }
     uses(binding.value, binding.var->name);
     if (const auto* lambda = as<FunctionNode>(binding.value)) {
-      // What it captures may be gone when it runs, and it may run twice: it updates nothing of it.
+      // Captures may be consumed by the time the lambda runs, and it may run twice: it must not
+      // update them.
       const size_t before = consumed_.changes();
       body(lambda->function->body);
       consumed_.undo(before);
@@ -80,7 +82,7 @@ class Consumption {
     if (const auto* var = as<VarNode>(arg)) consumed_.set(root(var), by);
   }
 
-  // Calls of kernels in place, and of functions that update their parameters.
+  // Handles calls of in-place kernels and of functions that update their parameters.
   void consume_by_call(const Binding& binding, const CallNode& call) {
     const auto* global = as<GlobalVarNode>(call.callee);
     auto it = global ? updates_.find(global->name) : updates_.end();
@@ -107,7 +109,7 @@ class Consumption {
       if (!by) return;
       throw_user("'" + var->name + "' is used after " + *by + " updated it in place",
                  "@" + name_ + ", " + place, "the result of " + *by, var->name,
-                 "copy(" + var->name + ") before the update keeps what it was");
+                 "copy(" + var->name + ") before the update keeps the old value");
     });
   }
 
@@ -120,14 +122,14 @@ class Consumption {
   const Updates& updates_;
   bool strict_ = true;
   std::map<const VarNode*, const VarNode*> alias_;
-  UndoMap<const VarNode*, std::string> consumed_;  // by what
+  UndoMap<const VarNode*, std::string> consumed_;  // by what consumed it
 };
 
 }  // namespace
 
 namespace {
 
-// A function value is called by who cannot know that it updates its arguments.
+// The caller of a function value cannot know that it updates its arguments.
 void check_values(const Function& function, const std::string& name, const Updates& updates) {
   auto refuse = [&](const Expr& value) {
     const auto* global = as<GlobalVarNode>(value);
@@ -156,7 +158,7 @@ void check_values(const Function& function, const std::string& name, const Updat
 
 void check_consumption(const Module& module) {
   const auto functions = graph_functions(module);
-  // What a function updates, its callers do.
+  // What a function updates, its callers update too.
   std::map<std::string, const Function*> pending(functions.begin(), functions.end());
   const std::map<std::string, const Function*> by_name = pending;
   std::map<std::string, std::set<std::string>> callers;

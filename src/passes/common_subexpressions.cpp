@@ -29,7 +29,7 @@ class Eliminator final : public ForwardRewrite {
       return nullptr;
     }
     if (!is_visible(it->second)) {
-      it->second = binding.var;  // the other one is out of reach here
+      it->second = binding.var;  // the other one is out of scope here
       return nullptr;
     }
     return it->second;
@@ -54,7 +54,7 @@ class Eliminator final : public ForwardRewrite {
     return info && info->pure && info->inout.empty();
   }
 
-  // Equal for calls that are equal: text, and the identity of every variable in it.
+  // A key that is equal for equal calls: their text, and the identity of every variable in it.
   static std::string key(const CallNode& call) {
     std::string text;
     std::vector<Var> symbols;

@@ -41,9 +41,9 @@ void refuse_call_contradictions(const Module& module, const std::string& known) 
   }
   for (const analysis::Violation& violation : analysis::find_violations(module)) {
     if (violation.invariant != "R6") continue;
-    throw_user("a tensor program is called with another tensor than it takes",
-               "function " + violation.function + ", " + violation.place, "what it takes",
-               violation.message, "this follows from " + known);
+    throw_user("the arguments of a tensor program do not match its parameters",
+               "function " + violation.function + ", " + violation.place,
+               "tensors as in its signature", violation.message, "this follows from " + known);
   }
 }
 

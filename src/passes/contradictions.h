@@ -1,4 +1,4 @@
-// Programs that turn out to be wrong once more is known of them.
+// Reports programs whose annotations contradict what passes find out.
 #pragma once
 
 #include <string>
@@ -7,12 +7,13 @@
 
 namespace tapml::passes {
 
-// For passes that find out shapes and values which the program leaves open: where these contradict
-// an annotation, the input was wrong from the start. UserError then; `known` says what is known
-// now: "the shapes that are known now".
+// For passes that find shapes and values which the program leaves open: throws a UserError where
+// these contradict an annotation, since the input was wrong from the start. `known` describes the
+// new facts: "the shapes that are known now".
 void refuse_contradictions(const Module& module, const std::string& known);
 
-// The same of tensor programs that are called with other tensors than they take (invariant R6).
+// The same for tensor programs called with tensors that do not match their parameters (invariant
+// R6).
 void refuse_call_contradictions(const Module& module, const std::string& known);
 
 }  // namespace tapml::passes

@@ -13,17 +13,17 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// Values that only are: making them has no effect, wherever they stand.
+// Values whose construction has no effect in any block.
 bool only_is(const Expr& value) {
   return value->kind != relax::ExprKind::kCall && value->kind != relax::ExprKind::kIf &&
          value->kind != relax::ExprKind::kSeq;
 }
 
-// Backwards over the blocks: what the rest of the body uses is alive. Outside dataflow blocks
-// every call and if stays, since it may have an effect.
+// Walks the blocks backward: what the rest of the body uses is live. Outside dataflow blocks every
+// call and if is kept, since it may have an effect.
 class Remover {
  public:
-  // `body` (a sequence, an if, a lambda or any other value) without what nothing uses.
+  // `body` (a sequence, an if, a lambda or any other value) without unused bindings.
   Expr run(const Expr& body) {
     if (Expr mapped = map_bodies(body, [&](const Expr& inner) { return run(inner); }))
       return mapped;
@@ -41,7 +41,7 @@ class Remover {
       for (size_t i = blocks[b].bindings.size(); i-- > 0;) {
         Binding binding = blocks[b].bindings[i];
         const bool may_go = blocks[b].dataflow || only_is(binding.value);
-        // A match_cast checks: it stays.
+        // A match_cast is a check, so it is kept.
         if (may_go && !binding.match_cast && !alive_.contains(binding.var.get())) continue;
         binding.value = run(binding.value);
         kept.push_back(std::move(binding));
@@ -63,7 +63,7 @@ class Remover {
 
 bool is_private(const Function& function) { return function.facts.is_private; }
 
-// Adds the graph-level functions and kernels that `name` refers to, directly or through others.
+// Adds the graph-level functions and kernels that `name` refers to, transitively.
 void reach(const Module& module, const std::string& name, std::set<std::string>& reached) {
   std::vector<std::string> pending{name};
   while (!pending.empty()) {

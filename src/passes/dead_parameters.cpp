@@ -24,7 +24,7 @@ namespace {
 
 using Dead = std::vector<bool>;  // by parameter
 
-// The function of the module that `value` calls by name; empty where it is anything else.
+// The function of the module that `value` calls by name; empty for any other value.
 const std::string& called_function(const Expr& value) {
   static const std::string kNone;
   const auto* call = as<CallNode>(value);
@@ -57,8 +57,8 @@ class Functions {
   Module run() {
     for (const auto& [name, source] : graph_functions(module_)) scan(*source);
     keep_what_is_read();
-    // Symbols: what is kept may need a variable that only a dead parameter gives, and then calls
-    // pass it, which makes the arguments' symbols needed.
+    // Code that is kept may need a symbolic variable that only a dead parameter gives. Calls then
+    // pass it, which makes the symbols of the arguments needed.
     for (auto& [name, dead] : dead_) keep_symbols(name, dead);
     keep_what_is_read();
     std::erase_if(dead_, [](const auto& one) {
@@ -81,7 +81,7 @@ class Functions {
   }
 
  private:
-  // A parameter that is passed on as `position` of `callee` alone is read if that is.
+  // A parameter that is only passed on as `position` of `callee` is read if that one is read.
   struct Pass {
     const VarNode* var;
     std::string callee;
@@ -102,7 +102,7 @@ class Functions {
     visit_all_bindings(function.body, [&](const Binding& binding) {
       if (const auto* lambda = as<FunctionNode>(binding.value)) {
         for (const Variable& param : lambda->function->params) of_lambdas.insert(param.get());
-        return;  // its bindings come too
+        return;  // the visitor reaches its bindings too
       }
       const std::string& callee = called_function(binding.value);
       if (callee.empty() || !dead_.contains(callee) || binding.match_cast) {
@@ -118,7 +118,8 @@ class Functions {
           read(call.args[i]);
         }
         if (i >= target.params.size()) continue;
-        // A lambda has the parameters that whoever calls it passes, and a lifted one passes all on.
+        // A lambda has the parameters that its callers pass, and a lifted one passes all of them
+        // on.
         const auto* own = as<VarNode>(call.args[i]);
         const bool from_lambda = own && of_lambdas.contains(own);
         if (!fits || from_lambda) dead_[callee][i] = false;
@@ -128,7 +129,7 @@ class Functions {
     read_results(function.body);
   }
 
-  // The bindings of nested bodies come up by themselves; their results do not.
+  // The visitor reaches bindings of nested bodies, but not their results.
   void read_results(const Expr& body) {
     visit(body, [&](const Expr& e) {
       if (const auto* seq = as<SeqNode>(e)) read(seq->result);
@@ -144,10 +145,10 @@ class Functions {
       default:
         break;
     }
-    // A lambda passes on: what it captures is read, and what it calls gets all parameters.
+    // A lambda forwards its arguments: its captures are read, and its callee gets all parameters.
     visit(expr, [&](const Expr& e) {
       if (const auto* var = as<VarNode>(e)) read_.insert(var);
-      // Used as a value: whoever calls it passes everything.
+      // A function used as a value: its callers pass everything.
       if (const auto* global = as<GlobalVarNode>(e)) dead_.erase(global->name);
     });
   }
@@ -207,7 +208,7 @@ class Functions {
         need(lambda->function->result);
       }
     });
-    // Also what is returned without a binding.
+    // Includes calls that are returned without a binding.
     visit(function.body, [&](const Expr& e) {
       if (const auto* shape = as<ShapeNode>(e)) {
         for (const PrimExpr& dim : shape->dims) tapml::collect_vars(dim, needed);
@@ -219,7 +220,7 @@ class Functions {
     });
     std::set<const tapml::ExprNode*> wanted;
     for (const Var& var : needed) wanted.insert(var.get());
-    // A parameter may go where those that stay give all the variables of it that are wanted.
+    // A parameter may be removed if the remaining ones give all of its variables that are needed.
     std::vector<Annotation> kept;
     for (size_t i = 0; i < dead.size(); ++i) {
       if (!dead[i] && !unchecked.contains(i)) kept.push_back(function.params[i]->annotation);
@@ -238,7 +239,7 @@ class Functions {
       dead[i] = false;
       kept.push_back(function.params[i]->annotation);
       for (const Var& var : own) wanted.insert(var.get());
-      i = static_cast<size_t>(-1);  // what it needs may be another's
+      i = static_cast<size_t>(-1);  // it may need variables of another parameter
     }
   }
 
@@ -256,7 +257,7 @@ class Functions {
 
   const Module& module_;
   std::map<std::string, Dead> dead_;
-  // Parameters that whoever calls a lambda gives: they are compared with what the others say.
+  // Parameters of a lambda are passed by its callers and compared with the other parameters.
   std::map<std::string, std::set<size_t>> unchecked_;
   std::set<const VarNode*> read_;
   std::vector<Pass> passes_;
@@ -292,7 +293,7 @@ class Kernels {
 
  private:
   struct Shorter {
-    std::string name;          // empty: the kernel stays
+    std::string name;          // empty: the kernel is kept
     Dead dead;                 // by tensor
     std::vector<Var> symbols;  // passed as a shape, over the specification
   };
@@ -325,7 +326,7 @@ class Kernels {
     for (size_t i = dead.size(); i < loops.params.size(); ++i) buffers.push_back(loops.params[i]);
     tir::PrimFuncRef implementation = tir::make_prim_func(buffers, loops.body);
     if (loops.facts.written) implementation = mark_written(*implementation);
-    // The scalars that no tensor gives any more come as a shape.
+    // Scalars that no remaining tensor gives are passed as a shape.
     VarMap to_spec;
     for (size_t i = 0; i < loops.params.size() && i < spec.params.size(); ++i) {
       const auto* tensor = as_tensor(spec.params[i]->annotation);
@@ -351,7 +352,7 @@ class Kernels {
     return it->second;
   }
 
-  // Whether `params` have every symbolic variable that the specification uses.
+  // Whether `params` contain every symbolic variable that the specification uses.
   static bool gives_symbols(const std::vector<Variable>& params, const Function& spec) {
     std::vector<Var> given, used;
     for (const Variable& param : params) collect_vars(param->annotation, given);

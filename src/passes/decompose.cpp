@@ -31,7 +31,7 @@ class BlockSink final : public op::BindingSink {
     return var;
   }
 
-  // Adds `binding`, or what it is made of.
+  // Adds `binding` or its decomposition.
   void add(Binding binding) {
     const op::OperatorInfo* info =
         binding.match_cast ? nullptr : op::called_operator_info(binding.value);
@@ -41,7 +41,7 @@ class BlockSink final : public op::BindingSink {
       size_t before = into_.size();
       Expr value = info->decompose(op::view_call(*as<CallNode>(binding.value)), *this);
       if (value) {
-        // The last of the new bindings takes the old one's variable where both say the same.
+        // The last new binding takes over the old variable where their annotations are equal.
         const auto* var = as<VarNode>(value);
         bool renames = var && into_.size() > before && into_.back().var.get() == var &&
                        !into_.back().match_cast &&

@@ -1,5 +1,5 @@
-// Kernels taken apart again, for where one operator at a time is wanted: to find the one that is at
-// fault, or for a target that has no good schedule for what fusion made.
+// Splits fused kernels, for use where one operator at a time is wanted: to find the operator at
+// fault, or for a target that has no good schedule for a fused kernel.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,13 @@
 
 namespace tapml::passes {
 
-// Which kernels to split, by name.
+// Selects the kernels to split, by name.
 using KernelChoice = std::function<bool(const std::string& kernel)>;
 
-// Replaces calls of kernels of several operators by calls of a kernel for each of these, in the
-// kernel's order; views become views. The kernels that are split are gone from the module. Kernels
-// of one operator, and calls that update an argument, stay. Needs what fuse_tensor_ir leaves; the
-// fusion policy's name says that the kernels are others.
+// Replaces calls of kernels with several operators by calls of one kernel per operator, in the
+// kernel's order; views become views. Removes the split kernels from the module. Kernels of one
+// operator, and calls that update an argument, are kept. Expects the output of fuse_tensor_ir; the
+// name of the fusion policy records that the kernels differ.
 Module defuse(const Module& module);
 Module defuse_kernels(const Module& module, const KernelChoice& choice);
 

@@ -119,8 +119,8 @@ std::set<const VarNode*> held_variables(const Function& function, bool pure) {
 
 namespace {
 
-// Folds the bindings of a sequence and of the sequences in it; `folded` holds what is known around
-// them.
+// Folds the bindings of a sequence and of nested sequences; `folded` holds the constants known in
+// the enclosing scope.
 class Folder {
  public:
   explicit Folder(std::set<const VarNode*> held) : held_(std::move(held)) {}

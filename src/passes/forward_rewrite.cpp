@@ -27,8 +27,8 @@ bool same_dims(const std::optional<Dims>& a, const std::optional<Dims>& b) {
   return true;
 }
 
-// Whether nothing is lost where one variable stands for another. Of functions, only where that is
-// plain to see.
+// Whether one variable can replace another without losing information. For functions, only where
+// that is obvious.
 bool same_annotation(const Annotation& a, const Annotation& b) {
   if (a == b) return true;
   if (a->kind != b->kind) return false;
@@ -57,9 +57,9 @@ bool same_annotation(const Annotation& a, const Annotation& b) {
   return false;
 }
 
-// Whether a value of `known` gives the binding's variable all that it has, and the match_cast,
-// whose symbols others may use though the variable says nothing of them, nothing that it had to
-// find out.
+// Whether a value of annotation `known` gives the binding's variable all its information. A
+// match_cast must also have nothing left to find out, since others may use its symbols although the
+// variable does not mention them.
 bool surely_has(const Binding& binding, const Annotation& known) {
   return same_annotation(binding.var->annotation, known) &&
          (!binding.match_cast || same_annotation(binding.match_cast, known));
@@ -108,7 +108,7 @@ std::set<const VarNode*> consumed_variables(const Expr& body) {
     if (!consumed.contains(binding.var.get())) continue;
     const auto* call = as<CallNode>(binding.value);
     if (!call) {
-      consume(binding.value);  // another name, a tuple, a field, a match_cast
+      consume(binding.value);  // an alias, a tuple, a field, a match_cast
     } else if (is_view(called_operator(binding.value))) {
       consume(call->args.at(0));
     }
@@ -169,7 +169,7 @@ Block ForwardRewrite::rewrite_block(const Block& block) {
     if (value && atom && may_replace(copy.var, value, block.dataflow)) {
       const auto* from = as<VarNode>(value);
       if (from && from->dataflow && !copy.var->dataflow) {
-        // The block's result: what made the value makes it under the result's name.
+        // The block's result: its value is bound directly to the result's name.
         renamed_[from] = copy.var;
         origins_[copy.var.get()] = merge_origins(origins_[copy.var.get()], copy.origin);
         std::vector<const VarNode*>& moved = stands_for_[copy.var.get()];
@@ -207,8 +207,8 @@ bool ForwardRewrite::may_replace(const Variable& var, const Expr& atom, bool dat
   return dataflow && block_variables_.contains(from) && !renamed_.contains(from);
 }
 
-// Whether `value` looks at storage that is updated, and `instead_of` does not: between the two it
-// may have become something else.
+// Whether `value` reads storage that is updated and `instead_of` does not: the contents may have
+// changed between the two.
 bool ForwardRewrite::takes_consumed(const Expr& value, const Expr& instead_of) const {
   if (consumed_.empty()) return false;
   std::set<const VarNode*> known;
@@ -223,10 +223,10 @@ bool ForwardRewrite::takes_consumed(const Expr& value, const Expr& instead_of) c
   return takes;
 }
 
-// Whether a write may tell that `value` stands for that of `binding`.
+// Whether a write can observe that `value` replaces that of `binding`.
 bool ForwardRewrite::may_tell(const Binding& binding, const Expr& value) const {
   const auto* call = as<CallNode>(binding.value);
-  if (!call) return false;  // another name already
+  if (!call) return false;  // already an alias
   bool written = false;
   for (const Expr* expr : {&binding.value, &value}) {
     visit(*expr, [&](const Expr& e) {
@@ -238,7 +238,7 @@ bool ForwardRewrite::may_tell(const Binding& binding, const Expr& value) const {
   if (!is_atom(value)) return false;
   const VarNode* var = binding.var.get();
   if (aliases_->may_be_written(var)) return true;
-  // One storage instead of two: the caller may write the one and read the other.
+  // The two would share one storage: the caller may write one and read the other.
   const auto* from = as<VarNode>(value);
   return writes_ && aliases_->is_shared(var) && (!from || aliases_->is_shared(from));
 }

@@ -1,4 +1,4 @@
-// Rewriting bindings front to back, each from what its operands have become.
+// Rewrites bindings front to back, each after its operands.
 #pragma once
 
 #include <optional>
@@ -11,38 +11,39 @@
 
 namespace tapml::passes {
 
-// Variables whose storage an operator or kernel takes over to update it, under any of their names
-// (views, match_casts, fields of tuples): what they hold must not be shared anew.
+// Variables whose storage an operator or kernel takes over for an update, under any of their
+// aliases (views, match_casts, fields of tuples): their contents must not be shared anew.
 std::set<const relax::VarNode*> consumed_variables(const relax::Expr& body);
 
-// The field of a tuple that is made on the spot; null for any other expression, and where it has no
-// such field: taking that is a fault at run time.
+// The field of a tuple that is constructed directly in the expression. Null for any other
+// expression and for a field that the tuple lacks: taking that is a run-time error.
 relax::Expr tuple_field(const relax::Expr& tuple, int index);
 
 class ForwardRewrite {
  public:
   virtual ~ForwardRewrite() = default;
-  // The body after rewrite() has seen every binding, inner ones (branches, lambdas) too.
+  // The body after rewrite() has visited every binding, including those in branches and lambdas.
   relax::Expr run(const relax::Expr& body);
-  // The same of a function's body. Where storage is written (`writes`: somewhere in the module),
-  // only what no write can tell from the original is taken over: reads do not move across writes,
-  // and no tensor becomes another name of one that someone else may write.
+  // The same for a function's body. Where storage is written (`writes`: somewhere in the module), a
+  // value is replaced only if no write can tell the difference: reads do not move across writes,
+  // and no tensor becomes an alias of one that other code may write.
   relax::Expr run(const relax::Function& function, const Module& module, bool writes);
 
  protected:
-  // What stands for the value of `binding`, whose operands are replaced already: null where it
-  // stays. An atom that surely has the variable's annotation takes the variable's place, where
-  // scopes allow.
+  // The replacement for the value of `binding`, whose operands are already replaced; null to keep
+  // it. An atom that certainly has the variable's annotation replaces the variable, where scopes
+  // allow.
   virtual relax::Expr rewrite(const relax::Binding& binding, bool dataflow) = 0;
   // Whether the variables in `expr` can be used here.
   bool is_visible(const relax::Expr& expr) const;
-  // Around a branch's or lambda's body.
+  // Called around the body of a branch or lambda.
   virtual void enter_scope() {}
   virtual void leave_scope() {}
 
-  // What `operand` is bound to where it is a variable and this can be repeated here; else itself.
+  // The value bound to `operand` if it is a variable and the value can be repeated here; else
+  // `operand`.
   relax::Expr value_of(const relax::Expr& operand) const;
-  // The call among these that made `operand`; null for all else.
+  // The call that made `operand`, if it is such a value; null otherwise.
   const relax::CallNode* producer(const relax::Expr& operand) const;
 
  private:
@@ -53,16 +54,16 @@ class ForwardRewrite {
   bool may_tell(const relax::Binding& binding, const relax::Expr& value) const;
 
   std::set<const relax::VarNode*> consumed_;
-  std::optional<analysis::AliasSets> aliases_;  // where something may be written
+  std::optional<analysis::AliasSets> aliases_;  // set where something may be written
   bool writes_ = false;
   relax::ExprMap replaced_;
-  // The variables that a variable stands for in it.
+  // The variables that a variable is replaced by in it.
   std::map<const relax::VarNode*, std::vector<const relax::VarNode*>> stands_for_;
-  // Variables of the dataflow block at hand that another variable has taken the place of.
+  // Variables of the current dataflow block that have replaced another variable.
   relax::ExprMap renamed_;
   std::set<const relax::VarNode*> block_variables_;
   std::map<const relax::VarNode*, relax::Expr> values_;
-  // Of bindings that are gone, by the variable that stands for theirs.
+  // Names of removed bindings, by the variable that replaces theirs.
   std::map<const relax::VarNode*, Origin> origins_;
 };
 

@@ -18,12 +18,11 @@ using analysis::PatternKind;
 
 namespace {
 
-
-// Members of one group: a kernel stays far below what the text format nests.
+// The most members of a group: keeps a kernel well below the nesting limit of the text format.
 constexpr size_t kFusionMembers = 100;
 
-// Groups of bindings of one dataflow block. Readers are visited front to back; each draws in the
-// producers that it post-dominates, with everything on the ways between.
+// Groups the bindings of one dataflow block. Visits readers front to back; each draws in the
+// producers that it post-dominates, with everything on the paths between.
 class BlockFuser {
  public:
   BlockFuser(Module& module, const Block& block, FusionGraph::TraitsOfKernels& traits, int& groups)
@@ -54,7 +53,7 @@ class BlockFuser {
     Samples time{};
   };
 
-  // Views join only where they stand between two members.
+  // Views join only between two members.
   bool is_member(size_t i) const { return graph_[i].traits && !graph_[i].view; }
 
   // The first member that post-dominates node i, views aside.
@@ -64,7 +63,8 @@ class BlockFuser {
     return reader != kNoNode && is_member(reader) ? reader : kNoNode;
   }
 
-  // What member i may draw in: its operands in order, then what comes before them, nearest first.
+  // Candidates for member i to draw in: its operands in order, then their predecessors, nearest
+  // first.
   std::vector<size_t> candidates(size_t i) const {
     std::vector<size_t> result;
     if (drawn_[i].empty()) return result;
@@ -104,8 +104,8 @@ class BlockFuser {
     groups_[to] = {std::move(members), *time};
   }
 
-  // All that stands on a way from `producer` to `reader`, with its groups. False where something of
-  // it cannot be in a kernel.
+  // Everything on a path from `producer` to `reader`, with its groups. False where part of it
+  // cannot be in a kernel.
   bool collect(size_t producer, size_t reader, std::vector<size_t>& members,
                std::vector<size_t>& groups) {
     ++stamp_;
@@ -137,7 +137,8 @@ class BlockFuser {
     return true;
   }
 
-  // One result, within the limit of tensors, and nothing that may not move in between.
+  // Requires one result, no more than the limit of tensors, and nothing in between that may not
+  // move.
   bool is_closed(const std::vector<size_t>& members) {
     ++stamp_;
     for (size_t member : members) mark_[member] = stamp_;
@@ -164,9 +165,9 @@ class BlockFuser {
     return !graph_[members.back()].view;
   }
 
-  // What a schedule makes one nest of: nothing in front of a product, since it would be computed
-  // again for every use, but what expands its operands; behind a reduction only what works at its
-  // own indices. Members are marked.
+  // Requires that a schedule can make one nest of it: before a product only what expands its
+  // operands, since anything else would be recomputed for every use; after a reduction only what
+  // works at the reduction's indices. Marks members.
   bool is_legal(const std::vector<size_t>& members) const {
     auto found = std::find_if(members.begin(), members.end(),
                               [&](size_t member) { return graph_[member].reduces(); });
@@ -205,7 +206,7 @@ class BlockFuser {
   }
 
   Block outlined() {
-    Block kernels = block_;  // views inside of groups become kernels
+    Block kernels = block_;  // views inside groups become kernels
     for (size_t i = 0; i < graph_.size(); ++i) {
       if (!graph_[i].view || groups_[group_of_[i]].members.size() == 1) continue;
       Binding& view = kernels.bindings[i];
@@ -228,9 +229,9 @@ class BlockFuser {
   int& outlined_;  // groups of the module so far
   std::vector<Group> groups_;
   std::vector<size_t> group_of_;
-  std::vector<std::vector<size_t>> drawn_;  // by reader: what reader_of() says of whom
+  std::vector<std::vector<size_t>> drawn_;  // by reader: the nodes for which reader_of() returns it
   std::vector<int> updates_before_;
-  std::vector<uint32_t> mark_;  // nodes of the walk or group number stamp_
+  std::vector<uint32_t> mark_;  // nodes of walk or group number stamp_
   uint32_t stamp_ = 0;
 };
 

@@ -14,7 +14,7 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// One fused function composed to a kernel.
+// Composes one fused function into a kernel.
 class Composer {
  public:
   Composer(const Module& module, const Function& fused) : module_(module), fused_(fused) {}
@@ -51,7 +51,7 @@ class Composer {
   const std::vector<Var>& symbols() const { return symbols_; }
 
  private:
-  // Text may mark any function.
+  // A text program may set the attribute on any function.
   [[noreturn]] static void refuse(const std::string& where) {
     throw_user("a function marked fused does more than call kernels", where,
                "one block of call_tir(@kernel, ...)", "",
@@ -61,7 +61,7 @@ class Composer {
   static tir::Buffer add_buffer(const std::string& name, const Annotation& annotation) {
     const auto* tensor = as_tensor(annotation);
     if (!tensor || !tensor->dtype || !tensor->shape) {
-      throw_user("what is fused has no known shape and dtype", "value " + name,
+      throw_user("a fused value has no known shape and dtype", "value " + name,
                  "Tensor(shape, dtype)", to_string(annotation), "name_shapes before legalize");
     }
     return tir::make_buffer(name, *tensor->dtype, *tensor->shape);
@@ -85,7 +85,7 @@ class Composer {
     add_loops(loops, call, args, out);
   }
 
-  // The member's operators, its parameters replaced by what the call passes.
+  // The member's operators, with its parameters replaced by the call's arguments.
   void add_operators(const Function& spec, const CallNode& call, const std::vector<Expr>& args,
                      const Binding& binding, bool last) {
     VarMap symbols;
@@ -145,7 +145,7 @@ class Composer {
   std::vector<tir::Buffer> between_;
   std::vector<tir::Stmt> nests_;
   std::vector<Var> symbols_;
-  bool written_ = false;  // some member's loops are a person's
+  bool written_ = false;  // whether some member's loops are hand-written
 };
 
 struct Composed {

@@ -8,15 +8,15 @@ namespace {
 
 constexpr double kBytesOfOperation = 0.5;
 constexpr double kBytesOfLaunch = 4096, kBytesOfCall = 1024;
-constexpr int kMostNodes = 400;  // of an expression with all that it inlines
-constexpr int kFreeLoads = 2;    // more of them are not computed twice
-constexpr double kFewRows = 8;   // of a sum: too few to give every core its own
+constexpr int kMostNodes = 400;  // of an expression, including all that it inlines
+constexpr int kFreeLoads = 2;    // a value with more loads is not computed twice
+constexpr double kFewRows = 8;   // of a sum: too few to keep every core busy
 
-// What one nest (by its member) reads of a member's value, at each of its points.
+// What one nest (identified by its member) reads of a member's value at each of its points.
 struct Access {
   size_t nest;
-  bool own;      // at the nest's own index
-  double other;  // at so many others
+  bool own;      // at the nest's index
+  double other;  // number of other indices
 
   double count() const { return (own ? 1 : 0) + other; }
 };
@@ -24,7 +24,7 @@ struct Access {
 struct Part {
   int nodes = 0, loads = 0;
   bool costly = false;
-  bool nest = false;  // has loops of its own in the end
+  bool nest = false;  // remains a loop nest after inlining
   std::vector<Access> access;
 };
 
@@ -50,7 +50,7 @@ class Estimate {
  private:
   const FusionNode& node(size_t k) const { return graph_[members_[k]]; }
 
-  // The member that is node `i`; none where it is no member.
+  // The member that is node `i`, if any.
   size_t member(size_t i) const {
     if (i == kNoNode) return kNoNode;
     auto it = std::lower_bound(members_.begin(), members_.end(), i);
@@ -61,7 +61,7 @@ class Estimate {
     return (reads.own ? 1 : 0) + reads.remote_target;
   }
 
-  // Values as they are with all that is inlined. A reduction's result is read, not inlined.
+  // Values with everything inlined. The result of a reduction is read, not inlined.
   bool weigh_values() {
     for (size_t k = 0; k < members_.size(); ++k) {
       const analysis::FusionTraits& traits = *node(k).traits;
@@ -177,13 +177,13 @@ class Estimate {
     }
   }
 
-  // A reduction whose result only its epilogue sees.
+  // A reduction whose result only its epilogue reads.
   bool is_folded(size_t k) const { return k == reduction_ && k + 1 != members_.size(); }
 
   Samples total() const {
     Samples sum = {kBytesOfCall, kBytesOfCall, kBytesOfCall};
     for (size_t s = 0; s < sum.size(); ++s) {
-      double bytes = 0, operations = 0;  // of a folded reduction: its epilogue's nest has them
+      double bytes = 0, operations = 0;  // a folded reduction adds its epilogue's
       for (size_t k = 0; k < members_.size(); ++k) {
         if (!parts_[k].nest) continue;
         bytes += nests_[k].bytes[s];

@@ -1,5 +1,5 @@
-// What a group of kernels takes as one, against what its parts take: fusion is refused where that
-// is more.
+// Compares the cost of a group of kernels as one kernel with the cost of its parts; fusion is
+// refused where one kernel costs more.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace tapml::passes {
 
-// An estimate for the nodes `members` (ascending, the last one's result is the group's) as one
-// kernel, in bytes of memory traffic: each of the loop nests that schedules leave moves its tensors
-// or computes, whichever takes longer on a processor of two operations a byte; a launch and a call
-// have their own price. Nothing where a tensor between the members would stay in memory, so that
-// nothing is won: what a division or a function of math makes is kept unless one point alone reads
-// it, and no expression grows without bound. In front of a sum over rows (not of a product) it may
-// stay: schedules keep a row near.
+// Estimates the cost of the nodes `members` (ascending, the last one's result is the group's) as
+// one kernel, in bytes of memory traffic: each loop nest that remains after scheduling moves its
+// tensors or computes, whichever takes longer on a processor with two operations per byte; a launch
+// and a call have their own price. Returns nothing where a tensor between the members would stay in
+// memory, since fusion would gain nothing: the result of a division or math function is kept unless
+// only one point reads it, and the growth of expressions is limited. Before a sum over rows (not a
+// product) it may stay: schedules keep a row near.
 std::optional<Samples> fused_time(const FusionGraph& graph, const std::vector<size_t>& members);
 
 }  // namespace tapml::passes

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array<int64_t, 3> kSampleValues = {1, 64, 1024};
 
-// A copy at another index, whatever the shapes: it takes index arithmetic.
+// A copy at another index, for any shape: it needs index arithmetic.
 const FusionTraits& view_traits() {
   static const FusionTraits kTraits = {.kind = analysis::PatternKind::kInjective,
                                        .inputs = {{.own = false, .remote_target = 1, .loads = 1}},
@@ -29,7 +29,7 @@ const FusionTraits& view_traits() {
   return kTraits;
 }
 
-// Post-dominators that are further away count as none: groups are smaller.
+// Post-dominators that are further away are ignored: groups are smaller.
 constexpr int kFarAway = 256;
 
 double value_at(const PrimExpr& expr, int64_t symbol) {
@@ -46,7 +46,7 @@ Samples sampled(const PrimExpr& expr) {
   return result;
 }
 
-// Elements of a tensor of known shape.
+// Number of elements of a tensor of known shape.
 Samples elements_of(const TensorAnnotation& tensor) {
   Samples result = {1, 1, 1};
   for (const PrimExpr& dim : *tensor.shape) {
@@ -61,7 +61,7 @@ Samples times(Samples values, double factor) {
   return values;
 }
 
-// Whether a kernel is a single operator whose result is to be in no memory.
+// Whether a kernel is a single operator whose result is not to be stored in memory.
 bool is_expansion(const Function& spec) {
   const SeqNode& body = body_of(spec);
   if (body.blocks.size() != 1) return false;
@@ -113,7 +113,7 @@ void FusionGraph::add_kernel_call(FusionNode& node, const Binding& binding) {
   auto [known, is_new] = traits_.try_emplace(kernel);
   if (is_new) {
     const tir::PrimFunc& loops = kernel_implementation(module_, kernel);
-    // What the annotation calls opaque stays so, whatever the loops are.
+    // A kernel that the annotation calls opaque stays opaque, whatever its loops are.
     if (!loops.facts.pattern_kind.empty() && loops.facts.pattern_kind != "Opaque") {
       known->second = analysis::fusion_traits(loops);
     }
@@ -160,8 +160,8 @@ bool FusionGraph::add_inputs(FusionNode& node, const std::vector<Expr>& tensors)
   return true;
 }
 
-// Backwards, so that all readers of a node are done before it: its immediate post-dominator is
-// where their chains of post-dominators meet, which walking up the deeper one finds. This is the
+// Walks backward, so that all readers of a node are done before it: its immediate post-dominator is
+// where their chains of post-dominators meet, found by walking up from the deeper one. This is the
 // intersection of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm", 2001); without
 // cycles one round is enough. Fusion along post-dominators comes from TVM.
 void FusionGraph::find_post_dominators() {

@@ -1,5 +1,4 @@
-// The bindings of a dataflow block as fusion sees them: who reads whom, where all readers meet
-// again, and how much there is of everything.
+// The data-flow graph of a dataflow block for fusion: readers, post-dominators and sizes.
 #pragma once
 
 #include <array>
@@ -14,29 +13,28 @@
 
 namespace tapml::passes {
 
-// A quantity where every symbolic variable is 1, 64 and 1024: what holds at all three is taken to
-// hold.
+// A quantity with every symbolic variable set to 1, 64 and 1024: a relation that holds at all three
+// is taken to hold.
 using Samples = std::array<double, 3>;
 
 inline constexpr size_t kNoNode = std::numeric_limits<size_t>::max();
 
 struct FusionNode {
   struct Input {
-    size_t producer = kNoNode;  // the node that makes it; none: it comes from outside of the block
+    size_t producer = kNoNode;            // kNoNode: it comes from outside the block
     const relax::VarNode* var = nullptr;  // null for a constant
     Samples bytes{};
   };
 
-  // Null for what is no part of any group; else what its loops say.
+  // The pattern kind of its loops; null if it cannot be part of a group.
   const analysis::FusionTraits* traits = nullptr;
-  bool view = false;          // computes nothing: worth a place in a kernel only between two others
-  bool expands = false;       // op::OperatorInfo::expands: computed where it is read
-  bool updates = false;       // writes into memory that others read: nothing moves past it
-  bool escapes = false;       // read behind the block
-  std::vector<Input> inputs;  // tensors, in order
+  bool view = false;              // computes nothing: joins a kernel only between two others
+  bool expands = false;           // op::OperatorInfo::expands: computed where it is read
+  bool updates = false;           // writes memory that others read: nothing moves past it
+  bool escapes = false;           // read after the block
+  std::vector<Input> inputs;      // tensors, in order
   std::vector<size_t> consumers;  // distinct, in order
-  // Where every way from here leads through, first; none where a way leaves the block, or where
-  // that is far away.
+  // The immediate post-dominator; kNoNode if a path leaves the block or it is too far away.
   size_t post_dominator = kNoNode;
   int depth = 0;  // of post-dominators
   Samples elements{}, bytes{}, points{};
@@ -51,12 +49,12 @@ struct FusionNode {
 class FusionGraph {
  public:
   using TraitsOfKernels = std::map<std::string, analysis::FusionTraits>;
-  // `traits` is filled as kernels come up; it outlives the graph.
+  // `traits` is filled lazily, by kernel; it outlives the graph.
   FusionGraph(const Module& module, const relax::Block& block, TraitsOfKernels& traits);
 
   size_t size() const { return nodes_.size(); }
   const FusionNode& operator[](size_t i) const { return nodes_[i]; }
-  // Whether both make tensors of one shape, provably.
+  // Whether both provably make tensors of the same shape.
   bool same_shape(size_t a, size_t b) const;
 
  private:

@@ -16,9 +16,7 @@ std::vector<std::pair<std::string, const relax::Function*>> graph_functions(cons
   return functions;
 }
 
-bool is_fused(const relax::Function& function) {
-  return function.facts.fused;
-}
+bool is_fused(const relax::Function& function) { return function.facts.fused; }
 
 relax::FunctionRef with_body(const relax::Function& function, relax::Expr body) {
   auto copy = std::make_shared<relax::Function>(function);

@@ -10,14 +10,14 @@
 
 namespace tapml::passes {
 
-// The graph-level functions in order of their names, without kernels (their specs are fixed) and
-// patterns (they say what to look for and compute nothing). Valid as long as the module.
+// The graph-level functions sorted by name, without kernels (their specs are fixed) and patterns
+// (they compute nothing). Valid as long as the module.
 std::vector<std::pair<std::string, const relax::Function*>> graph_functions(const Module& module);
 
 // Whether the function's calls are to become one kernel (passes/outline_group.h).
 bool is_fused(const relax::Function& function);
 
-// `function` with another body.
+// A copy of `function` with another body.
 relax::FunctionRef with_body(const relax::Function& function, relax::Expr body);
 
 }  // namespace tapml::passes

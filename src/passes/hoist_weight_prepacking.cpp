@@ -59,8 +59,8 @@ class PrepackingHoister {
   };
   using Key = std::pair<std::string, std::vector<std::string>>;  // digest and sources
 
-  // Names of the weights that a planned call packs; empty where it packs none, takes what is packed
-  // already, or they are not among `weights`, the function's.
+  // Names of the weights that a planned call packs. Empty if it packs none, takes them packed
+  // already, or they are not among `weights`, those of the function.
   std::vector<std::string> sources_of(const std::unordered_set<const VarNode*>& weights,
                                       const Expr& value) const {
     if (called_operator(value) != "call_tir_dps") return {};
@@ -98,7 +98,7 @@ class PrepackingHoister {
     });
   }
 
-  // Of the functions' parameters by their names, the first function's first.
+  // The functions' parameters by name, those of the first function first.
   std::map<std::string, Annotation> annotations(const std::set<std::string>& takers) const {
     std::map<std::string, Annotation> found;
     for (const auto& [name, function] : graph_functions(module_)) {
@@ -156,7 +156,7 @@ class PrepackingHoister {
     return function;
   }
 
-  // What a tuple in a body's result consists of.
+  // The elements of the tuple that is a body's result.
   static std::vector<Expr> fields_of(const Expr& result, const Block& block) {
     if (const auto* tuple = as<TupleNode>(result)) return tuple->fields;
     for (const Binding& binding : block.bindings) {

@@ -38,7 +38,7 @@ class Inliner {
   }
 
  private:
-  // Function `name` with its calls inlined, those that it calls before it.
+  // Function `name` with its calls inlined, its callees first.
   FunctionRef inlined(const std::string& name, const Function& source) {
     auto copy = std::make_shared<Function>(source);
     added_ = 0;
@@ -75,13 +75,13 @@ class Inliner {
     return added_ + bindings <= kMostInlined && added_in_all_ + bindings <= kMostInlinedInAll;
   }
 
-  // False, with nothing done, where the call has to stay.
+  // Returns false and changes nothing if the call has to stay.
   bool put(const Function& callee, const std::string& name, const CallNode& call,
            const Binding& binding, Block& own) {
     const auto& blocks = body_of(callee).blocks;
     const bool is_dataflow =
         std::all_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.dataflow; });
-    // Its bounds hold for its own variables alone.
+    // Its bounds apply to its own variables alone.
     if ((own.dataflow && !is_dataflow) || !callee.facts.bounds.empty()) return false;
     std::vector<Annotation> params, args;
     for (const Variable& param : callee.params) params.push_back(param->annotation);
@@ -101,7 +101,7 @@ class Inliner {
                {.what = "parameter " + param, .function = name}, binding, own);
       Expr& value = values[callee.params[i].get()];
       if (callee.pure || !as<ConstantNode>(value)) continue;
-      // What the callee may write is a variable.
+      // Storage that the callee may write is passed as a variable.
       Variable var = make_variable(callee.params[i]->name + "_of_" + name, expected, own.dataflow);
       own.bindings.push_back({var, value, nullptr, binding.origin});
       value = var;
@@ -132,7 +132,7 @@ class Inliner {
     return true;
   }
 
-  // What the module bounds is checked as by a call: by a cast of its value to a new variable of
+  // A bound of the module is checked as a call would: by a cast of the value to a new variable of
   // that name.
   void keep_bounds(const Function& callee, const std::string& name, const VarMap& symbols,
                    const Binding& binding, Block& own) const {
@@ -164,7 +164,7 @@ class Inliner {
     size_t bindings = 0;
   };
   std::map<std::string, Inlined> done_;  // functions to inline
-  size_t added_ = 0, added_in_all_ = 0;  // bindings, to the function at hand and to all
+  size_t added_ = 0, added_in_all_ = 0;  // bindings added to the current function, and to all
 };
 
 }  // namespace

@@ -1,23 +1,20 @@
-// Calls become what they call.
+// Function inlining.
 #pragma once
 
 #include "ir/module.h"
 
 namespace tapml::passes {
 
-// Marks a function that its callers are to take over.
-
-// Bindings that calls may add to one function, and to all together: what calls another twice, which
-// calls another twice, would double at each level.
+// The most bindings that inlining may add to one function, and to all together: a chain of
+// functions that each call the next one twice would double at each level.
 inline constexpr size_t kMostInlined = 10'000, kMostInlinedInAll = 50'000;
 
-// Puts the bodies of functions with the attribute "inline" in place of their calls, their own
-// inlined calls first. What a call checks at run time stays as match_casts: arguments that may not
-// fit the signature, a result that may not, and bounds of the module. Calls stay where the function
-// has bounds of its own; where the function calls itself, at
-// whatever distance; where an argument does not say what a symbolic variable is; and in dataflow
-// blocks when the body is not one; and where bodies would add more than the bindings above. The
-// functions themselves stay in the module.
+// Replaces calls of functions with the attribute "inline" by their bodies, inlining inside those
+// first. Run-time checks of a call are kept as match_casts: for arguments that may not fit the
+// signature, a result that may not, and bounds of the module. Calls are kept where the function has
+// bounds of its own; where it is recursive, directly or indirectly; where an argument does not
+// determine a symbolic variable; in dataflow blocks when the body is not one; and where bodies
+// would exceed the limits above. The functions themselves stay in the module.
 Module inline_functions(const Module& module);
 
 }  // namespace tapml::passes

@@ -51,7 +51,7 @@ Module kernel_alone(const Module& module, const std::string& name) {
 
 namespace {
 
-// The operator, program or library routine that a binding of a spec calls.
+// The name of the operator, program or library routine that a binding of a spec calls.
 std::string called_name(const relax::Expr& value) {
   const auto* call = relax::as<relax::CallNode>(value);
   if (relax::is_call_tir(value)) return relax::call_tir_callee(*call);
@@ -84,7 +84,7 @@ std::string operators_of(const relax::Function& spec) {
 
 namespace {
 
-// What a spec computes: its operators, and the programs that it calls by name.
+// Identifies what a spec computes: its operators, and the programs that it calls by name.
 uint64_t spec_hash(const Module& module, const relax::Function& spec) {
   uint64_t hash = text::structural_hash(spec);
   for (const std::string& name : programs_of(spec)) {
@@ -95,7 +95,7 @@ uint64_t spec_hash(const Module& module, const relax::Function& spec) {
   return hash;
 }
 
-// Name number `attempt` for a spec: 8 hex digits of its hash, mixed anew each time.
+// Name number `attempt` for a spec: 8 hex digits of its hash, rehashed for each attempt.
 std::string kernel_name(const relax::Function& spec, uint64_t hash_of_spec, uint64_t attempt) {
   char hash[16];
   uint64_t bits = hash_of_spec + attempt * 0x9e3779b97f4a7c15u;
@@ -119,7 +119,7 @@ std::string add_kernel(Module& module, relax::FunctionRef spec, tir::PrimFuncRef
     named_spec->facts.kernel = true;
     named_spec->facts.implementation = name + "_impl";
     if (const BaseFunction* known = module.find(name)) {
-      // 32 bits can collide: only what is equal is shared.
+      // 32 bits can collide: only equal kernels are shared.
       if (is_kernel(known) && text::structural_equal(*known, *named_spec)) return name;
       continue;
     }

@@ -19,8 +19,8 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// The variables that an annotation names of the scope it stands in: those in the parameters of a
-// Callable are its own.
+// Symbolic variables of the enclosing scope that an annotation names. Variables in the parameters
+// of a Callable belong to the Callable.
 void collect_scope_vars(const Annotation& annotation, std::vector<Var>& into) {
   if (const auto* tuple = as_tuple(annotation)) {
     for (const Annotation& field : tuple->fields) collect_scope_vars(field, into);
@@ -38,7 +38,8 @@ void collect_scope_vars(const Annotation& annotation, std::vector<Var>& into) {
   }
 }
 
-// A lambda whose body is one call of a function of the module that passes its parameters on last.
+// Whether a lambda's body is one call of a function of the module that passes the lambda's
+// parameters last.
 bool only_passes_on(const Function& lambda) {
   const SeqNode& body = body_of(lambda);
   if (body.blocks.size() != 1 || body.blocks[0].bindings.size() != 1) return false;
@@ -59,7 +60,7 @@ bool only_passes_on(const Function& lambda) {
   return true;
 }
 
-// Where calls of a lambda's variable go.
+// The target for calls of a lambda's variable.
 struct Target {
   std::string function;
   std::vector<Expr> captured;
@@ -84,7 +85,7 @@ Expr passing_on(const Function& lambda, const Target& target) {
 
 class Lifter {
  public:
-  // `outer`: of the function around this one.
+  // `outer`: symbols of the enclosing function.
   Lifter(Module& module, std::string name, std::map<std::string, int>& numbers,
          const Lifter* outer = nullptr)
       : module_(module), name_(std::move(name)), numbers_(numbers), outer_(outer) {}
@@ -121,7 +122,7 @@ class Lifter {
     return drop_unused(std::move(blocks), seq->result);
   }
 
-  // Without lambdas that nothing uses as a value any more.
+  // Removes lambdas that are no longer used as values.
   Expr drop_unused(std::vector<Block> blocks, const Expr& result) const {
     auto uses = use_counts(make_seq(blocks, result));
     for (size_t b = blocks.size(); b-- > 0;) {
@@ -192,8 +193,8 @@ class Lifter {
     return make_call(make_global(target.function), std::move(args), call.attrs);
   }
 
-  // As Module::unique_name, which looks at every number again: branches may have many lambdas of
-  // one name.
+  // Like Module::unique_name, but remembers the last number instead of trying each one again:
+  // branches may have many lambdas of one name.
   std::string unique_name(const std::string& base) {
     std::string name = base;
     for (int& number = numbers_[base]; module_.functions.contains(name);) {
@@ -202,19 +203,19 @@ class Lifter {
     return name;
   }
 
-  // `written`: what the program calls it.
+  // `written`: the lambda's name in the program.
   Expr lift(const FunctionNode& original, const Variable& self, const std::string& written) {
-    // Inner lambdas first, so that what they capture is captured here.
+    // Inner lambdas first, so that this one captures what they capture.
     auto lambda = std::make_shared<FunctionNode>();
     const std::string name = unique_name(name_ + "." + written);
-    module_.functions[name] = nullptr;  // taken
+    module_.functions[name] = nullptr;  // reserves the name
     lambda->function = Lifter(module_, name, numbers_, this).run(*original.function);
     std::vector<Variable> captured = captured_variables(*lambda->function, self.get());
     std::vector<Var> mentioned;
     collect_symbols(*lambda->function, mentioned);
     for (const Variable& var : captured) collect_vars(var->annotation, mentioned);
 
-    // The function has variables and symbols of its own.
+    // The function has its own variables and symbols.
     VarMap own;
     Dims outer_symbols, own_symbols;
     for (const Var& var : mentioned) {
@@ -257,7 +258,7 @@ class Lifter {
     });
     Annotation result = substitute(lambda->function->result, own);
     if (use_counts(body)[own_self.get()] > 0) {
-      // The function's value, for those that ask for it.
+      // The function as a value, for other uses.
       Function signature;
       const size_t first = params.size() - lambda->function->params.size();
       signature.params.assign(params.begin() + static_cast<std::ptrdiff_t>(first), params.end());
@@ -282,7 +283,7 @@ class Lifter {
 
   Module& module_;
   std::string name_;
-  std::map<std::string, int>& numbers_;  // behind the names of functions, the last ones
+  std::map<std::string, int>& numbers_;  // last number used as a suffix, by function name
   const Lifter* outer_;
   SymbolScope symbols_;                                                 // of this function
   std::map<const tapml::ExprNode*, std::vector<std::string>> sources_;  // of their values
@@ -297,7 +298,7 @@ Module lambda_lift(const Module& module) {
   for (const auto& [name, source] : graph_functions(module)) {
     result.functions[name] = Lifter(result, name, numbers).run(*source);
   }
-  // What a variable says of a closure gives way to what the closure says of itself.
+  // Drops a variable's annotation of a closure in favor of the closure's.
   if (result.functions.size() > module.functions.size()) {
     refuse_contradictions(result, "the functions that are called");
   }

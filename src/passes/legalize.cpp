@@ -25,7 +25,7 @@ bool is_view(const std::string& op) { return op == "reshape"; }
 
 namespace {
 
-// One operator call cut out of its function.
+// Outlines one operator call from its function.
 class Outliner {
  public:
   Outliner(const CallNode& call, std::string place)
@@ -37,14 +37,14 @@ class Outliner {
     state_ranges();
   }
 
-  // A tuple of one tensor.
+  // Whether the result is a tuple of one tensor.
   static bool is_single(const Annotation& result) {
     const auto* tuple = as_tuple(result);
     return tuple && tuple->fields.size() == 1;
   }
 
-  // Adds the kernel and returns the call that replaces the operator's; where is_single(result), the
-  // call makes the tensor, not the tuple.
+  // Adds the kernel and returns the call that replaces the operator call; where is_single(result),
+  // the call returns the tensor, not the tuple.
   Expr outline(Module& module, const Annotation& result) {
     Expr spec_call = make_call(call_.callee, spec_args_, call_.attrs, {});
     const auto& node = *as<CallNode>(spec_call);
@@ -87,8 +87,8 @@ class Outliner {
   }
 
  private:
-  // Variables that neither a tensor's shape nor a scalar of the loops gives a value make no
-  // difference to the result (the length of arange(1, n) with step -1): they become 1.
+  // Variables whose values are given neither by a tensor's shape nor by a scalar of the loops do
+  // not affect the result (the length of arange(1, n) with step -1): they become 1.
   Expr with_known_symbols(const CallNode& call, const std::vector<Var>& extra) const {
     std::vector<Var> used, given = extra;
     for (const Variable& param : params_) collect_vars(param->annotation, given);
@@ -131,7 +131,7 @@ class Outliner {
       spec_args_.push_back(make_prim_value(spec_expr(prim->value)));
     } else if (const Annotation annotation = annotation_of(arg);
                as_shape(annotation) && as_shape(annotation)->dims) {
-      // A variable: what it holds is known by its annotation.
+      // A variable: its annotation gives its value.
       Dims dims;
       for (const PrimExpr& dim : *as_shape(annotation)->dims) dims.push_back(spec_expr(dim));
       spec_args_.push_back(make_shape(std::move(dims)));
@@ -142,8 +142,8 @@ class Outliner {
     }
   }
 
-  // Of the spec's variables those that do not stand alone in a tensor's dimension are passed as a
-  // shape, and not solved for.
+  // Variables of the spec that are not a tensor dimension by themselves are passed as a shape, not
+  // solved for.
   void state_ranges() const {
     std::vector<Var> made;
     for (const auto& [caller, own] : to_spec_) made.push_back(own);
@@ -170,7 +170,7 @@ class Outliner {
     return param;
   }
 
-  // The expression over the spec's own variables.
+  // The expression in terms of the spec's variables.
   PrimExpr spec_expr(const PrimExpr& expr) {
     for (const Var& var : free_vars(expr)) {
       if (to_spec_.contains(var.get())) continue;
@@ -196,8 +196,8 @@ class Outliner {
   VarMap to_spec_, to_caller_;
 };
 
-// The call in `binding` with checks in front of it: its loops follow one operand's dimensions, so
-// that the others must be the same.
+// The call in `binding` preceded by checks: its loops follow the dimensions of one operand, so the
+// others must be equal.
 Expr with_operand_checks(const Binding& binding, bool dataflow, std::vector<Binding>& before) {
   return op::check_operands(
       binding.value,
@@ -219,8 +219,8 @@ Expr with_operand_checks(const Binding& binding, bool dataflow, std::vector<Bind
       });
 }
 
-// Appends what stands for `binding`: checks, and the call of a kernel. `views`: also of operators
-// that compute nothing, inside of what is to become one kernel. `function`: its name in messages.
+// Appends the replacement for `binding`: checks, and a kernel call. `views`: also for operators
+// that compute nothing, inside a future kernel. `function`: its name in messages.
 void legalize_binding(Module& module, const std::string& function, Binding binding, bool dataflow,
                       bool views, std::vector<Binding>& bindings) {
   const auto* call = as<CallNode>(binding.value);
@@ -235,7 +235,7 @@ void legalize_binding(Module& module, const std::string& function, Binding bindi
     result_note = check_note(binding);
     binding.value = outline_program(module, binding, dataflow, checks, made);
     if (!is_shape_certain(made, var->annotation, "result of @" + program)) {
-      // The program says what it makes; that it is what the caller wrote is checked after.
+      // The program determines the output annotation; a check against the caller's follows.
       binding.var = make_variable("result_of_" + program, made, dataflow);
     }
   } else if (calls_library(*call)) {
@@ -246,7 +246,7 @@ void legalize_binding(Module& module, const std::string& function, Binding bindi
       binding.value = checked;
     } else {
       const auto& operation = *as<CallNode>(checked);
-      // A variable may say less than how many tensors there are.
+      // A variable's annotation may leave the number of tensors open.
       const Annotation result = var->annotation->kind == AnnotationKind::kObject
                                     ? op::deduce(operation)
                                     : var->annotation;

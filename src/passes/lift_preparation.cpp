@@ -20,7 +20,7 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// Bytes of a tensor of constant shape; -1 for anything else.
+// Bytes of a tensor of constant shape; -1 otherwise.
 int64_t constant_bytes(const Annotation& annotation) {
   const auto* tensor = as_tensor(annotation);
   if (!tensor || !tensor->shape || !tensor->dtype) return -1;
@@ -33,11 +33,11 @@ int64_t constant_bytes(const Annotation& annotation) {
 
 bool is_reshape(const Expr& value) { return called_operator(value) == "reshape"; }
 
-// A value that weights and constants give, wherever it is computed: equal keys are equal values.
+// A value computed from weights and constants alone, in any function: equal keys are equal values.
 struct Known {
   std::string key;
-  std::string weight;                       // whose value it is; empty: it is computed
-  std::vector<const VarNode*> computed_of;  // known values
+  std::string weight;                       // the weight's name; empty: computed
+  std::vector<const VarNode*> computed_of;  // known values it is computed from
 };
 using KnownValues = std::unordered_map<const VarNode*, Known>;
 
@@ -60,7 +60,7 @@ class PreparationLifter {
       auto function = changed.contains(name)
                           ? std::make_shared<Function>(*changed.at(name))
                           : std::make_shared<Function>(*as_relax_function(module_.find(name)));
-      // Functions take all results; what they do not use costs nothing.
+      // Functions take all results; unused ones cost nothing.
       std::vector<Variable>& mine = params_[name];
       mine.resize(results_.size());
       for (size_t i = 0; i < results_.size(); ++i) {
@@ -83,7 +83,7 @@ class PreparationLifter {
 
   void note_weight(const Variable& param) { weights_.emplace(param->name, param); }
 
-  // What the value of a binding is known to be; nothing where it depends on anything else.
+  // The key of a binding's value; empty where it depends on anything else.
   std::optional<Known> known_call(const Binding& binding, const KnownValues& values) {
     const op::OperatorInfo* info = op::called_operator_info(binding.value);
     if (!info || !info->pure || info->expands || !info->inout.empty() || info->outputs != 1 ||
@@ -92,7 +92,7 @@ class PreparationLifter {
     }
     const auto& call = *as<CallNode>(binding.value);
     Known result;
-    // Arguments by their keys, the rest as it prints.
+    // The keys of the arguments, and the rest as printed.
     auto add = [&](const Expr& arg) {
       const auto* var = as<VarNode>(arg);
       if (auto value = var ? values.find(var) : values.end(); value != values.end()) {
@@ -129,13 +129,13 @@ class PreparationLifter {
     return result;
   }
 
-  // A number for the text, so that the keys of what is computed of a value do not grow.
+  // A number for the text, so that keys of derived values do not grow.
   std::string short_key(const std::string& text) {
     return "#" + std::to_string(
                      numbers_of_keys_.try_emplace(text, numbers_of_keys_.size()).first->second);
   }
 
-  // Whether a binding's value is larger than the weights that it is made of.
+  // Whether a binding's value is larger than the weights it is computed from.
   bool may_grow(const Variable& var, const KnownValues& values) const {
     int64_t left = constant_bytes(var->annotation);
     std::unordered_set<const VarNode*> seen{var.get()};
@@ -169,7 +169,7 @@ class PreparationLifter {
         values[binding.var.get()] = std::move(*value);
       }
     }
-    // Known values that something else uses are what moves.
+    // Known values that other code uses are moved.
     std::unordered_set<const VarNode*> wanted;
     auto use = [&](const Expr& e) {
       if (const auto* var = as<VarNode>(e); var && made.contains(var)) wanted.insert(var);
@@ -180,7 +180,7 @@ class PreparationLifter {
       }
     }
     visit(body.result, use);
-    // What stays although it is known needs its operands; they are bound before it.
+    // Known values that stay need their operands, which are bound before them.
     auto moves = [&](const Binding& binding) {
       return !is_reshape(binding.value) && !may_grow(binding.var, values);
     };
@@ -207,7 +207,7 @@ class PreparationLifter {
       replaced[var] = mine[number];
     }
     if (replaced.empty()) return std::make_shared<Function>(function);
-    // Later uses read the parameter; the bindings themselves are dead code if nothing is left.
+    // Later uses read the parameter; bindings that become unused are dead code.
     std::vector<Block> blocks;
     for (const Block& block : body.blocks) {
       Block copy = block;
@@ -223,7 +223,7 @@ class PreparationLifter {
     return with_body(function, make_seq(std::move(blocks), substitute(body.result, replaced)));
   }
 
-  // Number of the result of `prepare` that is this value; it is added where it is new.
+  // Index of this value among the results of `prepare`; adds it if it is new.
   size_t result_of(const Known& value, const Binding& binding, const KnownValues& values,
                    const std::unordered_map<const VarNode*, const Binding*>& made) {
     auto found = numbers_.find(value.key);
@@ -233,7 +233,7 @@ class PreparationLifter {
     return results_.size() - 1;
   }
 
-  // The variable of `prepare` with the value of a binding, after what it is computed of.
+  // The variable of `prepare` for a binding's value, emitted after its operands.
   Variable compute(const Binding& binding, const KnownValues& values,
                    const std::unordered_map<const VarNode*, const Binding*>& made) {
     std::vector<const Binding*> pending{&binding};
@@ -307,9 +307,9 @@ class PreparationLifter {
   std::map<std::string, Variable> weights_;        // parameters of functions, by name
   std::vector<Variable> results_;                  // of `prepare`
   std::map<std::string, size_t> numbers_of_keys_;  // texts of keys
-  std::map<std::string, size_t> numbers_;          // by key
+  std::map<std::string, size_t> numbers_;          // indices of results, by key
   std::map<std::string, Variable> computed_, inputs_;
-  std::map<std::string, std::vector<Variable>> params_;  // new ones, by function and result
+  std::map<std::string, std::vector<Variable>> params_;  // the added ones, by function and result
   Block block_;
 };
 

@@ -15,7 +15,7 @@ using namespace relax;  // NOLINT: this file is about the graph level
 
 namespace {
 
-// Null where the call needs nothing, or has what it needs already.
+// Null if the call needs no workspace or already has one.
 Expr with_workspace(const Module& module, const Expr& value,
                     const std::map<std::string, PrimExpr>& bytes) {
   if (!is_call_tir(value)) return nullptr;

@@ -1,4 +1,4 @@
-// Scratch memory of implementations becomes the caller's (Relax paper, section 4.3).
+// Makes scratch memory of implementations part of the caller's plan (Relax paper, section 4.3).
 #pragma once
 
 #include "ir/module.h"
@@ -6,19 +6,19 @@
 
 namespace tapml::passes {
 
-// Every start of a workspace inside of a call's workspace storage is a multiple of this: the
-// strictest alignment that a platform asks for.
+// Alignment of workspaces within a call's workspace storage: the strictest that a platform
+// requires.
 inline constexpr int64_t kWorkspaceAlignment = 256;
 
-// Bytes of one storage for all workspaces of `func`: the global allocations at its top. Over its
-// scalars; null where it has none.
+// Bytes of one storage for all workspaces of `func` (the global allocations at its top level), over
+// its scalars; null where it has none.
 PrimExpr workspace_bytes_of(const tir::PrimFunc& func);
 
-// Calls of kernels that have workspaces name the bytes that they need, which planning then
-// allocates like a tensor that lives for the call alone:
+// Adds the workspace size to calls of kernels that need one; planning then allocates it like a
+// tensor that lives only during the call:
 //   call_tir(@K, (tensors...), shape(symbols...), shape(bytes))
-// Their requirements say how many; of kernels without requirements the tensor programs. The
-// kernels' own signatures stay as they are.
+// The size comes from the kernel's requirements, or from its tensor program if it has none. Kernel
+// signatures do not change.
 Module lift_workspaces(const Module& module);
 
 }  // namespace tapml::passes

@@ -30,7 +30,7 @@ PrimExpr lower_unary(const std::string& name, const PrimExpr& x) {
   throw_internal("no portable math for this function", "intrinsic " + name);
 }
 
-// f64 stays a call: the platform's own function. The operands are bound once, because the formulas
+// f64 stays a call of the platform's function. The operands are bound once, because the formulas
 // use them several times.
 PrimExpr lower_call(const PrimExpr& call) {
   if (call.dtype() == DType::kF64) return PrimExpr();

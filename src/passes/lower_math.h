@@ -5,7 +5,7 @@
 
 namespace tapml::passes {
 
-// Replaces the functions that ir/intrinsics.h calls portable math, in f32 (f16 and bf16 through
+// Replaces the functions listed as portable math in ir/intrinsics.h, in f32 (f16 and bf16 through
 // f32), by range reduction and polynomials within 2 ULP (passes/math/). Calls in f64 stay.
 tir::PrimFuncRef lower_math(const tir::PrimFunc& func);
 

@@ -48,10 +48,10 @@ Dims compact_strides(const Dims& shape) {
   return strides;
 }
 
-// One function.
+// Lowers one function.
 class StorageLowering {
  public:
-  // `from_outside`: only the caller of the module calls it.
+  // `from_outside`: called only from outside the module.
   StorageLowering(Module& module, const Module& original, const Function& function,
                   const ViewFlow& flow, bool writes, bool from_outside)
       : module_(module),
@@ -64,23 +64,23 @@ class StorageLowering {
   Expr run(const SeqNode& body) { return sequence(body, from_outside_); }
 
  private:
-  // Where bindings are added.
+  // Where bindings are appended.
   struct Place {
     std::vector<Binding>* bindings = nullptr;
     bool dataflow = false;
     Origin origin;
-    CheckNote note = {};  // the binding that is lowered, as messages know it
+    CheckNote note = {};  // the current binding, for messages
   };
   struct Copy {
     Variable tensor;
-    int64_t writes;  // before it was made
+    int64_t writes;  // number of writes before it was made
   };
   struct Known {
     std::map<const VarNode*, Variable> named;
     std::map<const VarNode*, Copy> copies;
   };
 
-  // What the innermost sequence that knows it knows of the variable, or null.
+  // The entry for the variable in the innermost sequence that has one, or null.
   template <class T>
   const T* find_known(std::map<const VarNode*, T> Known::* table, const VarNode* var) const {
     for (size_t i = known_.size(); i-- > 0;) {
@@ -119,7 +119,7 @@ class StorageLowering {
     return make_seq(std::move(blocks), std::move(result));
   }
 
-  // Variables of a dataflow block are not seen after it.
+  // Variables local to a dataflow block are not visible after it.
   void forget(const std::set<const VarNode*>& bound) {
     for (const VarNode* var : bound) {
       known_.back().named.erase(var);
@@ -188,7 +188,7 @@ class StorageLowering {
     keep(std::move(binding));
   }
 
-  // Whether a write could tell that the variable's storage is shared.
+  // Whether a write could reveal that the variable's storage is shared.
   bool may_tell(const VarNode* var) const {
     return aliases_.may_be_written(var) || aliases_.is_shared(var);
   }
@@ -210,7 +210,7 @@ class StorageLowering {
     keep(std::move(binding));
   }
 
-  // What a packed function or a view returns may be what it was given.
+  // A packed function or a view may return its argument.
   void keep_copy_of(Binding binding) {
     const auto* tensor = as_tensor(binding.var->annotation);
     if (!tensor || !tensor->dtype || (!tensor->shape && tensor->ndim == kUnknownNdim)) {
@@ -222,7 +222,7 @@ class StorageLowering {
     keep({binding.var, make_op_call("copy", {known}), nullptr, binding.origin, binding.check});
   }
 
-  // Constants are nobody's to write: where they could be, a copy stands for them.
+  // Constants must not be written: where they could be, a copy replaces them.
   Expr without_constants(const Expr& expr) {
     if (as<ConstantNode>(expr)) {
       return emit(here_, "own", annotation_of(expr), make_op_call("copy", {expr}));
@@ -236,7 +236,7 @@ class StorageLowering {
 
   // ---- reading
 
-  // The operand with copies in place of what may be views.
+  // The operand with copies in place of possible views.
   Expr readable(const Expr& expr, const Place& place) {
     if (const auto* var = as<VarNode>(expr)) {
       return flow_.may_be_view(var) && may_be_tensor(var->annotation) ? compact(expr, place) : expr;
@@ -248,18 +248,19 @@ class StorageLowering {
     return make_tuple(std::move(fields));
   }
 
-  // Of known rank and dtype: what is not gets no copy here, the machine makes one where it must.
+  // Requires known rank and dtype. Other values are not copied here; the VM copies them where
+  // needed.
   static bool may_be_tensor(const Annotation& annotation) {
     const auto* tensor = as_tensor(annotation);
     return tensor && tensor->dtype && (tensor->shape || tensor->ndim != kUnknownNdim);
   }
 
-  // What is bound outside of a dataflow block is read before it: inside nothing is written.
+  // A variable bound outside a dataflow block is read before it: nothing is written inside.
   Place place_for(const VarNode* var, const Place& place) const {
     return place.dataflow && !bound_here_.contains(var) ? before_ : place;
   }
 
-  // `expr` with a shape: its own, or that of `other`, which it surely has, or new symbols.
+  // `expr` with a shape: its own, that of `other` if certainly equal, or new symbols.
   Expr named(const Expr& expr, Place place, const Annotation& other) {
     const auto* var = as<VarNode>(expr);
     if (!var || has_shape(var->annotation)) return expr;
@@ -290,7 +291,7 @@ class StorageLowering {
     return tensor_annotation(std::move(dims), dtype);
   }
 
-  // A tensor with the elements of the view that `expr` may be.
+  // A tensor with the elements of `expr`, which may be a view.
   Expr compact(const Expr& expr, Place place) {
     const auto* var = as<VarNode>(expr);
     place = place_for(var, place);
@@ -315,7 +316,7 @@ class StorageLowering {
     return copy;
   }
 
-  // The same, always in storage of its own.
+  // The same, but always in new storage.
   Expr copy_of(const Expr& expr, Place place) {
     const auto* var = as<VarNode>(expr);
     place = place_for(var, place);
@@ -332,7 +333,7 @@ class StorageLowering {
                 call_read_view(module_, base, where, annotation));
   }
 
-  // The tensor that `view` lies in, as a vector of known size.
+  // The base tensor of `view`, as a vector of known size.
   Expr base_of(const Expr& view, bool may_be_part, const Place& place) {
     const std::string& name = as<VarNode>(view)->name;
     const Annotation annotation = annotation_of(view);
@@ -397,7 +398,7 @@ class StorageLowering {
          make_op_call("storage.check_assign", {target, checked}));
   }
 
-  // What is assigned, in storage that the write does not touch.
+  // The assigned value, in storage that the write does not touch.
   Expr source_of(const Expr& values, const Expr& source, const VarNode* target) {
     const auto* var = as<VarNode>(source);
     if (!var) return values;
@@ -430,8 +431,8 @@ class StorageLowering {
     return info ? &info->inout : nullptr;
   }
 
-  // Where the call updates what may be a view: on copies, which are written back. False where it
-  // does not.
+  // Handles a call that updates possible views: it updates copies, which are written back. Returns
+  // false for other calls.
   bool update(const Binding& binding, const CallNode& call) {
     const std::vector<int64_t>& indices = *updated(call);
     const bool kernel = as<OperatorNode>(call.callee)->name == "call_tir_inplace";
@@ -481,8 +482,8 @@ class StorageLowering {
   const analysis::AliasSets aliases_;
   const bool writes_, from_outside_;
   Place here_, before_;
-  std::set<const VarNode*> bound_here_;  // in the block at hand
-  std::vector<Known> known_;             // by sequence, from the outermost in
+  std::set<const VarNode*> bound_here_;  // in the current block
+  std::vector<Known> known_;             // by sequence, outermost first
   int64_t write_count_ = 0;
 };
 

@@ -1,24 +1,25 @@
-// Views and writes become kernels.
+// Lowers views and writes to kernels.
 #pragma once
 
 #include "ir/module.h"
 
 namespace tapml::passes {
 
-// Storage operators in terms of what kernels and the virtual machine do (relax/storage.h):
-//   - assign and assign_slice become an update in place of the tensor that is written, by a program
-//     that knows where each element goes: write_view_<dtype>_<rank>.
-//   - What reads a view whose elements may lie apart reads a copy, made by read_view_<dtype>_<rank>
-//     where the view is one at run time; what updates such a view in place updates a copy, which is
-//     written back. Copies serve until something is written.
-//   - Views themselves stay: reshapes and rows of a tensor are tensors at an offset, others values
-//     that only the machine knows.
-// In modules that write, what the language calls a tensor of its own and the machine would share
-// becomes a copy where a write could tell: reshapes, constants, results of packed functions.
+// Expresses storage operators in terms of kernels and the virtual machine (relax/storage.h):
+//  - assign and assign_slice become an in-place update of the tensor that is written, by a program
+//    that computes the position of each element: write_view_<dtype>_<rank>.
+//  - An operation that reads a possibly non-contiguous view reads a copy, made by
+//    read_view_<dtype>_<rank> if the value is a view at run time; an operation that updates such a
+//    view updates a copy, which is written back. Copies are reused until something is written.
+//  - Views themselves stay: reshapes and rows of a tensor are tensors at an offset, others are
+//    values that only the VM handles.
+// In modules that write, a value that the language defines as a separate tensor, but for which the
+// VM would share storage, is copied where a write could reveal the difference: reshapes, constants,
+// results of packed functions.
 //
-// Expects closures that are lifted and shapes that are known where operators need them
-// (name_shapes); UserError where neither side of an assignment has a known rank and dtype. Modules
-// without storage operators stay as they are.
+// Expects lifted closures, and known shapes where operators need them (name_shapes); UserError
+// where neither side of an assignment has a known rank and dtype. Modules without storage operators
+// are not changed.
 Module lower_storage(const Module& module);
 
 }  // namespace tapml::passes

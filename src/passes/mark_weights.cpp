@@ -18,7 +18,7 @@ namespace {
 // By kernel: inputs that are weights at every call seen so far.
 using Marks = std::map<std::string, std::set<int64_t>>;
 
-// `weights`: of the function that makes the call.
+// `weights`: those of the calling function.
 void add_call(const std::unordered_set<const VarNode*>& weights, const CallNode& call,
               Marks& marks) {
   std::set<int64_t> held;

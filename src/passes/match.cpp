@@ -92,7 +92,7 @@ class BlockMatcher {
     return true;
   }
 
-  // Whether every shape that the call needs is known now.
+  // Whether every shape that the call needs is known.
   static bool is_proved(const Binding& binding) {
     const auto* made = as_tensor(binding.var->annotation);
     if (!made || !made->shape || !made->dtype) return false;

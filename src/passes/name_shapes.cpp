@@ -23,10 +23,10 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// Ifs in each other for one call: three ways for each pair of dimensions.
+// Nested ifs for one call: three branches for each pair of dimensions.
 constexpr int kMostDecisions = 3;
 
-// Whether `found` knows a shape or value that `stored` leaves open.
+// Whether `found` has a shape or value that `stored` leaves open.
 bool is_finer(const Annotation& found, const Annotation& stored) {
   if (found->kind != stored->kind) return stored->kind == AnnotationKind::kObject;
   if (const auto* tensor = as_tensor(found)) return tensor->shape && !as_tensor(stored)->shape;
@@ -46,7 +46,7 @@ bool is_open(const Annotation& annotation) {
   return tensor && !tensor->shape && tensor->dtype && tensor->ndim != kUnknownNdim;
 }
 
-// `sizes`: of a tensor.
+// `sizes`: dimensions of a tensor.
 Dims named_dims(const std::string& name, int ndim, bool sizes) {
   Dims dims;
   for (int i = 0; i < ndim; ++i) {
@@ -56,8 +56,8 @@ Dims named_dims(const std::string& name, int ndim, bool sizes) {
   return dims;
 }
 
-// What a variable is cast to so that its dimensions, or its value, have names; null where they have
-// them already, or where not even their number is known.
+// The annotation that names a variable's dimensions, or its value, by a cast; null if they have
+// names already, or if even their number is unknown.
 Annotation with_names(const VarNode& var, std::optional<op::ArgumentKind> kind) {
   const Annotation& own = var.annotation;
   if (is_open(own)) {
@@ -103,11 +103,11 @@ class ShapeNamer {
     return make_seq(std::move(blocks), substitute(seq->result, known_.entries()));
   }
 
-  // Whether a binding's annotation says more now.
+  // Whether a binding's annotation became more precise.
   bool learned() const { return learned_; }
 
  private:
-  // What is learned inside stays there.
+  // Facts learned inside are dropped at the end.
   Expr inner(const Expr& body) {
     const size_t outside = known_.changes();
     Expr result = run(body);
@@ -115,8 +115,8 @@ class ShapeNamer {
     return result;
   }
 
-  // A dataflow block with an if becomes blocks around it, whose variables are seen by all.
-  // `learned_before`: the changes in front of it.
+  // A dataflow block with an if is split around it, and the block's variables become visible to all
+  // parts. `learned_before`: the changes before it.
   void add_block(Block block, size_t learned_before, std::vector<Block>& blocks) {
     bool cut = false;
     for (const Binding& binding : block.bindings) cut |= as<IfNode>(binding.value) != nullptr;
@@ -168,10 +168,10 @@ class ShapeNamer {
     }
   }
 
-  // The binding's variable with what was found, where that says more.
+  // The binding's variable with the annotation found, if that is more precise.
   void take(Binding& binding, const Annotation& found) {
     if (!is_finer(found, binding.var->annotation)) return;
-    // What is called stays open: that it is no function is an error when it runs.
+    // The callee stays open: calling a value that is no function is a run-time error.
     if (called_.contains(binding.var.get())) return;
     Variable var = make_variable(binding.var->name, found, binding.var->dataflow);
     known_.set(binding.var.get(), var);
@@ -200,8 +200,8 @@ class ShapeNamer {
     return make_call(call.callee, std::move(args), call.attrs, call.annotations);
   }
 
-  // An operand, cast where its dimensions or its value have no names; `spec`: what the operator
-  // says of it, null where it says nothing.
+  // An operand, cast if its dimensions or its value have no names; `spec`: the operator's
+  // declaration of it, null if there is none.
   Expr named(const Expr& arg, const op::ArgumentSpec* spec, const Binding& binding,
              std::vector<Binding>& into) {
     const auto* var = as<VarNode>(arg);
@@ -211,7 +211,7 @@ class ShapeNamer {
     if (!annotation) return arg;
     Variable known = make_variable(var->name + "_known", annotation);
     CheckNote note{(params_.contains(var) ? "parameter " : "binding ") + var->name, "", ""};
-    // The operator alone wants it to be a host integer.
+    // Only the operator requires it to be a host integer.
     if (spec && var->annotation->kind == AnnotationKind::kObject) {
       note = operand_note(spec->name, called_operator(binding.value), binding);
     }
@@ -248,7 +248,7 @@ class ShapeNamer {
     into.push_back(std::move(binding));
   }
 
-  // A branch: argument `index` cast to where its dimension of the pair is `dim`.
+  // A branch: argument `index` cast so that its dimension of the pair is `dim`.
   Expr way(const Binding& binding, const op::OperatorInfo& info, const op::BroadcastPair& pair,
            size_t index, const PrimExpr& dim, int decisions) {
     const auto& call = *as<CallNode>(binding.value);
@@ -263,7 +263,7 @@ class ShapeNamer {
           check_shape(args[index], op::respelled(own, old, extent), name + "_of_" + info.name,
                       operand_note(name, info.name, binding), false, block.bindings);
     };
-    // The last way is where dimensions may not broadcast: the message is to name both.
+    // The last branch is for dimensions that may not broadcast: the message must name both.
     if (index == pair.first) cast_to(arith::broadcast_dim(old, other));
     cast_to(dim);
     Binding inner{make_variable(binding.var->name, binding.var->annotation),
@@ -281,7 +281,8 @@ class ShapeNamer {
   std::set<const VarNode*> params_;
   std::set<const VarNode*> called_;  // as functions
   UndoMap<const VarNode*, Expr> known_;
-  std::vector<Variable> replaced_;  // those of known_ live: no other variable is at their address
+  std::vector<Variable>
+      replaced_;  // keeps the keys of known_ alive, so that no other variable gets their address
 };
 
 }  // namespace
@@ -294,7 +295,7 @@ Module name_shapes(const Module& module) {
     result.functions[name] = with_body(*source, namer.run(source->body));
     learned |= namer.learned();
   }
-  // What was an Object may turn out to be another tensor than the program says.
+  // An Object may turn out to be another tensor than the program declares.
   if (learned) {
     const std::string known = "the shapes that are known now";
     refuse_contradictions(result, known);

@@ -19,7 +19,7 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// Bindings that could be next and are looked at, so that wide blocks take linear time.
+// The most ready bindings that are considered, so that wide blocks take linear time.
 constexpr size_t kMostChoices = 64;
 
 // One block's bindings, by number in its order.
@@ -38,7 +38,7 @@ class BlockOrder {
     keep_updates_in_order();
   }
 
-  // Of the block's own order and two that choose step by step, the one that holds the least.
+  // The order that holds the least: the block's own, or one of two greedy ones.
   std::vector<size_t> decide() const {
     std::vector<size_t> best(block_.bindings.size());
     std::iota(best.begin(), best.end(), size_t{0});
@@ -60,7 +60,7 @@ class BlockOrder {
       auto made = number_of_.find(var);
       if (made != number_of_.end()) before.insert(made->second);
     }
-    // What stands behind a check relies on it, and may name the symbols that it defines.
+    // Bindings after a check rely on it, and may name the symbols that it defines.
     if (last_check_) before.insert(*last_check_);
     for (size_t one : before) precede(one, i);
     if (binding.match_cast) last_check_ = i;
@@ -68,7 +68,7 @@ class BlockOrder {
     measure(i, used);
   }
 
-  // What the binding allocates, and whose memory its value and its operands keep.
+  // The memory that the binding allocates, and the memory that its value and operands keep alive.
   void measure(size_t i, const std::set<const VarNode*>& used) {
     const Binding& binding = block_.bindings[i];
     std::set<size_t> owners;
@@ -85,10 +85,10 @@ class BlockOrder {
       if (PrimExpr workspace = workspace_bytes(call)) call_bytes_[i] = typical(workspace);
       holds_[i] = {i};
     } else {
-      // Views, projections, casts, updates in place, calls: the result may be any of the operands.
+      // Views, projections, casts, updates in place, calls: the result may alias any operand.
       holds_[i] = used_owners_[i];
     }
-    // Someone behind the block may look at it.
+    // Code after the block may read it.
     if (!binding.var->dataflow) {
       for (size_t owner : holds_[i]) ++users_[owner];
     }
@@ -110,7 +110,7 @@ class BlockOrder {
     return most ? static_cast<double>(*most) : sizes_.typical(size);
   }
 
-  // What an update in place may change is read before or after it as it was.
+  // Reads of storage that an update in place may change stay before or after it.
   void keep_updates_in_order() {
     for (size_t i = 0; i < block_.bindings.size(); ++i) {
       const Expr& value = block_.bindings[i].value;
@@ -147,7 +147,7 @@ class BlockOrder {
     predecessors_[second].push_back(first);
   }
 
-  // Of what could be next, always that after which the least is held.
+  // Front to back: always picks the ready binding after which the least is held.
   std::vector<size_t> from_the_front() const {
     std::vector<size_t> waits_for, users_left = users_, order;
     for (const std::vector<size_t>& before : predecessors_) waits_for.push_back(before.size());
@@ -173,7 +173,7 @@ class BlockOrder {
     return order;
   }
 
-  // Of what could be the last, always that before which the least is held.
+  // Back to front: always picks the possible last binding before which the least is held.
   std::vector<size_t> from_the_back() const {
     std::vector<size_t> waits_for, order;
     for (const std::vector<size_t>& after : successors_) waits_for.push_back(after.size());
@@ -235,10 +235,11 @@ class BlockOrder {
   std::map<const VarNode*, size_t> number_of_;
   std::optional<size_t> last_check_;
   std::vector<std::vector<size_t>> successors_, predecessors_;
-  std::vector<std::vector<size_t>> holds_;        // whose memory a value keeps
-  std::vector<std::vector<size_t>> used_owners_;  // whose memory the operands keep
-  std::vector<double> own_bytes_, call_bytes_;    // allocated for the result, for the call alone
-  std::vector<size_t> users_;                     // of the memory that a binding owns
+  std::vector<std::vector<size_t>> holds_;  // owners of the memory that a value keeps alive
+  std::vector<std::vector<size_t>>
+      used_owners_;                             // owners of the memory that the operands keep alive
+  std::vector<double> own_bytes_, call_bytes_;  // allocated for the result, for the call alone
+  std::vector<size_t> users_;                   // of the memory that a binding owns
 };
 
 }  // namespace

@@ -49,8 +49,8 @@ Entry parse_entry(const std::string& text, const std::string& function) {
   return entry;
 }
 
-// Cuts entries out of one function. A function is indexed once for all entries that take bindings
-// from different places of it.
+// Outlines entries of one function. The function is indexed once for all entries that take bindings
+// from different places in it.
 class BindingOutliner {
  public:
   BindingOutliner(Module& module, FunctionRef function)
@@ -72,7 +72,7 @@ class BindingOutliner {
     std::vector<Binding> calls = cut(*range);
     const bool alone = !is_simple(*range);
     cuts_[range->block].emplace(range->first, Cut{range->last, std::move(calls)});
-    // What is inside of it binds symbolic variables, or is a block of its own.
+    // Its contents bind symbolic variables, or form a block of their own.
     if (alone) flush();
   }
 
@@ -86,7 +86,7 @@ class BindingOutliner {
   struct Range {
     size_t block = 0, first = 0, last = 0;
   };
-  // What stands in place of the bindings up to the last one.
+  // The replacement for the bindings up to the last one.
   struct Cut {
     size_t last = 0;
     std::vector<Binding> calls;
@@ -137,7 +137,7 @@ class BindingOutliner {
         .subspan(range.first, range.last - range.first + 1);
   }
 
-  // Whether nothing else that is found in the index changes with these bindings.
+  // Whether outlining these bindings leaves the rest of the index valid.
   bool is_simple(const Range& range) const {
     return std::none_of(
         bindings_of(range).begin(), bindings_of(range).end(), [](const Binding& binding) {
@@ -155,7 +155,7 @@ class BindingOutliner {
     return next == cuts->second.begin() || std::prev(next)->second.last < range.first;
   }
 
-  // Puts the calls in their places.
+  // Inserts the calls.
   void flush() {
     if (cuts_.empty()) return;
     size_t number = 0;
@@ -179,13 +179,13 @@ class BindingOutliner {
     index();
   }
 
-  // Makes the function; returns the bindings that call it.
+  // Adds the function; returns the bindings that call it.
   std::vector<Binding> cut(const Range& range) {
     const bool dataflow = blocks_[range.block].dataflow;
     std::vector<Binding> inside(bindings_of(range).begin(), bindings_of(range).end());
     auto cut = std::make_shared<Function>();
     const std::vector<Variable> results = handed_on(inside);
-    // What a dataflow block hands out is decided anew inside.
+    // The outputs of a dataflow block are recomputed inside.
     ExprMap own;
     Expr result =
         results.size() == 1 ? Expr(results[0]) : make_tuple({results.begin(), results.end()});
@@ -223,9 +223,9 @@ class BindingOutliner {
     return calls;
   }
 
-  // Variables of the bindings that anything else uses, in order.
+  // Variables of the bindings that any other code uses, in order.
   std::vector<Variable> handed_on(const std::vector<Binding>& inside) const {
-    std::map<const VarNode*, int> uses;  // by the bindings themselves
+    std::map<const VarNode*, int> uses;  // uses by the bindings themselves
     SymbolIds cast;                      // symbolic variables that the bindings bind
     std::vector<Var> mentioned;
     for (const Binding& binding : inside) {
@@ -252,19 +252,20 @@ class BindingOutliner {
       if (cast.contains(var.get())) refuse("the symbolic variable '" + var->name + "'");
     }
     if (results.empty()) {
-      throw_user("nothing uses what these bindings make", entry_->where,
-                 "bindings whose values are used behind them", entry_->first + ".." + entry_->last);
+      throw_user("nothing uses the values of these bindings", entry_->where,
+                 "bindings whose values are used later", entry_->first + ".." + entry_->last);
     }
     return results;
   }
 
   [[noreturn]] void refuse(const std::string& what) const {
-    throw_user("the bindings hand on " + what, entry_->where,
-               "bindings that hand on tensors, shapes, scalars or tuples of known annotation",
+    throw_user("the new function would return " + what, entry_->where,
+               "bindings of which only tensors, shapes, scalars or tuples of known annotation are "
+               "used later",
                what);
   }
 
-  // Whether something in front of the binding of `start` binds the symbolic variable.
+  // Whether something before the binding of `start` binds the symbolic variable.
   bool is_known_before(const Var& var, const Variable& start) const {
     auto it = first_cast_.find(var.get());
     auto at = position_.find(start.get());
@@ -293,8 +294,8 @@ class BindingOutliner {
     return impure;
   }
 
-  // Gives the function, whose bindings began with `start`, parameters for what it takes from around
-  // it; returns the arguments.
+  // Gives the function, whose bindings began with `start`, parameters for the values that it takes
+  // from its surroundings; returns the arguments.
   std::vector<Expr> parameters(Function& cut, const Variable& start) const {
     const std::set<const VarNode*> consumed = consumed_variables(cut.body);
     std::vector<Expr> args;
@@ -308,15 +309,15 @@ class BindingOutliner {
     std::vector<Annotation> given;
     for (const Variable& var : captured) {
       if (consumed.contains(var.get())) {
-        throw_user("the bindings update a value from around them in place", entry_->where,
-                   "bindings that update only what they made", var->name);
+        throw_user("the bindings update an outer value in place", entry_->where,
+                   "bindings that only update their own values", var->name);
       }
       args.push_back(var);
       given.push_back(var->annotation);
       cut.params.push_back(make_variable(var->name, substitute(var->annotation, own)));
       values[var.get()] = cut.params.back();
     }
-    // Inner match_casts and function parameters bind theirs themselves.
+    // Inner match_casts and function parameters bind their own.
     SymbolIds known;
     relax::bind_symbols(given, known);
     SymbolIds inner;
@@ -360,15 +361,15 @@ class BindingOutliner {
   Module& module_;
   FunctionRef function_;
   const Entry* entry_ = nullptr;
-  // Of the function:
+  // Index of the function:
   std::vector<Block> blocks_;                                             // in map_blocks' order
   std::map<std::string, std::vector<std::pair<size_t, size_t>>> places_;  // block and number
-  // Of bindings outside of lambdas, from 1, in visit_bindings' order.
+  // Numbers of bindings outside lambdas, from 1, in visit_bindings' order.
   std::map<const VarNode*, size_t> position_;
-  // Of the first binding that may bind a symbolic variable; 0: a parameter.
+  // Number of the first binding that may bind a symbolic variable; 0: a parameter.
   std::map<const tapml::ExprNode*, size_t> first_cast_;
   std::map<const VarNode*, int> uses_;
-  // What is cut out of it by now, by block and first binding.
+  // Calls that replace the bindings outlined so far, by block and first binding.
   std::map<size_t, std::map<size_t, Cut>> cuts_;
 };
 

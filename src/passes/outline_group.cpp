@@ -68,7 +68,7 @@ class GroupOutliner {
   }
 
  private:
-  // The caller's symbolic variables, and own ones in their place.
+  // The caller's symbolic variables, and the function's own in their place.
   void add_symbols() {
     for (const Expr& arg : arguments_) relax::collect_vars(annotation_of(arg), symbols_);
     for (size_t member : members_) {
@@ -123,7 +123,7 @@ class GroupOutliner {
         to_own_);
   }
 
-  // Constants become parameters, shapes in variables what they hold.
+  // Constants become parameters; variables that hold shapes are replaced by the shapes.
   Expr own_operand(const Expr& operand) {
     if (const auto* tuple = as<TupleNode>(operand)) {
       std::vector<Expr> fields;

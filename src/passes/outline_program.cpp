@@ -43,7 +43,8 @@ class ProgramOutliner {
   }
 
  private:
-  // What the call's tensors must look like, given the dimensions that stand for the scalars.
+  // The annotations that the call's tensors must have, given the dimensions that stand for the
+  // scalars.
   void check_arguments(std::vector<Binding>& before) {
     args_ = call_tir_args(call_);
     std::vector<Annotation> annotations;
@@ -68,7 +69,7 @@ class ProgramOutliner {
     }
   }
 
-  // One annotation an output, over `values`.
+  // One annotation per output, over `values`.
   Annotation results(const VarMap& values) const {
     const auto* inout = find_attr<std::vector<int64_t>>(call_.attrs, kInoutAttr);
     std::vector<const tir::Param*> given, fresh;

@@ -53,7 +53,7 @@ bool is_known(const Expr& expr) {
   return expr->kind == relax::ExprKind::kConstant;
 }
 
-// The value of a condition, where it is known.
+// The value of a condition, if known.
 std::optional<bool> truth_of(const Expr& condition) {
   if (const auto* prim = as<PrimValueNode>(condition)) {
     if (prim->value.is_int()) return prim->value->int_value != 0;
@@ -65,8 +65,8 @@ std::optional<bool> truth_of(const Expr& condition) {
   return std::nullopt;
 }
 
-// Ends the taking over of a call: of the one at hand, where something in it is decided at run time;
-// of the outermost one, where it leads to too many others.
+// Thrown to abandon the unrolling of a call: of the current one, if a decision in it depends on
+// run-time values; of the outermost one, if it leads to too many calls.
 struct Undecided {};
 struct TooMuch {};
 
@@ -82,10 +82,10 @@ class Evaluator {
   }
 
  private:
-  // The blocks that are being written.
+  // The blocks being written.
   struct Output {
     bool dataflow = false;
-    bool nested = false;  // everything belongs to a dataflow block around it
+    bool nested = false;  // all bindings belong to an enclosing dataflow block
     std::vector<Block> blocks;
 
     void add(Binding binding) { add(std::move(binding), dataflow); }
@@ -96,14 +96,14 @@ class Evaluator {
       blocks.back().bindings.push_back(std::move(binding));
     }
   };
-  // A binding on its way; `key` is its variable as it was.
+  // A binding in progress; `key` is its original variable.
   struct Work {
     const VarNode* key;
     Binding binding;
   };
   struct Callee {
     FunctionRef function;
-    std::vector<Var> visible;  // symbolic variables around it that it mentions
+    std::vector<Var> visible;  // symbolic variables of the surroundings that it mentions
     std::string name;
     bool operator==(const Callee& other) const { return function == other.function; }
   };
@@ -136,7 +136,7 @@ class Evaluator {
     return symbols_.empty() ? given : build::simplified(relax::substitute(given, symbols_));
   }
 
-  // A value other than an if or a function, with what is known by now.
+  // A value other than an if or a function, with known values substituted.
   Expr operand(const Expr& expr) {
     switch (expr->kind) {
       case relax::ExprKind::kVar: {
@@ -225,7 +225,7 @@ class Evaluator {
       param = renamed;
     }
     own->result = annotation(own->result);
-    // What is inside runs when it is called: nothing of it is being taken over.
+    // The body runs when it is called: no call is being unrolled inside it.
     auto trials = std::exchange(trials_, {});
     const int calls = calls_;
     own->body = sequence(own->body);
@@ -254,7 +254,7 @@ class Evaluator {
     out.add(std::move(work.binding));
   }
 
-  // A binding whose operands are as far as they get.
+  // A binding whose operands are fully simplified.
   void finish(Work work, Output& out) {
     Binding& b = work.binding;
     if (is_known_atom(b.value)) return name(std::move(work), out);
@@ -271,7 +271,8 @@ class Evaluator {
     out.add(std::move(b));
   }
 
-  // `var = atom`: the atom stands for the variable, where it can be seen and promises as much.
+  // `var = atom`: the atom replaces the variable, if it is visible and its annotation is as
+  // precise.
   void name(Work work, Output& out) {
     const Binding& b = work.binding;
     if (as<ConstantNode>(b.value) && held_.contains(work.key)) return out.add(b);
@@ -282,12 +283,12 @@ class Evaluator {
         known_[work.key] = b.value;
         return;
       }
-      set_variable(work, found, false);  // the atom is not seen where the variable is
+      set_variable(work, found, false);  // the atom is not visible everywhere the variable is
     }
     out.add(b);
   }
 
-  // Whether nothing has to check the bound of a variable that stands for what it is solved to be.
+  // Whether no check is needed for the bound of a variable with a solved value.
   bool is_bounded(const Var& var, const VarMap& solved) const {
     const Function* function = as_relax_function(module_.find(name_));
     const std::optional<int64_t> most = bound_of(var->name, module_, *function);
@@ -327,7 +328,7 @@ class Evaluator {
     out.add(std::move(b));
   }
 
-  // The variable's annotation as fine as what is known of its operands makes it.
+  // The most precise annotation of the variable that known operands allow.
   void refine(Work& work) {
     Binding& b = work.binding;
     Annotation deduced;
@@ -349,8 +350,8 @@ class Evaluator {
   [[noreturn]] void never_fits(const Binding& b, const std::string& expected,
                                const std::string& found) const {
     if (!trials_.empty()) throw Undecided{};
-    throw_user("with what is known at compile time a value never fits its annotation", place(b),
-               expected, found);
+    throw_user("a value known at compile time does not fit its annotation", place(b), expected,
+               found);
   }
   std::string place(const Binding& b) const {
     return "function " + name_ + ", binding " + b.var->name;
@@ -375,7 +376,7 @@ class Evaluator {
     return Callee{std::static_pointer_cast<const Function>(it->second), {}, global->name};
   }
 
-  // False, with nothing done, where the call stays.
+  // Returns false and changes nothing if the call stays.
   bool take_over(Work& work, Output& out) {
     const Expr value = work.binding.value;
     const auto& call = *as<CallNode>(value);
@@ -415,7 +416,7 @@ class Evaluator {
     return true;
   }
 
-  // The call's result, its bindings in `out`; null where an argument may not fit.
+  // The call's result, with its bindings in `out`; null where an argument may not fit.
   Expr inlined(const CallNode& call, const Callee& callee, const Binding& binding, Output& out) {
     const Function& function = *callee.function;
     std::vector<Annotation> params, args;
@@ -425,8 +426,8 @@ class Evaluator {
     for (const Var& var : callee.visible) symbols[var.get()] = var;
     size_t wrong = 0;
     if (params.size() != args.size() || !unify_all(params, args, symbols, wrong)) return nullptr;
-    if (!consumed_variables(function.body).empty()) return nullptr;  // the caller may look again
-    if (!function.facts.bounds.empty()) return nullptr;  // which hold for its own variables alone
+    if (!consumed_variables(function.body).empty()) return nullptr;  // the caller may read it again
+    if (!function.facts.bounds.empty()) return nullptr;  // they apply to its own variables alone
     for (const Var& var : signature_vars(function)) {
       auto value = symbols.find(var.get());
       if (value == symbols.end()) return nullptr;
@@ -465,15 +466,15 @@ class Evaluator {
   const Module& module_;
   std::string name_;
   arith::Analyzer analyzer_;
-  std::set<const VarNode*> held_;          // what must not become a constant
+  std::set<const VarNode*> held_;          // variables that must not become a constant
   bool pure_ = true;                       // the function has no effects
-  ExprMap known_;                          // what stands for a variable
-  VarMap symbols_;                         // what stands for a symbolic variable
-  std::map<const VarNode*, Expr> tuples_;  // what variables are made of
+  ExprMap known_;                          // the replacement of a variable
+  VarMap symbols_;                         // the value of a symbolic variable
+  std::map<const VarNode*, Expr> tuples_;  // the elements of tuple variables
   std::map<const VarNode*, Callee> lambdas_;
   SymbolScope visible_;
-  std::vector<Callee> trials_;  // calls that are being taken over
-  int calls_ = 0;               // in the outermost one
+  std::vector<Callee> trials_;  // calls being unrolled
+  int calls_ = 0;               // within the outermost one
 };
 
 }  // namespace

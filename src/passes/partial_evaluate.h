@@ -1,24 +1,23 @@
-// What is decided already is done at compile time.
+// Evaluates at compile time what is known at compile time.
 #pragma once
 
 #include "ir/module.h"
 
 namespace tapml::passes {
 
-// - A pure call with a known argument (a host scalar, a shape, a constant) becomes what the
-//   function does, if that decides every if in it, calls of itself included: recursion and loops of
-//   known length are unrolled. Where it decides less, takes more than kMostCalls calls, or checks a
-//   bound that the argument may be above, the call stays.
+// - A pure call with a known argument (a host scalar, a shape, a constant) is replaced by the
+//   function's body, if that decides every if in it, recursive calls included: recursion and loops
+//   of known length are unrolled. The call stays where it decides less, leads to more than
+//   kMostCalls calls, or checks a bound that the argument may exceed.
 // - An if whose condition is known becomes its branch.
-// - A function that a variable holds is called by its name; symbolic variables that a match_cast
-//   gives a known value have it from there on; operators on constants are computed
-//   (fold_constants).
-// Annotations behind become as fine as then follows. What a call checks at run time stays as
-// match_casts, as in inline_functions. Kernels, patterns and what these cut out stay as they are;
-// so does what a function returns.
+// - A function that a variable holds is called by its name; symbolic variables with a known value
+//   from a match_cast have it from there on; operators on constants are computed (fold_constants).
+// Annotations of later bindings become as precise as these facts allow. Run-time checks of a call
+// stay as match_casts, as in inline_functions. Kernels, patterns, functions cut out by patterns and
+// the annotations of function results are not changed.
 Module partial_evaluate(const Module& module);
 
-// Calls that one call may lead to before it is left alone.
+// The most calls that one call may lead to; otherwise it stays.
 inline constexpr int kMostCalls = 128;
 
 }  // namespace tapml::passes

@@ -50,7 +50,7 @@ Module plan_memory_with(const Module& module, const PlanMemoryOptions& options) 
     counts[name] = planner->static_count();
     planners[name] = std::move(planner);
   }
-  // A callee's static storages come behind those of its callers, which are in use.
+  // A callee's static storages come after those of its callers, which are in use.
   std::map<std::string, size_t> firsts = calls.first_static(counts);
   for (const auto& [name, planner] : planners) {
     result.functions[name] = planner->rewrite(firsts[name]);

@@ -16,7 +16,7 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// Of a tensor, where they are known.
+// Dimensions of a tensor, if known.
 std::optional<Dims> dims_of(const Expr& operand) {
   const Annotation annotation = annotation_of(operand);
   const auto* known = as_tensor(annotation);
@@ -31,7 +31,7 @@ std::optional<DType> dtype_of(const Expr& operand) {
 
 class Simplifier final : public ForwardRewrite {
  public:
-  // Calls of one operator that a rule looks at; its attributes have their defaults.
+  // The call that a rule looks at; its attributes have their defaults.
   struct Call {
     const Simplifier& self;
     const CallNode& node;
@@ -228,7 +228,7 @@ Expr concat(const Call& call) {
   return tensors && tensors->fields.size() == 1 ? tensors->fields[0] : nullptr;
 }
 
-// Where begin is 0 and nothing is skipped, an equal shape means equal elements.
+// If begin is 0 and nothing is skipped, an equal shape means equal elements.
 Expr slice(const Call& call) {
   const auto* begin = as<ShapeNode>(call.arg(1));
   if (!begin) return nullptr;
@@ -291,7 +291,8 @@ const std::map<std::string, Rule>& rules() {
 }
 
 Expr Simplifier::rewrite(const Binding& binding, bool) {
-  // A cast to what the value surely is: as an atom it takes the variable's place, else it stays.
+  // A cast to an annotation that the value certainly has: an atom replaces the variable, other
+  // values stay.
   if (binding.match_cast) return binding.value;
   if (const auto* item = as<TupleGetItemNode>(binding.value)) {
     return tuple_field(value_of(item->tuple), item->index);
@@ -304,7 +305,7 @@ Expr Simplifier::rewrite(const Binding& binding, bool) {
   return rule->second({*this, call, op::view_call(call).attrs, binding.var->annotation});
 }
 
-// Whether a call of the body makes what the function returns.
+// Whether a call in the body makes the function's result.
 bool computes_result(const Function& function) {
   const SeqNode& body = body_of(function);
   return std::any_of(body.blocks.begin(), body.blocks.end(), [&](const Block& block) {

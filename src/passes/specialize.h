@@ -1,4 +1,4 @@
-// Programs for given shapes.
+// Specializes functions for given shapes.
 #pragma once
 
 #include <map>
@@ -9,10 +9,10 @@
 namespace tapml::passes {
 
 // `function` with symbolic variables of its parameters replaced by values: {"n": 128}. Everything
-// that depends on them becomes static, with the schedules and plans that static shapes allow. Calls
-// of the function from elsewhere then need arguments of these shapes, checked like any others.
-// UserError for a function that is not there or is a kernel, for a variable that its parameters do
-// not have, and for a negative value.
+// that depends on them becomes static, with the schedules and plans that static shapes allow. Other
+// callers of the function then need arguments of these shapes, checked like any others. UserError
+// for a function that does not exist or is a kernel, for a variable that its parameters do not
+// have, and for a negative value.
 Module specialize(const Module& module, const std::string& function,
                   const std::map<std::string, int64_t>& values);
 

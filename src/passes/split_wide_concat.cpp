@@ -15,7 +15,7 @@ using namespace relax;  // NOLINT: this file is about relax alone
 namespace {
 
 // Appends the parts of `binding` (a wide concat) to `into`; the last one is bound to its variable.
-// Where two do not suffice, they are a tree, so that no element is copied more than a few times.
+// More than two parts form a tree, so that no element is copied more than a few times.
 void add_parts(const Binding& binding, bool dataflow, std::vector<Binding>& into) {
   const auto& call = *as<CallNode>(binding.value);
   std::vector<Expr> rest = as<TupleNode>(call.args[0])->fields;

@@ -1,4 +1,4 @@
-// The symbolic variables that are in scope at a place of a function.
+// The symbolic variables in scope at a point of a function.
 #pragma once
 
 #include <set>
@@ -17,7 +17,7 @@ class SymbolScope {
   }
   bool contains(const Var& var) const { return known_.contains(var.get()); }
   size_t size() const { return order_.size(); }
-  // Ends the scope of those that came after the first `size`.
+  // Ends the scope of those added after the first `size`.
   void shrink(size_t size) {
     for (; order_.size() > size; order_.pop_back()) known_.erase(order_.back());
   }

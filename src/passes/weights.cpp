@@ -9,19 +9,15 @@ namespace tapml::passes {
 
 using namespace relax;  // NOLINT: this file is about relax alone
 
-std::vector<std::string> weight_names(const Module& module) {
-  return module.facts.weights;
-}
+std::vector<std::string> weight_names(const Module& module) { return module.facts.weights; }
 
-std::vector<std::string> prepared_names(const Module& module) {
-  return module.facts.prepared;
-}
+std::vector<std::string> prepared_names(const Module& module) { return module.facts.prepared; }
 
 std::set<std::string> functions_with_weights(const Module& module) {
   std::set<std::string> found;
   const std::vector<std::string> names = weight_names(module);
   const std::set<std::string> weights(names.begin(), names.end());
-  // A `prepare` that passes did not make has results of its own.
+  // A `prepare` that is not made by passes has its own results.
   if (weights.empty() || (module.find(kPrepareFunction) && prepared_names(module).empty())) {
     return found;
   }
@@ -31,7 +27,7 @@ std::set<std::string> functions_with_weights(const Module& module) {
       if (weights.contains(param->name)) found.insert(name);
     }
   }
-  // Callers inside of the module pass on what they have: their callees keep their parameters.
+  // Callers inside the module pass their own values on, so their callees keep their parameters.
   for (const auto& [name, function] : graph_functions(module)) {
     visit(function->body, [&](const Expr& e) {
       if (const auto* global = as<GlobalVarNode>(e)) found.erase(global->name);

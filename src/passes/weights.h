@@ -1,4 +1,4 @@
-// Which values of a module are weights: what a call at load may be given.
+// The weights of a module: values that may be passed at load.
 #pragma once
 
 #include <set>
@@ -11,21 +11,21 @@
 
 namespace tapml::passes {
 
-// The function that computes from weights what others take in place of computing it.
+// The function that precomputes values from weights for the other functions.
 inline constexpr const char* kPrepareFunction = "prepare";
 
 std::vector<std::string> weight_names(const Module& module);
 std::vector<std::string> prepared_names(const Module& module);
 
 // The functions that only a host calls and that take weights: names of those whose parameters
-// lifting may change. Empty where the module names no weights.
+// lifting may change. Empty if the module names no weights.
 std::set<std::string> functions_with_weights(const Module& module);
 
-// Which parameters hold weights.
+// Tells which parameters hold weights.
 class WeightParameters {
  public:
   explicit WeightParameters(const Module& module);
-  // Those of `function` of constant shape that hold a weight, or what `prepare` returned.
+  // Parameters of `function` of constant shape that hold a weight or a result of `prepare`.
   // `function` is one of functions_with_weights().
   std::unordered_set<const relax::VarNode*> of(const relax::Function& function) const;
 

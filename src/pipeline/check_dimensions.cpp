@@ -24,7 +24,7 @@ bool divides_by_zero(const PrimExpr& e) {
   return found;
 }
 
-// Throws where `dim` is at fault; `where` is asked for the place then.
+// Throws if `dim` is invalid; `where` is called only then.
 void check_dimension(const PrimExpr& dim, const std::string& of,
                      const std::function<std::string()>& where) {
   if (divides_by_zero(dim)) {

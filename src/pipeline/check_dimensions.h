@@ -1,4 +1,4 @@
-// Dimensions that no tensor can have. Private to pipeline/.
+// Rejects invalid dimensions. Private to pipeline/.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace tapml::pipeline {
 
-// UserError where a written tensor or buffer has a dimension that is a negative constant, or one
-// that divides by a constant zero. What passes make is not looked at: a branch that is never taken
-// may have such a dimension once its function is inlined.
+// Throws a UserError if a tensor or buffer in the source text has a dimension that is a negative
+// constant or divides by a constant zero. Results of passes are not checked: a branch that is never
+// taken may have such a dimension once its function is inlined.
 void check_dimensions(const Module& module, const std::string& source,
                       const text::SourceMap* places);
 

@@ -34,14 +34,14 @@ const char* type_name_of(const AttrValue& value) {
                     value);
 }
 
-// [] has no type of its own.
+// [] has no element type.
 bool is_empty_list(const AttrValue& value) {
   const auto* integers = std::get_if<std::vector<int64_t>>(&value);
   return integers && integers->empty();
 }
 
-// The attributes of a module that the compiler reads have the types that it reads them with: one
-// of another type would count as absent. Others are the writer's own.
+// The module attributes that the compiler reads must have the expected types; an attribute of
+// another type would otherwise be ignored. Other attributes belong to the author.
 void check_attributes(const Module& module, const std::string& source) {
   const AttrMap known = model_interface_attrs({});
   for (const auto& [name, value] : module.all_attrs()) {
@@ -49,8 +49,8 @@ void check_attributes(const Module& module, const std::string& source) {
     if (bound) {
       const auto* most = std::get_if<int64_t>(&value);
       if (most && *most >= 0) continue;
-      throw_user("the module's attribute " + name + " is no bound", source, "an integer, 0 or more",
-                 most ? std::to_string(*most) : type_name_of(value));
+      throw_user("the module's attribute " + name + " is not a bound", source,
+                 "an integer, 0 or more", most ? std::to_string(*most) : type_name_of(value));
     }
     if (const std::string fact = expected_fact(name, /*of_module=*/true);
         !fact.empty() && module.attrs.contains(name) && !is_empty_list(value)) {
@@ -71,7 +71,7 @@ void check_attributes(const Module& module, const std::string& source) {
   }
 }
 
-// A function that calls itself a kernel has its implementation beside it.
+// A function marked as a kernel must have an implementation.
 void check_kernels(const Module& module, const std::string& source, const text::SourceMap* places) {
   for (const auto& [name, function] : module.functions) {
     if (!passes::is_kernel(function.get())) continue;
@@ -86,7 +86,7 @@ void check_kernels(const Module& module, const std::string& source, const text::
   }
 }
 
-// The same check that stands between passes, but here the fault is the text's.
+// The same check as between passes, but an error here is the text's fault.
 void check_annotations(const Module& module, const std::string& source,
                        const text::SourceMap* places) {
   using Kind = build::AnnotationFault::Kind;
@@ -106,7 +106,7 @@ void check_annotations(const Module& module, const std::string& source,
                places ? places->annotation(function, variable) : unseen, fault->deduced,
                fault->stored);
   }
-  throw_user("the function '" + function + "' returns something else than it says",
+  throw_user("the function '" + function + "' does not return a value of its declared type",
              places ? places->result(function) : unseen, fault->deduced, fault->stored);
 }
 
@@ -141,7 +141,7 @@ Module normal_form(const Module& module, text::SourceMap* places) {
 Module normal_input(const Module& module, const std::string& source, text::SourceMap* places) {
   Module normal = normal_form(module, places);
   check_input(normal, source, places);
-  // Kernels that the text has already may have loops that a person changed.
+  // Kernels in the text may have loops that a person edited.
   for (auto& [name, function] : normal.functions) {
     const tir::PrimFunc* program = tir::as_prim_func(function.get());
     if (!program || program->facts.spec.empty()) continue;

@@ -22,10 +22,10 @@ namespace tapml::pipeline {
 
 namespace {
 
-// Of a row of the table; dumps are numbered so.
+// Number of a row of the table, used to number dumps.
 int number_of(const char* name) {
   const PassInfo* pass = find_pass(name);
-  if (!pass) throw_internal("a step that the table of passes does not have", name);
+  if (!pass) throw_internal("a step that is not in the table of passes", name);
   return static_cast<int>(pass - pass_table().data()) + 1;
 }
 
@@ -105,7 +105,7 @@ void Compilation::list_kernels() {
   executable_->fusion_policy = module_.facts.fusion_policy;
   executable_->model = unwrap(model_interface_of(module_.all_attrs()));
   kernel_step("list_kernels", [&] {
-    // Where bindings have no limit, nobody asks how large a tensor can get.
+    // Without a binding limit, maximum tensor sizes are not needed.
     std::map<std::string, std::vector<std::optional<int64_t>>> bounds;
     if (target_->description.limits.max_binding_bytes > 0) {
       bounds = scalar_bounds(module_, options_.memory.bounds);
@@ -152,7 +152,7 @@ void Compilation::choose_routines() {
 void Compilation::find_cached() {
   kernel_step("find_cached", [&] {
     if (!keeps_code(context())) return;
-    // What a rewrite makes of a kernel is in no cache.
+    // Kernels that a rewrite changed are not cached.
     for (LoweredKernel& kernel : kernels_) {
       if (!kernel.is_generated() || !may_be_rewritten(context(), kernel)) continue;
       pipeline::schedule(context(), kernel);
@@ -167,7 +167,7 @@ void Compilation::find_cached() {
 
 void Compilation::schedule() {
   kernel_step("schedule", [&] {
-    std::vector<bool> seen;  // by rewrite
+    std::vector<bool> seen;  // for each rewrite
     for (const LoweredKernel& kernel : kernels_) seen.push_back(kernel.scheduled != nullptr);
     each_generated("schedule",
                    [&](LoweredKernel& kernel) { pipeline::schedule(context(), kernel); });
@@ -208,7 +208,7 @@ void Compilation::order_bindings() {
 
 void Compilation::plan_memory() {
   passes::PlanMemoryOptions memory = options_.memory;
-  // What is made of a kernel there may write where it should not: nothing else lies there.
+  // Rewritten kernels may write out of bounds, so their tensors share no storage.
   if (options_.rewrite || !options_.foreign.empty()) memory.in_place = memory.offsets = false;
   module_step("plan_memory",
               [&](const Module& module) { return passes::plan_memory_with(module, memory); });
@@ -222,7 +222,7 @@ void Compilation::generate_code() {
     }
     pipeline::generate_code(context(), kernels_, *executable_);
     add_library_module(context(), kernels_, *executable_);
-    // Modules of foreign code follow those that are made here.
+    // Modules of foreign code follow the generated ones.
     for (const LoweredKernel& kernel : kernels_) {
       if (kernel.source != LoweredKernel::Source::kForeign) continue;
       executable_->implementations[kernel.number].module =

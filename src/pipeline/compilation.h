@@ -1,4 +1,4 @@
-// A compilation in progress: what its steps work on, and how they are run. Private to pipeline/.
+// The state of a compilation and the execution of its steps. Private to pipeline/.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,10 @@
 
 namespace tapml::pipeline {
 
-// Each step is a row of pass_table(), under whose name and number the instruments see it.
+// Each step is a row of pass_table(); instruments see it under that name and number.
 class Compilation {
  public:
-  // Without a target it ends where the kernels are formed. The options outlive it.
+  // Without a target it ends when the kernels are formed. The options must outlive it.
   Compilation(const Module& module, const target::Target* target, const ImplementOptions& options)
       : target_(target),
         options_(options),
@@ -27,24 +27,24 @@ class Compilation {
   std::shared_ptr<const Executable> executable() const { return executable_; }
   const ImplementOptions& options() const { return options_; }
   bool has_target() const { return target_ != nullptr; }
-  // The module's kernels are formed: it says so itself, or whoever compiles it.
+  // Whether the module's kernels are formed, according to the module or the caller.
   bool has_kernels() const;
   void take_as_formed() { formed_ = true; }
 
   // Runs a pass as the table has it, unless the instruments leave it out, and then the caller's
   // passes after it.
   void pass(const char* name);
-  // The module's kernels are formed now, under a policy that names what was left out.
+  // Marks the module's kernels as formed, under a fusion policy that names the skipped passes.
   void form_kernels();
 
-  // The steps that know the target, named after their rows.
+  // The target-specific steps, named after their rows.
   void omit_unsupported();
   void list_kernels();
   void choose_routines();
   void find_cached();
   void schedule();
   using KernelFunction = void (*)(const KernelContext& context, LoweredKernel& kernel);
-  void kernels(const char* name, KernelFunction function);  // on all that are generated
+  void kernels(const char* name, KernelFunction function);  // on all generated kernels
   void record_requirements();
   void order_bindings();
   void plan_memory();
@@ -57,14 +57,14 @@ class Compilation {
   void module_step(const char* name, const std::function<Module(const Module&)>& run);
   void kernel_step(const char* name, const std::function<void()>& step);
   void executable_step(const char* name, const std::function<void()>& step);
-  // On every kernel that is generated, on threads.
+  // Runs a step on every generated kernel, on threads.
   void each_generated(const char* what, const KernelStep& step);
 
   const target::Target* target_;
   const ImplementOptions& options_;
   Module module_;
   bool formed_ = false;
-  int64_t common_done_ = 0;  // passes before the kernels are formed
+  int64_t common_done_ = 0;  // number of passes before the kernels are formed
   std::vector<LoweredKernel> kernels_;
   KernelWorkers workers_;
   std::shared_ptr<Executable> executable_ = std::make_shared<Executable>();

@@ -7,11 +7,11 @@ namespace tapml::pipeline {
 
 namespace {
 
-// Every step of a compilation, in order. pass_table() says of each what it requires and what it
-// leaves; `tapml compile --dump-ir` shows what each makes of a program.
+// Every step of a compilation, in order. pass_table() documents what each requires and leaves;
+// `tapml compile --dump-ir` shows the result of each.
 void run_steps(Compilation& c) {
-  // The graph level. Nothing here depends on the target: the platforms that share a policy share
-  // the kernels.
+  // The graph level. Nothing here depends on the target: platforms with the same fusion policy
+  // share the kernels.
   if (!c.has_kernels()) {
     c.pass("insert_checks");
     c.pass("lambda_lift");
@@ -36,7 +36,7 @@ void run_steps(Compilation& c) {
   }
   if (!c.has_target()) return;
 
-  // The kernel level: each kernel for itself, to launches whose needs are known.
+  // The kernel level: lowers each kernel independently to launches with known requirements.
   c.omit_unsupported();
   if (!c.options().prepare) c.pass("unmark_weights");
   c.list_kernels();
@@ -52,13 +52,13 @@ void run_steps(Compilation& c) {
   c.kernels("describe_launches", describe_launches);
   c.record_requirements();
 
-  // Memory, by what the kernels require.
+  // Memory, planned from the kernels' requirements.
   if (c.options().lift_workspaces) c.pass("lift_workspaces");
   if (c.options().memory.order_for) c.order_bindings();
   c.plan_memory();
   c.pass("hoist_weight_prepacking");
 
-  // Code.
+  // Code generation.
   c.generate_code();
   c.lower_functions();
 }
@@ -70,7 +70,7 @@ void check_optional(const std::string& pass, const std::string& where) {
     if (row.name == pass) return;
     known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
-  throw_user("this pass cannot be left out", where, "some of " + known, pass);
+  throw_user("this pass cannot be skipped", where, "some of " + known, pass);
 }
 
 void check_instruments(const Instruments& instruments) {

@@ -1,4 +1,4 @@
-// From a Module to an Executable: the ordered pass lists, by phase.
+// Compiles a Module to an Executable: the ordered pass lists, by phase.
 #pragma once
 
 #include <functional>
@@ -25,69 +25,68 @@ namespace tapml::pipeline {
 
 class KernelCache;
 
-// import .. fuse: afterwards the kernels are formed. Idempotent (a Module of that phase is returned
-// as it is). UserError for a pass to skip that is not optional.
+// Runs import .. fuse, after which the kernels are formed. Idempotent (a Module of that phase is
+// returned unchanged). UserError for a skipped pass that is not optional.
 Module form_kernels(const Module& module, const Instruments& instruments = {});
 
-// A kernel's code from elsewhere: `module` has the entries of all launches of `implementation`.
+// External code of a kernel: `module` has the entries of all launches of `implementation`.
 struct ForeignKernel {
-  Implementation implementation;  // its kernel and module are numbered by implement()
+  Implementation implementation;  // implement() sets its kernel and module numbers
   ModuleBlob module;
 };
 
-// Which kernels, by name.
+// Selects kernels by name.
 using KernelChoice = std::function<bool(const std::string& kernel)>;
 
 struct ImplementOptions {
   Instruments instruments;
-  // Kernels, by name, that have an implementation already: no routine and no schedule is looked
-  // for. Nothing is known of how they read and write, so that memory is planned as with `rewrite`.
+  // Kernels, by name, that already have an implementation and need no routine or schedule. Their
+  // reads and writes are unknown, so memory is planned as with `rewrite`.
   std::map<std::string, ForeignKernel> foreign;
-  // Sees each implementation after scheduling and before code generation, and returns the one to
-  // use. Injected faults come in here.
+  // Receives each implementation after scheduling and before code generation, and returns the one
+  // to use. Faults are injected here.
   std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef scheduled)> rewrite;
-  // Which kernels it may change; empty: all. The others need no schedule where the cache has them.
+  // Kernels that `rewrite` may change; empty: all. The others need no schedule if they are cached.
   KernelChoice rewrites;
-  // Where compiled kernels are looked for and kept; null: nowhere. Not used for kernels that
-  // `rewrite` changes, and for OpenCL only with `module_per_kernel`.
+  // Cache of compiled kernels; null: none. Not used for kernels that `rewrite` changes, and for
+  // OpenCL only with `module_per_kernel`.
   KernelCache* cache = nullptr;
-  // A module for each kernel where a driver builds modules, so that it builds those alone that it
-  // has not seen. Else one for all, which loads faster.
+  // Emits a module for each kernel if the driver builds modules, so that it builds only those that
+  // it has not seen. Otherwise emits one for all, which loads faster.
   bool module_per_kernel = false;
-  // Threads that lower kernels and generate code; 0: one a core. The result does not depend on it.
+  // Threads for lowering and code generation; 0: one a core. The result does not depend on it.
   int threads = 0;
-  // Libraries of the user, and the patterns that name their routines; tapml's own are the target's
-  // choice (option `libs`).
+  // The user's libraries, and the patterns that name their routines; the built-in ones are chosen
+  // by the target (option `libs`).
   library::LibraryOptions libraries;
-  // How memory is planned. Outputs take over inputs' storage, and tensors lie beside each other in
-  // one, only where there is neither `rewrite` nor `foreign`: of what these make nothing is known.
+  // How memory is planned. Outputs reuse the storage of inputs, and tensors share one storage, only
+  // without `rewrite` and `foreign`, since the behavior of such kernels is unknown.
   passes::PlanMemoryOptions memory;
-  // Whether workspaces are planned with everything else; else each runner has its own.
+  // Whether workspaces are planned with all other memory; otherwise each runner has its own.
   bool lift_workspaces = true;
-  // Whether weights are packed once, by `prepare`; else implementations do without packed weights.
+  // Whether weights are packed once, by `prepare`; otherwise they are not packed.
   bool prepare = true;
-  // Kernels that schedule rules may take, and those that library routines may; the others get the
-  // fallback's schedule, and generated code. Empty: all.
+  // Kernels that may use schedule rules, and those that may use library routines; the others get
+  // the fallback schedule and generated code. Empty: all.
   KernelChoice scheduled_by_rules, from_libraries;
-  // Sees each launch as the last step before code (of a processor, OpenCL C, GLSL), when set.
+  // If set, receives each launch in its final form before code generation (CPU, OpenCL C, GLSL).
   std::function<void(const codegen::DeviceFunc& launch)> lowered;
-  // Receives the Module after planning, when set: what memory_report() reads.
+  // If set, receives the Module after planning, the input of memory_report().
   Module* planned = nullptr;
-  // Receives the optional functions that the target cannot compute, when set.
+  // If set, receives the optional functions that the target cannot compute.
   std::vector<OmittedFunction>* omitted_functions = nullptr;
 };
 
-// Leaves passes out: those that pass_table() says of what happens without them. UserError at
-// `where` for any other.
+// Skips passes that pass_table() allows to skip. UserError at `where` for any other.
 void leave_out(const std::vector<std::string>& passes, const std::string& where,
                ImplementOptions& options);
 
-// The rest, from kernels that are formed to the executable for `target`: implement, plan memory,
+// Runs the rest, from formed kernels to the executable for `target`: implement, plan memory,
 // generate code.
 std::shared_ptr<const Executable> implement(const Module& fixed, const target::Target& target,
                                             const ImplementOptions& options = {});
 
-// Both: every step, in the order of pass_table().
+// Runs every step, in the order of pass_table().
 std::shared_ptr<const Executable> compile(const Module& module, const target::Target& target,
                                           const ImplementOptions& options = {});
 

@@ -1,4 +1,4 @@
-// What is in an executable, for dumps. Private to pipeline/.
+// Summary of an executable, for dumps. Private to pipeline/.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ void keep(const KernelContext& context, const LoweredKernel& kernel) {
   context.options.cache->keep(kernel.key, cached);
 }
 
-// Makes the code of those that are generated. The launches leave the kernels: they are large.
+// Compiles the generated kernels and releases their launches, which are large.
 void compile_kernels(const KernelContext& context, const std::vector<LoweredKernel*>& kernels) {
   std::unique_ptr<codegen::KernelCompiler> compiler;
   for (LoweredKernel* kernel : kernels) {
@@ -67,7 +67,7 @@ void find_cached(const KernelContext& context, const KernelInfo& info, LoweredKe
 
 void generate_code(const KernelContext& context, std::vector<LoweredKernel>& kernels,
                    Executable& executable) {
-  std::vector<LoweredKernel*> own;  // those whose code is ours
+  std::vector<LoweredKernel*> own;  // those whose code is generated
   for (LoweredKernel& kernel : kernels) {
     if (!kernel.is_generated() && kernel.source != LoweredKernel::Source::kCached) continue;
     own.push_back(&kernel);
@@ -77,7 +77,7 @@ void generate_code(const KernelContext& context, std::vector<LoweredKernel>& ker
       }
     }
   }
-  // Where libraries implement all, there is no code to link.
+  // If libraries implement all kernels, there is no code to link.
   if (own.empty() && !kernels.empty()) return;
   compile_kernels(context, own);
   std::vector<codegen::KernelCode> code;

@@ -9,13 +9,13 @@
 
 namespace tapml::pipeline {
 
-// Whether the code of the target's kernels may be kept in a cache.
+// Whether the code of the target's kernels may be cached.
 bool keeps_code(const KernelContext& context);
-// The kernel's implementation and code from the cache, where they are there.
+// Looks up the kernel's implementation and code in the cache.
 void find_cached(const KernelContext& context, const KernelInfo& info, LoweredKernel& kernel);
 
-// Makes the code of all kernels that are generated, adds its modules to the executable, tells its
-// implementations of them, and fills the cache.
+// Compiles all generated kernels, adds their modules to the executable, records the modules in the
+// implementations, and fills the cache.
 void generate_code(const KernelContext& context, std::vector<LoweredKernel>& kernels,
                    Executable& executable);
 

@@ -1,4 +1,4 @@
-// Who watches a compilation.
+// Hooks to observe a compilation.
 #pragma once
 
 #include <functional>
@@ -19,37 +19,37 @@ struct AddedPass {
   std::function<Module(const Module& module)> run;
 };
 
-// Called after every pass; any may be empty.
+// Called after every pass; each may be empty.
 struct Instruments {
-  // Text dumps go to this folder as NN_<pass>.txt, when set, and beside those of passes that
-  // changed something the difference as NN_<pass>.diff.
+  // If set, text dumps are written to this folder as NN_<pass>.txt; for passes that changed
+  // something, the difference as well, as NN_<pass>.diff.
   std::string dump_folder;
   // Runs the verifier and the annotation check after every pass.
   bool verify = false;
-  // Seconds by pass, appended in order.
+  // Seconds of each pass, appended in order.
   std::vector<std::pair<std::string, double>>* times = nullptr;
-  // Called between two passes and two kernels, on the caller's thread; what it throws ends the
-  // compilation.
+  // Called between passes and between kernels, on the caller's thread; an exception from it ends
+  // the compilation.
   std::function<void()> poll;
-  // Told, from any thread, how many passes have run, and how many kernels are scheduled and
-  // compiled.
+  // Receives, from any thread, the number of passes that have run and of kernels that are scheduled
+  // and compiled.
   WorkWatcher watcher = {};
-  // Sees the Module after every pass; after a step on kernels with the programs that it left.
+  // Receives the Module after every pass; after a kernel-level step, with its current programs.
   std::function<void(const std::string& pass, const Module& module)> after;
-  // Sees it before that and returns the one to use. Injected faults of passes come in here.
+  // Receives it before that and returns the one to use. Faults of passes are injected here.
   std::function<Module(const std::string& pass, Module module)> rewrite;
-  // Passes that are left out before the kernels are formed, by name (PassInfo::without). The
-  // fusion policy names them.
+  // Passes, by name (PassInfo::without), to skip before the kernels are formed. The fusion policy
+  // records them.
   std::vector<std::string> skip;
   // Passes of the caller, in order; those after the same pass run one after another. The fusion
   // policy names them, because the kernels that follow may be others.
   std::vector<AddedPass> added = {};
-  // Hears what each pass changed; with `diffs` the difference of the texts, too.
+  // Receives the effect of each pass, including the difference of the texts if `diffs` is set.
   std::function<void(const PassEffect& effect)> effect;
   bool diffs = false;
 };
 
-// Whether `skip` names the pass.
+// Whether `skip` contains the pass.
 bool is_skipped(const Instruments& instruments, const std::string& pass);
 
 }  // namespace tapml::pipeline

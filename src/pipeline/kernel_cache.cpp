@@ -9,7 +9,7 @@ namespace tapml::pipeline {
 
 namespace {
 
-// Of what lies in an entry; the build id covers the rest of the program.
+// Version of an entry's format; the build id covers the rest of the program.
 constexpr const char* kEntryVersion = "kernel-1";
 
 }  // namespace
@@ -25,7 +25,7 @@ std::string KernelCache::key(const std::string& kernel_text, const target::Targe
   hash.update(kProgram);
   const std::string made_by = codegen::generator_of(target).identity(target.description);
   hash.update("\n" + (made_by.empty() ? target::device_identity(target.description) : made_by));
-  // The same code runs at every place with such a processor.
+  // The code runs on every endpoint with such a processor.
   hash.update("\n" + target.text.substr(0, target.text.find('@')) + "\n");
   hash.update(kernel_text);
   return to_hex(hash.digest());

@@ -1,4 +1,4 @@
-// Kernels kept between compilations: native code, SPIR-V, OpenCL C.
+// Cache of compiled kernels: native code, SPIR-V, OpenCL C.
 #pragma once
 
 #include <memory>
@@ -12,22 +12,22 @@
 
 namespace tapml::pipeline {
 
-// The program that compiles, to the build: its name, its version and its build id.
+// Identity of this build of the compiler: its name, version and build id.
 const std::string& compiler_identity();
 
 struct CachedKernel {
-  Implementation implementation;  // kernel and module are the executable's business: 0
+  Implementation implementation;  // kernel and module are 0: they depend on the executable
   codegen::KernelCode code;
 };
 
-// By content: the key covers the kernel's text (specification and loops), the target, the
-// processor, the options and the build of this program, so that an entry is never wrong, only
-// unused. Safe to use from several threads.
+// Content-addressed: the key covers the kernel's text (specification and loops), the target, the
+// processor, the options and the build of this program, so an entry may be unused but never wrong.
+// Thread-safe.
 class KernelCache {
  public:
   explicit KernelCache(std::shared_ptr<DiskCache> disk) : disk_(std::move(disk)) {}
 
-  // Lower-case hexadecimal SHA-256.
+  // SHA-256 in lower-case hexadecimal.
   static std::string key(const std::string& kernel_text, const target::Target& target);
 
   std::optional<CachedKernel> find(const std::string& key);

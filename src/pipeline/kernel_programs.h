@@ -1,4 +1,4 @@
-// What kernel-level steps work on, as modules. Private to pipeline/.
+// Views of kernel-level steps as modules. Private to pipeline/.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace tapml::pipeline {
 
-// The tensor programs of the kernels that are generated, as the steps so far left them: of a kernel
-// K the loops, under the name that the module has for them; the same for tensors in segments, with
-// "_parts" behind the name; once there are launches each of them, K_0 and so on.
+// The tensor programs of the generated kernels in their current form. For a kernel K: the loops,
+// under their name in the module; the form for tensors in segments, with the suffix "_parts"; after
+// the split into launches, each of these as K_0 and so on.
 Module kernel_programs(const std::vector<LoweredKernel>& kernels);
-// `module` with these in the place of its own: what counts functions sees those of this step.
+// `module` with these in place of its own programs, for tools that inspect a module.
 Module with_kernel_programs(const Module& module, const std::vector<LoweredKernel>& kernels);
 
 }  // namespace tapml::pipeline

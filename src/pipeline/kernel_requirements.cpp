@@ -12,7 +12,7 @@ namespace tapml::pipeline {
 
 namespace {
 
-// Bytes of the workspaces, each aligned, in one storage; null where there are none.
+// Total size in bytes of the aligned workspaces in one storage; null if there are none.
 PrimExpr workspace_of(const Implementation& implementation, const std::vector<Var>& scalars) {
   PrimExpr total;
   for (const ParamInfo& workspace : implementation.workspaces) {

@@ -1,4 +1,4 @@
-// What lowered kernels ask of their callers, in the module. Private to pipeline/.
+// Records in the module what lowered kernels require of their callers. Private to pipeline/.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace tapml::pipeline {
 
-// What the implementation of a kernel with loops of this kind asks for: workspaces and prepared
-// weights as it has them, and the outputs that may take over an input's storage, by the loops;
-// none where the code is not made of these.
+// The requirements of a kernel's implementation: its workspaces and prepared weights, and the
+// outputs that may reuse an input's storage. The latter follow from the loops; there are none if
+// the code was not generated from these.
 tir::Requirements requirements_of(const LoweredKernel& kernel, const KernelInfo& info);
 
-// The module whose kernels' tensor programs have the requirements, by the numbers of the kernels.
-// Memory is planned from them alone.
+// The module with requirements on the kernels' tensor programs, by kernel number. Memory is planned
+// from them alone.
 Module with_requirements(const Module& module, const std::vector<LoweredKernel>& kernels,
                          std::vector<tir::Requirements> requirements);
 

@@ -10,8 +10,8 @@ namespace tapml::pipeline {
 
 namespace {
 
-// How many bindings a tensor takes: one, or its segments. PlatformError where it does not even fit
-// in segments. Sizes that depend on symbols are checked before the launch, with the same error.
+// Number of bindings that a tensor takes: one, or one for each segment. PlatformError if it does
+// not fit even in segments. Symbolic sizes are checked before the launch, with the same error.
 int64_t bindings_of(const ParamInfo& param, const Limits& limits, const std::string& where) {
   if (limits.max_binding_bytes == 0) return 1;
   int64_t rows = 1, row_bytes = static_cast<int64_t>(dtype_bytes(param.dtype));

@@ -1,4 +1,4 @@
-// A kernel as its callers know it. Private to pipeline/.
+// A kernel's interface for its callers. Private to pipeline/.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace tapml::pipeline {
 
-// The signature table's entry of kernel `name`: parameters as its callers know them, and its text.
+// The signature table's entry of kernel `name`: its parameters and its text.
 KernelInfo kernel_signature(const Module& module, const std::string& name);
 
-// PlatformError where the kernel is known to be beyond the platform's limits.
+// PlatformError if the kernel provably exceeds the platform's limits.
 void check_limits(const KernelInfo& info, const target::Target& target);
 
 }  // namespace tapml::pipeline

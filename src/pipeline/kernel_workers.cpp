@@ -19,11 +19,11 @@ void KernelWorkers::each(std::vector<LoweredKernel>& kernels, const char* what,
   };
   tell_done();
   auto range = [&](int64_t begin, int64_t end) {
-    // What comes before a failure is done all the same: it may fail, too.
+    // Kernels before a failed one are still processed: they may fail, too.
     for (int64_t i = begin; i < end && i < first_failure; ++i) {
       const auto number = static_cast<size_t>(i);
       try {
-        // Whoever interrupts may care on which thread.
+        // The interrupt hook must run on the caller's thread.
         if (instruments_.poll && std::this_thread::get_id() == caller) instruments_.poll();
         step(kernels[number]);
       } catch (...) {

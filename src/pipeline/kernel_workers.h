@@ -1,4 +1,4 @@
-// Steps over many kernels, on threads. Private to pipeline/.
+// Runs steps over many kernels, on threads. Private to pipeline/.
 #pragma once
 
 #include <functional>
@@ -15,19 +15,19 @@ using KernelStep = std::function<void(LoweredKernel& kernel)>;
 
 class KernelWorkers {
  public:
-  // `threads` counts the caller; 0: one a core.
+  // `threads` includes the caller; 0: one a core.
   KernelWorkers(int threads, const Instruments& instruments)
       : threads_(threads), instruments_(instruments) {}
 
-  // Runs the step on every kernel, which changes that kernel alone, so that the result does not
-  // depend on the threads. Throws what the first kernel that failed threw. `what` is reported to
-  // the instruments' watcher with the kernels that are done; null: nothing is.
+  // Runs the step on every kernel. A step changes only its kernel, so the result does not depend on
+  // the threads. Rethrows the exception of the first kernel that failed. `what` is reported to the
+  // instruments' watcher with the number of finished kernels; null: no reports.
   void each(std::vector<LoweredKernel>& kernels, const char* what, const KernelStep& step);
 
  private:
   int threads_;
   const Instruments& instruments_;
-  std::unique_ptr<ThreadPool> pool_;  // made when it is needed
+  std::unique_ptr<ThreadPool> pool_;  // created on first use
 };
 
 }  // namespace tapml::pipeline

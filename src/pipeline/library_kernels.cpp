@@ -9,7 +9,7 @@ void LibraryKernels::choose(const KernelContext& context, const relax::Function&
   const tir::PrimFunc& program = *kernel.loops;
   std::optional<library::Choice> choice = chooser_.choose(kernel.name, spec, program);
   if (!choice) return;
-  // What takes the place of a schedule takes that of a routine.
+  // A kernel with a replaced schedule cannot use a library routine.
   if (may_be_rewritten(context, kernel) &&
       context.options.rewrite(kernel.name, kernel.loops) != kernel.loops) {
     return;

@@ -14,7 +14,7 @@ class LibraryKernels {
   LibraryKernels(const target::Target& target, const ImplementOptions& options)
       : chooser_(target, options.libraries) {}
 
-  // Implements the kernel by a routine, where there is one that is to be taken.
+  // Implements the kernel with a routine, if there is a suitable one.
   void choose(const KernelContext& context, const relax::Function& spec,
               LoweredKernel& kernel) const;
 
@@ -22,7 +22,7 @@ class LibraryKernels {
   library::Chooser chooser_;
 };
 
-// Adds the module of all calls of routines, where there are some.
+// Adds the module of all routine calls, if there are any.
 void add_library_module(const KernelContext& context, const std::vector<LoweredKernel>& kernels,
                         Executable& executable);
 

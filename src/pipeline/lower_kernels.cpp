@@ -15,7 +15,8 @@ std::string where_of(const KernelContext& context, const LoweredKernel& kernel) 
   return "kernel " + kernel.name + " on " + context.target.text;
 }
 
-// Rows that are left in the fullest binding, where no segment but the first is needed; null where
+// Rows left in the fullest binding if only the first segment is needed; null if the kernel has a
+// single form.
 // there is one form only.
 PrimExpr rows_left(const LoweredKernel& kernel) {
   PrimExpr left;
@@ -100,7 +101,7 @@ void narrow_indices(const KernelContext& context, LoweredKernel& kernel) {
 void find_preparation(const KernelContext& context, LoweredKernel& kernel) {
   for (KernelForm& form : kernel.forms) {
     const std::optional<std::vector<int64_t>>& weights = form.program->facts.weights;
-    // What is prepared is bound whole, and indexed with 64 bits.
+    // Prepared weights are bound whole and indexed with 64 bits.
     const bool may = weights && form.whole && form.segments.empty() &&
                      context.target.description.index_bits == 64;
     form.preparation = codegen::find_preparation(form.lowered, form.program->params.size(),
@@ -115,7 +116,7 @@ void describe_launches(const KernelContext&, LoweredKernel& kernel) {
   for (KernelForm& form : kernel.forms) {
     const std::vector<Var>& scalars = form.program->scalars;
     auto program = [&](const PrimExpr& value) { return arith::compile_scalar(value, scalars); };
-    // Segments and workspaces of the last form are the implementation's.
+    // The last form's segments and workspaces become the implementation's.
     implementation.preparation = form.preparation.digest;
     implementation.segments = form.segments;
     implementation.workspaces.clear();
@@ -132,7 +133,7 @@ void describe_launches(const KernelContext&, LoweredKernel& kernel) {
     const auto workspaces = static_cast<int32_t>(form.lowered.workspaces.size());
     for (size_t number = 0; number < form.lowered.launches.size(); ++number) {
       codegen::DeviceFunc& launch = form.lowered.launches[number];
-      // The program has its segments before the workspaces, the executable after.
+      // The program has its segments before the workspaces, the executable after them.
       for (int32_t& index : launch.buffer_indices) {
         if (index < own) continue;
         index += index < own + parts ? workspaces : -parts;

@@ -13,12 +13,13 @@ struct KernelContext {
   const codegen::CodeGenerator& generator;
 };
 
-// Whether ImplementOptions::rewrite may make something else of the kernel.
+// Whether ImplementOptions::rewrite may change the kernel.
 bool may_be_rewritten(const KernelContext& context, const LoweredKernel& kernel);
 
-// Each step is for kernels that are generated, and changes that kernel alone. All but rewrite() may
-// run on any thread.
-void schedule(const KernelContext& context, LoweredKernel& kernel);  // nothing where it has one
+// Each step applies to generated kernels and changes only its kernel. All except rewrite() may run
+// on any thread.
+void schedule(const KernelContext& context, LoweredKernel& kernel);  // does nothing if there is a
+                                                                     // schedule
 void rewrite(const KernelContext& context, LoweredKernel& kernel);
 void segment(const KernelContext& context, LoweredKernel& kernel);
 void lower_math(const KernelContext& context, LoweredKernel& kernel);
@@ -26,7 +27,7 @@ void check_programs(const KernelContext& context, LoweredKernel& kernel);
 void lower_launches(const KernelContext& context, LoweredKernel& kernel);
 void narrow_indices(const KernelContext& context, LoweredKernel& kernel);
 void find_preparation(const KernelContext& context, LoweredKernel& kernel);
-// Fills in kernel.implementation: workspaces and launches as the executable has them.
+// Fills in kernel.implementation: workspaces and launches in the executable's form.
 void describe_launches(const KernelContext& context, LoweredKernel& kernel);
 
 }  // namespace tapml::pipeline

@@ -13,7 +13,7 @@ namespace tapml::pipeline {
 
 namespace {
 
-// A dtype of the kernel's tensor program that the target lacks.
+// A dtype that the kernel's tensor program uses and the target lacks.
 std::optional<DType> missing_dtype(const Module& fixed, const std::string& kernel,
                                    const std::set<DType>& computed) {
   std::optional<DType> missing;
@@ -43,7 +43,7 @@ std::set<std::string> kernels_of(const Module& fixed, const relax::Function& fun
 Module without_unsupported(const Module& fixed, const target::Target& target,
                            const std::function<bool(const std::string& kernel)>& given,
                            std::vector<OmittedFunction>& omitted_functions) {
-  std::map<std::string, DType> unsupported;  // kernels, and what they compute in
+  std::map<std::string, DType> unsupported;  // kernels and their unsupported dtype
   for (const auto& [name, function] : fixed.functions) {
     if (!passes::is_kernel(function.get()) || given(name)) continue;
     const auto missing = missing_dtype(fixed, name, target.description.features.compute_dtypes);
@@ -57,7 +57,7 @@ Module without_unsupported(const Module& fixed, const target::Target& target,
       auto it = unsupported.find(kernel);
       if (it == unsupported.end()) continue;
       if (!optional) {
-        unsupported.erase(it);  // code generation refuses it, and says why
+        unsupported.erase(it);  // code generation reports the error
         continue;
       }
       kept.functions.erase(name);

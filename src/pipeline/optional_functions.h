@@ -1,4 +1,4 @@
-// Functions that a program can do without where a platform cannot compute them.
+// Functions that may be omitted on platforms that cannot compute them.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,9 @@ struct OmittedFunction {
   std::string reason;  // "kernel draw_token_1f0a3c5d computes in f64, which the platform lacks"
 };
 
-// `fixed` (kernels formed) without the kernels of a dtype that the target does not compute, where
-// no function needs them, and without the optional functions that call such kernels. f16 and bf16
-// are computed in f32 wherever they are stored. `given`: kernels whose code comes from elsewhere.
+// `fixed` (kernels formed) without kernels whose dtype the target cannot compute, if no function
+// needs them, and without the optional functions that call such kernels. f16 and bf16 are computed
+// in f32 regardless of storage. `given`: kernels with external code.
 Module without_unsupported(const Module& fixed, const target::Target& target,
                            const std::function<bool(const std::string& kernel)>& given,
                            std::vector<OmittedFunction>& omitted_functions);

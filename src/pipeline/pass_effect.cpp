@@ -18,7 +18,7 @@ PassEffect pass_effect(const Module& before, const Module& after) {
     if (old == before.functions.end()) {
       ++effect.added;
     } else if (old->second != function) {
-      // A pass may make the same again.
+      // A pass may recreate an identical function.
       effect.altered += text::print(*old->second, name) != text::print(*function, name) ? 1 : 0;
     }
   }
@@ -30,7 +30,7 @@ PassEffect pass_effect(const Module& before, const Module& after) {
 
 namespace {
 
-// The lines of a printed module by its functions; the module's own line is that of "".
+// The lines of a printed module by function; "" has the module's own line.
 struct PrintedModule {
   explicit PrintedModule(const Module& module) {
     Module own;
@@ -61,7 +61,7 @@ std::string module_diff(const Module& before, const Module& after, const std::st
   std::set<std::string> names;
   for (const auto& [name, part] : a.parts) names.insert(name);
   for (const auto& [name, part] : b.parts) names.insert(name);
-  // Function by function: lines of one are never told as those of another.
+  // Compare function by function: lines are never attributed to another function.
   static const std::vector<std::string_view> kNone;
   std::vector<LineChange> changes;
   size_t i = 0, j = 0;

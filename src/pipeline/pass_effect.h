@@ -1,4 +1,4 @@
-// What a pass changed of a module.
+// The changes that a pass made to a module.
 #pragma once
 
 #include <string>
@@ -8,22 +8,22 @@
 namespace tapml::pipeline {
 
 struct PassEffect {
-  int number = 0;  // of the pass, as in the names of dumps
+  int number = 0;  // number of the pass, as in the names of dumps
   std::string pass;
   double seconds = 0;
-  int altered = 0, added = 0, removed = 0;  // functions
-  bool attributes = false;                  // the module's own differ
-  bool executable = false;                  // it made a part of the executable, and no functions
-  std::string diff;                         // of the printed modules, unified; empty: not asked for
+  int altered = 0, added = 0, removed = 0;  // numbers of functions
+  bool attributes = false;                  // whether the module's own attributes differ
+  bool executable = false;                  // it added to the executable and changed no functions
+  std::string diff;  // unified diff of the printed modules; empty: not requested
 
   int functions() const { return altered + added + removed; }
   bool changed() const { return functions() > 0 || attributes || executable; }
 };
 
-// Functions count as altered where their text is another one.
+// A function counts as altered if its text differs.
 PassEffect pass_effect(const Module& before, const Module& after);
 
-// The difference of the printed modules, function by function; empty where there is none.
+// The difference of the printed modules, function by function; empty if they are equal.
 std::string module_diff(const Module& before, const Module& after, const std::string& before_name,
                         const std::string& after_name);
 

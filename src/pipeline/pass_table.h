@@ -1,4 +1,4 @@
-// Every step of a compilation by name, in order.
+// The table of all steps of a compilation, in order.
 #pragma once
 
 #include <string>
@@ -10,49 +10,49 @@
 
 namespace tapml::pipeline {
 
-// What a pass works on: the module; the tensor program of every kernel; the executable.
+// The subject of a pass: the module; the tensor program of every kernel; the executable.
 enum class PassLevel : uint8_t { kGraph, kKernel, kExecutable };
 const char* pass_level_name(PassLevel level);  // "graph", "kernel", "executable"
 
-// Phase of passes that compile() does not run: they are there to be called by name.
+// Phase of passes that compile() does not run and that can only be called by name.
 inline constexpr const char* kByName = "by name";
-// Phases that know the target follow this one.
+// The phases after this one depend on the target.
 inline constexpr const char* kLastCommonPhase = "fuse";
 
-// One step. `tapml opt --passes` runs those that make a module of a module; these want one that
-// check_input takes.
+// One step. `tapml opt --passes` runs those that map a module to a module; their input must pass
+// check_input.
 struct PassInfo {
   const char* name;
   const char* phase;
   PassLevel level = PassLevel::kGraph;
   const char* doc;
-  // How `opt` runs it; null where it cannot, which `not_by_name` gives the reason for.
+  // How `opt` runs it; null if it cannot, with the reason in `not_by_name`.
   Module (*run)(const Module& module) = nullptr;
   Module (*run_for)(const Module& module, const target::Target& target) = nullptr;
   const char* not_by_name = nullptr;
-  const char* precondition = "nothing";  // what it requires beyond that, for people
-  // The same for check_precondition(): passes that have nothing left to do, in order.
+  const char* precondition = "nothing";  // further requirements, as documentation
+  // The same for check_precondition(): passes, in order, that must have nothing left to do.
   std::vector<const char*> after = {};
-  bool on_operators = false;  // not once all operators are kernels
-  bool on_planned = false;    // also where memory is planned
-  const char* leaves;         // what holds afterwards, for people
-  // What a compilation does that leaves it out (`--skip-pass`); null where none can.
+  bool on_operators = false;  // not valid once all operators are kernels
+  bool on_planned = false;    // also valid once memory is planned
+  const char* leaves;         // the guarantee afterwards, as documentation
+  // The effect on a compilation of skipping it (`--skip-pass`); null if it cannot be skipped.
   const char* without = nullptr;
 
   bool is_by_name_only() const { return phase == std::string(kByName); }
-  // Whether compile() runs it before the kernels are formed, the same for every target.
+  // Whether compile() runs it before the kernels are formed, for every target alike.
   bool is_common() const;
 };
 
-// In the order of compile(); then those that are called by name.
+// In the order of compile(), followed by passes that are only called by name.
 const std::vector<PassInfo>& pass_table();
-// The row of a name; null where there is none.
+// The row of a name; null if there is none.
 const PassInfo* find_pass(const std::string& name);
 
-// Runs a pass of the table by its name, as compile() runs its own: under the instruments, and
-// counted by `number`. UserError for a name that no pass has, with the nearest; for a pass that is
-// no function of modules, or that needs a target where `target` is null; and for a module that is
-// not as the pass requires it (pipeline/preconditions.h).
+// Runs a pass of the table by name, as compile() does: under the instruments, and counted by
+// `number`. UserError for an unknown name, with the nearest one; for a pass that is not a function
+// of modules, or that needs a target when `target` is null; and for a module that does not meet the
+// pass's requirements (pipeline/preconditions.h).
 Module run_by_name(const Module& module, const std::string& pass, const target::Target* target,
                    const Instruments& instruments, int& number);
 

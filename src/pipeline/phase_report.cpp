@@ -31,7 +31,7 @@ void add(std::optional<int64_t>& total, const std::optional<int64_t>& bytes) {
   total = known ? std::optional(sum) : std::nullopt;
 }
 
-// Of all tensors in it.
+// Adds all tensors in the annotation.
 void add_tensors(const Annotation& annotation, const NamedValues& values,
                  std::optional<int64_t>& total) {
   if (const auto* tuple = as_tuple(annotation)) {

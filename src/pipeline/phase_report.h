@@ -1,4 +1,4 @@
-// What a module is after each pass, in numbers: how a program shrinks on its way.
+// Size of a module after each pass, to show how a program shrinks.
 #pragma once
 
 #include <map>
@@ -11,17 +11,17 @@ namespace tapml::pipeline {
 
 struct FunctionNumbers {
   int64_t bindings = 0;
-  int64_t calls = 0;  // of operators, kernels and functions; views and storage are none
-  // Of the tensors that calls make, each in memory of its own; of the storages that they share,
-  // once memory is planned. Nothing where a size has a variable without a value.
+  int64_t calls = 0;  // of operators, kernels and functions, not counting views and storage
+  // Total size of the tensors that calls create, each in its own memory; once memory is planned, of
+  // the shared storages. nullopt if a size has a variable without a value.
   std::optional<int64_t> bytes = 0;
 };
 
 struct PassNumbers {
   std::string pass;
-  int64_t kernels = 0;                               // of the module
-  int64_t programs = 0;                              // tensor programs; in the end launches
-  std::map<std::string, FunctionNumbers> functions;  // all but kernels and patterns
+  int64_t kernels = 0;                               // in the module
+  int64_t programs = 0;                              // tensor programs, finally launches
+  std::map<std::string, FunctionNumbers> functions;  // all except kernels and patterns
 };
 
 // `values`: of symbolic variables, by name.

@@ -28,7 +28,7 @@ const PassInfo& pass_called(const std::string& name) {
   throw_user("unknown pass", "--passes", "some of " + known, name, suggestion(name, names));
 }
 
-// lower_storage leaves views as they are, and asks about each at run time: what asks is its mark.
+// lower_storage leaves views unchanged and tests each at run time; these tests identify its output.
 bool asks_about_views(const Module& module) {
   bool asks = false;
   for (const auto& [name, function] : passes::graph_functions(module)) {
@@ -40,7 +40,7 @@ bool asks_about_views(const Module& module) {
   return asks;
 }
 
-// Whether the pass has something left to do; then `result` is what it makes.
+// Whether the pass has something left to do; if so, `result` is its output.
 bool changes(const PassInfo& pass, const Module& module, Module& result) {
   if (pass.name == std::string("lower_storage") && asks_about_views(module)) return false;
   result = pass.run(module);
@@ -54,7 +54,7 @@ bool has_kernels(const Module& module) {
 
 std::string where_of(const PassInfo& pass) { return std::string("--passes ") + pass.name; }
 
-// Kernels are there, and no operator outside of them.
+// Whether all operators are kernels.
 bool is_legalized(const Module& module) {
   Module ignored;
   return has_kernels(module) && !changes(pass_called("legalize"), module, ignored);
@@ -66,9 +66,9 @@ void check_precondition(const Module& module, const PassInfo& pass) {
   const std::string name = pass.name;
   if (is_planned(module)) {
     if (pass.on_planned) return;
-    throw_user("pass " + name + " does not know planned memory", where_of(pass),
+    throw_user("pass " + name + " does not support planned memory", where_of(pass),
                "a module before plan_memory", "phase \"plan\"",
-               "run it before: --passes " + name + ",plan_memory");
+               "run it earlier: --passes " + name + ",plan_memory");
   }
   std::string missing;
   Module current = module;
@@ -81,12 +81,12 @@ void check_precondition(const Module& module, const PassInfo& pass) {
   if (!missing.empty()) {
     throw_user("pass " + name + " requires passes that did not run", where_of(pass),
                "a module in which " + missing + " have nothing left to do", "one that they change",
-               "run them before: --passes " + missing + "," + name);
+               "run them earlier: --passes " + missing + "," + name);
   }
   if (pass.on_operators && is_legalized(module)) {
-    throw_user("pass " + name + " works on operators, and they are kernels already", where_of(pass),
+    throw_user("pass " + name + " works on operators, but they are already kernels", where_of(pass),
                "a module before legalize", "kernels only",
-               "run it before: --passes " + name + ",legalize");
+               "run it earlier: --passes " + name + ",legalize");
   }
 }
 
@@ -95,12 +95,12 @@ Module run_by_name(const Module& module, const std::string& name, const target::
   const PassInfo& pass = pass_called(name);
   if (pass.not_by_name) {
     throw_user("pass " + name + " cannot be run by name: " + pass.not_by_name, where_of(pass),
-               "a pass that makes a module of a module", "a step of tapml compile",
-               "tapml compile --dump-ir DIR shows what it does");
+               "a pass from module to module", "a step of tapml compile",
+               "tapml compile --dump-ir DIR shows its result");
   }
   if (pass.run_for && !target) {
     throw_user("pass " + name + " requires a target", where_of(pass), "--target", "none",
-               "name one, as in --target cpu");
+               "add a target, such as --target cpu");
   }
   check_precondition(module, pass);
   auto run = [&](const Module& given) {

@@ -1,13 +1,13 @@
-// What a pass that is called by name takes for granted.
+// Preconditions of passes that are called by name.
 #pragma once
 
 #include "pipeline/compile.h"
 
 namespace tapml::pipeline {
 
-// UserError that names what is missing, and the command, where `module` is not as the pass requires
-// it. Each required pass is run, and must change nothing: a text counts by what it is, and not by
-// where it comes from.
+// Throws a UserError that names the missing pass and the command if `module` does not meet the
+// pass's requirements. Runs each required pass, which must change nothing: only the module's
+// content matters, not how it was produced.
 void check_precondition(const Module& module, const PassInfo& pass);
 
 }  // namespace tapml::pipeline

@@ -21,7 +21,7 @@ bool is_shown(const Instruments& instruments) {
   return !instruments.dump_folder.empty() || instruments.effect;
 }
 
-// Path of a step's dumps, without what tells their kind.
+// Path of a step's dumps, without the extension.
 std::string dump_path(const Instruments& instruments, const PassEffect& effect) {
   char prefix[16];
   std::snprintf(prefix, sizeof prefix, "/%02d_", effect.number);
@@ -33,7 +33,7 @@ void write_dump(const Instruments& instruments, const std::string& path, const s
   unwrap(write_text_atomic(path, text));
 }
 
-// Writes the texts, and tells what changed.
+// Writes the texts and reports what changed.
 void show(const Module& before, const Module& after, const std::string& name, int number,
           double seconds, const Instruments& instruments) {
   PassEffect effect = pass_effect(before, after);
@@ -47,7 +47,7 @@ void show(const Module& before, const Module& after, const std::string& name, in
   if (dumped) {
     const std::string path = dump_path(instruments, effect);
     write_dump(instruments, path + ".txt", text::print(after));
-    // One of an earlier compilation would tell of another pass.
+    // Remove a dump of an earlier compilation, which may belong to another pass.
     std::error_code ignored;
     std::filesystem::remove(path + ".diff", ignored);
     if (!effect.diff.empty()) write_dump(instruments, path + ".diff", effect.diff);
@@ -56,7 +56,7 @@ void show(const Module& before, const Module& after, const std::string& name, in
   if (instruments.effect) instruments.effect(effect);
 }
 
-// Runs the step, and gives its time to the instruments.
+// Runs the step and reports its time to the instruments.
 double timed(const Instruments& instruments, const std::string& name,
              const std::function<void()>& step) {
   if (instruments.poll) instruments.poll();
@@ -87,7 +87,7 @@ Module run_pass(const Module& module, const std::string& name,
   if (instruments.after) instruments.after(name, result);
   if (instruments.verify) {
     analysis::verify(result, name);
-    // The operators of planned memory deduce nothing.
+    // VM operators have no annotation deduction.
     if (!is_planned(result)) build::check_annotations(result, name);
   }
   return result;

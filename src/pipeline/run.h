@@ -1,4 +1,4 @@
-// Running steps under instruments. Private to pipeline/.
+// Runs steps under instruments. Private to pipeline/.
 #pragma once
 
 #include <functional>
@@ -11,25 +11,25 @@
 
 namespace tapml::pipeline {
 
-// InternalError where a program of a kernel-level step breaks an invariant. Two are no defects
-// there: schedules put one expression into several places, with the variables that it binds (T4),
-// and a program in segments leaves the whole tensor alone (T7).
+// Throws an InternalError if a program of a kernel-level step breaks an invariant. Two are allowed
+// to fail there: schedules insert one expression, with its bound variables, in several positions
+// (T4), and a program in segments does not use the whole tensor (T7).
 void verify_programs(const Module& programs, const std::string& step);
 
-// Each runs one step: times it, checks and dumps what it made as the instruments say. `number` is
-// that of the step's dumps.
+// Each function runs one step: times it, and checks and dumps its result according to the
+// instruments. `number` is that of the step's dumps.
 
-// A step from module to module.
+// Runs a step from module to module.
 Module run_pass(const Module& module, const std::string& name,
                 const std::function<Module(const Module&)>& pass, const Instruments& instruments,
                 int number);
 
-// A step over the programs of kernels; `module` is the one that they are of.
+// Runs a step over the programs of kernels; `module` contains these kernels.
 void run_kernel_step(const Module& module, const std::vector<LoweredKernel>& kernels,
                      const std::string& name, const std::function<void()>& step,
                      const Instruments& instruments, int number);
 
-// A step that adds to the executable; `module` is what it is made of.
+// Runs a step that adds to the executable, made from `module`.
 void run_executable_step(const Module& module, const Executable& executable,
                          const std::string& name, const std::function<void()>& step,
                          const Instruments& instruments, int number);

@@ -1,4 +1,4 @@
-// How large a module's kernels can get. Private to pipeline/.
+// Upper bounds on the sizes of a module's kernels. Private to pipeline/.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace tapml::pipeline {
 
-// The most that each scalar of a kernel's tensor program is at any of its calls, by the bounds that
-// are given and those that module and functions state ("bound.n"); nothing where some call has
-// none. By kernel.
+// For each kernel, the maximum of each scalar of its tensor program over all calls, according to
+// the given bounds and those in attributes of the module and functions ("bound.n"); nullopt if some
+// call has no bound.
 std::map<std::string, std::vector<std::optional<int64_t>>> scalar_bounds(
     const Module& fixed, const passes::Bounds& given = {});
 

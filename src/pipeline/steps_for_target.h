@@ -1,4 +1,4 @@
-// Kernel-level steps as passes over modules, for `tapml opt`. Private to pipeline/.
+// Kernel-level steps as module passes, for `tapml opt`. Private to pipeline/.
 #pragma once
 
 #include "ir/module.h"
@@ -7,10 +7,10 @@
 namespace tapml::pipeline {
 
 Module omit_unsupported_for(const Module& module, const target::Target& target);
-// These work on the tensor program of every kernel.
+// These process the tensor program of every kernel.
 Module schedule_for_target(const Module& module, const target::Target& target);
 Module lower_math_for_target(const Module& module, const target::Target& target);
-// UserError for a hand-written program that asks too much of the target; else `module`.
+// UserError for a hand-written program that exceeds the target's features; otherwise `module`.
 Module check_programs_for_target(const Module& module, const target::Target& target);
 
 }  // namespace tapml::pipeline

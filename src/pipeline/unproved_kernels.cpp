@@ -19,10 +19,10 @@ std::string buffer_of(const analysis::UnprovedAccess& access) {
 }
 
 std::string reason_of(const analysis::UnprovedAccess& access) {
-  return access.access + " may lie outside of " + buffer_of(access);
+  return access.access + " may be outside of " + buffer_of(access);
 }
 
-// Why the programs that the kernel's spec calls are not proved; empty where they are.
+// Why the programs that the kernel's spec calls are not proved in bounds; empty if they are.
 std::string reason_of(const KernelInfo& kernel) {
   if (kernel.spec.find("call_tir") == std::string::npos) return "";
   const Module module = text::parse(kernel.spec, "kernel " + kernel.name);
@@ -45,7 +45,7 @@ std::vector<UnprovedKernel> unproved_kernels(const Executable& executable) {
     const std::string& provider = implementation.provider;
     std::string reason;
     if (provider.starts_with(kUserSource)) {
-      reason = "written by hand, " + provider.substr(kUserSource.size());
+      reason = "hand-written, " + provider.substr(kUserSource.size());
     } else if (provider.starts_with(kUnproved)) {
       reason = "its loops: " + provider.substr(kUnproved.size());
     } else {
@@ -71,7 +71,8 @@ void refuse_accesses_outside(const Module& module, const std::string& source,
       if (!one.outside) continue;
       std::string where = source + ", tensor program @" + name;
       if (places) where = places->statement(one.statement).value_or(places->function(name));
-      throw_user("tensor program @" + name + " leaves a buffer: " + one.access, where,
+      throw_user("tensor program @" + name + " accesses memory outside a buffer: " + one.access,
+                 where,
                  "an index from 0 to " + one.last + " in dimension " +
                      std::to_string(one.dimension) + " of " + buffer_of(one),
                  one.index);

@@ -1,4 +1,4 @@
-// Kernels that nobody has shown to stay inside of their buffers: code written by hand.
+// Kernels that are not proved to stay within their buffers: hand-written code.
 #pragma once
 
 #include <string>
@@ -13,21 +13,20 @@ namespace tapml::pipeline {
 
 struct UnprovedKernel {
   std::string name;
-  std::string reason;  // "program f: x[idx[i]] may lie outside of x"
+  std::string reason;  // "program f: x[idx[i]] may be outside of x"
 };
 
-// Those of the executable: kernels of sources that a user wrote for the platform, of loops that a
-// module's text has beside their specification, and of hand-written tensor programs, with an access
-// that is not proved to lie inside of its buffer. What the compiler writes, of operators and of
-// views, is not asked.
+// The executable's kernels from custom sources, from loops that a module's text adds to their
+// specification, and from hand-written tensor programs, that contain an access not proved in
+// bounds. Code that the compiler generates, from operators and views, is not checked.
 std::vector<UnprovedKernel> unproved_kernels(const Executable& executable);
 
-// What unproved_kernels() knows a kernel by whose loops a person wrote (Implementation::provider);
-// empty where the compiler wrote them or all accesses are proved.
+// The provider (Implementation::provider) that unproved_kernels() uses to identify kernels with
+// hand-written loops; empty if the compiler wrote them or all accesses are proved.
 std::string provider_of_written(const tir::PrimFunc& implementation);
 
-// UserError where a tensor program of the module surely leaves a buffer: program, access, dimension
-// and the range of its index. `places` of its text may be null.
+// Throws a UserError if a tensor program of the module provably accesses memory outside a buffer:
+// program, access, dimension and the range of its index. `places` of its text may be null.
 void refuse_accesses_outside(const Module& module, const std::string& source,
                              const text::SourceMap* places);
 

@@ -29,7 +29,7 @@ namespace {
 
 Var fresh(const Var& var) { return make_var(var->name, var.dtype()); }
 
-// The stage's reduction loops around `body`; `at` learns their variables first.
+// Wraps `body` in the stage's reduction loops, after adding their variables to `at`.
 struct ReductionLoops {
   std::vector<Var> vars;
   std::vector<PrimExpr> extents;
@@ -52,7 +52,7 @@ struct ReductionLoops {
   }
 };
 
-// `expr` with the stage's own element read from `cell` of the accumulator instead.
+// `expr` with loads of the stage's output element replaced by loads of the accumulator at `cell`.
 PrimExpr read_accumulator(const PrimExpr& expr, const Stage& stage, const Buffer& accumulator,
                           const PrimExpr& cell) {
   return rewrite_expr(expr, [&](const PrimExpr& e) {
@@ -66,7 +66,7 @@ std::vector<PrimExpr> substitute_all(const std::vector<PrimExpr>& exprs, const V
   return result;
 }
 
-// Statement bodies (not one store) run as they are, initialized first.
+// General bodies (not a single store) are emitted unchanged, after their initialization.
 Stmt emit_general(const Stage& stage, VarMap at) {
   Stmt init = stage.init ? refresh_vars(tir::substitute(stage.init, at)) : nullptr;
   ReductionLoops loops(stage, at);
@@ -121,7 +121,7 @@ bool runs_along_lane(const Stage& stage) {
     if (e.kind() != ExprKind::kLoad || load_buffer(e) == stage.out || e->operands.empty()) return;
     const PrimExpr& last = e->operands.back();
     along |= last.same_as(lane.var);
-    // A load whose last index moves with the reduction but that is the same for all lanes is fine.
+    // A load whose last index varies with the reduction but not across lanes is fine.
     if (last.same_as(step) && uses(e->operands, lane.var)) across = true;
   });
   return along && !across;
@@ -170,7 +170,7 @@ Stmt emit_nest(const Stage& given, size_t first, VarMap at, bool vectorize) {
   const PointOptions options = {.vectorize = vectorize, .skip_idle = true};
   if (first >= stage.spatial.size()) return emit_point(stage, at, options);
   const BlockIter& last = stage.spatial.back();
-  // Points begin to begin + extent of the last iterator.
+  // Emits the points from begin to begin + the extent of the last iterator.
   auto points = [&](const Stage& part, const PrimExpr& begin, const PrimExpr& extent) {
     Var var = fresh(last.var);
     VarMap inner = at;

@@ -11,8 +11,8 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// The first value of `var` that the condition excludes, where it is var < limit or var <= limit - 1
-// with a limit that is free of the reduction's variables; null otherwise.
+// The first value of `var` that the condition excludes, if it is var < limit or var <= limit - 1
+// with a limit that does not use the reduction's variables; null otherwise.
 PrimExpr upper_limit(const PrimExpr& condition, const Var& var, const Stage& stage) {
   if (condition.kind() != ExprKind::kLt && condition.kind() != ExprKind::kLe) return {};
   if (!condition.operand(0).same_as(var)) return {};
@@ -24,12 +24,12 @@ PrimExpr upper_limit(const PrimExpr& condition, const Var& var, const Stage& sta
   return condition.kind() == ExprKind::kLt ? bound : bound + 1;
 }
 
-// From 0 to `extent`. What the limit reads is there only where the loop has iterations.
+// Clamps to [0, extent]. What the limit reads is valid only if the loop has iterations.
 PrimExpr between_zero_and(const PrimExpr& limit, const PrimExpr& extent) {
   return select(lt(PrimExpr(0), extent), max(PrimExpr(0), min(limit, extent)), PrimExpr(0));
 }
 
-// The part of a reduction's value that is not its own element; null where there is no such form.
+// What a reduction step adds to its element; null if the value has no such form.
 PrimExpr contribution(const Stage& stage) {
   ExprKind kind = stage.value.kind();
   if (kind != ExprKind::kAdd && kind != ExprKind::kMax && kind != ExprKind::kMin) return {};
@@ -37,8 +37,8 @@ PrimExpr contribution(const Stage& stage) {
   return is_load_of(own, stage.out) && !reads(added, stage.out) ? added : PrimExpr();
 }
 
-// Whether the reduction of `value` leaves its element as it is. Sums begin with 0, so that they are
-// never -0, which alone would change by adding 0.
+// Whether reducing with `value` leaves the element unchanged. Sums start at 0, so they are never
+// -0, the only value that adding 0 would change.
 bool changes_nothing(const Stage& stage, const PrimExpr& value) {
   if (!same_expr(value, stage.init_value)) return false;
   if (stage.value.kind() != ExprKind::kAdd) {

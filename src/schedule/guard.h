@@ -1,4 +1,4 @@
-// Iterations that contribute nothing, found from the selects that say so.
+// Finds and skips iterations that contribute nothing, based on selects.
 #pragma once
 
 #include <optional>
@@ -7,14 +7,14 @@
 
 namespace tapml::schedule {
 
-// `stage` with reductions that end where the rest adds nothing: out + select(r < limit, x, 0) runs
-// to `limit` and adds x. The same for a maximum or minimum whose other side is its initial value.
-// Values are the same, bit for bit.
+// `stage` with reductions that stop where the remaining steps contribute nothing: out + select(r <
+// limit, x, 0) runs to `limit` and adds x; likewise a maximum or minimum whose other operand is its
+// initial value. Results are bit-identical.
 Stage without_idle_steps(const Stage& stage);
 
-// Last spatial iterator of a stage, cut in two where a select of its value changes sides.
+// The last spatial iterator of a stage, split where a select on it changes branches.
 struct Split {
-  PrimExpr limit;  // points of the first part, from 0 to the iterator's extent
+  PrimExpr limit;  // number of points of the first part, from 0 to the iterator's extent
   Stage below;     // for values below the limit
   Stage rest;      // for the others
 };

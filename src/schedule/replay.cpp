@@ -1,4 +1,4 @@
-// Traces done again: the table of instructions.
+// Replays traces: the table of instructions.
 #include <array>
 #include <functional>
 #include <map>
@@ -10,7 +10,7 @@ namespace tapml::schedule {
 
 namespace {
 
-// Blocks and loops by the names of the trace.
+// Maps the trace's names to blocks and loops.
 class Player {
  public:
   explicit Player(tir::PrimFuncRef func) : schedule(std::move(func)) {}
@@ -52,7 +52,7 @@ class Player {
   T of(const std::map<std::string, T>& known, size_t operand, const char* what) const {
     const std::string& name = now->operands.at(operand);
     auto it = known.find(name);
-    if (it == known.end()) fail("%" + name + " is not defined before as " + what);
+    if (it == known.end()) fail("%" + name + " is not defined earlier as " + what);
     return it->second;
   }
   template <class T>
@@ -141,7 +141,7 @@ const Entry& entry_of(const Player& player) {
     if (!entry.has_results && !now.results.empty()) player.fail("it has no result");
     return entry;
   }
-  player.fail("there is no such instruction", "one of " + known, now.op);
+  player.fail("unknown instruction", "one of " + known, now.op);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace tapml::schedule {
 
 namespace {
 
-// A body of any form as one launch each nest; outermost loops stay what they are.
+// Emits a body of any form as one launch for each nest; outermost loops stay unchanged.
 Scheduled as_written(const tir::PrimFunc& func) {
   return {std::make_shared<tir::PrimFunc>(func), "as_written"};
 }
@@ -51,7 +51,7 @@ Scheduled stage_by_stage(const tir::PrimFunc& func, const StagedProgram& program
   return {finish(func, program, tir::make_seq(std::move(nests)), workgroup_threads), rules};
 }
 
-// Platforms without narrow stores want whole words from each invocation.
+// Platforms without narrow stores need whole words from each invocation.
 bool stores_are_allowed(const StagedProgram& program, const Features& features) {
   if (features.narrow_stores) return true;
   return std::all_of(program.stages.begin(), program.stages.end(), [](const Stage& stage) {
@@ -92,7 +92,7 @@ Scheduled gpu_schedule(const tir::PrimFunc& func, const target::Target& target) 
   return stage_by_stage(func, *program, gpu_stage, group.threads);
 }
 
-// Items are pieces of work for one processor; in launches of groups, each is a group.
+// Items are pieces of work for one processor; in grouped launches, each item is a group.
 Scheduled cpu_schedule(const tir::PrimFunc& func, const target::Target& target) {
   auto program = find_stages(func);
   if (!program) return as_written(func);
@@ -105,7 +105,7 @@ Scheduled cpu_schedule(const tir::PrimFunc& func, const target::Target& target) 
   auto without_packing = [&](const Stage& stage) {
     return cpu_stage_without_packing(stage, vectors);
   };
-  // What is packed is prepared, and that is for indices of 64 bits.
+  // Packing is a preparation step, which needs 64-bit indices.
   std::vector<tir::Buffer> weights;
   if (target.description.index_bits == 64) weights = weights_of(func);
   auto cpu_stage = [&](const Stage& stage) {

@@ -1,4 +1,4 @@
-// Dynamic-shape-aware schedules, picked by looking at a kernel's loops.
+// Dynamic-shape-aware schedules, selected by the structure of a kernel's loops.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@ namespace tapml::schedule {
 
 struct Scheduled {
   tir::PrimFuncRef func;
-  std::string rule;  // "cpu_matmul", "fallback", ...: goes into the report
+  std::string rule;  // "cpu_matmul", "fallback", ...: printed in the report
 };
 
-// A legalized or fused tensor program made ready for `target`'s code generation: injective
-// producers inlined, outermost loops parallel (one launch each), reductions accumulated in local
-// memory, global intermediates left as top-level allocations (workspaces). Rules are tried in
-// order; the last, the fallback (one invocation an output element), takes every program on every
-// target.
+// Prepares a legalized or fused tensor program for `target`'s code generation: inlines injective
+// producers, makes outermost loops parallel (one launch each), accumulates reductions in local
+// memory, and leaves global intermediates as top-level allocations (workspaces). Rules are tried in
+// order; the last one, the fallback (one invocation an output element), accepts every program on
+// every target.
 Scheduled schedule_for(const tir::PrimFunc& func, const target::Target& target);
 
-// The fallback alone.
+// Applies only the fallback rule.
 Scheduled fallback(const tir::PrimFunc& func, const target::Target& target);
 
 }  // namespace tapml::schedule

@@ -41,7 +41,7 @@ void check_schedulable(const PrimFunc& func) {
       visit(part, [&](const Stmt& s) { nested |= s->kind == StmtKind::kBlock; });
     }
     if (nested) {
-      throw_user("block " + leaf.block().name + " has blocks inside", "", "", "",
+      throw_user("block " + leaf.block().name + " contains other blocks", "", "", "",
                  "schedule programs whose blocks hold plain statements");
     }
   }
@@ -76,7 +76,7 @@ std::vector<Block> Schedule::blocks() const {
 void Schedule::require(const Block& block) const {
   const std::vector<Block> known = blocks();
   if (std::ranges::find(known, block.name, &Block::name) != known.end()) return;
-  throw_user("the program has no block called " + block.name, "",
+  throw_user("the program has no block named " + block.name, "",
              "one of " + join(known, &Block::name), block.name);
 }
 
@@ -86,7 +86,8 @@ void Schedule::require(const Loop& loop) const {
     for (const Stmt& stmt : leaf.loops()) found |= as<ForNode>(stmt).var.same_as(loop.var);
   }
   if (found) return;
-  throw_user("loop " + loop.var->name + " is gone", "", "a loop of the program", loop.var->name,
+  throw_user("loop " + loop.var->name + " no longer exists", "", "a loop of the program",
+             loop.var->name,
              "ask for the loops of a block again after it was split, fused or moved");
 }
 
@@ -115,7 +116,7 @@ std::string Schedule::name_of(const Loop& loop) const {
   require(loop);
   auto it = loop_names_.find(loop.var.get());
   if (it == loop_names_.end()) {
-    throw_user("loop " + loop.var->name + " was not asked for", "", "", "",
+    throw_user("loop " + loop.var->name + " was not obtained from the schedule", "", "", "",
                "get it with loops() of a block");
   }
   return it->second;
@@ -124,7 +125,8 @@ std::string Schedule::name_of(const Block& block) const {
   require(block);
   auto it = block_names_.find(block.name);
   if (it == block_names_.end()) {
-    throw_user("block " + block.name + " was not asked for", "", "", "", "get it with block()");
+    throw_user("block " + block.name + " was not obtained from the schedule", "", "", "",
+               "get it with block()");
   }
   return it->second;
 }

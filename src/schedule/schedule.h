@@ -1,5 +1,5 @@
-// A tensor program on its way to a schedule: primitives applied one after the other, each checked,
-// all recorded.
+// A schedule under construction: primitives are applied one after another, each checked and
+// recorded.
 #pragma once
 
 #include <map>
@@ -13,8 +13,8 @@
 
 namespace tapml::schedule {
 
-// Stable references: a loop is its variable, a block its name. They stay good while other parts
-// change; using one that is gone (split, fused, inlined) is a UserError.
+// Stable references: a loop is identified by its variable, a block by its name. They stay valid
+// while other parts change; using one that no longer exists (split, fused, inlined) is a UserError.
 struct Loop {
   Var var;
 };
@@ -22,13 +22,13 @@ struct Block {
   std::string name;
 };
 
-// Programs are immutable: a primitive makes a new one or throws and leaves the schedule as it was,
-// so copies of a Schedule are cheap and independent. primitives/primitives.h has what each
-// primitive requires and keeps.
+// Programs are immutable: a primitive makes a new one, or throws and leaves the schedule unchanged,
+// so copies of a Schedule are cheap and independent. primitives/primitives.h documents what each
+// primitive requires and preserves.
 class Schedule {
  public:
-  // Blocks of one name are renamed (name_1, ...). UserError for programs with blocks inside blocks,
-  // and where a loop's extent is loaded from memory that the program writes.
+  // Renames blocks with the same name (name_1, ...). Throws a UserError for nested blocks, and if a
+  // loop's extent is loaded from memory that the program writes.
   explicit Schedule(tir::PrimFuncRef func);
 
   const tir::PrimFuncRef& func() const { return func_; }
@@ -36,9 +36,9 @@ class Schedule {
   // In program order.
   std::vector<Block> blocks() const;
 
-  // UserError where there is none. Recorded.
+  // UserError if there is no such block. Recorded.
   Block block(const std::string& name);
-  // The loops around it, outermost first. Recorded.
+  // The loops around the block, outermost first. Recorded.
   std::vector<Loop> loops(const Block& block);
 
   std::vector<Loop> split(const Loop& loop, const Factors& factors);
@@ -61,7 +61,7 @@ class Schedule {
   void tensorize(const Loop& loop, const std::string& intrinsic);
 
  private:
-  // Checks the new program and, if it is good, takes it and records the instruction.
+  // Checks the new program; if it is valid, adopts it and records the instruction.
   void commit(tir::PrimFuncRef next, Instruction instruction, const std::string& subject);
   void require(const Loop& loop) const;
   void require(const Block& block) const;
@@ -77,7 +77,8 @@ class Schedule {
   std::map<const ExprNode*, std::string> loop_names_;
   std::map<std::string, std::string> block_names_;
   std::map<std::string, int> used_names_;
-  std::vector<Var> kept_;  // variables of loops that may be gone: their addresses stay taken
+  std::vector<Var> kept_;  // keeps variables of removed loops alive, so that their addresses are
+                           // not reused
 };
 
 }  // namespace tapml::schedule

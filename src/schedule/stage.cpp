@@ -21,7 +21,7 @@ std::vector<PrimExpr> substitute_each(const std::vector<PrimExpr>& exprs, const 
   return result;
 }
 
-// Loads of `buffer` that the stage makes, its own accumulation aside.
+// The stage's loads of `buffer`, except those of its own accumulation.
 std::vector<PrimExpr> loads_of(const Stage& stage, const BufferNode* buffer) {
   std::vector<PrimExpr> loads;
   auto scan = [&](const PrimExpr& root) {
@@ -42,7 +42,7 @@ std::vector<PrimExpr> loads_of(const Stage& stage, const BufferNode* buffer) {
   return loads;
 }
 
-// Iterators of extent 1 only stand in the way of seeing what is pointwise.
+// Iterators of extent 1 hide that a stage is pointwise.
 Stage without_unit_iterators(const Stage& stage) {
   VarMap zeros;
   Stage result = stage;
@@ -73,7 +73,8 @@ std::optional<Stage> stage_of(const Stmt& nest) {
     auto loop = loops.find(iter.binding.get());
     if (loop == loops.end() || !analyzer.prove_equal(loop->second, iter.extent))
       return std::nullopt;
-    loops.erase(loop);  // one iterator a loop, or the points are not their product
+    loops.erase(loop);  // one iterator for each loop; otherwise the points are not the loops'
+                        // product
     (iter.type == IterType::kSpatial ? stage.spatial : stage.reduction).push_back(iter);
   }
   stage.init = block.init;
@@ -96,7 +97,7 @@ std::optional<Stage> stage_of(const Stmt& nest) {
       }
     }
     if (stage.reduces() && !stage.init_value) stage.simple = false;
-    // A reduction's element must be read back only where it is written.
+    // A reduction's element may be read back only at the index where it is written.
     Stage whole;
     whole.body = block.body;
     for (const PrimExpr& load : loads_of(whole, stage.out.get())) {
@@ -158,8 +159,8 @@ Stage substitute(const Stage& stage, const VarMap& values) {
 
 namespace {
 
-// The indices are exactly the stage's spatial iterators, each once, in any order; dimensions of
-// extent 1 have index 0.
+// Whether the indices are exactly the stage's spatial iterators, each once, in any order;
+// dimensions of extent 1 have index 0.
 bool indices_are_iterators(const Stage& stage, const std::vector<PrimExpr>& indices,
                            const Buffer& buffer) {
   std::set<const ExprNode*> seen;
@@ -188,7 +189,7 @@ bool is_costly(const PrimExpr& value) {
   return costly || loads > 2;
 }
 
-// Nodes of an expression seen as a tree; no more than `limit` are counted.
+// Number of nodes of an expression as a tree, counted up to `limit`.
 size_t tree_size(const PrimExpr& expr, size_t limit) {
   size_t size = 1;
   for (const PrimExpr& operand : expr->operands) {
@@ -198,7 +199,8 @@ size_t tree_size(const PrimExpr& expr, size_t limit) {
   return size;
 }
 
-// Inlined expressions stay moderate: a chain of producers that each read twice doubles every time.
+// Limits the size of inlined expressions: a chain of producers that are each read twice doubles at
+// every step.
 constexpr size_t kInlinedNodes = 500;
 
 bool stays_moderate(const Stage& producer, const Stage& consumer) {
@@ -263,7 +265,7 @@ std::set<const BufferNode*> buffers_read(const Stage& stage) {
   return result;
 }
 
-// Whether a stage of [begin, end) writes what `reader` reads: then its reads cannot move there.
+// Whether a stage in [begin, end) writes what `reader` reads, so that its reads cannot move there.
 bool is_overwritten(const StagedProgram& program, const Stage& reader, size_t begin, size_t end) {
   for (const BufferNode* buffer : buffers_read(reader)) {
     for (size_t s = begin; s < end; ++s) {
@@ -282,8 +284,8 @@ void remove_stage(StagedProgram& program, size_t index, const Buffer& dead) {
 
 namespace {
 
-// Whether the consumer has as many points as the producer: what each reads once is then computed no
-// more often than before, wherever it reads.
+// Whether the consumer has as many points as the producer: what each point reads once is then
+// computed no more often than before.
 bool have_as_many_points(const Stage& a, const Stage& b) {
   PrimExpr sides[2] = {1, 1};
   for (const BlockIter& iter : a.spatial) sides[0] = sides[0] * iter.extent;
@@ -291,7 +293,7 @@ bool have_as_many_points(const Stage& a, const Stage& b) {
   return arith::Analyzer().prove_equal(sides[0], sides[1]);
 }
 
-// One round over the producers; whether anything changed.
+// One pass over the producers; returns whether anything changed.
 bool inline_each(StagedProgram& program) {
   bool changed = false;
   for (size_t p = 0; p < program.stages.size();) {
@@ -311,7 +313,7 @@ bool inline_each(StagedProgram& program) {
     can = can && writers == 1 && !consumers.empty() && consumers.front() > p &&
           !is_overwritten(program, producer, p + 1, consumers.back() + 1);
     if (can && is_costly(producer.value)) {
-      // Worth it only where each element is read once, by a pointwise consumer.
+      // Profitable only if each element is read once, by a pointwise consumer.
       const Stage& consumer = program.stages[consumers.front()];
       can = consumers.size() == 1 && !consumer.reduces();
       auto loads = loads_of(consumer, producer.out.get());
@@ -336,7 +338,8 @@ bool inline_each(StagedProgram& program) {
 }  // namespace
 
 void inline_producers(StagedProgram& program) {
-  // A costly value of several readers has one where these became one themselves.
+  // A costly value with several readers may end up with one reader after they are inlined
+  // themselves.
   while (inline_each(program)) {
   }
 }
@@ -357,7 +360,7 @@ void fold_epilogues(StagedProgram& program) {
       if (consumers.size() != 1 || consumers[0] < r) break;
       const Stage consumer = program.stages[consumers[0]];
       if (!consumer.simple || consumer.reduces()) break;
-      // The consumer's iterators in terms of the reduction's, by the element that it reads.
+      // Express the consumer's iterators through the reduction's, using the element that it reads.
       VarMap values;
       bool pointwise = true;
       arith::Analyzer analyzer;
@@ -382,12 +385,12 @@ void fold_epilogues(StagedProgram& program) {
           }
         }
       }
-      // What the epilogue reads must be there before the reduction runs.
+      // What the epilogue reads must be available before the reduction runs.
       for (size_t between = r + 1; pointwise && between < consumers[0]; ++between) {
         const Stage& stage = program.stages[between];
         if (!stage.simple || !loads_of(consumer, stage.final_out.get()).empty()) pointwise = false;
       }
-      // What it writes must not be read before, nor by the reduction at other points.
+      // What it writes must not be read earlier, nor by the reduction at other points.
       for (size_t s = r; pointwise && s < consumers[0]; ++s) {
         pointwise = !buffers_read(program.stages[s]).contains(consumer.out.get()) &&
                     !writes(program.stages[s], consumer.out.get());

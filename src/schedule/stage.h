@@ -1,4 +1,4 @@
-// A tensor program as a list of stages: what every schedule rule starts from.
+// A tensor program as a list of stages: the input of every schedule rule.
 #pragma once
 
 #include <optional>
@@ -9,22 +9,21 @@
 
 namespace tapml::schedule {
 
-// One block of the program, its loops forgotten: what it computes over which iterators.
+// One block of the program without its loops: what it computes over which iterators.
 struct Stage {
   std::string name;
   std::vector<tir::BlockIter> spatial;    // independent points, in order
   std::vector<tir::BlockIter> reduction;  // inside each point, in order
 
-  // Simple: the body is one store. A reduction reads its own element back: `value` holds
-  // load(out, indices). Otherwise only `init` and `body` say what happens.
+  // Whether the body is a single store. A reduction reads its own element: `value` contains
+  // load(out, indices). For other bodies, use `init` and `body`.
   bool simple = false;
   tir::Buffer out;
   std::vector<PrimExpr> indices;
   PrimExpr value;
-  PrimExpr init_value;  // reductions; null without init
+  PrimExpr init_value;  // for reductions; null without init
 
-  // What is stored in the end: the result itself, or what a folded epilogue makes of
-  // load(out, indices).
+  // What is finally stored: the result, or a folded epilogue's function of load(out, indices).
   tir::Buffer final_out;
   std::vector<PrimExpr> final_indices;
   PrimExpr final_value;
@@ -39,18 +38,18 @@ struct StagedProgram {
   std::vector<Stage> stages;
 };
 
-// Null where the body is not a sequence of blocks with plain loops around each (hand-written or
-// already scheduled programs).
+// nullopt if the body is not a sequence of blocks in plain loops (hand-written or already scheduled
+// programs).
 std::optional<StagedProgram> find_stages(const tir::PrimFunc& func);
 
-// Substitutes the value of injective producers of intermediates into their consumers; where that
-// would repeat costly work (an exp, a division) the intermediate stays.
+// Inlines injective producers of intermediates into their consumers, unless that would repeat
+// costly work (an exp, a division).
 void inline_producers(StagedProgram& program);
 
-// A pointwise consumer of a reduction's result becomes the reduction's epilogue.
+// Folds a pointwise consumer of a reduction's result into the reduction as its epilogue.
 void fold_epilogues(StagedProgram& program);
 
-// Every expression of `stage` with variables replaced.
+// `stage` with variables replaced in every expression.
 Stage substitute(const Stage& stage, const VarMap& values);
 
 }  // namespace tapml::schedule

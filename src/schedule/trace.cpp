@@ -52,7 +52,7 @@ std::string to_text(const Instruction& instruction) {
   return text + ")";
 }
 
-// Reads one line after the other.
+// Reads one line after another.
 class Reader {
  public:
   Reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
@@ -64,7 +64,8 @@ class Reader {
       if (at_ == text_.size()) return trace;
       trace.instructions.push_back(instruction());
       blanks();
-      if (at_ < text_.size() && text_[at_] != '\n' && text_[at_] != '#') fail("the line's end");
+      if (at_ < text_.size() && text_[at_] != '\n' && text_[at_] != '#')
+        fail("the end of the line");
     }
   }
 
@@ -74,7 +75,7 @@ class Reader {
     size_t column = at_ - (start == std::string_view::npos ? 0 : start + 1) + 1;
     std::string found = "the end";
     if (at_ < text_.size()) {
-      found = text_[at_] == '\n' ? "the line's end" : "'" + std::string(1, text_[at_]) + "'";
+      found = text_[at_] == '\n' ? "the end of the line" : "'" + std::string(1, text_[at_]) + "'";
     }
     throw_user("the trace cannot be read",
                file_ + ":" + std::to_string(line_) + ":" + std::to_string(column), expected, found);

@@ -1,4 +1,4 @@
-// What was done to a program, as text that is read back and done again.
+// The primitives applied to a program, as text that can be parsed and replayed.
 //
 //   %sum = block("sum")
 //   %i, %r = loops(%sum)
@@ -26,25 +26,25 @@ using TraceValue = std::variant<int64_t, std::string, Factors>;
 struct Instruction {
   std::vector<std::string> results;  // names of blocks and loops, without the %
   std::string op;
-  std::vector<std::string> operands;                           // names that earlier lines define
-  std::vector<TraceValue> values;                              // positional, behind the operands
+  std::vector<std::string> operands;                           // names defined by earlier lines
+  std::vector<TraceValue> values;                              // positional, after the operands
   std::vector<std::pair<std::string, TraceValue>> attributes;  // name=value
-  int64_t line = 0;  // of the text that it was read from; 0 where it was recorded
+  int64_t line = 0;  // line in the parsed text; 0 if recorded
 
-  bool operator==(const Instruction& other) const;  // lines aside
+  bool operator==(const Instruction& other) const;  // ignores lines
 };
 
 struct Trace {
   std::vector<Instruction> instructions;
 
   std::string print() const;
-  // UserError with file:line:column for text that is none.
+  // Throws a UserError with file:line:column if the text is not a trace.
   static Trace parse(std::string_view text, const std::string& file_name = "trace");
   bool operator==(const Trace&) const = default;
 };
 
-// Does the trace to a program: the one it was recorded on, or another with blocks of those names.
-// UserError of the primitive that refuses, with the instruction's text and line.
+// Applies the trace to a program: the one it was recorded on, or another with the same block names.
+// A primitive that refuses throws a UserError with the instruction's text and line.
 class Schedule;
 Schedule replay(const Trace& trace, tir::PrimFuncRef func);
 

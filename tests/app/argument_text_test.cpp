@@ -75,11 +75,11 @@ TEST_F(ArgumentTextTest, RefusesWhatDoesNotFit) {
   };
   refuses("[1, 2]", {"the elements do not fit the shape [3, 2]", "2 elements", "argument x"});
   refuses("[[1, 2], [3], [5, 6]]", {"elements are nested unevenly"});
-  refuses("[1, 2, 3, 4, 5, 6] 7", {"an argument goes on behind its value", "7"});
+  refuses("[1, 2, 3, 4, 5, 6] 7", {"the argument has extra text after its value", "7"});
   refuses("i32[3, 2]:ones", {"argument x does not fit its annotation", "i32"});
   refuses("f32[m]:ones", {"a dimension is neither a number nor a variable with a value"});
   refuses("full(x)", {"full takes a number"});
-  refuses("missing.npy", {"an argument is neither a value nor a file that is there"});
+  refuses("missing.npy", {"the argument is neither a value nor an existing file"});
 }
 
 TEST_F(ArgumentTextTest, RefusesWrongNamesAndNumbersOfArguments) {

@@ -110,7 +110,7 @@ TEST(Compile, PassesCanBeSkipped) {
         << implementation << ", by no rule for processors and no routine";
   }
   testing::expect_failure({"compile", testing::kDemoModel, "--skip-pass", "legalize"}, 2,
-                          {"cannot be left out", "fuse_ops", "legalize"});
+                          {"cannot be skipped", "fuse_ops", "legalize"});
   testing::expect_failure({"compile", testing::kDemoModel, "--skip-pass", "nope"}, 2,
                           {"--skip-pass", ", plan_memory", "nope"});
 }
@@ -121,7 +121,7 @@ TEST(Compile, RefusesInvalidPatterns) {
   testing::write_bytes(file, "module\n\ndef f(x: Object) -> Object {\n  return x\n}\n");
   testing::expect_failure(
       {"compile", testing::kDemoModel, "--patterns", file}, 2,
-      {"a file of patterns has something else in it", "patterns.txt:3:5", "pattern: true", "@f"});
+      {"a file of patterns contains another function", "patterns.txt:3:5", "pattern: true", "@f"});
   testing::write_bytes(file, R"(def prefill(x: Object) -> Object {pattern: true} {
   dataflow {
     y: Object = exp(x)
@@ -131,7 +131,7 @@ TEST(Compile, RefusesInvalidPatterns) {
 }
 )");
   testing::expect_failure({"compile", testing::kDemoModel, "--patterns", file}, 2,
-                          {"the module has a function of a pattern's name", "@prefill"});
+                          {"a pattern has the name of a function of the module", "@prefill"});
   testing::expect_failure({"compile", testing::kDemoModel, "--patterns", folder / "none.txt"}, 2,
                           {"none.txt"});
 }

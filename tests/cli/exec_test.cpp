@@ -157,7 +157,7 @@ TEST_F(Exec, NamesTheInvalidArgument) {
   refuses({"--args", "x=zeros", w}, {"argument x", annotation, "--bind"});
   refuses({"--args", "x=f32[1,3]:[1, 2]", w}, {"argument x", "2 elements", "[1, 3]"});
   refuses({"--args", "x=f32[2,3]:[[1,2],[3,4],[5,6]]", w}, {"argument x", "[3, 2]"});
-  refuses({"--args", "x=f32[1,3]:[1, 2, x]", w}, {"argument x", "no number"});
+  refuses({"--args", "x=f32[1,3]:[1, 2, x]", w}, {"argument x", "not a number"});
   refuses({"--args", "x=f32[1,3]:[1, 2, 3", w}, {"argument x", "']'"});
   refuses({"--args", "x=f32[1,3]:zeros!", w}, {"argument x"});
   refuses({"--args", "x=f32[-1,3]:zeros", w}, {"argument x", "dimension"});

@@ -118,7 +118,7 @@ TEST(ExecutableFiles, AFileThatIsNotAnExecutableIsNotAModelEither) {
   const std::string file = folder / "x.tapml";
   for (const auto& [bytes, found] :
        {std::pair{std::string(), "an empty file"},
-        std::pair{testing::read_bytes(demo_executable()).substr(0, 7), "starts otherwise"}}) {
+        std::pair{testing::read_bytes(demo_executable()).substr(0, 7), "of another format"}}) {
     testing::write_bytes(file, bytes);
     testing::expect_failure(
         with({"run", file}, kPrompt), 2,

@@ -147,7 +147,7 @@ TEST(Opt, RefusesPassesWithUnmetRequirements) {
   testing::expect_failure({"opt", file, "--passes", "fuse_ops"}, 2,
                           {"--passes legalize,annotate_patterns,fuse_ops"});
   testing::expect_failure({"opt", file, "--passes", "legalize,plan_memory,dead_code"}, 2,
-                          {"pass dead_code does not know planned memory"});
+                          {"pass dead_code does not support planned memory"});
   testing::expect_failure({"opt", file, "--passes", "legalise"}, 2,
                           {"unknown pass", "did you mean 'legalize'?"});
   const ProgramResult planned = run_program({"opt", file, "--passes", "legalize,plan_memory"});
@@ -175,7 +175,7 @@ TEST(Opt, RunsKernelLevelPassesForATarget) {
   testing::expect_failure({"opt", file, "--passes", "legalize,lower_launches", "--target", "cpu"},
                           2,
                           {"pass lower_launches cannot be run by name",
-                           "launches are no functions of the module", "--dump-ir"});
+                           "launches are not functions of the module", "--dump-ir"});
 }
 
 TEST(Compile, ReportsPhases) {

@@ -104,7 +104,7 @@ TEST(Package, ReplacesAPackageAndNothingElse) {
 
   testing::copy_demo_model(folder / "model");
   expect_failure({"compile", folder / "model", "--package", folder / "model"}, 2,
-                 {"holds something else than a package", "a model directory"});
+                 {"contains files that are not a package", "a model directory"});
   testing::write_bytes(folder / "file", "x");
   expect_failure({"compile", kDemoModel, "--package", folder / "file"}, 2, {"is a file"});
 }

@@ -116,8 +116,7 @@ TEST_F(Contained, ACrashNamesItsKernel) {
     EXPECT_EQ(replayed.exit_code, 0) << replayed.all();
     args = carve(kGather, gather_inputs(int64_t{1} << 40));
     args.insert(args.end(), {"--target", target});
-    expect_failure(args, 4,
-                   {"kernel gather_", "crashed: SIGSEGV", "x[at[i]] may lie outside of x"});
+    expect_failure(args, 4, {"kernel gather_", "crashed: SIGSEGV", "x[at[i]] may be outside of x"});
   }
   auto args = carve(kGather, gather_inputs(int64_t{1} << 40));
   args.emplace_back("--in-process");
@@ -129,7 +128,7 @@ TEST_F(Contained, KernelsWithLoopsOfTheTextAreLikeHandWrittenPrograms) {
   ProgramResult result = run_program(args);
   EXPECT_EQ(result.exit_code, 0) << result.all();
   expect_failure(carve(kPair, gather_inputs(int64_t{1} << 40)), 4,
-                 {"kernel take_", "crashed: SIGSEGV", "its loops: ", "may lie outside of x"});
+                 {"kernel take_", "crashed: SIGSEGV", "its loops: ", "may be outside of x"});
 }
 
 TEST_F(Contained, LocalMemoryIsLimited) {

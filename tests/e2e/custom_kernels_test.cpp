@@ -217,7 +217,7 @@ TEST_F(CustomKernelProgram, BadSourcesAreInputErrors) {
   save(replaced(kRmsNorm, "1e-5f", "epsilon"));
   expect_failure(replay(), 2, {"does not compile for cpu", "rms.c:13:", "epsilon"});
   save(replaced(kRmsNorm, ", int64_t begin, int64_t end", ", int64_t end"));
-  expect_failure(replay(), 2, {"parameters of a kernel are not those", "int64_t begin"});
+  expect_failure(replay(), 2, {"parameters of a kernel do not match", "int64_t begin"});
   save(replaced(kRmsNorm, "void rms_norm", "void norm"));
   expect_failure(replay(), 2, {"has no kernel rms_norm", "rms.c:1"});
   save(replaced(kRmsNorm, "sqrtf", "no_such_function"));

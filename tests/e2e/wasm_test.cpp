@@ -95,7 +95,7 @@ TEST_F(Wasm, NamesWhatIsMissing) {
                           {"cannot start", "install Node.js"}, without);
   ProgramResult devices = run_program({"devices"}, without);
   EXPECT_EQ(devices.exit_code, 0) << devices.all();
-  EXPECT_NE(devices.out.find("wasm: not here"), std::string::npos) << devices.out;
+  EXPECT_NE(devices.out.find("wasm: unavailable"), std::string::npos) << devices.out;
   EXPECT_NE(devices.out.find("Debian package nodejs"), std::string::npos) << devices.out;
   without.environment = {{"TAPML_WASM", folder.path()}};
   testing::expect_failure({"run", kDemoModel, "--target", "wasm", "--prompt", "x"}, 4,

@@ -255,9 +255,10 @@ def main(p: Tensor((n2,), f32)) -> Tensor((n2,), f32) {
 }
 )",
                                     "m.txt");
-  testing::expect_user_error([&] { name_shapes(module); },
-                             {"called with another tensor than it takes", "function main",
-                              "binding sums", "'ones' of rank 1", "'x' of rank 2"});
+  testing::expect_user_error(
+      [&] { name_shapes(module); },
+      {"the arguments of a tensor program do not match its parameters", "function main",
+       "binding sums", "'ones' of rank 1", "'x' of rank 2"});
 }
 
 TEST(FoundByGraphs, AResultIsDeducedAsAnotherTensor) {

@@ -120,7 +120,7 @@ def main(x: Tensor(ndim=1, f32)) -> Tensor(ndim=1, f32) {outline: ["h..h"]} {
 )",
                                             "test"));
   testing::expect_user_error([&] { outline_bindings(module); },
-                             {"hand on the symbolic variable 'm'"});
+                             {"return the symbolic variable 'm'"});
 }
 
 }  // namespace

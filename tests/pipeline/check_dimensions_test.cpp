@@ -52,8 +52,9 @@ TEST(CheckInput, AttributesOfAModuleHaveTheirTypes) {
                       {"attribute model.context", "an integer", "a string"});
   expect_text_refused("module {phase: 1}\n" + function, {"attribute phase", "a string"});
   expect_text_refused("module {bound.n: -1}\n" + function,
-                      {"bound.n is no bound", "0 or more", "-1"});
-  expect_text_refused("module {bound.n: \"a\"}\n" + function, {"bound.n is no bound", "a string"});
+                      {"bound.n is not a bound", "0 or more", "-1"});
+  expect_text_refused("module {bound.n: \"a\"}\n" + function,
+                      {"bound.n is not a bound", "a string"});
 }
 
 TEST(CheckInput, CustomAttributesMayBeAnything) {

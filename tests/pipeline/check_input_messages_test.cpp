@@ -44,7 +44,7 @@ const Case kCases[] = {
   expected: Tensor((n, 4), f32)
   found: Tensor((n, 5), f32))"},
     {"WrongResult", "def main(x: Tensor((n, 4), f32)) -> Tensor((n, 8), f32) {\n  return x\n}",
-     R"(the function 'main' returns something else than it says
+     R"(the function 'main' does not return a value of its declared type
   where: m.txt:1:37
     def main(x: Tensor((n, 4), f32)) -> Tensor((n, 8), f32) {
                                         ^

@@ -183,7 +183,7 @@ TEST(NativeCompiler, ReportsTheFirstFailure) {
     broken.extent = 1;
     broken.body = tir::make_seq({});
     broken.item = make_var("item");
-    broken.thread = make_var("thread");  // the cpu has no work groups
+    broken.thread = make_var("thread");  // the cpu does not support work groups
     compiler.add(name, {broken});
   }
   try {

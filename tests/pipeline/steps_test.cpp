@@ -91,7 +91,7 @@ TEST(Steps, SkipsOptionalSteps) {
   for (const Implementation& one : unscheduled) EXPECT_EQ(one.provider, "schedule:fallback");
   ImplementOptions options;
   testing::expect_user_error([&] { leave_out({"lower_launches"}, "--skip-pass", options); },
-                             {"cannot be left out", "schedule", "lower_launches"});
+                             {"cannot be skipped", "schedule", "lower_launches"});
 }
 
 TEST(Steps, AreDumpedAndReadAgain) {

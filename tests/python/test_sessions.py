@@ -16,9 +16,9 @@ from conftest import AFFINE, DEMO
 
 
 def test_attributes_of_a_session(cpu, opencl, remote, server):
-    assert cpu.target == "cpu" and cpu.platform == "cpu" and cpu.place == ""
+    assert cpu.target == "cpu" and cpu.platform == "cpu" and cpu.endpoint == ""
     assert opencl.info["platform"] == "opencl" and "f32" in opencl.info["compute_dtypes"]
-    assert remote.place == server.place and remote.info["threads"] >= 1
+    assert remote.endpoint == server.place and remote.info["threads"] >= 1
     with tapml.cpu(threads=1) as one:
         assert one.target == "cpu:threads=1" and one.info["threads"] == 1
         assert not one.closed

@@ -90,7 +90,7 @@ def test_bad_input_of_programs(model, module, cpu):
             tapml.carve_torch(model, arrays(3) if inputs is None else inputs,
                               **{"source": module, "parameters": PARAMETERS, "device": cpu, **options})
 
-    refused("(?s)inputs of another number.*2 a run: x, down", parameters={})
+    refused("(?s)the wrong number of inputs.*2 per run: x, down", parameters={})
     refused("(?s)function has no such parameter.*norm_weight.*bias", parameters={"bias": "down.weight"})
     refused("(?s)model has no such parameter.*up.weight.*down.bias", parameters={"down": "down.bias"})
     refused("nothing to run", [])

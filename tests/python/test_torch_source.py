@@ -259,7 +259,7 @@ def test_a_module_that_is_called_twice(model, loaded, cpu):
     plain = model.model.layers[0].forward
     model.model.layers[0].forward = lambda x, angles: (norm(x), plain(x, angles))[1]
     result = tapml.carve_torch(model, TOKENS, source=loaded, device=cpu)
-    assert result.notes == ("model.layers.0.input_layernorm was called 2 times, and is left aside",)
+    assert result.notes == ("model.layers.0.input_layernorm was called 2 times, and is left out",)
     assert result.passed, "the modules beside it have the same boundaries"
 
 
@@ -268,13 +268,13 @@ def test_bad_input(model, loaded, cpu):
         with pytest.raises(tapml.UserError, match=text):
             tapml.carve_torch(model, *args, **{"source": loaded, "device": cpu, **kwargs})
 
-    refused("where the model's files are", TOKENS, source=None)
+    refused("the model's folder is unknown", TOKENS, source=None)
     refused("no tokens", [])
     refused("too long", [1] * 513)
     refused(r"(?s)too long.*60 tokens and 453 decode steps", [1] * 60, decode=453)
-    refused("negative number of steps", TOKENS, decode=-1)
+    refused("the number of steps is negative", TOKENS, decode=-1)
     refused("context|capacity|fit", TOKENS, decode=60)
-    refused("place for weights", TOKENS, weights="here")
+    refused("the value of weights is unknown", TOKENS, weights="here")
     refused("vocabulary", [2048])
     model.named_parameters = lambda: [("norm.weight", np.zeros(2, np.float16))]
     refused("f32", TOKENS)

@@ -104,7 +104,7 @@ TEST(QuantizedMemory, WeightsAreNeverExpanded) {
       if (quantized) packed += static_cast<int64_t>(tensor.byte_size());
     }
     Module module = model.module;
-    for (const char* bound : {"bound.b", "bound.n", "bound.p"}) module.attrs[bound] = int64_t{1};
+    for (const char* bound : {"b", "n", "p"}) module.facts.bounds[bound] = 1;
     Module planned;
     pipeline::ImplementOptions options;
     options.planned = &planned;

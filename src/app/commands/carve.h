@@ -1,4 +1,4 @@
-// The command that carves runs into a suite: what `tapml carve` runs.
+// The command behind `tapml carve`: carves runs into a suite.
 #pragma once
 
 #include "app/commands/choices.h"
@@ -9,20 +9,20 @@
 namespace tapml::app {
 
 struct CarveCommand {
-  ModelOptions model;  // or a text module
+  ModelOptions model;  // a model, or a text module
   std::vector<std::string> prompts, inputs;
   std::string prompts_file, function, folder, weights = "inside";
   int64_t max_tokens = 4;
-  int64_t decode = -1;       // max_tokens says it
-  int64_t batch = 1;         // texts that run at once
-  int64_t calls = 0;         // of a kernel with the same sizes; 0: all
+  int64_t decode = -1;       // -1: max_tokens
+  int64_t batch = 1;         // texts per batch
+  int64_t calls = 0;         // per kernel and sizes; 0: all
   int64_t budget_bytes = 0;  // 0: no limit
   llm::SamplerOptions sampler;
   bool edge = false;
 };
 
 struct Carved {
-  topdown::Suite suite;  // without tensors, which are in the folder
+  topdown::Suite suite;  // without tensors, which stay in the folder
   int64_t tensors = 0, bytes = 0;
   bool edge_added = false;
   topdown::EdgeCases edge;
@@ -32,8 +32,8 @@ struct Carved {
   int64_t dropped() const;  // calls of the runs that the suite does not keep
 };
 
-// Carves into the folder. What was carved before an interruption or NaN is a suite, too, and says
-// that it is not all. Throws, for options that mean nothing too.
+// Carves into the folder. After an interruption or NaN the tests carved so far are a suite too,
+// marked as incomplete. Throws, also for options that do not fit together.
 Carved carve(const CarveCommand& command, const CommandHooks& hooks = {});
 
 }  // namespace tapml::app

@@ -1,4 +1,4 @@
-// Carving a model while it continues texts.
+// Carves a model while it continues texts.
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
@@ -76,7 +76,7 @@ Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
     options.weights = &model.weights;
     options.model_folder =
         std::filesystem::absolute(command.model.model).lexically_normal().string();
-    options.quantization = command.model.quantize;
+    options.quantization = command.model.format.quantize;
   }
   if (has_own_process(model.target)) options.held = &model.weights;
   options.functions = topdown::generation_functions(*model.executable, command.sampler.temperature,
@@ -95,7 +95,7 @@ Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
   for (size_t first = 0; first < prompts.size(); first += batch) {
     const auto some = std::span(prompts).subspan(first, std::min(batch, prompts.size() - first));
     runs.emplace_back([&engine, &generate, some]() -> Status {
-      // What an earlier run left in the pools is no part of this one's tests.
+      // The pools must not pass data of an earlier run into this one's tests.
       TAPML_TRY(engine->clear());
       TAPML_ASSIGN([[maybe_unused]] auto texts, engine->generate_batch(some, generate));
       return {};

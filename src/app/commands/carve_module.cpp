@@ -1,4 +1,4 @@
-// Carving a text module while its function runs.
+// Carves a text module while its function runs.
 #include <algorithm>
 #include <set>
 
@@ -36,14 +36,14 @@ std::vector<HostTensor> read_arguments(const std::vector<std::string>& parameter
   return arguments;
 }
 
-// What one run of a module's function is given.
+// The inputs of one run of a module's function.
 struct ModuleInputs {
-  std::vector<HostTensor> arguments;  // as the text says them
-  std::vector<HostTensor> weights;    // of `prepare`; empty where there is none
+  std::vector<HostTensor> arguments;  // as in the text
+  std::vector<HostTensor> weights;    // for `prepare`; empty if there is none
 };
 
-// `parameters` are the function's as the text has them; the executable's come with what `prepare`
-// computes from weights at load.
+// `parameters` are those of the function in the text; the executable's function also takes what
+// `prepare` computes from weights at load.
 ModuleInputs read_inputs(const Executable& executable, const std::string& function,
                          const std::vector<std::string>& parameters, const std::string& path) {
   MappedFile mapped = unwrap(map_file(path));
@@ -74,7 +74,7 @@ Result<std::vector<runtime::Value>> upload_all(runtime::Session& session,
   return values;
 }
 
-// What `prepare` makes of the weights: the arguments behind those that the text has.
+// The results of `prepare`: the arguments after those in the text.
 std::vector<runtime::Value> prepared_values(runtime::VirtualMachine& vm,
                                             const std::vector<HostTensor>& weights) {
   if (!vm.executable().find_function(passes::kPrepareFunction)) return {};

@@ -12,7 +12,7 @@ namespace tapml::app {
 
 namespace {
 
-// Adds edge cases to the suite in the folder, computed by what it was carved from.
+// Adds edge cases to the suite in the folder, computed by the platform it was carved from.
 topdown::EdgeCases add_edge_cases(const CarveCommand& command, const CarveSource& source,
                                   runtime::Session& session, const CommandHooks& hooks) {
   if (hooks.phase) hooks.phase("edge cases", 0);
@@ -28,7 +28,7 @@ topdown::EdgeCases add_edge_cases(const CarveCommand& command, const CarveSource
   return cases;
 }
 
-// Empty: the runs came to their end.
+// Why the suite is incomplete; empty if all runs finished.
 std::string why_incomplete(const Status& status, bool nan, bool cancelled) {
   if (cancelled) return "interrupted";
   if (status) return "";
@@ -85,7 +85,7 @@ Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
     if (hooks.progress) hooks.progress("run", static_cast<int64_t>(i), std::ssize(runs));
     status = runs[i]();
     if (!status || is_cancelled(hooks)) break;
-    // What is there already survives a kill; the list is written again when it is worth it.
+    // Files written so far survive a kill; the list is only rewritten after enough new calls.
     const size_t calls = carver.suite().calls.size();
     if (calls < indexed + indexed / 4) continue;
     unwrap(folder.write_index(carver.so_far(unfinished)));
@@ -94,16 +94,16 @@ Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
   const Status ended = vm.set_capture({}, nullptr);
   if (status) unwrap(ended);
   const bool wrong = carver.nan().has_value();
-  // What was carved before an interruption or a fault is a valid suite, too, and says that it is
-  // not all.
+  // After an interruption or a fault the calls carved so far are a valid suite too, marked as
+  // incomplete.
   std::string incomplete = why_incomplete(status, wrong, is_cancelled(hooks));
   if (incomplete.empty() && command.edge) incomplete = "edge cases were not added";
   if (Status files = check_mapped_files(); !files) incomplete = files.error().message;
   topdown::Suite suite = carver.take(incomplete);
   unwrap(folder.finish(suite));
-  // Nothing can be sampled of NaN: that is how such a run ends.
+  // Sampling fails on NaN, so such a run ends with an error.
   if (!status && !is_cancelled(hooks) && !wrong) {
-    log_warning(command.folder + " has a part of the suite only");
+    log_warning(command.folder + " contains only a part of the suite");
     throw_error(status.error());
   }
   if (hooks.phase_end) {

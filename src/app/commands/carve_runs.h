@@ -1,4 +1,4 @@
-// Runs that are carved into a folder. Private to the command.
+// Carves runs into a folder. Private to the command.
 #pragma once
 
 #include <functional>
@@ -8,22 +8,22 @@
 
 namespace tapml::app {
 
-// What ran, for edge cases.
+// The program that ran, for edge cases.
 struct CarveSource {
   target::Target target;
   std::shared_ptr<const Executable> executable;
-  // Opens sessions in a process of their own, where some kernels need one; else empty.
+  // Opens sessions in a separate process, where some kernels need one; else empty.
   std::function<std::unique_ptr<runtime::Session>()> open_contained;
 };
 CarveSource carve_source(const CarveCommand& command, const target::Target& target,
                          std::shared_ptr<const Executable> executable,
                          const std::unique_ptr<ContainedKernels>& contained);
 
-// One of the runs to carve, after which the folder is a suite.
+// Performs one of the runs to carve.
 using CarveRun = std::function<Status()>;
 
 topdown::CarveOptions carve_options(const CarveCommand& command);
-// UserError for an option that goes with something else than `model`.
+// UserError for an option that does not apply to `model`.
 void refuse(bool given, const char* option, const std::string& with, const std::string& model);
 bool is_cancelled(const CommandHooks& hooks);
 
@@ -31,7 +31,7 @@ Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
                   const CarveCommand& command, topdown::CarveOptions options,
                   const std::vector<CarveRun>& runs, const CommandHooks& hooks);
 
-// Of a model, and of a text module.
+// For a model, and for a text module.
 Carved carve_model(CarveCommand command, const CommandHooks& hooks);
 Carved carve_module(const CarveCommand& command, const CommandHooks& hooks);
 

@@ -10,7 +10,7 @@ namespace tapml::app {
 
 std::shared_ptr<const LoadedModel> ModelChoice::load(const WorkWatcher& watcher) const {
   if (loaded) return loaded;
-  return std::make_shared<const LoadedModel>(load_model(name, "", patterns, quantize, watcher));
+  return std::make_shared<const LoadedModel>(load_model(name, "", patterns, format, watcher));
 }
 
 topdown::Tolerances ToleranceChoice::load() const {

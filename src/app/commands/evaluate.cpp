@@ -11,7 +11,7 @@ namespace {
 
 using topdown::Evaluation;
 
-// Each once, in their order, with the reference.
+// Each target once, in order, including the reference.
 std::vector<std::string> targets_of(const EvaluateCommand& command) {
   std::vector<std::string> targets;
   for (const std::string& target : command.targets) {
@@ -25,7 +25,7 @@ std::vector<std::string> targets_of(const EvaluateCommand& command) {
   }
   if (targets.size() == 1) {
     throw_user("the reference is the only platform, and agrees with itself", "--reference",
-               "another --target beside it", command.reference);
+               "another --target as well", command.reference);
   }
   return targets;
 }
@@ -36,9 +36,8 @@ class EvaluationRun {
       : command_(command), hooks_(hooks) {}
 
   Evaluated run() {
-    if (command_.unquantized && command_.model.quantize.empty()) {
-      throw_user("there is nothing to hold the model against", "--unquantized", "--quantize",
-                 "none");
+    if (command_.unquantized && command_.model.format.quantize.empty()) {
+      throw_user("there is no quantized model to compare", "--unquantized", "--quantize", "none");
     }
     tasks_ = topdown::parse_tasks(unwrap(read_text_file(command_.tasks)), command_.tasks);
     const std::vector<std::string> targets = targets_of(command_);
@@ -84,12 +83,12 @@ class EvaluationRun {
     }
   }
 
-  // The quantized model beside the model as it is.
+  // Compares the quantized model with the original one.
   topdown::QuantizationCost cost_on(const std::string& target) {
     begin("compile for " + target + ", with and without --quantize", 0);
     ModelOptions options = options_for(target);
     const ReadyModel quantized = make_ready(options, {});
-    options.quantize.clear();
+    options.format.quantize.clear();
     const ReadyModel plain = make_ready(options, {});
     const auto engine = make_engine(plain), other = make_engine(quantized);
     engine->set_watcher(hooks_.watcher);

@@ -1,4 +1,4 @@
-// The command that evaluates a model on tasks: what `tapml eval` runs.
+// The command behind `tapml eval`: evaluates a model on tasks.
 #pragma once
 
 #include "abi/platforms.h"
@@ -8,23 +8,24 @@
 namespace tapml::app {
 
 struct EvaluateCommand {
-  ModelOptions model;  // whose target is one after the other of `targets`
+  ModelOptions model;  // its target is set to each of `targets` in turn
   std::vector<std::string> targets = {kDefaultPlatform};
   std::string tasks;         // a file (docs/cli.md, eval)
   std::string reference;     // target that the others are compared with; empty: none
-  bool unquantized = false;  // the quantized model is held against the model as it is
+  bool unquantized = false;  // compares the quantized model with the original one
 };
 
 struct Evaluated {
   std::vector<topdown::ScoredTask> tasks;
-  std::vector<topdown::Evaluation> evaluations;      // the reference's first, unless it is a target
-  std::vector<topdown::EvalComparison> comparisons;  // of all, where there is a reference
-  // With `unquantized`, on the first target, where all is well.
+  std::vector<topdown::Evaluation>
+      evaluations;  // the reference comes first, unless it is one of `targets`
+  std::vector<topdown::EvalComparison> comparisons;  // with the reference, if there is one
+  // With `unquantized`: on the first target, if nothing failed.
   std::optional<topdown::QuantizationCost> cost;
-  bool passed = true;  // all compute finite logits, and agree with the reference
+  bool passed = true;  // all logits are finite, and agree with the reference
 };
 
-// Throws, for options that mean nothing too.
+// Throws, also for options that do not fit together.
 Evaluated evaluate(const EvaluateCommand& command, const CommandHooks& hooks = {});
 
 }  // namespace tapml::app

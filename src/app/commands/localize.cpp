@@ -19,7 +19,9 @@ topdown::CommandOptions options_again(const ModelRun& command, const std::string
   topdown::CommandOptions options =
       repeated_options(command.target, command.isolation, kernels, tolerance);
   options.patterns = command.model.patterns.file;
-  options.quantize = command.model.quantize;
+  options.quantize = command.model.format.quantize;
+  options.activations = command.model.format.activations;
+  options.kv_cache = command.model.format.kv_cache;
   options.max_tokens = command.max_tokens;
   options.sampler = sampler;
   options.faults = command.faults;
@@ -36,7 +38,7 @@ topdown::RunFacts facts_of(const ModelRun& command, const LoadedModel& model) {
   return topdown::run_facts(command.model.name, model.files.weights);
 }
 
-// What topdown's options of both have.
+// The options that both of topdown's functions take.
 template <class Options>
 void set_shared(Options& options, const ModelRun& command, const LoadedModel& model,
                 CompileCache& cache, const CommandHooks& hooks) {

@@ -1,5 +1,4 @@
-// The command that names what makes a model wrong: what `tapml localize` and Python's localize()
-// run.
+// The command behind `tapml localize` and Python's localize(): finds what makes a model wrong.
 #pragma once
 
 #include <chrono>
@@ -11,40 +10,40 @@
 
 namespace tapml::app {
 
-// What both ways of looking for it share.
+// Options shared by both searches.
 struct ModelRun {
   ModelChoice model;
   PlatformChoice source, target;
   std::string prompt;
   int64_t max_tokens = 4;  // decode steps of the run
   CacheOptions cache;
-  std::optional<LibraryFiles> libraries;  // as for routine_options()
+  std::optional<LibraryFiles> libraries;  // see routine_options()
   IsolationOptions isolation;
-  // Injected: KERNEL:KIND, or PASS:wrong-operator into passes.
+  // Fault to inject: KERNEL:KIND, or PASS:wrong-operator into passes.
   std::vector<std::string> faults;
-  bool facts = true;  // the result says of what it is, which hashes all weights
+  bool facts = true;  // adds facts to the result, which hashes all weights
 };
 
 struct LocalizeCommand : ModelRun {
-  // Tests to start with: a folder, or a suite, which may have a folder; the prompt's run is carved
-  // where neither is given.
+  // Tests to start with: a folder, or a suite, which may have a folder; if neither is given, the
+  // prompt's run is carved.
   std::string suite_folder;
   std::shared_ptr<const topdown::Suite> suite;
   llm::SamplerOptions sampler;
   int64_t repeats = 5;
-  std::chrono::milliseconds shrink_time{10'000};  // 0: no smallest input is looked for
+  std::chrono::milliseconds shrink_time{10'000};  // 0: do not search for a smallest input
   std::string kernels;                            // folder of custom kernels; empty: none
   ToleranceChoice tolerance;
 };
 
 struct Localized {
   topdown::Localization localization;
-  std::string command;              // that does the same
-  topdown::CommandOptions options;  // of commands that show a failure again
+  std::string command;              // that reproduces this run
+  topdown::CommandOptions options;  // for commands that reproduce a failure
   topdown::RunFacts run;
   std::vector<std::string> warnings;
 };
-// Throws as topdown::localize(), and for options that mean nothing.
+// Throws like topdown::localize(), and for options that do not fit together.
 Localized localize(const LocalizeCommand& command, const CommandHooks& hooks = {});
 
 struct PassesBisected {
@@ -52,8 +51,8 @@ struct PassesBisected {
   std::string command;
   topdown::RunFacts run;
 };
-// `kernels`, `tolerance` and the sampler have no meaning for passes. Throws as
-// topdown::bisect_passes(), and for faults that are not one of a pass.
+// `kernels`, `tolerance` and the sampler are ignored for passes. Throws like
+// topdown::bisect_passes(), and for faults that are not faults of a pass.
 PassesBisected bisect_passes(const ModelRun& command, const CommandHooks& hooks = {});
 
 }  // namespace tapml::app

@@ -14,7 +14,7 @@ namespace {
 // The targets, and the sessions that they need.
 class Targets {
  public:
-  // What the options say of each; UserError.
+  // Reads the options of each target; UserError.
   explicit Targets(const MigrateCommand& command) : command_(command) {
     for (const PlatformChoice& choice : command.targets) names_.push_back(choice.target.text);
     folders_ = topdown::target_folders(names_);
@@ -35,7 +35,7 @@ class Targets {
   const std::vector<std::string>& folders() const { return folders_; }
   const std::vector<topdown::MigrationTarget>& all() const { return targets_; }
 
-  // Of several, those that cannot be opened are left out. Throws where none can.
+  // Opens the targets. With several targets, skips those that cannot be opened; throws if none can.
   void open(const CommandHooks& hooks) {
     IsolationOptions isolation = command_.isolation;
     isolation.in_process |= command_.one_session;
@@ -58,7 +58,7 @@ class Targets {
     }
     if (absent == targets_.size()) throw_error(*first);
   }
-  // Of those that are the source again. A fault or custom kernels make another target.
+  // Warns of targets that equal the source. A fault or custom kernels make a target different.
   void warn_of_source(const OpenPlatform& source) const {
     for (const auto& [target, own] : infos_) {
       if (!target->fault.empty() || !target->custom_sources.empty()) continue;
@@ -78,17 +78,19 @@ class Targets {
   const MigrateCommand& command_;
   std::vector<std::string> names_, folders_;
   std::vector<topdown::MigrationTarget> targets_;
-  std::vector<std::unique_ptr<runtime::Session>> sessions_;      // of this process
-  std::map<const topdown::MigrationTarget*, DeviceInfo> infos_;  // of those that are open
+  std::vector<std::unique_ptr<runtime::Session>> sessions_;      // those of this process
+  std::map<const topdown::MigrationTarget*, DeviceInfo> infos_;  // of the open targets
 };
 
-// Of the commands that a page shows. `fault`: into the target in question.
+// Options for the commands on a report page. `fault`: the one injected into this target.
 topdown::CommandOptions options_again(const MigrateCommand& command, const PlatformChoice& target,
                                       const std::string& fault) {
   topdown::CommandOptions options =
       repeated_options(target, command.isolation, command.kernels, command.tolerance);
   options.patterns = command.model.patterns.file;
-  options.quantize = command.model.quantize;
+  options.quantize = command.model.format.quantize;
+  options.activations = command.model.format.activations;
+  options.kv_cache = command.model.format.kv_cache;
   options.max_tokens = command.max_tokens;
   options.sampler = command.sampler;
   if (!fault.empty()) options.faults = {fault};

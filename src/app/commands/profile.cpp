@@ -8,7 +8,7 @@ namespace tapml::app {
 Profiled profile(const ProfileCommand& command, const CommandHooks& hooks,
                  const std::function<void(const topdown::TraceTrack& calls)>& worked) {
   if (command.max_tokens < 0) {
-    throw_user("a negative number of tokens", "--max-tokens", "0 or more",
+    throw_user("the number of tokens is negative", "--max-tokens", "0 or more",
                std::to_string(command.max_tokens));
   }
   if (hooks.checked) hooks.checked();
@@ -34,7 +34,7 @@ Profiled profile(const ProfileCommand& command, const CommandHooks& hooks,
   generate.on_token = [&](int32_t) { return !hooks.cancelled || !hooks.cancelled(); };
   engine->vm().set_interrupt(hooks.interrupt);
   engine->vm().set_call_limit(command.model.step_limit);
-  // Platforms finish compiling at a kernel's first launch.
+  // Platforms may finish compiling a kernel at its first launch.
   begin("warm up");
   unwrap(engine->generate(prompt, generate));
   begin("profile");

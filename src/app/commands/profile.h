@@ -1,4 +1,4 @@
-// The command that times a run, kernel by kernel: what `tapml profile` runs.
+// The command behind `tapml profile`: times a run, kernel by kernel.
 #pragma once
 
 #include "app/commands/choices.h"
@@ -14,12 +14,12 @@ struct ProfileCommand {
 
 struct Profiled {
   std::string target;
-  std::vector<topdown::KernelProfile> kernels;  // the most costly first
-  double seconds = 0;                           // sum over them
+  std::vector<topdown::KernelProfile> kernels;  // most expensive first
+  double seconds = 0;                           // total
   topdown::Ceilings ceilings;
 };
 
-// `worked`: of the hooks, with the calls of the model, while the session is open. Throws.
+// `worked`: like CommandHooks::worked, and receives the model's calls. Throws.
 Profiled profile(const ProfileCommand& command, const CommandHooks& hooks,
                  const std::function<void(const topdown::TraceTrack& calls)>& worked = {});
 

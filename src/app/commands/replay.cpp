@@ -15,7 +15,7 @@ namespace tapml::app {
 
 namespace {
 
-// The options are looked at, and the platform is there, before the suite is read.
+// Checks the options and opens the platform before the suite is read.
 PlatformUnderTest open_checked(const ReplayCommand& command, const CommandHooks& hooks) {
   if (!command.fault.empty()) topdown::parse_fault(command.fault);
   if (hooks.checked) hooks.checked();
@@ -34,7 +34,7 @@ std::shared_ptr<const topdown::Suite> load(const ReplayCommand& command,
   return suite;
 }
 
-// The kernels that `choice` means.
+// The kernels that `choice` selects.
 std::set<std::string> chosen_names(const topdown::Suite& suite, const TestChoice& choice) {
   if (choice.kernel.empty()) return {};
   const std::vector<std::string> names = topdown::kernel_names(suite);
@@ -44,7 +44,7 @@ std::set<std::string> chosen_names(const topdown::Suite& suite, const TestChoice
   return {found.begin(), found.end()};
 }
 
-// The kernels that are wanted, of all.
+// The selected kernels of a module.
 Module module_of(const Module& all, const std::set<std::string>& kernels) {
   if (kernels.empty()) return all;
   Module module;
@@ -58,7 +58,7 @@ Module module_of(const Module& all, const std::set<std::string>& kernels) {
   return module;
 }
 
-// A fault in a kernel that is not run would show nothing.
+// UserError for a fault in a kernel that does not run: it would have no effect.
 void expect_injected(const topdown::Suite& suite, const WantedTests& wanted,
                      const std::string& fault, const TestChoice& choice) {
   const std::string kernel = topdown::faulty_kernel(suite, topdown::parse_fault(fault).first);
@@ -109,7 +109,7 @@ WantedTests SuiteReplay::wanted(const TestChoice& choice) const {
                std::to_string(*choice.group));
   }
   WantedTests wanted;
-  std::set<std::string> parts;  // kernels of groups
+  std::set<std::string> parts;  // kernels in groups
   std::string part_of;
   for (int64_t g = 0; g < groups; ++g) {
     const auto names = suite.kernels_of(suite.groups[static_cast<size_t>(g)]);
@@ -142,7 +142,7 @@ WantedTests SuiteReplay::wanted(const TestChoice& choice) const {
   if (wanted.kernels.empty() && wanted.groups.empty()) {
     throw_user(
         chosen ? "the suite has no test of kernel " + choice.kernel : "the suite has no tests",
-        command_.name, "one call at least", "none",
+        command_.name, "at least one call", "none",
         part_of.empty() ? "carve a run that calls its kernels"
                         : "it is part of a group: --group " + part_of);
   }
@@ -183,7 +183,7 @@ topdown::Replayed SuiteReplay::run(const WantedTests& wanted, bool measure_speed
   replayed.untested = wanted.untested;
   replayed.not_selected = wanted.not_selected;
   replayed.incomplete = suite_->incomplete;
-  // More launches than usual take as much longer.
+  // More launches than usual take proportionally longer.
   topdown::ReplayOptions launches = command_.launches;
   launches.seconds *= std::max(1.0, static_cast<double>(launches.launches) /
                                         static_cast<double>(topdown::ReplayOptions().launches));

@@ -1,4 +1,4 @@
-// The command that replays a suite: what `tapml replay` and Python's Replayer run.
+// The command behind `tapml replay` and Python's Replayer: replays a suite.
 #pragma once
 
 #include "app/commands/choices.h"
@@ -12,35 +12,36 @@
 namespace tapml::app {
 
 struct ReplayCommand {
-  std::string name;                             // of the suite, as reports have it: its folder
-  std::shared_ptr<const topdown::Suite> suite;  // null: it is read from that folder
-  std::string model;                            // folder of weights by reference that have moved
+  std::string name;                             // the suite's folder, as in reports
+  std::shared_ptr<const topdown::Suite> suite;  // null: read from that folder
+  std::string model;  // folder of weights that the suite refers to, if moved
   PlatformChoice target;
   std::string kernels;  // folder of custom kernels; empty: none
   std::string fault;    // KERNEL:KIND; empty: none is injected
   ToleranceChoice tolerance;
   PatternOptions patterns;
   CacheOptions cache;
-  std::optional<LibraryFiles> libraries;  // as for routine_options()
+  std::optional<LibraryFiles> libraries;  // see routine_options()
   IsolationOptions isolation;
   topdown::ReplayOptions launches;
 };
 
-// What of the suite is run.
+// Selects the tests of a suite to run.
 struct TestChoice {
-  std::string kernel;  // names, how they begin, or a pattern; empty: all
+  std::string kernel;  // names, prefixes of names, or a pattern; empty: all
   std::optional<int64_t> group;
-  bool one = false;  // `kernel` means one kernel
+  bool one = false;  // `kernel` must select one kernel
 };
 struct WantedTests {
-  std::vector<int32_t> kernels;  // with tests of their own
+  std::vector<int32_t> kernels;  // those with tests of their own
   std::vector<size_t> groups;
-  std::vector<std::string> not_selected;     // kernels of the suite that were not asked for
-  std::vector<topdown::KernelUse> untested;  // else: kernels without a test
-  std::set<std::string> compiled;            // kernels of all these
+  std::vector<std::string> not_selected;     // kernels of the suite that the choice excludes
+  std::vector<topdown::KernelUse> untested;  // other kernels without a test
+  std::set<std::string> compiled;            // all kernels that these tests need
 };
 
-// A suite and the platform that runs its tests. Throws (compiler room); for one thread at a time.
+// A suite and the platform that runs its tests. Throws, like the compiler component; not
+// thread-safe.
 class SuiteReplay {
  public:
   // Opens the platform, and reads the suite and the custom kernels.
@@ -51,17 +52,18 @@ class SuiteReplay {
   topdown::KernelReference& reference() { return reference_; }
   topdown::Sandbox& sandbox() { return sandbox_; }
 
-  // UserError for what the suite has not, and for a fault in what is not run.
+  // UserError for a choice that the suite does not have, and for a fault in a kernel that does not
+  // run.
   WantedTests wanted(const TestChoice& choice) const;
-  // Compiles these kernels for the platform, or all for none, with the fault in theirs.
+  // Compiles these kernels for the platform, or all if empty, with the fault injected.
   void compile(const std::set<std::string>& kernels);
-  // Runs what is compiled.
+  // Runs the compiled kernels.
   topdown::Replayed run(const WantedTests& wanted, bool measure_speed);
-  // Of the kernels that are right.
+  // Measures the kernels that pass.
   topdown::SpeedTable measure_speed(const std::vector<topdown::KernelVerdict>& verdicts);
   // A warning for each tolerance that applies to no kernel of the suite.
   std::vector<std::string> warnings() const;
-  // Of commands that show a failure again.
+  // Options for commands that reproduce a failure.
   topdown::CommandOptions options_again() const;
 
  private:
@@ -72,7 +74,7 @@ class SuiteReplay {
   ReplayCommand command_;
   CommandHooks hooks_;
   target::Target target_;
-  std::unique_ptr<runtime::Session> session_;  // of this process, where the kernels run there
+  std::unique_ptr<runtime::Session> session_;  // of this process, if the kernels run in it
   std::vector<topdown::CustomSource> sources_;
   std::shared_ptr<const topdown::Suite> suite_;
   topdown::KernelReference reference_;

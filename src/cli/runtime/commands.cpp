@@ -1,4 +1,4 @@
-// The subcommands of the program without the compiler: it serves the devices of a machine.
+// The subcommands of the program without the compiler: it serves the devices of a computer.
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kOfTheCompiler[] = {"run",     "compile",  "opt",     "carve",  "replay",
                                           "migrate", "localize", "profile", "kernel", "cache"};
 
-// What a full build has is refused with the reason, not as a word that nobody knows.
+// Commands of a full build are rejected with the reason, not as unknown words.
 void add_absent(const Registration& registration, const std::string& name) {
   auto* command = registration.app.add_subcommand(name)->group("");
   command->allow_extras();

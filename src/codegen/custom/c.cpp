@@ -1,4 +1,4 @@
-// C, which the system's compiler makes shared objects of.
+// C, compiled to shared objects by the system's compiler.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -20,14 +20,14 @@ namespace {
 
 constexpr std::chrono::seconds kLongestCompilation{120};
 
-// A folder that goes with its scope.
+// A folder that is removed at the end of its scope.
 class ScratchFolder {
  public:
   ScratchFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "tapml-kernel-XXXXXX").string();
     if (!::mkdtemp(name.data())) {
-      throw_user("cannot make a folder for the compiler's output", name, "a writable folder",
-                 std::strerror(errno), "TMPDIR names another one");
+      throw_user("cannot create a folder for the compiler's output", name, "a writable folder",
+                 std::strerror(errno), "set TMPDIR to another folder");
     }
     path_ = name;
   }
@@ -43,14 +43,14 @@ class ScratchFolder {
   std::string path_;
 };
 
-// C by the system's compiler, for this machine's processor.
+// Compiles C with the system's compiler, for this machine's processor.
 ModuleBlob compile_c(const CustomSource& source, const target::Target& target,
                      const std::function<bool()>& cancelled) {
   const std::string& architecture = target.description.processor.architecture;
   if (architecture != cpu_architecture()) {
-    throw_user("the system's cc compiles for this machine only", source.file,
+    throw_user("the system's cc compiles only for this machine", source.file,
                "a target with a processor of " + std::string(cpu_architecture()), architecture,
-               "run tapml on the machine of the target");
+               "run tapml on the target's machine");
   }
   const ScratchFolder folder;
   const std::string header = folder.file("entries.h"), object = folder.file("kernel.so");
@@ -59,14 +59,15 @@ ModuleBlob compile_c(const CustomSource& source, const target::Target& target,
   std::vector<std::string> command = {compiler && *compiler ? compiler : "cc"};
   command.insert(command.end(), {"-x", "c", "-std=gnu17", "-O2", "-fPIC", "-shared", "-Wl,-z,defs",
                                  "-fdiagnostics-color=never"});
-  // Elsewhere may be another processor of the same architecture.
+  // A remote device may have another processor of the same architecture.
   if (target.endpoint.empty()) command.emplace_back("-march=native");
   command.insert(command.end(), {"-include", header, "-o", object, source.file, "-lm"});
   auto result = run_command(std::move(command), kLongestCompilation, cancelled);
   if (!result) {
     Error error = result.error();
     if (error.fault == PlatformFault::kAbsent) {
-      error.hint = "Debian's package gcc has cc; CC in the environment names another compiler";
+      error.hint =
+          "install Debian's package gcc, or set the environment variable CC to another compiler";
     }
     throw_error(std::move(error));
   }
@@ -82,7 +83,7 @@ ModuleBlob compile_c(const CustomSource& source, const target::Target& target,
 
 class CustomC : public CustomKernels {
  public:
-  // Those of the C library compute in double.
+  // The C library's functions compute in double.
   bool calls_functions() const override { return true; }
   std::string skeleton(const std::vector<DeviceFunc>& launches,
                        const target::Target&) const override {

@@ -34,7 +34,7 @@ std::vector<tir::Param> CustomSource::tensors() const {
 const CustomKernels& custom_kernels_of(const target::Target& target) {
   const CustomKernels* kernels = generator_of(target).custom_kernels();
   if (kernels) return *kernels;
-  throw_internal("no custom kernels are compiled for it", target.description.platform);
+  throw_internal("it does not support custom kernels", target.description.platform);
 }
 
 ModuleBlob compile_custom_module(const CustomSource& source, const target::Target& target,
@@ -55,8 +55,8 @@ void refuse_custom_source(const CustomSource& source, const target::Target& targ
   if (log.find("conflicting types") != std::string::npos) {
     std::string expected = custom_kernels_of(target).declarations(source);
     while (expected.ends_with('\n')) expected.pop_back();
-    throw_user("the parameters of a kernel are not those of its launch", source.file, expected,
-               shortened_log(log), "docs/custom-kernels.md says how kernels are called");
+    throw_user("the parameters of a kernel do not match its launch", source.file, expected,
+               shortened_log(log), "see docs/custom-kernels.md for how kernels are called");
   }
   throw_user("this kernel does not compile for " + target.description.platform, source.file, "",
              shortened_log(log));

@@ -1,4 +1,4 @@
-// GLSL: one source is compiled once for each launch, with its number as TAPML_LAUNCH.
+// GLSL: one source, compiled once for each launch, with the launch's number as TAPML_LAUNCH.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -11,15 +11,15 @@ namespace tapml::codegen {
 
 namespace {
 
-// What a shader declares of its interface.
+// The interface that a shader declares.
 struct ShaderFacts {
   uint32_t group[3] = {1, 1, 1};
   uint32_t bindings = 0;    // the highest binding, plus one
-  uint32_t push_words = 0;  // the last member of the push constants begins at word push_words - 1
+  uint32_t push_words = 0;  // the last member of the push constants starts at word push_words - 1
 };
 
 ShaderFacts facts_of(const std::vector<uint32_t>& words) {
-  // Numbers of the SPIR-V specification.
+  // Constants of the SPIR-V specification.
   constexpr uint32_t kExecutionMode = 16, kTypePointer = 32, kFunction = 54, kDecorate = 71,
                      kMemberDecorate = 72, kLocalSize = 17, kBinding = 33, kOffset = 35,
                      kPushConstants = 9, kHeaderWords = 5;
@@ -40,7 +40,7 @@ ShaderFacts facts_of(const std::vector<uint32_t>& words) {
     } else if (op == kTypePointer && length >= 4 && w[2] == kPushConstants) {
       pushed.insert(w[3]);
     } else if (op == kFunction) {
-      break;  // all that is read here stands before
+      break;  // all declarations precede the first function
     }
   }
   for (uint32_t type : pushed) {
@@ -67,11 +67,11 @@ void check_shader(const CustomSource& source, const CustomLaunch& launch,
   }
   const auto group = static_cast<uint32_t>(launch.group);
   if (facts.group[0] != group || facts.group[1] != 1 || facts.group[2] != 1) {
-    throw_user("the shader's work groups are not those of its launch", where,
+    throw_user("the shader's work groups do not match its launch", where,
                "local_size_x = " + std::to_string(group),
                std::to_string(facts.group[0]) + " x " + std::to_string(facts.group[1]) + " x " +
                    std::to_string(facts.group[2]),
-               "`in groups of N` of the header's launch says another size");
+               "set another size with `in groups of N` in the header's launch");
   }
 }
 
@@ -92,7 +92,7 @@ ModuleBlob compile_custom_shaders(const CustomSource& source, const target::Targ
   return blob;
 }
 
-// One file with the shaders of all launches: each is compiled with its TAPML_LAUNCH.
+// One file with the shaders of all launches, selected by TAPML_LAUNCH.
 std::string shaders(const std::vector<DeviceFunc>& launches, const target::Description& target) {
   constexpr std::string_view kVersion = "#version 450\n";
   if (launches.size() == 1) return emit_glsl(launches[0], target, Readers::kPeople);
@@ -112,7 +112,7 @@ class CustomGlsl : public CustomKernels {
                        const target::Target& target) const override {
     return shaders(launches, target.description);
   }
-  // All shaders are called main.
+  // Every shader's entry is main.
   std::string entry(const CustomSource& source, size_t number) const override {
     return source.launches[number].entry + "/" + std::to_string(number);
   }

@@ -1,4 +1,4 @@
-// OpenCL C, which the driver of the device compiles.
+// OpenCL C, compiled by the device's driver.
 #include <set>
 
 #include "codegen/code_generator.h"
@@ -48,7 +48,7 @@ class CustomOpenClC : public CustomKernels {
     ModuleBlob blob;
     blob.platform = target.description.platform;
     blob.format = kOpenClFormat;
-    // The driver's log then speaks of the user's file and lines.
+    // Makes the driver's log refer to the user's file and lines.
     blob.bytes = bytes_of(declarations(source) + "#line 1 \"" + escaped_path(source.file) + "\"\n" +
                           source.text);
     return blob;

@@ -20,7 +20,7 @@ namespace tapml::codegen {
 
 namespace {
 
-// A loop that may run as lanes but does not is nobody's mistake: nothing is printed about it.
+// Suppresses remarks about loops that could not be vectorized as requested.
 struct QuietRemarks : llvm::DiagnosticHandler {
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
     return info.getSeverity() != llvm::DS_Error;
@@ -81,7 +81,7 @@ ObjectCompiler::ObjectCompiler(const target::Description& description)
     : state_(std::make_unique<State>(description, make_vm(description.processor))) {}
 ObjectCompiler::~ObjectCompiler() = default;
 
-// Optimized, as a file of the type.
+// Optimizes the module and emits a file of the given type.
 llvm::SmallVector<char, 0> ObjectCompiler::State::emit(const std::string& name,
                                                        const std::vector<DeviceFunc>& functions,
                                                        llvm::CodeGenFileType type) {

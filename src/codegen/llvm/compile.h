@@ -1,4 +1,4 @@
-// One object from one LLVM module. Private to codegen/llvm.
+// Compiles one LLVM module to one object. Private to codegen/llvm.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,15 @@
 
 namespace tapml::codegen {
 
-// Turns functions into objects, one call at a time; each thread has its own. Making one costs about
-// a millisecond.
+// Compiles functions to objects, one call at a time; each thread has its own. Construction takes
+// about a millisecond.
 class ObjectCompiler {
  public:
-  // PlatformError (kAbsent) where LLVM has no back end for the description's processor.
+  // PlatformError (kAbsent) if LLVM has no back end for the description's processor.
   explicit ObjectCompiler(const target::Description& description);
   ~ObjectCompiler();
   std::vector<std::byte> object(const std::string& name, const std::vector<DeviceFunc>& functions);
-  // The same code as text for the processor's assembler.
+  // The same code as assembly.
   std::string assembly(const std::string& name, const std::vector<DeviceFunc>& functions);
   std::string ir(const std::vector<DeviceFunc>& functions);
 

@@ -25,7 +25,8 @@ Lacks lacks_of(const llvm::Module& module) {
   return {.f16 = wasm, .fma = wasm, .narrow_shift = wasm};
 }
 
-// Statements, memory and control flow; in memory bool is i8. scalar.h has the operations.
+// Emits statements, memory accesses and control flow; in memory bool is i8. See scalar.h for
+// operations.
 class Emitter {
  public:
   Emitter(llvm::Module& module, const DeviceFunc& function)
@@ -53,7 +54,7 @@ class Emitter {
     for (const Var& scalar : function_.scalars) vars_[scalar.get()] = body->getArg(arg++);
     llvm::Value* begin = body->getArg(arg);
     llvm::Value* end = body->getArg(arg + 1);
-    if (function_.thread) throw_internal("work groups are not for the cpu", function_.entry);
+    if (function_.thread) throw_internal("the cpu does not support work groups", function_.entry);
     loop(function_.item, begin, end, false, [&] { stmt(function_.body); });
     builder_.CreateRetVoid();
   }
@@ -131,8 +132,9 @@ class Emitter {
     builder_.SetInsertPoint(exit);
   }
 
-  // Lanes first: a short loop would be unrolled before it is looked at, and the loop around it made
-  // vectors of instead. What is left of it is unrolled then, so that sums stay in registers.
+  // Vectorize first: otherwise a short loop would be unrolled before the vectorizer sees it, and
+  // the loop around it vectorized instead. The remainder is then unrolled, so that sums stay in
+  // registers.
   llvm::MDNode* vectorize_metadata() {
     auto text = [&](const char* name) { return llvm::MDString::get(context_, name); };
     auto* enable = llvm::MDNode::get(context_, {text("llvm.loop.vectorize.enable"),
@@ -209,7 +211,7 @@ class Emitter {
         return;
       }
       case StmtKind::kBarrier:
-        return;  // one invocation
+        return;  // a single invocation
       case StmtKind::kBlock:
         throw_internal("a block reached code generation", function_.entry);
     }
@@ -251,7 +253,7 @@ class Emitter {
                                 natural(node.buffer->dtype));
   }
 
-  // All rows are read before any is written: the two buffers are not the same.
+  // Reads all rows before writing any; the two buffers are distinct.
   void transpose(const Transposition& tile) {
     const StoreNode& node = *tile.store;
     const DType dtype = node.buffer->dtype;
@@ -274,7 +276,7 @@ class Emitter {
     }
   }
 
-  // buffer[i] = buffer[i] + ...: a sum whose order is free in a vectorized loop.
+  // buffer[i] = buffer[i] + ...: a sum that may be reordered in a vectorized loop.
   bool is_accumulation(const StoreNode& node) {
     if (node.value.kind() != ExprKind::kAdd) return false;
     for (const PrimExpr& side : node.value->operands) {
@@ -316,8 +318,7 @@ class Emitter {
     }
   }
 
-  // Whether evaluating `e` where its value is not wanted may trap (loads), or costs much
-  // (divisions).
+  // Whether evaluating `e` speculatively may trap (loads) or is expensive (divisions).
   static bool may_trap(const PrimExpr& e) {
     bool trap = false;
     visit_expr(e, [&](const PrimExpr& part) {
@@ -329,7 +330,7 @@ class Emitter {
     return trap;
   }
 
-  // Both sides are evaluated where that is safe, else only the chosen one.
+  // Evaluates both branches if that is safe, otherwise only the chosen one.
   llvm::Value* select(const PrimExpr& e) {
     auto* condition = expr(e.operand(0));
     if (!may_trap(e.operand(1)) && !may_trap(e.operand(2))) {
@@ -357,7 +358,7 @@ class Emitter {
 
   llvm::Value* binary(const PrimExpr& e) {
     const PrimExpr &x = e.operand(0), &y = e.operand(1);
-    // The second condition only counts, and is only evaluated, where the first leaves it open.
+    // The second condition matters, and is evaluated, only if the first does not decide the result.
     if (e.kind() == ExprKind::kAnd && may_trap(y)) {
       return select(tapml::select(x, y, make_bool(false)));
     }
@@ -373,7 +374,7 @@ class Emitter {
     return ops_.binary(e.kind(), x.dtype(), a, expr(y), freedom);
   }
 
-  // Whether a value comes from a buffer or from floats; else it is index arithmetic.
+  // Whether a value comes from a buffer or from floats; otherwise it is index arithmetic.
   bool is_data(const PrimExpr& e) {
     return codegen::is_data(e,
                             [this](const PrimExpr& var) { return data_vars_.contains(var.get()); });

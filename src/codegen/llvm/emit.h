@@ -1,4 +1,4 @@
-// Device functions to LLVM IR. Private to codegen/llvm.
+// Lowers device functions to LLVM IR. Private to codegen/llvm.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@ class Module;
 
 namespace tapml::codegen {
 
-// Adds `function` to `module`: an internal function with one noalias pointer a buffer, and the
-// exported entry that unpacks the arguments and calls it.
+// Adds `function` to `module`: an internal function with one noalias pointer for each buffer, and
+// the exported entry that unpacks the arguments and calls it.
 void emit_function(llvm::Module& module, const DeviceFunc& function);
 
 }  // namespace tapml::codegen

@@ -48,7 +48,7 @@ class JitLoader : public runtime::KernelLoader {
   }
 
  private:
-  // Every member of the archive; each is linked when one of its entries is asked for.
+  // Adds every member of the archive; each is linked when one of its entries is looked up.
   static Status add_objects(llvm::orc::LLJIT& jit, const ModuleBlob& blob) {
     llvm::MemoryBufferRef image(
         llvm::StringRef(reinterpret_cast<const char*>(blob.bytes.data()), blob.bytes.size()),
@@ -63,7 +63,7 @@ class JitLoader : public runtime::KernelLoader {
         status = fail(llvm_error("archive does not load", object.takeError()));
         break;
       }
-      // A copy: members of archives are not aligned as objects must be.
+      // Copy the object: archive members are not aligned as objects must be.
       if (auto error = jit.addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(*object, "tapml"))) {
         status = fail(llvm_error("object does not load", std::move(error)));
         break;

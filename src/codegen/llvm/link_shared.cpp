@@ -1,4 +1,4 @@
-// Objects to a shared object by lld, which is linked into this program.
+// Links objects to a shared object with lld, which is part of this program.
 #include <lld/Common/Driver.h>
 #include <llvm/Support/raw_ostream.h>
 #include <sys/mman.h>
@@ -24,11 +24,11 @@ namespace tapml::codegen {
 
 namespace {
 
-// A file in memory with a name that lld can open.
+// An in-memory file with a name that lld can open.
 class MemoryFile {
  public:
   explicit MemoryFile(const char* name) : descriptor_(::memfd_create(name, MFD_CLOEXEC)) {
-    if (descriptor_ < 0) failed("cannot make a file in memory");
+    if (descriptor_ < 0) failed("cannot create a file in memory");
   }
   ~MemoryFile() { ::close(descriptor_); }
   MemoryFile(const MemoryFile&) = delete;
@@ -40,7 +40,7 @@ class MemoryFile {
     while (!bytes.empty()) {
       ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
       if (written < 0 && errno == EINTR) continue;
-      if (written < 0) failed("cannot fill a file in memory");
+      if (written < 0) failed("cannot write a file in memory");
       bytes = bytes.subspan(static_cast<size_t>(written));
     }
   }
@@ -53,7 +53,7 @@ class MemoryFile {
   int descriptor_;
 };
 
-// A folder of our own, gone at the end: lld makes its output beside the name that it is given.
+// A private folder, removed at the end: lld creates temporary output next to the output file.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -61,8 +61,8 @@ class TemporaryFolder {
     std::filesystem::path base = std::filesystem::temp_directory_path(error);
     path_ = (error ? std::filesystem::path("/tmp") : base).string() + "/tapml-link-XXXXXX";
     if (::mkdtemp(path_.data()) == nullptr) {
-      throw_user("cannot make a temporary folder: " + std::string(std::strerror(errno)), path_,
-                 "a folder that can be written to", "", "TMPDIR names another one");
+      throw_user("cannot create a temporary folder: " + std::string(std::strerror(errno)), path_,
+                 "a folder that can be written to", "", "set TMPDIR to another folder");
     }
   }
   ~TemporaryFolder() {
@@ -87,8 +87,8 @@ std::vector<std::byte> read_output(const std::string& path) {
   return {bytes.begin(), bytes.end()};
 }
 
-// A shared module of nothing: lld links none for WebAssembly without an object. The format's magic
-// and version, and the section that makes it a shared one.
+// A shared module with no content, since lld does not link one for WebAssembly without an object:
+// the magic number, the version, and the section that marks the module as shared.
 std::vector<std::byte> empty_wasm_module() {
   constexpr std::string_view kModule(
       "\0asm\1\0\0\0\0\x09\x08"
@@ -124,7 +124,8 @@ ModuleBlob link_shared(const ModuleBlob& archive) {
   input.write(archive.bytes);
   TemporaryFolder folder;
   std::string from = input.path(), to = folder.path() + "/kernels.so";
-  // The library's own calls (memset and the like) are left to whoever loads it.
+  // Calls to library functions (memset and the like) are resolved by the program that loads the
+  // object.
   std::vector<const char*> arguments = {wasm ? "wasm-ld" : "ld.lld",
                                         "-shared",
                                         "-m",
@@ -136,14 +137,14 @@ ModuleBlob link_shared(const ModuleBlob& archive) {
                                         "--whole-archive",
                                         from.c_str()};
   if (wasm) {
-    // Names of functions stay: what a trap says is reported by them.
+    // Keep function names: traps are reported with them.
     arguments.insert(arguments.end(), {"--experimental-pic", "--unresolved-symbols=import-dynamic",
                                        "--strip-debug"});
   } else {
     arguments.insert(arguments.end(), {"--strip-all", "--hash-style=gnu", "--build-id=none", "-z",
                                        "noexecstack", "-z", "relro", "-soname=tapml"});
   }
-  static std::mutex mutex;  // lld keeps its state in globals
+  static std::mutex mutex;  // lld keeps global state
   std::lock_guard lock(mutex);
   std::string messages;
   llvm::raw_string_ostream stream(messages);

@@ -1,4 +1,4 @@
-// Threads that turn kernels into objects, and the archive that holds them.
+// Worker threads that compile kernels to objects, and the archive of these objects.
 #include <llvm/Object/ArchiveWriter.h>
 
 #include <condition_variable>
@@ -32,20 +32,20 @@ struct NativeCompiler::State {
   const target::Description description;
   std::mutex mutex;
   std::condition_variable wake;
-  std::deque<Job> jobs;  // references stay good while it grows
-  size_t next = 0;       // not begun
+  std::deque<Job> jobs;  // references stay valid while it grows
+  size_t next = 0;       // first job that has not started
   size_t done = 0;
   bool stop = false;
-  const WorkWatcher* watcher = nullptr;  // while somebody waits for all
+  const WorkWatcher* watcher = nullptr;  // set while the caller waits for all jobs
   std::vector<std::thread> workers;
 
-  // The caller holds the mutex.
+  // Requires the mutex to be held.
   void tell_done() const {
     const auto count = [](size_t value) { return static_cast<int64_t>(value); };
     if (watcher) tell(*watcher, {"compile", count(done), count(jobs.size()), "kernels"});
   }
 
-  // Does jobs until there are none; a worker waits for more.
+  // Runs jobs until none is left; a worker waits for more.
   void work(bool wait) {
     std::unique_ptr<ObjectCompiler> compiler;
     std::unique_lock lock(mutex);

@@ -1,4 +1,4 @@
-// Machine code and WebAssembly by LLVM.
+// Machine code and WebAssembly, through LLVM.
 #include "codegen/code_generators.h"
 #include "codegen/custom/languages.h"
 #include "codegen/llvm/archive.h"
@@ -18,7 +18,7 @@ class NativeGenerator : public CodeGenerator {
   ModuleBlob link(const std::vector<KernelCode>& kernels,
                   const target::Target& target) const override {
     ModuleBlob archive = archive_native(kernels, target.description);
-    // Elsewhere only the system's own loader is counted on, not a linker in the process.
+    // Remotely or in a separate process, rely only on the system's loader, not on the JIT linker.
     const bool here = target.endpoint.empty() && !target.description.own_process;
     return here ? archive : link_shared(archive);
   }

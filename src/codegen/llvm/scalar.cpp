@@ -96,7 +96,7 @@ llvm::Value* ScalarOps::float_binary(ExprKind kind, llvm::Value* a, llvm::Value*
   }
 }
 
-// NaN if either is. Which of two zeros comes out is free, which saves half of the work.
+// NaN if either is. The sign of a zero result is unspecified, which saves half of the work.
 llvm::Value* ScalarOps::extremum(ExprKind kind, llvm::Value* a, llvm::Value* b) {
   llvm::IRBuilder<>::FastMathFlagGuard guard(builder_);
   llvm::FastMathFlags flags;
@@ -146,9 +146,9 @@ llvm::Value* ScalarOps::int_binary(ExprKind kind, DType dtype, llvm::Value* a, l
   }
 }
 
-// The divisor is replaced by 1 where the machine could not divide: by 0, and by -1 where INT_MIN
-// may stand above. Then the remainder is 0 of itself, and the quotient is put right. A constant
-// divisor needs none of this.
+// Replaces the divisor by 1 where the hardware would trap: for 0, and for -1 if the dividend may be
+// INT_MIN. The remainder is then 0, and the quotient is corrected. Constant divisors need none of
+// this.
 llvm::Value* ScalarOps::division(const std::string& kind, DType dtype, llvm::Value* a,
                                  llvm::Value* b, bool index) {
   bool is_signed = is_signed_integer(dtype);
@@ -199,7 +199,7 @@ llvm::Value* ScalarOps::shift(const std::string& name, DType dtype, llvm::Value*
     return builder_.CreateAShr(a, builder_.CreateSelect(near, b, integer(b, width - 1)));
   }
   if (lacks_.narrow_shift && name == "shift_right" && width < 32 && !llvm::isa<llvm::Constant>(b)) {
-    // 31 where the result is 0, so that nothing shows that a narrow shift would do.
+    // 31 if the result is 0, so that LLVM cannot prove that a narrow shift would do.
     auto* wide = builder_.getInt32Ty();
     auto* by = builder_.CreateSelect(near, builder_.CreateZExt(b, wide), builder_.getInt32(31));
     return builder_.CreateTrunc(builder_.CreateLShr(builder_.CreateZExt(a, wide), by),
@@ -221,7 +221,7 @@ llvm::Value* ScalarOps::convert(llvm::Value* value, DType from, DType to) {
   if (from == DType::kF16 && to != DType::kF32) {
     return convert(builder_.CreateFPExt(value, builder_.getFloatTy()), DType::kF32, to);
   }
-  // Narrow floats are reached through f32.
+  // Converts narrow floats through f32.
   if (is_narrow(to) && from != DType::kF32) value = convert(value, from, DType::kF32);
   if (to == DType::kBF16) return round_to_bf16(value);
   if (to == DType::kF16 && lacks_.f16) return round_to_f16(value);
@@ -244,7 +244,7 @@ llvm::Value* ScalarOps::convert(llvm::Value* value, DType from, DType to) {
   return builder_.CreateIntCast(value, type, from_signed);
 }
 
-// Round to nearest even on the bits; NaN stays a quiet NaN.
+// Rounds to nearest even on the bits; NaN stays a quiet NaN.
 llvm::Value* ScalarOps::round_to_bf16(llvm::Value* value) {
   auto* bits = builder_.CreateBitCast(value, builder_.getInt32Ty());
   auto* odd = builder_.CreateAnd(builder_.CreateLShr(bits, 16), builder_.getInt32(1));
@@ -260,7 +260,7 @@ llvm::Value* ScalarOps::bits_of(llvm::Value* value) {
       value, value->getType()->isDoubleTy() ? builder_.getInt64Ty() : builder_.getInt32Ty());
 }
 
-// The exponent is moved by a product, which makes f32's normal numbers of f16's others.
+// A multiplication adjusts the exponent, which turns f16 subnormals into normal f32 numbers.
 llvm::Value* ScalarOps::widen_f16(llvm::Value* bits) {
   auto* wide = builder_.CreateZExt(bits, builder_.getInt32Ty());
   auto* magnitude = builder_.CreateShl(builder_.CreateAnd(wide, 0x7fff), 13);
@@ -273,8 +273,8 @@ llvm::Value* ScalarOps::widen_f16(llvm::Value* bits) {
   return builder_.CreateBitCast(builder_.CreateOr(result, sign), builder_.getFloatTy());
 }
 
-// Round to nearest even: of normal numbers on the bits, which carries into the exponent and up to
-// infinity; below them by a sum whose last place is f16's. NaN stays a quiet NaN.
+// Rounds to nearest even: normal numbers on the bits, with a carry into the exponent and up to
+// infinity; subnormals by an addition whose last place is f16's. NaN stays a quiet NaN.
 llvm::Value* ScalarOps::round_to_f16(llvm::Value* value) {
   auto* bits = bits_of(value);
   auto* magnitude = builder_.CreateAnd(bits, 0x7fffffff);
@@ -297,8 +297,8 @@ llvm::Value* ScalarOps::round_to_f16(llvm::Value* value) {
   return builder_.CreateTrunc(builder_.CreateOr(result, sign), builder_.getInt16Ty());
 }
 
-// Portable math writes sums and products that must be rounded by themselves as an fma with 1 or -0.
-// f32's product is exact in f64; their sum, rounded to odd there, is not rounded twice.
+// Portable math writes sums and products that must be rounded separately as an fma with 1 or -0. An
+// f32 product is exact in f64; rounding the f64 sum to odd avoids double rounding.
 llvm::Value* ScalarOps::fma(const std::vector<llvm::Value*>& args) {
   auto is = [](llvm::Value* value, double number) {
     auto* constant = llvm::dyn_cast<llvm::ConstantFP>(value);
@@ -404,7 +404,7 @@ llvm::Value* ScalarOps::float_call(const std::string& name, const std::vector<ll
   return nullptr;
 }
 
-// In f64 the C library's function.
+// For f64, call the C library's function.
 llvm::Value* ScalarOps::libm_call(const std::string& name, const std::vector<llvm::Value*>& args) {
   std::vector<llvm::Type*> types(args.size(), builder_.getDoubleTy());
   auto* type = llvm::FunctionType::get(builder_.getDoubleTy(), types, false);

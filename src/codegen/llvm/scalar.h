@@ -1,4 +1,4 @@
-// Scalar operations as LLVM IR, with the meaning of ir/intrinsics.h on every value: nothing here is
+// Scalar operations as LLVM IR, with the semantics of ir/intrinsics.h for every value: no result is
 // undefined or poison. Private to codegen/llvm.
 #pragma once
 
@@ -11,19 +11,18 @@
 
 namespace tapml::codegen {
 
-// What LLVM does badly or wrongly for a processor. Where there are no instructions it would call
-// functions, element by element;
-// arithmetic on whole vectors is faster.
+// Features that LLVM implements badly or wrongly for a processor. Without instructions it would
+// call functions for each element; arithmetic on whole vectors is faster.
 struct Lacks {
   bool f16 = false;  // conversions
   bool fma = false;
-  // Right shifts of unsigned lanes of 8 and 16 bits, each by an amount of its own: LLVM 19 takes
-  // the lanes apart for WebAssembly without clearing what products leave above them.
+  // Right shifts of unsigned 8-bit and 16-bit lanes by per-lane amounts: for WebAssembly, LLVM 19
+  // splits the vector without clearing the bits that products leave above each lane.
   bool narrow_shift = false;
 };
 
-// Values in registers: bool is i1, bf16 is its bits in i16, and so is f16 where the processor lacks
-// it; the rest is LLVM's own type.
+// Values in registers: bool is i1; bf16, and f16 if the processor lacks it, is its bits in i16;
+// everything else is LLVM's own type.
 class ScalarOps {
  public:
   ScalarOps(llvm::IRBuilder<>& builder, const Lacks& lacks) : builder_(builder), lacks_(lacks) {}
@@ -31,17 +30,17 @@ class ScalarOps {
   llvm::Type* register_type(DType dtype);
   llvm::Value* constant(const PrimExpr& e);  // kInt, kFloat
 
-  // How much may be taken for granted of an operation.
+  // What an operation may assume.
   struct Freedom {
-    bool index = false;       // i64 arithmetic that does not overflow
-    bool plain = false;       // a quotient or remainder of what is not negative by what is positive
-    bool accumulate = false;  // a float sum whose order is free
+    bool index = false;  // i64 arithmetic does not overflow
+    bool plain = false;  // quotient or remainder of a nonnegative dividend and a positive divisor
+    bool accumulate = false;  // a float sum that may be reordered
   };
-  // Any of kAdd to kOr; both operands are `dtype`.
+  // Any of kAdd to kOr; both operands have type `dtype`.
   llvm::Value* binary(ExprKind kind, DType dtype, llvm::Value* a, llvm::Value* b, Freedom freedom);
   llvm::Value* convert(llvm::Value* value, DType from, DType to);
-  // An intrinsic; `from` is the dtype of its operands. Null where it has no machine code: portable
-  // math in f32, which lower_math replaces.
+  // An intrinsic; `from` is the dtype of its operands. Null if it has no machine code: f32 portable
+  // math, which lower_math replaces.
   llvm::Value* call(const std::string& name, const std::vector<llvm::Value*>& args, DType from,
                     DType to);
 
@@ -59,7 +58,7 @@ class ScalarOps {
   llvm::Value* libm_call(const std::string& name, const std::vector<llvm::Value*>& args);
   llvm::Value* round_to_bf16(llvm::Value* value);
   llvm::Value* fma(const std::vector<llvm::Value*>& args);
-  // f16 by its bits, from and to f32.
+  // Converts f16, as bits, from and to f32.
   llvm::Value* widen_f16(llvm::Value* bits);
   llvm::Value* round_to_f16(llvm::Value* value);
   llvm::Value* bits_of(llvm::Value* value);

@@ -24,7 +24,8 @@ const target::Architecture& known_architecture(const target::Processor& processo
   const target::Architecture* architecture = target::find_architecture(processor.architecture);
   if (!architecture) {
     throw_platform(PlatformFault::kAbsent,
-                   "no machine code is made for processors of " + processor.architecture, "cpu");
+                   "machine code is not supported for processors of " + processor.architecture,
+                   "cpu");
   }
   return *architecture;
 }
@@ -37,11 +38,11 @@ std::unique_ptr<llvm::TargetMachine> make_vm(const target::Processor& processor)
   if (!target) {
     throw_platform(PlatformFault::kAbsent,
                    "LLVM was built without a back end for " + processor.architecture, "cpu",
-                   "Debian's llvm-19 has it");
+                   "install Debian's package llvm-19");
   }
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  // Only the baseline and what is named is switched on, so that these are what a machine must have.
+  // Enable only the baseline and the named features, which are then what a machine must have.
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       architecture.triple, architecture.baseline, processor.features, options, llvm::Reloc::PIC_));
 }

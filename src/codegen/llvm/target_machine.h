@@ -12,15 +12,15 @@ class TargetMachine;
 
 namespace tapml::codegen {
 
-// Of all back ends that LLVM was built with; from any thread, again at no cost.
+// Initializes all back ends that LLVM was built with. Thread-safe; repeated calls are free.
 void initialize_back_ends();
 
-// PlatformError (kAbsent) for an architecture that no code is made for, or that this LLVM lacks.
+// PlatformError (kAbsent) for an architecture that is unsupported or missing from this LLVM.
 const target::Architecture& known_architecture(const target::Processor& processor);
 std::unique_ptr<llvm::TargetMachine> make_vm(const target::Processor& processor);
 
-// The processor that instructions are ordered for, which does not decide which there are: this
-// machine's, where the architecture is the same; empty: any.
+// The processor to schedule instructions for, which does not affect which instructions are used:
+// this machine's if the architecture is the same; otherwise empty (generic).
 std::string tuning_of(const target::Processor& processor);
 
 }  // namespace tapml::codegen

@@ -8,7 +8,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// Whether neighbours in `var` are neighbours in memory.
+// Whether adjacent values of `var` are adjacent in memory.
 bool is_contiguous(const std::vector<PrimExpr>& indices, const Var& var) {
   if (indices.empty()) return false;
   arith::Analyzer analyzer;
@@ -54,11 +54,11 @@ std::optional<Transposition> find_transposition(const ForNode& loop) {
   return tile;
 }
 
-// Blocks off the diagonal change places, from halves of the tile down to single elements.
+// Swaps off-diagonal blocks, from halves of the tile down to single elements.
 std::vector<llvm::Value*> transposed(llvm::IRBuilder<>& builder, std::vector<llvm::Value*> rows) {
   const size_t size = rows.size();
   for (size_t block = size / 2; block > 0; block /= 2) {
-    std::vector<int> upper, lower;  // lanes of the two vectors one after the other
+    std::vector<int> upper, lower;  // lanes of the two vectors, concatenated
     for (size_t lane = 0; lane < size; ++lane) {
       bool right = (lane & block) != 0;
       upper.push_back(static_cast<int>(right ? size + lane - block : lane));

@@ -1,4 +1,4 @@
-// Square tiles that change their order in registers. Private to codegen/llvm.
+// Transposes square tiles in registers. Private to codegen/llvm.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -11,7 +11,7 @@
 namespace tapml::codegen {
 
 // for row in vectorized(size) { for column in unrolled(size) { to[..., row] = from[..., column] }
-// }: memory runs along the rows on one side and along the columns on the other.
+// }: memory is contiguous along the rows on one side and along the columns on the other.
 struct Transposition {
   int64_t size;
   Var row, column;
@@ -19,7 +19,7 @@ struct Transposition {
 };
 std::optional<Transposition> find_transposition(const tir::ForNode& loop);
 
-// `rows` are as many vectors of as many elements, a power of two: the vectors of the transpose.
+// `rows` is a power-of-two number of vectors with as many elements each; returns the transpose.
 std::vector<llvm::Value*> transposed(llvm::IRBuilder<>& builder, std::vector<llvm::Value*> rows);
 
 }  // namespace tapml::codegen

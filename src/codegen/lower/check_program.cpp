@@ -19,7 +19,7 @@ class ProgramCheck {
   ProgramCheck(const target::Description& target, const std::string& where)
       : target_(target), where_(where) {}
 
-  // `top`: where a global allocation is a workspace and a loop makes a launch.
+  // `top`: a global allocation is a workspace, and a loop becomes a launch.
   void walk(const Stmt& s, bool top) {
     switch (s->kind) {
       case StmtKind::kSeq:
@@ -45,7 +45,7 @@ class ProgramCheck {
         if (node.for_kind == ForKind::kWorkgroup) {
           needs_groups("work-group loop over " + node.var->name);
           if (!top) {
-            refuse("the work-group loop over " + node.var->name + " stands inside another loop",
+            refuse("the work-group loop over " + node.var->name + " is inside another loop",
                    "a work-group loop around all others", node.var->name);
           }
         }
@@ -79,7 +79,7 @@ class ProgramCheck {
     }
   }
 
-  // What lower_math left has no polynomial, and the target is not known to have it.
+  // Calls that lower_math left have no polynomial, and the target is not known to support them.
   void functions(const Stmt& body) {
     if (!target_.computes || target_.accurate_math) return;
     visit(body, {}, [&](const PrimExpr& root) {
@@ -105,7 +105,7 @@ class ProgramCheck {
     refuse(what + ": the target has no work groups", "serial, parallel or vectorized loops", what);
   }
 
-  // What the buffers of a launch need together, each in every copy of the code around it.
+  // Adds the size of the launch's buffers, once for each copy of the code around them.
   void add_bytes(const BufferNode& buffer, int64_t copies, int64_t most, int64_t& sum) const {
     if (most == 0) return;
     bool fits = true;
@@ -135,7 +135,7 @@ class ProgramCheck {
 
   const target::Description& target_;
   const std::string& where_;
-  int64_t copies_ = 1;                          // of the code here, by the unrolled loops around
+  int64_t copies_ = 1;                          // of this code, made by unrolling loops around it
   int64_t local_bytes_ = 0, shared_bytes_ = 0;  // of the launch
 };
 

@@ -1,4 +1,4 @@
-// What a hand-written tensor program may ask of a target.
+// Checks what a hand-written tensor program requires of a target.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace tapml::codegen {
 
-// UserError, at `where`, for what no code can be made of: a global allocation inside a loop nest,
-// work groups and barriers on a target without them, groups of more threads than the target has,
-// local and shared buffers that need more memory than it has for them,
-// functions that neither the target nor portable math has. `func` is the program after scheduling
-// and lower_math. Programs that the compiler wrote hold none of these.
+// Throws a UserError, at `where`, for a program that cannot be compiled: a global allocation inside
+// a loop nest, work groups or barriers on a target without them, groups larger than the target
+// allows, local and shared buffers above its limits, functions supported by neither the target nor
+// portable math. `func` is the program after scheduling and lower_math. Compiler-generated programs
+// always pass.
 void check_program(const tir::PrimFunc& func, const target::Description& target,
                    const std::string& where);
 

@@ -13,7 +13,7 @@ bool is_data(const PrimExpr& e, const std::function<bool(const PrimExpr&)>& is_d
     case ExprKind::kLoad:
     case ExprKind::kFloat:
       return true;
-    case ExprKind::kCast:  // to its own type: index arithmetic ends here
+    case ExprKind::kCast:  // a cast to its own type marks the end of index arithmetic
       if (e.dtype() == e.operand(0).dtype()) return true;
       return is_data(e.operand(0), is_data_var);
     case ExprKind::kSelect:

@@ -14,7 +14,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// A block's body with its iterators substituted by their bindings.
+// A block's body, with iterators replaced by their bindings.
 Stmt open_block(const BlockNode& block) {
   VarMap values;
   PrimExpr first_step = make_bool(true);
@@ -40,7 +40,7 @@ Stmt open_blocks(const Stmt& stmt) {
   });
 }
 
-// Simplifies every expression under the ranges of the loops around it.
+// Simplifies every expression using the ranges of the loops around it.
 class RangeSimplifier {
  public:
   explicit RangeSimplifier(const PrimFunc& func) { bind_scalars(func, analyzer_); }
@@ -102,8 +102,9 @@ class RangeSimplifier {
     return e.dtype() == DType::kI64 || e.dtype() == DType::kBool ? analyzer_.simplify(e) : e;
   }
 
-  // Simplifies the index arithmetic inside: the analyzer takes it as free of overflow, which data
-  // is not. `data` tells whether any of `e` is data; if not, it is left to whoever asked.
+  // Simplifies the index arithmetic inside `e`: the analyzer assumes that it does not overflow,
+  // which is false for data. Sets `data` if any of `e` is data; otherwise the caller simplifies `e`
+  // as a whole.
   PrimExpr walk(const PrimExpr& e, bool& data) {
     data = e.kind() == ExprKind::kLoad || e.kind() == ExprKind::kFloat ||
            (e.is_var() && (is_float(e.dtype()) || data_vars_.contains(e.get())));
@@ -123,7 +124,8 @@ class RangeSimplifier {
         if (part) {
           data_vars_.insert(e.operand(0).get());
         } else if (PrimExpr known = simplified(operands[1]); known.is_int()) {
-          // What depends on it alone is decided here, as which segment of a tensor has a row.
+          // Decide conditions on the bound value now, such as which segment of a tensor contains a
+          // row.
           return walk(tapml::substitute(e.operand(2), {{e.operand(0).get(), known}}), data);
         }
       }
@@ -157,7 +159,7 @@ class RangeSimplifier {
   std::set<const tapml::ExprNode*> data_vars_;
 };
 
-// Buffers and scalars that a launch really touches, in the implementation's order.
+// Collects the buffers and scalars that a launch uses, in the implementation's order.
 void collect_arguments(DeviceFunc& launch, const std::vector<Param>& all,
                        const std::vector<Var>& scalars,
                        const std::vector<std::optional<int64_t>>& least) {
@@ -170,7 +172,7 @@ void collect_arguments(DeviceFunc& launch, const std::vector<Param>& all,
     if (!used.contains(all[i].buffer.get())) continue;
     launch.buffers.push_back(all[i]);
     launch.buffer_indices.push_back(static_cast<int32_t>(i));
-    // Row-major strides come from the shape.
+    // Row-major strides are computed from the shape.
     for (const PrimExpr& dim : all[i].buffer->shape) collect_vars(dim, vars);
   }
   for (size_t i = 0; i < scalars.size(); ++i) {
@@ -189,7 +191,7 @@ void collect_arguments(DeviceFunc& launch, const std::vector<Param>& all,
 LoweredKernel lower_prim_func(const PrimFunc& func, const std::string& prefix) {
   LoweredKernel lowered;
   Stmt body = func.body;
-  // Allocations at the top may be nested among sequences: peel from outside.
+  // Top-level allocations may be nested in sequences: peel them from the outside.
   std::vector<Stmt> pending = {body}, nests;
   while (!pending.empty()) {
     Stmt stmt = pending.front();

@@ -8,7 +8,7 @@ bool is_point(const IndexRange& range) {
   return range.lo.is_int() && range.hi.is_int(range.lo->int_value);
 }
 
-// Every value of an integer type of at most 32 bits (and u32), or of bool.
+// The full range of an integer type of at most 32 bits (including u32), or of bool.
 IndexRange type_range(DType dtype) {
   if (dtype == DType::kBool) return {0, 1};
   if (!is_integer(dtype) || dtype_bits(dtype) > 32) return {};
@@ -36,10 +36,10 @@ IndexBounds::IndexBounds(const std::vector<Var>& scalars,
   }
 }
 
-// Interval arithmetic whose ends are expressions over the scalars: a loop variable is replaced by
-// its ends, the innermost first, as in symbolic range propagation (Blume and Eigenmann, 1995). The
-// ends stay expressions because the launcher evaluates them where no proof settles a limit; hence
-// they are kept to what a scalar program computes.
+// Interval arithmetic with expressions over the scalars as bounds: a loop variable is replaced by
+// its bounds, innermost first, as in symbolic range propagation (Blume and Eigenmann, 1995). The
+// launcher evaluates the bounds if no proof settles a limit, so they only use operations that
+// scalar programs support.
 void IndexBounds::bind(const Var& var, const IndexRange& range) {
   if (!range.known()) return;
   if (lows_.contains(var.get())) ranges_.clear();
@@ -69,7 +69,7 @@ bool IndexBounds::known_to_host(const PrimExpr& e) const {
   if (!is_program(e)) return false;
   bool known = true;
   visit_expr(e, [&](const PrimExpr& part) {
-    // What divides by nothing is 0 in a kernel, and has no value here.
+    // Division by zero yields 0 in a kernel, but has no value here.
     bool divides = part.kind() == ExprKind::kFloorDiv || part.kind() == ExprKind::kFloorMod;
     known &= !divides || !part.operand(1).is_int(0);
     if (!part.is_var()) return;
@@ -110,7 +110,7 @@ IndexRange IndexBounds::own(const PrimExpr& e) {
     if (e.dtype() == DType::kI64) {
       return from == DType::kU64 ? IndexRange() : range(e.operand(0));
     }
-    // Kept by the smaller type only where it fits.
+    // The smaller type preserves the value only if it fits.
     IndexRange type = type_range(e.dtype());
     if (!type.known()) return {};
     IndexRange value = range(e.operand(0));
@@ -176,11 +176,10 @@ IndexRange IndexBounds::product(const IndexRange& a, const IndexRange& b) {
   return {simple(low), simple(high)};
 }
 
-// A divisor of 0 gives 0.
+// Division by zero yields 0.
 IndexRange IndexBounds::quotient(const IndexRange& a, const IndexRange& b, bool remainder) {
   if (!nonnegative(b.lo)) {
-    // A remainder lies between 0 and its divisor, a quotient is no farther from 0 than the
-    // dividend.
+    // A remainder is between 0 and its divisor; a quotient is no farther from 0 than the dividend.
     if (remainder) return {simple(min(b.lo + 1, 0)), simple(max(b.hi - 1, 0))};
     const PrimExpr far = simple(max(max(0 - a.lo, a.hi), 0));
     return {simple(0 - far), far};
@@ -191,7 +190,7 @@ IndexRange IndexBounds::quotient(const IndexRange& a, const IndexRange& b, bool 
     PrimExpr high = simple(b.hi - 1);
     return {0, positive ? simple(min(a.hi, high)) : high};
   }
-  // The smallest divisor gives the largest quotient; one value of both is one expression.
+  // The smallest divisor gives the largest quotient; if both ends are equal, use one expression.
   bool exact = b.lo.same_as(b.hi) || is_point(b);
   PrimExpr high = exact || analyzer_.prove_less(0, b.lo) ? simple(floordiv(a.hi, b.lo)) : a.hi;
   if (positive) return {0, high};
@@ -222,7 +221,7 @@ void IndexBounds::learn(const PrimExpr& condition, bool truth) {
     if (left.known()) add(b, left.lo, left.hi);
     return;
   }
-  // a < b, a <= b; where false b <= a, b < a.
+  // True: a < b or a <= b. False: b <= a or b < a.
   bool strict = (kind == ExprKind::kLt) == truth;
   const PrimExpr &small = truth ? a : b, &large = truth ? b : a;
   const IndexRange &small_range = truth ? left : right, &large_range = truth ? right : left;

@@ -1,4 +1,4 @@
-// The least and the largest value of index expressions, as functions of a kernel's scalars.
+// Minimum and maximum of index expressions, as functions of a kernel's scalars.
 #pragma once
 
 #include <map>
@@ -11,8 +11,8 @@
 
 namespace tapml::codegen {
 
-// lo <= value <= hi, both i64 expressions over scalars; null where nothing is known. What never
-// runs (a loop of no iterations) has any bounds.
+// lo <= value <= hi, both i64 expressions over scalars; null if unknown. Code that never runs (a
+// loop of no iterations) has arbitrary bounds.
 struct IndexRange {
   PrimExpr lo, hi;
   bool known() const { return static_cast<bool>(lo); }
@@ -20,20 +20,20 @@ struct IndexRange {
 
 class IndexBounds {
  public:
-  // The scalars are at most `most`, and at least what `least` has for them, or -1 - most.
+  // The scalars are at most `most`, and at least their value in `least`, or -1 - most without one.
   IndexBounds(const std::vector<Var>& scalars, const std::vector<std::optional<int64_t>>& least,
               int64_t most);
 
-  // What a variable can be; scalars are known.
+  // Sets the range of a variable; the ranges of scalars are known.
   void bind(const Var& var, const IndexRange& range);
-  // Adds what follows for the two sides of comparisons in `condition` where it is `truth`. What is
-  // learnt is forgotten by reset(mark() of before).
+  // Adds what the comparisons in `condition` imply for their operands if it evaluates to `truth`.
+  // reset(), with an earlier mark(), undoes this.
   void learn(const PrimExpr& condition, bool truth);
   size_t mark() const { return learnt_.size(); }
   void reset(size_t mark);
 
-  // Of an integer expression; unknown where it holds loads of 64 bits, floats or calls. Data of
-  // fewer bits may have any value of its type.
+  // Range of an integer expression; unknown if it contains 64-bit loads, floats or calls. Narrower
+  // data may have any value of its type.
   IndexRange range(const PrimExpr& e);
 
   arith::Analyzer& analyzer() { return analyzer_; }
@@ -46,7 +46,7 @@ class IndexBounds {
 
   IndexRange computed(const PrimExpr& e);
   IndexRange own(const PrimExpr& e);
-  // Of nothing but scalars, whose value the launcher knows.
+  // Whether `e` contains only scalars, whose values the launcher knows.
   bool known_to_host(const PrimExpr& e) const;
   IndexRange product(const IndexRange& a, const IndexRange& b);
   IndexRange quotient(const IndexRange& a, const IndexRange& b, bool remainder);
@@ -56,8 +56,8 @@ class IndexBounds {
   arith::Analyzer analyzer_;
   VarMap lows_, highs_;
   std::vector<Learnt> learnt_;
-  // Under what is learnt now, of nodes that are kept: who asks for all nodes of an expression asks
-  // for the inner ones again and again.
+  // Memoizes ranges under the current facts, keyed by node (kept alive): computing the range of
+  // every node of an expression asks for inner nodes repeatedly.
   std::map<const ExprNode*, std::pair<PrimExpr, IndexRange>> ranges_;
 };
 

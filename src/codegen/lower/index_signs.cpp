@@ -7,7 +7,7 @@
 namespace tapml::codegen {
 
 IndexSigns::IndexSigns(const DeviceFunc& function) {
-  // Of the scalars, those that are dimensions: others may be any number.
+  // Only scalars that are dimensions are nonnegative: others may be any number.
   for (const tir::Param& param : function.buffers) {
     for (const PrimExpr& dim : param.buffer->shape) {
       if (dim.kind() == ExprKind::kVar) nonnegative_.insert(dim.get());
@@ -29,7 +29,7 @@ IndexSigns::IndexSigns(const DeviceFunc& function) {
 
 void IndexSigns::add_factors(const PrimExpr& extent) {
   if (extent.kind() == ExprKind::kMul) {
-    // Of two that may be negative nothing follows.
+    // If both factors may be negative, nothing follows.
     if (!nonnegative(extent.operand(0)) || !nonnegative(extent.operand(1))) return;
     add_factors(extent.operand(0));
     add_factors(extent.operand(1));

@@ -1,4 +1,4 @@
-// Where floor division of indices is the division of every language and machine.
+// Finds floor divisions of indices that any language's division operator implements.
 #pragma once
 
 #include <set>
@@ -7,16 +7,16 @@
 
 namespace tapml::codegen {
 
-// What is known of the signs of a launch's index expressions, without a prover: dimensions, loop
-// variables and items are not negative; where the body runs at all the extent of the launch, and
-// with it each factor of that, is positive. For arithmetic that does not overflow.
+// Known signs of a launch's index expressions, without a prover: dimensions, loop variables and
+// items are nonnegative; if the body runs at all, the launch's extent and each of its factors are
+// positive. Valid for arithmetic that does not overflow.
 class IndexSigns {
  public:
   explicit IndexSigns(const DeviceFunc& function);
 
   bool nonnegative(const PrimExpr& e) const;
   bool positive(const PrimExpr& e) const;
-  // Whether the quotient or remainder `e` needs no care for signs and zeros.
+  // Whether the quotient or remainder `e` needs no handling of signs and zeros.
   bool divides_plainly(const PrimExpr& e) const;
 
  private:

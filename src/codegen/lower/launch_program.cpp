@@ -9,7 +9,7 @@ namespace tapml::codegen {
 tir::PrimFuncRef launch_program(const DeviceFunc& launch) {
   auto program = std::make_shared<tir::PrimFunc>();
   program->params = launch.buffers;
-  // What an earlier launch wrote is an input of this one.
+  // A buffer that an earlier launch wrote is an input of this one.
   const auto stored = tir::stored_buffers(launch.body);
   for (tir::Param& param : program->params) {
     if (param.mode == AccessMode::kOut && !stored.contains(param.buffer.get())) {
@@ -19,7 +19,7 @@ tir::PrimFuncRef launch_program(const DeviceFunc& launch) {
   program->scalars = launch.scalars;
   PrimExpr extent = launch.extent;
   if (launch.index != DType::kI64) {
-    // The extent is the host's, over its scalars of 64 bits, which have the launch's names.
+    // The extent is an expression over the host's 64-bit scalars, which have the same names.
     VarMap narrow;
     for (const Var& var : free_vars(extent)) {
       for (const Var& scalar : launch.scalars) {

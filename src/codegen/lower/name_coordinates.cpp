@@ -12,7 +12,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// An index that is computed from the launch's item, and from dimensions, alone.
+// Whether an index is computed only from the launch's item and from dimensions.
 bool is_coordinate(const PrimExpr& index, const DeviceFunc& launch) {
   if (index.is_var()) return false;
   bool reads = false;
@@ -32,7 +32,7 @@ bool is_coordinate(const PrimExpr& index, const DeviceFunc& launch) {
   return of_item;
 }
 
-// "i_192"; of several dimensions of one size "i_192", "j_192", ...
+// "i_192"; further dimensions of the same size get "j_192", ...
 std::string name_of(const PrimExpr& dim, std::set<std::string>& taken) {
   const std::string size = dim.is_var()   ? dim->name
                            : dim.is_int() ? std::to_string(dim->int_value)
@@ -44,7 +44,7 @@ std::string name_of(const PrimExpr& dim, std::set<std::string>& taken) {
   return "i_" + size;
 }
 
-// Outside in, because one coordinate may be part of another.
+// Replaces outer expressions first, since one coordinate may be part of another.
 PrimExpr with_names(const PrimExpr& e, const std::vector<std::pair<Var, PrimExpr>>& coordinates) {
   for (const auto& [name, value] : coordinates) {
     if (same_expr(e, value)) return name;
@@ -61,7 +61,7 @@ PrimExpr with_names(const PrimExpr& e, const std::vector<std::pair<Var, PrimExpr
   return PrimExpr(std::move(node));
 }
 
-// Iterators of blocks are called as their loop, with a v in front: "vr", "vi0".
+// Block iterators are named after their loop with a prefix v: "vr", "vi0".
 bool is_iterator_name(const std::string& name) {
   auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
   return name.size() >= 2 && name[0] == 'v' && std::islower(static_cast<unsigned char>(name[1])) &&

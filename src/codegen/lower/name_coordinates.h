@@ -1,14 +1,13 @@
-// A launch for people: where its item lies in the output, by name.
+// Makes a launch readable: names the coordinates of its item in the output.
 #pragma once
 
 #include "codegen/lower/device_func.h"
 
 namespace tapml::codegen {
 
-// Moves the indices of the launch's stores, where they are computed from the item alone, to
-// launch.coordinates and puts their names into the body: `i_n` for the dimension n, `i_192` for one
-// of 192. Reduction steps lose the v of a block's iterators. Scalars that the body then does not
-// need leave the launch.
+// Moves the indices of the launch's stores that depend only on the item to launch.coordinates, and
+// uses their names in the body: `i_n` for dimension n, `i_192` for one of 192. Removes the prefix v
+// of reduction iterators, and scalars that the body no longer needs.
 void name_coordinates(DeviceFunc& launch);
 
 }  // namespace tapml::codegen

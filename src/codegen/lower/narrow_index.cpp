@@ -16,22 +16,22 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// What an expression is for.
+// How an expression is used.
 enum class Role : uint8_t {
-  kExtent,  // 32 bits, or the launch cannot be narrowed
-  kIndex,   // 32 bits, under a check of the launcher where there is need
-  kValue,   // 32 bits where they are shown to do
+  kExtent,  // 32 bits; otherwise the launch cannot be narrowed
+  kIndex,   // 32 bits, with a check by the launcher if necessary
+  kValue,   // 32 bits if they provably suffice
 };
 
-// Thrown inside: this expression does not fit.
+// Internal exception: this expression does not fit.
 struct TooWide {
   PrimExpr expr;
-  PrimExpr most;  // null: nothing is known
+  PrimExpr most;  // null if unknown
 };
 
-// Every node of an expression is asked for its range: the result alone may fit where a product
-// inside of it does not. What bounds do not show becomes a limit of the launch, if its ends are
-// known to the host; else the expression is too wide.
+// Computes the range of every node of an expression, because a result may fit when an inner product
+// does not. A bound that cannot be proved becomes a limit of the launch if the host knows its
+// operands; otherwise the expression is too wide.
 class Narrower {
  public:
   Narrower(const DeviceFunc& launch, bool wide)
@@ -44,11 +44,11 @@ class Narrower {
     DeviceFunc result = launch_;
     result.index = DType::kI32;
     for (Var& scalar : result.scalars) scalar = vars_[scalar.get()] = renamed(scalar);
-    // First: what tensors say of the scalars settles most of the rest.
+    // Start with the tensors, whose bounds on the scalars settle most of the rest.
     for (const Param& param : launch_.buffers) dims_of(*param.buffer);
     for (const Param& param : launch_.buffers) size_of(*param.buffer);
     for (Param& param : result.buffers) param.buffer = narrow_buffer(param.buffer);
-    fits(launch_.extent, Role::kExtent, false);  // the host computes it
+    fits(launch_.extent, Role::kExtent, false);  // computed by the host
     result.item = bind_loop(launch_.item, launch_.extent);
     result.body = stmt(launch_.body);
     settle_limits();
@@ -63,15 +63,15 @@ class Narrower {
 
   bool proven(const PrimExpr& value) { return bounds_.analyzer().prove_less_equal(value, kMost32); }
 
-  // value <= kMost32, from now on.
+  // Records value <= kMost32 as a limit and assumes it from here on.
   void check(const PrimExpr& value, const std::string& what) {
     limits_.push_back({value, kMost32, what});
     bounds_.analyzer().assume(le(value, kMost32));
   }
 
-  // The scalars, which everything takes as fitting, and of all limits only those that do not follow
-  // from others: none follows from those before it (check() has taken them as given), so that only
-  // those behind it are left to ask.
+  // Keeps the scalars, which everything assumes to fit, and those limits that do not follow from
+  // others. No limit follows from earlier ones (check() assumed them), so only later ones need to
+  // be tested.
   void settle_limits() {
     std::vector<IndexLimit> all;
     for (auto scalar = launch_.scalars.rbegin(); scalar != launch_.scalars.rend(); ++scalar) {
@@ -95,7 +95,7 @@ class Narrower {
     std::reverse(limits_.begin(), limits_.end());
   }
 
-  // The launcher evaluates it whatever the scalars are.
+  // The launcher evaluates the value for any scalars.
   static PrimExpr without_zero_divisors(const PrimExpr& value) {
     return rewrite_expr(value, [](const PrimExpr& e) -> PrimExpr {
       bool divides = e.kind() == ExprKind::kFloorDiv || e.kind() == ExprKind::kFloorMod;
@@ -105,11 +105,11 @@ class Narrower {
     });
   }
 
-  // Whether the value of `e` fits. `data`: its value comes from a buffer, so only a proof counts.
+  // Whether the value of `e` fits. `data`: it comes from a buffer, so only a proof counts.
   bool fits(const PrimExpr& e, Role role, bool data) {
     IndexRange range = bounds_.range(e);
     if (!range.known()) return refuse(e, {}, role);
-    // The least value, as one that must not be too large.
+    // The minimum, negated to be an upper bound.
     PrimExpr below = bounds_.analyzer().simplify(PrimExpr(-1) - range.lo);
     if (proven(range.hi) && proven(below)) return true;
     auto never = [&](const PrimExpr& value) {
@@ -129,7 +129,7 @@ class Narrower {
     return false;
   }
 
-  // No tensor has a negative dimension, whatever its expression could be.
+  // A tensor's dimension is never negative, whatever its expression could be.
   void dims_of(const BufferNode& buffer) {
     for (const PrimExpr& dim : buffer.shape) {
       if (!dim.is_int() && !dim.is_var()) bounds_.analyzer().assume(le(0, dim));
@@ -167,8 +167,8 @@ class Narrower {
     return bind_var(var, {0, bounds_.analyzer().simplify(range.hi - 1)});
   }
 
-  // Data may ask for more steps than 32 bits count: no loop has as many, whatever it accesses lies
-  // within buffers.
+  // Data may request more steps than 32 bits can count: no loop has that many, since its accesses
+  // are within buffers.
   PrimExpr clamped_extent(const PrimExpr& extent) {
     PrimExpr value = expr(extent, Role::kValue);
     if (value.dtype() == DType::kI64) value = max(min(value, kMost32), 0);
@@ -187,7 +187,7 @@ class Narrower {
         }
         PrimExpr extent = index(node.extent, Role::kExtent);
         if (node.for_kind == ForKind::kThread) {
-          // The step past the end is computed too.
+          // The step past the end is computed as well.
           PrimExpr end = node.extent + launch_.workgroup_threads;
           fits(end, Role::kExtent, false);
         }
@@ -238,17 +238,17 @@ class Narrower {
     return dtype == DType::kI64 && e.dtype() == DType::kI32 ? cast(DType::kI64, e) : e;
   }
 
-  // In 32 bits.
+  // The expression in 32 bits.
   PrimExpr index(const PrimExpr& e, Role role) { return cast(DType::kI32, expr(e, role)); }
 
   std::vector<PrimExpr> access(const std::vector<PrimExpr>& indices) {
     std::vector<PrimExpr> result;
-    // What is wider lies within the buffer all the same.
+    // A wider index is within the buffer nonetheless.
     for (const PrimExpr& one : indices) result.push_back(index(one, Role::kIndex));
     return result;
   }
 
-  // `e`, narrowed to i32 where it is an i64 and fits; all else keeps its type.
+  // `e`, narrowed to i32 if it is an i64 and fits; otherwise its type is unchanged.
   PrimExpr expr(const PrimExpr& e, Role role) {
     switch (e.kind()) {
       case ExprKind::kInt:
@@ -276,7 +276,7 @@ class Narrower {
     return marked(flat_node(e, role));
   }
 
-  // A node whose operands must agree in type.
+  // A node whose operands must have the same type.
   PrimExpr flat_node(const PrimExpr& e, Role role) {
     if (auto call = as_subgroup_call(e)) {
       call->value = expr(call->value, Role::kValue);
@@ -289,7 +289,7 @@ class Narrower {
     for (const PrimExpr& operand : e->operands) {
       operands.push_back(expr(operand, role_of(operand, role)));
       wide |= operands.back().dtype() == DType::kI64;
-      // The second side runs only where the first leaves it open.
+      // The second operand runs only if the first does not decide the result.
       if (logical) bounds_.learn(operand, e.kind() == ExprKind::kAnd);
     }
     if (logical) bounds_.reset(before);
@@ -306,7 +306,7 @@ class Narrower {
     return data(operand) ? Role::kValue : role;
   }
 
-  // Arithmetic of i32 that was i32 before may wrap; a cast to its own type says so (is_data).
+  // Arithmetic that was i32 before may wrap; a cast to its own type marks it (is_data).
   PrimExpr marked(const PrimExpr& e) {
     bool arithmetic = e.dtype() == DType::kI32 && is_binary(e.kind());
     if (!arithmetic || data(e)) return e;
@@ -315,7 +315,7 @@ class Narrower {
     return PrimExpr(std::move(node));
   }
 
-  // i64: a cast, arithmetic or a call.
+  // An i64 cast, arithmetic operation or call.
   PrimExpr wide_node(const PrimExpr& e, Role role) {
     bool fit = fits(e, role, data(e));
     if (e.kind() == ExprKind::kCast) {

@@ -1,4 +1,4 @@
-// Index arithmetic in 32 bits, for platforms that index with 32 or are faster so.
+// 32-bit index arithmetic, for platforms that require it or are faster with it.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@ namespace tapml::codegen {
 inline constexpr int64_t kMost32 = (int64_t{1} << 31) - 1;
 
 // Rewrites the index arithmetic of `launch` from i64 to i32: loop variables, extents, scalars,
-// indices, conditions over them. Every value of it is shown to fit, for all values of the scalars
-// or under the conditions that are added to launch.limits, which the launcher checks. An index of
-// an access is taken to lie within its buffer. Data of 64 bits keeps them; values that are computed
-// from indices keep them where nothing shows that they fit.
+// indices and conditions on them. Every value provably fits, for all values of the scalars or under
+// conditions added to launch.limits, which the launcher checks. Indices are assumed to be within
+// their buffers. 64-bit data is unchanged, and so are values computed from indices that do not
+// provably fit.
 //
-// Where some index never fits, the launch keeps 64 bits if the platform computes with them
-// (`wide`); the result is false. Without them, or where it `must` be narrowed, it is refused:
-// PlatformError (kLimit) at `where`, which names the expression, its largest value and the limit.
-// So is data of 64 bits where the platform has none.
+// If some index never fits, the launch stays at 64 bits and the result is false, provided that the
+// platform supports them (`wide`). Otherwise, or if the launch `must` be narrowed, throws a
+// PlatformError (kLimit) at `where` that names the expression, its maximum and the limit. The same
+// applies to 64-bit data on a platform without it.
 bool narrow_index(DeviceFunc& launch, bool wide, const std::string& where, bool must = false);
 
 }  // namespace tapml::codegen

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMostGrowth = 2;
 
-// Bytes of a buffer of constant shape; -1 for another.
+// Size in bytes of a buffer of constant shape; otherwise -1.
 int64_t constant_bytes(const Buffer& buffer) {
   int64_t bytes = static_cast<int64_t>(dtype_bytes(buffer->dtype));
   for (const PrimExpr& dim : buffer->shape) {
@@ -24,7 +24,7 @@ int64_t constant_bytes(const Buffer& buffer) {
   return bytes;
 }
 
-// Numbers of the implementation's tensors that a launch stores to, and loads from.
+// Indices of the implementation's tensors that a launch stores to and loads from.
 struct Accesses {
   std::set<size_t> stored, loaded;
 };
@@ -85,7 +85,8 @@ Preparation find_preparation(const LoweredKernel& lowered, size_t params,
     }
     return is_prepared(index);
   };
-  // A launch that does anything else takes what it writes with it, until nothing changes.
+  // A launch that cannot be prepared disqualifies the workspaces that it writes; repeat to a fixed
+  // point.
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t l = 0; l < lowered.launches.size(); ++l) {

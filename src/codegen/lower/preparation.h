@@ -1,4 +1,4 @@
-// What of a kernel can be done once, when weights are loaded.
+// The part of a kernel that can run once, when weights are loaded.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 namespace tapml::codegen {
 
 struct Preparation {
-  std::vector<bool> workspaces;  // by workspace: holds what depends on weights alone
-  std::vector<bool> launches;    // by launch: fills nothing but those, from nothing but weights
-  // 16 hexadecimal digits that cover all of it: launches and their tensors, not their names. Empty
-  // where nothing can be prepared.
+  std::vector<bool> workspaces;  // for each workspace: depends only on weights
+  std::vector<bool> launches;    // for each launch: writes only those, from weights alone
+  // 16 hexadecimal digits, a hash of the launches and their tensors without names. Empty if nothing
+  // can be prepared.
   std::string digest;
 };
 
-// `weights`: numbers of the parameters (of `params`) that hold weights at every call. Prepared are
-// workspaces of constant shape that no launch writes which reads anything but weights and such
-// workspaces, or depends on a scalar. Where all of them are larger than twice the weights that they
-// are made of, nothing is prepared: memory that lives as long as the model is worth more than time.
+// `weights`: indices of the parameters (of `params`) that hold weights at every call. A workspace
+// of constant shape is prepared if every launch that writes it reads only weights and such
+// workspaces and uses no scalar. Nothing is prepared if they take more than twice the memory of
+// their weights: memory that is held as long as the model is worth more than the time saved.
 Preparation find_preparation(const LoweredKernel& lowered, size_t params,
                              const std::vector<int64_t>& weights);
 

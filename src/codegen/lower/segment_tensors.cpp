@@ -18,7 +18,7 @@ namespace {
 // The segments of one buffer.
 struct Parts {
   std::vector<Buffer> buffers;
-  int64_t rows = 0;  // of each but the last
+  int64_t rows = 0;  // in each segment but the last
 
   int64_t begin(size_t part) const { return rows * static_cast<int64_t>(part); }
 
@@ -58,10 +58,10 @@ struct Parts {
   }
 };
 
-// What one access may have to choose from.
+// Maximum number of segments to select from in one access.
 constexpr int64_t kMostSymbolicParts = 4;
 
-// Bytes of a row where the dimensions behind the outermost are constant.
+// Size of a row in bytes if all dimensions but the outermost are constant.
 std::optional<int64_t> row_bytes_of(const BufferNode& buffer) {
   auto bytes = static_cast<int64_t>(dtype_bytes(buffer.dtype));
   if (buffer.shape.empty()) return {};
@@ -78,7 +78,7 @@ std::optional<int64_t> row_bytes_of(const BufferNode& buffer) {
 struct Splitter {
   explicit Splitter(const PrimFunc& func) : func(func) {}
 
-  // Adds the next segment of a parameter, of `shape_rows` rows and at most `most_rows`.
+  // Adds the next segment of a parameter, with `shape_rows` rows, at most `most_rows`.
   void add(size_t param, int64_t rows, int64_t row_bytes, PrimExpr shape_rows, int64_t most_rows) {
     const BufferNode& buffer = *func.params[param].buffer;
     Parts& parts = split[&buffer];

@@ -1,4 +1,4 @@
-// Tensors above a platform's binding limit, in segments.
+// Splits tensors that exceed a platform's binding limit into segments.
 #pragma once
 
 #include <cstdint>
@@ -11,35 +11,34 @@
 
 namespace tapml::codegen {
 
-// Rows of one segment of a tensor of `rows` rows of `row_bytes` each: as many as one binding takes,
-// so that every segment begins at the platform's buffer alignment. `rows` itself where the tensor
-// needs no segments, 0 where even that many rows do not fit.
+// Number of rows in a segment of a tensor of `rows` rows of `row_bytes` each: as many as one
+// binding can hold such that every segment starts at the platform's buffer alignment. Returns
+// `rows` if the tensor needs no segments, and 0 if not even that many rows fit.
 int64_t segment_rows(int64_t rows, int64_t row_bytes, const Limits& limits);
 
 struct SegmentedFunc {
-  // Its parameters: the kernel's, of which the segmented ones are not touched any more, then one a
+  // Parameters: those of the kernel, of which segmented ones are no longer used, then one for each
   // segment.
   tir::PrimFuncRef func;
   std::vector<Segment> segments;  // those of constant shapes first
 
-  // A parameter whose number of rows the scalars decide.
+  // A parameter whose number of rows depends on the scalars.
   struct Rows {
     int32_t param = 0;
     PrimExpr count;
-    int64_t each = 0;  // rows that one binding takes
-    int64_t most = 0;  // rows that all segments take
+    int64_t each = 0;  // in one binding
+    int64_t most = 0;  // in all segments
   };
   std::vector<Rows> symbolic;
 };
 
-// The program with every parameter of constant shape that is above limits.max_binding_bytes split
-// along its outermost dimension: an access picks the segment by its row. Tensors that cannot be
-// split stay.
+// Splits every parameter of constant shape above limits.max_binding_bytes along its outermost
+// dimension; an access selects the segment by its row. Tensors that cannot be split stay whole.
 //
-// `symbolic`: the parameters whose outermost dimension alone is symbolic are split too, into four
-// segments or into as many as limits.max_bindings leaves to each; none where that is less than two.
-// A segment that lies behind the end of its tensor is not touched. `most`: what the scalars can be
-// at most, where that is known; a tensor that then always fits one binding is left whole.
+// `symbolic`: also splits parameters whose only symbolic dimension is the outermost, into four
+// segments or as many as limits.max_bindings allows for each, if at least two. Segments past the
+// end of a tensor are not accessed. `most`: upper bounds of the scalars, if known; a tensor that
+// then always fits one binding stays whole.
 SegmentedFunc segment_tensors(const tir::PrimFunc& func, const Limits& limits,
                               bool symbolic = false,
                               const std::vector<std::optional<int64_t>>& most = {});

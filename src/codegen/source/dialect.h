@@ -1,5 +1,5 @@
-// What differs between the C-like languages that kernels are written in. The emitter
-// (emitter.h) holds everything else.
+// The differences between the C-like languages of kernels. The emitter (emitter.h) does everything
+// else.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,15 @@
 
 namespace tapml::codegen {
 
-// Whether a language has operations of subgroups of some width.
+// Whether a language has subgroup operations of a given width.
 enum class Subgroups : uint8_t {
   kNone,
   kThere,
-  kPerhaps,  // the device's compiler and the running kernel know
+  kPerhaps,  // only the device's compiler and the running kernel know
 };
 
-// Values of four elements (vector_type), beside what + - * / make of them, and masks of four truth
-// values.
+// Operations on vectors of four elements (vector_type) that + - * / do not cover, and on masks of
+// four truth values.
 class VectorOperations {
  public:
   virtual ~VectorOperations() = default;
@@ -30,11 +30,11 @@ class VectorOperations {
   // kEq, kNe, kLt or kLe.
   virtual std::string vector_compare(ExprKind kind, const std::string& a,
                                      const std::string& b) const = 0;
-  // kAnd or kOr, of masks.
+  // kAnd or kOr, on masks.
   virtual std::string vector_logic(ExprKind kind, const std::string& a,
                                    const std::string& b) const = 0;
   virtual std::string vector_not(const std::string& mask) const = 0;
-  // a where the mask holds, else b.
+  // a where the mask is set, otherwise b.
   virtual std::string vector_select(const std::string& mask, const std::string& a,
                                     const std::string& b) const = 0;
 };
@@ -43,9 +43,9 @@ class Dialect {
  public:
   virtual ~Dialect() = default;
 
-  // Whether a name must not be that word: of with_plain_names() (readable.h).
+  // Whether names must avoid GLSL's keywords, for with_plain_names() (readable.h).
   virtual bool keeps_words_of_glsl() const { return false; }
-  // Text before the first function of a file: extensions, and the helpers that `functions` call.
+  // Text before the first function of a file: extensions, and helpers called by `functions`.
   virtual std::string prelude(const std::string& functions) const = 0;
   // Type of a value in a register. f16 and bf16 are held in f32, rounded after every step.
   virtual std::string type_name(DType dtype) const = 0;
@@ -53,7 +53,7 @@ class Dialect {
   virtual std::string float_literal(double value, DType dtype) const = 0;
 
   // Opens the function up to and including its loop over items; `buffer_names` are unique.
-  // `vectors`: how many elements of each buffer are accessed at once, 4 or 8; else 0
+  // `vectors`: how many elements of each buffer are accessed at once, 4 or 8; otherwise 0
   // (vector_access.h).
   virtual std::string begin_kernel(const DeviceFunc& function,
                                    const std::vector<std::string>& buffer_names,
@@ -68,13 +68,13 @@ class Dialect {
                            DType dtype) const = 0;
   virtual std::string store(const std::string& buffer, const std::string& index, DType dtype,
                             const std::string& value) const = 0;
-  // Four elements of 32 bits from element 4 * `index` on; `type` of a value that holds them, of
-  // which "x" to "w" are the parts.
+  // Loads or stores four 32-bit elements starting at element 4 * `index`; `type` is the type of a
+  // value that holds them, with components "x" to "w".
   virtual std::string vector_type(DType dtype) const = 0;
   virtual std::string load_vector(const std::string& buffer, const std::string& index,
                                   DType dtype) const = 0;
-  // Whether four floats of 16 bits are loaded at once too, and eight: a value that holds them from
-  // element 8 * `index` on, its type, and the first or second four as a vector.
+  // Whether four or eight 16-bit floats can be loaded at once: a value that holds them, starting at
+  // element 8 * `index`, its type, and its first or second four as a vector.
   virtual bool loads_narrow_vectors() const { return false; }
   virtual std::string eight_type() const { return {}; }
   virtual std::string half_of_eight(const std::string& eight, bool second, DType dtype) const {
@@ -86,53 +86,52 @@ class Dialect {
                                    const std::string& value) const = 0;
   virtual std::string make_vector(const std::string& type,
                                   const std::vector<std::string>& parts) const = 0;
-  // Null where vectors are only loaded, made and stored.
+  // Null if vectors are only loaded, constructed and stored.
   virtual const VectorOperations* vectors() const { return nullptr; }
-  // A store whose place data decides, in a loop: several may hit one element, and their order
-  // counts.
+  // A store in a loop at a data-dependent index: several stores may hit one element, in order.
   virtual std::string ordered_store(const std::string& buffer, const std::string& index,
                                     DType dtype, const std::string& value) const {
     return store(buffer, index, dtype, value);
   }
 
-  // A statement that adds to a sum of which the order is free.
+  // A statement that adds to a sum that may be reordered.
   virtual std::string free_order(const std::string& statement) const { return statement; }
 
-  // Memory of one invocation or one work group.
+  // Memory private to one invocation or shared by one work group.
   virtual std::string local_declaration(const std::string& name, DType dtype,
                                         int64_t elements) const;
   virtual std::string shared_declaration(const std::string& name, DType dtype,
                                          int64_t elements) const = 0;
   virtual std::string barrier() const = 0;
-  // In [0, threads of the group). `subgroup_width` of a function whose subgroups operate, else 0:
-  // neighbouring threads then lie in one subgroup, in the order of its lanes.
+  // In [0, threads of the group). `subgroup_width`: width if the function uses subgroup operations,
+  // otherwise 0; adjacent threads are then in one subgroup, in lane order.
   virtual std::string thread_index(int64_t subgroup_width) const = 0;
   virtual Subgroups subgroups(int64_t width) const {
     static_cast<void>(width);
     return Subgroups::kNone;
   }
-  // The operation on `value`; called for every language, used where it is there.
+  // Applies the operation to `value`; called for every language, used only if supported.
   virtual std::string subgroup(const tir::SubgroupCall& call, const std::string& value) const {
     static_cast<void>(call);
     return value;
   }
-  // kPerhaps: the condition, the same for all threads of a group.
+  // The condition for kPerhaps, uniform across the group.
   virtual std::string in_subgroups(int64_t width) const {
     static_cast<void>(width);
     return {};
   }
-  // `thread` in a loop with barriers, in terms of the loop's variable: a language whose compilers
-  // may take branches on the thread out of such loops makes it differ in every turn for all that
-  // they can tell.
+  // `thread` in a loop with barriers, written in terms of the loop's variable. Some compilers hoist
+  // branches on the thread out of such loops; their language makes it look different in every
+  // iteration.
   virtual std::string thread_in_turn(const std::string& thread, const std::string& turn) const {
     static_cast<void>(turn);
     return thread;
   }
 
   // The low bits of an integer expression as a value of `dtype`, a type that the language computes
-  // in a wider one (or does not define on overflow).
+  // in a wider type (or leaves undefined on overflow).
   virtual std::string wrapped(const std::string& text, DType dtype) const = 0;
-  // a op b for +, - and *, on integers that wrap.
+  // a op b for +, - and *, on wrapping integers.
   virtual std::string wrapping(const std::string& a, const char* op, const std::string& b,
                                DType dtype) const = 0;
   // a << n or a >> n (arithmetic for signed types) for 0 <= n < width.
@@ -143,11 +142,10 @@ class Dialect {
   // a * b + c of f32 or f64, rounded twice or once.
   virtual std::string multiply_add(const std::string& a, const std::string& b, const std::string& c,
                                    DType dtype) const;
-  // Remainder of the division toward zero; the divisor is neither 0 nor -1.
+  // Remainder of division toward zero; the divisor is neither 0 nor -1.
   virtual std::string remainder(const std::string& a, const std::string& b, DType dtype) const = 0;
-  // The same value, a float or a vector of f32, as an operand of arithmetic that might be a zero
-  // which the language's compilers see. Where they then do not compute as IEEE 754 has it, they are
-  // kept from seeing it.
+  // The same value (a float or an f32 vector) as an operand of arithmetic that might be a zero
+  // visible to the language's compilers. If they then deviate from IEEE 754, hides it from them.
   virtual std::string hidden(const std::string& text, DType dtype) const {
     static_cast<void>(dtype);
     return text;
@@ -156,19 +154,19 @@ class Dialect {
   virtual std::string convert(const std::string& text, DType from, DType to) const = 0;
   // Same bits.
   virtual std::string reinterpret(const std::string& text, DType from, DType to) const = 0;
-  // Call of an intrinsic (ir/intrinsics.h) that one function of the language computes.
+  // Calls an intrinsic (ir/intrinsics.h) that a single function of the language computes.
   virtual std::string intrinsic(const std::string& name, const std::vector<std::string>& args,
                                 DType dtype) const = 0;
-  // Rounds a f32 register to the nearest value of f16 or bf16.
+  // Rounds an f32 register to the nearest value of f16 or bf16.
   virtual std::string round_narrow(const std::string& text, DType dtype) const = 0;
 };
 
 const Dialect& opencl_c_dialect();
-// For processors: without work groups. Portable math may stay calls, of the C library.
+// For CPUs, without work groups. Portable math may remain as calls to the C library.
 const Dialect& host_c_dialect();
-// For what the description says that the platform has: storage of 8 and 16 bits (else narrow loads
-// take fields of words, and narrow stores change words atomically), arithmetic of 64 bits.
-// PlatformError (kLimit) where a function needs more.
+// For the features in the description: 8-bit and 16-bit storage (otherwise narrow loads extract
+// fields of words, and narrow stores update words atomically), and 64-bit arithmetic. PlatformError
+// (kLimit) if a function needs more.
 std::unique_ptr<const Dialect> glsl_dialect(const target::Description& target);
 
 }  // namespace tapml::codegen

@@ -80,7 +80,7 @@ class FunctionEmitter {
            ";");
     }
     stmt(function_.body);
-    // A group takes several items: none may write shared memory that another still reads.
+    // A group processes several items: none may write shared memory that another still reads.
     if (!shared.empty()) line(dialect_.barrier());
     std::string body = std::move(out_);
     return dialect_.begin_kernel(function_, buffers, scalars, item, shared, vectors) + body +
@@ -92,7 +92,7 @@ class FunctionEmitter {
 
   std::string unique(const std::string& hint) {
     std::string base;
-    // No two underscores in a row, no gl_, no digit in front: languages keep these for themselves.
+    // No two underscores in a row, no gl_, no leading digit: languages reserve such names.
     for (char c : hint) {
       if (!isalnum(static_cast<unsigned char>(c))) c = '_';
       if (c != '_' || (!base.empty() && base.back() != '_')) base += c;
@@ -101,12 +101,12 @@ class FunctionEmitter {
     if (base.empty() || isdigit(static_cast<unsigned char>(base[0])) || base.starts_with("gl_")) {
       base = "v" + base;
     }
-    // A suffix always: no clash with the language's own words.
+    // Always add a suffix, to avoid the language's keywords.
     std::string name = base + "_" + std::to_string(counters_[base]++);
     return name;
   }
 
-  // Writes what is declared.
+  // Writes the pending declaration.
   void define() {
     if (!declared_.empty()) line(std::exchange(declared_, {}) + ";");
   }
@@ -138,7 +138,7 @@ class FunctionEmitter {
     line("}");
   }
 
-  // What is named in `body` is known in it alone.
+  // Names defined in `body` are visible only there.
   template <class F>
   void scope(F&& body) {
     const size_t before = index_names_.size();
@@ -215,7 +215,7 @@ class FunctionEmitter {
     std::string extent = expr(node.extent);
     vars_[node.var.get()] = var;
     if (node.for_kind == ForKind::kThread && node.extent.is_int(function_.workgroup_threads)) {
-      // Each thread once; no loop, so that barriers inside stand in uniform control flow.
+      // One iteration a thread; no loop, so that barriers inside are in uniform control flow.
       return block("", [&] {
         const std::string index = dialect_.thread_in_turn(dialect_.thread_index(subgroups_.width()),
                                                           vars_.at(function_.item.get()));
@@ -246,7 +246,8 @@ class FunctionEmitter {
 
   void subgroup(const StoreNode& node) {
     if (!thread_ || node.buffer->scope == Scope::kGlobal) {
-      throw_user("a subgroup operation is stored where it cannot be", function_.entry,
+      throw_user("a subgroup operation is stored to a global buffer or outside a loop over threads",
+                 function_.entry,
                  "a store to local memory below a loop over all threads of the group",
                  "a store to " + node.buffer->name);
     }
@@ -258,8 +259,8 @@ class FunctionEmitter {
     }
   }
 
-  // Four lanes around one store: what stands side by side is read before the first and written
-  // after the last, as one expression of vectors where it can be that.
+  // Four lanes around one store: adjacent elements are loaded before the first lane and stored
+  // after the last, as a single vector expression if possible.
   void lanes(const ForNode& node) {
     const auto& store = as<StoreNode>(node.body);
     visit_expr(store.value, [&](const PrimExpr& e) {
@@ -316,7 +317,7 @@ class FunctionEmitter {
                                place_of_lanes(store.buffer, store.indices, loop.var), value));
   }
 
-  // Of eight elements, which are read once for both halves in a scope.
+  // Half of eight elements, which are loaded once for both halves in a scope.
   std::string half_of_lanes(const Buffer& buffer, const std::vector<PrimExpr>& indices,
                             const Var& lane) {
     const Half half = *half_of_eight(*first_of_lanes(linear_index(buffer, indices), lane));
@@ -336,7 +337,7 @@ class FunctionEmitter {
                           false);
   }
 
-  // buffer[i] = buffer[i] + ...: a sum whose order is free in a vectorized loop.
+  // buffer[i] = buffer[i] + ...: a sum that may be reordered in a vectorized loop.
   static bool is_accumulation(const StoreNode& node) {
     if (node.value.kind() != ExprKind::kAdd || !is_float(node.buffer->dtype)) return false;
     const auto& sides = node.value->operands;
@@ -345,7 +346,7 @@ class FunctionEmitter {
     });
   }
 
-  // One turn of a loop with barriers.
+  // One iteration of a loop with barriers.
   void turn(const Stmt& body, const std::string& loop_var) {
     const std::string outer = vars_.at(thread_.get());
     const std::string index = dialect_.thread_in_turn(outer, loop_var);
@@ -357,7 +358,7 @@ class FunctionEmitter {
     vars_[thread_.get()] = outer;
   }
 
-  // Of an element in its buffer; that of a scalar has no index that says its type.
+  // The flat index of an element; a scalar's has no index that determines the type.
   std::string place(const Buffer& buffer, const std::vector<PrimExpr>& indices) {
     PrimExpr index = linear_index(buffer, indices);
     return expr(index.is_int() ? make_int(index->int_value, function_.index) : index);
@@ -373,7 +374,7 @@ class FunctionEmitter {
     return it->second;
   }
 
-  // People read one local element as a variable.
+  // Readable code has one local element as a variable.
   bool is_variable(const Buffer& buffer) const {
     return readable_ && buffer->scope == Scope::kLocal && constant_size(buffer) == 1;
   }
@@ -387,7 +388,7 @@ class FunctionEmitter {
   std::string expr(const PrimExpr& e) {
     switch (e.kind()) {
       case ExprKind::kInt:
-        // C makes of a small one whatever it is computed with.
+        // C converts a small literal to the type of the other operand.
         if (readable_ && function_.index == DType::kI64 && e.dtype() == DType::kI64 &&
             e->int_value >= 0 && std::in_range<int32_t>(e->int_value)) {
           return std::to_string(e->int_value);
@@ -433,8 +434,8 @@ class FunctionEmitter {
     }
   }
 
-  // A branch whose expression needs statements of its own (lets, temporaries) must not run unless
-  // chosen: then the whole selection becomes an if. Else it is a conditional expression.
+  // A branch that needs its own statements (lets, temporaries) must run only if chosen, so the
+  // whole selection becomes an if. Otherwise it is a conditional expression.
   std::string select(const PrimExpr& e) {
     std::string condition = expr(e.operand(0));
     Aside a = aside(e.operand(1)), b = aside(e.operand(2));
@@ -452,7 +453,7 @@ class FunctionEmitter {
     return result;
   }
 
-  // An expression with the statements that it needs, which are not written yet; each is emitted
+  // An expression and the statements that it needs, which are not written yet; each is emitted
   // once, however deep selections nest.
   struct Aside {
     std::string statements, value;
@@ -468,7 +469,7 @@ class FunctionEmitter {
     return result;
   }
 
-  // A product as one of two operands of a sum, of a dtype that may be contracted; else -1.
+  // Which operand of a sum is a product, for dtypes that may be contracted; otherwise -1.
   static int product_of_sum(const PrimExpr& e) {
     bool may = e.kind() == ExprKind::kAdd && (e.dtype() == DType::kF32 || e.dtype() == DType::kF64);
     for (int i = 1; may && i >= 0; --i) {
@@ -477,7 +478,7 @@ class FunctionEmitter {
     return -1;
   }
 
-  // Of arithmetic, which may be wrong with a zero that compilers see.
+  // An operand of arithmetic, hidden from compilers that mishandle a visible zero.
   std::string operand(const PrimExpr& arithmetic, size_t i) {
     const PrimExpr& e = arithmetic.operand(i);
     const std::string text = expr(e);
@@ -496,7 +497,7 @@ class FunctionEmitter {
     if (logical) {
       Aside second = aside(e.operand(1));
       if (!second.statements.empty()) {
-        // What the second condition needs must not run where the first decides.
+        // Statements of the second condition must not run if the first decides the result.
         std::string result = unique("holds");
         line(dialect_.type_name(DType::kBool) + " " + result + " = " + a + ";");
         block("if (" + std::string(e.kind() == ExprKind::kAnd ? "" : "!") + result + ")", [&] {
@@ -526,7 +527,7 @@ class FunctionEmitter {
     return (dtype == DType::kI64 || dtype == function_.index) && !is_data(e);
   }
 
-  // Whether nothing that may change between two places of a scope is in it.
+  // Whether the expression reads nothing that may change within a scope.
   static bool is_unread(const PrimExpr& e) {
     bool unread = true;
     visit_expr(e, [&](const PrimExpr& part) {
@@ -535,8 +536,8 @@ class FunctionEmitter {
     return unread;
   }
 
-  // A plain name or literal stays; anything else is bound to one where that is possible. Indices
-  // repeat: those that have a name keep it.
+  // Returns plain names and literals unchanged; binds anything else to a variable if possible.
+  // Indices are reused: one that is already bound keeps its name.
   std::string temporary(const std::string& text, DType dtype) {
     return named(text, dialect_.type_name(dtype));
   }
@@ -577,20 +578,20 @@ class FunctionEmitter {
   const IndexSigns signs_;
   std::string out_;
   int depth_ = 0;
-  std::string declared_;  // "float sum": not written yet, its value may come with the next line
+  std::string declared_;  // "float sum": not written yet, the next line may initialize it
   std::map<const ExprNode*, std::string> vars_;
   std::set<const ExprNode*> data_vars_;
   std::map<const BufferNode*, std::string> names_;
-  // Names of indices that are in scope, by type and text; the latter in the order of definition.
+  // Variables that hold indices in scope, by type and text; the texts in order of definition.
   std::map<std::string, std::string> index_values_;
   std::vector<std::string> index_names_;
-  bool names_indices_ = false;  // what is named now is an index
+  bool names_indices_ = false;  // the value being named is an index
   int loop_depth_ = 0;
-  std::map<const BufferNode*, int> vectors_;       // elements that are accessed at once
-  std::map<const ExprNode*, std::string> loaded_;  // by the load, in a loop over lanes
+  std::map<const BufferNode*, int> vectors_;       // elements accessed at once
+  std::map<const ExprNode*, std::string> loaded_;  // loaded vectors, by load, in a loop over lanes
   int64_t part_ = 0;                               // the lane
-  bool vectorized_ = false;  // the innermost loop's iterations may run as lanes
-  Var thread_;               // of the loop over a group's threads that is being emitted
+  bool vectorized_ = false;                        // the innermost loop may be vectorized
+  Var thread_;  // of the loop over a group's threads that is being emitted
 };
 
 }  // namespace

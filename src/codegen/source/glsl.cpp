@@ -1,5 +1,5 @@
-// GLSL 4.50 for Vulkan. Buffers are indexed bindings; scalars come as push constants of 32 bits, as
-// narrow_index has it. Integers below 32 bits live in registers of 32, always in range.
+// GLSL 4.50 for Vulkan. Buffers are indexed bindings; scalars are 32-bit push constants, as
+// narrow_index ensures. Integers below 32 bits are kept in 32-bit registers, always in range.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -14,7 +14,7 @@ namespace tapml::codegen {
 
 namespace {
 
-// Push constants that every Vulkan device has, in words; the first is the extent.
+// Push constants that every Vulkan device supports, in words; the first one is the extent.
 constexpr size_t kPushConstantWords = 32;
 
 class Glsl : public Dialect, public VectorOperations {
@@ -47,7 +47,7 @@ class Glsl : public Dialect, public VectorOperations {
     for (const char* name : {"basic", "vote", "arithmetic", "shuffle"}) {
       text += std::string("#extension GL_KHR_shader_subgroup_") + name + " : require\n";
     }
-    // The device reads it (device/vulkan/vulkan_spirv.h).
+    // Read by the device (device/vulkan/vulkan_spirv.h).
     text += std::string("layout(constant_id = 0) const uint ") + kSubgroupWidth + " = " +
             std::to_string(subgroup_width_) + "u;\n";
     return text + helpers;
@@ -86,7 +86,7 @@ class Glsl : public Dialect, public VectorOperations {
       return type_name(dtype) + "(" + std::to_string(static_cast<uint64_t>(value)) + "UL)";
     }
     if (dtype == DType::kI64) {
-      // The most negative value has no literal of its own.
+      // The minimum value has no literal of its own.
       if (value == INT64_MIN) return "(" + type_name(dtype) + "(1) << 63)";
       return type_name(dtype) + "(" + std::to_string(value) + "L)";
     }
@@ -149,9 +149,9 @@ class Glsl : public Dialect, public VectorOperations {
     bool groups = static_cast<bool>(function.thread);
     std::string first = groups ? "gl_WorkGroupID.x" : "gl_GlobalInvocationID.x";
     std::string step = groups ? "gl_NumWorkGroups.x" : "gl_NumWorkGroups.x * gl_WorkGroupSize.x";
-    // The extent counts invocations.
+    // The extent is a number of invocations.
     std::string end = groups ? "extent / " + std::to_string(function.workgroup_threads) : "extent";
-    // Unsigned, because the step past the end is beyond int.
+    // Unsigned, because the step past the end exceeds int.
     std::string at = "at_" + item;
     return text + "void main() {\n  for (uint " + at + " = " + first + "; " + at + " < uint(" +
            end + "); " + at + " += " + step + ") {\n    const int " + item + " = int(" + at +
@@ -169,7 +169,7 @@ class Glsl : public Dialect, public VectorOperations {
     if (narrow_storage_) {
       value = (is_signed_integer(dtype) ? "int(" : "uint(") + element + ")";
     } else {
-      // Several elements a word.
+      // A word contains several elements.
       std::string word = buffer + "[(" + index + ") >> " + (bits == 8 ? "2" : "1") + "]";
       value = "bitfieldExtract(" + (is_signed_integer(dtype) ? "int(" + word + ")" : word) + ", " +
               place_in_word(index, bits) + ", " + std::to_string(bits) + ")";
@@ -190,7 +190,7 @@ class Glsl : public Dialect, public VectorOperations {
     if (narrow_storage_) {
       return buffer + "[" + index + "] = " + memory_type(dtype) + "(" + text + ");";
     }
-    // Others write their bits of the word at the same time.
+    // Other invocations may write their bits of the same word concurrently.
     const std::string mask = bits == 8 ? "0xffu" : "0xffffu";
     const std::string word = buffer + "[at >> " + (bits == 8 ? "2" : "1") + "]";
     return "{ const int at = " + index + "; const uint bits = uint(" + text + ") & " + mask +
@@ -258,8 +258,8 @@ class Glsl : public Dialect, public VectorOperations {
   std::string barrier() const override {
     return "memoryBarrierBuffer(); memoryBarrierShared(); barrier();";
   }
-  // The language does not tie lanes to local indices, but numbers of subgroups and lanes count all
-  // threads once where all subgroups are full, which the device asks for.
+  // GLSL does not relate lanes to local indices, but subgroup and lane numbers enumerate all
+  // threads if all subgroups are full, which the device requests.
   std::string thread_index(int64_t subgroup_width) const override {
     if (subgroups(subgroup_width) == Subgroups::kNone) return "int(gl_LocalInvocationID.x)";
     return std::string("int(gl_SubgroupID * ") + kSubgroupWidth + " + gl_SubgroupInvocationID)";
@@ -269,7 +269,7 @@ class Glsl : public Dialect, public VectorOperations {
     return width > 1 && width == subgroup_width_ ? Subgroups::kThere : Subgroups::kNone;
   }
 
-  // Of NaN and a number the language may take either for the larger one.
+  // GLSL may return either for the maximum of NaN and a number.
   std::string subgroup(const tir::SubgroupCall& call, const std::string& value) const override {
     const bool is_floating = is_float(call.value.dtype());
     switch (call.op) {
@@ -285,8 +285,8 @@ class Glsl : public Dialect, public VectorOperations {
     throw_internal("a subgroup operation that GLSL does not know");
   }
 
-  // lavapipe takes x / 0 as undefined, 0 / x, x * 0 and 0 * x as 0, x + 0 and 0 + x as x. The sign
-  // of the extent is 0, which no compiler knows.
+  // lavapipe treats x / 0 as undefined, folds 0 / x, x * 0 and 0 * x to 0, and x + 0 and 0 + x to
+  // x. The sign bit of the extent is 0, which no compiler knows.
   std::string hidden(const std::string& text, DType dtype) const override {
     const char* helper = dtype == DType::kF64 ? "tapml_hidden_wide(" : "tapml_hidden(";
     return helper + text + ", uint(extent) >> 31)";
@@ -332,7 +332,7 @@ class Glsl : public Dialect, public VectorOperations {
     return convert(text, from, to);
   }
 
-  // Integers of 32 and 64 bits wrap by definition.
+  // 32-bit and 64-bit integers wrap by definition.
   std::string wrapped(const std::string& text, DType dtype) const override {
     int bits = dtype_bits(dtype);
     return bits < 32 ? "bitfieldExtract(" + text + ", 0, " + std::to_string(bits) + ")" : text;
@@ -355,7 +355,7 @@ class Glsl : public Dialect, public VectorOperations {
     return type_name(wide) + "(" + n + ") < " + int_literal(dtype_bits(dtype), wide);
   }
 
-  // The language's % is undefined for negative operands.
+  // GLSL's % is undefined for negative operands.
   std::string remainder(const std::string& a, const std::string& b, DType dtype) const override {
     if (is_unsigned_integer(dtype)) return "(" + a + " % " + b + ")";
     return "(" + a + " - " + a + " / " + b + " * " + b + ")";
@@ -413,18 +413,18 @@ class Glsl : public Dialect, public VectorOperations {
     return memory_bits(dtype) == 16 ? "uvec2" : vector_type(dtype);
   }
 
-  // Where a read costs the same whatever its width, groups read words of 64 bits.
+  // If reads cost the same at any width, groups read 64-bit words.
   static std::string wide_memory_type(DType dtype) {
     return memory_bits(dtype) == 16 ? "uint64_t" : "u64vec2";
   }
 
-  // Of an element in its word, in bits.
+  // Bit offset of an element in its word.
   static std::string place_in_word(const std::string& index, int bits) {
     return "((" + index + ") & " + (bits == 8 ? "3" : "1") + ") * " + std::to_string(bits);
   }
 
-  // x of tapml_round_f16(x), where that is all of the text.
-  // The language lets a GPU's square root be off by a bit or two.
+  // Extracts x if the whole text is tapml_round_f16(x). GLSL allows a GPU's square root to be off
+  // by a bit or two.
   std::string square_root(const std::string& text, DType dtype) const {
     const bool exact = exact_sqrt_ || !float64_ || dtype == DType::kF64;
     return (exact ? "sqrt(" : "tapml_sqrt(") + text + ")";
@@ -443,11 +443,11 @@ class Glsl : public Dialect, public VectorOperations {
     return text;
   }
 
-  // The language leaves values out of range open.
+  // GLSL leaves the conversion of out-of-range values undefined.
   std::string saturated(const std::string& text, DType from, DType to) const {
     const std::string helper = from == DType::kF64 ? "tapml_wide_to_" : "tapml_to_";
     if (dtype_bits(to) == 64) {
-      type_name(to);  // refuses where there is none
+      type_name(to);  // rejects unsupported types
       return helper + dtype_name(to) + "(" + text + ")";
     }
     const DType source = from == DType::kF64 ? DType::kF64 : DType::kF32;
@@ -459,8 +459,7 @@ class Glsl : public Dialect, public VectorOperations {
            ", " + limit + ", " + int_literal(-beyond, to) + ", " + most + ")";
   }
 
-  // Portable math writes sums and products that must be rounded by themselves as an fma with 1 or
-  // -0.
+  // Portable math writes sums and products that must be rounded separately as an fma with 1 or -0.
   std::string fused(const std::vector<std::string>& args, DType dtype) const {
     if (args[1] == float_literal(1, dtype)) return "(" + args[0] + " + " + args[2] + ")";
     if (args[1] == float_literal(-1, dtype)) return "(" + args[2] + " - " + args[0] + ")";
@@ -488,7 +487,7 @@ class Glsl : public Dialect, public VectorOperations {
 
   std::string platform_;
   bool narrow_storage_, int64_, float64_, fused_fma_, wide_words_;
-  bool exact_sqrt_;         // processors round their square roots to nearest
+  bool exact_sqrt_;         // processors round square roots to nearest
   int64_t subgroup_width_;  // 0: no subgroups
 };
 

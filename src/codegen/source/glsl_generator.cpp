@@ -1,4 +1,4 @@
-// GLSL, compiled to SPIR-V here. A kernel's code is its part of a module.
+// GLSL, compiled to SPIR-V in this process. A kernel's code is its part of a module.
 #include "codegen/code_generators.h"
 #include "codegen/custom/languages.h"
 #include "codegen/source/spirv.h"
@@ -32,7 +32,7 @@ class ShaderCompiler : public KernelCompiler {
   const target::Description description_;
   const int threads_;
   std::vector<KernelCode> done_;
-  std::vector<DeviceFunc> functions_;  // of all, in their order
+  std::vector<DeviceFunc> functions_;  // of all kernels, in order
 };
 
 class GlslGenerator : public CodeGenerator {

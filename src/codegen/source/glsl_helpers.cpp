@@ -11,8 +11,8 @@ struct GlslHelper {
   const char* text;
 };
 
-// A helper stands behind those that it calls. Conversions to and from f16 are done on the bits:
-// platforms round packHalf2x16 as they like.
+// A helper comes after those that it calls. Conversions to and from f16 work on the bits, because
+// platforms differ in how they round packHalf2x16.
 constexpr GlslHelper kGlslHelpers[] = {
     {"tapml_round_bf16", R"(
 float tapml_round_bf16(float x) {
@@ -64,7 +64,7 @@ vec4 tapml_four_f16(uvec2 words) {
   return vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
 }
 )"},
-    // From whatever the buffer is declared to hold.
+    // Converts from the buffer's declared type.
     {"tapml_wide_f32", R"(
 vec4 tapml_wide_f32(vec4 x) { return x; }
 vec4 tapml_wide_f32(u64vec2 words) {
@@ -79,8 +79,8 @@ vec4 tapml_wide_bf16(uint64_t words) { return tapml_four_bf16(unpackUint2x32(wor
 vec4 tapml_wide_f16(uvec2 words) { return tapml_four_f16(words); }
 vec4 tapml_wide_f16(uint64_t words) { return tapml_four_f16(unpackUint2x32(words)); }
 )"},
-    // The language's trunc and roundEven of doubles are wrong on lavapipe wherever the processor
-    // has no vectors of eight doubles: it takes what 24 bits cannot hold for whole, and 1.5 to 1.
+    // trunc and roundEven of doubles are wrong on lavapipe unless the processor has vectors of
+    // eight doubles: values beyond 24 bits are treated as integral, and 1.5 gives 1.
     {"tapml_with_zero_of", R"(
 double tapml_with_zero_of(double rounded, double x) {
   uvec2 zero = uvec2(0u, unpackDouble2x32(x).y & 0x80000000u);
@@ -186,8 +186,8 @@ uint64_t tapml_wide_to_u64(double x) {
   return x > 0.0lf ? (x >= 18446744073709551616.0lf ? ~uint64_t(0) : uint64_t(x)) : uint64_t(0);
 }
 )"},
-    // a + b; what is not exact becomes the neighbour with an odd last bit, so that rounding it once
-    // more to fewer bits is as good as rounding once.
+    // a + b rounded to odd: an inexact sum becomes the neighbor with an odd last bit, so that
+    // rounding it again to fewer bits is as good as rounding once.
     {"tapml_odd_sum", R"(
 double tapml_odd_sum(double a, double b) {
   double s = a + b, t = s - a, e = (a - (s - t)) + (b - t);
@@ -208,8 +208,8 @@ float tapml_fma(float a, float b, float c) {
   return float(tapml_odd_sum(double(a) * double(b), double(c)));
 }
 )"},
-    // The product's error by halves of 26 bits, away from the ends of the range; a result below the
-    // normal numbers is rounded by the last product alone.
+    // The product's exact error from 26-bit halves, away from the ends of the range; a subnormal
+    // result is rounded only by the last product.
     {"tapml_wide_fma", R"(
 double tapml_wide_high(double x) {
   double c = 134217729.0lf * x;

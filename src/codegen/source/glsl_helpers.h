@@ -1,11 +1,11 @@
-// Functions that generated GLSL calls where the language has none of that meaning.
+// Functions for generated GLSL, where the language has none with the required semantics.
 #pragma once
 
 #include <string>
 
 namespace tapml::codegen {
 
-// The helpers that `body` calls, and those that these call, in an order that compiles.
+// The helpers that `body` calls, directly or indirectly, in dependency order.
 std::string glsl_helpers(const std::string& body);
 
 }  // namespace tapml::codegen

@@ -60,10 +60,10 @@ constexpr CHelper kCHelpers[] = {
 
 }  // namespace
 
-// What the functions call, and nothing else.
+// Only the helpers that the functions call.
 std::string HostC::prelude(const std::string& functions) const {
   std::string helpers;
-  // Backwards: a helper calls those in front of it.
+  // In reverse, since a helper calls those before it.
   for (auto helper = std::rbegin(kCHelpers); helper != std::rend(kCHelpers); ++helper) {
     const std::string call = std::string(helper->name) + "(";
     if ((functions + helpers).find(call) == std::string::npos) continue;
@@ -124,7 +124,7 @@ std::string HostC::type_name(DType dtype) const {
 std::string HostC::int_literal(int64_t value, DType dtype) const {
   if (dtype == DType::kBool) return value ? "true" : "false";
   if (dtype == DType::kU64) return "UINT64_C(" + std::to_string(static_cast<uint64_t>(value)) + ")";
-  // The most negative value has no literal of its own.
+  // The minimum value has no literal of its own.
   if (value == INT64_MIN) return "INT64_MIN";
   const std::string text = std::to_string(value);
   if (dtype == DType::kI64) return value < 0 ? "(" + text + ")" : text;
@@ -205,7 +205,7 @@ std::string HostC::wrapped(const std::string& text, DType dtype) const {
   return dtype_bytes(dtype) < 4 ? "((" + type_name(dtype) + ")" + text + ")" : text;
 }
 
-// Signed overflow is undefined: the unsigned type computes it.
+// Signed overflow is undefined, so use the unsigned type.
 std::string HostC::wrapping(const std::string& a, const char* op, const std::string& b,
                             DType dtype) const {
   const std::string wide = dtype_bytes(dtype) == 8 ? "(uint64_t)" : "(uint32_t)";
@@ -241,7 +241,7 @@ std::string HostC::convert(const std::string& text, DType from, DType to) const 
 std::string HostC::reinterpret(const std::string& text, DType from, DType to) const {
   if (from == to) return text;
   if (from == DType::kBool || to == DType::kBool) return convert(text, from, to);
-  // Narrow floats live in registers of f32. Everything goes by the integer of its width.
+  // Narrow floats are held in f32 registers. Convert through the integer of the same width.
   std::string bits = "(" + text + ")";
   if (from == DType::kF16) bits = "tapml_bits_of_f16(" + text + ")";
   if (from == DType::kBF16) bits = "(tapml_bits_of_f32(" + text + ") >> 16)";
@@ -254,7 +254,7 @@ std::string HostC::reinterpret(const std::string& text, DType from, DType to) co
   return "((" + type_name(to) + ")" + bits + ")";
 }
 
-// Functions of f32 are computed in double, and rounded once.
+// f32 functions are computed in double and rounded once.
 std::string HostC::intrinsic(const std::string& name, const std::vector<std::string>& args,
                              DType dtype) const {
   const std::string type = "((" + type_name(dtype) + ")";
@@ -293,7 +293,7 @@ std::string HostC::conversion(DType from, DType to) {
   return std::string("tapml_") + dtype_name(from) + "_to_" + dtype_name(to);
 }
 
-// Toward zero; NaN gives 0, what is out of range the nearest value.
+// Rounds toward zero; NaN gives 0, out-of-range values saturate.
 std::string HostC::conversion_text(DType from, DType to) const {
   const int bits = dtype_bits(to) - (is_signed_integer(to) ? 1 : 0);
   const std::string beyond = float_literal(std::ldexp(1.0, bits), from);

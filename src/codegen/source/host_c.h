@@ -1,5 +1,5 @@
-// C17 for the processor's compiler: skeletons of kernels, and platforms whose language is near to
-// C, which override what differs. The cpu's own code comes from LLVM.
+// C17 for the CPU's compiler: for skeletons of kernels, and as a base of languages similar to C,
+// which override the differences. The cpu platform's own code comes from LLVM.
 #pragma once
 
 #include <string>

@@ -30,7 +30,7 @@ std::string decimal_literal(double value, DType dtype) {
     if (dtype == DType::kBF16) narrow = bf16_to_f32(f32_to_bf16(narrow));
     if (dtype == DType::kF16) narrow = f16_to_f32(f32_to_f16(narrow));
     text = shortest(narrow);
-    // Rounding twice may miss what lies between two floats.
+    // Rounding twice may miss a value between two floats.
     if (static_cast<float>(read(text)) != narrow) text = shortest(static_cast<double>(narrow));
   }
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;

@@ -1,4 +1,4 @@
-// Decimal literals of floats, which every C-like language reads back exactly.
+// Decimal literals of floats that every C-like language parses back exactly.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace tapml::codegen {
 
-// The fewest digits that give `value`, rounded to `dtype`, back: "0.5", "1e-05", "-0.0". Compilers
-// that read f32 by way of f64 get the same value. `value` is finite after rounding.
+// The fewest digits that parse back to `value` rounded to `dtype`: "0.5", "1e-05", "-0.0".
+// Compilers that parse f32 through f64 get the same value. `value` is finite after rounding.
 std::string decimal_literal(double value, DType dtype);
 
-// The literal with `suffix`; in parentheses where it is negative.
+// The literal with `suffix`, in parentheses if negative.
 std::string decimal_operand(double value, DType dtype, const std::string& suffix);
 
 }  // namespace tapml::codegen

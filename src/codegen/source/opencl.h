@@ -1,9 +1,9 @@
-// Modules for the drivers of OpenCL.
+// Modules for OpenCL drivers.
 #pragma once
 
 namespace tapml::codegen {
 
-// ModuleBlob::format of a source.
+// ModuleBlob::format of source code.
 inline constexpr const char* kOpenClFormat = "opencl-c";
 
 }  // namespace tapml::codegen

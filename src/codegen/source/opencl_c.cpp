@@ -1,4 +1,4 @@
-// OpenCL C 1.2. Buffers are pointers; each comes as a memory object and a byte offset.
+// OpenCL C 1.2. Buffers are pointers, each passed as a memory object and a byte offset.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -22,9 +22,9 @@ std::string float_bits(float value) {
 
 class OpenClC : public Dialect, public VectorOperations {
  public:
-  // What the functions call, and nothing else.
+  // Only the helpers that the functions call.
   std::string prelude(const std::string& functions) const override {
-    // Drivers refuse an empty text; a module whose kernels compute nothing has no functions.
+    // Drivers reject empty source; a module whose kernels compute nothing has no functions.
     if (functions.empty()) return "// No kernels.\n";
     const bool subgroups = functions.find("tapml_in_subgroups(") != std::string::npos;
     std::string text = subgroups ? kSubgroups : "";
@@ -75,7 +75,7 @@ class OpenClC : public Dialect, public VectorOperations {
   std::string int_literal(int64_t value, DType dtype) const override {
     if (dtype == DType::kBool) return value ? "true" : "false";
     if (dtype == DType::kI64) {
-      // The most negative value has no literal of its own.
+      // The minimum value has no literal of its own.
       if (value == INT64_MIN) return "(-9223372036854775807L - 1L)";
       return value < 0 ? "(" + std::to_string(value) + "L)" : std::to_string(value) + "L";
     }
@@ -112,7 +112,7 @@ class OpenClC : public Dialect, public VectorOperations {
       text += "__global uchar* " + alone + "base_" + buffer + ", ";
     }
     for (const std::string& buffer : buffers) text += "long offset_" + buffer + ", ";
-    // The host's scalars are of 64 bits; narrow ones it has checked.
+    // The host's scalars have 64 bits; it has checked those that are narrowed.
     const bool narrow = function.index == DType::kI32;
     for (const std::string& scalar : scalars) {
       text += std::string("long ") + (narrow ? "wide_" : "") + scalar + ", ";
@@ -131,9 +131,9 @@ class OpenClC : public Dialect, public VectorOperations {
     }
     for (const std::string& declaration : shared) text += "  " + declaration + "\n";
     bool groups = static_cast<bool>(function.thread);
-    // Unsigned, because the step past the end is beyond int.
+    // Unsigned, because the step past the end exceeds int.
     std::string type = narrow ? "uint" : "long", at = narrow ? "at_" + item : item;
-    // The extent counts invocations.
+    // The extent is a number of invocations.
     std::string threads = std::to_string(function.workgroup_threads);
     std::string end = groups ? "(extent / " + threads + ")" : "extent";
     text += "  for (" + type + " " + at + " = " +
@@ -180,7 +180,7 @@ class OpenClC : public Dialect, public VectorOperations {
   std::string splat(const std::string& type, const std::string& value) const override {
     return "(" + type + ")(" + value + ")";
   }
-  // Comparisons of vectors are -1 where they hold, and select() looks at the highest bit.
+  // Vector comparisons yield -1 for true, and select() tests the highest bit.
   std::string splat_mask(const std::string& condition) const override {
     return "(int4)(" + condition + " ? -1 : 0)";
   }
@@ -207,7 +207,7 @@ class OpenClC : public Dialect, public VectorOperations {
     return "select(" + b + ", " + a + ", " + mask + ")";
   }
 
-  // Volatile: compilers that run work-items as vectors take loops over them for free of such
+  // Volatile: compilers that vectorize work-items assume that loops over them have no such
   // conflicts (PoCL 3.1 reorders the stores).
   std::string ordered_store(const std::string& buffer, const std::string& index, DType dtype,
                             const std::string& value) const override {
@@ -225,8 +225,8 @@ class OpenClC : public Dialect, public VectorOperations {
     return "((volatile __global " + type + "*)" + buffer + ")[" + index + "] = " + bits + ";";
   }
 
-  // Clang's loop vectorizer asks for the permission. Other compilers know no such pragma, and
-  // Clang before 12 (NVIDIA's) refuses it.
+  // Clang's loop vectorizer requires the permission. Other compilers do not know the pragma, and
+  // Clang before 12 (NVIDIA's) rejects it.
   std::string free_order(const std::string& statement) const override {
     return "{\n#if __clang_major__ >= 12\n#pragma clang fp reassociate(on)\n#endif\n" + statement +
            "\n}";
@@ -244,7 +244,7 @@ class OpenClC : public Dialect, public VectorOperations {
     return "tapml_thread(" + std::to_string(subgroup_width) + ")";
   }
 
-  // No device says before it compiles how wide its subgroups are.
+  // Devices report subgroup widths only after compilation.
   Subgroups subgroups(int64_t width) const override {
     return width > 1 ? Subgroups::kPerhaps : Subgroups::kNone;
   }
@@ -252,7 +252,7 @@ class OpenClC : public Dialect, public VectorOperations {
     return "tapml_in_subgroups(" + std::to_string(width) + ")";
   }
 
-  // A maximum of NaN and a number may be either.
+  // The maximum of NaN and a number may be either.
   std::string subgroup(const tir::SubgroupCall& call, const std::string& value) const override {
     auto extremum = [&](const char* name) {
       std::string all = std::string("sub_group_reduce_") + name + "(" + value + ")";
@@ -272,8 +272,8 @@ class OpenClC : public Dialect, public VectorOperations {
     }
     throw_internal("a subgroup operation that OpenCL C does not know");
   }
-  // PoCL 3.1 unswitches loops over barriers: threads would then meet at different ones. The extent
-  // is never negative, which no compiler knows.
+  // PoCL 3.1 unswitches loops over barriers, so that threads would meet at different ones. The
+  // extent is never negative, which no compiler knows.
   std::string thread_in_turn(const std::string& thread, const std::string& turn) const override {
     return thread + " + (" + turn + " & (extent >> 63))";
   }
@@ -286,7 +286,7 @@ class OpenClC : public Dialect, public VectorOperations {
       return round_narrow("(float)(" + text + ")", to);
     }
     if (is_float(from) && is_integer(to)) {
-      // What a saturating conversion makes of NaN is advice only in the language.
+      // OpenCL C does not guarantee the result of a saturating conversion of NaN.
       return "tapml_" + std::string(from == DType::kF64 ? "f64" : "f32") + "_to_" + type_name(to) +
              "(" + text + ")";
     }
@@ -295,7 +295,7 @@ class OpenClC : public Dialect, public VectorOperations {
   }
 
   std::string reinterpret(const std::string& text, DType from, DType to) const override {
-    // Narrow floats live in f32 registers, and narrow integers may stand in wider expressions.
+    // Narrow floats are held in f32 registers, and narrow integers may be in wider expressions.
     if (from == DType::kF16) return reinterpret("tapml_bits_of_f16(" + text + ")", DType::kU16, to);
     if (from == DType::kBF16) {
       return reinterpret("(ushort)(as_uint(" + text + ") >> 16)", DType::kU16, to);
@@ -311,7 +311,7 @@ class OpenClC : public Dialect, public VectorOperations {
     return dtype_bytes(dtype) < 4 ? "((" + type_name(dtype) + ")" + text + ")" : text;
   }
 
-  // Signed overflow is undefined: the unsigned type of the same width computes it.
+  // Signed overflow is undefined, so use the unsigned type of the same width.
   std::string wrapping(const std::string& a, const char* op, const std::string& b,
                        DType dtype) const override {
     if (dtype == DType::kU32 || dtype == DType::kU64) return "(" + a + " " + op + " " + b + ")";
@@ -371,8 +371,8 @@ class OpenClC : public Dialect, public VectorOperations {
   }
 
  private:
-  // Subgroups come by several extensions; what is not there is not used. They serve where each has
-  // the width that the kernel is made for and all are full, which a running group sees.
+  // Several extensions provide subgroups; missing ones are not used. They are used if each has the
+  // width that the kernel is compiled for and all are full, which a running group checks.
   static constexpr const char* kSubgroups =
       "#ifdef cl_khr_subgroups\n"
       "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"

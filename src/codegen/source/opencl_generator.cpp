@@ -1,5 +1,5 @@
-// OpenCL C, which the driver of the device compiles. A kernel's code is the text of its functions;
-// a module has the helpers that they call in front of them.
+// OpenCL C, compiled by the device's driver. A kernel's code is the text of its functions; a module
+// starts with the helpers that they call.
 #include "codegen/code_generators.h"
 #include "codegen/custom/languages.h"
 #include "codegen/source/emitter.h"

@@ -14,7 +14,7 @@ bool is_power_of_two(const PrimExpr& e) {
   return e.is_int() && e->int_value > 0 && std::has_single_bit(static_cast<uint64_t>(e->int_value));
 }
 
-// Float variables are names of what was loaded, or of what was made of it.
+// Float variables hold loaded values or values computed from them.
 bool holds_loaded(const PrimExpr& e) {
   return e.kind() == ExprKind::kLoad || (e.is_var() && is_float(e.dtype())) ||
          std::ranges::any_of(e->operands, holds_loaded);
@@ -54,7 +54,7 @@ std::string Operations::binary(const PrimExpr& e, const std::string& a, const st
     const bool exact = !is_integer(dtype) || index;
     return exact ? infix(op) : dialect_.wrapping(a, op, b, dtype);
   };
-  // Not every language orders its truth values.
+  // Not every language orders booleans.
   if (dtype == DType::kBool) {
     if (e.kind() == ExprKind::kLt) return "(!" + a + " && " + b + ")";
     if (e.kind() == ExprKind::kLe) return "(!" + a + " || " + b + ")";
@@ -102,13 +102,13 @@ std::string Operations::extremum(ExprKind kind, const std::string& a, const std:
                                  DType dtype) const {
   const std::string x = temporary_(a, dtype), y = temporary_(b, dtype);
   std::string takes = y + (kind == ExprKind::kMin ? " < " : " > ") + x;
-  if (is_float(dtype)) takes += " || " + y + " != " + y;  // a NaN wins
+  if (is_float(dtype)) takes += " || " + y + " != " + y;  // NaN wins
   return "(" + takes + " ? " + y + " : " + x + ")";
 }
 
-// The divisor is replaced by 1 where the language could not divide: by 0, and by -1 where the
-// smallest integer may stand above. Then the remainder is 0 of itself, and the quotient is put
-// right. Other constant divisors need none of this.
+// Replaces the divisor by 1 where the language's division is undefined: for 0, and for -1 if the
+// dividend may be the minimum integer. The remainder is then 0, and the quotient is corrected.
+// Other constant divisors need none of this.
 std::string Operations::division(const PrimExpr& e, const std::string& a, const std::string& b,
                                  Division kind, bool index) const {
   const auto [quotient, floor] = kind;

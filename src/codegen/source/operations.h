@@ -1,5 +1,5 @@
-// Operations of scalars as expressions of a C-like language, with the meaning of docs/semantics.md
-// whatever the language's own is.
+// Scalar operations as expressions of a C-like language, with the semantics of docs/semantics.md
+// regardless of the language's own.
 #pragma once
 
 #include <functional>
@@ -11,21 +11,21 @@
 
 namespace tapml::codegen {
 
-// Whether operand number `i` of arithmetic may be a float zero that a compiler sees: any divisor
-// and dividend but literals of other values, and other operands that nothing loaded is in.
+// Whether operand number `i` of arithmetic may be a float zero visible to a compiler: any divisor
+// or dividend except nonzero literals, and other operands that contain no loaded value.
 bool may_be_seen_zero(const PrimExpr& arithmetic, size_t i);
 
-// Operands are given as text that has been emitted already; e says dtypes and constants. `index`:
-// arithmetic of indices, which does not overflow.
+// Operands are text that is already emitted; `e` provides dtypes and constants. `index`: index
+// arithmetic, which does not overflow.
 class Operations {
  public:
-  // `temporary` gives a name to a value that is used more than once; names and literals stay.
+  // `temporary` names a value that is used more than once; names and literals are kept.
   using Temporary = std::function<std::string(const std::string& text, DType dtype)>;
-  // `readable`: quotients by powers of two are written as such, and not as shifts.
+  // `readable`: writes quotients by powers of two as such, not as shifts.
   Operations(const Dialect& dialect, Temporary temporary, bool readable = false)
       : dialect_(dialect), temporary_(std::move(temporary)), readable_(readable) {}
 
-  // `plain`: a quotient or remainder whose operands are not negative, the divisor positive.
+  // `plain`: a quotient or remainder with nonnegative operands and a positive divisor.
   std::string binary(const PrimExpr& e, const std::string& a, const std::string& b, bool index,
                      bool plain = false) const;
   std::string call(const PrimExpr& e, const std::vector<std::string>& args, bool index) const;

@@ -10,8 +10,8 @@ namespace tapml::codegen {
 
 namespace {
 
-// Keywords, types, macros and functions of OpenCL C and C that a name must not hide, most of them
-// of GLSL too.
+// Keywords, types, macros and functions of OpenCL C and C that a name must not hide; most are
+// GLSL's too.
 constexpr std::string_view kWords[] = {
     "I",       "abs",      "acos",     "acosh",      "all",       "any",      "asin",
     "asinh",   "atan",     "atanh",    "atomic_add", "auto",      "barrier",  "begin",
@@ -31,7 +31,7 @@ constexpr std::string_view kWords[] = {
     "sqrt",    "static",   "step",     "struct",     "switch",    "tan",      "tanh",
     "true",    "trunc",    "typedef",  "uchar",      "uint",      "ulong",    "union",
     "unix",    "unsigned", "ushort",   "void",       "volatile",  "while"};
-// Of GLSL alone.
+// Only in GLSL.
 constexpr std::string_view kGlslWords[] = {
     "active",    "and",       "asm",        "attribute", "buffer",   "cast",          "centroid",
     "class",     "coherent",  "common",     "discard",   "equal",    "external",      "filter",
@@ -46,7 +46,8 @@ constexpr std::string_view kGlslWords[] = {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Words, numbers, operators, and the blanks between them; put together they are the code.
+// Splits code into words, numbers, operators and the whitespace between them; joined, they are the
+// code.
 std::vector<std::string> tokens_of(const std::string& code) {
   constexpr std::string_view kLong[] = {
       "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "+=", "->"};
@@ -63,7 +64,7 @@ std::vector<std::string> tokens_of(const std::string& code) {
       }
     } else if (std::isspace(static_cast<unsigned char>(code[at]))) {
       while (end < code.size() && std::isspace(static_cast<unsigned char>(code[end]))) ++end;
-    } else if (code[at] == '#') {  // a line of the preprocessor
+    } else if (code[at] == '#') {  // a preprocessor line
       end = std::min(code.find('\n', at), code.size());
     } else if (std::ranges::find(kLong, std::string_view(code).substr(at, 2)) != std::end(kLong)) {
       end = at + 2;
@@ -74,8 +75,7 @@ std::vector<std::string> tokens_of(const std::string& code) {
   return tokens;
 }
 
-// How tightly an operator of two operands binds; 0: none of those that parentheses may be left out
-// around.
+// Precedence of a binary operator; 0 for those whose parentheses must stay.
 int binding(const std::string& token) {
   static const std::map<std::string, int> kBinding = {
       {"=", 1},  {"+=", 1}, {"?", 2}, {":", 2},  {"||", 3}, {"&&", 4},
@@ -87,7 +87,7 @@ int binding(const std::string& token) {
 
 constexpr int kLoosest = 0, kNever = -1, kTightest = 9;
 
-// Of the code between two parentheses, the operator that binds least; kNever where they stay.
+// The loosest operator between two parentheses; kNever if the parentheses must stay.
 int loosest_inside(const std::vector<std::string>& tokens, size_t begin, size_t end) {
   int least = kTightest, depth = 0;
   std::string before = "(";
@@ -101,7 +101,7 @@ int loosest_inside(const std::vector<std::string>& tokens, size_t begin, size_t 
       const bool unary = first || (binding(before) > 0 && before != ")");
       if (unary) return kNever;
       const int binds = binding(token);
-      // Operators of another kind, an argument list, an assignment.
+      // Other operators, an argument list, an assignment.
       if (binds <= 1) return kNever;
       least = std::min(least, binds);
     }
@@ -137,7 +137,7 @@ std::string without_needless_parentheses(const std::string& code) {
         right == ")" || right == "]" || right == "," || right == ";" || right == "}";
     if (!opens && binding(left) == 0) continue;
     if (!closes && binding(right) == 0) continue;
-    // A cast stands before its operand, which neither closes nor operates.
+    // A cast precedes its operand; it neither ends an operand nor is an operator.
     std::vector<std::string> inside;
     for (size_t t = begin + 1; t < end; ++t) {
       if (!tokens[t].empty()) inside.push_back(tokens[t]);
@@ -146,8 +146,8 @@ std::string without_needless_parentheses(const std::string& code) {
     if (inner == kNever || inside.empty() || (inside.size() == 1 && !closes)) continue;
     const int to_left = opens ? kLoosest : binding(left);
     const int to_right = closes ? kLoosest : binding(right);
-    // a - (b + c) and a ? b : (c ? d : e) keep theirs; so do comparisons of comparisons.
-    // Compilers warn of && beside ||, and of comparisons of comparisons.
+    // a - (b + c) and a ? b : (c ? d : e) keep their parentheses. So do comparisons of comparisons
+    // and && beside ||, about which compilers warn.
     const auto compares = [](int binds) { return binds == binding("==") || binds == binding("<"); };
     if (compares(inner) && (compares(binding(left)) || compares(binding(right)))) continue;
     if (inner == binding("&&") && (left == "||" || right == "||")) continue;

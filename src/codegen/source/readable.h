@@ -1,4 +1,4 @@
-// Emitted code made pleasant to read, without another meaning: for skeletons of kernels.
+// Makes emitted code readable without changing its meaning, for skeletons of kernels.
 #pragma once
 
 #include <set>
@@ -6,16 +6,16 @@
 
 namespace tapml::codegen {
 
-// Without parentheses that the precedence of * / % + - comparisons, && || ?: and = makes needless.
-// Those of shifts and bits stay, as do those that decide in which order floats are added.
+// Removes parentheses that the precedence of * / % + - comparisons, && || ?: and = makes redundant.
+// Keeps those around shifts and bit operations, and those that fix the order of float additions.
 std::string without_needless_parentheses(const std::string& code);
 
-// Kernels with more parameters than fit into a line have them in several.
+// Wraps parameter lists that do not fit on one line.
 std::string with_short_signatures(const std::string& code);
 
-// Names that the emitter gave ("x_0") without their number, where the plain name stands nowhere
-// else in the code and is no word of OpenCL C or C, or of GLSL where the code `is_glsl`. `kept`:
-// names that callers use.
+// Removes the number from names that the emitter chose ("x_0"), if the plain name is not used
+// elsewhere in the code and is not a word of OpenCL C or C, or of GLSL if `is_glsl`. `kept`: names
+// that callers use.
 std::string with_plain_names(const std::string& code, const std::set<std::string>& kept,
                              bool is_glsl = false);
 

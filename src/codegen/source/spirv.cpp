@@ -22,7 +22,7 @@ void append_u32(std::vector<std::byte>& bytes, uint32_t value) {
   }
 }
 
-// One shader and what became of it.
+// One shader and its result.
 struct ShaderJob {
   std::string source, name;
   std::vector<uint32_t> words;
@@ -66,11 +66,11 @@ std::string emit_glsl(const DeviceFunc& function, const target::Description& tar
 std::vector<uint32_t> try_compile_glsl(const std::string& source, const std::string& name,
                                        const std::map<std::string, std::string>& macros,
                                        std::string& log) {
-  // Kept, because making one reads all that the language has built in.
+  // Cached, because construction loads all of the language's built-ins.
   static const shaderc::Compiler kCompiler;
   shaderc::CompileOptions options;
   options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_1);
-  // Its optimizer would simplify floats before the promises are written.
+  // shaderc's optimizer would simplify floats before the decorations are added.
   options.SetOptimizationLevel(shaderc_optimization_level_zero);
   for (const auto& [macro, value] : macros) options.AddMacroDefinition(macro, value);
   auto result = kCompiler.CompileGlslToSpv(source, shaderc_compute_shader, name.c_str(), options);

@@ -9,7 +9,7 @@ namespace tapml::codegen {
 
 namespace {
 
-// Numbers of the SPIR-V specification.
+// Constants of the SPIR-V specification.
 enum SpirvOp : uint32_t {
   kSpirvExtension = 10,
   kSpirvExtInstImport = 11,
@@ -43,7 +43,7 @@ void append_instruction(SpirvWords& words, uint32_t op, const SpirvWords& operan
   words.insert(words.end(), operands.begin(), operands.end());
 }
 
-// A string's characters, first in the low byte, and a zero.
+// A string's characters, first one in the low byte, and a terminating zero.
 SpirvWords literal_string(std::string_view text) {
   SpirvWords words(text.size() / 4 + 1, 0);
   for (size_t i = 0; i < text.size(); ++i) {
@@ -68,7 +68,7 @@ struct SpirvModule {
     }
   }
 
-  // Where something is inserted before the instruction: sections come in a fixed order.
+  // Records insertion points before the instruction: sections have a fixed order.
   void note(std::span<const uint32_t> instruction, size_t at) {
     const uint32_t op = instruction[0] & 0xffff;
     auto first = [at](size_t& place) {

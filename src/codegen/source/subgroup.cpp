@@ -50,7 +50,7 @@ std::vector<std::string> SubgroupEmitter::lines(const StoreNode& store, const st
   if (has == Subgroups::kThere) return {assign};
   std::vector<std::string> result;
   if (has == Subgroups::kPerhaps) {
-    // What the device's compiler has, and then what the running group finds, decides.
+    // Decided by what the device's compiler supports, then by what the running group finds.
     result = {"#ifdef TAPML_SUBGROUPS", "if (" + dialect_.in_subgroups(width_) + ") {", assign,
               "} else", "#endif"};
   }

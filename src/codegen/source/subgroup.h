@@ -1,5 +1,5 @@
-// Operations of subgroups (tir/subgroup.h) in a C-like language: what the language has, or values
-// exchanged through local memory.
+// Subgroup operations (tir/subgroup.h) in a C-like language: native ones, or an exchange through
+// local memory.
 #pragma once
 
 #include <functional>
@@ -13,19 +13,19 @@
 
 namespace tapml::codegen {
 
-// Width of the subgroups that a function is made for; 0 where it has no such operation. UserError
-// where it has operations of several widths.
+// Width of the subgroups that a function is written for; 0 if it has no such operation. UserError
+// if its operations have several widths.
 int64_t subgroup_width(const DeviceFunc& function);
 
 class SubgroupEmitter {
  public:
   using Unique = std::function<std::string(const std::string& hint)>;
-  // Nothing to emit unless the function has such operations.
+  // Emits nothing unless the function has such operations.
   SubgroupEmitter(const DeviceFunc& function, const Dialect& dialect, const Operations& operations,
                   const Unique& unique);
 
   int64_t width() const { return width_; }
-  // Local memory that the exchange takes: an array of each dtype, an element a thread.
+  // Local memory for the exchange: an array for each dtype, with one element a thread.
   const std::vector<std::string>& declarations() const { return declarations_; }
   // Statements for target = call; `value`, `target` and `thread` are text without side effects.
   std::vector<std::string> lines(const tir::StoreNode& store, const std::string& value,
@@ -39,7 +39,7 @@ class SubgroupEmitter {
   const Operations& operations_;
   DType index_;
   int64_t width_ = 0;
-  std::string counter_, joined_;  // names of the exchange's own variables
+  std::string counter_, joined_;  // names of the exchange's variables
   std::map<DType, std::string> scratch_;
   std::vector<std::string> declarations_;
 };

@@ -12,7 +12,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// By its terms alone: what schedules write for a piece of `size` is of this form.
+// Checks the terms only, which suffices for what schedules write for a piece of `size`.
 bool is_multiple(const PrimExpr& e, int64_t size = kVectorLanes) {
   switch (e.kind()) {
     case ExprKind::kInt:
@@ -55,7 +55,7 @@ PrimExpr without_constant(const PrimExpr& e, int64_t& constant) {
   return b.is_int(0) ? a : a + b;
 }
 
-// `e` without the lane, which stands in it once, as a term.
+// `e` without the lane; nullopt unless the lane occurs once, as a term.
 std::optional<PrimExpr> without_lane(const PrimExpr& e, const Var& lane) {
   if (e.same_as(lane)) return make_int(0, e.dtype());
   if (e.kind() != ExprKind::kAdd) return std::nullopt;
@@ -68,7 +68,7 @@ std::optional<PrimExpr> without_lane(const PrimExpr& e, const Var& lane) {
   return std::nullopt;
 }
 
-// Each time that a load is reached, as often as the expression is written out.
+// Counts each load as often as it is written out in the expression.
 void count_loads(const PrimExpr& e, std::map<const BufferNode*, int>& counts) {
   if (e.kind() == ExprKind::kLoad) ++counts[load_buffer(e).get()];
   for (const PrimExpr& operand : e->operands) count_loads(operand, counts);
@@ -87,7 +87,7 @@ class VectorAccesses {
     });
   }
 
-  // How often each buffer is accessed as four elements side by side, and as a half of eight.
+  // How often each buffer is accessed as four adjacent elements, and as a half of eight.
   std::map<const BufferNode*, int> counts, halves;
 
  private:
@@ -98,8 +98,8 @@ class VectorAccesses {
     if (half_of_eight(*first)) ++halves[buffer.get()];
   }
 
-  // Loads that always happen, and those in a `branch` that may happen always: of the place where
-  // the store is, in a buffer of its shape. Not those whose place is computed with a let.
+  // Loads that always run, and loads in a `branch` that can safely always run: those at the store's
+  // index, in a buffer of its shape. Excludes loads whose index uses a let.
   void loads(const PrimExpr& e, const Var& lane, const StoreNode& store, bool branch) {
     if (e.kind() == ExprKind::kLoad) {
       if (!branch || lies_as(e, store)) take(load_buffer(e), e->operands, lane);

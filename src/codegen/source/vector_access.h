@@ -1,4 +1,4 @@
-// Which buffers of a launch are read and written four elements at once.
+// Finds the buffers of a launch that can be read and written four elements at a time.
 #pragma once
 
 #include <map>
@@ -13,22 +13,22 @@ inline constexpr int64_t kVectorLanes = 4;
 // A loop over four lanes around one store.
 bool is_vector_loop(const tir::ForNode& loop);
 
-// Where the four elements that lanes access begin, in elements: a multiple of four, as the index's
-// terms show. None where the lanes do not stand side by side there.
+// Index of the first of the four elements that the lanes access: a multiple of four, according to
+// the index's terms. nullopt if the lanes are not adjacent.
 std::optional<PrimExpr> first_of_lanes(const PrimExpr& index, const Var& lane);
 
-// Which four of eight elements begin at a place that is a multiple of eight, as its terms show, or
-// four behind one.
+// Which half of eight aligned elements an access covers: starting at a multiple of eight, according
+// to its terms, or four after one.
 struct Half {
   PrimExpr first;  // of the eight
   bool second = false;
 };
 std::optional<Half> half_of_eight(const PrimExpr& first);
 
-// Parameters of elements of 32 bits whose every access stands in a vector loop, as four elements
-// side by side, and unconditionally or at the place of the loop's store. `narrow`: also those of
-// floats of 16 bits that are only read. How many elements are one of the buffer's: four, or eight
-// where every access to narrow ones is a half of these.
+// Parameters with 32-bit elements whose every access is in a vector loop, as four adjacent
+// elements, and unconditional or at the index of the loop's store. `narrow`: also 16-bit float
+// parameters that are only read. The result is the number of elements in one element of the buffer:
+// four, or eight if every access to a narrow buffer is half of these.
 std::map<const tir::BufferNode*, int> vector_buffers(const DeviceFunc& function,
                                                      bool narrow = false);
 

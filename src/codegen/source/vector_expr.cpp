@@ -38,7 +38,7 @@ class VectorWriter {
  private:
   bool is_read(const PrimExpr& load) const { return lanes_.loaded.contains(load.get()); }
 
-  // The same for all lanes, as far as what it mentions says.
+  // Whether the expression is uniform across lanes, based on what it mentions.
   bool is_common(const PrimExpr& e) const {
     if (e.same_as(lanes_.lane) || e.kind() == ExprKind::kLet) return false;
     if (e.kind() == ExprKind::kLoad && is_read(e)) return false;
@@ -52,14 +52,15 @@ class VectorWriter {
                                         kind == ExprKind::kMul || kind == ExprKind::kDiv);
   }
 
-  // Whether it may be computed where its lane does not ask for it.
+  // Whether it may be computed for lanes that do not need it.
   bool reads_nothing_new(const PrimExpr& e) const {
     if (e.kind() == ExprKind::kLoad) return is_read(e);
     return std::ranges::all_of(
         e->operands, [this](const PrimExpr& operand) { return reads_nothing_new(operand); });
   }
 
-  // A side of a select, which is computed for lanes that take the other: cheap and without reading.
+  // A branch of a select, which is also computed for lanes that take the other: cheap, no new
+  // reads.
   bool is_side(const PrimExpr& e) const {
     if (is_common(e)) return reads_nothing_new(e);
     if (e.kind() == ExprKind::kLoad) return is_read(e);
@@ -72,8 +73,7 @@ class VectorWriter {
     return is_condition(e.operand(0)) && is_side(e.operand(1)) && is_side(e.operand(2));
   }
 
-  // One that may be computed as a mask: the second sides of "and" and "or" are, whatever the first
-  // are.
+  // A condition that may be computed as a mask: "and" and "or" evaluate both operands.
   bool is_condition(const PrimExpr& e) const {
     if (is_common(e)) return true;
     if (is_logical(e.kind())) return is_condition(e.operand(0)) && reads_nothing_new(e.operand(1));
@@ -94,7 +94,7 @@ class VectorWriter {
     return operations_.make_mask(lanes_.each(e));
   }
 
-  // As for scalars, a product in a sum may be rounded with it.
+  // As for scalars, a product in a sum may be contracted.
   std::string arithmetic(const PrimExpr& e) {
     if (e.kind() == ExprKind::kAdd) {
       for (size_t i : {1, 0}) {
@@ -117,7 +117,7 @@ class VectorWriter {
     return may_be_seen_zero(arithmetic, i) ? dialect_.hidden(text, arithmetic.dtype()) : text;
   }
 
-  // A NaN wins.
+  // NaN wins.
   std::string extremum(const PrimExpr& e) {
     const std::string x = lanes_.name(value(e.operand(0)), e.dtype());
     const std::string y = lanes_.name(value(e.operand(1)), e.dtype());

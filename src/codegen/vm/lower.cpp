@@ -102,8 +102,8 @@ class FunctionLowering {
   int32_t function_index(const std::string& name) const {
     auto it = context_.functions.find(name);
     if (it != context_.functions.end()) return it->second;
-    throw_user("@" + name + " is no function that the virtual machine can call",
-               "function " + out_.name, "a graph-level function that is no kernel", "@" + name,
+    throw_user("@" + name + " is not a function that the virtual machine can call",
+               "function " + out_.name, "a graph-level function that is not a kernel", "@" + name,
                "call_tir calls kernels and tensor programs");
   }
 
@@ -114,7 +114,7 @@ class FunctionLowering {
     return known->second;
   }
 
-  // After lambda lifting a lambda only passes on: captured values, then its own parameters.
+  // After lambda lifting, a lambda only forwards its captured values and its parameters.
   void make_closure(const Function& lambda, int32_t reg) {
     const SeqNode& body = body_of(lambda);
     const CallNode* call = nullptr;
@@ -149,7 +149,7 @@ class FunctionLowering {
     }
   }
 
-  // The sequence's value is the function's. `of`: the binding whose branch it is, if any.
+  // Returns the sequence's value from the function. `of`: the binding whose branch it is, if any.
   void return_from(const SeqNode& seq, const Binding* of = nullptr) {
     const Binding* last = returned_binding(seq);
     const auto* branch = last ? as<IfNode>(last->value) : nullptr;
@@ -179,7 +179,7 @@ class FunctionLowering {
     emit({.op = Opcode::kReturn, .a = result});
   }
 
-  // Lowers both sides, in scopes of their own, with `side` and between them the jumps.
+  // Lowers both branches with `side`, each in its own scope, and emits the jumps between them.
   template <class Side>
   void lower_if(const IfNode& branch, const Side& side) {
     int32_t condition = atom(branch.condition);
@@ -247,8 +247,8 @@ class FunctionLowering {
             .list = atoms(call.args)});
     } else if (as<VarNode>(call.callee)) {
       int32_t callee = atom(call.callee);
-      // The value itself keeps its own promises; these are what its annotation promises here. After
-      // a tail call the machine looks whether they were kept, when the last function returns.
+      // The value's own annotation is checked separately; these checks are for the annotation here.
+      // After a tail call the VM makes them when the last function returns.
       std::vector<int32_t> later;
       if (tail != 0) {
         const int32_t check =
@@ -358,7 +358,7 @@ class FunctionLowering {
     emit(std::move(inst));
   }
 
-  // Functions that share a static storage need as much of it as the largest.
+  // Functions that share a static storage use the size of the largest.
   void static_storage(const CallNode& call, int64_t index, int32_t reg) {
     const PrimExpr& bytes = as<ShapeNode>(call.args[0])->dims[0];
     std::vector<int64_t>& all = executable_.static_storages;
@@ -382,7 +382,7 @@ class FunctionLowering {
           .list = atoms(as<TupleNode>(call.args[1])->fields)});
   }
 
-  // Register after the one with what was prepared for a call; 0: nothing was.
+  // Register after the one with the values prepared for a call; 0 if there are none.
   int32_t prepared_of(const CallNode& call) {
     const auto* param = find_attr<int64_t>(call.attrs, kPreparedAttr);
     if (!param) return 0;

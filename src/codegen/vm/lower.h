@@ -1,4 +1,4 @@
-// Planned graph-level functions to the virtual machine's instructions.
+// Lowers planned graph-level functions to VM instructions.
 #pragma once
 
 #include <map>
@@ -10,23 +10,23 @@
 
 namespace tapml::codegen {
 
-// What the functions of an executable refer to.
+// Symbols that the functions of an executable refer to.
 struct VmContext {
-  // Kernel name to its index in executable.kernels and its implementation before scheduling.
+  // Kernel name to its index in executable.kernels and its unscheduled implementation.
   struct Kernel {
     int32_t index = 0;
     const tir::PrimFunc* signature = nullptr;
   };
   std::map<std::string, Kernel> kernels;
   std::map<std::string, int32_t> functions;  // index in executable.functions
-  // Of what lower_function() has added to the executable: constants by their content hash, names of
-  // packed functions.
+  // Entries that lower_function() added to the executable: constants by content hash, packed
+  // functions by name.
   std::map<std::string, int32_t> constants, packed;
 };
 
 // Lowers `function` (after memory planning) and appends its call sites and constants to
-// `executable`. Parameters and match_casts are checked at run time: symbolic dimensions that stand
-// alone define slots at their first occurrence, everything else must be equal.
+// `executable`. Parameters and match_casts are checked at run time: a dimension that is a single
+// variable defines a slot at its first occurrence; everything else must be equal.
 VmFunction lower_function(const std::string& name, const relax::Function& function,
                           VmContext& context, Executable& executable);
 

@@ -14,7 +14,7 @@ namespace tapml::codegen {
 
 using namespace relax;  // NOLINT: this file is about relax alone
 
-// A dimension that cannot be compared yet: what came lies in a slot of its own.
+// A dimension that cannot be compared yet; its actual value is in a separate slot.
 struct ShapeHeap::Open {
   PrimExpr expected;
   Var found;
@@ -68,8 +68,9 @@ std::vector<Var> ShapeHeap::unknown(const PrimExpr& expr) const {
 
 ScalarProgram ShapeHeap::scalar_program(const PrimExpr& expr) {
   for (const Var& var : unknown(expr)) {
-    throw_user("symbolic variable " + var->name + " has no value here", "function " + out_.name,
-               "a parameter or match_cast that has it as a dimension", to_string(expr));
+    throw_user("symbolic variable " + var->name + " has no value at this point",
+               "function " + out_.name, "a parameter or match_cast that has it as a dimension",
+               to_string(expr));
   }
   return arith::compile_scalar(expr, [&](const Var& var) { return find(var); });
 }
@@ -148,7 +149,7 @@ void ShapeHeap::emit_check(int32_t reg, ValueCheck check) {
   emit({.op = Opcode::kCheck, .a = reg, .b = static_cast<int32_t>(out_.checks.size() - 1)});
 }
 
-// Gives the one unknown variable of a dimension a slot, where the dimension is a*v + b.
+// Assigns a slot to the one unknown variable of a dimension, if the dimension is a*v + b.
 bool ShapeHeap::solve(const Open& open) {
   std::vector<Var> vars = unknown(open.expected);
   if (vars.size() != 1 || vars[0].dtype() != DType::kI64) return false;
@@ -164,7 +165,7 @@ bool ShapeHeap::solve(const Open& open) {
     return false;
   }
   PrimExpr value = floordiv(open.found - offset, *factor);
-  // A tensor's dimension is never negative; where this comes out so, the check of the whole fails.
+  // A tensor's dimension is never negative; if the computed value is, the whole check fails.
   if (open.is_dimension) value = max(value, 0);
   Instruction compute{.op = Opcode::kComputeSlot, .b = program(value)};
   if (most(var) >= 0) compute.c = program(most(var)) + 1;
@@ -196,7 +197,7 @@ void ShapeHeap::check_known(const CheckedValue& value) {
 int32_t ShapeHeap::later_check(const Annotation& annotation, const std::string& where) {
   std::vector<Open> open;
   ValueCheck check = value_check(annotation, where, open);
-  // Complains about the variable that no dimension gives.
+  // Reports the variable that no dimension determines.
   for (const Open& one : open) scalar_program(one.expected);
   if (check.kind == ValueCheck::Kind::kAny) return -1;
   out_.checks.push_back(std::move(check));

@@ -1,5 +1,5 @@
-// A function's part of the shape heap: which slot holds which symbolic variable, the programs over
-// the slots, and the checks that fill them.
+// A function's part of the shape heap: the slot of each symbolic variable, the programs over the
+// slots, and the checks that fill them.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace tapml::codegen {
 
-// A value at a function boundary or a match_cast, in a register, and what it must look like.
+// A value in a register, at a function boundary or a match_cast, and its expected annotation.
 struct CheckedValue {
   int32_t reg = 0;
   relax::Annotation annotation;
@@ -22,26 +22,26 @@ struct CheckedValue {
 // Writes slots, programs, layouts and checks into one VmFunction.
 class ShapeHeap {
  public:
-  // Writes into `out`, where `function` is lowered; its attribute "bound.n" is checked where n gets
-  // its value.
+  // Writes into `out`, the lowered `function`; its attribute "bound.n" is checked when n gets its
+  // value.
   ShapeHeap(VmFunction& out, const relax::Function& function);
 
-  // Emits the checks of values that come in together. A dimension that is a variable without a slot
-  // defines it; dimensions that hold one unknown variable, linearly, are solved for it (n + 1,
-  // 2*n); everything else must be equal. UserError for variables that no dimension gives.
+  // Emits the checks of values that arrive together. A dimension that is a variable without a slot
+  // defines it; dimensions with one unknown variable, linear in it, are solved (n + 1, 2*n);
+  // everything else must be equal. UserError for variables that no dimension determines.
   void check(const std::vector<CheckedValue>& values);
   // The same for one value whose variables all have slots.
   void check_known(const CheckedValue& value);
-  // Number of such a check that is made later; -1 where there is nothing to check.
+  // Number of a check that runs later; -1 if there is nothing to check.
   int32_t later_check(const relax::Annotation& annotation, const std::string& where);
 
   // Program number of an integer expression. UserError that names a variable without a slot.
   int32_t program(const PrimExpr& expr);
   std::vector<int32_t> programs(const Dims& dims);
-  // `offset`: bytes from the storage's begin; null: none.
+  // `offset`: bytes from the start of the storage; null: none.
   int32_t layout(DType dtype, const Dims& dims, const PrimExpr& offset = {});
 
-  // Slots that are defined after mark() are out of scope after forget().
+  // Slots defined after mark() go out of scope at forget().
   size_t mark() const { return defined_.size(); }
   void forget(size_t mark);
 

@@ -12,12 +12,12 @@ namespace tapml::frontend {
 
 namespace {
 
-// What Hugging Face calls an architecture, and who reads its fields.
+// An architecture's names in Hugging Face files, and the reader of its fields.
 struct ConfigReader {
   const char* class_name;    // in "architectures"
-  const char* model_type;    // in "model_type", looked at where "architectures" is absent
+  const char* model_type;    // in "model_type", used if "architectures" is absent
   const char* architecture;  // in models::architecture_table
-  const char* base_class;    // in "architectures" of files without the head
+  const char* base_class;    // in "architectures" of files for the model without a head
   models::ModelConfig (*read)(const JsonObjectReader& json, ConfigNotes& notes);
   std::vector<int32_t> (*default_eos)();
 };
@@ -29,14 +29,16 @@ constexpr ConfigReader kReaders[] = {
      [] { return std::vector<int32_t>(); }},
 };
 
-// transformers goes by model_type, so that another one there means another model.
+// transformers selects the class by model_type, so a different value there means another model.
 const ConfigReader& agreeing(const ConfigReader& reader, const JsonObjectReader& json) {
   if (!json.has("model_type")) return reader;
   const std::string type = unwrap(json.required_string("model_type"));
   if (type == reader.model_type) return reader;
   throw_error(json.field_error(
-      "model_type", "does not fit \"architectures\", which names " + std::string(reader.class_name),
-      in_quotes(reader.model_type), "transformers goes by model_type; make the two agree"));
+      "model_type",
+      "does not match \"architectures\", which names " + std::string(reader.class_name),
+      in_quotes(reader.model_type),
+      "transformers selects the model by model_type; make the two agree"));
 }
 
 const ConfigReader& find_reader(const JsonObjectReader& json) {
@@ -57,16 +59,16 @@ const ConfigReader& find_reader(const JsonObjectReader& json) {
     }
     known.push_back(name);
   }
-  // Of a list, the first name is the one that is refused.
+  // If several are listed, the error names the first one.
   const Json& value = json.has(key) ? *json.find(key) : json.json();
   if (value.is_array() && !value.items().empty()) {
     throw_error(json.item_error(value.items()[0], std::string(key) + "[0]",
-                                "is not an architecture that is known", join_choices(known)));
+                                "is not a known architecture", join_choices(known)));
   }
-  throw_error(json.field_error(key, "names no architecture that is known", join_choices(known)));
+  throw_error(json.field_error(key, "names no known architecture", join_choices(known)));
 }
 
-// Nothing where the field is absent, null or "auto".
+// nullopt if the field is absent, null or "auto".
 std::optional<DType> read_dtype_field(const JsonObjectReader& json, const char* key) {
   static constexpr std::array<std::string_view, 3> kNames = {"float32", "float16", "bfloat16"};
   static constexpr std::array<DType, 3> kTypes = {DType::kF32, DType::kF16, DType::kBF16};
@@ -84,9 +86,9 @@ std::optional<DType> read_dtype_field(const JsonObjectReader& json, const char* 
 DType read_dtype(const JsonObjectReader& json, ConfigNotes& notes) {
   const auto dtype = read_dtype_field(json, "dtype"), older = read_dtype_field(json, "torch_dtype");
   if (dtype && older && *dtype != *older) {
-    notes.warnings.push_back(json.source() +
-                             ": \"dtype\" and \"torch_dtype\" differ: the former counts, as in "
-                             "transformers");
+    notes.warnings.push_back(
+        json.source() +
+        ": \"dtype\" and \"torch_dtype\" differ: the former is used, as in transformers");
   }
   return dtype.value_or(older.value_or(DType::kF32));
 }
@@ -104,7 +106,7 @@ std::vector<int32_t> read_eos(const JsonObjectReader& json) {
   } else if (value->is_integer()) {
     ids = {unwrap(json.required_int(key, 0, kMaxToken))};
   } else {
-    throw_error(json.field_error(key, "is neither a token nor a list of tokens",
+    throw_error(json.field_error(key, "is not a token or a list of tokens",
                                  "an integer, an array of integers or null"));
   }
   return {ids.begin(), ids.end()};

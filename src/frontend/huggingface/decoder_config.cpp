@@ -12,7 +12,7 @@ using models::RopeConfig;
 
 namespace {
 
-// Far beyond every model that exists, so that products of them stay away from overflow.
+// Far above every existing model, so that products cannot overflow.
 constexpr int64_t kMaxContext = int64_t{1} << 24;
 constexpr int64_t kMaxVocabulary = int64_t{1} << 26;
 constexpr int64_t kMaxHeads = int64_t{1} << 16;
@@ -49,7 +49,7 @@ void read_heads(const JsonObjectReader& json, const DecoderDefaults& defaults,
   if (config.head_dim % 2 != 0) {
     const char* key = json.has("head_dim") ? "head_dim" : "hidden_size";
     throw_error(
-        json.field_error(key, "gives heads of an odd width, which rotary positions cannot turn",
+        json.field_error(key, "gives heads of an odd width, which rotary positions do not support",
                          "an even width of a head, not " + std::to_string(config.head_dim)));
   }
 }
@@ -90,7 +90,7 @@ void read_scaling(const JsonObjectReader& top, const JsonObjectReader& json, int
   const std::string type = unwrap(json.required_choice(key, kTypes));
   if (json.has("rope_type") && json.has("type") && unwrap(json.required_string("type")) != type) {
     notes.warnings.push_back(json.source() + ": " + in_quotes(json.path()) +
-                             " has two types: \"rope_type\" counts, as in transformers");
+                             " has two types: \"rope_type\" is used, as in transformers");
   }
   if (type == "linear") {
     rope.scaling = RopeConfig::Scaling::kLinear;
@@ -100,8 +100,8 @@ void read_scaling(const JsonObjectReader& top, const JsonObjectReader& json, int
   }
 }
 
-// As transformers 5: rope_scaling goes before rope_parameters where it says anything, and what they
-// hold before the same field of the whole.
+// Like transformers 5: rope_scaling, if not empty, takes precedence over rope_parameters, and
+// fields in either take precedence over the same field at the top level.
 RopeConfig read_rope(const JsonObjectReader& json, int64_t context, ConfigNotes& notes) {
   RopeConfig rope;
   auto parameters = unwrap(json.optional_object("rope_parameters"));
@@ -112,8 +112,8 @@ RopeConfig read_rope(const JsonObjectReader& json, int64_t context, ConfigNotes&
   if (says_something(scaling)) {
     if (says_something(parameters) && scaling->json().dump() != parameters->json().dump()) {
       notes.warnings.push_back(json.source() +
-                               ": \"rope_scaling\" and \"rope_parameters\" differ: the former "
-                               "counts, as in transformers");
+                               ": \"rope_scaling\" and \"rope_parameters\" differ: the former is "
+                               "used, as in transformers");
     }
     parameters = scaling;
   }
@@ -123,7 +123,7 @@ RopeConfig read_rope(const JsonObjectReader& json, int64_t context, ConfigNotes&
   if (has_own_theta && unwrap(json.float_or("rope_theta", rope.theta)) != rope.theta) {
     notes.warnings.push_back(json.source() + ": \"rope_theta\" differs from " +
                              in_quotes(parameters->path() + ".rope_theta") +
-                             ": the latter counts, as in transformers");
+                             ": the latter is used, as in transformers");
   }
   if (parameters) read_scaling(json, *parameters, context, rope, notes);
   std::vector<const JsonObjectReader*> holders = {&json};
@@ -144,7 +144,7 @@ void read_activation(const JsonObjectReader& json, ConfigNotes& notes) {
   const std::string other = unwrap(json.required_string("hidden_activation"));
   if (other == "silu" || other == "swish") return;
   notes.warnings.push_back(json.source() + ": \"hidden_activation\" is " + in_quotes(other) +
-                           ", which is ignored, as in transformers: \"hidden_act\" counts (silu)");
+                           ", which is ignored, as in transformers: \"hidden_act\" is used (silu)");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The fields that configurations of decoder-only transformers share.
+// The configuration fields that decoder-only transformers share.
 #pragma once
 
 #include <string>
@@ -9,31 +9,31 @@
 
 namespace tapml::frontend {
 
-// Far beyond every model that exists, so that products of them stay away from overflow.
+// Far above every existing model, so that products cannot overflow.
 inline constexpr int64_t kMaxWidth = int64_t{1} << 24;
 inline constexpr int64_t kMaxLayers = 4096;
 
-// What a reader says beside the configuration.
+// Notes from a reader in addition to the configuration.
 struct ConfigNotes {
-  std::vector<std::string> defaulted;  // "hidden_size (4096)": fields that took their default
-  std::vector<std::string> warnings;   // one sentence each: of fields that contradict each other
+  std::vector<std::string> defaulted;  // "hidden_size (4096)": fields that got their default
+  std::vector<std::string> warnings;   // one sentence for each contradiction between fields
 };
 
-// The published defaults of an architecture's configuration class, for fields that are absent.
+// Defaults for absent fields, as published in an architecture's configuration class.
 struct DecoderDefaults {
   int64_t vocabulary = 0;
   int64_t hidden = 0;
   int64_t layers = 0;
   int64_t heads = 0;
-  int64_t kv_heads = 0;  // 0: as many as heads
+  int64_t kv_heads = 0;  // 0: same as heads
   int64_t context = 0;
 };
 
-// An integer from 1 (or `min`) on; absent, its default. Null is refused.
+// An integer of at least 1 (or `min`), or the default if absent. Null is rejected.
 int64_t int_or_default(const JsonObjectReader& json, const char* key, int64_t fallback, int64_t min,
                        int64_t max, ConfigNotes& notes);
 
-// All fields of `config` but the biases. UserError for everything that it cannot express.
+// Reads all fields of `config` except the biases. UserError for anything that it cannot express.
 void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
                   models::DecoderConfig& config, ConfigNotes& notes);
 

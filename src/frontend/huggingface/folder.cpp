@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxRefBytes = 4096;
 
-// The folder of the snapshot that refs/main names.
+// The folder of the snapshot in refs/main.
 std::optional<std::string> main_snapshot(const std::string& root) {
   auto name = read_text_file(root + "/refs/main", kMaxRefBytes);
   if (!name) return std::nullopt;
@@ -38,7 +38,7 @@ std::optional<std::string> newest_snapshot(const std::string& root) {
     if (!it->is_directory(ignored)) continue;
     const auto time = it->last_write_time(ignored);
     const std::string folder = it->path().string();
-    // Of equal times the greater name, so that the answer does not depend on the file system.
+    // Break ties by name, so that the result does not depend on the file system.
     if (!newest || time > newest_time || (time == newest_time && folder > *newest)) {
       newest = folder;
       newest_time = time;
@@ -68,8 +68,8 @@ std::string tokenizer_path(const std::string& folder) {
     if (!fs::exists(folder + "/" + other, ignored)) continue;
     throw_user(
         "there is no tokenizer.json in " + folder, folder, "tokenizer.json",
-        std::string(other) + " alone, an older form that is not read",
-        "make it with transformers: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)");
+        std::string(other) + " only, an older format that is not supported",
+        "create it with transformers: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)");
   }
   throw_user("there is no tokenizer.json in " + folder, folder, "tokenizer.json", "no tokenizer",
              "download the whole model: hf download ORG/NAME --local-dir DIR");

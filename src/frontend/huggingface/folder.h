@@ -1,16 +1,16 @@
-// Where the files of a model folder are.
+// Finds the files of a model folder.
 #pragma once
 
 #include <string>
 
 namespace tapml::frontend {
 
-// The folder itself, or of the root of an entry in Hugging Face's cache (models--ORG--NAME) the
-// snapshot that its refs/main names, else the newest. Any other path as it is.
+// For the root of an entry in Hugging Face's cache (models--ORG--NAME), the snapshot in its
+// refs/main, or else the newest snapshot. Any other path is returned unchanged.
 std::string resolve_model_folder(const std::string& path);
 
-// tokenizer.json in a folder. UserError where it is missing, with what to do about the forms of
-// tokenizers that are there in its place, and where it is something else by that name.
+// Path of a folder's tokenizer.json. Throws a UserError if it is missing, with advice on other
+// tokenizer formats that the folder has, or if the file has another format.
 std::string tokenizer_path(const std::string& folder);
 
 }  // namespace tapml::frontend

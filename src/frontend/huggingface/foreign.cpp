@@ -60,17 +60,18 @@ std::optional<Foreign> recognize(std::string_view head) {
   if (begin.starts_with("<!doctype html") || begin.starts_with("<html")) {
     return Foreign{"an HTML page, such as a site's page about the file", kDownload};
   }
-  if (head.starts_with("GGUF")) return Foreign{"a GGUF file, which is not read", kUseSafetensors};
+  if (head.starts_with("GGUF"))
+    return Foreign{"a GGUF file, which is not supported", kUseSafetensors};
   const bool zip = head.starts_with("PK\x03\x04");
   const bool pickle = head.size() > 1 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5;
   if (zip || pickle) {
-    return Foreign{"a pickle of PyTorch (.bin, .pt), which can run code and is not read",
+    return Foreign{"a PyTorch pickle (.bin, .pt), which can run code and is not supported",
                    kConvertPickle};
   }
   return std::nullopt;
 }
 
-// The files of a folder whose names end so, in order.
+// The files of a folder with the given name suffix, sorted.
 std::vector<std::string> files_ending(const std::string& folder, std::string_view ending) {
   std::vector<std::string> names;
   std::error_code error;
@@ -97,7 +98,7 @@ std::vector<std::string> files_ending(const std::string& folder, std::string_vie
       "merge it: PeftModel.from_pretrained(base, DIR).merge_and_unload().save_pretrained(NEW)");
 }
 
-// "name" or "org/name", as models are called on the hub.
+// "name" or "org/name", the form of model ids on the hub.
 bool looks_like_hub_id(std::string_view path) {
   if (path.empty() || path.front() == '.' || path.front() == '/' || path.front() == '~')
     return false;
@@ -128,24 +129,24 @@ void check_model_folder(const std::string& path) {
     throw_user(
         "the model folder " + path + " does not exist", path, kExpected,
         hub ? "nothing; it may be the name of a model on the hub" : "nothing",
-        hub ? "download it first: hf download " + path + " --local-dir DIR, then give DIR" : "");
+        hub ? "download it first: hf download " + path + " --local-dir DIR, then pass DIR" : "");
   }
   if (!fs::is_directory(status)) {
     refuse_foreign_file(path);
     const bool weights = path.ends_with(".safetensors");
     throw_user(path + " is not a folder", path, kExpected, "a file",
-               weights ? "give the folder that it is in" : "");
+               weights ? "pass the folder that contains it" : "");
   }
   if (fs::exists(path + "/config.json", error)) return;
   if (fs::exists(path + "/adapter_config.json", error)) refuse_adapter(path);
   for (const std::string& name : files_ending(path, ".gguf")) {
-    throw_user(path + " holds a GGUF file, which is not read", path, kExpected, name,
+    throw_user(path + " contains a GGUF file, which is not supported", path, kExpected, name,
                kUseSafetensors);
   }
   if (fs::exists(path + "/params.json", error)) {
-    throw_user(path + " is a model in the form of its authors, not of Hugging Face", path,
-               kExpected, "params.json and no config.json",
-               "use the model's repository on the hub whose name ends in -hf");
+    throw_user(path + " is a model in its authors' format, not in Hugging Face's", path, kExpected,
+               "params.json, but no config.json",
+               "use the model's repository on the hub with a name that ends in -hf");
   }
   throw_user(path + " has no config.json", path, kExpected, "a folder without config.json",
              kDownload);
@@ -161,7 +162,7 @@ void refuse_folder_without_weights(const std::string& folder) {
         std::pair{".h5", kConvertPickle}, std::pair{".msgpack", kConvertPickle}}) {
     const auto names = files_ending(folder, ending);
     if (names.empty()) continue;
-    found = names[0] + ", a format that is not read";
+    found = names[0] + ", a format that is not supported";
     hint = advice;
     break;
   }

@@ -1,20 +1,20 @@
-// What people have in place of a file of a model folder.
+// Recognizes files that are not what a model folder should contain.
 #pragma once
 
 #include <string>
 
 namespace tapml::frontend {
 
-// UserError where the file `path` begins like something else that is known: a Git LFS pointer, an
-// HTML page, a GGUF, a pickle of PyTorch. Says what it is and what to do. Nothing where it cannot
-// be read.
+// Throws a UserError if the file `path` starts like another known format: a Git LFS pointer, an
+// HTML page, a GGUF, a PyTorch pickle. The error names the format and a remedy. Returns if the file
+// cannot be read.
 void refuse_foreign_file(const std::string& path);
 
-// UserError for `path`, of which no model can be read: what it is (a hub id, a LoRA adapter, files
-// of another format, nothing at all) and what to do. Returns where it has a config.json.
+// Throws a UserError if no model can be read from `path`: the error says what it is (a hub id, a
+// LoRA adapter, files of another format, nothing) and what to do. Returns if it has a config.json.
 void check_model_folder(const std::string& path);
 
-// UserError where the folder has no weights that are read: which ones it has, and what to do.
+// Throws a UserError for a folder without supported weights: which ones it has, and what to do.
 [[noreturn]] void refuse_folder_without_weights(const std::string& folder);
 
 }  // namespace tapml::frontend

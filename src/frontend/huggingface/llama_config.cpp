@@ -8,12 +8,12 @@ namespace tapml::frontend {
 
 namespace {
 
-// Of transformers' LlamaConfig.
+// From transformers' LlamaConfig.
 constexpr DecoderDefaults kLlamaDefaults = {
     .vocabulary = 32000, .hidden = 4096, .layers = 32, .heads = 32, .kv_heads = 0, .context = 2048};
 constexpr int64_t kLlamaIntermediate = 11008;
 
-// LlamaForCausalLM attends to all tokens whatever these say.
+// LlamaForCausalLM attends to all tokens regardless of these fields.
 void warn_of_windows(const JsonObjectReader& json, int64_t context, ConfigNotes& notes) {
   for (const char* key : {"sliding_window", "attention_window"}) {
     const Json* window = json.find(key);

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxConfigBytes = size_t{64} << 20;
 
-// generation_config.json goes before config.json where it names any.
+// eos tokens of generation_config.json take precedence over config.json's.
 std::vector<int32_t> find_eos(const std::string& folder, const HuggingFaceConfig& config,
                               std::vector<std::string>& warnings) {
   const std::string path = folder + "/generation_config.json";
@@ -31,9 +31,9 @@ std::vector<int32_t> find_eos(const std::string& folder, const HuggingFaceConfig
   if (!eos) return config.eos;
   for (const int32_t token : config.eos) {
     if (eos->empty() || std::ranges::find(*eos, token) != eos->end()) continue;
-    warnings.push_back("eos_token_id of config.json (" + std::to_string(token) +
-                       ") is not among those of generation_config.json: it does not end a text, as "
-                       "in transformers");
+    warnings.push_back(
+        "eos_token_id of config.json (" + std::to_string(token) +
+        ") is not in generation_config.json: it does not end a text, as in transformers");
   }
   return *eos;
 }
@@ -53,10 +53,10 @@ void warn_of_unreachable_eos(HuggingFaceModel& model) {
   }
 }
 
-// Where shapes do not fit, an absent field may be why.
+// If shapes do not match, an absent field may be the cause.
 std::string mismatch_hint(const HuggingFaceConfig& config) {
   if (config.defaulted.empty()) return {};
-  return "config.json lacks fields, which took their published defaults: " + join(config.defaulted);
+  return "fields missing in config.json got their published defaults: " + join(config.defaulted);
 }
 
 bool same_values(const HostTensor& a, const HostTensor& b) {
@@ -68,7 +68,7 @@ bool same_values(const HostTensor& a, const HostTensor& b) {
   return true;
 }
 
-// A head of its own beside an embedding that it should share: transformers 5 then uses it.
+// If files have a separate head although embeddings are tied, transformers 5 uses it.
 void untie_different_head(HuggingFaceModel& model, const WeightFiles& files) {
   auto& config =
       std::visit([](auto& any) -> models::DecoderConfig& { return any; }, model.config.model);
@@ -79,14 +79,14 @@ void untie_different_head(HuggingFaceModel& model, const WeightFiles& files) {
   if (same_values(head->second, embedding->second)) return;
   config.tied_embeddings = false;
   model.warnings.push_back(
-      "config.json says tie_word_embeddings, but lm_head.weight and the embedding are stored and "
-      "differ: the two are not tied, as in transformers");
+      "config.json sets tie_word_embeddings, but lm_head.weight and the embedding are stored and "
+      "differ: they are not tied, as in transformers");
 }
 
 }  // namespace
 
 HuggingFaceModel read_model(const std::string& path, const models::Quantization* quantization,
-                            const WorkWatcher& watcher) {
+                            const models::Precision& precision, const WorkWatcher& watcher) {
   HuggingFaceModel model;
   model.folder = resolve_model_folder(path);
   check_model_folder(model.folder);
@@ -99,11 +99,12 @@ HuggingFaceModel read_model(const std::string& path, const models::Quantization*
   const WeightFiles files = open_weights(model.folder);
   untie_different_head(model, files);
   weights = architecture.weights(model.config.model);
-  // A tied head that is stored all the same is the embedding once more.
+  // A tied head that is stored nonetheless duplicates the embedding.
   LoadedWeights loaded = load_weights(files, weights, {"lm_head.weight"}, quantization,
                                       mismatch_hint(model.config), watcher);
-  models::WeightDTypes dtypes{
-      .fallback = model.config.dtype, .by_name = {}, .quantization = quantization};
+  models::ModelDTypes dtypes{
+      .fallback = model.config.dtype, .by_name = {}, .quantization = quantization,
+       .precision = precision};
   for (const auto& [name, source] : loaded.sources) dtypes.by_name[name] = source.dtype();
   model.module = architecture.build(model.config.model, dtypes);
   model.weights = std::move(loaded.tensors);
@@ -115,7 +116,8 @@ HuggingFaceModel read_model(const std::string& path, const models::Quantization*
 }
 
 HuggingFaceModel read_config(const std::string& config_path,
-                             const models::Quantization* quantization) {
+                             const models::Quantization* quantization,
+                             const models::Precision& precision) {
   HuggingFaceModel model;
   model.config = read_config_file(config_path);
   model.warnings = model.config.warnings;
@@ -123,7 +125,8 @@ HuggingFaceModel read_config(const std::string& config_path,
   const models::Architecture& architecture = models::find_architecture(model.config.architecture);
   model.module = architecture.build(
       model.config.model,
-      {.fallback = model.config.dtype, .by_name = {}, .quantization = quantization});
+      {.fallback = model.config.dtype, .by_name = {}, .quantization = quantization,
+       .precision = precision});
   model.quantization = quantization;
   warn_of_unreachable_eos(model);
   return model;

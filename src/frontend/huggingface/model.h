@@ -15,28 +15,31 @@ namespace tapml::frontend {
 
 struct HuggingFaceModel {
   HuggingFaceConfig config;
-  Module module;  // as models/ builds it: architecture contract 7
-  // By name, every one of the model interface; views of the mapped files where nothing has to be
-  // made of them. Empty after read_config.
+  Module module;  // as built by models/: architecture contract 7
+  // By name, all weights of the model interface; views of the mapped files unless they need
+  // conversion. Empty after read_config.
   std::map<std::string, HostTensor> weights;
-  std::map<std::string, SourceWeight> sources;  // what these were made of
+  std::map<std::string, SourceWeight> sources;  // the source of each weight
   const models::Quantization* quantization = nullptr;
   std::vector<int32_t> eos;  // tokens that end a text; may be empty
-  // Where the files are (a snapshot of Hugging Face's cache); empty after read_config.
+  // The folder with the files (a snapshot in Hugging Face's cache); empty after read_config.
   std::string folder;
   std::vector<std::string> warnings;
 };
 
-// Reads config.json, generation_config.json where there is one, and the weights; not the
-// tokenizer. `folder` may be the root of an entry in Hugging Face's cache. With a quantization (may
-// be null) linear weights are quantized. `watcher` is reported how many weights are made. UserError
-// for whatever is missing, broken or not supported.
+// Reads config.json, generation_config.json if present, and the weights, but not the tokenizer.
+// `folder` may be the root of an entry in Hugging Face's cache. With a quantization (may be null)
+// linear weights are quantized. `watcher` receives the number of finished weights. UserError for
+// anything missing, broken or unsupported.
 HuggingFaceModel read_model(const std::string& folder,
                             const models::Quantization* quantization = nullptr,
+                            const models::Precision& precision = {},
                             const WorkWatcher& watcher = {});
 
-// Only the Module of a config.json: compiling needs no weights. Their dtype is the configuration's.
+// Builds only the Module of a config.json, as compiling needs no weights. Dtypes are the
+// configuration's.
 HuggingFaceModel read_config(const std::string& config_path,
-                             const models::Quantization* quantization = nullptr);
+                             const models::Quantization* quantization = nullptr,
+                             const models::Precision& precision = {});
 
 }  // namespace tapml::frontend

@@ -1,4 +1,4 @@
-// Weights of files as groups of four-bit integers.
+// Quantizes weights of files to groups of four-bit integers.
 #pragma once
 
 #include <span>
@@ -10,13 +10,13 @@
 namespace tapml::frontend {
 
 struct QuantizedWeight {
-  HostTensor packed, scales;  // what models::Quantization says
+  HostTensor packed, scales;  // see models::Quantization
 };
 
-// The weight of `spec` from its parts in order (one, where files keep it whole), of f32, f16 or
-// bf16, each group by quantize_group(), stored plus 8.
-// Row by row: besides the result there is memory for one row. UserError, with `file`, for what is
-// not finite, and for a scale that its dtype cannot hold.
+// Quantizes the weight of `spec` from its parts in order (a single one if files store it whole) of
+// f32, f16 or bf16, each group with quantize_group(), stored plus 8. Works row by row, with memory
+// for one row besides the result. UserError, with `file`, for values that are not finite and for a
+// scale that its dtype cannot represent.
 QuantizedWeight quantize_weight(const models::WeightSpec& spec, std::span<const HostTensor> parts,
                                 const models::Quantization& quantization, const std::string& file);
 

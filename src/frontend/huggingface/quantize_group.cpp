@@ -17,16 +17,16 @@ static_assert(kElements % kLanes == 0);
 
 using Group = std::array<Lanes, kVectors>;
 
-// Scales are tried from x / 7 to x / 8.9 of the element x with the largest magnitude.
+// Candidate scales range from x / 7 to x / 8.9 for the element x with the largest magnitude.
 constexpr int kTried = 20;
 constexpr float kFirstLevel = 7.0f, kLevelStep = 0.1f;
-// Beyond these, sums of squares leave f32 while candidates are compared.
+// Outside this range, sums of squares overflow or underflow f32 when candidates are compared.
 constexpr float kSmallest = 1e-18f, kLargest = 1e15f;
 
 float sum(Lanes lanes) { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]); }
 
-// The nearest levels, ties to even, of elements in units of the scale: what is added has no bits
-// below 1.
+// Rounds elements, in units of the scale, to the nearest level, ties to even: the constant that is
+// added has no bits below 1.
 Lanes levels_of(Lanes units) {
   const Lanes lowest = Lanes{} + float{kLowestLevel}, highest = Lanes{} + float{kHighestLevel};
   constexpr float kNoFraction = 0x1.8p23f;
@@ -34,8 +34,8 @@ Lanes levels_of(Lanes units) {
   return (inside + kNoFraction) - kNoFraction;
 }
 
-// The least-squares scale of the levels that 1 / inverse gives; `gain` is how much it takes from
-// the sum of squares of the elements.
+// The least-squares scale for the levels of 1 / inverse; `gain` is the reduction of the sum of
+// squares of the elements.
 float refit(const Group& group, float inverse, float& gain) {
   Lanes products{}, squares{};
   for (const Lanes element : group) {
@@ -52,7 +52,7 @@ float rounded(float scale, DType dtype) {
   return dtype == DType::kF16 ? f16_to_f32(f32_to_f16(scale)) : scale;
 }
 
-// Levels for a scale as it is stored, and the error that they leave.
+// Levels for a stored scale, and the resulting error.
 float quantize(const Group& group, float scale, Group& levels) {
   Lanes error{};
   for (size_t i = 0; i < kVectors; ++i) {
@@ -78,7 +78,7 @@ void pack(const Group& levels, std::byte* packed) {
 float quantize_group(std::span<const float> elements, DType dtype, std::byte* packed) {
   Group group;
   std::memcpy(group.data(), elements.data(), sizeof group);
-  // Of equal magnitudes the first.
+  // The first one among equal magnitudes.
   const float x =
       *std::ranges::max_element(elements, {}, [](float element) { return std::fabs(element); });
   const float plain = rounded(x / kLowestLevel, dtype);
@@ -98,7 +98,7 @@ float quantize_group(std::span<const float> elements, DType dtype, std::byte* pa
     }
     best = rounded(best, dtype);
     Group better;
-    // Written so that an infinite scale, or error, is no better one.
+    // Written such that an infinite scale or error is never better.
     if (std::isfinite(best) && !(quantize(group, best, better) >= plain_error)) {
       levels = better;
     } else {

@@ -10,10 +10,10 @@ namespace tapml::frontend {
 namespace {
 
 constexpr int64_t kMaxExperts = 4096;
-// In all layers together: each is three tensors of the files, which are looked for by name.
+// Across all layers: each expert has three tensors in the files, which are looked up by name.
 constexpr int64_t kMaxExpertsOfAllLayers = int64_t{1} << 18;
 
-// Of transformers' Qwen2MoeConfig.
+// From transformers' Qwen2MoeConfig.
 constexpr DecoderDefaults kQwen2MoeDefaults = {.vocabulary = 151936,
                                                .hidden = 2048,
                                                .layers = 24,
@@ -28,18 +28,18 @@ constexpr int64_t kExpertsPerToken = 4;
 constexpr int64_t kSlidingWindow = 4096;
 constexpr int64_t kMaxWindowLayers = 28;
 
-// A window as long as the context changes nothing.
+// A window of at least the context length has no effect.
 bool window_is_harmless(const JsonObjectReader& json, const models::Qwen2MoeConfig& config) {
   return unwrap(json.int_or("sliding_window", kSlidingWindow)) >= config.context;
 }
 
-// layer_types says which layers attend to all tokens; without it use_sliding_window does.
+// layer_types lists the layers with full attention; without it, use_sliding_window decides.
 void check_attention(const JsonObjectReader& json, const models::Qwen2MoeConfig& config) {
   const bool wanted = unwrap(json.bool_or("use_sliding_window", false));
   if (json.has("layer_types")) {
     const auto types = unwrap(json.required_string_array("layer_types"));
     if (static_cast<int64_t>(types.size()) != config.layers) {
-      throw_error(json.field_error("layer_types", "has another number of layers",
+      throw_error(json.field_error("layer_types", "has the wrong number of layers",
                                    std::to_string(config.layers) + " of them"));
     }
     for (const std::string& type : types) {
@@ -80,7 +80,7 @@ models::ModelConfig read_qwen2_moe_config(const JsonObjectReader& json, ConfigNo
     config.experts_per_token =
         size("num_experts_per_tok", std::min(kExpertsPerToken, config.experts), 1, config.experts);
     config.expert_intermediate = size("moe_intermediate_size", kExpertIntermediate, 1, kMaxWidth);
-    // 0 or null: there is no shared expert.
+    // 0 or null: no shared expert.
     const Json* shared = json.json().find("shared_expert_intermediate_size");
     if (!shared || !shared->is_null()) {
       config.shared_intermediate =

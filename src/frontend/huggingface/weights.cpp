@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSingleFile = "model.safetensors";
 constexpr const char* kIndexFile = "model.safetensors.index.json";
-constexpr size_t kListed = 4;  // names that a message shows
+constexpr size_t kListed = 4;  // names shown in a message
 
 constexpr const char* kEmbedding = "model.embed_tokens.weight";
 constexpr const char* kHead = "lm_head.weight";
@@ -36,7 +36,7 @@ std::string list_names(const std::vector<std::string>& names) {
   return text;
 }
 
-// Adds the tensors of a file; `belongs` says which of them are this file's.
+// Adds the tensors of a file; `belongs` selects those that belong to it.
 void read_file(const std::string& path, WeightFiles& files, const auto& belongs) {
   refuse_foreign_file(path);
   MappedFile mapped = unwrap(map_file(path));
@@ -58,19 +58,19 @@ void read_file(const std::string& path, WeightFiles& files, const auto& belongs)
   }
 }
 
-// Tensor to shard, by the index. A shard is a plain name in the same folder, so that an index
-// reaches no other place of the machine.
+// Maps tensors to shards according to the index. A shard must be a plain file name in the same
+// folder, so that an index cannot refer to other files of the machine.
 std::map<std::string, std::string> read_index(const std::string& path) {
   const Json json = unwrap(parse_json(unwrap(read_text_file(path)), path));
   const JsonObjectReader map = unwrap(JsonObjectReader(json, path).required_object("weight_map"));
   std::map<std::string, std::string> shards;
   for (const auto& [name, value] : map.json().members()) {
-    // Looked up by position: a search for each name would take the square of their number.
+    // Access by position: looking up each name would take quadratic time.
     if (!value.is_string()) unwrap(map.required_string(name));
     const std::string& shard = value.as_string();
     if (shard.empty() || shard == "." || shard == ".." ||
         shard.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
-      throw_error(map.field_error(name, "is not the name of a file beside the index",
+      throw_error(map.field_error(name, "is not the name of a file next to the index",
                                   "a file name without folders"));
     }
     shards[name] = shard;
@@ -110,7 +110,7 @@ std::string shard_name(size_t part, size_t parts) {
   return "model-" + digits(part) + "-of-" + digits(parts) + ".safetensors";
 }
 
-// Shards without an index: whether they are there, all of them.
+// Whether a complete set of shards without an index exists.
 bool read_whole_set(WeightFiles& files) {
   constexpr size_t kMostShards = 1024;
   std::error_code ignored;
@@ -142,15 +142,15 @@ void check_weight(const std::string& name, const Shape& shape, const HostTensor&
   }
 }
 
-// A tensor of all experts that holds a weight of theirs: `rows` of each from `first` on.
+// A tensor that fuses a weight of all experts: `rows` rows of each, starting at `first`.
 struct FusedForm {
   std::string name;
   int64_t first = 0;
   int64_t rows = 0;
 };
 
-// As transformers 5 and other writers store the experts' matrices: with or without ".weight", gate
-// and up projections in one.
+// The names that transformers 5 and other writers use for fused expert matrices: with or without
+// ".weight", gate and up projections combined.
 std::vector<FusedForm> fused_forms(const models::WeightSpec& spec) {
   const std::string suffix = ".weight";
   const std::string path = spec.name.substr(0, spec.name.size() - suffix.size());
@@ -179,14 +179,15 @@ class SourceFinder {
   const std::vector<std::string>& missing() const { return missing_; }
   const std::set<std::string>& used() const { return used_; }
 
-  // What files have of a weight: nothing where some of it is missing.
+  // Where a weight is stored in the files; nullopt if part of it is missing.
   std::optional<SourceWeight> find(const models::WeightSpec& spec) {
     const bool whole = spec.parts.empty();
     const bool fits = whole || (spec.shape.size() == 3 &&
                                 spec.shape[0] == static_cast<int64_t>(spec.parts.size()));
     if (!fits) {
-      throw_user("weight " + in_quotes(spec.name) + " has another number of parts than its shape",
-                 "", shape_to_string(spec.shape), std::to_string(spec.parts.size()) + " parts");
+      throw_user(
+          "weight " + in_quotes(spec.name) + " has a number of parts that does not match its shape",
+          "", shape_to_string(spec.shape), std::to_string(spec.parts.size()) + " parts");
     }
     if (!whole && stored_as(spec.parts[0]).empty()) {
       if (auto fused = find_fused(spec)) return fused;
@@ -206,7 +207,7 @@ class SourceFinder {
       if (!source.parts.empty() && part.dtype() != source.dtype()) {
         throw_user("weight " + in_quotes(name) + " has another dtype than " + in_quotes(names[0]),
                    file, dtype_name(source.dtype()), dtype_name(part.dtype()),
-                   "the two become one tensor");
+                   "the two are combined into one tensor");
       }
       source.parts.push_back(part);
     }
@@ -215,7 +216,7 @@ class SourceFinder {
   }
 
  private:
-  // With tied embeddings files may have the head alone.
+  // With tied embeddings, files may contain only the head.
   std::string stored_as(const std::string& name) const {
     std::string stored = files_.stored_name(name);
     if (stored.empty() && name == kEmbedding && !wants_head_) stored = files_.stored_name(kHead);
@@ -259,7 +260,7 @@ class SourceFinder {
   std::set<std::string> used_;
 };
 
-// A copy where files keep its parts apart.
+// Copies the parts if files store them separately.
 HostTensor whole_weight(const models::WeightSpec& spec, const SourceWeight& source) {
   if (spec.parts.empty()) return source.parts[0];
   HostTensor whole = HostTensor::zeros(source.dtype(), spec.shape);
@@ -272,7 +273,7 @@ HostTensor whole_weight(const models::WeightSpec& spec, const SourceWeight& sour
   return whole;
 }
 
-// Buffers that older versions of transformers stored beside the weights; they follow from the
+// Buffers that older versions of transformers stored with the weights; they are derived from the
 // configuration.
 bool is_derived(const std::string& name) { return name.ends_with(".rotary_emb.inv_freq"); }
 

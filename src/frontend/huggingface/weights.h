@@ -11,7 +11,7 @@
 
 namespace tapml::frontend {
 
-// A weight as files have it: its parts in order, or itself. Views of the mapped files.
+// A weight as stored: its parts in order, or a single tensor. Views of the mapped files.
 struct SourceWeight {
   std::vector<HostTensor> parts;
 
@@ -21,34 +21,34 @@ struct SourceWeight {
 };
 
 struct LoadedWeights {
-  std::map<std::string, HostTensor> tensors;    // views of the mapped files, or made of them
-  std::map<std::string, SourceWeight> sources;  // by the name that is wanted
+  std::map<std::string, HostTensor> tensors;    // views of the mapped files, or converted copies
+  std::map<std::string, SourceWeight> sources;  // by requested name
   std::vector<std::string> warnings;            // one sentence each
 };
 
 // The tensors of a model folder.
 struct WeightFiles {
   std::string folder;
-  std::map<std::string, HostTensor> tensors;          // by the name that files give them
-  std::map<std::string, std::string> file_of;         // tensor to the file it is in
-  std::map<std::string, std::string> unknown_dtypes;  // tensors of dtypes that are not known
+  std::map<std::string, HostTensor> tensors;          // by the name in the files
+  std::map<std::string, std::string> file_of;         // file of each tensor
+  std::map<std::string, std::string> unknown_dtypes;  // tensors with unknown dtypes
   std::vector<std::string> warnings;                  // one sentence each
 
-  // The name that files have for a weight: its own, or that without "model." before it. Empty
-  // where there is none.
+  // The name of a weight in the files: its own, or its own without the prefix "model.". Empty if
+  // there is none.
   std::string stored_name(const std::string& name) const;
 };
 
-// Maps model.safetensors, or the shards that model.safetensors.index.json names, or without it a
-// whole set of shards. UserError for files that are missing, broken or something else.
+// Maps model.safetensors, the shards in model.safetensors.index.json, or a complete set of shards
+// without an index. UserError for files that are missing, broken or of another format.
 WeightFiles open_weights(const std::string& folder);
 
-// Picks the tensors of `wanted`; weights in parts are copied, as are those of experts that files
-// have fused in one tensor. With a quantization the linear ones become two tensors each
-// (models/quantization.h). Without lm_head.weight among them, that tensor stands in for a missing
-// model.embed_tokens.weight. UserError for a weight that is missing or has another shape (`hint`
-// then says what may be wrong), a dtype other than f32, f16 and bf16, and what cannot be quantized.
-// Tensors that nobody wants are a warning, except those of `ignored`.
+// Selects the tensors of `wanted`; weights in parts, and fused expert weights, are copied. With a
+// quantization, each linear weight becomes two tensors (models/quantization.h). If lm_head.weight
+// is not wanted, it replaces a missing model.embed_tokens.weight. UserError for a weight that is
+// missing or has the wrong shape (`hint` then gives a possible cause), a dtype other than f32, f16
+// and bf16, and a weight that cannot be quantized. Unused tensors cause a warning, except those in
+// `ignored`.
 LoadedWeights load_weights(const WeightFiles& files, const std::vector<models::WeightSpec>& wanted,
                            const std::vector<std::string>& ignored = {},
                            const models::Quantization* quantization = nullptr,

@@ -1,4 +1,4 @@
-// exp and what is made of it.
+// exp and functions based on it.
 #include <cmath>
 
 #include "passes/math/functions.h"

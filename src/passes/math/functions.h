@@ -1,6 +1,6 @@
-// Portable math in f32: each function of one variable (pow: two) that is bound already, within 2
-// ULP over all inputs; docs/semantics.md has what was measured. Branch-free, without tables and
-// without f64, so that it vectorizes and runs on every platform. Private to passes/.
+// Portable math in f32: each function takes one variable that is already bound (pow: two) and is
+// within 2 ULP over all inputs; docs/semantics.md lists the measurements. Branch-free, without
+// tables and without f64, so that it vectorizes and runs on every platform. Private to passes/.
 //
 // The coefficients come from scripts/fit_math.py.
 #pragma once

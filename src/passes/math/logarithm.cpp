@@ -1,4 +1,4 @@
-// log, what is made of it, and pow.
+// log, functions based on it, and pow.
 #include <cmath>
 
 #include "passes/math/functions.h"
@@ -20,7 +20,7 @@ Split split(Steps& s, const PrimExpr& x) {
   return {s(shift_right(offset, 23)), s(as_float(bit_and(offset, 0x007fffff) + i32(kRootHalf)))};
 }
 
-// Of denormals too.
+// Handles denormals too.
 Split split_any(Steps& s, const PrimExpr& x) {
   PrimExpr tiny = s(lt(x, f32(1.17549435e-38)));
   Split parts = split(s, s(select(tiny, x * f32(33554432), x)));
@@ -51,7 +51,7 @@ PrimExpr natural(const LogParts& p) {
   return fma(p.k, f32(0.69317627), p.f + low);
 }
 
-// `value` where x is positive and finite.
+// `value` where x is positive and finite, else the special cases.
 PrimExpr in_domain(const PrimExpr& x, PrimExpr value) {
   PrimExpr outside = select(eq(x, f32(0)), f32(-kInf), select(lt(x, f32(0)), f32(kNan), x));
   return select(logical_and(lt(f32(0), x), lt(x, f32(kInf))), std::move(value), outside);
@@ -65,7 +65,8 @@ Pair pair_root(Steps& s, const Pair& w) {
   return {high, s(select(zero, f32(0), fdiv(error, high + high)))};
 }
 
-// log(a + r) for a >= |r|, where a below `limit`; log(2a) above, where r is a to the last place.
+// log(a + r) for a >= |r|, if a is below `limit`; log(2a) above, where r equals a to the last
+// place.
 PrimExpr log_of_sum(Steps& s, const PrimExpr& a, const Pair& r, double limit, bool root_first) {
   Pair total = root_first ? fast_sum(s, r.high, a) : fast_sum(s, a, r.high);
   PrimExpr large = s(lt(f32(limit), a));
@@ -142,8 +143,8 @@ PrimExpr atanh(const PrimExpr& x) {
 
 namespace {
 
-// log2 of a positive finite number to about 2^-35 of itself: the series of the inverse hyperbolic
-// tangent in s = (m - 1) / (m + 1), its first terms as pairs.
+// log2 of a positive finite number with relative error of about 2^-35: the series of the inverse
+// hyperbolic tangent in s = (m - 1) / (m + 1), with its first terms as pairs.
 Pair exact_log2(Steps& s, const PrimExpr& a) {
   Split parts = split_any(s, a);
   PrimExpr f = s(parts.m - f32(1));
@@ -172,7 +173,7 @@ Pair exact_log2(Steps& s, const PrimExpr& a) {
   return fast_sum(s, result.high, s(result.low + scaled_low));
 }
 
-// 2^(high + low); 0 or infinity where high is far away.
+// 2^(high + low); 0 or infinity for high out of range.
 PrimExpr exp2_of(Steps& s, const Pair& x) {
   constexpr double kMagic = 12582912;
   PrimExpr t = s(sum(x.high, f32(kMagic)));
@@ -187,7 +188,7 @@ PrimExpr exp2_of(Steps& s, const Pair& x) {
 
 }  // namespace
 
-// 2^(y log2 |x|), its sign by the parity of y; then the corners of C99.
+// 2^(y log2 |x|), with its sign given by the parity of y; then the special cases of C99.
 PrimExpr pow(const PrimExpr& x, const PrimExpr& y) {
   Steps s;
   PrimExpr a = s(absolute(x));

@@ -1,9 +1,9 @@
-// Writing portable math: f32 arithmetic as scalar expressions, one named step after the other.
+// Builds portable math: f32 arithmetic as scalar expressions, one named step after the other.
 // Private to passes/math.
 //
-// Products and sums of `+` and `*` may be contracted to a fused multiply-add by a platform. Where
-// an error term is computed from such a result, `product` and `sum` stand instead: they are rounded
-// by themselves everywhere.
+// A platform may contract products and sums of `+` and `*` to a fused multiply-add. Where an error
+// term is computed from such a result, use `product` and `sum` instead: every platform rounds them
+// separately.
 #pragma once
 
 #include <initializer_list>
@@ -95,8 +95,8 @@ inline PrimExpr with_sign_of(PrimExpr magnitude, PrimExpr x) {
   PrimExpr sign = bit_and(as_bits(std::move(x)), INT32_MIN);
   return as_float(bit_op("bit_xor", as_bits(std::move(magnitude)), sign));
 }
-// Keep NaN, unlike min and max of platforms; one instruction where that is how the machine
-// compares.
+// Propagate NaN, unlike min and max of platforms; one instruction where the hardware compares this
+// way.
 inline PrimExpr at_least(PrimExpr x, double low) { return select(lt(x, f32(low)), f32(low), x); }
 inline PrimExpr at_most(PrimExpr x, double high) { return select(lt(f32(high), x), f32(high), x); }
 

@@ -19,14 +19,14 @@ struct Quadrant {
   Pair angle;
 };
 
-// Multiplies the 24 bits of x by the 96 bits of 2/pi that matter at its exponent: those before give
-// whole turns, those behind nothing. The same for all x: from pi/4 to the largest.
+// Multiplies the 24 bits of x by the 96 bits of 2/pi that matter at its exponent: earlier bits give
+// whole turns, later ones are negligible. The same for all x, from pi/4 to the largest.
 Quadrant reduce(Steps& s, const PrimExpr& a) {
   constexpr int64_t kWords[] = {0,          0xA2F9836E, 0x4E441529, 0xFC2757D1,
                                 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB};
   PrimExpr bits = s(make_call("reinterpret", DType::kU32, {a}));
   PrimExpr mantissa = s(bit_op("bit_or", bit_and(bits, 0x007fffff), u32(0x00800000)));
-  // First bit of 2/pi that is needed, behind 32 zeros; x below pi/4 is not reduced.
+  // First bit of 2/pi that is needed, after 32 zeros; x below pi/4 is not reduced.
   PrimExpr exponent = max(shift_right(bits, 23), u32(120));
   PrimExpr offset = s(exponent - u32(120));
   PrimExpr index = s(shift_right(offset, 5)), shift = s(bit_and(offset, 31));
@@ -48,7 +48,7 @@ Quadrant reduce(Steps& s, const PrimExpr& a) {
   PrimExpr low = s(middle + mul_high(mantissa, third));
   PrimExpr carry = select(lt(low, middle), u32(1), u32(0));
   PrimExpr high = s(mantissa * first + mul_high(mantissa, second) + carry);
-  // high:low is the quotient with 62 bits behind the point.
+  // high:low is the quotient with 62 fractional bits.
   PrimExpr small = s(lt(a, f32(0.785)));
   PrimExpr n = s(select(small, u32(0), shift_right(high + u32(0x20000000), 30)));
   PrimExpr fraction =
@@ -62,7 +62,7 @@ Quadrant reduce(Steps& s, const PrimExpr& a) {
   PrimExpr whole = s(select(negative, inverted(fraction) + carried, fraction));
   PrimExpr tail = s(select(negative, inverted(rest_bits) + u32(1), rest_bits));
   PrimExpr sign = s(select(negative, f32(-1), f32(1)));
-  // Its upper 24 bits and all the rest.
+  // Its upper 24 bits and the remainder.
   PrimExpr upper = s(cast(DType::kF32, bit_and(whole, 0xffffff00)) * sign);
   PrimExpr lower =
       s(fma(cast(DType::kF32, tail), f32(0x1p-32), cast(DType::kF32, bit_and(whole, 255))) * sign);

@@ -12,26 +12,26 @@ namespace tapml::passes {
 
 namespace {
 
-// Above this many items only the way that takes a time linear in them is tried.
+// With more items than this, only the strategy that is linear in their number is tried.
 constexpr size_t kManyItems = 2000;
-// And once there are more storages than this, only so many of those that nobody uses. Of storages
-// whose size is unrelated to the item's, no more are tried in any way.
+// With more storages than this, only so many unused ones are tried. The same limits storages whose
+// size is unrelated to the item's, in every strategy.
 constexpr size_t kManyStorages = 64;
-// A byte that has to be added is worse than any that lies idle.
+// A byte of growth is worse than any idle byte.
 constexpr double kGrowthCost = 1024;
 
-// When a storage grows rather than that there is one more.
+// When a storage grows instead of a new one being added.
 enum class Growth {
-  kLess,  // by less than the item takes in a storage of its own
-  kAny,   // by no more than that and what aligns it: few, large storages
+  kLess,  // by less than a new storage for the item would take
+  kAny,   // by at most that plus alignment: few, large storages
 };
 
-// To place items with lifetimes and sizes in the least memory is dynamic storage allocation, which
-// is NP-hard. This is a greedy best fit: one item after the other goes where it makes the storages
-// grow least, at the first offset at which nothing lies that is needed at the same time. Which
-// order is good depends on the model (Pisarchyk and Lee, "Efficient Memory Management for Deep
-// Neural Net Inference", 2020, compare some), so that assign_storages() tries several and takes the
-// best. Sizes are symbolic: what cannot be compared does not share.
+// Placing items with lifetimes and sizes in the least memory is dynamic storage allocation, which
+// is NP-hard. This is a greedy best fit: each item goes where it makes the storages grow least, at
+// the first offset that is free of items needed at the same time. The best order depends on the
+// model (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020,
+// compare some), so assign_storages() tries several and takes the best. Sizes are symbolic: items
+// that cannot be compared do not share.
 class Assignment {
  public:
   Assignment(const std::vector<MemoryItem>& items, Sizes& sizes, AssignOptions options,
@@ -96,7 +96,7 @@ class Assignment {
  private:
   bool is_large() const { return in_time_order_ && items_.size() > kManyItems; }
 
-  // Storages whose items have all ended before `position` count as free from now on.
+  // Marks storages as free whose items have all ended before `position`.
   void free_until(int64_t position) {
     for (auto it = busy_.begin(); it != busy_.end() && it->first < position;) {
       if (it->first == busy_until_[it->second]) free_.push_back(it->second);
@@ -120,14 +120,14 @@ class Assignment {
   Growth growth_;
   bool in_time_order_;
   std::vector<StorageInProgress> storages_;
-  // Of many items in time order: the end of the last item in each storage, the storages by that,
-  // and those that have ended, the latest behind.
+  // For many items in time order: the end of the last item in each storage, the storages by that
+  // end, and those that have ended, latest last.
   std::vector<int64_t> busy_until_;
   std::multimap<int64_t, size_t> busy_;
   std::vector<size_t> free_;
 };
 
-// Typical bytes that are needed at one time: no plan takes less.
+// Typical bytes needed at one time: a lower bound of every plan.
 double least_total(const std::vector<MemoryItem>& items, const Sizes& sizes) {
   std::map<int64_t, double> change;  // by position
   for (const MemoryItem& item : items) {
@@ -163,7 +163,7 @@ std::vector<SharedStorage> assign_storages(const std::vector<MemoryItem>& items,
     Assignment other = run(order, growth, how);
     if (other.total() < best->total()) best.emplace(std::move(other));
   };
-  // The larger first, by one measure or another; among equals the earlier.
+  // Larger items first, by one of several measures; equal ones by position.
   auto ordered = [&](const std::function<double(const MemoryItem&)>& weight) {
     std::vector<int32_t> order = by_time;
     std::stable_sort(order.begin(), order.end(),

@@ -1,4 +1,4 @@
-// Which tensors share a storage, and where in it they lie.
+// Assigns tensors to storages, and offsets within them.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,12 @@
 
 namespace tapml::passes {
 
-// Memory that is needed from one position to another.
+// Memory needed from one position to another.
 struct MemoryItem {
   int32_t size = 0;   // of Sizes
   int64_t first = 0;  // positions, both included
   int64_t last = 0;
-  int64_t place = 0;     // where its storage is allocated when nothing else shares it
+  int64_t place = 0;     // where its storage is allocated if it is not shared
   int64_t known = 0;     // first place where the variables of its size have values
   bool escapes = false;  // outlives the function
   bool alone = false;    // shares with nothing

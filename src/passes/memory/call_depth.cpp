@@ -10,7 +10,7 @@ namespace tapml::passes {
 using namespace relax;  // NOLINT: this file is about relax alone
 
 std::set<std::string> functions_as_values(const Module& module) {
-  std::map<std::string, int> named;  // how often, apart from being called
+  std::map<std::string, int> named;  // uses other than calls
   auto count = [&](const Expr& e, int by) {
     if (const auto* global = as<GlobalVarNode>(e)) named[global->name] += by;
   };
@@ -48,13 +48,13 @@ CallDepth::CallDepth(const Module& module) {
       if (const auto* global = as<GlobalVarNode>(call->callee)) {
         callees.insert(global->name);
       } else if (called_operator(e).empty()) {
-        // Any function value, and what a packed function is given it may call.
+        // Any function value may be called, and a packed function may call its arguments.
         callees.insert(values.begin(), values.end());
       }
     });
   }
-  // Without functions that are called by others still in doubt, again and again: what is left lies
-  // in cycles or below them.
+  // Repeatedly removes functions that no remaining function calls: the rest is in cycles or called
+  // from them.
   std::map<std::string, size_t> callers;
   for (const auto& [name, callees] : callees_) {
     callers[name];

@@ -1,4 +1,4 @@
-// Who calls whom among the functions of a module, as far as static storage needs to know.
+// The call graph of a module, as far as static storage needs it.
 #pragma once
 
 #include <map>
@@ -13,17 +13,17 @@ namespace tapml::passes {
 // Functions of the module that are used as values: by name, or by a lambda that calls them.
 std::set<std::string> functions_as_values(const Module& module);
 
-// Any function that is a value counts as called wherever a function value or a packed function is
+// Any function used as a value counts as called wherever a function value or a packed function is
 // called.
 class CallDepth {
  public:
   explicit CallDepth(const Module& module);
 
-  // Whether at most one call of the function can be in progress: it does not call itself, not
-  // through others either.
+  // Whether at most one call of the function can be in progress: it is not recursive, directly or
+  // indirectly.
   bool is_simple(const std::string& name) const { return !complex_.contains(name); }
 
-  // Index of each function's first static storage, when function f has counts[f] of them: behind
+  // Index of each function's first static storage, when function f has counts[f] of them: after
   // those of every function that may be in progress when it is called.
   std::map<std::string, size_t> first_static(const std::map<std::string, size_t>& counts) const;
 

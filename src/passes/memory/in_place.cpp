@@ -19,7 +19,7 @@ bool same_shape(const tir::Buffer& a, const tir::Buffer& b) {
   return true;
 }
 
-// Whether `load` reads the element that stands where the store's does.
+// Whether `load` reads the element at the index of the store.
 bool reads_own_element(const analysis::Computation& c, const PrimExpr& load) {
   tir::Buffer source = tir::load_buffer(load);
   if (!same_shape(source, c.out)) return false;

@@ -66,7 +66,7 @@ void FunctionItems::define(const Annotation& annotation, int64_t place) {
   for (const Var& var : vars) known_.emplace(var.get(), place);
 }
 
-// Bounds are checked where variables get their values, so they count.
+// Bounds are checked where variables get their values, so they count as values.
 void FunctionItems::bind(const std::vector<Annotation>& annotations) {
   for (const tapml::ExprNode* var : bind_symbols(annotations, symbols_)) {
     auto bound = bounds_.find(var->name);
@@ -85,7 +85,7 @@ int64_t FunctionItems::known(const PrimExpr& bytes) const {
   return place;
 }
 
-// `outer`: the position before the branch that all this stands in; -1 at the top.
+// `outer`: the position before the enclosing branch; -1 at the top.
 void FunctionItems::collect(const SeqNode& seq, int64_t outer) {
   for (const Block& block : seq.blocks) {
     for (const Binding& binding : block.bindings) {
@@ -127,7 +127,7 @@ void FunctionItems::collect_call(const Binding& binding, int64_t outer) {
   }
 }
 
-// Equal annotations are one node in what a model repeats.
+// Models repeat annotations, so equal ones are one node.
 const PrimExpr& FunctionItems::bytes_of(const TensorAnnotation& tensor) {
   PrimExpr& bytes = bytes_by_annotation_[&tensor];
   if (!bytes) bytes = storage_bytes(*tensor.shape, *tensor.dtype);
@@ -139,7 +139,7 @@ int32_t FunctionItems::add_item(int32_t size, int64_t first, int64_t last, int64
   item.known = known(sizes_.bytes(size));
   item.place = outer >= 0 ? outer : first;
   if (item.known > item.place) {
-    // Its size is only known inside of the branch.
+    // Its size is known only inside the branch.
     item.place = first;
     item.alone = true;
   }
@@ -161,7 +161,7 @@ int32_t FunctionItems::in_place(const CallNode& call, const VarNode* owner,
     auto id = static_cast<size_t>(arg.allocations[0]);
     const analysis::Allocation& input = live_.allocations[id];
     if (input.last != output.first || input.escapes || input.nested != output.nested) continue;
-    // Another name of the same memory has to be read as harmlessly.
+    // An alias of the same memory has to be read as safely.
     bool good = i < func.params.size() && use.args.size() + 1 == func.params.size();
     for (size_t j = 0; good && j < use.args.size(); ++j) {
       const auto& others = use.args[j].allocations;
@@ -170,9 +170,8 @@ int32_t FunctionItems::in_place(const CallNode& call, const VarNode* owner,
     }
     const int32_t item = item_of_[id];
     const MemoryItem& taken = items_[static_cast<size_t>(item)];
-    // What lies in the item's storage besides may live longer than this input, and a call may name
-    // its result by other dimensions than its input's, which only turn out to be equal when it
-    // runs.
+    // Other tensors in the item's storage may live longer than this input. A call may also describe
+    // its result by other dimensions than its input's that only turn out to be equal at run time.
     if (good && taken.last == output.first && sizes_.at_most(size, taken.size)) return item;
   }
   return -1;

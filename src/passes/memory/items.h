@@ -1,4 +1,4 @@
-// What the kernel calls of a function need in memory: outputs and workspaces.
+// The memory that the kernel calls of a function need: outputs and workspaces.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace tapml::passes {
 
-// The tensor that an output of a kernel is. UserError where its shape or dtype is unknown.
+// The tensor that is an output of a kernel. UserError where its shape or dtype is unknown.
 const relax::TensorAnnotation& known_tensor(const relax::Annotation& annotation);
 
 // Bytes of the workspace that a call_tir takes from its caller; null: none.
@@ -31,9 +31,9 @@ class FunctionItems {
   int32_t of_allocation(int32_t allocation) const {
     return item_of_[static_cast<size_t>(allocation)];
   }
-  // The item of the workspace of the call that is bound to `owner`; -1: it has none.
+  // The item of the workspace of the call that is bound to `owner`; -1: no workspace.
   int32_t of_workspace(const relax::VarNode* owner) const;
-  // Those of the given bounds whose variables have a value in the function, where they are checked.
+  // Those of the given bounds that are checked in the function: their variables have values in it.
   const Bounds& bounds_used() const { return bounds_used_; }
 
  private:
@@ -52,11 +52,12 @@ class FunctionItems {
   const Bounds& bounds_;
   const analysis::Liveness& live_;
   const bool may_be_in_place_;
-  relax::SymbolIds symbols_;  // that have a value
+  relax::SymbolIds symbols_;  // variables that have a value
   VarBounds var_bounds_;
   Bounds bounds_used_;
   Sizes sizes_;
-  std::map<const tapml::ExprNode*, int64_t> known_;  // where a symbolic variable has a value
+  std::map<const tapml::ExprNode*, int64_t>
+      known_;  // position where a symbolic variable has a value
   std::vector<MemoryItem> items_;
   std::vector<int32_t> item_of_;  // by allocation
   std::map<const relax::VarNode*, int32_t> workspace_of_;

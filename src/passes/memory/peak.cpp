@@ -25,14 +25,14 @@ PrimExpr simplified(const PrimExpr& expr) { return arith::analyzer_of({expr}).si
 // Memory with one lifetime: a storage of the function, or one in the result of a call.
 struct Unit {
   PrimExpr bytes;
-  std::string storage;  // empty: of a result
+  std::string storage;  // empty: in a result
 };
 
-// Which units a value may hold, and which parameters it may be; by field where it is a tuple.
+// The units that a value may hold, and the parameters that it may be; by field for a tuple.
 struct Held {
   std::set<size_t> units, params;
   std::vector<Held> fields;
-  bool maybe = false;  // not all of it, depending on which side of a branch ran
+  bool maybe = false;  // holds only part of it, depending on which branch ran
 
   void flatten(Held& into) const {
     into.maybe |= maybe;
@@ -69,7 +69,7 @@ struct PeakFinder::Summary {
   Held result;
 };
 
-// One run through a function.
+// Walks one function.
 class PeakFinder::Simulation {
  public:
   Simulation(PeakFinder& finder, const std::string& name, const Function& function)
@@ -99,7 +99,7 @@ class PeakFinder::Simulation {
     if (out_.call.why.empty()) out_.call.why = why;
   }
 
-  // Equal sizes as one product: a model repeats few of them.
+  // Sums equal sizes as one product: a model repeats few distinct sizes.
   PrimExpr total(const std::set<size_t>& units, bool results_only = false) const {
     std::multimap<std::string, std::pair<PrimExpr, int64_t>> parts;  // by text, for the order
     for (size_t unit : units) {
@@ -152,7 +152,7 @@ class PeakFinder::Simulation {
       return field;
     }
     if (const auto* seq = as<SeqNode>(expr)) return sequence(*seq, false);
-    // What a function value captures.
+    // The captures of a function value.
     Held all;
     if (as<FunctionNode>(expr)) {
       visit(expr, [&](const Expr& e) {
@@ -168,7 +168,7 @@ class PeakFinder::Simulation {
     return all;
   }
 
-  // `tail`: the sequence's value is the function's.
+  // `tail`: the sequence's value is the function's result.
   Held sequence(const SeqNode& seq, bool tail) {
     const Binding* last = tail ? returned_binding(seq) : nullptr;
     const auto* side = last ? as<IfNode>(last->value) : nullptr;
@@ -240,7 +240,7 @@ class PeakFinder::Simulation {
     return {};
   }
 
-  // Whether no round of a loop makes the variables in `bytes` others than they are.
+  // Whether no iteration of a loop changes the variables in `bytes`.
   bool stays(const PrimExpr& bytes) const {
     for (const Var& var : free_vars(bytes)) {
       for (const Loop& loop : loops_) {
@@ -251,7 +251,7 @@ class PeakFinder::Simulation {
     return true;
   }
 
-  // Behind its first round a loop holds what that round gave to the next.
+  // After its first iteration a loop holds what that iteration passed on.
   void add_loops() {
     if (loops_.empty()) return;
     PrimExpr most = 0;
@@ -264,7 +264,7 @@ class PeakFinder::Simulation {
       moment.bytes = simplified(moment.bytes + most);
       moment.result_bytes = simplified(moment.result_bytes + most);
     }
-    // What the function returns may have come in with a later round.
+    // The result may have been passed in by a later iteration.
     Held result = out_.result.flat();
     for (size_t before = 0; before != result.units.size() + result.params.size();) {
       before = result.units.size() + result.params.size();
@@ -280,7 +280,7 @@ class PeakFinder::Simulation {
     }
   }
 
-  // `tail`: nothing of this function comes after it.
+  // `tail`: the last call of this function.
   Held function_call(const CallNode& call, bool tail) {
     const auto* global = as<GlobalVarNode>(call.callee);
     if (!global) return value_call(call);
@@ -305,7 +305,7 @@ class PeakFinder::Simulation {
     };
     out_.call.exact &= callee->call.exact && (tail || !callee->result.flat().maybe);
     moment(global->name, here(callee->call.peak));
-    std::map<size_t, size_t> units;  // the callee's to this function's
+    std::map<size_t, size_t> units;  // from the callee's units to this function's
     return result_of(callee->result, call, [&](size_t unit) {
       auto [known, fresh] = units.emplace(unit, 0);
       if (fresh) known->second = add_unit({here(callee->units[unit].bytes), ""});
@@ -326,7 +326,8 @@ class PeakFinder::Simulation {
     return result;
   }
 
-  // Any function that is a value may be called; a packed function's own memory is not known here.
+  // Any function used as a value may be called; the internal memory of a packed function is
+  // unknown.
   Held value_call(const CallNode& call) {
     Held result = arguments(call);
     value_of(call.callee).flatten(result);
@@ -349,7 +350,7 @@ class PeakFinder::Simulation {
   struct Loop {
     std::vector<Held> values;  // by parameter
     Held args;
-    VarMap dims;  // of the next round, over those of this one
+    VarMap dims;  // of the next iteration, over those of this one
   };
 
   PeakFinder& finder_;

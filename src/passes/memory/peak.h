@@ -1,4 +1,4 @@
-// The most that a call of a planned function holds at one time.
+// The peak memory of a call of a planned function.
 #pragma once
 
 #include <map>
@@ -12,26 +12,27 @@
 
 namespace tapml::passes {
 
-// A moment at which a function may hold the most: one of its calls, or its end.
+// A moment at which a function may hold the most: during one of its calls, or at its end.
 struct Moment {
   std::string callee;                 // empty: the end
-  PrimExpr bytes;                     // all of it
-  PrimExpr callee_bytes;              // what the callee holds of it
-  PrimExpr result_bytes;              // what results of earlier calls hold of it
-  std::vector<std::string> storages;  // of the function's own that are there
+  PrimExpr bytes;                     // total
+  PrimExpr callee_bytes;              // held by the callee
+  PrimExpr result_bytes;              // held by results of earlier calls
+  std::vector<std::string> storages;  // of this function, live at this moment
 };
 
-// Memory that a call leaves behind, over the callee's variables, and what its result is.
+// The memory of a call, over the callee's variables, and what its result is.
 struct CallSummary {
-  PrimExpr peak;                // null: not known
-  std::string why;              // it is not known
-  bool exact = true;            // some run of it holds as much
-  std::vector<Moment> moments;  // without those that hold less than another, where that is proved
+  PrimExpr peak;                // null: unknown
+  std::string why;              // why the peak is unknown
+  bool exact = true;            // some run reaches the peak
+  std::vector<Moment> moments;  // without those proved to hold less than another
 };
 
-// Of planned functions: storages that are not static, apart from arguments. What a function
-// allocates it holds until it returns or ends in a tail call; results of calls live on with the
-// storages that they lie in. Results of functions with branches count what either side may give.
+// Computes peaks of planned functions: storages that are not static, excluding arguments. A
+// function holds its allocations until it returns or ends in a tail call; results of calls live as
+// long as the storages that contain them. Results of functions with branches count what either
+// branch may return.
 class PeakFinder {
  public:
   explicit PeakFinder(const Module& planned);

@@ -30,7 +30,7 @@ void FunctionPlanner::decide(bool may_be_static) {
     static_ = may_be_static && !items.empty();
   }
   for (MemoryItem& item : items) {
-    // What escapes is never static, so that nothing shares with it where all else is.
+    // An escaping item is never static, so nothing shares its storage where all others are static.
     item.alone |= !options_.reuse || (static_ && item.escapes);
   }
   storages_ = assign_storages(
@@ -51,7 +51,7 @@ bool FunctionPlanner::fixed_sizes() {
   });
 }
 
-// The largest first, so that functions that share them need the least in all.
+// The largest first, so that functions that share them need the least in total.
 void FunctionPlanner::number_static_storages() {
   static_index_.assign(storages_.size(), -1);
   if (!static_) return;
@@ -65,7 +65,7 @@ void FunctionPlanner::number_static_storages() {
   for (size_t s : order) static_index_[s] = static_cast<int64_t>(static_count_++);
 }
 
-// ---- the body rewritten
+// ---- rewriting the body
 
 FunctionRef FunctionPlanner::rewrite(size_t first_static) {
   first_static_ = first_static;
@@ -79,7 +79,7 @@ FunctionRef FunctionPlanner::rewrite(size_t first_static) {
   return result;
 }
 
-// What was bound in dataflow blocks stands in plain ones now: memory has effects.
+// Bindings of dataflow blocks are now in plain ones: memory has effects.
 Expr FunctionPlanner::rewrite_seq(const SeqNode& seq, bool top) {
   std::vector<Block> blocks;
   for (const Block& block : seq.blocks) {
@@ -111,7 +111,7 @@ void FunctionPlanner::rewrite_binding(const Binding& source, bool top) {
   Binding binding = source;
   bool kernel = is_call_tir(source.value) && !source.match_cast;
   binding.value = rewrite_value(source.value);
-  // A storage whose size is known only here.
+  // A storage whose size is known only at this point.
   if (!top) allocate_storages(position_, source);
   ++position_;
   if (source.var->dataflow) {
@@ -125,8 +125,7 @@ void FunctionPlanner::rewrite_binding(const Binding& source, bool top) {
   rewrite_call(binding, source.var.get());
 }
 
-// Storages are in the order of their places. Messages know them as `binding`, which is the first to
-// need them.
+// Storages are ordered by position. Messages name `binding`, the first that needs them.
 void FunctionPlanner::allocate_storages(int64_t place, const Binding& binding) {
   for (; next_storage_ < storages_.size() && storages_[next_storage_].place <= place;
        ++next_storage_) {
@@ -144,7 +143,7 @@ void FunctionPlanner::allocate_storages(int64_t place, const Binding& binding) {
   }
 }
 
-// A part of what `binding` became, which is noted where its own name does not tell.
+// A part of the replacement of `binding`, noted unless its own name tells.
 void FunctionPlanner::emit(Variable var, Expr value, const Origin& origin, const Binding& binding) {
   Binding part{std::move(var), std::move(value), nullptr, origin, {}};
   if (planned_name(part) != written_name(binding) || !binding.check.function.empty()) {
@@ -163,7 +162,7 @@ void FunctionPlanner::emit_tensor(Variable var, int32_t item, const Dims& dims, 
        binding);
 }
 
-// The storage, or bytes in it where the workspace is not at its beginning.
+// The storage, or bytes in it where the workspace has an offset.
 Expr FunctionPlanner::workspace(int32_t item, const Binding& binding) {
   const Place& place = place_of_[static_cast<size_t>(item)];
   if (needs_.sizes().bytes(place.offset).is_int(0)) return storage_vars_[place.storage];

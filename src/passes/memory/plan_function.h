@@ -1,4 +1,4 @@
-// The storages of one function, decided and written into its body. For plan_memory.cpp.
+// Decides the storages of one function and writes them into its body. For plan_memory.cpp.
 #pragma once
 
 #include "passes/memory/items.h"
@@ -13,10 +13,10 @@ class FunctionPlanner {
   FunctionPlanner(const Module& module, const relax::Function& function, const Bounds& bounds,
                   const PlanMemoryOptions& options, const analysis::Keeps& keeps);
 
-  // Decides; may_be_static: whether storages may be there from load on.
+  // Decides; may_be_static: whether storages may be allocated at load.
   void decide(bool may_be_static);
   size_t static_count() const { return static_count_; }
-  // The function with its storages; those that are static are numbered from `first_static` on.
+  // The function with its storages; static ones are numbered from `first_static`.
   relax::FunctionRef rewrite(size_t first_static);
 
  private:
@@ -48,7 +48,7 @@ class FunctionPlanner {
   std::vector<int64_t> static_index_;
   size_t static_count_ = 0, first_static_ = 0;
 
-  // Of rewrite().
+  // Used by rewrite().
   int64_t position_ = 0;
   size_t next_storage_ = 0;
   std::vector<relax::Variable> storage_vars_;

@@ -1,4 +1,4 @@
-// What planned functions need in memory, by storage and by tensor.
+// The memory that planned functions need, by storage and by tensor.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct PlannedTensor {
 struct PlannedStorage {
   std::string name;
   PrimExpr bytes;
-  bool is_static = false;  // there from load on, shared with other functions
+  bool is_static = false;  // allocated at load, shared with other functions
   std::vector<PlannedTensor> tensors;
 };
 
@@ -27,24 +27,24 @@ struct FunctionMemory {
   std::string name;
   std::vector<PlannedStorage> storages;
   std::vector<std::string> callees;
-  // The most that a call has allocated at one time, apart from its arguments and from what packed
-  // functions keep for themselves: what is there from load on, its own storages, and those of the
-  // functions that it calls. Null where it is not known, as for functions that call themselves and
-  // go on afterwards.
+  // The most that a call has allocated at one time, excluding its arguments and memory that packed
+  // functions keep internally: allocations at load, its own storages, and those of the functions
+  // that it calls. Null where it is unknown, as for recursive functions that continue after the
+  // call.
   PrimExpr peak;
-  std::string why;    // it is not known
-  bool exact = true;  // some call needs as much; else none needs more
-  // When it may be reached; bytes are those of the peak without what is there from load on.
+  std::string why;    // why the peak is unknown
+  bool exact = true;  // some call reaches the peak; else it is an upper bound
+  // When it may be reached; bytes are those of the peak excluding allocations at load.
   std::vector<Moment> moments;
 };
 
 struct MemoryReport {
   int64_t constant_bytes = 0;             // uploaded at load
-  int64_t static_bytes = 0;               // storages that are there from load on
+  int64_t static_bytes = 0;               // storages that are allocated at load
   std::vector<FunctionMemory> functions;  // by name
 };
 
-// Of a Module after plan_memory. Peaks are over the symbolic variables of each function.
+// Reports on a Module after plan_memory. Peaks are over the symbolic variables of each function.
 MemoryReport memory_report(const Module& planned);
 
 }  // namespace tapml::passes

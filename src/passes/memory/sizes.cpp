@@ -12,11 +12,11 @@ namespace tapml::passes {
 
 namespace {
 
-// Where nothing is known of a dimension; only decides between two right plans.
+// Assumed where nothing is known of a dimension; only chooses between two correct plans.
 constexpr int64_t kTypicalDimension = 512;
 constexpr size_t kManySymbols = 16;
-// What it takes to simplify a size grows faster than the variables in it: those that are made of
-// others have no more than kManySymbols of them, at so many places.
+// The cost of simplifying a size grows faster than the number of its variables, so derived sizes
+// are limited to kManySymbols of them, with so many occurrences.
 constexpr size_t kMostOccurrences = 32;
 
 std::optional<int64_t> padded_constant(int64_t bytes, int64_t to) {
@@ -24,7 +24,7 @@ std::optional<int64_t> padded_constant(int64_t bytes, int64_t to) {
   return (bytes + (to - 1)) / to * to;
 }
 
-// What `expr` is the greatest of: operations that keep the order go into the operands of a maximum.
+// Operands of the maximum that `expr` is: monotonic operations move into the operands of a maximum.
 std::vector<PrimExpr> terms_of(const PrimExpr& expr) {
   if (expr.kind() == ExprKind::kMax) {
     std::vector<PrimExpr> terms = terms_of(expr.operand(0));
@@ -53,7 +53,7 @@ PrimExpr storage_bytes(const Dims& shape, DType dtype) {
   arith::Analyzer analyzer;
   for (const PrimExpr& dim : shape) arith::bind_symbols(dim, analyzer);
   for (const PrimExpr& dim : shape) {
-    // No plan depends on a negative one, with which the tensor is refused when it is made.
+    // No plan depends on a negative dimension, which is rejected when the tensor is made.
     const bool is_size = dim.is_var() && least_value(dim).value_or(-1) >= 0;
     const bool is_counted = is_size || dim.is_int() || analyzer.prove_less_equal(0, dim);
     bytes = bytes * (is_counted ? dim : max(dim, 0));
@@ -86,8 +86,8 @@ arith::Analyzer& Sizes::analyzer(const PrimExpr& a, const PrimExpr& b) {
   return own_;
 }
 
-// Sums, products and maxima of what is not negative grow with every operand. Whether it is known to
-// be so makes no difference to who asks: what is listed too much is only proved by other means.
+// Sums, products and maxima of nonnegative values grow with every operand. An entry too many is
+// harmless: the comparison is then proved by other means.
 void Sizes::add_unlimited(const PrimExpr& expr, Symbols& into) const {
   if (expr.is_var()) {
     if (!bounds_.contains(expr.get())) into.push_back(expr.get());
@@ -215,10 +215,10 @@ int32_t Sizes::add_greatest(const std::vector<int32_t>& sizes) {
 bool Sizes::may_be_at_most(int32_t a, int32_t b) const {
   if (a == b) return true;
   const Entry &less = entry(a), &more = entry(b);
-  // What is larger in one case is not proved smaller.
+  // A size that is larger in one case is not proved smaller.
   if (less.typical > more.typical) return false;
   if (less.least && more.least && *less.least > *more.least) return false;
-  // Nor what grows with a symbol that the other one does not have.
+  // Nor is one that grows with a symbol that the other does not have.
   return std::all_of(less.unlimited.begin(), less.unlimited.end(), [&](const auto* symbol) {
     return std::binary_search(more.symbols.begin(), more.symbols.end(), symbol);
   });
@@ -285,7 +285,7 @@ int32_t Sizes::sum(int32_t a, int32_t b) {
   return result;
 }
 
-// Of two greatest: the greatest of the sums of their terms.
+// Sum of two maxima: the maximum of the sums of their terms.
 int32_t Sizes::sum_of_terms(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
   size_t occurrences = 0;
   for (int32_t one : a) occurrences += b.size() * std::max<size_t>(entry(one).occurrences, 1);

@@ -17,36 +17,36 @@ namespace tapml::passes {
 using Bounds = std::map<std::string, int64_t>;
 using VarBounds = std::map<const tapml::ExprNode*, int64_t>;
 
-// Sizes in bytes by number: equal ones have one number, and what was once compared or added is
-// remembered, because a model repeats few sizes in many layers. The greatest of several sizes is a
-// set of them, its terms, that sums and alignment go into and that is compared term by term: what
-// the prover sees is one term of either side, however many unrelated sizes share a storage.
+// Sizes in bytes by number: equal ones have one number, and comparisons and sums are cached,
+// because a model repeats few sizes in many layers. A maximum of several sizes is a set of terms;
+// sums and alignment apply to each term, and comparison goes term by term: the prover sees one term
+// of either side, however many unrelated sizes share a storage.
 class Sizes {
  public:
-  // Every symbolic variable is at least what it says of itself (ir/symbol.h), and at most its bound
-  // where `bounds` has one by the time the variable is first seen.
+  // Every symbolic variable is at least its own lower bound (ir/symbol.h), and at most its entry in
+  // `bounds` if there is one by the time the variable is first seen.
   explicit Sizes(const VarBounds& bounds) : bounds_(bounds) {}
 
   int32_t add(const PrimExpr& bytes);
-  // The greater of two: one of them where that is proved.
+  // The greater of two: one of them if that is proved.
   int32_t join(int32_t a, int32_t b);
-  // Whether the greater of two is still a size that is quick to reason about and to evaluate.
+  // Whether the maximum of two is still quick to reason about and to evaluate.
   bool may_join(int32_t a, int32_t b) const;
   // a + b; -1 where a constant sum is beyond 64 bits, or the sum is not quick to reason about.
   int32_t sum(int32_t a, int32_t b);
-  // The next place at or behind `a` where a tensor may begin; -1 as above.
+  // The next aligned offset at or after `a`; -1 as above.
   int32_t aligned(int32_t a);
   // True only if proved.
   bool at_most(int32_t a, int32_t b);
-  // False where at_most() is certain to be: a few comparisons tell.
+  // False where at_most() is certain to be false; needs only a few comparisons.
   bool may_be_at_most(int32_t a, int32_t b) const;
   const PrimExpr& bytes(int32_t size) const { return entries_[static_cast<size_t>(size)].bytes; }
-  // The most that it can be, when that is known; a multiple of 16.
+  // Its upper bound, if known; a multiple of 16.
   std::optional<int64_t> most(int32_t size) const {
     return entries_[static_cast<size_t>(size)].most;
   }
-  // A value at plausible values of the variables: decides between plans, never whether one is
-  // right.
+  // Its value at plausible values of the variables: chooses between plans, never decides whether
+  // one is correct.
   double typical(int32_t size) const { return entries_[static_cast<size_t>(size)].typical; }
 
  private:
@@ -54,21 +54,21 @@ class Sizes {
   struct Entry {
     PrimExpr bytes;
     Symbols symbols;
-    Symbols unlimited;  // those that make it as large as one likes
+    Symbols unlimited;  // those that make it arbitrarily large
     std::optional<int64_t> most;
     double typical = 0;
     std::optional<int64_t> least;  // its value where every variable is 0, if it has one
     size_t occurrences = 0;        // of variables
-    std::vector<int32_t> terms;    // of the greatest of several, in order; else empty
+    std::vector<int32_t> terms;    // of a maximum, in order; else empty
     int32_t aligned = -1;          // its number once known
   };
-  // Knows the symbols of these expressions, for as long as none is asked for again.
+  // Makes the symbols of these expressions known, until it is called again.
   arith::Analyzer& analyzer(const PrimExpr& a, const PrimExpr& b = {});
   void learn(const PrimExpr& expr, arith::Analyzer& analyzer) const;
   void add_unlimited(const PrimExpr& expr, Symbols& into) const;
   int32_t add_constant(int64_t bytes);
   int32_t add_symbolic(const PrimExpr& bytes);
-  // The greatest of sizes and of their terms.
+  // The maximum of sizes and of their terms.
   int32_t add_greatest(const std::vector<int32_t>& sizes);
   std::vector<int32_t> terms(int32_t size) const;
   int32_t sum_of_terms(const std::vector<int32_t>& a, const std::vector<int32_t>& b);
@@ -80,8 +80,8 @@ class Sizes {
   }
 
   const VarBounds& bounds_;
-  // One for all while there are few symbols. What it takes to prove something grows with them, so
-  // that many are known to an analyzer of their own where they are asked about.
+  // One for all while there are few symbols. Proofs get slower with more symbols, so queries about
+  // many use an analyzer of their own.
   arith::Analyzer shared_, own_;
   std::set<const tapml::ExprNode*> known_;  // to the shared one
   std::vector<Entry> entries_;

@@ -14,11 +14,11 @@ Fit StorageInProgress::start(const MemoryItem& item, Sizes& sizes) {
 Relation StorageInProgress::relation(const MemoryItem& item, const Sizes& sizes) const {
   if (fixed_) return Relation::kNone;
   const bool may_become = sizes.may_be_at_most(plan_.size, item.size);
-  // Who holds a result holds no more than it.
+  // Holding an escaping item must not keep a larger storage alive.
   if (item.escapes && !may_become) return Relation::kNone;
-  // What is no more than a part of the storage is no more than the storage.
+  // A part of the storage is at most as large as the storage.
   if (may_become || sizes.may_be_at_most(item.size, plan_.size)) return Relation::kRelated;
-  // What makes it larger is known when it is allocated.
+  // Both sizes must be known where the storage is allocated.
   const bool known = std::max(known_, item.known) <= std::min(plan_.place, item.place);
   return known && !plan_.escapes ? Relation::kUnrelated : Relation::kNone;
 }
@@ -43,8 +43,8 @@ SharedStorage StorageInProgress::finish() {
   return std::move(plan_);
 }
 
-// What `item` at `offset` makes of the storage, other items apart. Sizes are only combined where
-// typical values leave the place in question.
+// The effect of `item` at `offset` on the storage, other items aside. Sizes are only combined where
+// typical values make the place worth considering.
 std::optional<Fit> StorageInProgress::fit_at(int32_t offset, int64_t known, const MemoryItem& item,
                                              Sizes& sizes, const AssignOptions& options,
                                              double most_growth) const {
@@ -56,7 +56,7 @@ std::optional<Fit> StorageInProgress::fit_at(int32_t offset, int64_t known, cons
   if (fit.growth > most_growth) return std::nullopt;
   const int64_t place = std::min(plan_.place, item.place);
   if (known > place) return std::nullopt;
-  // What makes it larger is known when it is allocated.
+  // An item that enlarges the storage needs a size known where that is allocated.
   if (item.known > place && !sizes.may_be_at_most(item.size, plan_.size)) return std::nullopt;
   fit.end = sizes.sum(offset, item.size);
   if (fit.end < 0) return std::nullopt;
@@ -94,7 +94,7 @@ std::optional<Fit> StorageInProgress::find_fit(const MemoryItem& item, Sizes& si
   };
   int32_t offset = sizes.add(0);
   int64_t known = 0;
-  double behind = -1;  // typical end of what lies below `offset`
+  double behind = -1;  // typical end of the items below `offset`
   auto conflicts = [&](const Placed& one) {
     return one.first <= item.last && item.first <= one.last;
   };
@@ -102,16 +102,16 @@ std::optional<Fit> StorageInProgress::find_fit(const MemoryItem& item, Sizes& si
     const Placed& one = placed_[i];
     if (!conflicts(one)) continue;
     if (!options.offsets || item.escapes) return std::nullopt;
-    // A gap in front of it, where that is proved against all that follow.
-    double room = sizes.typical(one.offset) - sizes.typical(offset) - sizes.typical(item.size);
-    if (room >= 0 && behind < sizes.typical(one.offset)) {
+    // A gap before it, if that is proved against all that follow.
+    double slack = sizes.typical(one.offset) - sizes.typical(offset) - sizes.typical(item.size);
+    if (slack >= 0 && behind < sizes.typical(one.offset)) {
       int32_t end = sizes.sum(offset, item.size);
       bool free = end >= 0;
       for (size_t j = i; free && j < placed_.size(); ++j) {
         free = !conflicts(placed_[j]) || sizes.at_most(end, placed_[j].offset);
       }
       auto fit = free ? fit_at(offset, known, item, sizes, options, most_growth) : std::nullopt;
-      if (fit) fit->waste = room;
+      if (fit) fit->waste = slack;
       offer(fit);
     }
     behind = std::max(behind, sizes.typical(one.end));
@@ -121,7 +121,7 @@ std::optional<Fit> StorageInProgress::find_fit(const MemoryItem& item, Sizes& si
       offset = next;
       known = std::max(known, one.known);
     } else if (!sizes.at_most(next, offset)) {
-      // Which of the two is the larger is not known.
+      // It is unknown which of the two is larger.
       return best;
     }
   }

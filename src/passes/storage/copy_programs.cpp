@@ -51,7 +51,7 @@ CopyProgram copy_program(DType dtype, size_t rank, bool reads) {
   return program;
 }
 
-// Adds the program, or finds it.
+// Adds the program, or finds an existing one.
 std::string add_program(Module& module, const CopyProgram& program, std::string name) {
   for (;; name += "_") {
     const BaseFunction* known = module.find(name);

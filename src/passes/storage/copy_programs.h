@@ -1,4 +1,4 @@
-// The tensor programs that copy between a view and a tensor of its own.
+// The tensor programs that copy between a view and a contiguous tensor.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tapml::passes {
 
-// Where the elements of a view lie in its base: the first one, and the stride of each axis.
+// The positions of a view's elements in its base: the first one, and the stride of each axis.
 struct ViewLocation {
   PrimExpr first;
   Dims strides;
@@ -20,12 +20,12 @@ struct ViewLocation {
 relax::Expr call_read_view(Module& module, const relax::Expr& base, const ViewLocation& place,
                            const relax::Annotation& result);
 
-// The elements of `values` where those of the view are:
+// Writes the elements of `values` to those of the view:
 // call_tir_inplace(@write_view_<dtype>_<rank>, (base, values), ...). They must not share storage.
 relax::Expr call_write_view(Module& module, const relax::Expr& base, const relax::Expr& values,
                             const ViewLocation& place);
 
-// Whether `program` is one of these two: what it reads and writes is checked where views are made.
+// Whether `program` is one of these two: their accesses are checked where views are made.
 bool is_copy_program(const tir::PrimFunc& program);
 
 }  // namespace tapml::passes

@@ -65,7 +65,7 @@ bool ViewFlow::mark(const VarNode* var) {
   return is_new;
 }
 
-// A function that is a value: who calls it is not known.
+// A function used as a value: its callers are unknown.
 void ViewFlow::as_value(const Function& lambda, bool result_may_be_view) {
   if (result_may_be_view) values_give_ = true;
   if (!values_take_) return;
@@ -158,7 +158,7 @@ bool ViewFlow::storage_view(const CallNode& call) {
          !are_rows(*tensor->shape, *shape->dims);
 }
 
-// An update in place gives back what it is given.
+// An update in place returns its argument.
 bool ViewFlow::updated(const CallNode& call) {
   const std::string& name = as<OperatorNode>(call.callee)->name;
   const std::vector<Expr>* args = &call.args;

@@ -1,4 +1,4 @@
-// Where views go: which variables may hold tensors whose elements do not lie together.
+// Tracks views: which variables may hold non-contiguous tensors.
 #pragma once
 
 #include <set>
@@ -9,15 +9,15 @@
 
 namespace tapml::passes {
 
-// Through tuples, branches, calls of functions and function values, over the whole module. Whoever
-// calls the module from outside hands in tensors, not views.
+// Follows tuples, branches, and calls of functions and function values, over the whole module.
+// Callers outside the module pass tensors, not views.
 class ViewFlow {
  public:
   explicit ViewFlow(const Module& module);
 
   // Whether the variable, or a field of it, may be such a view.
   bool may_be_view(const relax::VarNode* var) const { return views_.contains(var); }
-  // Whether something in the module calls the function or holds it as a value.
+  // Whether code in the module calls the function or holds it as a value.
   bool is_used(const std::string& function) const { return used_.contains(function); }
 
  private:
@@ -29,18 +29,19 @@ class ViewFlow {
   bool updated(const relax::CallNode& call);
   void as_value(const relax::Function& lambda, bool result_may_be_view);
   void as_value(const relax::Function& function, const std::string& name);
-  bool mark(const relax::VarNode* var);  // whether that is news
+  bool mark(const relax::VarNode* var);  // true if it was not marked before
 
   const Module& module_;
   std::set<const relax::VarNode*> views_;
-  std::set<std::string> results_;  // functions that may return one
+  std::set<std::string> results_;  // functions that may return a view
   std::set<std::string> used_;
-  bool values_take_ = false, values_give_ = false;  // function values
-  bool changed_ = false;                            // by the function that is looked at
-  std::set<std::string> pending_;                   // functions to be looked at (again)
+  bool values_take_ = false, values_give_ = false;  // of function values
+  bool changed_ = false;                            // by the current function
+  std::set<std::string> pending_;                   // functions to visit (again)
 };
 
-// Whether a part of `size` elements a dimension of a tensor of shape `of` surely lies together.
+// Whether a part of `size` elements of a dimension of a tensor of shape `of` is certainly
+// contiguous.
 bool are_rows(const Dims& of, const Dims& size);
 
 }  // namespace tapml::passes

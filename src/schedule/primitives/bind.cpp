@@ -14,7 +14,7 @@ PrimFuncRef bind(const PrimFunc& func, const Var& loop, const std::string& axis)
   if (axis == "workgroup") {
     require_only_launch_axis(site, "bind");
     if (site.loops().size() != 1) {
-      no("it stands in another loop", "bind an outermost loop to the work groups");
+      no("it is inside another loop", "bind an outermost loop to the work groups");
     }
     require_independent(func, site, "bind");
     return with_kind(func, site, ForKind::kWorkgroup);
@@ -30,14 +30,14 @@ PrimFuncRef bind(const PrimFunc& func, const Var& loop, const std::string& axis)
   for (const Stmt& stmt : site.loops()) {
     ForKind kind = as<ForNode>(stmt).for_kind;
     grouped |= kind == ForKind::kWorkgroup;
-    if (kind == ForKind::kThread) no("it stands in another thread loop", "fuse the two first");
+    if (kind == ForKind::kThread) no("it is inside another thread loop", "fuse the two first");
   }
   for (const Stmt& inner : loops_inside(site)) {
     if (as<ForNode>(inner).for_kind == ForKind::kThread) {
-      no("a thread loop stands inside", "fuse the two first");
+      no("it contains a thread loop", "fuse the two first");
     }
   }
-  if (!grouped) no("no work-group loop stands around it", "bind a loop around it to workgroup");
+  if (!grouped) no("there is no work-group loop around it", "bind a loop around it to workgroup");
   require_independent(func, site, "bind");
   auto result = std::make_shared<PrimFunc>(*with_kind(func, site, ForKind::kThread));
   result->facts.workgroup_threads =

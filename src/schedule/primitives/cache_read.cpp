@@ -22,11 +22,11 @@ Buffer read_buffer(const Site& site, const std::string& name) {
   });
   const std::string subject = "block " + site.block().name;
   if (!found) {
-    refuse("cache_read", subject, "it reads no buffer called " + name,
+    refuse("cache_read", subject, "it reads no buffer named " + name,
            "name a buffer that it loads from");
   }
   if (several) {
-    refuse("cache_read", subject, "it reads several buffers called " + name,
+    refuse("cache_read", subject, "it reads several buffers named " + name,
            "give the buffers different names");
   }
   return found;
@@ -44,13 +44,13 @@ NewBlock cache_read(const PrimFunc& func, const std::string& name, const std::st
   for (const Site& leaf : leaves(func, nest)) {
     if (!stored_buffers(leaf.stmt()).contains(buffer.get())) continue;
     no(leaf.describe() + " writes " + buffer->name +
-           " in the same nest, so that a copy made before "
-           "would be old",
+           " in the same nest, so a copy made before it would be stale",
        "cache a buffer that the nest only reads");
   }
   Site alloc = find_alloc(func, buffer.get());
   if (!alloc.path.empty() && alloc.is_inside(nest)) {
-    no("buffer " + buffer->name + " lives inside the nest", "cache a buffer that lives around it");
+    no("buffer " + buffer->name + " is allocated inside the nest",
+       "cache a buffer that is allocated around it");
   }
   Buffer copy = make_buffer(buffer->name + "_cache", buffer->dtype, buffer->shape);
   std::string copy_name = fresh_block_name(func, buffer->name + "_cache");

@@ -29,7 +29,7 @@ NewBlock cache_write(const PrimFunc& func, const std::string& name) {
   bool reads_itself = loaded_buffers(block.body).contains(buffer.get());
   if ((reads_itself && !block.init) ||
       (block.init && loaded_buffers(block.init).contains(buffer.get()))) {
-    no("it goes on from what " + buffer->name + " holds before",
+    no("it updates values that " + buffer->name + " already holds",
        "take a block that sets each element first");
   }
   if (block.body->kind != StmtKind::kStore ||
@@ -52,7 +52,8 @@ NewBlock cache_write(const PrimFunc& func, const std::string& name) {
   }
   Site alloc = find_alloc(func, buffer.get());
   if (!alloc.path.empty() && alloc.is_inside(nest)) {
-    no("buffer " + buffer->name + " lives inside the nest", "cache a buffer that lives around it");
+    no("buffer " + buffer->name + " is allocated inside the nest",
+       "cache a buffer that is allocated around it");
   }
   Buffer cache = make_buffer(buffer->name + "_cache", buffer->dtype, buffer->shape);
   std::string copy_name = fresh_block_name(func, buffer->name + "_write");

@@ -14,14 +14,14 @@ PrimFuncRef compute_at(const PrimFunc& func, const std::string& name, const Var&
     refuse("compute_at", "block " + name, reason, hint);
   };
   if (site.is_inside(loop.stmt())) {
-    no("it stands in loop " + loop_var->name + " already", "name a loop of another nest");
+    no("it is in loop " + loop_var->name + " already", "name a loop of another nest");
   }
   if (!is_alone(func, site)) {
-    no("other blocks stand in its nest", "move a block that has loops of its own");
+    no("its nest contains other blocks", "move a block that has loops of its own");
   }
   Buffer buffer = written_by(block);
   if (!buffer || find_alloc(func, buffer.get()).path.empty()) {
-    no("it does not write an intermediate buffer alone", "apply cache_write first");
+    no("it does not write a single intermediate buffer", "apply cache_write first");
   }
   if (writers_of(func, buffer.get()).size() != 1) {
     no("it is not the only block that writes " + buffer->name,
@@ -44,15 +44,15 @@ PrimFuncRef compute_at(const PrimFunc& func, const std::string& name, const Var&
        "move a block of one plain store");
   }
   if (!block.init && loaded_buffers(block.body).contains(buffer.get())) {
-    no("it goes on from what " + buffer->name + " holds before",
+    no("it updates values that " + buffer->name + " already holds",
        "move a block that sets each element");
   }
   std::string why = why_not_bijective(func, site);
   if (!why.empty()) no(why, "move it before its loops are changed");
   if (!is_before(func, nest_of(site), nest_of(loop))) {
-    no("loop " + loop_var->name + " stands before it", "name a loop of a block that reads it");
+    no("loop " + loop_var->name + " comes before it", "name a loop of a block that reads it");
   }
-  // All readers in the loop; what they read in one iteration.
+  // Collects the readers in the loop and what they read in one iteration.
   arith::Analyzer analyzer = context(func, loop);
   std::optional<Box> box;
   for (const Site& reader : readers_of(func, buffer.get())) {

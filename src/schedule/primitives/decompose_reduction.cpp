@@ -17,7 +17,7 @@ NewBlock decompose_reduction(const PrimFunc& func, const std::string& name, cons
   };
   if (!block.init) no("it has no init", "take a reduction that was not decomposed");
   if (!site.is_inside(loop.stmt())) {
-    no("it does not stand in loop " + loop_var->name, "name a loop around it");
+    no("it is not in loop " + loop_var->name, "name a loop around it");
   }
   std::string why = why_not_bijective(func, site);
   if (!why.empty()) no(why, "decompose it before its loops are changed");
@@ -41,14 +41,15 @@ NewBlock decompose_reduction(const PrimFunc& func, const std::string& name, cons
     }
     bool above = stmt != loop.stmt() && loop.is_inside(stmt);
     if (above && reduction.contains(var.get())) {
-      no("its reduction loop " + var->name + " stands around loop " + loop_var->name,
+      no("its reduction loop " + var->name + " is around loop " + loop_var->name,
          "name a loop around all its reduction loops");
     }
   }
   const Buffer& buffer = as<StoreNode>(block.init).buffer;
   Site alloc = find_alloc(func, buffer.get());
   if (!alloc.path.empty() && alloc.is_inside(loop.stmt())) {
-    no("buffer " + buffer->name + " lives inside loop " + loop_var->name, "name a loop inside");
+    no("buffer " + buffer->name + " is allocated inside loop " + loop_var->name,
+       "name a loop inside");
   }
   bool before = true;
   for (const Site& leaf : leaves(func, loop.stmt())) {

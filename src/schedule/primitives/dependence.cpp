@@ -19,7 +19,7 @@ namespace {
 
 std::vector<PrimExpr> own_indices(const Stmt& store) { return as<StoreNode>(store).indices; }
 
-// Stores and loads of `buffer` in a block, indices over its own iterators.
+// Stores and loads of `buffer` in a block, with indices over the block's iterators.
 std::vector<std::vector<PrimExpr>> touched(const BlockNode& block, const BufferNode* buffer) {
   std::vector<std::vector<PrimExpr>> result;
   for (const Stmt& part : {block.init, block.body}) {
@@ -41,14 +41,13 @@ std::vector<std::vector<PrimExpr>> touched(const BlockNode& block, const BufferN
   return result;
 }
 
-// Why two iterations of `loop` may touch one element of `buffer` through this block.
+// The reason why two iterations of `loop` may touch the same element of `buffer` in this block.
 std::string why_shared(const PrimFunc& func, const Site& leaf, const Var& loop,
                        const BufferNode* buffer) {
   const BlockNode& block = leaf.block();
   bool decides = block.predicate && reads(block.predicate, buffer);
   for (const BlockIter& iter : block.iters) decides |= reads(iter.binding, buffer);
-  if (decides)
-    return "block " + block.name + " is steered by " + buffer->name + ", which it writes";
+  if (decides) return "block " + block.name + " depends on " + buffer->name + ", which it writes";
   Analyzer analyzer = context(func, leaf);
   Extents iterators;
   for (const BlockIter& iter : block.iters) {
@@ -59,7 +58,7 @@ std::string why_shared(const PrimFunc& func, const Site& leaf, const Var& loop,
   visit(block.body, [&](const Stmt& s) {
     if (s->kind == StmtKind::kFor) own[as<ForNode>(s).var.get()] = as<ForNode>(s).extent;
   });
-  // Dimensions in which all accesses agree.
+  // The dimensions whose index is the same in all accesses.
   auto all = touched(block, buffer);
   std::vector<PrimExpr> common;
   for (size_t d = 0; d < all.front().size(); ++d) {
@@ -78,7 +77,7 @@ std::string why_shared(const PrimFunc& func, const Site& leaf, const Var& loop,
   }
   Extents loops = extents_of(leaf.loops_from(loop));
   if (determined(bindings, loops, analyzer).contains(loop.get())) return "";
-  // The indices themselves, over loops: what store_at moved is not plain in the iterators.
+  // Substitutes loops for iterators: after store_at, indices are not plain iterators.
   VarMap values;
   for (const BlockIter& iter : block.iters) values[iter.var.get()] = iter.binding;
   for (PrimExpr& index : common) index = tapml::substitute(index, values);
@@ -109,7 +108,7 @@ std::string why_dependent(const PrimFunc& func, const Site& site) {
   std::vector<Leaf> below;
   std::vector<Buffer> written;
   for (Site& leaf : leaves(func, site.stmt())) {
-    if (!leaf.is_block()) return leaf.describe() + " is not analysed";
+    if (!leaf.is_block()) return leaf.describe() + " cannot be analyzed";
     std::vector<Stmt> loops = leaf.loops_from(loop);
     loops.erase(loops.begin());
     Extents inner = extents_of(loops);
@@ -117,7 +116,7 @@ std::string why_dependent(const PrimFunc& func, const Site& site) {
     for (const Access& access : list) {
       bool known = std::find(written.begin(), written.end(), access.buffer) != written.end();
       if (!access.store || known) continue;
-      // What lives inside the loop is each iteration's own.
+      // A buffer allocated inside the loop is private to each iteration.
       Site alloc = find_alloc(func, access.buffer.get());
       if (!alloc.path.empty() && alloc.is_inside(site.stmt())) continue;
       written.push_back(access.buffer);
@@ -129,7 +128,7 @@ std::string why_dependent(const PrimFunc& func, const Site& site) {
     for (const Leaf& leaf : below) {
       if (mentions(leaf.list, buffer.get())) users.push_back(&leaf);
     }
-    // One writer whose elements tell iterations apart ...
+    // One writer must have elements that distinguish the iterations ...
     const Leaf* owner = nullptr;
     std::string reason;
     for (const Leaf* user : users) {
@@ -146,7 +145,7 @@ std::string why_dependent(const PrimFunc& func, const Site& site) {
     }
     if (!owner) return reason;
     if (users.size() == 1) continue;
-    // ... and whose box holds all that the same iteration touches.
+    // ... and a box that contains everything that the same iteration touches.
     Analyzer analyzer = context(func, site);
     const Access* store = nullptr;
     for (const Access& a : owner->list) {
@@ -228,7 +227,7 @@ std::string why_in_conflict(const Stmt& moved, const std::vector<Site>& passed,
   auto reads = loaded_buffers(moved), writes = stored_buffers(moved);
   for (const Site& leaf : passed) {
     if (leaf.stmt() == moved || leaf.stmt() == except) continue;
-    if (joins_threads(leaf.stmt())) return leaf.describe() + " stands between";
+    if (joins_threads(leaf.stmt())) return leaf.describe() + " is in between";
     for (const BufferNode* buffer : stored_buffers(leaf.stmt())) {
       if (reads.contains(buffer)) {
         return leaf.describe() + " writes " + buffer->name + ", which it reads";

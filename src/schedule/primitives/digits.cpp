@@ -19,9 +19,9 @@ Extents extents_of(const std::vector<tir::Stmt>& loops) {
 
 namespace {
 
-// A sum of several variables that is divided or reduced as one: (i*5 + j)//12 and (i*5 + j)%12.
+// A sum of several variables used in div and mod as one: (i*5 + j)//12 and (i*5 + j)%12.
 struct Joint {
-  Var var;  // stands for the sum
+  Var var;  // represents the sum
   PrimExpr sum;
   Number number;
   PrimExpr extent;
@@ -38,14 +38,14 @@ std::optional<Digit> joint_digit(const PrimExpr& e, const Extents& extents, Anal
   }
   auto number = number_of(e, extents, analyzer, nullptr);
   if (!number || !number->exact) return std::nullopt;
-  // From an unknown base on, nothing is known of its remainders' ranges.
+  // With an unknown base, the ranges of remainders are unknown.
   bool from_zero = number->base.is_int(0);
   PrimExpr extent = from_zero ? span(*number, analyzer) : make_var("unbounded");
   joints->push_back({make_var("joint"), e, std::move(*number), extent});
   return Digit{joints->back().var, 1, PrimExpr(), extent, 1};
 }
 
-// A digit of scale 1: the variable, divided and reduced any number of times.
+// A digit of scale 1: the variable under any number of divisions and remainders.
 std::optional<Digit> as_digit(const PrimExpr& e, const Extents& extents, Analyzer& analyzer,
                               std::vector<Joint>* joints) {
   if (e.is_var()) {
@@ -109,14 +109,14 @@ std::optional<Number> number_of(const PrimExpr& expr, const Extents& extents, An
   std::vector<Digit> rest;
   for (Digit& digit : number.digits) {
     digit.scale = analyzer.simplify(digit.scale);
-    // What takes one value adds nothing.
+    // A digit with a single value contributes nothing.
     if (!analyzer.prove_less_equal(digit.extent, 1)) rest.push_back(digit);
   }
   number.digits.clear();
   number.exact = true;
-  PrimExpr next = 1;  // the least scale of the next digit
+  PrimExpr next = 1;  // the smallest scale of the next digit
   while (!rest.empty()) {
-    // The digit that all others lie above.
+    // Find the lowest remaining digit.
     size_t lowest = rest.size();
     for (size_t i = 0; i < rest.size() && lowest == rest.size(); ++i) {
       PrimExpr top = rest[i].scale * rest[i].extent;
@@ -151,7 +151,7 @@ PrimExpr span(const Number& number, Analyzer& analyzer) {
 
 namespace {
 
-// Whether the parts join to the whole of their variable, from the units to the top.
+// Whether the parts together make up their whole variable, from the units to the top.
 bool join_digits(std::vector<Digit> parts, const PrimExpr& extent, bool exactly,
                  Analyzer& analyzer) {
   PrimExpr reached = 1, values = 1;
@@ -230,7 +230,7 @@ bool fill_box(const std::vector<PrimExpr>& exprs, const Extents& extents, Analyz
 std::string why_not_bijective(const tir::PrimFunc& func, const Site& site) {
   const tir::BlockNode& block = site.block();
   for (const tir::Stmt& stmt : site.path) {
-    if (stmt->kind == tir::StmtKind::kIf) return "a condition stands around it";
+    if (stmt->kind == tir::StmtKind::kIf) return "there is a condition around it";
   }
   Analyzer analyzer = context(func, site);
   Extents extents = extents_of(site.loops());
@@ -240,7 +240,7 @@ std::string why_not_bijective(const tir::PrimFunc& func, const Site& site) {
   for (const tir::Stmt& stmt : site.loops()) {
     const Var& var = tir::as<tir::ForNode>(stmt).var;
     if (!known.contains(var.get())) {
-      return "iterations of loop " + var->name + " are not told apart by the block's iterators";
+      return "iterations of loop " + var->name + " are not distinguished by the block's iterators";
     }
   }
   if (!fill_box(bindings, extents, analyzer)) {
@@ -257,15 +257,15 @@ std::string why_not_bijective(const tir::PrimFunc& func, const Site& site) {
       whole = guarded.prove_less(iter.binding, iter.extent);
     }
     if (!whole) {
-      return "iterator " + iter.var->name + " is not shown to take each value below " +
+      return "iterator " + iter.var->name + " does not provably take each value below " +
              to_string(iter.extent) + " once";
     }
   }
-  // A predicate may cut off only what lies behind the iterators' extents.
+  // A predicate may exclude only points outside the iterators' extents.
   if (block.predicate) {
     Analyzer inside = analyzer;
     for (const tir::BlockIter& iter : block.iters) inside.assume(lt(iter.binding, iter.extent));
-    if (!inside.prove(block.predicate)) return "its predicate leaves out more than a tail";
+    if (!inside.prove(block.predicate)) return "its predicate excludes more than a tail";
   }
   return "";
 }

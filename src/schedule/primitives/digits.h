@@ -1,4 +1,4 @@
-// Index expressions as numbers in mixed radix: which loops they determine, and what they cover.
+// Index expressions as mixed-radix numbers: which loops they determine and which values they cover.
 #pragma once
 
 #include <optional>
@@ -11,43 +11,43 @@
 
 namespace tapml::schedule {
 
-// Extents by variable.
+// Extent of each variable.
 using Extents = VarMap;
 Extents extents_of(const std::vector<tir::Stmt>& loops);
 
-// scale * ((var // low) % (high / low)): the part of a variable's value between two radixes. `high`
-// is null where the part reaches to the top.
+// scale * ((var // low) % (high / low)): the part of a variable between two radixes. `high` is null
+// if the part extends to the top.
 struct Digit {
   Var var;
   PrimExpr low, high;
-  PrimExpr extent;  // number of values, at most
+  PrimExpr extent;  // upper bound on the number of values
   PrimExpr scale;
 };
 
-// base + the sum of digits; the base uses none of the variables of `extents`.
+// base + the sum of digits; the base does not use the variables of `extents`.
 struct Number {
   PrimExpr base;
-  std::vector<Digit> digits;  // ascending: each scale is at least the range of those before
-  bool exact = false;         // every value from base to the highest one occurs
+  std::vector<Digit> digits;  // ascending: each scale is at least the range of the digits below
+  bool exact = false;         // every value from the base to the maximum occurs
 };
 
-// Nothing where `expr` is no such sum, or where digits overlap (i*4 + j with j < 6).
+// nullopt if `expr` has no such form or if digits overlap (i*4 + j with j < 6).
 std::optional<Number> as_number(const PrimExpr& expr, const Extents& extents,
                                 arith::Analyzer& analyzer);
-// One more than the highest value over the base.
+// One more than the maximum value above the base.
 PrimExpr span(const Number& number, arith::Analyzer& analyzer);
 
-// The variables of `extents` whose values follow from the values of `exprs`. Those of extent 1 do.
+// The variables of `extents` that the values of `exprs` determine, including those of extent 1.
 std::set<const ExprNode*> determined(const std::vector<PrimExpr>& exprs, const Extents& extents,
                                      arith::Analyzer& analyzer);
 
-// Whether `exprs` take every combination of values from their bases on, each once, as the variables
-// that they use run: no part of a variable is used twice or left out.
+// Whether `exprs` take every combination of values above their bases exactly once as their
+// variables run: no part of a variable is used twice or omitted.
 bool fill_box(const std::vector<PrimExpr>& exprs, const Extents& extents,
               arith::Analyzer& analyzer);
 
-// Why the loops around the block do not visit every value of its iterators exactly once; empty
-// where they provably do.
+// The reason why the loops around the block may not visit every value of its iterators exactly
+// once; empty if they provably do.
 std::string why_not_bijective(const tir::PrimFunc& func, const Site& block);
 
 }  // namespace tapml::schedule

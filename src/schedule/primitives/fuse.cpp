@@ -15,7 +15,7 @@ Fuse fuse(const PrimFunc& func, const Var& outer_var, const Var& inner_var) {
     refuse("fuse", "loops " + outer_var->name + " and " + inner_var->name, reason, hint);
   };
   if (outer.body->kind != StmtKind::kFor || !as<ForNode>(outer.body).var.same_as(inner_var)) {
-    no("the second is not all that stands in the first", "name a loop and the one right inside it");
+    no("the second is not the whole body of the first", "name a loop and the one right inside it");
   }
   const auto& inner = as<ForNode>(outer.body);
   for (const ForNode* loop : {&outer, &inner}) {
@@ -32,7 +32,7 @@ Fuse fuse(const PrimFunc& func, const Var& outer_var, const Var& inner_var) {
   }
   Var var = make_var(outer_var->name + "_" + inner_var->name, outer_var.dtype());
   arith::Analyzer analyzer = context(func, site);
-  // A nest of 2^63 steps never ends, so that symbolic extents of i64 need no proof.
+  // A nest of 2^63 steps never finishes, so symbolic i64 extents need no proof.
   const bool symbolic =
       var.dtype() == DType::kI64 && !(outer.extent.is_int() && inner.extent.is_int());
   int64_t steps = 0;
@@ -40,10 +40,10 @@ Fuse fuse(const PrimFunc& func, const Var& outer_var, const Var& inner_var) {
                                            most_steps(inner.extent, analyzer), &steps) ||
                     steps > arith::dtype_range(var.dtype()).hi)) {
     no("the product of the extents " + to_string(outer.extent) + " and " + to_string(inner.extent) +
-           " is not shown to be an " + dtype_name(var.dtype()),
+           " does not provably fit " + dtype_name(var.dtype()),
        "fuse loops of fewer steps, or of i64");
   }
-  // The inner extent is not 0 where the product is not.
+  // If the product is nonzero, so is the inner extent.
   PrimExpr extent = analyzer.simplify(outer.extent * inner.extent);
   VarMap values = {{outer_var.get(), floordiv(var, inner.extent)},
                    {inner_var.get(), floormod(var, inner.extent)}};

@@ -10,7 +10,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// Loads of the buffer replaced by the value at their indices.
+// Replaces loads of the producer's buffer with its value at their indices.
 PrimExpr inlined(const PrimExpr& root, const Pointwise& producer) {
   return rewrite_expr(root, [&](const PrimExpr& e) {
     if (!is_load_of(e, producer.out)) return PrimExpr();
@@ -22,7 +22,7 @@ PrimExpr inlined(const PrimExpr& root, const Pointwise& producer) {
   });
 }
 
-// Counts what is written, shared or not, and stops at the limit.
+// Counts the nodes of the printed tree (shared ones each time), up to the limit.
 void count_nodes(const PrimExpr& e, int64_t limit, int64_t& count) {
   if (!e || ++count > limit) return;
   for (const PrimExpr& operand : e->operands) count_nodes(operand, limit, count);
@@ -47,7 +47,7 @@ PrimFuncRef inline_block(const PrimFunc& func, const std::string& name) {
     no("it stores elements more than once", "inline a block with one iterator a dimension");
   }
   const BufferNode* buffer = producer->out.get();
-  // Readers may look at any element, so each must have the value.
+  // Readers may read any element, so the block must define all of them.
   arith::Analyzer analyzer = context(func, site);
   bool all = cuts_only_the_outside(func, site);
   for (size_t d = 0; d < producer->indices.size(); ++d) {
@@ -57,8 +57,8 @@ PrimFuncRef inline_block(const PrimFunc& func, const std::string& name) {
     }
   }
   if (!all) {
-    no("it is not shown to write all of " + buffer->name,
-       "inline before the buffer is padded, and blocks without a condition of their own");
+    no("it does not provably write all of " + buffer->name,
+       "inline before the buffer is padded, and only blocks without a condition");
   }
   if (find_alloc(func, buffer).path.empty()) {
     no("it writes the parameter " + buffer->name, "inline blocks that write intermediates");
@@ -90,8 +90,8 @@ PrimFuncRef inline_block(const PrimFunc& func, const std::string& name) {
       return result;
     });
     if (nodes > kMostNodes) {
-      no("its value would be written out too often in " + reader.describe(),
-         "keep a stage of its own");
+      no("its value would be duplicated too often in " + reader.describe(),
+         "keep it as a separate stage");
     }
     if (changed->kind == StmtKind::kBlock) changed = make_block(as<BlockNode>(changed));
     body = replace(body, reader.stmt(), changed);

@@ -60,7 +60,7 @@ std::string why_lost_init(const PrimFunc& func, const Site& site) {
     }
     if (!direct || !only_loops) {
       return "the reduction loop " + loop.var->name + " of extent " + to_string(loop.extent) +
-             " may make no step, and then the initial value of block " + block.name +
+             " may run zero iterations, and then the initial value of block " + block.name +
              " would be lost";
     }
   }
@@ -73,7 +73,7 @@ std::string why_not_marked(const PrimFunc& func, const Site& site) {
   std::string why =
       loop.for_kind == ForKind::kVectorized ? why_not_lanes(func, site) : why_dependent(func, site);
   if (why.empty() && loop.for_kind == ForKind::kWorkgroup && site.loops().size() != 1) {
-    why = "it stands in another loop";
+    why = "it is inside another loop";
   }
   if (why.empty() && loop.for_kind == ForKind::kThread) {
     bool grouped = false;
@@ -81,10 +81,10 @@ std::string why_not_marked(const PrimFunc& func, const Site& site) {
       if (stmt->kind == StmtKind::kFor) {
         grouped |= as<ForNode>(stmt).for_kind == ForKind::kWorkgroup;
       } else if (grouped) {
-        why = "more than loops stands between it and its work-group loop";
+        why = "there is more than loops between it and its work-group loop";
       }
     }
-    if (!grouped) why = "no work-group loop stands around it";
+    if (!grouped) why = "there is no work-group loop around it";
   }
   return why;
 }
@@ -119,7 +119,7 @@ void check_invariants(const PrimFunc& func, const std::string& primitive,
     if (why.empty()) return;
     refuse(primitive, subject,
            std::string("the ") + for_kind_name(loop.for_kind) + " loop " + loop.var->name +
-               " would not stay right: " + why,
+               " would become invalid: " + why,
            "apply it before the loop is marked, or at a loop inside");
   });
   Module module;

@@ -47,26 +47,26 @@ void require_only_launch_axis(const Site& site, const std::string& primitive) {
     if (other.for_kind != ForKind::kParallel && other.for_kind != ForKind::kWorkgroup) return;
     refuse(primitive, "loop " + site.loop().var->name,
            std::string("the ") + for_kind_name(other.for_kind) + " loop " + other.var->name +
-               " stands " + where,
+               " is " + where,
            "fuse the loops first");
   };
   for (const Stmt& stmt : site.loops()) {
     if (stmt != site.stmt()) check(stmt, "around it");
   }
-  for (const Stmt& stmt : loops_inside(site)) check(stmt, "inside");
+  for (const Stmt& stmt : loops_inside(site)) check(stmt, "inside it");
 }
 
 void require_independent(const PrimFunc& func, const Site& site, const std::string& primitive) {
   std::string why = why_dependent(func, site);
   if (why.empty()) return;
   refuse(primitive, "loop " + site.loop().var->name, why,
-         "take a loop whose iterations write elements of their own");
+         "take a loop whose iterations write distinct elements");
 }
 
 std::string why_not_lanes(const PrimFunc& func, const Site& site) {
-  if (!loops_inside(site).empty()) return "another loop stands inside";
+  if (!loops_inside(site).empty()) return "it contains another loop";
   std::vector<Site> below = leaves(func, site.stmt());
-  if (below.size() != 1) return "more than one block stands inside";
+  if (below.size() != 1) return "it contains more than one block";
   std::string why = why_dependent(func, site);
   if (why.empty() || !below[0].is_block()) return why;
   const BlockNode& block = below[0].block();
@@ -75,7 +75,7 @@ std::string why_not_lanes(const PrimFunc& func, const Site& site) {
     if (iter.type == IterType::kReduce) continue;
     if (uses(iter.binding, site.loop().var)) return why;
   }
-  return block.init ? why + ", and it sets the initial value inside" : "";
+  return block.init ? why + ", and it sets the initial value inside the loop" : "";
 }
 
 PrimFuncRef with_kind(const PrimFunc& func, const Site& site, ForKind kind) {

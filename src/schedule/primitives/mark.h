@@ -1,4 +1,4 @@
-// What the primitives that mark loops (parallel, vectorize, unroll, bind) share.
+// Shared by the primitives that mark loops (parallel, vectorize, unroll, bind).
 #pragma once
 
 #include "schedule/primitives/dependence.h"
@@ -6,14 +6,14 @@
 
 namespace tapml::schedule::primitives {
 
-// The loop, which must be serial still.
+// Finds the loop, which must still be serial.
 Site serial_loop(const tir::PrimFunc& func, const Var& loop, const std::string& primitive);
-// Loops inside the loop, outside blocks.
+// The loops inside the loop, outside blocks.
 std::vector<tir::Stmt> loops_inside(const Site& loop);
-// No parallel or work-group loop around or inside.
+// Refuses if there is a parallel or work-group loop around or inside.
 void require_only_launch_axis(const Site& loop, const std::string& primitive);
 void require_independent(const tir::PrimFunc& func, const Site& loop, const std::string& primitive);
-// Why the loop's iterations cannot be lanes; empty where they can.
+// The reason why the loop's iterations cannot be lanes; empty if they can.
 std::string why_not_lanes(const tir::PrimFunc& func, const Site& loop);
 tir::PrimFuncRef with_kind(const tir::PrimFunc& func, const Site& loop, tir::ForKind kind);
 

@@ -1,4 +1,5 @@
-// What compute_at and reverse_compute_at share: a block put into a loop with loops of its own.
+// Shared by compute_at and reverse_compute_at: moves a block into a loop, with new loops of its
+// own.
 #pragma once
 
 #include "schedule/primitives/dependence.h"
@@ -6,15 +7,16 @@
 
 namespace tapml::schedule::primitives {
 
-// The block alone stands in its nest.
+// Whether the block is the only one in its nest.
 bool is_alone(const tir::PrimFunc& func, const Site& block);
 
-// Where one iterator of the moved block starts and how many values it takes.
+// Start and number of values of one iterator of the moved block.
 struct NewRange {
   PrimExpr begin, extent;
 };
-// The block in fresh loops, one for each iterator in order: `ranges` by iterator's variable, the
-// iterator's whole extent where absent. What lies outside the extents is cut off by a predicate.
+// The block in fresh loops, one for each iterator in order. `ranges` is keyed by the iterator's
+// variable; iterators that are absent run over their whole extent. A predicate excludes points
+// outside the extents.
 tir::Stmt in_new_loops(const tir::BlockNode& block,
                        const std::map<const ExprNode*, NewRange>& ranges, arith::Analyzer analyzer);
 

@@ -1,13 +1,13 @@
-// What the primitives about reductions share.
+// Shared by the primitives on reductions.
 #pragma once
 
 #include "schedule/primitives/dependence.h"
 
 namespace tapml::schedule::primitives {
 
-// Loops that the bindings of a block's iterators of one kind use.
+// The loops that the bindings of a block's iterators of one kind use.
 std::set<const ExprNode*> loops_of(const tir::BlockNode& block, tir::IterType type);
-// The sides of a conjunction.
+// The operands of a conjunction.
 std::vector<PrimExpr> conjuncts(const PrimExpr& condition);
 
 }  // namespace tapml::schedule::primitives

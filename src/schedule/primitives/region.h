@@ -1,4 +1,4 @@
-// The boxes of elements that statements touch while some of the loops around them run.
+// Boxes of elements that statements touch while some of the loops around them run.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace tapml::schedule {
 
-// Least and greatest value, both reached or beyond what is reached.
+// Minimum and maximum; conservative, so either may lie beyond the reached values.
 struct Bounds {
   PrimExpr low, high;
 };
 
-// Bounds of an integer expression over the variables of `inner`, in terms of all others. Nothing
-// where they are not found (data, products of two inner variables).
+// Bounds of an integer expression over the variables of `inner`, in terms of all others; nullopt if
+// unknown (data, products of two inner variables).
 std::optional<Bounds> bounds_over(const PrimExpr& expr, const Extents& inner,
                                   arith::Analyzer& analyzer);
 
@@ -22,22 +22,22 @@ struct Box {
   std::vector<PrimExpr> begins, extents;
 };
 
-// One load or store, its indices over the loops around the block (iterators replaced by bindings).
+// One load or store, with indices over the loops around the block (bindings substituted).
 struct Access {
   tir::Buffer buffer;
   std::vector<PrimExpr> indices;
   bool store = false;
 };
 
-// Loads and stores of a leaf, in order; `inner` learns the loops inside the block's body.
+// Loads and stores of a leaf, in order; the loops inside the block's body are added to `inner`.
 std::vector<Access> accesses(const Site& leaf, Extents& inner);
 
-// The elements that the access touches while the variables of `inner` run; the whole dimension
-// where no better is known.
+// The elements that the access touches while the variables of `inner` run; the whole dimension if
+// no tighter bound is known.
 Box box_of(const Access& access, const Extents& inner, arith::Analyzer& analyzer);
-// A box around both.
+// The smallest box around both.
 Box hull(const Box& a, const Box& b, arith::Analyzer& analyzer);
-// Whether `a`, cut to the buffer's shape, provably lies in `b`.
+// Whether `b` provably contains `a`, clipped to the buffer's shape.
 bool contains(const Box& b, const Box& a, const tir::Buffer& buffer, arith::Analyzer& analyzer);
 
 }  // namespace tapml::schedule

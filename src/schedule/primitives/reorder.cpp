@@ -12,7 +12,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// Whether both loops belong to one reduction whose order is free, alone in the nest.
+// Whether both loops belong to one reduction that may be reordered, alone in the nest.
 bool is_free_reduction(const PrimFunc& func, const Site& outer, const Var& a, const Var& b) {
   std::vector<Site> below = leaves(func, outer.stmt());
   if (below.size() != 1 || !below[0].is_block() || !find_reducer(below[0].block())) return false;
@@ -57,12 +57,12 @@ PrimFuncRef reorder(const PrimFunc& func, const std::vector<Var>& order) {
     found += named ? 1 : 0;
     if (found == 0) continue;
     if (stmt->kind != StmtKind::kFor) {
-      no("more than loops stands between them", "name loops of one perfect nest");
+      no("there is more than loops between them", "name loops of one perfect nest");
     }
     nest.push_back(stmt);
   }
   if (found != order.size()) no("they are not loops of one nest", "name loops around one another");
-  // The new order: named loops take the places of named ones.
+  // The new order: named loops permute among their own positions.
   std::vector<Stmt> next = nest;
   size_t taken = 0;
   for (Stmt& slot : next) {
@@ -82,7 +82,7 @@ PrimFuncRef reorder(const PrimFunc& func, const std::vector<Var>& order) {
            "keep " + second.var->name + " outside");
       }
       if (old_place(next[i]) < old_place(next[j])) continue;
-      // These two change places.
+      // These two loops are swapped.
       std::string why = why_dependent(func, find_loop(func, first.var));
       if (why.empty() || why_dependent(func, find_loop(func, second.var)).empty()) continue;
       if (is_free_reduction(func, outer, first.var, second.var)) continue;

@@ -18,7 +18,7 @@ struct Refusal {
   }
 };
 
-// The last block in the loop that writes a buffer which `reads` holds; all its writers stand there.
+// The last block in the loop that writes a buffer in `reads`; all writers must be in the loop.
 Site find_producer(const PrimFunc& func, const Site& loop, const Site& block, const Refusal& no) {
   auto reads = loaded_buffers(block.stmt());
   Buffer buffer;
@@ -45,7 +45,7 @@ Site find_producer(const PrimFunc& func, const Site& loop, const Site& block, co
   return *producer;
 }
 
-// The plain indices at which the block reads the buffer, the same everywhere.
+// The plain indices at which the block reads the buffer, the same for every read.
 std::vector<PrimExpr> read_indices(const BlockNode& block, const Buffer& buffer,
                                    const Refusal& no) {
   std::optional<std::vector<PrimExpr>> found;
@@ -72,17 +72,17 @@ PrimFuncRef reverse_compute_at(const PrimFunc& func, const std::string& name, co
   Site loop = find_loop(func, loop_var);
   const BlockNode& block = site.block();
   if (site.is_inside(loop.stmt())) {
-    no("it stands in loop " + loop_var->name + " already", "name a loop of another nest");
+    no("it is in loop " + loop_var->name + " already", "name a loop of another nest");
   }
   if (!is_alone(func, site)) {
-    no("other blocks stand in its nest", "move a block that has loops of its own");
+    no("its nest contains other blocks", "move a block that has loops of its own");
   }
   if (block.init || std::any_of(block.iters.begin(), block.iters.end(),
                                 [](const BlockIter& i) { return i.type == IterType::kReduce; })) {
     no("it is a reduction", "move a block without reduction iterators");
   }
   if (!is_before(func, nest_of(loop), nest_of(site))) {
-    no("loop " + loop_var->name + " stands behind it", "name a loop of the block that it reads");
+    no("loop " + loop_var->name + " comes after it", "name a loop of the block that it reads");
   }
   std::string why = why_not_bijective(func, site);
   if (!why.empty()) no(why, "move it before its loops are changed");
@@ -101,7 +101,7 @@ PrimFuncRef reverse_compute_at(const PrimFunc& func, const std::string& name, co
   if (!why.empty()) {
     no(producer.describe() + ": " + why, "name a loop of a block that writes each element once");
   }
-  // Every element gets its last value in one iteration of the loops down to this one.
+  // Every element gets its final value in one iteration of the loops down to this one.
   std::vector<Stmt> outer = loop.loops();
   arith::Analyzer whole = context(func, producer);
   std::vector<PrimExpr> bindings;
@@ -114,7 +114,8 @@ PrimFuncRef reverse_compute_at(const PrimFunc& func, const std::string& name, co
   for (const Stmt& stmt : outer) {
     const Var& var = as<ForNode>(stmt).var;
     if (known.contains(var.get())) continue;
-    no(producer.describe() + " is not done with its elements in one iteration of loop " + var->name,
+    no(producer.describe() + " does not complete its elements in one iteration of loop " +
+           var->name,
        "name a loop outside the reduction");
   }
   arith::Analyzer analyzer = context(func, loop);
@@ -127,7 +128,7 @@ PrimFuncRef reverse_compute_at(const PrimFunc& func, const std::string& name, co
   for (const PrimExpr& index : stores) store.indices.push_back(tapml::substitute(index, values));
   if (!fill_box(store.indices, inner, analyzer)) {
     no("an iteration of loop " + loop_var->name + " does not write a box of " + buffer->name,
-       "reorder the loops so that the tile lies inside");
+       "reorder the loops so that the tile is inside");
   }
   Box box = box_of(store, inner, analyzer);
   std::map<const tapml::ExprNode*, NewRange> ranges;
@@ -141,7 +142,7 @@ PrimFuncRef reverse_compute_at(const PrimFunc& func, const std::string& name, co
           analyzer.prove_equal(box.begins[d], 0) && reads[d].is_int(0)) {
         continue;
       }
-      no("it reads one element of many along dimension " + std::to_string(d) + " of " +
+      no("it reads one of several elements along dimension " + std::to_string(d) + " of " +
              buffer->name,
          "move a block that reads every element");
     }
@@ -155,7 +156,7 @@ PrimFuncRef reverse_compute_at(const PrimFunc& func, const std::string& name, co
       ranges[iter.var.get()] = {box.begins[d], box.extents[d]};
     }
   }
-  // What it passes on its way.
+  // Check the blocks that it moves past.
   auto inputs = loaded_buffers(site.stmt()), outputs = stored_buffers(site.stmt());
   for (const Site& leaf : leaves_between(func, loop, site)) {
     if (leaf.stmt() == site.stmt()) continue;

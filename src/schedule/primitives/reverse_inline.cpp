@@ -19,7 +19,7 @@ PrimFuncRef reverse_inline(const PrimFunc& func, const std::string& name) {
     no("it does not store one value out[v0, v1, ...] without reduction",
        "inline an elementwise block");
   }
-  // The one intermediate that it reads at plain indices with one pointwise writer.
+  // Find the one intermediate read at plain indices that has a single pointwise writer.
   std::optional<Site> source;
   std::optional<Pointwise> producer;
   std::string reason = "it reads no intermediate";

@@ -10,8 +10,8 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// The block of partial results, in the old block's place: `loop` is spatial, the other reduction
-// loops are reduction iterators of their own, and the old iterators are what they were bound to.
+// The block of partial results, which replaces the old block: `loop` is spatial, the other
+// reduction loops become reduction iterators, and the old iterators are replaced by their bindings.
 Stmt partial_block(const Site& site, const Var& loop, const Reducer& reducer, const Buffer& partial,
                    const std::string& name) {
   const BlockNode& old = site.block();
@@ -44,7 +44,7 @@ Stmt partial_block(const Site& site, const Var& loop, const Reducer& reducer, co
   return make_block(std::move(block));
 }
 
-// out[...] = op(out[...], partial[lane, ...]) over loops of its own.
+// out[...] = op(out[...], partial[lane, ...]) in its own loops.
 Stmt final_nest(const BlockNode& old, const Reducer& reducer, const Buffer& partial,
                 const PrimExpr& lanes) {
   BlockNode block;
@@ -89,14 +89,14 @@ NewBlock rfactor(const PrimFunc& func, const std::string& name, const Var& loop_
     refuse("rfactor", "block " + name, reason, hint);
   };
   if (!site.is_inside(loop.stmt())) {
-    no("it does not stand in loop " + loop_var->name, "name a loop around it");
+    no("it is not in loop " + loop_var->name, "name a loop around it");
   }
   if (leaves(func, nest_of(site)).size() != 1) {
-    no("other blocks stand in its nest", "factor before blocks are moved together");
+    no("its nest contains other blocks", "factor before blocks are moved together");
   }
   auto reducer = find_reducer(block);
   if (!reducer) {
-    no("it does not update out[...] = op(out[...], term) with an operation whose order is free",
+    no("it does not update out[...] = op(out[...], term) with an operation that may be reordered",
        "take a sum, product, minimum or maximum");
   }
   if (block.init && block.init->kind != StmtKind::kStore) {
@@ -107,7 +107,7 @@ NewBlock rfactor(const PrimFunc& func, const std::string& name, const Var& loop_
   auto spatial = loops_of(block, IterType::kSpatial),
        reduction = loops_of(block, IterType::kReduce);
   if (!reduction.contains(loop_var.get())) {
-    no("loop " + loop_var->name + " is none of its reduction loops", "name a reduction loop");
+    no("loop " + loop_var->name + " is not one of its reduction loops", "name a reduction loop");
   }
   for (const Var& var : free_vars(loop.loop().extent)) {
     for (const Stmt& stmt : site.loops()) {
@@ -142,7 +142,7 @@ NewBlock rfactor(const PrimFunc& func, const std::string& name, const Var& loop_
   shape.insert(shape.end(), reducer->out->shape.begin(), reducer->out->shape.end());
   Buffer partial = make_buffer(reducer->out->name + "_rf", reducer->out->dtype, shape);
   std::string partial_name = fresh_block_name(func, name + "_rf");
-  // Set outside the loops: lanes that get no step keep the operation's neutral element.
+  // Initialize outside the loops: lanes without a step keep the op's identity element.
   Stmt setting = compute(fresh_block_name(func, partial_name + "_init"), partial,
                          [&](const std::vector<Var>&) { return reducer->identity; });
   const Stmt nest = nest_of(site);

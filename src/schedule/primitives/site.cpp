@@ -15,7 +15,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// Calls `found` with the path to every statement, outside in; bodies of blocks are not entered.
+// Calls `found` with the path to every statement, in pre-order; block bodies are not entered.
 void walk(std::vector<Stmt>& path, const Stmt& stmt,
           const std::function<void(const std::vector<Stmt>&)>& found) {
   if (!stmt) return;
@@ -164,7 +164,7 @@ Stmt replace(const Stmt& root, const Stmt& statement, const Stmt& with) {
     done = true;
     return with;
   });
-  if (!done) throw_internal("the statement to be replaced is not there");
+  if (!done) throw_internal("the statement to replace is not in the program");
   return result;
 }
 
@@ -207,7 +207,7 @@ PrimFuncRef with_body(const PrimFunc& func, Stmt body) {
 }
 
 Stmt add_workspace(const Buffer& buffer, const Stmt& body) {
-  // Inside the ones that are there, so that they keep their order.
+  // Insert inside the existing allocations, so that they keep their order.
   if (body->kind == StmtKind::kAlloc && as<AllocNode>(body).buffer->scope == Scope::kGlobal) {
     const auto& node = as<AllocNode>(body);
     return make_alloc(node.buffer, add_workspace(buffer, node.body));

@@ -11,8 +11,8 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// Whether points beyond the extent may be visited as long as blocks do nothing there: their
-// bindings and the loops' extents are evaluated all the same.
+// Whether points beyond the extent may be visited if blocks do nothing there: their bindings and
+// the loops' extents are still evaluated.
 bool predicates_suffice(const PrimFunc& func, const Stmt& loop) {
   for (const Site& leaf : leaves(func, loop)) {
     if (!leaf.is_block()) return false;
@@ -53,9 +53,9 @@ Split split(const PrimFunc& func, const Var& var,
          "give factors of 1 or more whose product is an index");
     }
   }
-  if (inferred > 1) no("more than one factor is left open", "give all but one");
+  if (inferred > 1) no("more than one factor is absent", "give all but one");
   DType dtype = loop.var.dtype();
-  // The extent rounded up to whole factors must be an index still.
+  // The extent rounded up to whole factors must still fit the index type.
   const int64_t largest = arith::dtype_range(dtype).hi;
   const int64_t most = inferred ? largest - (most_steps(loop.extent, analyzer) - 1) : largest;
   if (known > most) {
@@ -69,9 +69,9 @@ Split split(const PrimFunc& func, const Var& var,
   bool exact = inferred ? analyzer.prove_equal(rest * size, loop.extent)
                         : analyzer.prove_equal(size, loop.extent);
   if (!inferred && !analyzer.prove_less_equal(loop.extent, size)) {
-    no("the factors' product " + std::to_string(known) + " is not shown to reach its extent " +
+    no("the factors' product " + std::to_string(known) + " does not provably reach its extent " +
            to_string(loop.extent),
-       "leave one factor open");
+       "leave one factor out");
   }
   Split result;
   std::vector<PrimExpr> extents;
@@ -95,7 +95,7 @@ Split split(const PrimFunc& func, const Var& var,
   } else if (!exact) {
     for (const Site& leaf : leaves(func, site.stmt())) {
       if (!joins_threads(leaf.stmt())) continue;
-      no(leaf.describe() + " inside would stand under a condition",
+      no(leaf.describe() + " inside would be under a condition",
          "use factors that divide the extent");
     }
     body = make_if(inside, body);

@@ -27,21 +27,20 @@ PrimFuncRef storage_align(const PrimFunc& func, const std::string& name, int64_t
        "name a dimension from 0 to " + std::to_string(rank - 2));
   }
   if (factor < 1 || factor > kMost || offset < 0 || offset >= factor) {
-    no("the stride " + std::to_string(offset) + " modulo " + std::to_string(factor) +
-           " makes no sense",
+    no("the stride " + std::to_string(offset) + " modulo " + std::to_string(factor) + " is invalid",
        "give 1 <= factor <= " + std::to_string(kMost) + " and 0 <= offset < factor");
   }
   arith::Analyzer analyzer = context(func, site);
   for (int64_t d = dim + 2; d < rank; ++d) {
     if (analyzer.prove_equal(buffer->shape[static_cast<size_t>(d)], 1)) continue;
     no("dimension " + std::to_string(d) + " of extent " +
-           to_string(buffer->shape[static_cast<size_t>(d)]) + " lies behind the padded one",
+           to_string(buffer->shape[static_cast<size_t>(d)]) + " follows the padded one",
        "name dimension " + std::to_string(rank - 2));
   }
   const PrimExpr& row = buffer->shape[static_cast<size_t>(dim + 1)];
   const int64_t largest = arith::dtype_range(row.dtype()).hi;
   if (most_steps(row, analyzer) > largest - (factor - 1)) {
-    no("rows of " + to_string(row) + " elements, padded, are not shown to fit " +
+    no("rows of " + to_string(row) + " elements, padded, do not provably fit " +
            dtype_name(row.dtype()),
        "give a smaller factor");
   }

@@ -12,7 +12,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// `block` with accesses to `from` moved by `begins`; loop variables in these become iterators.
+// `block` with accesses to `from` shifted by `begins`; loop variables in these become iterators.
 Stmt shifted(const BlockNode& old, const Buffer& from, const Buffer& to,
              const std::vector<PrimExpr>& begins, const Extents& loops) {
   BlockNode block = old;
@@ -62,7 +62,7 @@ PrimFuncRef store_at(const PrimFunc& func, const std::string& name, const Var& l
   if (scope_text == "shared") {
     scope = Scope::kShared;
   } else if (scope_text != "local") {
-    no("there is no scope " + scope_text, "name local or shared");
+    no("unknown scope " + scope_text, "name local or shared");
   }
   Buffer buffer = written_by(site.block());
   if (!buffer) no("it writes several buffers", "take a block that writes one");
@@ -71,7 +71,7 @@ PrimFuncRef store_at(const PrimFunc& func, const std::string& name, const Var& l
     no("it writes the parameter " + buffer->name, "apply cache_write first");
   }
   if (alloc.is_inside(loop.stmt())) {
-    no("buffer " + buffer->name + " lives inside the loop already", "name a loop further inside");
+    no("buffer " + buffer->name + " is already allocated inside the loop", "name an inner loop");
   }
   std::vector<Site> users;
   for (Site& leaf : leaves(func)) {
@@ -83,7 +83,7 @@ PrimFuncRef store_at(const PrimFunc& func, const std::string& name, const Var& l
       no(leaf.describe() + " uses " + buffer->name + " outside loop " + loop_var->name,
          "move it into the loop with compute_at or reverse_compute_at");
     }
-    if (!leaf.is_block()) no(leaf.describe() + " is not analysed", "put it into a block");
+    if (!leaf.is_block()) no(leaf.describe() + " cannot be analyzed", "put it into a block");
     users.push_back(std::move(leaf));
   }
   arith::Analyzer analyzer = context(func, loop);
@@ -110,12 +110,12 @@ PrimFuncRef store_at(const PrimFunc& func, const std::string& name, const Var& l
   for (size_t d = 0; d < buffer->shape.size(); ++d) {
     if (!box->extents[d].is_int()) {
       no("an iteration of loop " + loop_var->name + " touches " + to_string(box->extents[d]) +
-             " elements along dimension " + std::to_string(d) + ", no constant number",
+             " elements along dimension " + std::to_string(d) + ", which is not a constant number",
          "split the loops so that one iteration handles a tile of constant size");
     }
     shape.push_back(box->extents[d]);
   }
-  // Every iteration writes before it reads.
+  // Every iteration must write before it reads.
   const Site& first = users.front();
   const Access* store = nullptr;
   for (const Access& access : touches.front().list) {
@@ -125,7 +125,7 @@ PrimFuncRef store_at(const PrimFunc& func, const std::string& name, const Var& l
       store && (first.block().init || !loaded_buffers(first.block().body).contains(buffer.get()));
   if (!sets || !fill_box(store->indices, touches.front().inner, analyzer) ||
       !cuts_only_the_outside(func, first)) {
-    no(first.describe() + " is not shown to set all elements that an iteration of loop " +
+    no(first.describe() + " does not provably set all elements that an iteration of loop " +
            loop_var->name + " uses",
        "let the first block in the loop write a whole box");
   }
@@ -135,7 +135,7 @@ PrimFuncRef store_at(const PrimFunc& func, const std::string& name, const Var& l
       if (contains(written, box_of(access, touch.inner, analyzer), buffer, analyzer)) continue;
       no("an iteration of loop " + loop_var->name + " uses elements of " + buffer->name +
              " that it does not write",
-         "name a loop further outside");
+         "name an outer loop");
     }
   }
   Buffer small = make_buffer(buffer->name, buffer->dtype, shape, scope);

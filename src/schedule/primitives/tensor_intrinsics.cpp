@@ -9,7 +9,7 @@ namespace tapml::schedule {
 namespace {
 
 constexpr std::array<TensorIntrinsic, 4> kIntrinsics = {{
-    {"copy_16_f32", "16 neighbouring elements as lanes; the same bits",
+    {"copy_16_f32", "16 adjacent elements as lanes; bit-identical",
      R"(prim def f(a: Buffer((16,), f32), out c: Buffer((16,), f32)) {
   for j in serial(16) {
     block "f" (vj: spatial(16) = j) {
@@ -40,7 +40,7 @@ constexpr std::array<TensorIntrinsic, 4> kIntrinsics = {{
     }
   }
 })"},
-    {"dot_4_i8_i32", "c += a[4] . b[4], bytes summed in 32 bits; the same bits",
+    {"dot_4_i8_i32", "c += a[4] . b[4], bytes summed in 32 bits; bit-identical",
      R"(prim def f(a: Buffer((4,), i8), b: Buffer((4,), i8), inout c: Buffer((1,), i32)) {
   for r in serial(4) {
     block "f" (vr: reduce(4) = r) {

@@ -1,5 +1,5 @@
-// Small products and copies that the CPU has good code for, as pairs of programs: what is to be
-// found and what takes its place.
+// Small products and copies with efficient CPU code, as pairs of programs: the pattern to find and
+// its replacement.
 #pragma once
 
 #include <span>
@@ -13,8 +13,9 @@ namespace tapml::schedule {
 struct TensorIntrinsic {
   const char* name;
   const char* doc;
-  // Both are programs "prim def f(...)" over the same parameters. `description` is one nest of one
-  // block, loops and iterators one to one, all extents constant; `implementation` has no blocks.
+  // Both are programs "prim def f(...)" with the same parameters. `description` is one nest around
+  // one block, with one iterator for each loop and constant extents; `implementation` has no
+  // blocks.
   const char* description;
   const char* implementation;
 };
@@ -22,7 +23,7 @@ struct TensorIntrinsic {
 std::span<const TensorIntrinsic> tensor_intrinsics();
 const TensorIntrinsic* find_tensor_intrinsic(std::string_view name);
 
-// The text of one of the two, parsed.
+// Parses the text of either program.
 tir::PrimFuncRef parse_intrinsic(const char* text);
 
 }  // namespace tapml::schedule

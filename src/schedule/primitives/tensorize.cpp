@@ -14,7 +14,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// A perfect nest from a loop down to its block; `block` is null where it is none.
+// A perfect nest from a loop down to its block; `block` is null if the nest is not perfect.
 struct Nest {
   std::vector<const ForNode*> loops;
   const BlockNode* block = nullptr;
@@ -33,7 +33,7 @@ Nest nest_at(const Stmt& stmt) {
   return nest;
 }
 
-// The part of a real buffer that stands for one of the intrinsic's.
+// The part of an actual buffer that corresponds to a buffer of the intrinsic.
 struct Tile {
   Buffer buffer;
   std::vector<PrimExpr> begins;
@@ -144,12 +144,13 @@ PrimFuncRef tensorize(const PrimFunc& func, const Var& loop_var, const std::stri
   };
   const TensorIntrinsic* intrinsic = find_tensor_intrinsic(name);
   if (!intrinsic) {
-    no("there is no intrinsic " + name,
+    no("unknown intrinsic " + name,
        "name one of " + join(tensor_intrinsics(), &TensorIntrinsic::name));
   }
   PrimFuncRef description = parse_intrinsic(intrinsic->description);
   Nest wanted = nest_at(description->body), found = nest_at(loop.stmt());
-  if (!found.block) no("it is no perfect nest of one block", "split and reorder to a tile first");
+  if (!found.block)
+    no("it is not a perfect nest of one block", "split and reorder to a tile first");
   const BlockNode& block = *found.block;
   const BlockNode& model = *wanted.block;
   const std::string tile_hint = "split by the intrinsic's extents and put these loops inside (" +
@@ -170,9 +171,9 @@ PrimFuncRef tensorize(const PrimFunc& func, const Var& loop_var, const std::stri
   if (block.init) {
     no("block " + block.name + " sets its initial value inside", "apply decompose_reduction first");
   }
-  // Each iterator is outer * tile + the tile's loop, and becomes `outer`.
+  // Each iterator is outer * tile + the tile's loop; it becomes `outer`.
   Extents tile;
-  VarMap tile_values;  // the found loops as the model's iterators
+  VarMap tile_values;  // the matched loops as the intrinsic's iterators
   for (size_t i = 0; i < found.loops.size(); ++i) {
     tile[found.loops[i]->var.get()] = found.loops[i]->extent;
     tile_values[found.loops[i]->var.get()] = model.iters[i].var;
@@ -202,7 +203,7 @@ PrimFuncRef tensorize(const PrimFunc& func, const Var& loop_var, const std::stri
     for (size_t i = 0; i < found.loops.size(); ++i) {
       if (!found.loops[i]->var.same_as(digit.var)) continue;
       if (model.iters[i].type != iter.type) {
-        no("iterator " + iter.var->name + " is of another kind than the intrinsic's", tile_hint);
+        no("iterator " + iter.var->name + " has another kind than the intrinsic's", tile_hint);
       }
     }
     PrimExpr size = digit.extent;
@@ -232,7 +233,7 @@ PrimFuncRef tensorize(const PrimFunc& func, const Var& loop_var, const std::stri
       !matcher.expr(tapml::substitute(store.value, iterators), model_store.value)) {
     no("block " + block.name + " does not compute " + name + ": " + matcher.reason, tile_hint);
   }
-  // The implementation uses buffers of its own text: by parameter, not by node.
+  // The implementation has its own buffers: match them by parameter, not by node.
   PrimFuncRef implementation = parse_intrinsic(intrinsic->implementation);
   std::map<const BufferNode*, Tile> tiles;
   for (size_t p = 0; p < description->params.size(); ++p) {
@@ -242,7 +243,7 @@ PrimFuncRef tensorize(const PrimFunc& func, const Var& loop_var, const std::stri
   for (const auto& [a, first] : tiles) {
     for (const auto& [b, second] : tiles) {
       if (a != b && first.buffer == second.buffer) {
-        no("buffer " + first.buffer->name + " stands for two of the intrinsic's", tile_hint);
+        no("buffer " + first.buffer->name + " corresponds to two of the intrinsic's", tile_hint);
       }
     }
   }

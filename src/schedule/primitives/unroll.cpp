@@ -21,8 +21,8 @@ PrimFuncRef unroll(const PrimFunc& func, const Var& loop) {
   PrimFuncRef result = with_kind(func, site, ForKind::kUnrolled);
   if (unrolled_copies(result->body) > kMostUnrolledTogether) {
     refuse("unroll", "loop " + loop->name,
-           "with the unrolled loops around it and in it there are more than " +
-               std::to_string(kMostUnrolledTogether) + " iterations together",
+           "together with the unrolled loops around and inside it there are more than " +
+               std::to_string(kMostUnrolledTogether) + " iterations",
            "leave one of them serial");
   }
   return result;

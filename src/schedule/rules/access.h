@@ -1,4 +1,4 @@
-// How a stage's loads move with its iterators. Private to schedule/.
+// How the addresses of a stage's loads change with its iterators. Private to schedule/.
 #pragma once
 
 #include <optional>
@@ -7,11 +7,11 @@
 
 namespace tapml::schedule {
 
-// How an index moves with a variable; null where that is not constant.
+// How much an index changes per step of a variable; nullopt if that is not constant.
 std::optional<int64_t> stride_of(const PrimExpr& index, const Var& var);
 
-// Whether neighbours in `var` are neighbours in memory, or the same element, for everything that
-// the stage loads, and neighbours for some of it.
+// Whether adjacent values of `var` access adjacent elements, or the same one, in every load of the
+// stage, and adjacent ones in at least one.
 bool runs_along(const Stage& stage, const Var& var);
 
 }  // namespace tapml::schedule

@@ -8,13 +8,14 @@ namespace tapml::schedule {
 namespace {
 
 constexpr int64_t kFewColumns = 4;
-constexpr int64_t kShortWindow = 8;  // steps of a reduction that are too few to run as lanes
-constexpr int64_t kVectors = 16;     // of sums: they stay in registers
-constexpr int64_t kFewVectors = 4;   // where conditions need registers too
+constexpr int64_t kShortWindow = 8;  // reductions of up to this many steps are too short to
+                                     // vectorize
+constexpr int64_t kVectors = 16;     // of sums, kept in registers
+constexpr int64_t kFewVectors = 4;   // if conditions need registers too
 
 struct Access {
-  bool along = false;   // neighbouring columns are neighbours in memory
-  bool across = false;  // they are far apart, while the reduction's steps are neighbours
+  bool along = false;   // adjacent columns are adjacent in memory
+  bool across = false;  // columns are far apart, but the reduction's steps are adjacent
   bool chooses = false;
 };
 

@@ -3,7 +3,7 @@
 namespace tapml::schedule {
 
 namespace {
-// Elements of the last axis in one item: enough to pay for its dispatch.
+// Elements of the last axis in one item: enough to amortize its dispatch.
 constexpr int64_t kPiece = 1024;
 }  // namespace
 

@@ -13,8 +13,8 @@ namespace {
 constexpr int64_t kRows = 4;     // of a full tile
 constexpr int64_t kColumns = 4;  // accumulators: kRows * kColumns vectors fit the registers
 
-// The stage is a sum of products of one operand without the column and one with the column and no
-// row, both contiguous along the reduction.
+// Whether the stage is a sum of products of an operand without the column and an operand with the
+// column but no row, both contiguous along the reduction.
 bool is_row_times_column(const Stage& stage) {
   if (!stage.simple || stage.reduction.size() != 1 || stage.spatial.size() < 2) return false;
   if (stage.value.kind() != ExprKind::kAdd) return false;
@@ -56,7 +56,7 @@ class Tiles {
     PrimExpr row_tiles = ceil_div(rows_, kRows), column_tiles = ceil_div(columns_, kColumns);
     Var item = make_var("item");
     arith::Analyzer analyzer;
-    // Neighbouring items share the weights' columns.
+    // Adjacent items share the weights' columns.
     PrimExpr first_column = floordiv(item, row_tiles) * kColumns;
     PrimExpr first_row = floormod(item, row_tiles) * kRows;
     PrimExpr extent = analyzer.simplify(row_tiles * column_tiles);
@@ -79,7 +79,7 @@ class Tiles {
   }
 
  private:
-  // Value of the stage at (row, column) of the flat row space, its element in `cell`.
+  // The stage's value at (row, column) of the flat row space, with its element in `cell`.
   PrimExpr at(const PrimExpr& expr, const PrimExpr& row, const PrimExpr& column, const PrimExpr& k,
               const Buffer& accumulator, int64_t cell) {
     VarMap values = decode(row_iters_, row);

@@ -1,4 +1,4 @@
-// Products with weights: panels that are packed once, at load, and serve every number of rows.
+// Products with weights: panels are packed once, at load, and used for every number of rows.
 #include <algorithm>
 #include <set>
 
@@ -14,11 +14,10 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-constexpr int64_t kFewElements =
-    4096;  // below, packed elements are not worth a tensor of their own
+constexpr int64_t kFewElements = 4096;  // smaller operands are not worth a separate packed tensor
 
-// Whether `expr` is known once weights are: it reads nothing else and walks over nothing but the
-// lane and the reduction, whose extents are constants.
+// Whether `expr` can be computed when weights are loaded: it reads only weights and depends only on
+// the lane and the reduction, whose extents are constants.
 bool is_of_weights(const PrimExpr& expr, const std::vector<Buffer>& weights, const Stage& stage,
                    const Product& product) {
   bool known = product.lane.extent.is_int();
@@ -37,8 +36,8 @@ bool is_of_weights(const PrimExpr& expr, const std::vector<Buffer>& weights, con
   return known;
 }
 
-// Whether what is packed would take more memory than the weights do: dequantized ones stay packed
-// as they are. Extents are constants.
+// Whether the packed form would take more memory than the weights: dequantized weights stay in
+// their compressed form. Extents are constants.
 bool would_grow(const Stage& stage, const Product& product, DType kept) {
   std::set<const BufferNode*> seen;
   int64_t sources = 0, packed = dtype_bytes(kept) * product.lane.extent->int_value;
@@ -52,7 +51,7 @@ bool would_grow(const Stage& stage, const Product& product, DType kept) {
   return packed > sources;
 }
 
-// A product with weights that both rules take, and how it is cut.
+// A product with weights that both rules accept, and its tiling.
 struct WeightProduct {
   Product product;
   PrimExpr rows;
@@ -76,7 +75,7 @@ std::optional<WeightProduct> find_weight_product(const Stage& stage,
   return WeightProduct{*found, rows, *tiling};
 }
 
-// The launch that multiplies, rows known or not.
+// The launch that multiplies, for a static or dynamic number of rows.
 Stmt multiply_panels(Panels& panels, const PrimExpr& rows) {
   Var item = make_var("item");
   Stmt body = rows.is_int(1) ? panels.single_row(item) : panels.body(item);
@@ -84,7 +83,7 @@ Stmt multiply_panels(Panels& panels, const PrimExpr& rows) {
   return make_for(item, panels.item_count(), body, ForKind::kParallel);
 }
 
-// Panels of the weights that `right` is computed from, each in the layout [panel, k // c, lane].
+// Panels of the weights that `right` is computed from, each with the layout [panel, k // c, lane].
 class WeightPanels {
  public:
   WeightPanels(const Product& product, int64_t lanes) : lane_(product.lane), lanes_(lanes) {
@@ -98,10 +97,11 @@ class WeightPanels {
     });
   }
 
-  // Null where a load has another form.
+  // null if a load has another form
   PrimExpr right() const { return fits_ ? right_ : PrimExpr(); }
 
-  // The launches that fill the panels, then `multiply`. The lanes behind the last one repeat it.
+  // The launches that fill the panels, followed by `multiply`. Lanes past the end repeat the last
+  // one.
   Stmt around(Stmt multiply) const {
     std::vector<Stmt> launches;
     for (const auto& [source, panels] : panels_) launches.push_back(fill(source, panels));

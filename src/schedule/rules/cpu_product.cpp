@@ -1,4 +1,4 @@
-// Sums of products with enough rows to pay for packing: matrix products and convolutions.
+// Sums of products with enough rows to amortize packing: matrix products and convolutions.
 #include "schedule/rules/panels.h"
 #include "schedule/rules/rules.h"
 #include "tir/visit.h"
@@ -21,7 +21,7 @@ std::optional<LaunchPlan> cpu_product(const Stage& stage, const target::VectorRe
   if (rows.is_int()) {
     return LaunchPlan{make_for(item, count, many, ForKind::kParallel), "cpu_product"};
   }
-  // The number of rows decides when the launch runs: one extent, two bodies.
+  // The number of rows selects the body at run time: one extent, two bodies.
   LaunchPlan other = few_rows(stage);
   if (other.nest->kind != StmtKind::kFor) return std::nullopt;
   const auto& loop = as<ForNode>(other.nest);

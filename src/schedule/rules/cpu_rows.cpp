@@ -7,7 +7,7 @@ namespace tapml::schedule {
 using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
-constexpr int64_t kLocalRowBytes = 16384;  // a few of them stay in the first cache
+constexpr int64_t kLocalRowBytes = 16384;  // a few of these fit in the L1 cache
 }  // namespace
 
 std::optional<LaunchPlan> cpu_rows(const PrimFunc& func, StagedProgram& program) {

@@ -9,9 +9,9 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-constexpr int64_t kScanBytes = 1024;  // of neighbouring points in one item
+constexpr int64_t kScanBytes = 1024;  // of adjacent points in one item
 
-// Whether neighbours in `var` are neighbours in memory.
+// Whether adjacent values of `var` are adjacent in memory.
 bool steps_by_one(const std::vector<PrimExpr>& indices, const Var& var) {
   for (size_t i = 0; i + 1 < indices.size(); ++i) {
     if (uses(indices[i], var)) return false;

@@ -14,15 +14,15 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-constexpr int64_t kPositionsOfThread = 4;  // of a block
+constexpr int64_t kPositionsOfThread = 4;  // in a block
 constexpr int64_t kLeastBlock = 16;
 
 Buffer shared_f32(const std::string& name, Dims shape) {
   return make_buffer(name, DType::kF32, std::move(shape), Scope::kShared);
 }
 
-// A row in blocks of positions. The stages of one block, and what the row keeps from block to
-// block, are all in local memory.
+// Processes a row in blocks of positions. The stages of one block, and the state that the row
+// carries between blocks, are in local memory.
 class BlockedRow {
  public:
   BlockedRow(const OnlineSoftmax& s, size_t depth, int64_t block)
@@ -43,7 +43,7 @@ class BlockedRow {
     return {scores_, exps_, peak_, next_, factor_, total_, sums_};
   }
 
-  // Before the first block, and after the last.
+  // Runs before the first block, and after the last.
   std::vector<Stage> start() const {
     const double least =
         std::max<double>(s_.peak.init_value->float_value, std::numeric_limits<float>::lowest());
@@ -61,8 +61,8 @@ class BlockedRow {
     return stage;
   }
 
-  // What runs between two barriers of a block, in order. The block has `count` positions from
-  // `first` on.
+  // The stages between barriers of a block, in order. The block has `count` positions starting at
+  // `first`.
   std::vector<std::vector<Stage>> phases(const PrimExpr& first, const PrimExpr& count) const {
     const Places places = {first, count};
     Stage scores = s_.scores;
@@ -90,7 +90,8 @@ class BlockedRow {
     PrimExpr first, count;
   };
 
-  // Intermediates of the row as those of the block, those of positions at `place`.
+  // Replaces the row's intermediates by the block's, with positions relative to the block
+  // (`place`).
   PrimExpr in_block(const PrimExpr& expr, const Buffer& own, const PrimExpr& place = {}) const {
     return rewrite_expr(expr, [&](const PrimExpr& e) -> PrimExpr {
       if (e.kind() != ExprKind::kLoad) return {};
@@ -104,7 +105,7 @@ class BlockedRow {
     });
   }
 
-  // `iter` of the stage, that of positions, becomes one of places in the block.
+  // Replaces the position iterator `iter` of the stage by an offset in the block.
   Var to_block(BlockIter& iter, const Places& places, Stage& stage) const {
     const Var place = make_var("place");
     const VarMap at = {{iter.var.get(), places.first + place}};
@@ -128,7 +129,7 @@ class BlockedRow {
     stage.indices = stage.final_indices = std::move(indices);
   }
 
-  // The part of a reduction that a block has, then stored as what `last` makes of it.
+  // A block's part of a reduction, stored after applying `last`.
   Stage reduction(const Stage& given, const Buffer& to, std::vector<PrimExpr> indices,
                   const Places& places,
                   const std::function<PrimExpr(const PrimExpr& own)>& last) const {
@@ -140,14 +141,14 @@ class BlockedRow {
     return stage;
   }
 
-  // One value a row.
+  // A stage with one value for each row.
   Stage row_stage(const Buffer& to, const PrimExpr& value, const Stage& like) const {
     Stage stage = like;
     stage.spatial.resize(depth_);
     stage.reduction.clear();
     return pointwise(std::move(stage), to, {0}, value);
   }
-  // One value a point of what the row sums.
+  // A stage with one value for each point that the row sums.
   Stage point_stage(const Buffer& to, const PrimExpr& value) const {
     Stage stage = s_.values;
     stage.reduction.clear();
@@ -187,7 +188,7 @@ std::optional<LaunchPlan> gpu_attention(const Group& group, StagedProgram& progr
   if (!softmax) return std::nullopt;
   const PrimExpr& all = softmax->scores.spatial.back().extent;
   for (int64_t size = kPositionsOfThread * group.threads; size >= kLeastBlock; size /= 2) {
-    // One block is what other rules do as well.
+    // A single block is handled equally well by other rules.
     if (all.is_int() && all->int_value <= size) return std::nullopt;
     const BlockedRow blocked(*softmax, depth, size);
     const PrimExpr first = block * size;

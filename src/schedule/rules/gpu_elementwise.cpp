@@ -9,7 +9,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-constexpr int64_t kLanes = 4;  // elements of 32 bits that devices load at once
+constexpr int64_t kLanes = 4;  // 32-bit elements that devices load at once
 
 bool is_word(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kU32;
@@ -29,7 +29,7 @@ std::optional<LaunchPlan> gpu_elementwise(const Stage& stage) {
       !stage.final_indices.back().same_as(last.var) || !runs_along(stage, last.var)) {
     return std::nullopt;
   }
-  // Everything that has lanes has them as words, and is read where it begins.
+  // Accesses that vary across lanes need 32-bit elements, indexed by the last iterator itself.
   bool fits = true;
   visit_expr(stage.final_value, [&](const PrimExpr& e) {
     if (e.kind() != ExprKind::kLoad || e->operands.empty()) return;

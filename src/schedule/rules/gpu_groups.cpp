@@ -26,8 +26,8 @@ Group::Group(const target::Description& description)
   const int64_t width = description.features.subgroups ? description.subgroup_width : 1;
   if (width < 2 || threads % width != 0) return;
   subgroup = width;
-  // Code for devices that may turn out to have other subgroups exchanges a value a thread of each
-  // dtype (codegen/source/subgroup.h).
+  // If the subgroup size is only known at run time, the code exchanges one value of each dtype for
+  // each thread (codegen/source/subgroup.h).
   constexpr int64_t kDTypes = 3, kBytes = 4;
   local_bytes = std::max<int64_t>(0, local_bytes - kDTypes * kBytes * threads);
 }
@@ -67,15 +67,15 @@ namespace {
 
 constexpr int64_t kStepsAtOnce = 4;
 
-// A value that `op` leaves alone, given the one that a reduction starts with; null where that one
-// would be counted once a lane.
+// An identity of `op`, given the initial value of a reduction; null if that value would be counted
+// once a lane.
 PrimExpr neutral_of(ExprKind op, const PrimExpr& init) {
   switch (op) {
     case ExprKind::kMax:
     case ExprKind::kMin:
     case ExprKind::kAnd:
     case ExprKind::kOr:
-      return init;  // any number of times is once
+      return init;  // idempotent: it may be applied any number of times
     case ExprKind::kAdd:
       return init.is_int(0) || (init.kind() == ExprKind::kFloat && init->float_value == 0)
                  ? init
@@ -156,7 +156,7 @@ Stmt LaneReduction::each_point(const std::function<Stmt(int64_t point)>& body) c
 
 Stmt LaneReduction::emit(const Stage& given, const Combination& combination, const Group& group,
                          const Buffer& partials) const {
-  // The same reduction without steps that add nothing; its term is then another.
+  // The same reduction without steps that contribute nothing, which changes its term.
   const Stage stage = without_idle_steps(given);
   const PrimExpr term = find_combination(stage).value_or(combination).term;
   const PrimExpr own_lane = lane(group);
@@ -174,7 +174,7 @@ Stmt LaneReduction::emit(const Stage& given, const Combination& combination, con
                         combination(load(sums, {point}), value_at(term, stage, values, {})));
     });
   };
-  // Some steps of each lane at once, then one by one what is left.
+  // Several steps of each lane at once, then the remainder one by one.
   const PrimExpr pieces = floordiv(steps, lanes * kStepsAtOnce);
   Var piece = make_var("piece"), turn = make_var("turn"), round = make_var("round");
   Stmt several = make_for(turn, kStepsAtOnce, add((piece * kStepsAtOnce + turn) * lanes + own_lane),
@@ -216,7 +216,7 @@ Stmt LaneReduction::join_by_tree(const Stage& stage, const Combination& combinat
     stmts.push_back(make_if(lt(own_lane, half), join));
   }
   if (points > 1) stmts.push_back(make_barrier());
-  // The first lanes of a team store a point each.
+  // The first lanes of a team store one point each.
   const PrimExpr point = points > 1 ? own_lane : PrimExpr(0);
   const PrimExpr first_lane = teams(group) > 1 ? group.thread - own_lane * apart : PrimExpr(0);
   PrimExpr is_mine = lt(own_lane, points);
@@ -237,7 +237,7 @@ Stmt LaneReduction::join_by_subgroups(const Stage& stage, const Combination& com
       return make_store(sums, {point}, subgroup_call({*whole, load(sums, {point}), 0, width}));
     }));
   } else {
-    // Each lane takes what the one across has, over ever shorter distances: all get the same bits.
+    // Butterfly exchange over ever shorter distances: all lanes get the same bits.
     Buffer across =
         make_buffer(stage.out->name + "_across", stage.out->dtype, {points}, Scope::kLocal);
     std::vector<Stmt> steps;
@@ -260,7 +260,7 @@ Stmt LaneReduction::join_by_subgroups(const Stage& stage, const Combination& com
     stmts.push_back(make_if(eq(floormod(group.thread, width), 0), publish));
     stmts.push_back(make_barrier());
   }
-  // The first lanes of a team store a point each.
+  // The first lanes of a team store one point each.
   stmts.push_back(each_point([&](int64_t point) {
     std::vector<Stmt> last;
     if (parts > 1) {

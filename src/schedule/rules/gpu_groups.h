@@ -1,10 +1,10 @@
-// Work groups: how their threads share out loops, and how their partial results meet in local
-// memory. Private to schedule/.
+// Work groups: how threads divide loops and combine partial results in local memory. Private to
+// schedule/.
 //
-// A launch is a loop over groups around one loop over all threads of a group. Loops inside make the
-// same steps for every thread, and what lies past an end is guarded at the innermost statement:
-// barriers then stand in uniform control flow, and compilers that run the threads of a group as
-// vector lanes can do so. Neighbouring threads take neighbouring elements.
+// A launch is a loop over groups around one loop over all threads of a group. Inner loops run the
+// same number of steps on every thread, and the innermost statement is guarded against the end. So
+// barriers are in uniform control flow, and compilers that map threads of a group to vector lanes
+// can do so. Adjacent threads take adjacent elements.
 #pragma once
 
 #include <functional>
@@ -19,19 +19,19 @@ struct Group {
   explicit Group(const target::Description& description);
 
   int64_t threads = 1;      // a power of two
-  int64_t subgroup = 1;     // threads of a subgroup, a power of two that divides them; 1: none
-  int64_t local_bytes = 0;  // of local memory
+  int64_t subgroup = 1;     // threads of a subgroup, a power of two that divides `threads`; 1: none
+  int64_t local_bytes = 0;  // available local memory
   Var thread = make_var("thread");
 
-  // The same, its groups being one subgroup each.
+  // The same configuration with groups of a single subgroup.
   Group of_one_subgroup() const;
 
-  // for index in [0, extent), each index by one thread.
+  // for index in [0, extent), with each index handled by one thread.
   tir::Stmt share_out(const PrimExpr& extent,
                       const std::function<tir::Stmt(const PrimExpr& index)>& body) const;
 };
 
-// What every thread of a group does, for groups `item` in [0, count).
+// The work of every thread of a group, for groups `item` in [0, count).
 struct GroupWork {
   Var item;
   PrimExpr count;
@@ -40,13 +40,13 @@ struct GroupWork {
 
   int64_t local_bytes() const;
 };
-// The loop over groups around the work.
+// Wraps the work in the loop over groups.
 tir::Stmt launch_groups(const Group& group, const GroupWork& work);
 
-// The largest power of two that is not above `value` (of 1 or more).
+// The largest power of two that is at most `value` (of 1 or more).
 int64_t power_of_two_below(int64_t value);
 
-// A reduction as out = op(out, term), with a value that op leaves as it is.
+// A reduction as out = op(out, term), with an identity of op.
 struct Combination {
   ExprKind op = ExprKind::kAdd;
   PrimExpr term, neutral;
@@ -57,33 +57,34 @@ std::optional<Combination> find_combination(const Stage& stage);
 
 // Number of steps of a stage's reduction, in terms of its spatial iterators.
 PrimExpr reduction_steps(const Stage& stage);
-// Values of the reduction's iterators at flat step `step`; `at` has the spatial ones.
+// Sets the reduction's iterators to flat step `step`; `at` has the spatial ones.
 void decode_reduction(const Stage& stage, const PrimExpr& step, VarMap& at);
 
-// `expr` at `at`, the stage's own element being `own` (null: it has none).
+// `expr` at `at`, with the stage's own element replaced by `own` (null: it has none).
 PrimExpr value_at(const PrimExpr& expr, const Stage& stage, const VarMap& at, const PrimExpr& own);
-// What the stage stores in the end at `at`, its reduction's result being `own`.
+// Stores the stage's final value at `at`, given its reduction's result `own`.
 tir::Stmt store_final(const Stage& stage, const VarMap& at, const PrimExpr& own);
 
-// Points of a reduction by teams of `lanes` threads: each lane takes every lanes-th of the steps
-// for all `points` of its team, then the lanes' results meet: by operations of their subgroups
-// where these are there for the dtype and lanes are neighbours, and what several subgroups of a
-// team have then in `partials`; else by a tree in `partials`.
+// Reduces points by teams of `lanes` threads: each lane takes every lanes-th step for all `points`
+// of its team, then the lanes' results are combined. This uses subgroup operations if the dtype has
+// them and lanes are adjacent, with `partials` across the subgroups of a team; otherwise a tree in
+// `partials`.
 struct LaneReduction {
   int64_t lanes = 1;   // a power of two, at most the group's threads
-  int64_t points = 1;  // of a team at once, at most `lanes`
-  // Lanes of a team are neighbours, or the first lanes of all teams are, then all second ones, ...
+  int64_t points = 1;  // that a team reduces at once, at most `lanes`
+  // The lanes of a team are adjacent; otherwise the first lanes of all teams are, then the second
+  // ones, ...
   bool neighbours = true;
-  // Spatial iterators at a point in [0, points) of the thread's team: good to read, also where
-  // `stores` says that the result is not wanted (null: it always is).
+  // Spatial iterators at a point in [0, points) of the thread's team. Reading is valid even if
+  // `stores` says that the result is not needed (null: it always is).
   std::function<VarMap(const PrimExpr& point)> at;
   std::function<PrimExpr(const PrimExpr& point)> stores;
 
   int64_t teams(const Group& group) const { return group.threads / lanes; }
   PrimExpr team(const Group& group) const;
-  // Local memory for them; null where they meet without.
+  // Local memory for the partial results; null if none is needed.
   tir::Buffer make_partials(const Stage& stage, const Group& group) const;
-  // Ends with the results stored; a barrier must follow where they are read.
+  // Ends with storing the results; readers need a barrier first.
   tir::Stmt emit(const Stage& stage, const Combination& combination, const Group& group,
                  const tir::Buffer& partials) const;
 
@@ -91,8 +92,8 @@ struct LaneReduction {
   bool uses_subgroups(const Stage& stage, const Group& group) const;
   PrimExpr lane(const Group& group) const;
   tir::Stmt each_point(const std::function<tir::Stmt(int64_t point)>& body) const;
-  // The lanes' results are in `partials`, or in `sums`, one a point; both end with what they make
-  // stored.
+  // The lanes' results are in `partials`, or in `sums`, one a point; both functions end by storing
+  // the combined result.
   tir::Stmt join_by_tree(const Stage& stage, const Combination& combination, const Group& group,
                          const tir::Buffer& partials) const;
   tir::Stmt join_by_subgroups(const Stage& stage, const Combination& combination,

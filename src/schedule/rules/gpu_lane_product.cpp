@@ -1,7 +1,7 @@
-// Sums of products where the threads of a subgroup are lanes of a processor's vectors. There a read
-// is a read of each lane, whatever its neighbours do, and costs far more than the arithmetic: four
-// elements of one lane at once cost least, what is the same for all lanes costs little, sums that
-// subgroups add up cost much. What is read meets as many sums as registers take.
+// Sums of products where the threads of a subgroup are lanes of a CPU's vectors. There, every
+// lane's read counts separately, whatever its neighbors read, and costs far more than the
+// arithmetic: reading four elements in one lane is cheapest, values uniform across lanes are cheap,
+// subgroup sums are expensive. Each value read is used for as many sums as registers hold.
 #include <algorithm>
 
 #include "base/rounding.h"
@@ -15,14 +15,14 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-constexpr int64_t kAtOnce = 4;         // elements that a lane reads, or twice as many narrow ones
-constexpr int64_t kColumns = 4;        // of a lane, whose elements lie along the sum
-constexpr int64_t kGroupsAtLeast = 4;  // below, lanes take fewer columns
-constexpr int64_t kFewPieces = 8;      // of fours along the sum; below, a tile is not worth it
-constexpr int64_t kRows = 4;           // of a tile
-constexpr int64_t kVectors = 32;       // of a lane that has columns of its own, in one row
+constexpr int64_t kAtOnce = 4;   // elements that a lane reads at once, or twice as many narrow ones
+constexpr int64_t kColumns = 4;  // of a lane, whose elements are contiguous along the sum
+constexpr int64_t kGroupsAtLeast = 4;  // with fewer groups, lanes take fewer columns
+constexpr int64_t kFewPieces = 8;  // of four elements along the sum; tiles need at least this many
+constexpr int64_t kRows = 4;       // of a tile
+constexpr int64_t kVectors = 32;   // of a lane with its own columns, for one row
 constexpr int64_t kVectorsOfRows = 4;  // and in tiles of rows
-// lavapipe ends an invocation's loops after 65,535 steps of all of them.
+// lavapipe stops an invocation after 65,535 loop steps in total.
 constexpr int64_t kMostSteps = 65'000;
 
 Stmt at_once(const std::function<Stmt(const Var& place)>& body) {
@@ -30,7 +30,7 @@ Stmt at_once(const std::function<Stmt(const Var& place)>& body) {
   return make_for(place, kAtOnce, body(place), ForKind::kVectorized);
 }
 
-// What both forms have in common: teams of a subgroup each, tiles of rows, operands at places.
+// Shared by both variants: teams of one subgroup each, tiles of rows, operands at offsets.
 class LaneTiles {
  public:
   LaneTiles(const Stage& stage, const Product& product, const Group& group)
@@ -66,7 +66,7 @@ class LaneTiles {
       work.body = whole;
       return work;
     }
-    // What is left of the rows goes one by one: all threads of a group make the same steps.
+    // Remaining rows run one by one: all threads of a group take the same steps.
     Var row = make_var("row");
     Stmt rest = make_for(row, min(PrimExpr(height_), rows_ - first_row), tile(1, first_row + row));
     work.body = make_if(le(first_row + height_, rows_), whole, rest);
@@ -116,22 +116,21 @@ class LaneTiles {
   PrimExpr lane_, first_column_;
 };
 
-// Where the right operand lies along the sum: each lane has columns of its own, side by side, and
-// goes along all of their steps. The left operand is the same for all lanes, and no sums have to
-// meet.
+// The right operand is contiguous along the sum: each lane has its own adjacent columns and runs
+// through all of their steps. The left operand is uniform across lanes, and no sums are combined.
 class RightAlongSteps final : public LaneTiles {
  public:
   RightAlongSteps(const Stage& stage, const Product& product, const Group& group)
       : LaneTiles(stage, product, group) {
     if (!columns_.is_int()) return;
-    // Groups enough for all threads of a processor go before sums that share what is read.
+    // Enough groups for all threads of a processor take priority over sharing reads among sums.
     while (own_columns_ > 1 && columns_->int_value < kGroupsAtLeast * width()) own_columns_ /= 2;
   }
 
  private:
   int64_t width() const override { return own_columns_ * group_.subgroup; }
 
-  // Steps of a piece: eight where these are one read of the right operand.
+  // Steps of a piece: eight if one read of the right operand covers them.
   int64_t piece_steps() const {
     bool is_narrow = steps_ % (2 * kAtOnce) == 0;
     visit_expr(product_.right, [&](const PrimExpr& e) {
@@ -194,8 +193,8 @@ class RightAlongSteps final : public LaneTiles {
   int64_t own_columns_ = kColumns;
 };
 
-// Where it lies along the columns: each lane has some of them, in vectors as far apart as the lanes
-// have together.
+// The right operand is contiguous along the columns: each lane has some of them, in vectors spaced
+// by the width of all lanes together.
 class RightAlongColumns final : public LaneTiles {
  public:
   RightAlongColumns(const Stage& stage, const Product& product, const Group& group)
@@ -270,7 +269,7 @@ std::optional<LaunchPlan> gpu_lane_product(const Stage& stage, const Group& grou
   }
   const PrimExpr& steps = stage.reduction[0].extent;
   if (!steps.is_int()) return std::nullopt;
-  // A tile's rows may go one by one.
+  // A tile's rows may run one by one.
   const int64_t most = schedule::product(product->rows).is_int(1) ? kMostSteps : kMostSteps / kRows;
   if (runs_along(stage, stage.reduction[0].var)) {
     const int64_t pieces = steps->int_value / kAtOnce;

@@ -15,16 +15,16 @@ using namespace tir;  // NOLINT: this file is about tir alone
 namespace {
 
 constexpr int64_t kTileRows = 16;    // sums of a thread: rows times columns
-constexpr int64_t kTileColumns = 2;  // of a thread, as many threads apart as the group has
-constexpr int64_t kTileSteps = 16;   // of the sum between two barriers
+constexpr int64_t kTileColumns = 2;  // of a thread, spaced by the number of threads in the group
+constexpr int64_t kTileSteps = 16;   // of the sum between barriers
 constexpr int64_t kLeastColumns = 16;
-constexpr int64_t kLeastRows = 4;  // below, elements are split instead
+constexpr int64_t kLeastRows = 4;  // with fewer rows, threads split each sum instead
 
 PrimExpr zero_of(DType dtype) {
   return is_float(dtype) ? make_float(0, dtype) : make_int(0, dtype);
 }
 
-// Whether the operand's memory runs along `var`.
+// Whether the operand's memory is contiguous along `var`.
 bool operand_runs_along(const Stage& stage, const PrimExpr& operand, const Var& var) {
   Stage alone = stage;
   alone.value = operand;
@@ -54,7 +54,7 @@ class ProductTiles {
     const std::string& name = stage.out->name;
     left_ =
         make_buffer(name + "_left", product.left.dtype(), {kTileSteps, tile_rows_}, Scope::kShared);
-    // One more column: threads that store a line of the right operand meet no bank twice.
+    // One padding column: threads that store a line of the right operand avoid bank conflicts.
     right_ = make_buffer(name + "_right", product.right.dtype(), {kTileSteps, width_ + 1},
                          Scope::kShared);
     sums_ =
@@ -100,7 +100,7 @@ class ProductTiles {
     });
   }
 
-  // `value` where the index lies below `extent`, else 0; plain where pieces of `size` fit.
+  // `value` if the index is below `extent`, otherwise 0; unguarded if pieces of `size` divide it.
   static PrimExpr inside(const PrimExpr& index, const PrimExpr& extent, int64_t size,
                          const PrimExpr& value) {
     if (extent.is_int() && extent->int_value % size == 0) return value;
@@ -226,7 +226,7 @@ std::optional<LaunchPlan> gpu_product(const Stage& stage, const Group& group) {
   if (rows.is_int() || !few || few->local_bytes() + many->local_bytes() > group.local_bytes) {
     return LaunchPlan{launch_groups(group, *many), "gpu_matmul"};
   }
-  // The number of rows decides when the launch runs: one loop over groups, two bodies.
+  // The number of rows selects the body at run time: one loop over groups, two bodies.
   PrimExpr is_many = min(max(rows - (kLeastRows - 1), PrimExpr(0)), PrimExpr(1));
   GroupWork both = *many;
   both.count = many->count * is_many + few->count * (PrimExpr(1) - is_many);

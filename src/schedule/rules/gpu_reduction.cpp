@@ -11,19 +11,19 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-constexpr int64_t kFewSteps = 16;        // no work for several threads
-constexpr int64_t kStepsOfLane = 4;      // at least, or the tree costs more than it saves
-constexpr int64_t kColumnsOfTeam = 4;    // that read their left operand once
-constexpr int64_t kColumnsOfGroup = 16;  // neighbours in memory, where steps are not
+constexpr int64_t kFewSteps = 16;        // too short to divide among threads
+constexpr int64_t kStepsOfLane = 4;      // minimum; with fewer, the tree costs more than it saves
+constexpr int64_t kColumnsOfTeam = 4;    // sharing one read of their left operand
+constexpr int64_t kColumnsOfGroup = 16;  // adjacent in memory when steps are not
 
-// How many lanes a point has: no more than give each of them some steps.
+// Number of lanes for each point, such that each lane gets several steps.
 int64_t lanes_for(const PrimExpr& steps, const Group& group) {
   if (!steps.is_int()) return group.threads;
   const int64_t most = std::max<int64_t>(1, steps->int_value / kStepsOfLane);
   return std::min(group.threads, power_of_two_below(most));
 }
 
-// The points of `stage` in pieces of the last iterator, one piece a team.
+// The points of `stage` in pieces of the last iterator, one piece for each team.
 std::optional<GroupWork> reduce_in_teams(const Stage& stage, const Group& group,
                                          LaneReduction lanes) {
   auto combination = find_combination(stage);
@@ -84,7 +84,7 @@ std::optional<LaunchPlan> gpu_reduction(const Stage& stage, const Group& group) 
   if (!find_combination(stage)) return std::nullopt;
   const PrimExpr steps = reduction_steps(stage);
   if (steps.is_int() && steps->int_value < kFewSteps) return std::nullopt;
-  // Neighbouring threads as neighbouring points are as good where memory runs along these.
+  // If memory is contiguous along the points, mapping threads to points works as well.
   if (!stage.spatial.empty()) {
     if (runs_along(stage, stage.spatial.back().var)) return std::nullopt;
     if (!runs_along(stage, stage.reduction.back().var)) return std::nullopt;

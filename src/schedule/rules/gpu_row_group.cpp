@@ -8,7 +8,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-constexpr int64_t kShortReduction = 8;  // steps that are no work for several threads
+constexpr int64_t kShortReduction = 8;  // reductions of up to this many steps stay on one thread
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Stmt RowGroup::stage(const Stage& stage, const VarMap& at) {
   const int64_t count = product(points)->int_value;
   lanes->at = [=](const PrimExpr&) {
     VarMap values = at;
-    // Teams without a point help with the last one.
+    // Teams without a point duplicate the last one.
     values.merge(decode(points, teams == count ? team : min(team, PrimExpr(count - 1))));
     return values;
   };
@@ -60,7 +60,7 @@ std::optional<LaneReduction> RowGroup::lanes_of(const Stage& stage) const {
   const PrimExpr steps = reduction_steps(stage);
   if (steps.is_int() && steps->int_value < kShortReduction) return std::nullopt;
   LaneReduction result;
-  // No team has more lanes than the reduction has steps.
+  // A team has no more lanes than the reduction has steps.
   result.lanes = power_of_two_below(group_.threads / count->int_value);
   while (steps.is_int() && result.lanes > 1 && result.lanes / 2 >= steps->int_value) {
     result.lanes /= 2;

@@ -1,4 +1,4 @@
-// A work group that runs the stages of a row. Private to schedule/.
+// A work group that computes the stages of a row. Private to schedule/.
 #pragma once
 
 #include <optional>
@@ -8,24 +8,24 @@
 
 namespace tapml::schedule {
 
-// One group a row, of which the first `depth` spatial iterators of every stage are; threads share
-// out what is left of a stage, or several reduce a point together. Stages that read what others
-// make want a barrier between them.
+// One group for each row, which the first `depth` spatial iterators of every stage identify.
+// Threads divide the other points of a stage, or several threads reduce one point together. Stages
+// need a barrier before they read the results of others.
 class RowGroup {
  public:
-  // `group` outlives it.
+  // `group` must outlive this object.
   RowGroup(const Group& group, size_t depth) : group_(group), depth_(depth) {}
 
-  // Local memory that reductions of `stages` take.
+  // Local memory needed by the reductions of `stages`.
   int64_t partial_bytes(const std::vector<Stage>& stages) const;
   // `at` has the row's iterators.
   tir::Stmt stage(const Stage& stage, const VarMap& at);
-  // That the stages so far want, to allocate around the group's threads.
+  // Buffers needed by the stages so far, to be allocated around the group's threads.
   const std::vector<tir::Buffer>& shared() const { return shared_; }
 
  private:
   std::vector<tir::BlockIter> points_of(const Stage& stage) const;
-  // Several threads a point, where there are fewer points than threads and steps enough.
+  // Several threads for each point, if there are fewer points than threads and enough steps.
   std::optional<LaneReduction> lanes_of(const Stage& stage) const;
 
   const Group& group_;

@@ -12,11 +12,11 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// A row with more elements than this is no work for one group where there are hardly any rows.
+// A longer row is too much for one group when there are few rows.
 constexpr int64_t kLongRow = 1 << 15;
 constexpr int64_t kFewGroups = 16;
 
-// Elements that the largest stage of a row goes through; no more than `most` are counted.
+// Number of elements in the largest stage of a row, counted up to `most`.
 int64_t longest_stage(const StagedProgram& program, size_t depth, int64_t most) {
   int64_t longest = 0;
   for (const Stage& stage : program.stages) {

@@ -8,7 +8,7 @@ namespace tapml::schedule {
 
 namespace {
 
-// The divisor of `var // c` in the expression; 0 where there is none, or more than one.
+// The divisor of `var // c` in the expression; 0 if there is none or more than one.
 int64_t group_size(const PrimExpr& expr, const Var& var) {
   int64_t size = 0;
   bool several = false;
@@ -82,7 +82,7 @@ Stage split_steps(const Stage& stage) {
   const tir::BlockIter step = stage.reduction[0];
   const std::set<int64_t> divisors = divisors_of(stage.value, step.var);
   if (divisors.empty() || *divisors.begin() < 2 || !step.extent.is_int()) return stage;
-  // Extents and strides from the innermost iterator out.
+  // Extents and strides, from the innermost iterator outward.
   std::vector<std::pair<tir::BlockIter, int64_t>> parts;
   int64_t stride = 1;
   auto add = [&](int64_t size) {
@@ -98,7 +98,7 @@ Stage split_steps(const Stage& stage) {
     if (!add(divisor)) return stage;
   }
   if (!add(step.extent->int_value)) return stage;
-  // The part of k from stride `low` up to below `high`, counted in `low`.
+  // The part of k from stride `low` to below `high`, in units of `low`.
   auto count = [&](int64_t low, int64_t high) {
     PrimExpr sum = 0;
     for (const auto& [part, stride] : parts) {

@@ -1,18 +1,18 @@
-// Iterators that are groups and places in them. Private to schedule/.
+// Splits iterators into groups and offsets within groups. Private to schedule/.
 #pragma once
 
 #include "schedule/stage.h"
 
 namespace tapml::schedule {
 
-// Spatial iterators v whose value counts by v // c, a constant that divides the extent, cut into
-// v // c and v % c (as in products of groups): the second is then a dimension that some operands do
-// not have. The points and their values stay.
+// Splits spatial iterators v that are used as v // c, with a constant c that divides the extent,
+// into v // c and v % c (as in grouped products), so that some operands do not depend on the second
+// one. The points and their values do not change.
 Stage split_groups(const Stage& stage);
 
-// A reduction's only iterator k, of constant extent, whose value counts by k // c and k % c: cut so
-// that every quotient and rest is made of whole iterators (k // 32, k // 2, k % 2: three of them).
-// As it was where the divisors do not divide each other and the extent.
+// Splits a reduction's only iterator k, of constant extent, that is used as k // c and k % c, such
+// that every quotient and remainder consists of whole iterators (k // 32, k // 2, k % 2: three of
+// them). Returns the stage unchanged if the divisors do not divide each other and the extent.
 Stage split_steps(const Stage& stage);
 
 }  // namespace tapml::schedule

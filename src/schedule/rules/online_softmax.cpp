@@ -19,7 +19,8 @@ bool is_zero(const PrimExpr& e) {
   return e.is_int(0) || (e.kind() == ExprKind::kFloat && e->float_value == 0);
 }
 
-// Whether `e` is a multiple of what `is_unit` takes, by a factor that does not read `buffer`.
+// Whether `e` is a multiple of an expression accepted by `is_unit`, by a factor independent of
+// `buffer`.
 bool is_multiple(const PrimExpr& e, const Buffer& buffer,
                  const std::function<bool(const PrimExpr&)>& is_unit) {
   auto multiple = [&](size_t i) { return is_multiple(e.operand(i), buffer, is_unit); };
@@ -47,16 +48,16 @@ bool is_relative_exp(const PrimExpr& e, const Buffer& peak) {
 
 bool is_f32(const Stage& stage) { return stage.simple && stage.out->dtype == DType::kF32; }
 
-// Elementwise in positions, and stored as it is.
+// Whether the stage is elementwise in positions and stores its value without an epilogue.
 bool is_of_positions(const Stage& stage, size_t depth) {
   return is_f32(stage) && stage.spatial.size() == depth + 1 && stage.final_out == stage.out;
 }
 
-// Whether rows come out right that have no score above negative infinity, not in their first pieces
-// or not at all. A finite least score takes part as any other. Negative infinity differs from
-// itself by NaN, which must stay out of sums that have scores to come: the maximum begins with the
-// least finite number then. A row that never has more sums to 0 over 0 where there would be NaN
-// over NaN: the same if that is all that is stored.
+// Whether rows without a score above negative infinity, in their first pieces or at all, are
+// computed correctly. A finite minimum score is handled like any other. Negative infinity minus
+// itself is NaN, which must stay out of sums that may get scores later: in that case the maximum
+// starts at the lowest finite number. A row that never gets a score then yields 0 over 0 instead of
+// NaN over NaN: equivalent if only the quotient is stored.
 bool begins_well(const OnlineSoftmax& s) {
   const PrimExpr& least = s.peak.init_value;
   if (least.kind() != ExprKind::kFloat || std::isnan(least->float_value)) return false;
@@ -67,14 +68,14 @@ bool begins_well(const OnlineSoftmax& s) {
           is_load_of(last.operand(1), s.total.out));
 }
 
-// A reduction over positions alone.
+// Whether the stage reduces over positions only.
 bool is_over_positions(const Stage& stage, ExprKind op) {
   if (!is_f32(stage) || stage.reduction.size() != 1) return false;
   auto combination = find_combination(stage);
   return combination && combination->op == op;
 }
 
-// Every load of `buffer`, which `maker` makes for each position, is at position `own`.
+// Whether every load of `buffer`, written by `maker` for each position, is at position `own`.
 bool reads_own_position(const PrimExpr& value, const Stage& maker, const Var& own) {
   const Var& position = maker.spatial.back().var;
   const auto dimension = std::ranges::find_if(
@@ -88,7 +89,7 @@ bool reads_own_position(const PrimExpr& value, const Stage& maker, const Var& ow
   return good;
 }
 
-// `stage` with the exponentials themselves in the place of their loads.
+// `stage` with loads of the exponentials replaced by the exponentials themselves.
 Stage with_exps(const Stage& stage, const Stage& exps, size_t depth) {
   VarMap values;
   for (size_t d = 0; d < depth; ++d) values[exps.spatial[d].var.get()] = stage.spatial[d].var;
@@ -100,7 +101,7 @@ Stage with_exps(const Stage& stage, const Stage& exps, size_t depth) {
   return result;
 }
 
-// Whether stages read of each other only what those of an online softmax do.
+// Whether the stages read from each other only what an online softmax allows.
 bool reads_what_it_may(const OnlineSoftmax& s) {
   struct Use {
     const Stage& reader;
@@ -166,7 +167,7 @@ std::optional<OnlineSoftmax> find_online_softmax(const StagedProgram& rows, cons
     s.positions = all;
     return s;
   }
-  // What asks whether a position is one of the row's has its answer.
+  // The loop bound already ensures that a position is one of the row's.
   for (Stage* stage : {&s.peak, &s.total, &s.values}) *stage = without_idle_steps(*stage);
   for (Stage* stage : {&s.scores, &s.exps}) {
     const auto split = split_last_iterator(*stage);

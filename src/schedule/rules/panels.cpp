@@ -12,23 +12,23 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-constexpr int64_t kPanelBytes = 65536;  // of packed elements: they stay in the second cache
-constexpr int64_t kBlockBytes = 65536;  // of sums that an item keeps
+constexpr int64_t kPanelBytes = 65536;  // of packed elements: they fit in the L2 cache
+constexpr int64_t kBlockBytes = 65536;  // of the sums that an item keeps
 constexpr int64_t kFewLanes = 8;
-constexpr int64_t kVectorsInARow = 4, kMostRows = 12;  // of a tile
+constexpr int64_t kVectorsInARow = 4, kMostRows = 12;  // in a tile
 constexpr int64_t kLargestStep = 1024;  // reduction steps inside the outermost reduction loop
 
 BlockIter iterator(const char* name, PrimExpr extent) {
   return {make_var(name), std::move(extent), IterType::kSpatial, {}};
 }
 
-// The lesser of `size` and what of `extent` is left behind `first`.
+// The minimum of `size` and what remains of `extent` after `first`.
 PrimExpr at_most(int64_t size, const PrimExpr& extent, const PrimExpr& first) {
   if (extent.is_int() && extent->int_value % size == 0) return size;
   return min(PrimExpr(size), extent - first);
 }
 
-// What is kept of `right`: where it widens a value, the narrow one.
+// The stored form of `right`: the narrow value if `right` widens one.
 PrimExpr kept_of(const PrimExpr& right) {
   if (right.kind() != ExprKind::kCast) return right;
   const PrimExpr& narrow = right.operand(0);
@@ -77,8 +77,8 @@ std::optional<Tiling> find_tiling(const Stage& stage, const Product& product,
   }
   if (t.inner < 1 || t.inner > kLargestStep) return std::nullopt;
 
-  // The sums of a tile fill three quarters of the vector registers, and leave the others to a row
-  // of the panel. Four vectors of a row keep their units busy with one row, too.
+  // The sums of a tile fill three quarters of the vector registers, which leaves the rest for a row
+  // of the panel. Four vectors a row keep the units busy even with one row.
   int64_t vector = vectors.bytes / bytes;
   t.side = vector;
   int64_t in_a_row = kVectorsInARow;
@@ -92,7 +92,7 @@ std::optional<Tiling> find_tiling(const Stage& stage, const Product& product,
     int64_t rows = row_count->int_value;
     t.rows = std::min(t.rows, rows);
     t.rows = ceil_div(rows, ceil_div(rows, t.rows));
-    // Blocks of equal size.
+    // Use blocks of equal size.
     int64_t blocks = ceil_div(rows, t.block);
     t.block = ceil_div(rows, blocks);
   }
@@ -135,7 +135,7 @@ Buffer Panels::packed_buffer(const Stage& stage, const Product& product, const T
                      Scope::kGlobal);
 }
 
-// Values of the iterators that an item stands for.
+// Sets the iterators that the item determines.
 void Panels::start(const Var& item) {
   at_ = decode(items_, item);
   panel_number_ = at_.at(items_[items_.size() - 2].var.get());
@@ -221,8 +221,8 @@ Stmt Panels::lanes(const PrimExpr& extent, const std::function<Stmt(const Var&)>
   return make_for(lane, extent, body(lane), ForKind::kVectorized);
 }
 
-// Loops over the reduction steps of the piece; `values` learns their variables, `index` is the
-// panel's. `group`, where there is one, makes the body of the outermost loop of those inside.
+// Loops over the reduction steps of the piece. Sets the iterators in `values`; `index` is the index
+// in the panel. `group`, if given, makes the body of the outermost inner loop.
 Stmt Panels::steps(VarMap& values, const std::function<Stmt(std::vector<PrimExpr> index)>& body,
                    const std::function<Stmt(Stmt inner)>& group) const {
   std::vector<Var> vars;
@@ -248,7 +248,7 @@ Stmt Panels::clear() const {
                   }));
 }
 
-// A scale of quantized weights multiplies the sum of its group once, instead of each element.
+// A scale of quantized weights multiplies the sum of its group once, not each element.
 Panels::Factors Panels::factors_of_right() const {
   const PrimExpr& right = product_.right;
   const bool suits = !packed_ && t_.inner > 1 && right.kind() == ExprKind::kMul &&
@@ -269,7 +269,7 @@ PrimExpr Panels::at_lane(const PrimExpr& expr, VarMap values, const PrimExpr& la
   return tapml::substitute(expr, values);
 }
 
-// Element of `right` at a lane of the panel; beyond the last lane (unless the panel is `whole`) 0.
+// The element of `right` at a lane of the panel; 0 past the last lane unless the panel is `whole`.
 PrimExpr Panels::packed_value(const VarMap& values, const PrimExpr& lane, bool whole) const {
   PrimExpr value = at_lane(filling_ ? kept_of(product_.right) : product_.right, values, lane);
   if (whole) return value;
@@ -278,7 +278,7 @@ PrimExpr Panels::packed_value(const VarMap& values, const PrimExpr& lane, bool w
   return select(lt(first_lane_ + lane, product_.lane.extent), value, zero);
 }
 
-// An index of the panel as one of all panels.
+// Converts an index in one panel to an index in all panels.
 std::vector<PrimExpr> Panels::packed_index(const std::vector<PrimExpr>& index) const {
   std::vector<PrimExpr> all = {panel_number_, first_step_ + index[0]};
   all.insert(all.end(), index.begin() + 1, index.end());
@@ -305,8 +305,8 @@ Stmt Panels::pack_along_lanes(bool whole) const {
   });
 }
 
-// Memory runs along the reduction: square tiles change their order in registers; what does not
-// fill one goes line by line.
+// Memory is contiguous along the reduction: square tiles are transposed in registers; the remainder
+// is copied line by line.
 Stmt Panels::pack_along_steps(bool whole) const {
   Var chunk = make_var("chunk"), group = make_var("group");
   const PrimExpr steps_in_chunk = at_most(t_.side, steps_here_, chunk * t_.side);
@@ -350,7 +350,7 @@ Stmt Panels::pack() const {
   return make_if(le(first_lane_ + t_.lanes, extent), packed(true), packed(false));
 }
 
-// A piece of the packed panel, widened.
+// Widens a piece of the packed panel.
 Stmt Panels::unpack() const {
   VarMap values = at_;
   return steps(values, [&](std::vector<PrimExpr> index) {
@@ -414,8 +414,8 @@ Stmt Panels::write() const {
                   }));
 }
 
-// `values` with the row iterators at row `row` of the block. A tile may reach over the last row:
-// what it reads is clamped, what it computes there is never written.
+// `values` with the row iterators set to row `row` of the block. If a tile extends past the last
+// row, its reads are clamped and its results are never written.
 VarMap Panels::at_row(VarMap values, const PrimExpr& row, bool clamped) const {
   PrimExpr position = first_row_ + row;
   bool exact = rows_.is_int() && rows_->int_value % t_.block == 0 && t_.block % t_.rows == 0;

@@ -9,10 +9,11 @@
 
 namespace tapml::schedule {
 
-inline constexpr int64_t kFewRows = 8;  // below, packing for one call does not pay
+inline constexpr int64_t kFewRows = 8;  // with fewer rows, packing for a single call does not pay
+                                        // off
 
-// out[...] += left * right, where right has the lane (the last spatial iterator) and left has not.
-// Rows are the iterators that only left has.
+// out[...] += left * right, where only right depends on the lane (the last spatial iterator). Rows
+// are the iterators that only left depends on.
 struct Product {
   PrimExpr left, right;
   std::vector<tir::BlockIter> rows, outer;
@@ -20,38 +21,38 @@ struct Product {
 };
 std::optional<Product> find_product(const Stage& stage);
 
-// Extents of everything that is blocked. What a panel looks like (lanes, steps, inner) does not
-// depend on the rows.
+// Tile sizes. The layout of a panel (lanes, steps, inner) does not depend on the rows.
 struct Tiling {
   int64_t lanes;      // of a panel: a few vectors
   int64_t rows;       // of a register tile
   int64_t block;      // rows whose sums an item keeps; a multiple of `rows`
   int64_t steps;      // of the outermost reduction loop in a panel
   int64_t inner = 1;  // reduction steps inside each of these
-  int64_t side;       // of the squares in which lanes and steps change places
+  int64_t side;       // of the square tiles that are transposed
 };
-// Null where the stage's dtype or extents do not suit panels, or it has fewer than `least_rows`.
+// nullopt if the stage's dtype or extents do not suit panels, or if it has fewer than `least_rows`.
 std::optional<Tiling> find_tiling(const Stage& stage, const Product& product,
                                   const PrimExpr& row_count, const target::VectorRegisters& vectors,
                                   int64_t least_rows);
 
-// One item: a block of rows by a panel of lanes. The panel's part of `right` is packed in pieces of
-// the reduction, or was packed before; each piece meets all rows of the block in register tiles.
+// One item computes a block of rows by a panel of lanes. The panel of `right` is packed in pieces
+// of the reduction, or was packed earlier; register tiles multiply each piece with all rows of the
+// block.
 class Panels {
  public:
-  // `packed`: null, or what packed_buffer() makes.
+  // `packed`: null, or the result of packed_buffer().
   Panels(const Stage& stage, const Product& product, const Tiling& tiling,
          tir::Buffer packed = nullptr);
 
-  // Room for all panels: [panels, steps, inner steps..., lanes], of `right` or of what it casts.
-  // Extents of lane and reduction are constants.
+  // A buffer for all panels: [panels, steps, inner steps..., lanes], with elements of `right` or of
+  // the value that it widens. Lane and reduction have constant extents.
   static tir::Buffer packed_buffer(const Stage& stage, const Product& product,
                                    const Tiling& tiling);
 
   PrimExpr item_count() const { return schedule::product(items_); }
   tir::Stmt body(const Var& item);
-  // The same for items of a single row: sums in registers, over panels that were packed before, or
-  // over a `right` that may be read up to the end of its last panel.
+  // The same for items of a single row: sums stay in registers, over panels that were packed
+  // earlier, or over a `right` that can be read up to the end of its last panel.
   tir::Stmt single_row(const Var& item);
   // The launch that fills `packed`.
   tir::Stmt pack_all();
@@ -61,8 +62,8 @@ class Panels {
   tir::Stmt lanes(const PrimExpr& extent, const std::function<tir::Stmt(const Var&)>& body) const;
   tir::Stmt steps(VarMap& values, const std::function<tir::Stmt(std::vector<PrimExpr> index)>& body,
                   const std::function<tir::Stmt(tir::Stmt inner)>& group = {}) const;
-  // right = group * element, where `group` is the same for all steps inside of one of the outermost
-  // reduction loop; null: 1.
+  // right = group * element, where `group` is the same for all steps inside one step of the
+  // outermost reduction loop; null: 1.
   struct Factors {
     PrimExpr group, element;
   };
@@ -88,7 +89,7 @@ class Panels {
   PrimExpr rows_;
   std::vector<tir::BlockIter> items_;
   tir::Buffer panel_, sums_, packed_;
-  bool filling_ = false;  // packing goes to `packed_`
+  bool filling_ = false;  // packing writes to `packed_`
   VarMap at_;
   PrimExpr panel_number_, first_lane_, first_row_, first_step_, rows_here_, steps_here_, tiles_;
 };

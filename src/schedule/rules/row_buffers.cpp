@@ -14,7 +14,7 @@ namespace {
 
 using Indices = std::vector<PrimExpr>;
 
-// Every access of a stage to `from` becomes one of `to` with other indices.
+// Redirects every access of a stage from `from` to `to`, with other indices.
 class Redirect {
  public:
   Redirect(Buffer from, Buffer to, std::function<Indices(const Indices&)> indices)
@@ -75,8 +75,8 @@ bool reads_or_writes(const Stage& stage, const Buffer& buffer) {
   return stage.out == buffer || stage.final_out == buffer || !reads_of(stage, buffer).empty();
 }
 
-// Whether stage `s` makes a buffer of `from` point by point, which nothing touches before, and
-// nothing reads `from` after.
+// Whether stage `s` computes a buffer from `from` point by point, with no earlier access to that
+// buffer and no later read of `from`.
 bool can_share(const StagedProgram& program, size_t s, const Buffer& from) {
   const Stage& stage = program.stages[s];
   const Buffer& to = stage.final_out;
@@ -122,7 +122,7 @@ void share_output_memory(const PrimFunc& func, StagedProgram& program) {
 int64_t scratch_bytes(const Buffer& buffer) {
   int64_t bytes = std::max<int64_t>(4, dtype_bytes(buffer->dtype));
   for (const PrimExpr& extent : buffer->shape) {
-    constexpr int64_t kMost = 1 << 20;  // no product of two overflows
+    constexpr int64_t kMost = 1 << 20;  // products of two do not overflow
     if (!extent.is_int() || extent->int_value < 1 || extent->int_value > kMost) return 0;
     bytes = std::min(kMost, bytes) * extent->int_value;
   }

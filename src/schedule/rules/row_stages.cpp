@@ -19,11 +19,11 @@ const BlockIter* spatial_iter(const Stage& stage, const PrimExpr& index) {
   return nullptr;
 }
 
-// The iterators of a stage that walk over the rows, in the order of the row space.
+// The iterators of a stage that run over the rows, in the order of the row space.
 using RowIters = std::vector<const BlockIter*>;
 
-// Extends or checks `rows` by the first `depth` indices of an access to an intermediate, dimensions
-// of extent 1 aside.
+// Extends or checks `rows` with the first `depth` indices of an access to an intermediate, not
+// counting dimensions of extent 1.
 bool match_rows(const Stage& stage, const Buffer& buffer, const std::vector<PrimExpr>& indices,
                 size_t depth, RowIters& rows) {
   RowIters found;
@@ -38,7 +38,7 @@ bool match_rows(const Stage& stage, const Buffer& buffer, const std::vector<Prim
   return rows == found;
 }
 
-// Row iterators of every stage when the row space has `depth` dimensions.
+// The row iterators of every stage, for a row space of `depth` dimensions.
 std::optional<std::vector<RowIters>> assign_rows(const StagedProgram& program, size_t depth) {
   std::vector<RowIters> all;
   arith::Analyzer analyzer;
@@ -76,7 +76,7 @@ std::optional<std::vector<RowIters>> assign_rows(const StagedProgram& program, s
   return all;
 }
 
-// Whether a stage reads a parameter that a stage writes: rows would race on it.
+// Whether a stage reads a parameter that a stage writes, which would race between rows.
 bool updates_in_place(const StagedProgram& program) {
   std::set<const BufferNode*> written;
   for (const Stage& stage : program.stages) written.insert(stage.final_out.get());
@@ -94,7 +94,7 @@ bool updates_in_place(const StagedProgram& program) {
   return found;
 }
 
-// The spatial iterators of the stage, those of its rows first.
+// The spatial iterators of the stage, row iterators first.
 std::vector<BlockIter> rows_first(const Stage& stage, const RowIters& rows) {
   std::vector<BlockIter> result;
   for (const BlockIter* row : rows) result.push_back(*row);

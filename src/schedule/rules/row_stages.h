@@ -1,4 +1,4 @@
-// Programs whose stages share their leading iterators: rows. Private to schedule/.
+// Programs whose stages share leading iterators, called rows. Private to schedule/.
 #pragma once
 
 #include <optional>
@@ -7,15 +7,15 @@
 
 namespace tapml::schedule {
 
-// The iterators of a program's rows: no row touches another's intermediates.
+// The iterators of a program's rows; no row accesses another row's intermediates.
 using RowSpace = std::vector<tir::BlockIter>;
 
-// The deepest space of rows of two stages or more; their row iterators then stand first, in its
-// order. None, and the program stays as it is, where there is no such space or a row would read
-// what another writes in place.
+// Finds the deepest row space of two stages or more and moves its iterators to the front, in its
+// order. Returns nullopt and leaves the program unchanged if there is none or a row would read what
+// another writes in place.
 std::optional<RowSpace> bring_rows_first(StagedProgram& program);
 
-// Values of the row iterators of `stage`, given those of the space.
+// Values of the row iterators of `stage`, given those of the row space.
 VarMap at_row(const Stage& stage, const RowSpace& space, const VarMap& row);
 
 }  // namespace tapml::schedule

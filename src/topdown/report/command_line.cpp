@@ -71,6 +71,8 @@ std::string model_command(const std::string& command, const std::string& model,
                           const std::string& prompt, const CommandOptions& options) {
   std::string line = "tapml " + command + " " + quoted_word(model);
   add(line, "--quantize", options.quantize);
+  add(line, "--activations", options.activations);
+  add(line, "--kv-cache", options.kv_cache);
   line += " --from " + quoted_word(source);
   for (const std::string& target : targets) line += " --to " + quoted_word(target);
   line += " --prompt " + quoted_word(prompt);

@@ -355,7 +355,7 @@ TEST(HuggingFaceConfig, FieldsThatTransformersIgnoresAreWarnings) {
     const auto warnings = parse(with(base_config(), key, value)).warnings;
     return warnings.size() == 1 ? warnings[0] : std::to_string(warnings.size()) + " warnings";
   };
-  EXPECT_NE(warning("hidden_activation", "\"gelu\"").find("\"hidden_act\" counts"),
+  EXPECT_NE(warning("hidden_activation", "\"gelu\"").find("\"hidden_act\" is used"),
             std::string::npos);
   EXPECT_EQ(warning("hidden_activation", "\"silu\""), "0 warnings");
   EXPECT_NE(warning("sliding_window", "64").find("every layer attends"), std::string::npos);

@@ -96,7 +96,7 @@ TEST_F(HuggingFaceFolder, TiedHeadThatDiffersIsUsed) {
   HuggingFaceModel model = read();
   expect_same(model.weights, tensors_);
   ASSERT_EQ(model.warnings.size(), 1u);
-  EXPECT_NE(model.warnings[0].find("differ: the two are not tied"), std::string::npos);
+  EXPECT_NE(model.warnings[0].find("differ: they are not tied"), std::string::npos);
   const auto interface = unwrap(model_interface_of(model.module.all_attrs()));
   EXPECT_EQ(interface.weights.back(), "lm_head.weight");
   EXPECT_FALSE(std::get<models::LlamaConfig>(model.config.model).tied_embeddings);

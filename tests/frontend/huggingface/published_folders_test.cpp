@@ -145,7 +145,7 @@ TEST_F(PublishedFolder, FilesOfOtherFormats) {
   write("model.bin", std::string("\x80\x02}q", 4));
   expect_user_error([&] { read_model(path("model.bin")); }, {"pickle", "save_pretrained"});
   expect_user_error([&] { read_model(path("model.safetensors")); },
-                    {"is not a folder", "the folder that it is in"});
+                    {"is not a folder", "the folder that contains it"});
 }
 
 TEST_F(PublishedFolder, OtherFormatsOfWeights) {

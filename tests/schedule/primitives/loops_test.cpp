@@ -99,11 +99,11 @@ TEST(Split, Refuses) {
   Start start(kDouble, "double");
   Schedule& s = start.schedule;
   expect_user_error([&] { s.split(start.loops[1], {std::nullopt, std::nullopt}); },
-                    {"split of loop j", "more than one factor is left open", "give all but one"});
+                    {"split of loop j", "more than one factor is absent", "give all but one"});
   expect_user_error([&] { s.split(start.loops[1], {2, 5}); },
-                    {"product 10 is not shown to reach its extent 12", "leave one factor open"});
+                    {"product 10 does not provably reach its extent 12", "leave one factor out"});
   expect_user_error([&] { s.split(start.loops[0], {8, 8}); },
-                    {"product 64 is not shown to reach its extent n"});
+                    {"product 64 does not provably reach its extent n"});
   expect_user_error([&] { s.split(start.loops[0], {std::nullopt, 0}); }, {"out of range"});
   expect_user_error([&] { s.split(start.loops[0], {int64_t{1} << 40, int64_t{1} << 40}); },
                     {"out of range"});
@@ -153,8 +153,9 @@ prim def k(x: Buffer((100,), f32), out y: Buffer((100,), f32)) {
 // The init would be lost if the reduction runs zero steps.
 TEST(Split, RefusesAReductionThatMayBeEmpty) {
   Start start(kSum, "sum");
-  expect_user_error([&] { start.schedule.split(start.loops[1], {std::nullopt, 4}); },
-                    {"split of loop r", "may make no step", "decompose_reduction to block sum"});
+  expect_user_error(
+      [&] { start.schedule.split(start.loops[1], {std::nullopt, 4}); },
+      {"split of loop r", "may run zero iterations", "decompose_reduction to block sum"});
   start.schedule.decompose_reduction(start.schedule.block("sum"), start.loops[1]);
   start.schedule.split(start.loops[1], {std::nullopt, 4});
   expect_good(start.schedule, start.func, kBoth);
@@ -211,18 +212,18 @@ prim def k(x: Buffer((65536,), f32), out y: Buffer((65536,), f32)) {
   };
   fuse("i32", "32768", "65535");
   expect_user_error([&] { fuse("i32", "65536", "32768"); },
-                    {"fuse of loops i and j", "is not shown to be an i32"});
+                    {"fuse of loops i and j", "does not provably fit i32"});
   expect_user_error([&] { fuse("i64", "4294967296", "2147483648"); },
-                    {"is not shown to be an i64"});
+                    {"does not provably fit i64"});
 }
 
 TEST(Fuse, Refuses) {
   Start start(kMatmul, "matmul");
   Schedule& s = start.schedule;
   expect_user_error([&] { s.fuse(start.loops[0], start.loops[2]); },
-                    {"fuse of loops i and k", "not all that stands in the first"});
+                    {"fuse of loops i and k", "not the whole body of the first"});
   expect_user_error([&] { s.fuse(start.loops[1], start.loops[0]); },
-                    {"not all that stands in the first"});
+                    {"not the whole body of the first"});
   s.parallel(start.loops[0]);
   expect_user_error([&] { s.fuse(start.loops[0], start.loops[1]); }, {"loop i is parallel"});
   Start triangle(R"(
@@ -341,7 +342,7 @@ TEST(Parallel, MarksAndRefuses) {
   s.parallel(start.loops[0]);
   EXPECT_NE(text::print(*s.func(), "k").find("for i in parallel(n)"), std::string::npos);
   expect_user_error([&] { s.parallel(start.loops[1]); },
-                    {"the parallel loop i stands around it", "fuse the loops first"});
+                    {"the parallel loop i is around it", "fuse the loops first"});
   expect_user_error([&] { s.parallel(start.loops[0]); }, {"it is parallel already"});
   expect_good(s, start.func, kRowsAroundEight);
 }
@@ -386,7 +387,7 @@ prim def k(x: Buffer((8,), f32), inout y: Buffer((8,), f32)) {
 )",
             "more");
   expect_user_error([&] { raw.schedule.parallel(raw.loops[0]); },
-                    {"a store to y outside blocks is not analysed"});
+                    {"a store to y outside blocks cannot be analyzed"});
 }
 
 // The values that a block writes decide where it writes next.
@@ -403,7 +404,7 @@ prim def k(x: Buffer((8,), i64), inout y: Buffer((8,), i64)) {
 )",
               "b");
   expect_user_error([&] { start.schedule.parallel(start.loops[0]); },
-                    {"block b is steered by y, which it writes"});
+                    {"block b depends on y, which it writes"});
 }
 
 // Marked loops of the input program are trusted, but nothing is moved into them.
@@ -427,7 +428,7 @@ prim def k(x: Buffer((8,), f32), at: Buffer((8,), i64), inout y: Buffer((8,), f3
 TEST(Vectorize, MarksAndRefuses) {
   Start start(kMatmul, "matmul");
   Schedule& s = start.schedule;
-  expect_user_error([&] { s.vectorize(start.loops[1]); }, {"another loop stands inside"});
+  expect_user_error([&] { s.vectorize(start.loops[1]); }, {"it contains another loop"});
   expect_user_error([&] { s.vectorize(start.loops[2]); },
                     {"reduces over it, and it sets the initial value inside"});
   s.decompose_reduction(s.block("matmul"), start.loops[2]);
@@ -475,8 +476,8 @@ TEST(Bind, GroupsAndThreads) {
   Start start(kDouble, "double");
   Schedule& s = start.schedule;
   expect_user_error([&] { s.bind(start.loops[1], "thread"); },
-                    {"no work-group loop stands around it"});
-  expect_user_error([&] { s.bind(start.loops[1], "workgroup"); }, {"it stands in another loop"});
+                    {"there is no work-group loop around it"});
+  expect_user_error([&] { s.bind(start.loops[1], "workgroup"); }, {"it is inside another loop"});
   expect_user_error([&] { s.bind(start.loops[0], "block"); }, {"there is no axis block"});
   expect_user_error([&] { s.bind(start.loops[0], "thread"); }, {"its extent n is not a constant"});
   s.bind(start.loops[0], "workgroup");
@@ -494,8 +495,8 @@ TEST(Bind, OnlyLoopsBetweenGroupAndThread) {
   s.bind(start.loops[0], "workgroup");
   s.bind(start.loops[1], "thread");
   expect_user_error([&] { s.decompose_reduction(s.block("matmul"), start.loops[1]); },
-                    {"the thread loop j would not stay right",
-                     "more than loops stands between it and its work-group loop"});
+                    {"the thread loop j would become invalid",
+                     "there is more than loops between it and its work-group loop"});
   s.decompose_reduction(s.block("matmul"), start.loops[2]);
   expect_good(s, start.func, kRowsAroundEight);
 }
@@ -505,18 +506,18 @@ TEST(Bind, GroupsStayOutermost) {
   Schedule& s = start.schedule;
   s.bind(start.loops[0], "workgroup");
   expect_user_error([&] { s.reorder({start.loops[1], start.loops[0]}); },
-                    {"the workgroup loop i would not stay right: it stands in another loop"});
+                    {"the workgroup loop i would become invalid: it is inside another loop"});
   s.bind(start.loops[1], "thread");
-  expect_user_error([&] { s.reorder({start.loops[1], start.loops[0]}); }, {"would not stay right"});
+  expect_user_error([&] { s.reorder({start.loops[1], start.loops[0]}); }, {"would become invalid"});
 }
 
 TEST(Loops, RemovedOnesAreNamed) {
   Start start(kDouble, "double");
   start.schedule.split(start.loops[0], {std::nullopt, 4});
   expect_user_error([&] { start.schedule.parallel(start.loops[0]); },
-                    {"loop i is gone", "ask for the loops of a block again"});
+                    {"loop i no longer exists", "ask for the loops of a block again"});
   expect_user_error([&] { start.schedule.block("triple"); },
-                    {"no block called triple", "one of double"});
+                    {"no block named triple", "one of double"});
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(CacheRead, Refuses) {
   Schedule s(parse_program(kTranspose));
   Block block = s.block("transpose");
   expect_user_error([&] { s.cache_read(block, "z"); },
-                    {"cache_read of block transpose", "it reads no buffer called z"});
+                    {"cache_read of block transpose", "it reads no buffer named z"});
   Schedule own(parse_program(R"(
 prim def k(inout x: Buffer((8,), f32)) {
   for i in serial(4) {
@@ -70,7 +70,7 @@ prim def k(inout x: Buffer((8,), f32)) {
 )"));
   Block fold = own.block("fold");
   expect_user_error([&] { own.cache_read(fold, "x"); },
-                    {"block fold writes x in the same nest", "would be old"});
+                    {"block fold writes x in the same nest", "would be stale"});
 }
 
 TEST(CacheWrite, CopiesAfterTheNest) {
@@ -113,17 +113,17 @@ TEST(CacheWrite, Refuses) {
     expect_user_error([&] { s.cache_write(block); }, parts);
   };
   refuse("for i in serial(8) { block \"b\" (v: spatial(8) = i) { y[v] = y[v] + x[v] } }",
-         {"cache_write of block b", "it goes on from what y holds before"});
+         {"cache_write of block b", "it updates values that y already holds"});
   refuse("for i in serial(4) { block \"b\" (v: spatial(4) = i) { y[v] = x[v] } }",
          {"it writes 4 of the 8 elements along dimension 0 of y"});
   refuse("for i in serial(4) { block \"b\" (v: spatial(8) = i) { y[v] = x[v] } }",
-         {"iterator v is not shown to take each value below 8 once"});
+         {"iterator v does not provably take each value below 8 once"});
   refuse("for i in serial(8) { block \"b\" (v: spatial(8) = i) { y[7 - v] = x[v] } }",
          {"does not store to one element of its own iterators"});
   refuse("for i in serial(8) { if i < 5 { block \"b\" (v: spatial(8) = i) { y[v] = x[v] } } }",
-         {"a condition stands around it"});
+         {"there is a condition around it"});
   refuse("for i in serial(8) { block \"b\" (v: spatial(8) = i) { where i < 6 y[v] = x[v] } }",
-         {"its predicate leaves out more than a tail"});
+         {"its predicate excludes more than a tail"});
   refuse(
       "for i in serial(8) { block \"b\" (v: spatial(8) = i) { y[v] = x[v] } "
       "block \"c\" (v: spatial(8) = i) { y[v] = y[v] + x[v] } }",
@@ -196,10 +196,11 @@ TEST(StoreAt, Refuses) {
                     {"store_at of block twice", "it writes the parameter z", "cache_write"});
   expect_user_error([&] { s.store_at(add, loops[0], "local"); },
                     {"block add uses t outside loop i", "compute_at"});
-  expect_user_error([&] { s.store_at(add, loops[0], "register"); }, {"no scope register"});
+  expect_user_error([&] { s.store_at(add, loops[0], "register"); }, {"unknown scope register"});
   s.compute_at(add, loops[0]);
   s.store_at(add, loops[0], "local");
-  expect_user_error([&] { s.store_at(add, loops[0], "local"); }, {"lives inside the loop already"});
+  expect_user_error([&] { s.store_at(add, loops[0], "local"); },
+                    {"is already allocated inside the loop"});
 }
 
 TEST(StoreAt, RefusesRowsOfSymbolicLength) {
@@ -227,7 +228,7 @@ prim def k(x: Buffer((n, m), f32), out y: Buffer((n, m), f32), n: i64, m: i64) {
   auto loops = s.loops(s.block("b"));
   s.compute_at(a, loops[0]);
   expect_user_error([&] { s.store_at(a, loops[0], "local"); },
-                    {"touches m elements along dimension 1, no constant number"});
+                    {"touches m elements along dimension 1, which is not a constant number"});
   expect_good(s, func, {{{"n", 2}, {"m", 0}}, {{"n", 2}, {"m", 3}}});
 }
 
@@ -247,8 +248,8 @@ TEST(StorageAlign, Refuses) {
                     {"it writes the parameter z, whose layout is the caller's"});
   expect_user_error([&] { s.storage_align(add, 1, 8, 0); }, {"has no stride to choose"});
   expect_user_error([&] { s.storage_align(add, -1, 8, 0); }, {"has no stride to choose"});
-  expect_user_error([&] { s.storage_align(add, 0, 8, 8); }, {"makes no sense"});
-  expect_user_error([&] { s.storage_align(add, 0, 0, 0); }, {"makes no sense"});
+  expect_user_error([&] { s.storage_align(add, 0, 8, 8); }, {"is invalid"});
+  expect_user_error([&] { s.storage_align(add, 0, 0, 0); }, {"is invalid"});
 }
 
 TEST(StorageAlign, RefusesRowsThatOverflow) {

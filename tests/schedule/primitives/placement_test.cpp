@@ -100,10 +100,10 @@ TEST(ComputeAt, RefusesIfReadersOutsideTheLoopNeedIt) {
                      "name a loop around all readers"});
   auto rows = s.loops(divide);
   expect_user_error([&] { s.compute_at(divide, loops[0]); },
-                    {"does not write an intermediate buffer alone", "cache_write"});
-  expect_user_error([&] { s.compute_at(total, s.loops(exp)[0]); }, {"loop i stands before it"});
+                    {"does not write a single intermediate buffer", "cache_write"});
+  expect_user_error([&] { s.compute_at(total, s.loops(exp)[0]); }, {"loop i comes before it"});
   s.compute_at(total, rows[0]);
-  expect_user_error([&] { s.compute_at(total, rows[0]); }, {"it stands in loop i already"});
+  expect_user_error([&] { s.compute_at(total, rows[0]); }, {"it is in loop i already"});
   s.parallel(rows[0]);
 }
 
@@ -190,7 +190,7 @@ TEST(ReverseComputeAt, Refuses) {
   auto loops = s.loops(product);
   expect_user_error([&] { s.reverse_compute_at(bias, loops[2]); },
                     {"reverse_compute_at of block bias",
-                     "block matmul is not done with its elements in one iteration of loop k",
+                     "block matmul does not complete its elements in one iteration of loop k",
                      "name a loop outside the reduction"});
   expect_user_error([&] { s.reverse_compute_at(product, s.loops(bias)[0]); },
                     {"it is a reduction"});
@@ -283,7 +283,7 @@ TEST(Inline, Refuses) {
   Schedule padded(parse_program(kElementwise));
   Block add = padded.block("add");
   padded.storage_align(add, 0, 8, 0);
-  expect_user_error([&] { padded.inline_block(add); }, {"not shown to write all of t"});
+  expect_user_error([&] { padded.inline_block(add); }, {"does not provably write all of t"});
   std::string chain = "prim def k(t0: Buffer((8,), f32), out t20: Buffer((8,), f32)) {\n", body;
   for (int i = 1; i <= 20; ++i) {
     std::string from = "t" + std::to_string(i - 1), to = "t" + std::to_string(i);
@@ -296,7 +296,7 @@ TEST(Inline, Refuses) {
       [&] {
         for (int i = 1; i < 20; ++i) doubling.inline_block(doubling.block("b" + std::to_string(i)));
       },
-      {"would be written out too often"});
+      {"would be duplicated too often"});
 }
 
 TEST(ReverseInline, TheProducerStoresTheResult) {

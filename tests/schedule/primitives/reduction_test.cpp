@@ -57,11 +57,10 @@ TEST(DecomposeReduction, Refuses) {
   auto points = s.loops(bias);
   expect_user_error([&] { s.decompose_reduction(bias, points[0]); },
                     {"decompose_reduction of block bias", "it has no init"});
-  expect_user_error([&] { s.decompose_reduction(product, points[0]); },
-                    {"it does not stand in loop i"});
+  expect_user_error([&] { s.decompose_reduction(product, points[0]); }, {"it is not in loop i"});
   s.reorder({loops[0], loops[2], loops[1]});
   expect_user_error([&] { s.decompose_reduction(product, loops[1]); },
-                    {"its reduction loop k stands around loop j"});
+                    {"its reduction loop k is around loop j"});
   s.decompose_reduction(product, loops[2]);
   expect_user_error([&] { s.decompose_reduction(product, loops[2]); }, {"it has no init"});
   Schedule sum(parse_program(R"(
@@ -167,10 +166,10 @@ TEST(RFactor, Refuses) {
   auto loops = s.loops(product);
   auto points = s.loops(bias);
   expect_user_error([&] { s.rfactor(product, loops[0]); },
-                    {"rfactor of block matmul", "loop i is none of its reduction loops"});
+                    {"rfactor of block matmul", "loop i is not one of its reduction loops"});
   expect_user_error([&] { s.rfactor(bias, points[0]); }, {"op(out[...], term)"});
   s.reverse_compute_at(bias, loops[1]);
-  expect_user_error([&] { s.rfactor(product, loops[2]); }, {"other blocks stand in its nest"});
+  expect_user_error([&] { s.rfactor(product, loops[2]); }, {"its nest contains other blocks"});
   Schedule recurrence(parse_program(R"(
 prim def k(x: Buffer((4, 4), f32), out y: Buffer((4,), f32)) {
   for i in serial(4) {
@@ -187,7 +186,8 @@ prim def k(x: Buffer((4, 4), f32), out y: Buffer((4,), f32)) {
 )"));
   Block b = recurrence.block("b");
   auto steps = recurrence.loops(b);
-  expect_user_error([&] { recurrence.rfactor(b, steps[1]); }, {"an operation whose order is free"});
+  expect_user_error([&] { recurrence.rfactor(b, steps[1]); },
+                    {"an operation that may be reordered"});
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ TEST(Tensorize, Refuses) {
   Block product = s.block("matmul");
   auto loops = s.loops(product);
   expect_user_error([&] { s.tensorize(loops[0], "fma_2x2"); },
-                    {"tensorize of loop i", "there is no intrinsic fma_2x2", "fma_4x16_f32"});
+                    {"tensorize of loop i", "unknown intrinsic fma_2x2", "fma_4x16_f32"});
   expect_user_error([&] { s.tensorize(loops[0], "fma_4x16_f32"); },
                     {"its loops do not have the extents of fma_4x16_f32"});
   auto i = s.split(loops[0], {std::nullopt, 4});

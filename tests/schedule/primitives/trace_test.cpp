@@ -50,7 +50,7 @@ TEST(TraceText, RefusesMalformedTraces) {
   refuse("parallel(%i", {"t.txt:1:12", "','", "the end"});
   refuse("\n%i = ", {"t.txt:2:6", "an instruction"});
   refuse("% = block(\"a\")", {"a name", "'='"});
-  refuse("f(%a) g", {"the line's end", "'g'"});
+  refuse("f(%a) g", {"the end of the line", "'g'"});
   refuse("f(factors=[1, x])", {"an integer of 64 bits", "'x'"});
   refuse("f(99999999999999999999)", {"an integer of 64 bits"});
   refuse("f(\"open", {"'\"'", "the end"});
@@ -86,10 +86,10 @@ TEST(Replay, RefusesWithTheLine) {
   };
   refuse("%b = block(\"matmul\")\n%i, %j = loops(%b)\n",
          {"line 2", "the number of results differs", "3", "2"});
-  refuse("parallel(%i)", {"line 1", "%i is not defined before as a loop"});
-  refuse("%b = block(\"product\")", {"line 1", "no block called product", "matmul, bias"});
-  refuse("%b = block(\"matmul\")\nparallel(%b)", {"%b is not defined before as a loop"});
-  refuse("tile(4)", {"there is no such instruction", "split", "tile"});
+  refuse("parallel(%i)", {"line 1", "%i is not defined earlier as a loop"});
+  refuse("%b = block(\"product\")", {"line 1", "no block named product", "matmul, bias"});
+  refuse("%b = block(\"matmul\")\nparallel(%b)", {"%b is not defined earlier as a loop"});
+  refuse("tile(4)", {"unknown instruction", "split", "tile"});
   refuse("%b = block(\"matmul\")\n%i, %j, %k = loops(%b)\n\nparallel(%k)",
          {"line 4", "parallel of loop k", "reduces over it"});
   refuse("%b = block(\"matmul\")\n%i, %j, %k = loops(%b)\nsplit(%i, 4)",
@@ -149,7 +149,7 @@ prim def k(out y: Buffer((4,), f32)) {
 }
 )"));
       },
-      {"block outer has blocks inside"});
+      {"block outer contains other blocks"});
   expect_user_error(
       [] {
         Schedule(parse_program(R"(

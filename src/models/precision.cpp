@@ -1,0 +1,23 @@
+#include "models/precision.h"
+
+#include "ir/exceptions.h"
+
+namespace tapml::models {
+
+namespace {
+
+std::optional<DType> parse(const char* option, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+    if (text == dtype_name(dtype)) return dtype;
+  }
+  throw_user("a model does not compute in this dtype", option, "f32, f16 or bf16", text);
+}
+
+}  // namespace
+
+Precision parse_precision(const std::string& activations, const std::string& cache) {
+  return {parse("--activations", activations), parse("--kv-cache", cache)};
+}
+
+}  // namespace tapml::models

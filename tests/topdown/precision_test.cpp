@@ -1,0 +1,106 @@
+// Models whose activations and KV cache have other dtypes than f32, on every platform.
+#include <gtest/gtest.h>
+
+#include "app/model.h"
+#include "support/compiled_models.h"
+#include "support/expect_error.h"
+#include "support/quantized_models.h"
+#include "support/sanitized.h"
+#include "topdown/reference_run/model_reference.h"
+
+namespace tapml::topdown {
+namespace {
+
+struct Case {
+  const char* platform;
+  const char* name;
+  const char* config;
+  const char* quantization;  // empty: none
+  models::Precision precision;
+};
+
+std::string name_of(const Case& test) {
+  std::string name = std::string(test.platform) + "_" + test.name;
+  if (*test.quantization) name += std::string("_") + test.quantization;
+  name += std::string("_") + dtype_name(*test.precision.activations);
+  if (test.precision.cache) name += std::string("_cache_") + dtype_name(*test.precision.cache);
+  return name;
+}
+
+void PrintTo(const Case& test, std::ostream* out) { *out << name_of(test); }
+
+frontend::HuggingFaceModel read(const Case& test, const models::Precision& precision) {
+  testing::TempFolder folder;
+  testing::write_model(folder, test.config);
+  return frontend::read_model(folder.path(), app::find_quantization(test.quantization), precision);
+}
+
+class PrecisionPolicy : public ::testing::TestWithParam<Case> {};
+
+TEST_P(PrecisionPolicy, LogitsMatchTheReference) {
+  const Case& test = GetParam();
+  if (testing::kSanitized && std::string(test.platform) != "cpu") {
+    GTEST_SKIP() << "takes minutes under a sanitizer";
+  }
+  auto session = testing::open_session(test.platform);
+  if (!session) GTEST_SKIP() << test.platform << " is not here";
+  const auto model = read(test, test.precision);
+  const auto wide = read(test, {.activations = DType::kF32, .cache = DType::kF32});
+  const std::vector<int32_t> tokens = {5, 66, 0, 13, 13, 41, 2, 30, 8, 27, 60, 19};
+  const ModelInterface interface = unwrap(model_interface_of(model.module.all_attrs()));
+  const DType activations = *test.precision.activations;
+  EXPECT_EQ(interface.state.front().dtype, test.precision.cache.value_or(activations));
+
+  // The weights are the same; only the roundings on the way to the logits are others.
+  const HostTensor expected =
+      evaluate_logits(wide.module, interface, wide.weights, tokens).to_host();
+  const double tolerance = testing::logit_tolerance(expected) *
+                           (activations == DType::kBF16 || test.precision.cache == DType::kBF16
+                                ? 800
+                                : activations == DType::kF16 ? 100 : 50);
+  auto executable = pipeline::compile(model.module, target::parse_target(test.platform));
+  auto engine = unwrap(llm::Engine::create(*session, executable, model.weights));
+  EXPECT_LE(testing::largest_difference(unwrap(engine->logits_all(tokens)), expected), tolerance);
+  unwrap(engine->clear());
+  auto check = [&](const runtime::Tensor& logits) {
+    const int64_t row = engine->length() - 1;
+    EXPECT_LE(testing::largest_difference(unwrap(runtime::download(logits)), expected,
+                                          row * interface.vocabulary),
+              tolerance)
+        << "token " << row;
+  };
+  check(unwrap(engine->prefill(std::span(tokens).first(3))));
+  for (size_t i = 3; i < 7; ++i) check(unwrap(engine->decode(tokens[i])));
+  check(unwrap(engine->prefill(std::span(tokens).subspan(7))));
+}
+
+std::vector<Case> cases() {
+  using testing::kQuantizedLlama;
+  using testing::kQuantizedMoe;
+  constexpr DType kF32 = DType::kF32, kF16 = DType::kF16, kBF16 = DType::kBF16;
+  std::vector<Case> all;
+  for (const char* platform : {"cpu", "opencl", "vulkan"}) {
+    all.push_back({platform, "llama", kQuantizedLlama, "", {kF16, {}}});
+    all.push_back({platform, "llama", kQuantizedLlama, "", {kBF16, {}}});
+    all.push_back({platform, "moe", kQuantizedMoe, "", {kF16, kBF16}});
+    all.push_back({platform, "llama", kQuantizedLlama, "q4f32", {kF32, kF16}});
+  }
+  all.push_back({"cpu", "moe", kQuantizedMoe, "q4f16", {kBF16, {}}});
+  all.push_back({"cpu", "moe", kQuantizedMoe, "q4f16", {kF32, {}}});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Platforms, PrecisionPolicy, ::testing::ValuesIn(cases()),
+                         [](const auto& info) { return name_of(info.param); });
+
+TEST(PrecisionOptions, AreNamedWhereTheyAreWrong) {
+  testing::expect_user_error([] { app::precision_of({.activations = "f8"}); },
+                             {"--activations", "f32, f16 or bf16", "f8"});
+  testing::expect_user_error([] { app::precision_of({.kv_cache = "i8"}); },
+                             {"--kv-cache", "f32, f16 or bf16", "i8"});
+  const models::Precision none = app::precision_of({});
+  EXPECT_FALSE(none.activations || none.cache);
+}
+
+}  // namespace
+}  // namespace tapml::topdown
