@@ -337,7 +337,7 @@ TEST(ChannelFaults, DelaysAndThrottlesOnlyTakeTime) {
   }
 }
 
-TEST(ChannelFaults, AStalledConnectionTimesOutAndACutOneIsLost) {
+TEST(ChannelFaults, AStalledWayTimesOutAndACutOneIsLost) {
   const auto head = pattern(100, 1), payload = pattern(1000, 2);
   {
     Network network({{}, {.cut = Cut::kStall, .after = 500}});

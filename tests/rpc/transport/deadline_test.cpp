@@ -45,7 +45,7 @@ class PausedChannel final : public StreamChannel {
   static constexpr int kAll = 1 << 30;
 };
 
-TEST(Deadlines, PassWhileARequestIsNotSentAndTheSessionContinues) {
+TEST(Deadlines, PassWhileARequestDoesNotGoOutAndTheSessionContinues) {
   auto pair = make_socket_pair();
   ASSERT_TRUE(pair);
   const int small = 1;  // the smallest size that the system allows

@@ -180,7 +180,7 @@ TEST_P(Served, AKernelThatNeverEndsIsKilled) {
   EXPECT_TRUE(patient.run("fine"));
 }
 
-TEST_P(Served, AnEndlessKernelDoesNotKeepAnAbandonedSession) {
+TEST_P(Served, AKernelThatNeverEndsDoesNotKeepASessionThatItsClientLeft) {
   const ServerProcess server = serve();
   {
     Client client(server.endpoint());

@@ -75,7 +75,7 @@ TEST_F(Tls, AServerIsBelievedByItsRootAndName) {
   EXPECT_EQ(server.kill(SIGTERM), 0);
 }
 
-TEST_F(Tls, RefusesANameThatIsNotInTheCertificate) {
+TEST_F(Tls, ANameThatIsNotInTheCertificateIsRefused) {
   ServerProcess server("tls:127.0.0.1:0", options({.names = "DNS:board.local,IP:10.0.0.7"}));
   expect_refused(server.endpoint(), {root_},
                  {"mismatch", "a certificate for \"127.0.0.1\"", "one for board.local, 10.0.0.7"});
@@ -119,7 +119,7 @@ TEST_F(Tls, AServerWithoutTlsIsNoticed) {
   EXPECT_TRUE(Client(server.endpoint()).run("fine"));
 }
 
-TEST_F(Tls, AClientWithAnUnfinishedHandshakeBlocksOnlyItself) {
+TEST_F(Tls, AClientThatDoesNotEndItsHandshakeBlocksOnlyItself) {
   ListenOptions slow = options();
   slow.server.limits.handshake = milliseconds(400);
   ServerProcess server("tls:127.0.0.1:0", slow);
@@ -188,7 +188,7 @@ TEST_F(Tls, OldVersionsAreRefused) {
 }
 
 // Two ends over one connection: a client's stream, and a relay's plain side.
-TEST_F(Tls, CarriesFramesBothWaysThroughAFragmentingNetwork) {
+TEST_F(Tls, CarriesFramesBothWaysAtOnceThroughAFragmentingNetwork) {
   auto listener = Listener::open(*parse_endpoint("127.0.0.1:0"), false);
   ASSERT_TRUE(listener);
   const ListenOptions files = options();
