@@ -78,7 +78,7 @@ bool LanguageGenerator::take_field(Scope& scope) {
   return false;
 }
 
-// Restates what is known about a value, or casts a value about which little is known.
+// Casts a value to its type, stated in another way or less precisely.
 bool LanguageGenerator::cast(Scope& scope) {
   if (scope.values.empty()) return false;
   const Known known = op::pick(scope.values, rng_);

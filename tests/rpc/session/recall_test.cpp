@@ -231,7 +231,7 @@ class RecallingClient : public RawClient {
     }
   }
   // main(x, y) with tensors in buffers as arguments, or Cached for 0, or a shape for -1. `further`:
-  // the count of Cached.
+  // further ones that a Cached stands for.
   wire::Answer call(std::vector<int> buffers, uint64_t after, const char* function = "main",
                     int64_t further = 0) {
     send([&](FlatBufferBuilder& b) {

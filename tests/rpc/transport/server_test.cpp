@@ -138,7 +138,7 @@ TEST_P(Served, TheFirstSenderLearnsWhyTheSessionEnded) {
   ServerProcess server = serve();
   Client client(server.endpoint());
   ASSERT_TRUE(client.run("fine"));
-  std::this_thread::sleep_for(milliseconds(50));  // its process has left the frame of the reply
+  std::this_thread::sleep_for(milliseconds(50));  // its process has sent the reply
   ::kill(server.workers().front(), SIGKILL);
   EXPECT_TRUE(server.becomes_idle());
   const std::vector<std::byte> bytes(8 << 20);
