@@ -71,7 +71,7 @@ study-localize: setup  ## inject faults of every kind and have localize name the
 test-math: setup  ## check portable math on all 2^32 values of f32 (about 20 minutes)
 	@$(configure_dev)
 	@cmake --build --preset dev --target test_math
-	@TAPML_MATH_STRIDE=1 build/dev/tests/test_math --gtest_filter='*OwnMath*'
+	@TAPML_MATH_STRIDE=1 build/dev/tests/test_math --gtest_filter='*PortableMath*'
 
 .PHONY: test-oclgrind
 test-oclgrind: setup  ## OpenCL kernels under oclgrind: races and accesses out of bounds (scripts/test_oclgrind)

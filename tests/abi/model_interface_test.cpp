@@ -34,7 +34,7 @@ ModelInterface every_kind() {
   return model;
 }
 
-TEST(ModelInterface, GoesToAttributesAndBack) {
+TEST(ModelInterface, RoundTripsThroughAttributes) {
   const ModelInterface model = every_kind();
   const AttrMap attrs = model_interface_attrs(model);
   EXPECT_EQ(std::get<std::vector<std::string>>(attrs.at("model.state")),

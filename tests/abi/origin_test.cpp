@@ -29,7 +29,7 @@ TEST(OriginTest, SummaryKeepsDifferentPathsApart) {
             "layers.{0,1}.mlp, layers.1.attn, lm_head");
 }
 
-TEST(OriginTest, SummaryJoinsTwoNumbersOnlyWhenAllPairsAreThere) {
+TEST(OriginTest, SummaryJoinsTwoNumbersOnlyIfAllPairsOccur) {
   EXPECT_EQ(origin_summary({"l.0.e.0", "l.0.e.1", "l.1.e.0", "l.1.e.1"}), "l.{0,1}.e.{0,1}");
   EXPECT_EQ(origin_summary({"l.0.e.0", "l.0.e.1", "l.1.e.0"}), "l.0.e.{0,1}, l.1.e.0");
 }

@@ -1,4 +1,4 @@
-// Signatures of library routines: what they say, and what they forbid.
+// Signatures of library routines: parsing, and the calls that they reject.
 #include "abi/routine_signature.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ RoutineSignature signature(std::string_view text) {
   return parsed ? *parsed : RoutineSignature();
 }
 
-// "argument: expected, found", "" where the call is good.
+// "argument: expected, found", or "" for a valid call.
 std::string fault(const RoutineSignature& signature, const std::vector<RoutineTensor>& inputs,
                   const std::vector<RoutineTensor>& outputs, size_t parameters = 0) {
   auto found = find_type_fault(signature, inputs, outputs, parameters);
@@ -110,7 +110,7 @@ TEST(RoutineSignature, ChecksDimensions) {
             "argument y of routine f has another dimension 1: n = 4, as in y, not 5");
 }
 
-TEST(RoutineSignature, RefusesWhatIsNone) {
+TEST(RoutineSignature, RefusesMalformedSignatures) {
   for (const char* text :
        {"", "x", "x: f32[n]", "x: f32[n -> y: f32[n]", "x: f33[n] -> y: f32[n]", "x f32[n] -> y",
         "x: f32[n]? , z: f32[n] -> y: f32[n]", "x: f32[n] -> y: f32[n]?", "-> y: f32[n] z",
@@ -123,7 +123,7 @@ TEST(RoutineSignature, RefusesWhatIsNone) {
     EXPECT_EQ(parsed.error().kind, ErrorKind::kUser);
     expect_parts(parsed.error(), {"library l, routine f"});
   }
-  // Nothing says how many dimensions are a's and how many are b's.
+  // The dimensions cannot be split between a and b.
   auto parsed = parse_routine_signature("x: f32[*a, *b] -> y: f32[n]", "here");
   ASSERT_FALSE(parsed);
   expect_parts(parsed.error(), {"the dimensions of x"});

@@ -55,7 +55,7 @@ TEST(ScalarProgramTest, MinMaxSub) {
   EXPECT_EQ(apply(ScalarOp::kSub, -3, 4).value(), -7);
 }
 
-TEST(ScalarProgramTest, OverflowAndZeroDivisorsAreTheInputsFault) {
+TEST(ScalarProgramTest, OverflowAndZeroDivisorsAreInputErrors) {
   struct Case {
     ScalarOp op;
     int64_t a, b;

@@ -1,4 +1,4 @@
-// Which accesses of a tensor program are proved, which are surely outside.
+// Which accesses of a tensor program are proved in bounds, and which are certainly out of bounds.
 #include "analysis/access_bounds.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace tapml::analysis {
 namespace {
 
-// "access, dimension, index [, outside]" of each access that is not proved; "" for none.
+// "access, dimension, index [, outside]" of each access that is not proved; "" if all are.
 std::string unproved(const std::string& program) {
   const Module module = text::parse("module\n" + program, "test");
   std::string all;
@@ -29,7 +29,7 @@ TEST(AccessBounds, ProvesPlainLoops) {
                      "  for o in parallel((n + 7) // 8) { for j in serial(8) {\n"
                      "    if o * 8 + j < n { y[o * 8 + j] = x[o * 8 + j] } } }\n}"),
             "");
-  // Blocks say where they are by their iterators.
+  // Block iterators bind the indices.
   EXPECT_EQ(unproved("prim def f(x: Buffer((n, 4), f32), out y: Buffer((n,), f32), n: i64) {\n"
                      "  for i in parallel(n) { for k in serial(4) {\n"
                      "    block \"sum\" (vi: spatial(n) = i, vk: reduce(4) = k) {\n"
@@ -43,11 +43,11 @@ TEST(AccessBounds, ProvesPlainLoops) {
             "");
 }
 
-TEST(AccessBounds, NamesWhatIsSurelyOutside) {
+TEST(AccessBounds, ReportsAccessesThatAreCertainlyOutOfBounds) {
   EXPECT_EQ(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((4,), f32)) {\n"
                      "  for i in parallel(4) { y[i] = x[i + 100000000] }\n}"),
             "x[i + 100000000], 0, 100000000 to 100000003, outside of 3");
-  // The last iteration alone; a symbolic dimension.
+  // Only the last iteration; a symbolic dimension.
   EXPECT_EQ(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((5,), f32)) {\n"
                      "  for i in parallel(5) { y[i] = x[i] }\n}"),
             "x[i], 0, 4 where i is 4, outside of 3");
@@ -57,13 +57,13 @@ TEST(AccessBounds, NamesWhatIsSurelyOutside) {
   EXPECT_EQ(unproved("prim def f(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {\n"
                      "  for i in parallel(n) { y[i + 1] = x[i] }\n}"),
             "y[i + 1], 0, n where i is n - 1, outside of n - 1");
-  // In a branch that comes.
+  // In a branch that is taken.
   EXPECT_EQ(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((4,), f32)) {\n"
                      "  for i in parallel(4) { y[i] = select(i < 2, x[i + 4], x[i]) }\n}"),
             "x[i + 4], 0, 4 to 5, outside of 3");
 }
 
-TEST(AccessBounds, LeavesWhatNeverRuns) {
+TEST(AccessBounds, IgnoresAccessesThatNeverRun) {
   EXPECT_EQ(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((4,), f32)) {\n"
                      "  for i in parallel(4) { y[i] = f32(0.0)\n"
                      "    if i < 0 { y[7] = x[i + 100] } }\n}"),
@@ -72,13 +72,13 @@ TEST(AccessBounds, LeavesWhatNeverRuns) {
                      "  for i in parallel(4) { y[i] = select(5 < i, x[i + 100], f32(0.0)) }\n"
                      "  for i in serial(0) { y[9] = f32(0.0) }\n}"),
             "");
-  // Not sure: the guard may keep the last iteration out.
+  // Not certain: the guard may exclude the last iteration.
   EXPECT_EQ(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((5,), f32), k: i64) {\n"
                      "  for i in parallel(5) { if i < k { y[i] = x[i] } }\n}"),
             "x[i], 0, 0 to 4 of 3");
 }
 
-TEST(AccessBounds, AsksDataForGuards) {
+TEST(AccessBounds, UsesGuardsOnData) {
   const std::string head =
       "prim def f(x: Buffer((n, 4), f32), at: Buffer((m,), i32), out y: Buffer((m,), f32), n: i64, "
       "m: i64) {\n  for i in parallel(m) { ";
@@ -97,7 +97,7 @@ TEST(AccessBounds, AsksDataForGuards) {
 }
 
 // Data that may be written between the guard and the access proves nothing.
-TEST(AccessBounds, DoesNotTrustDataThatChanges) {
+TEST(AccessBounds, DoesNotTrustChangingData) {
   EXPECT_NE(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((4,), f32)) {\n"
                      "  alloc k: Buffer((1,), i64, local)\n"
                      "  for i in serial(4) {\n    k[0] = i\n"
@@ -110,9 +110,9 @@ TEST(AccessBounds, DoesNotTrustDataThatChanges) {
             "");
 }
 
-// Scalars that no tensor's dimension gives may be negative, narrow arithmetic wraps, and division
-// by zero is 0.
-TEST(AccessBounds, TakesNoScalarForGranted) {
+// A scalar that is not the dimension of a tensor may be negative, narrow arithmetic wraps, and
+// division by zero is 0.
+TEST(AccessBounds, AssumesNothingAboutScalars) {
   EXPECT_NE(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((1,), f32), k: i64) {\n"
                      "  y[0] = x[min(k, 3)]\n}"),
             "");

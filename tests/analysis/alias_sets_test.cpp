@@ -46,7 +46,7 @@ impure def main(x: Tensor((6,), f32)) -> Object {
   EXPECT_FALSE(share("e", "x"));
 }
 
-TEST_F(Aliases, AnOperatorMakesATensorOfItsOwn) {
+TEST_F(Aliases, AnOperatorMakesANewTensor) {
   read(R"(
 def main(x: Tensor((6,), f32), y: Tensor((6,), f32)) -> Object {
   a: Tensor((6,), f32) = add(x, y)
@@ -73,7 +73,7 @@ impure def main(x: Tensor((6,), f32), c: Tensor((), bool)) -> Object {
   EXPECT_FALSE(share("f", "i"));
 }
 
-TEST_F(Aliases, WhatIsWrittenAndWhatTheCallerKnows) {
+TEST_F(Aliases, WrittenTensorsAndThoseOfTheCaller) {
   read(R"(
 def pure(x: Tensor((n,), f32)) -> Tensor((n,), f32) { return x }
 impure def main(x: Tensor((6,), f32)) -> Object {

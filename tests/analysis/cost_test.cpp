@@ -44,7 +44,7 @@ TEST(Cost, ExtentsFromMemoryAreNotExact) {
   EXPECT_EQ(text::print(cost.bytes), "12");
 }
 
-TEST(Cost, OfATableOnlyTheRowsThatAreTakenAreRead) {
+TEST(Cost, AGatherReadsOnlyTheRowsItTakes) {
   Cost cost = cost_of_text(
       R"(prim def f(table: Buffer((1000, 8), f32), rows: Buffer((n,), i32),
                     out y: Buffer((n, 8), f32), n: i64) {
@@ -56,7 +56,7 @@ TEST(Cost, OfATableOnlyTheRowsThatAreTakenAreRead) {
   EXPECT_TRUE(cost.exact) << "every row is computed";
 }
 
-TEST(Cost, OfWhatIsUpdatedOnlyWhatIsWritten) {
+TEST(Cost, AnUpdateCountsOnlyTheElementsItWrites) {
   Cost cost = cost_of_text(
       R"(prim def f(inout pool: Buffer((100, 8), f32), new: Buffer((2, 8), f32),
                     at: Buffer((2,), i32)) {
@@ -66,7 +66,7 @@ TEST(Cost, OfWhatIsUpdatedOnlyWhatIsWritten) {
   EXPECT_TRUE(cost.exact);
 }
 
-TEST(Cost, PlacesThatOverlapAreReadOnce) {
+TEST(Cost, OverlappingElementsAreReadOnce) {
   Cost cost = cost_of_text(
       R"(prim def f(x: Buffer((10,), f32), out y: Buffer((10,), f32)) {
            for i in serial(10) {
@@ -74,7 +74,7 @@ TEST(Cost, PlacesThatOverlapAreReadOnce) {
   EXPECT_EQ(text::print(cost.bytes), std::to_string(10 * (4 + 4)));
 }
 
-TEST(Cost, APartOfATensor) {
+TEST(Cost, ASliceOfATensor) {
   Cost cost = cost_of_text(
       R"(prim def f(x: Buffer((3, 16), f32), out y: Buffer((3, 4), f32)) {
            for i in serial(3) { for j in serial(4) {

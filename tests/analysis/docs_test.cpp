@@ -1,4 +1,4 @@
-// The examples of docs/text-format.md keep every invariant.
+// The examples of docs/text-format.md satisfy every invariant.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -9,7 +9,7 @@
 namespace tapml::analysis {
 namespace {
 
-TEST(TextFormatPage, ExamplesKeepEveryInvariant) {
+TEST(TextFormatPage, ExamplesSatisfyEveryInvariant) {
   std::ifstream file(std::string(TAPML_SOURCE_DIR) + "/docs/text-format.md");
   std::string line, text;
   bool inside = false;

@@ -116,8 +116,8 @@ def same(x: Tensor((4,), f32), y: Tensor((4,), f32)) -> Tensor((4,), f32) { retu
   EXPECT_TRUE(find(text, true).of("a").escapes) << "a callee that keeps its arguments";
 }
 
-// Each value may be any of those before it: too many to be told apart, so that all are kept.
-TEST(Liveness, AValueThatMayBeHundredsKeepsThem) {
+// Each value may alias any earlier value. There are too many to distinguish, so all stay live.
+TEST(Liveness, AValueWithHundredsOfAliasesKeepsThemLive) {
   constexpr int kSteps = 2000;
   std::string body = R"(
 def first(a: Tensor((4,), f32), b: Tensor((4,), f32)) -> Tensor((4,), f32) {

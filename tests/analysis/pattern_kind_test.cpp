@@ -21,7 +21,7 @@ struct LoopsOfAKind {
 
 class Pattern : public testing::TestWithParam<LoopsOfAKind> {};
 
-TEST_P(Pattern, IsSeenInTheLoops) {
+TEST_P(Pattern, IsDerivedFromTheLoops) {
   Module module = text::parse(GetParam().text, "test");
   for (const Violation& v : find_violations(module)) ADD_FAILURE() << v.to_string();
   EXPECT_STREQ(pattern_kind_name(pattern_kind(only_function(module))), GetParam().kind);

@@ -12,10 +12,10 @@ namespace {
 
 using relax::Function;
 
-// Names may be used after their scope here: the verifier is to find that, not the parser.
+// Names may be used after their scope: the verifier must find that, not the parser.
 Module module_of(const std::string& text) { return text::parse(text, "test", {.scoped = false}); }
 
-// The one violation of a module that breaks one invariant alone.
+// The only violation of a module that breaks exactly one invariant.
 void expect_violation(const Module& module, const std::string& expected) {
   std::vector<Violation> found = find_violations(module);
   std::string all;
@@ -32,11 +32,11 @@ struct BrokenModule {
 
 class Verifier : public testing::TestWithParam<BrokenModule> {};
 
-TEST_P(Verifier, FindsTheBrokenInvariantAlone) {
+TEST_P(Verifier, ReportsExactlyTheBrokenInvariant) {
   expect_violation(module_of(GetParam().text), GetParam().violation);
 }
 
-// A kernel with one input and one output, to be called as @relu.
+// A kernel with one input and one output, called as @relu.
 #define RELU                                                                         \
   "def relu(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32)"                          \
   " {kernel: true, implementation: \"relu_impl\"} {"                                 \
@@ -390,7 +390,7 @@ TEST(VerifierModule, AcceptsAGoodModule) {
   EXPECT_NO_THROW(verify(module_of(kGood), "import"));
 }
 
-// What text cannot say is made from a module that was parsed.
+// Modules that the text format cannot express are built from a parsed module.
 Module with_body(const Module& module, const std::string& name,
                  const std::function<void(Function&, relax::SeqNode&)>& change) {
   Module result = module;
@@ -425,7 +425,7 @@ TEST(VerifierModule, R9NoAnnotation) {
   expect_violation(module, "R9 in f, result annotation: the function has no annotation");
 }
 
-TEST(VerifierModule, R7OfOneBranchLeavesTheOtherAlone) {
+TEST(VerifierModule, R7InOneBranchDoesNotAffectTheOther) {
   Module module = module_of(BUMP R"(
     def f(x: Tensor((4,), f32), s: Tensor((), f32)) -> Object {
       y: Object = if (s) {
@@ -499,8 +499,8 @@ TEST(VerifierModule, NamesThePassAndCountsTheRest) {
   }
 }
 
-// A dimension that is a scalar of another dtype is compared with none of i64.
-TEST(VerifierModule, ADimensionOfAnotherDTypeIsNoDefectOfOurs) {
+// A dimension that is a scalar of another dtype is not compared with i64 dimensions.
+TEST(VerifierModule, ADimensionOfAnotherDTypeIsNotAnInternalError) {
   Module module = text::parse(R"(module
 def k(x: Tensor((n,), f32)) -> Tensor((n, 8), f32) {kernel: true, implementation: "k_impl"} {
   y: Tensor((n, 8), f32) = broadcast_to(x, shape(n, 8))

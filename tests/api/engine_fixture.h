@@ -1,4 +1,4 @@
-// Packages of the demo model, made once, and engines of the C interface over them.
+// Packages of the demo model, built once, and engines of the C interface that run them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 
 namespace tapml::testing {
 
-// The demo model's package for a platform; `change` may alter what goes into it.
+// Builds the demo model's package for a platform; `change` may alter its contents.
 inline void make_demo_package(const std::string& platform, const std::string& folder,
                               const std::function<void(llm::PackageContents&)>& change = {}) {
   const std::string demo = std::string(TAPML_SOURCE_DIR) + "/models/demo";
@@ -39,7 +39,7 @@ inline void make_demo_package(const std::string& platform, const std::string& fo
   EXPECT_GT(unwrap(llm::write_package(folder, contents)), 0);
 }
 
-// One that all tests of this process read.
+// A package that all tests of this process share.
 inline const std::string& demo_package(const std::string& platform) {
   static std::map<std::string, std::unique_ptr<TempFolder>> made;
   std::unique_ptr<TempFolder>& folder = made[platform];
@@ -50,7 +50,7 @@ inline const std::string& demo_package(const std::string& platform) {
   return folder->path();
 }
 
-// A session and an engine; null where the platform is absent.
+// A session and an engine; null if the platform is absent.
 class CEngine {
  public:
   explicit CEngine(const std::string& platform, const tapml_engine_options* options = nullptr)
@@ -83,14 +83,14 @@ class CEngine {
   tapml_engine* engine_ = nullptr;
 };
 
-// What a call streams, and how it ends.
+// The text that a call streams, and how it ends.
 struct CAnswer {
   tapml_status status = TAPML_OK;
   std::vector<std::string> pieces;
   std::string text;
   tapml_generation generation = TAPML_GENERATION;
-  size_t most_pieces = SIZE_MAX;    // then the text function ends it
-  tapml_engine* cancels = nullptr;  // is cancelled with the first piece
+  size_t most_pieces = SIZE_MAX;    // the text function then ends the call
+  tapml_engine* cancels = nullptr;  // canceled at the first piece
 
   static int32_t take(void* user, const char* text, size_t bytes) {
     auto* self = static_cast<CAnswer*>(user);
@@ -120,7 +120,7 @@ inline CAnswer ask(tapml_engine* engine, const std::string& prompt, int64_t toke
   return answer;
 }
 
-// The status is that of a caller's mistake, and the message has all of `parts`.
+// The status is that of a caller's error, and the message contains all of `parts`.
 inline void expect_refused(tapml_status status, const std::vector<std::string>& parts) {
   EXPECT_EQ(status, TAPML_BAD_INPUT) << tapml_last_error();
   for (const std::string& part : parts) {

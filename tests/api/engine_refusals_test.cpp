@@ -1,4 +1,4 @@
-// What the engine of the C interface refuses, and its tokenizer.
+// Inputs that the engine of the C interface rejects, and its tokenizer.
 #include <cstddef>
 #include <limits>
 
@@ -14,7 +14,7 @@ using testing::expect_refused;
 
 class EngineRefuses : public ::testing::Test {
  protected:
-  // Loading the package that is in `folder_`.
+  // Loads the package in `folder_`.
   tapml_status load() {
     tapml_engine* engine = nullptr;
     const tapml_status status =
@@ -32,7 +32,7 @@ class EngineRefuses : public ::testing::Test {
   testing::TempFolder folder_;
 };
 
-TEST_F(EngineRefuses, WhatIsNoPackage) {
+TEST_F(EngineRefuses, AFolderThatIsNotAPackage) {
   expect_refused(load(), {"is not a model package", "package.json", "--package"});
   tapml_engine* engine = nullptr;
   expect_refused(tapml_engine_load(engine_.session(), "/nonexistent/package", nullptr, &engine),
@@ -43,7 +43,7 @@ TEST_F(EngineRefuses, WhatIsNoPackage) {
   EXPECT_EQ(engine, nullptr);
 }
 
-TEST_F(EngineRefuses, FilesThatAreNotWhatTheyWere) {
+TEST_F(EngineRefuses, AlteredFiles) {
   for (const char* name :
        {"model.tapml", "weights.safetensors", "tokenizer.json", "tokenizer_config.json"}) {
     const std::string path = folder_ / name;
@@ -64,7 +64,7 @@ TEST_F(EngineRefuses, FilesThatAreNotWhatTheyWere) {
   expect_refused(load(), {"added_tokens.json does not belong to the package", "remove it"});
 }
 
-TEST_F(EngineRefuses, ListsThatAreWrong) {
+TEST_F(EngineRefuses, InvalidFileLists) {
   const std::string list = folder_ / "package.json";
   const std::pair<const char*, const char*> changes[] = {
       {"\"version\": 1", "\"version\": 2"},
@@ -186,7 +186,7 @@ TEST_F(EngineRefuses, Null) {
   tapml_engine_free(nullptr);
 }
 
-TEST(EngineTokens, ThereAndBack) {
+TEST(EngineTokens, RoundTrip) {
   CEngine engine("cpu");
   constexpr char kText[] = "Emma said: \xe2\x80\x9cYes\0no\xe2\x80\x9d";
   const std::string text(kText, sizeof kText - 1);
@@ -196,7 +196,7 @@ TEST(EngineTokens, ThereAndBack) {
       << tapml_last_error();
   ASSERT_GT(count, 4);
   std::vector<int32_t> tokens(static_cast<size_t>(count), -7), special(tokens.size() + 4);
-  // No more than there is room for.
+  // Not more than the buffer holds.
   ASSERT_EQ(
       tapml_engine_tokenize(engine.get(), text.data(), text.size(), 0, tokens.data(), 3, &count),
       TAPML_OK);
@@ -230,12 +230,12 @@ TEST(EngineTokens, ThereAndBack) {
   EXPECT_EQ(bytes, 0);
 }
 
-// An application that was built with a header whose structures were shorter.
+// An application built against a header with shorter structures.
 TEST(EngineStructures, MayBeOlder) {
   CEngine engine("cpu");
   tapml_generate_options options = at_most(5);
   options.size = offsetof(tapml_generate_options, top_p);
-  options.top_p = -1;  // not looked at
+  options.top_p = -1;  // ignored
   tapml_generation done = TAPML_GENERATION;
   done.size = offsetof(tapml_generation, prefill_seconds);
   done.prefill_seconds = -3;

@@ -1,4 +1,5 @@
-// The engine of the C interface: what it answers, how it ends, and what stays in its conversation.
+// The engine of the C interface: what it generates, how a call ends, and what its conversation
+// keeps.
 #include "llm/engine.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ using testing::CEngine;
 
 constexpr const char* kPrompt = "In the beginning";
 
-// What the engine that `tapml run` has takes for the same prompt.
+// Generates the same tokens as the engine of `tapml run` for the same prompt.
 class EngineAsRun : public ::testing::TestWithParam<const char*> {
  protected:
   std::vector<int32_t> expected(const tapml_generate_options& options) {
@@ -39,7 +40,7 @@ class EngineAsRun : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(EngineAsRun, TakesTheSameTokens) {
-  if (!testing::open_device(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+  if (!testing::open_device(GetParam())) GTEST_SKIP() << GetParam() << " is unavailable";
   CEngine engine(GetParam());
   ASSERT_NE(engine.get(), nullptr) << tapml_last_error();
   EXPECT_EQ(tapml_engine_context(engine.get()), 512);
@@ -76,9 +77,9 @@ TEST_P(EngineAsRun, TakesTheSameTokens) {
 }
 
 TEST_P(EngineAsRun, SeveralEnginesRunAtOnce) {
-  if (!testing::open_device(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+  if (!testing::open_device(GetParam())) GTEST_SKIP() << GetParam() << " is unavailable";
   CEngine first(GetParam()), third(GetParam());
-  tapml_engine* second = nullptr;  // of the first one's session
+  tapml_engine* second = nullptr;  // of the first engine's session
   ASSERT_EQ(tapml_engine_load(first.session(), testing::demo_package(GetParam()).c_str(), nullptr,
                               &second),
             TAPML_OK)
@@ -115,7 +116,7 @@ TEST_F(EngineConversation, BeginsAnewAfterReset) {
   EXPECT_EQ(ask(engine_.get(), kPrompt, 20).text, first.text);
 }
 
-TEST_F(EngineConversation, GoesOnWithAnAnswerThatWasEndedEarly) {
+TEST_F(EngineConversation, ContinuesAnAnswerThatWasEndedEarly) {
   const std::string whole = ask(engine_.get(), kPrompt, 30).text;
   tapml_engine_reset(engine_.get());
   std::string parts = ask(engine_.get(), kPrompt, 12).text;
@@ -124,13 +125,13 @@ TEST_F(EngineConversation, GoesOnWithAnAnswerThatWasEndedEarly) {
   EXPECT_EQ(parts, whole);
 }
 
-TEST_F(EngineConversation, RemembersWhatWasSaid) {
+TEST_F(EngineConversation, KeepsEarlierTurns) {
   ask(engine_.get(), kPrompt, 10);
   std::vector<int32_t> all = engine_.tokens();
   const std::string more = " said unto them";
   ask(engine_.get(), more, 10);
   const std::vector<int32_t> found = engine_.tokens();
-  // All of it as one prompt, by tokens.
+  // The whole conversation as one prompt, by tokens.
   auto package = unwrap(llm::read_package(testing::demo_package("cpu")));
   std::vector<int32_t> prompt = unwrap(package.tokenizer.encode_prompt(kPrompt));
   prompt.insert(prompt.end(), all.begin(), all.end());
@@ -201,7 +202,7 @@ TEST_F(EngineConversation, IsCancelledByAnotherThread) {
   std::string long_prompt;
   for (int i = 0; i < 60; ++i) long_prompt += "In the beginning God created ";
   const std::string whole = ask(engine_.get(), kPrompt, 16).text;
-  // The other thread may get no time while the prompt runs.
+  // The other thread may not be scheduled while the prompt runs.
   for (int attempt = 0; attempt < 50; ++attempt) {
     tapml_engine_reset(engine_.get());
     const std::string begin = ask(engine_.get(), kPrompt, 8).text;
@@ -219,7 +220,7 @@ TEST_F(EngineConversation, IsCancelledByAnotherThread) {
     EXPECT_EQ(cancelled.generation.reason, TAPML_END_CANCELLED);
     EXPECT_EQ(cancelled.generation.prompt_tokens, 0);
     EXPECT_TRUE(cancelled.text.empty());
-    // Nothing of the prompt is left.
+    // Nothing of the prompt is kept.
     EXPECT_EQ(engine_.length(), before);
     EXPECT_EQ(begin + ask(engine_.get(), "", 8).text, whole);
     return;
@@ -227,7 +228,7 @@ TEST_F(EngineConversation, IsCancelledByAnotherThread) {
   FAIL() << "never cancelled before the first token";
 }
 
-TEST_F(EngineConversation, EndsWhereItIsSaidTo) {
+TEST_F(EngineConversation, EndsAtItsLimits) {
   const CAnswer none = ask(engine_.get(), kPrompt, 0);
   EXPECT_EQ(none.generation.reason, TAPML_END_MAX);
   EXPECT_EQ(none.generation.tokens, 0);
@@ -261,7 +262,7 @@ TEST_F(EngineConversation, EndsWithTheModelsEndToken) {
     EXPECT_EQ(answer.generation.reason, TAPML_END_TOKEN);
     const size_t first = std::find(tokens.begin(), tokens.end(), tokens[at]) - tokens.begin();
     EXPECT_EQ(ends.tokens(), std::vector<int32_t>(tokens.begin(), tokens.begin() + first));
-    // It is no part of the conversation, and there is nothing to go on with.
+    // The end token is not part of the conversation, and generation cannot continue after it.
     EXPECT_EQ(ends.length(), answer.generation.prompt_tokens + answer.generation.tokens);
     CAnswer more;
     more.ask(ends.get(), "", at_most(1));
@@ -269,7 +270,7 @@ TEST_F(EngineConversation, EndsWithTheModelsEndToken) {
   }
 }
 
-TEST_F(EngineConversation, IsForgottenWhereLogitsAreNotFinite) {
+TEST_F(EngineConversation, IsResetWhenLogitsAreNotFinite) {
   testing::TempFolder folder;
   testing::make_demo_package("cpu", folder.path(), [](llm::PackageContents& contents) {
     HostTensor& weight = contents.weights.at("lm_head.weight");

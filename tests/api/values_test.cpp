@@ -1,4 +1,4 @@
-// Values beyond tensors through the C interface, and functions of the application.
+// Values other than tensors through the C interface, and functions that the application defines.
 #include <gtest/gtest.h>
 #include <tapml/tapml.h>
 
@@ -39,7 +39,7 @@ Executable program() {
   return program;
 }
 
-// The application's function: one more than a scalar.
+// The application's function returns its scalar argument plus one.
 tapml_status next(void* user, tapml_session*, tapml_value* const* arguments, int32_t count,
                   tapml_value** result) {
   ++*static_cast<int*>(user);
@@ -141,7 +141,7 @@ TEST_F(CValues, GoThroughACall) {
   EXPECT_EQ(tapml_value_field(result, 3), nullptr);
   EXPECT_EQ(tapml_value_field(result, -1), nullptr);
 
-  // A function value, called; it has captured k.
+  // Calls a function value that has captured k.
   tapml_value* function = tapml_value_field(result, 2);
   ASSERT_EQ(tapml_value_kind(function), TAPML_FUNCTION);
   tapml_value *argument = scalar(1, TAPML_BOOL), *made = nullptr;
@@ -186,7 +186,7 @@ TEST_F(CValues, FailuresOfTheApplicationsFunction) {
   EXPECT_NE(std::strstr(tapml_last_error(), "not a host scalar"), nullptr) << tapml_last_error();
 }
 
-TEST_F(CValues, WhatIsRefused) {
+TEST_F(CValues, RefusesInvalidValues) {
   tapml_value* value = nullptr;
   const int64_t negative[] = {2, -1};
   EXPECT_EQ(tapml_value_shape(negative, 2, &value), TAPML_BAD_INPUT);
@@ -205,7 +205,7 @@ TEST_F(CValues, WhatIsRefused) {
   EXPECT_EQ(tapml_value_read_scalar(shape({1}), nullptr, &number), TAPML_BAD_INPUT);
   EXPECT_EQ(tapml_value_dims(scalar(1)), nullptr);
 
-  // A function value is its program's.
+  // A function value belongs to its program.
   tapml_value* result = nullptr;
   ASSERT_EQ(invoke("main", {scalar(1), shape({}), vector({1})}, &result), TAPML_OK);
   EXPECT_EQ(invoke("other", {result}, &value), TAPML_OK);

@@ -23,7 +23,7 @@ class ArgumentTextTest : public ::testing::Test {
     return ArgumentReader(*relax::as_relax_function(module_.find("main")), "main", {{"n", 3}})
         .read(texts);
   }
-  // The first argument alone, where the others are good.
+  // The first argument only; the others are valid.
   HostTensor tensor(const std::string& text) const {
     return read({text, "1", "shape(3)", "(zeros, true)"})[0].tensor;
   }

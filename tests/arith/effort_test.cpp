@@ -1,4 +1,4 @@
-// Deep and adversarial expressions stay cheap: each case would not end if work doubled a level.
+// Deep and adversarial expressions stay cheap: no case would end if the work doubled at each level.
 #include <gtest/gtest.h>
 
 #include "arith/analyzer.h"
@@ -70,7 +70,7 @@ TEST(Effort, NestedQuotientsMinMaxAndLets) {
   a.simplify(logic);
 }
 
-// A quotient that is too large to be taken apart: the search knows no operands of it.
+// A quotient that is too large to decompose: the search finds no operands in it.
 TEST(Effort, QuotientsWithoutOperands) {
   AtomTable atoms;
   Facts facts;

@@ -1,4 +1,4 @@
-// The index arithmetic that legalization, fusion, schedules and memory planning produce.
+// Index arithmetic that legalization, fusion, schedules and memory planning produce.
 #include <gtest/gtest.h>
 
 #include "arith/analyzer.h"

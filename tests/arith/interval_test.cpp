@@ -7,7 +7,7 @@
 namespace tapml::arith {
 namespace {
 
-// Every operation over all pairs of small ranges holds exactly what the values give, or more.
+// Every operation over all pairs of small ranges contains exactly the possible results, or more.
 TEST(Range, ContainsAllResults) {
   for (int64_t al = -4; al <= 4; ++al) {
     for (int64_t ah = al; ah <= 4; ++ah) {

@@ -1,4 +1,5 @@
-// What memory planning and run-time checks ask the prover: padded products, max and min of them.
+// Queries that memory planning and run-time checks send to the prover: padded products, their max
+// and min.
 #include <gtest/gtest.h>
 
 #include "arith/analyzer.h"
@@ -85,7 +86,8 @@ TEST_F(Planning, PartsOfAStorage) {
   EXPECT_FALSE(analyzer_.prove_divisible(aligned(n_ * 4) + n_ * 16, 256));
 }
 
-// Layouts of storages: what lies behind an aligned offset, against wholes, for all small values.
+// Storage layouts: parts after an aligned offset, compared with whole storages, for all small
+// values.
 TEST_F(Planning, RandomPartsOfStoragesHold) {
   int proved = 0, valid = 0;
   for (int round = 0; round < 400; ++round) {
@@ -118,7 +120,7 @@ TEST_F(Planning, RandomPartsOfStoragesHold) {
   EXPECT_GT(proved, valid * 3 / 4);
 }
 
-// Sizes as planning makes them, against all small values.
+// Sizes as memory planning forms them, compared with all small values.
 TEST_F(Planning, ComparisonsOfRandomSizesHold) {
   int proved = 0, valid = 0;
   for (int round = 0; round < 1500; ++round) {

@@ -1,4 +1,4 @@
-// Random expressions against brute force. TAPML_SEED picks the seed, TAPML_ROUNDS the effort.
+// Random expressions against brute force. TAPML_SEED sets the seed, TAPML_ROUNDS the effort.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -48,7 +48,7 @@ TEST_F(Property, SimplifyKeepsValuesAndIsIdempotent) {
   }
 }
 
-// What is proved holds, under assumptions too.
+// Proved statements hold, also under assumptions.
 TEST_F(Property, ProofsAreTrue) {
   int proved = 0, valid = 0;
   for (int round = 0; round < rounds(6000); ++round) {
@@ -91,7 +91,7 @@ TEST_F(Property, ProofsAreTrue) {
   EXPECT_GT(proved, valid / 3);
 }
 
-// A rewritten form of an expression equals it, and most of the time provably so.
+// A rewritten expression equals the original, and in most cases the prover can show it.
 TEST_F(Property, RearrangedSumsAreEqual) {
   for (int round = 0; round < rounds(2000); ++round) {
     RandomExpr random(test_seed() * 9000011 + static_cast<uint64_t>(round));
@@ -107,7 +107,7 @@ TEST_F(Property, RearrangedSumsAreEqual) {
   }
 }
 
-// Constants near the limits: where both forms have a value, it is the same.
+// Constants near the limits: where both forms have a value, the values are equal.
 TEST_F(Property, HugeConstants) {
   const int64_t huge[] = {INT64_MAX, INT64_MIN, INT64_MIN + 1, INT64_MAX / 2, 1LL << 40, -1, 3};
   for (int round = 0; round < rounds(2000); ++round) {

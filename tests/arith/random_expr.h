@@ -12,7 +12,7 @@
 
 namespace tapml::arith {
 
-// The seed of TAPML_SEED, or a fixed one.
+// The value of TAPML_SEED, or a fixed seed.
 inline uint64_t test_seed() {
   const char* text = std::getenv("TAPML_SEED");
   return text ? std::strtoull(text, nullptr, 10) : 20240611;
@@ -22,7 +22,7 @@ struct RandomVar {
   Var var;
   int64_t lo = 0;
   int64_t hi = 0;
-  int extent = -1;  // with it: 0 <= var < value of that variable; lo and hi are not used
+  int extent = -1;  // if set: 0 <= var < value of that variable; lo and hi are unused
 };
 
 class RandomExpr {
@@ -33,7 +33,7 @@ class RandomExpr {
     return lo + static_cast<int64_t>(rng_() % static_cast<uint64_t>(hi - lo + 1));
   }
 
-  // Two to four variables, some with a symbolic extent, made known to `analyzer`.
+  // Two to four variables, some with a symbolic extent, declared to `analyzer`.
   std::vector<RandomVar> variables(Analyzer& analyzer) {
     std::vector<RandomVar> vars;
     const char* names[] = {"n", "i", "m", "j"};
@@ -46,7 +46,7 @@ class RandomExpr {
       } else {
         made.lo = pick(0, 2) > 0 ? pick(0, 1) : pick(-5, 3);
         made.hi = made.lo + pick(1, 6);
-        // An unknown side: the grid still covers some of what is possible.
+        // An unknown bound: the grid still covers part of the possible values.
         bool lo = pick(0, 5) > 0, hi = pick(0, 2) > 0;
         analyzer.bind(made.var, lo ? std::optional(made.lo) : std::nullopt,
                       hi ? std::optional(made.hi) : std::nullopt);
@@ -56,7 +56,7 @@ class RandomExpr {
     return vars;
   }
 
-  // The variables are i64; an i32 expression is over their casts.
+  // The variables are i64; an i32 expression uses their casts.
   PrimExpr integer(const std::vector<RandomVar>& vars, int depth, DType dtype = DType::kI64) {
     auto sub = [&] { return integer(vars, depth - 1, dtype); };
     auto leaf = [&]() -> PrimExpr {

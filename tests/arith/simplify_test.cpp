@@ -99,7 +99,7 @@ TEST_F(Simplify, DivisionBySymbols) {
   EXPECT_EQ(text(floordiv(i * n - 1 - j, n)), "i - 1");
 }
 
-// Split and fuse an index through a flat offset, as reshape does.
+// Splits and fuses an index through a flat offset, as reshape does.
 TEST_F(Simplify, IndexFusion) {
   Var l = make_var("l");
   a.bind_range(l, n * 64);

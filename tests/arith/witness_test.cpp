@@ -1,4 +1,4 @@
-// Choices of values that agree with facts: what they refute, and what they must not.
+// Assignments that satisfy the facts: what they refute, and what they must not refute.
 #include "arith/witness.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST_F(WitnessTest, NothingHasAValueUnderAContradiction) {
   EXPECT_GT(range.lo, range.hi);
 }
 
-TEST_F(WitnessTest, AnUnmetProductFactSilencesAll) {
+TEST_F(WitnessTest, AnUnsatisfiedProductFactRefutesNothing) {
   assume(le(1, n));
   assume(le(1, i));
   assume(lt(n * i, 1));
@@ -79,8 +79,9 @@ TEST_F(WitnessTest, ADivisorOfZeroHasNoQuotient) {
   EXPECT_FALSE(any_below(floordiv(j, n + i - i), INT64_MAX));
 }
 
-// What is proved with facts is never refuted: a choice that breaks a fact would show here.
-TEST_F(WitnessTest, BoundsContainWhatIsSeen) {
+// A statement proved from facts is never refuted: an assignment that violates a fact would fail
+// here.
+TEST_F(WitnessTest, BoundsContainObservedValues) {
   for (int round = 0; round < 2000; ++round) {
     RandomExpr random(test_seed() * 5000011 + static_cast<uint64_t>(round));
     AtomTable table;

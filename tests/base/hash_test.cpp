@@ -58,7 +58,7 @@ TEST(HashTest, StringsAreStableAcrossRuns) {
   EXPECT_EQ(hash_string("matmul"), hash_string("matmul"));
   EXPECT_NE(hash_string(""), hash_string(std::string_view("\0", 1)));
   EXPECT_NE(hash_string("ab"), hash_string("ba"));
-  // Kernel names carry these hashes: a change of the function renames every kernel.
+  // Kernel names contain these hashes: a change of the function renames every kernel.
   EXPECT_EQ(hash_hex(hash_string("matmul")), "749a1099aacd0e4c");
   EXPECT_EQ(hash_hex(hash_combine(1, 2)), "c4a8d7fe6aadb4ba");
 }

@@ -7,7 +7,7 @@
 namespace tapml {
 namespace {
 
-// RFC 4231, test cases 1 and 2, whose keys are padded with zeros to 32 bytes as HMAC does.
+// RFC 4231, test cases 1 and 2, with keys padded with zeros to 32 bytes as HMAC does.
 TEST(Hmac, PublishedValues) {
   HmacKey key = {};
   std::fill_n(key.begin(), 20, std::byte{0x0b});

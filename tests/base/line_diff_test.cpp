@@ -9,7 +9,7 @@ namespace {
 
 using TextLines = std::vector<std::string_view>;
 
-// What becomes of `before` by the changes; their places in `after` are checked on the way.
+// Applies the changes to `before`, and checks their positions in `after`.
 TextLines changed_lines(const TextLines& before, const TextLines& after,
                         const std::vector<LineChange>& changes) {
   TextLines result;
@@ -31,7 +31,7 @@ size_t edits_of(const std::vector<LineChange>& changes) {
   return edits;
 }
 
-TEST(LineDiff, SaysWhatBecameOfWhat) {
+TEST(LineDiff, ReportsChangedLines) {
   const TextLines before = split_lines("a\nb\nc\nd\ne\n");
   EXPECT_TRUE(diff_lines(before, before).empty());
   EXPECT_EQ(diff_lines(before, split_lines("a\nX\nc\ne\nf\n")),
@@ -40,13 +40,13 @@ TEST(LineDiff, SaysWhatBecameOfWhat) {
   EXPECT_EQ(diff_lines(before, {}), (std::vector<LineChange>{{0, 5, 0, 0}}));
 }
 
-TEST(LineDiff, ABlockThatMovedIsOneChangeThereAndOneHere) {
+TEST(LineDiff, AMovedBlockIsOneDeletionAndOneInsertion) {
   EXPECT_EQ(diff_lines(split_lines("a\nb\nc\nd\ne\n"), split_lines("c\nd\ne\na\nb\n")),
             (std::vector<LineChange>{{0, 2, 0, 0}, {5, 5, 3, 5}}));
 }
 
-// Few letters, so that most lines stand several times.
-TEST(LineDiff, WhatItSaysMakesTheSecondTextOfTheFirst) {
+// Few letters, so that most lines occur several times.
+TEST(LineDiff, ChangesTurnTheFirstTextIntoTheSecond) {
   RandomStream random(7, "line diff");
   static constexpr std::string_view kLetters[] = {"a", "b", "c", "d", "e", "f"};
   for (int round = 0; round < 3000; ++round) {
@@ -67,8 +67,8 @@ TEST(LineDiff, WhatItSaysMakesTheSecondTextOfTheFirst) {
   }
 }
 
-// Every line twice: nothing but Myers' search is at work, and finds a shortest way.
-TEST(LineDiff, IsShortWithoutLinesThatStandOnce) {
+// Every line occurs twice, so that only Myers' search runs, and it finds a shortest script.
+TEST(LineDiff, IsShortestWithoutUniqueLines) {
   const TextLines before = split_lines("a\nb\nc\na\nb\nb\na\n"),
                   after = split_lines("c\nb\na\nb\na\nc\n");
   const std::vector<LineChange> changes = diff_lines(before, after);
@@ -76,7 +76,7 @@ TEST(LineDiff, IsShortWithoutLinesThatStandOnce) {
   EXPECT_EQ(edits_of(changes), 5u) << "the example of the paper";
 }
 
-// Quadratic time or memory would show: 100,000 lines, of which the half is new.
+// Quadratic time or memory would be noticeable: 100,000 lines, half of them new.
 TEST(LineDiff, LongTexts) {
   std::vector<std::string> store;
   store.reserve(250000);
@@ -91,7 +91,7 @@ TEST(LineDiff, LongTexts) {
     }
   }
   EXPECT_EQ(edits_of(diff_lines(before, after)), 100000u);
-  // The same few lines in another order: it gives up, and still says what is true.
+  // The same few lines in another order: the search gives up, and the result is still correct.
   RandomStream random(3, "long");
   TextLines some(60000), other(60000);
   for (TextLines* lines : {&some, &other}) {
@@ -106,7 +106,7 @@ TEST(UnifiedDiff, HasHunksWithContext) {
             "--- x\n+++ y\n"
             "@@ -3,3 +3,3 @@\n c\n-d\n+X\n e\n"
             "@@ -7 +7,2 @@\n g\n+h\n");
-  // Contexts that touch make one hunk.
+  // Adjacent contexts form one hunk.
   EXPECT_EQ(unified_diff("a\nb\nc\nd\n", "X\nb\nc\nY\n", "x", "y", 1),
             "--- x\n+++ y\n@@ -1,4 +1,4 @@\n-a\n+X\n b\n c\n-d\n+Y\n");
   EXPECT_EQ(unified_diff("", "a\n", "x", "y"), "--- x\n+++ y\n@@ -0,0 +1 @@\n+a\n");

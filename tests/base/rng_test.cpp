@@ -8,7 +8,7 @@
 namespace tapml {
 namespace {
 
-// Known answers of the Random123 library's distribution (philox 4x32, 10 rounds).
+// Known answers from the Random123 distribution (philox 4x32, 10 rounds).
 TEST(PhiloxTest, KnownAnswers) {
   EXPECT_EQ(philox_block({0, 0, 0, 0}, {0, 0}),
             (PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
@@ -20,7 +20,7 @@ TEST(PhiloxTest, KnownAnswers) {
 }
 
 TEST(RngTest, KeyIsTheStartOfTheHashOfSeedAndName) {
-  // Values of tests/golden/rng.py for seed 7 and this name.
+  // Values from tests/golden/rng.py for seed 7 and this name.
   EXPECT_EQ(philox_key(7, "model.embed_tokens.weight"), (PhiloxKey{0x252d8c1bu, 0x5a489cdcu}));
 }
 

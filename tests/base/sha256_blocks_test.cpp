@@ -7,12 +7,12 @@
 namespace tapml {
 namespace {
 
-TEST(Sha256Blocks, BothWaysAgree) {
+TEST(Sha256Blocks, BothImplementationsAgree) {
   std::vector<uint8_t> bytes(64 * 9 + 1);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * i * 37 + i);
   Sha256State start = {1, 2, 3, 0xffffffff, 0x80000000, 6, 7, 8};
   for (size_t count : {0, 1, 2, 9}) {
-    // At an odd address too: the message comes from anywhere.
+    // Also at an odd address: the message may start anywhere.
     for (size_t offset : {0, 1}) {
       Sha256State portable = start, native = start, chosen = start;
       sha256_blocks_portable(portable, bytes.data() + offset, count);

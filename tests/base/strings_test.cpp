@@ -16,7 +16,7 @@ TEST(StringsTest, QuotedEscapesAndCuts) {
   EXPECT_EQ(in_quotes("\u009b31m\u00a0"), "\"\\xc2\\x9b31m\u00a0\"");
   EXPECT_EQ(in_quotes("abcdef", 3), "\"abc...\"");
   EXPECT_EQ(in_quotes("abc", 3), "\"abc\"");
-  // No half of a character stays at the cut.
+  // The cut leaves no partial character.
   EXPECT_EQ(in_quotes("ab\xc3\xa9", 3), "\"ab...\"");
 }
 

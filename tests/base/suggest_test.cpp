@@ -16,7 +16,7 @@ TEST(NearestName, FindsSmallSlips) {
   EXPECT_EQ(nearest_name("X", names), "x");
 }
 
-TEST(NearestName, OffersNothingFarAway) {
+TEST(NearestName, OffersNoDistantNames) {
   const std::vector<std::string_view> names = {"matmul", "ab", "x", ""};
   EXPECT_EQ(nearest_name("conv2d", names), "");
   EXPECT_EQ(nearest_name("y", names), "");
@@ -30,7 +30,7 @@ TEST(Suggestion, IsAQuestion) {
   EXPECT_EQ(suggestion("conv", {"matmul"}), "");
 }
 
-TEST(Suggestion, WhatIsCutShortHasALongerName) {
+TEST(Suggestion, ATruncatedNameSuggestsTheLongerOne) {
   EXPECT_EQ(longer_name("--temp", {"--prompt", "--temperature", "--template"}), "--temperature");
   EXPECT_EQ(longer_name("--bogus", {"--prompt"}), "");
   EXPECT_EQ(longer_name("-", {"--prompt"}), "");

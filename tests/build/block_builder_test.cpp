@@ -1,4 +1,4 @@
-// The function builder, deduction at calls and the check of annotations.
+// The function builder, type deduction at calls, and the check of annotations.
 #include "build/block_builder.h"
 
 #include <gtest/gtest.h>
@@ -90,11 +90,11 @@ TEST_F(Builder, MatchCast) {
   EXPECT_EQ(to_string(y->annotation), "Tensor((m, 4), f32)");
   EXPECT_TRUE(contains(message_of([&] { f.emit_match_cast(y, matrix(m, 5)); }),
                        "match_cast can never succeed"));
-  // m is not in the signature, so callers do not see it.
+  // m is not in the signature, so it is not visible to callers.
   EXPECT_EQ(to_string(f.finish(y)->result), "Tensor(ndim=2, f32)");
 }
 
-// The example of the Relax paper: deduction looks at the callee's signature alone.
+// The example of the Relax paper: deduction uses only the callee's signature.
 TEST_F(Builder, CallOfAFunctionUsesItsSignature) {
   FunctionBuilder callee(module);
   Variable a = callee.param("a", matrix(n, m));
@@ -120,7 +120,7 @@ TEST_F(Builder, CallOfAFunctionUsesItsSignature) {
                        "no function is called @no"));
 }
 
-TEST_F(Builder, CallsCheckDimensionsThatUnificationLeaves) {
+TEST_F(Builder, CallsCheckDimensionsThatUnificationLeavesOpen) {
   FunctionBuilder callee(module);
   Variable a = callee.param("a", matrix(n, n * 2));
   module.functions["f"] = callee.finish(a);

@@ -1,4 +1,4 @@
-// Patterns built in C++ are the functions that their text parses to.
+// Patterns built in C++ equal the functions that their text parses to.
 #include "build/pattern_builder.h"
 
 #include <gtest/gtest.h>
@@ -32,8 +32,8 @@ const Function& only_function(const Module& module) {
   return *as_relax_function(module.functions.begin()->second.get());
 }
 
-// `built` is what `source` parses to: the same function of the same hash, which names the boundary
-// policy. It prints and parses, too.
+// `built` equals what `source` parses to, including the hash that names the fusion policy. It also
+// prints and parses.
 void expect_same(const FunctionRef& built, const std::string& source) {
   const Module parsed = text::parse(source, "pattern");
   const std::string& name = parsed.functions.begin()->first;
@@ -67,7 +67,7 @@ Module gated_mlp() {
 TEST(PatternBuilder, TheExampleOfThePage) {
   expect_same(std::static_pointer_cast<const Function>(gated_mlp().functions.at("gated_mlp")),
               read("examples/patterns/gated_mlp.txt"));
-  // What the page shows stands above.
+  // The code above is the code that the page shows.
   const std::string page = read("docs/patterns.md"),
                     here = read("tests/build/pattern_builder_test.cpp");
   const size_t begin = page.find("```cpp\n");
@@ -120,8 +120,8 @@ TEST(PatternBuilder, AttentionWithAttributesAndAScalar) {
 }
 
 TEST(PatternBuilder, ValuesOfEveryKind) {
-  // A shape that stands for any of two dimensions, one that is given, and values inside of which
-  // something is asked.
+  // A shape that matches any two dimensions, a given shape, and values with conditions on their
+  // contents.
   Var n = make_var("n");
   PatternBuilder p;
   Variable x = p.any("x"), rows = p.any("rows", shape_annotation_ndim(2));
@@ -142,7 +142,7 @@ def p(x: Object, rows: Shape(ndim=2), y: Tensor((n, n))) -> Object {pattern: tru
 )");
 }
 
-TEST(PatternBuilder, WhatCanMatchNothingIsRefused) {
+TEST(PatternBuilder, RefusesPatternsThatCannotMatch) {
   auto refused = [](PatternBuilder p, const std::vector<std::string>& parts) {
     testing::expect_user_error([&] { check_pattern(*p.finish(), "p"); }, parts);
   };

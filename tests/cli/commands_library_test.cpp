@@ -12,7 +12,7 @@
 namespace tapml::app {
 namespace {
 
-// A suite on a session that is open already.
+// A suite on a session that is already open.
 class Replays : public ::testing::Test {
  protected:
   ReplayCommand command() {
@@ -30,7 +30,7 @@ class Replays : public ::testing::Test {
   std::unique_ptr<runtime::Session> session_ = testing::open_session("cpu");
 };
 
-TEST_F(Replays, RunsWhatIsWantedAndTellsOfIt) {
+TEST_F(Replays, RunsTheSelectedKernelsAndReportsThem) {
   CommandHooks hooks;
   bool checked = false;
   std::vector<std::string> phases, done;
@@ -57,7 +57,7 @@ TEST_F(Replays, RunsWhatIsWantedAndTellsOfIt) {
   EXPECT_EQ(replayed.target, "cpu");
   EXPECT_EQ(replayed.unsupported, wanted.unsupported);
   EXPECT_EQ(replayed.speed.kernels.size(), replayed.verdicts.size());
-  // Compiling, a span for each kernel, and the speed.
+  // Compilation, a span for each kernel, and the speed.
   EXPECT_EQ(replayed.timeline.size(), replayed.verdicts.size() + 2);
 }
 
@@ -78,7 +78,7 @@ TEST_F(Replays, FindAFault) {
   EXPECT_EQ(replay.options_again().faults, std::vector<std::string>{broken.fault});
 }
 
-TEST_F(Replays, RefuseWhatTheSuiteHasNot) {
+TEST_F(Replays, RefuseKernelsThatTheSuiteLacks) {
   SuiteReplay replay(command(), {});
   const auto message = [&](const TestChoice& choice) {
     const auto wanted = guard([&] { return replay.wanted(choice); });
@@ -105,7 +105,7 @@ TEST(Choices, ATextIsReadWithoutItsFile) {
   const auto tolerances = guard([&] { return text.load(); });
   ASSERT_TRUE(tolerances) << tolerances.error().to_string();
   EXPECT_EQ(tolerances->items().size(), 1u);
-  EXPECT_EQ(text.file(), "");  // nobody could give it to a command
+  EXPECT_EQ(text.file(), "");  // a command could not be given this text
   const std::vector<std::string> unused = text.unused(*tolerances, {"softmax_01234567"});
   ASSERT_EQ(unused.size(), 1u);
   EXPECT_TRUE(unused[0].starts_with("widened: ")) << unused[0];
@@ -113,7 +113,7 @@ TEST(Choices, ATextIsReadWithoutItsFile) {
   EXPECT_EQ((ToleranceChoice{"missing.json", std::nullopt}.file()), "missing.json");
 }
 
-// What options mean is reported before anything is opened or read.
+// Invalid options are reported before anything is opened or read.
 TEST(Choices, OptionsAreCheckedFirst) {
   MigrateCommand command;
   command.model.name = "no such folder";

@@ -1,4 +1,4 @@
-// What every subcommand has: help with an example, --json, exit codes.
+// Features of every subcommand: help with an example, --json, exit codes.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -58,7 +58,7 @@ TEST(Commands, UnknownOptionsAndCommands) {
   EXPECT_EQ(run_program({}).exit_code, 2);
 }
 
-// The option that was meant comes first: that it is missing is a consequence.
+// The misspelled option is reported first: a missing option is its consequence.
 TEST(Commands, MisspeltOptionsAreAnsweredWithTheNearestOne) {
   testing::expect_failure({"run", testing::kDemoModel, "--promt", "x"}, 2,
                           {"no such option", "\"--promt\"", "did you mean '--prompt'?"});
@@ -81,12 +81,12 @@ TEST(Commands, SamplingOptionsWithoutEffectWarn) {
   EXPECT_EQ(drawn.err.find("no effect"), std::string::npos) << drawn.err;
 }
 
-TEST(Commands, AModelIsNoSuite) {
+TEST(Commands, AModelIsNotASuite) {
   testing::expect_failure({"replay", testing::kDemoModel}, 2,
                           {"not a suite", "a model directory", "tapml carve"});
 }
 
-TEST(Commands, ADeviceNumberThatIsNotThereNamesThoseThatAre) {
+TEST(Commands, AnUnknownDeviceNumberListsTheValidOnes) {
   testing::expect_failure(
       {"run", testing::kDemoModel, "--prompt", "x", "--target", "opencl:device=77"}, 4,
       {"no OpenCL device 77", "device=0 to device=", "tapml devices"});
@@ -108,7 +108,7 @@ TEST(Devices, ListsEveryPlatform) {
   EXPECT_TRUE(here.at("null"));
   EXPECT_TRUE(here.contains("opencl"));
 
-  // A platform that is not here has a reason and a way to get it; that is no failure.
+  // An unavailable platform shows the reason and a remedy; it is not a failure.
   testing::TempFolder none;
   ProgramResult without =
       run_program({"devices", "--json"}, {.environment = {{"OCL_ICD_VENDORS", none.path()}}});
@@ -123,7 +123,7 @@ TEST(Devices, ListsEveryPlatform) {
   EXPECT_NE(run_program({"devices"}).out.find("cpu: available"), std::string::npos);
 }
 
-// Of a Markdown table the first two.
+// The first two columns of a Markdown table.
 std::string first_columns(const std::string& table) {
   std::string columns;
   std::istringstream lines(table);
@@ -134,7 +134,7 @@ std::string first_columns(const std::string& table) {
   return columns;
 }
 
-TEST(Devices, ChecksWhatIsHere) {
+TEST(Devices, ChecksAvailableDevices) {
   ProgramResult result = run_program({"devices", "--check", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.all();
   int64_t checked = 0;
@@ -158,14 +158,14 @@ TEST(Devices, ChecksWhatIsHere) {
   EXPECT_TRUE(table.out.starts_with("| platform | compiles to |")) << table.out;
   EXPECT_NE(table.out.find("| cpu | machine code, by LLVM |"), std::string::npos) << table.out;
   EXPECT_EQ(table.out.find("FAILED"), std::string::npos) << table.out;
-  // The page has these platforms, with what they compile to.
+  // The page lists these platforms and what they compile to.
   const std::string page =
       testing::read_bytes(std::string(TAPML_SOURCE_DIR) + "/docs/platforms.md");
   const std::string written = page.substr(page.find("| platform |"));
   EXPECT_EQ(first_columns(written.substr(0, written.find("\n\n") + 1)), first_columns(table.out));
 }
 
-TEST(Devices, AreCheckedAtAPlaceToo) {
+TEST(Devices, AreCheckedAtAnEndpointToo) {
   testing::TempFolder folder;
   testing::BackgroundServer server({"--listen", "unix:" + folder / "server"});
   const std::string target = "cpu:threads=1@" + server.endpoint();
@@ -180,7 +180,7 @@ TEST(Devices, AreCheckedAtAPlaceToo) {
   EXPECT_TRUE(devices[0].find("passed")->as_bool());
   EXPECT_GE(devices[0].find("checks")->items().size(), 12u);
   EXPECT_EQ(devices[1].find("platform")->as_string(), "null");
-  // What a person names has to be there.
+  // A target given on the command line must be available.
   testing::expect_failure({"devices", "--target", "cpu@unix:" + folder / "nobody"}, 4, {"nobody"});
   testing::expect_failure({"devices", "--target", "abacus"}, 2, {"abacus", "one of"});
 }

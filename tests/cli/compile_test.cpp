@@ -60,9 +60,9 @@ TEST(Compile, TextModuleOnEveryTargetWithDumps) {
     EXPECT_EQ(result.json().find("kernels")->items().size(), 1u) << target;
     std::set<std::string> names = testing::names_under(dumps);
     EXPECT_TRUE(std::any_of(names.begin(), names.end(), is_legalized)) << target;
-    // Every dump is a module that the program reads again.
+    // Every dump is a module that the program can read.
     for (const std::string& name : names) {
-      if (!name.ends_with(".txt")) continue;  // what changed
+      if (!name.ends_with(".txt")) continue;  // the diff
       ProgramResult again = run_program({"opt", dumps + "/" + name});
       EXPECT_EQ(again.exit_code, 0) << name << "\n" << again.all();
       EXPECT_EQ(again.out, testing::read_bytes(dumps + "/" + name)) << name;
@@ -86,7 +86,7 @@ TEST(Compile, PatternsMakeKernels) {
   EXPECT_EQ(apart, 0);
 }
 
-TEST(Compile, PassesCanBeLeftOut) {
+TEST(Compile, PassesCanBeSkipped) {
   ProgramResult result = run_program({"compile", testing::kDemoModel, "--skip-pass",
                                       "fuse_ops,plan_memory", "--json", "--verify"});
   ASSERT_EQ(result.exit_code, 0) << result.all();
@@ -115,7 +115,7 @@ TEST(Compile, PassesCanBeLeftOut) {
                           {"--skip-pass", ", plan_memory", "nope"});
 }
 
-TEST(Compile, PatternsThatCannotBe) {
+TEST(Compile, RefusesInvalidPatterns) {
   TempFolder folder;
   const std::string file = folder / "patterns.txt";
   testing::write_bytes(file, "module\n\ndef f(x: Object) -> Object {\n  return x\n}\n");
@@ -182,13 +182,13 @@ TEST(Opt, RunsPassesInOrder) {
       run_program({"opt", folder / "program.txt", "--passes", "legalize", "--json"});
   EXPECT_EQ(json.json().find("text")->as_string(), legal.out);
 
-  // What a pass printed goes on where it stopped.
+  // A printed module can be the input of the next passes.
   testing::write_bytes(folder / "legal.txt", legal.out);
   ProgramResult rest =
       run_program({"opt", folder / "legal.txt", "--passes",
                    "annotate_patterns,fuse_ops,fuse_tensor_ir,dead_code", "--verify"});
   ASSERT_EQ(rest.exit_code, 0) << rest.all();
-  // Up to the names of variables inside programs, which go through the text once more.
+  // Except for the names of variables in programs, which pass through the text once more.
   EXPECT_TRUE(
       text::structural_equal(text::parse(rest.out, "rest"), text::parse(fused.out, "fused")))
       << rest.out << fused.out;
@@ -227,7 +227,7 @@ TEST(Opt, BadText) {
   testing::write_bytes(file, kMatmulSilu);
   testing::expect_failure({"opt", file, "--passes", "legalise"}, 2,
                           {"unknown pass", "legalize", "legalise"});
-  // Parses, but the annotation is not what the operator gives.
+  // The text parses, but the annotation differs from what the operator deduces.
   text = kMatmulSilu;
   testing::write_bytes(file, text.replace(text.find("return b"), 8, "return q"));
   testing::expect_failure({"opt", file, "--verify"}, 2, {"program.txt"});

@@ -1,4 +1,4 @@
-// tapml completion: the script in its shell, with the shell's own parts replaced.
+// tapml completion: the script in its shell, with the shell's own functions replaced.
 #include <gtest/gtest.h>
 
 #include "io/host/command.h"
@@ -12,7 +12,7 @@ namespace {
 using testing::run_program;
 using testing::TempFolder;
 
-// What a shell offers behind `words`, the last of which is being written.
+// What a shell offers after `words`, of which the last is incomplete.
 class Completion : public ::testing::Test {
  protected:
   std::string offered(const std::string& shell, const std::string& words) {

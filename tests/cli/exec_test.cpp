@@ -129,7 +129,7 @@ TEST_F(Exec, ReadsAndWritesFiles) {
   EXPECT_EQ(written.out, out + "\n");
   const auto tensors = testing::read_tensors(out);
   EXPECT_EQ(tensors.at("result").at_f64(1), 5);
-  // What was written is an argument again, in both formats.
+  // Written files are valid arguments, in both formats.
   const std::string npz = folder_ / "out.npz";
   const std::vector<std::string> twice = {"--function", "double", "--args", "arange(0)"};
   std::vector<std::string> writes = twice;
@@ -144,7 +144,7 @@ TEST_F(Exec, ReadsAndWritesFiles) {
   refuses({"--args", "x=zeros", "w=zeros", "-o", folder_ / "out.txt"}, {"--output", "out.txt"});
 }
 
-TEST_F(Exec, SaysWhichArgumentIsWrong) {
+TEST_F(Exec, NamesTheInvalidArgument) {
   const std::string w = "w=zeros";
   const std::string annotation = "Tensor((n, 3), f32)";
   refuses({"--args", w}, {"argument x is missing", "main(x: " + annotation});
@@ -166,7 +166,7 @@ TEST_F(Exec, SaysWhichArgumentIsWrong) {
   refuses({"--function", "parts", "--args", "p=([1], [1.5])", "s=shape(1,2)", "k=1"},
           {"argument p", "does not fit i64"});
   refuses({"--function", "mein", "--args", "x=zeros"}, {"--function", "mein", "main"});
-  // What only all arguments together show: both dimensions are n.
+  // A mismatch that is visible only across arguments: both dimensions are n.
   for (const char* target : {"interp", "cpu"}) {
     refuses({"--function", "parts", "--target", target, "--args", "p=([1, 2], [1])", "s=shape(1,2)",
              "k=1"},

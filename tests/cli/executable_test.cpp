@@ -23,7 +23,7 @@ std::vector<std::string> with(std::vector<std::string> args, const std::vector<s
   return args;
 }
 
-// The demo model as an executable, made once.
+// The demo model as an executable, built once.
 const std::string& demo_executable() {
   static TempFolder folder;
   static const std::string kPath = [] {
@@ -113,7 +113,7 @@ TEST(ExecutableFiles, BadFiles) {
   testing::expect_failure({"compile", kDemoModel, "-o", folder / "none/x.tapml"}, 2, {"none"});
 }
 
-TEST(ExecutableFiles, WhatIsNoExecutableIsNoModelEither) {
+TEST(ExecutableFiles, AFileThatIsNotAnExecutableIsNotAModelEither) {
   TempFolder folder;
   const std::string file = folder / "x.tapml";
   for (const auto& [bytes, found] :
@@ -127,7 +127,7 @@ TEST(ExecutableFiles, WhatIsNoExecutableIsNoModelEither) {
 }
 
 // Neither is a defect of the program.
-TEST(ExecutableFiles, PathsThatNobodyCanLookAt) {
+TEST(ExecutableFiles, UnreadablePaths) {
   const std::string path(300, 'a');
   testing::expect_failure({"compile", path}, 2, {"cannot read", "File name too long"});
   testing::expect_failure(with({"run", path}, kPrompt), 2,
@@ -141,7 +141,7 @@ TEST(ExecutableFiles, WithoutTheRightToReadThem) {
   const std::string file = folder / "x.tapml";
   std::filesystem::copy_file(demo_executable(), file);
   std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
-  // Root may read anything, so the test gives that up for a moment.
+  // Root can read anything, so the test drops root's rights for a moment.
   const bool root = geteuid() == 0;
   std::filesystem::permissions(file, std::filesystem::perms(0));
   if (root) {
@@ -153,7 +153,7 @@ TEST(ExecutableFiles, WithoutTheRightToReadThem) {
   if (root) {
     ASSERT_EQ(seteuid(0), 0);
   }
-  if (!program_is_there) GTEST_SKIP() << "nobody else may run the program";
+  if (!program_is_there) GTEST_SKIP() << "other users may not run the program";
   EXPECT_EQ(result.exit_code, 2) << result.all();
   for (const char* part : {"cannot read", "x.tapml", "Permission denied"}) {
     EXPECT_NE(result.err.find(part), std::string::npos) << part << "\n" << result.all();
@@ -179,7 +179,7 @@ TEST(ExecutableFiles, AreProfiledAsTheyAre) {
   testing::expect_failure(with(profile, {"--target", "opencl"}), 2, {"another platform"});
 }
 
-// Nothing is computed, so that all that is read are zeros.
+// The target computes nothing, so all reads return zeros.
 TEST(NullTarget, RunsAndProfilesAModel) {
   for (const char* command : {"run", "profile"}) {
     ProgramResult result = run_program({command, kDemoModel, "--target", "null", "--prompt",
@@ -188,7 +188,7 @@ TEST(NullTarget, RunsAndProfilesAModel) {
   }
 }
 
-TEST(ExecutableFiles, RefusedByALesserMachine) {
+TEST(ExecutableFiles, RefusedByAProcessorWithFewerFeatures) {
   TempFolder folder;
   std::string bytes = testing::read_bytes(demo_executable());
   auto file = read_executable(std::as_bytes(std::span(bytes)), nullptr, "demo");
@@ -239,7 +239,7 @@ TEST_F(CompileCache, ShownBoundedCleared) {
   Json cleared = summary({"clear"});
   EXPECT_EQ(cleared.find("entries")->as_integer(), 0);
   EXPECT_GT(cleared.find("removed")->as_integer(), 0);
-  // One way to say a size, for all options.
+  // All options parse sizes the same way.
   for (const std::string bad :
        {"lots", "-5", "99999999999999999999GB", "9223372036854775808", "M"}) {
     testing::expect_failure({"cache", "--max-size=" + bad}, 2,
@@ -250,8 +250,8 @@ TEST_F(CompileCache, ShownBoundedCleared) {
   }
 }
 
-// It would look like a cache that nobody has used yet.
-TEST_F(CompileCache, UnusableFolderIsSaidWhereItIsAskedFor) {
+// The folder would look like a cache that is still empty.
+TEST_F(CompileCache, UnusableFolderIsAnErrorIfRequested) {
   testing::write_bytes(folder_ / "file", "");
   std::filesystem::create_directory(folder_ / "open");
   std::filesystem::permissions(folder_ / "open", std::filesystem::perms::all);

@@ -28,7 +28,7 @@ std::string marked_command(const std::string& line) {
   return line.substr(kBegin.size(), line.size() - kBegin.size() - kEnd.size());
 }
 
-// The page with the tables as the program prints them now, in the places of those that it has.
+// The page, with each table replaced by the one that the program prints now.
 std::string page_with_tables(const std::string& page) {
   std::istringstream in(page);
   std::string out;
@@ -65,7 +65,7 @@ TEST(Help, ThePageHasTheTablesThatTheProgramPrints) {
 TEST(Help, EveryOptionHasItsGroupAndEveryValueItsName) {
   const std::string all = markdown_of("");
   EXPECT_EQ(all.find("**Options**"), std::string::npos) << all;
-  // A flag has no value, and whatever has a default has one.
+  // A flag has no value, and every option with a default has one.
   for (const char* option : {"`--json`", "`--prompt TEXT`", "`--target TARGET`", "`--seed SEED`",
                              "`-o, --output PATH`", "`--order execution\\|cost\\|risk`"}) {
     EXPECT_NE(all.find(option), std::string::npos) << option;
@@ -103,7 +103,7 @@ TEST(Help, LinesFitTheWidth) {
   }
 }
 
-TEST(Help, IsWhatTheOptionPrints) {
+TEST(Help, EqualsTheOutputOfTheOption) {
   const std::vector<std::vector<std::string>> commands = {
       {"run"}, {"rpc"}, {"rpc", "serve"}, {"suite", "verify"}, {"completion"}};
   for (const std::vector<std::string>& command : commands) {

@@ -1,4 +1,4 @@
-// Commands find kernels by name, by beginning and by pattern, and answer unknown ones.
+// Commands find kernels by name, prefix and pattern, and report unknown ones.
 #include <gtest/gtest.h>
 
 #include "io/safetensors.h"
@@ -46,7 +46,7 @@ class KernelLookup : public ::testing::Test {
   const std::string suite_ = folder_ / "suite";
 };
 
-TEST_F(KernelLookup, ReplayTakesTheKernelsThatAreMeant) {
+TEST_F(KernelLookup, ReplaySelectsTheNamedKernels) {
   for (const char* name : {"softmax", "soft*", "s?ftmax_*"}) {
     const ProgramResult one = run_program({"replay", suite_, "--kernel", name});
     EXPECT_EQ(one.exit_code, 0) << one.all();
@@ -77,7 +77,7 @@ TEST_F(KernelLookup, SuitesAreShownPrunedAndExported) {
                  {"no such kernel"});
 }
 
-TEST_F(KernelLookup, BugsAndSkeletonsAreForOne) {
+TEST_F(KernelLookup, FaultsAndSkeletonsNeedOneKernel) {
   const ProgramResult faulty =
       run_program({"replay", suite_, "--inject-fault", "matm*:off-by-one", "--kernel", "matmul"});
   EXPECT_EQ(faulty.exit_code, 1) << faulty.all();
@@ -95,7 +95,7 @@ TEST_F(KernelLookup, BugsAndSkeletonsAreForOne) {
                  {"the model has no such kernel", "did you mean 'softmax_"});
 }
 
-TEST_F(KernelLookup, TolerancesNameThemTheSameWay) {
+TEST_F(KernelLookup, TolerancesUseTheSameNames) {
   testing::write_bytes(folder_ / "loose.json",
                        R"({"tolerances": [{"kernel": "softmax", "factor": 2, "reason": "r"},
                                           {"kernel": "matmull", "factor": 2, "reason": "r"}]})");
@@ -108,14 +108,14 @@ TEST_F(KernelLookup, TolerancesNameThemTheSameWay) {
   EXPECT_EQ(result.err.find("\"softmax\""), std::string::npos) << result.err;
 }
 
-// The page's command repeats what decides how kernels are launched.
+// The command on the page repeats the options that decide how kernels are launched.
 TEST_F(KernelLookup, TheReportRepeatsTheLaunches) {
   const ProgramResult result =
       run_program({"replay", suite_, "--inject-fault", "matmul:off-by-one", "--launches", "33",
                    "--launch-seed", "7", "--report", folder_ / "report"});
   EXPECT_EQ(result.exit_code, 1) << result.all();
   const std::string page = testing::read_bytes(folder_ / "report/report.html");
-  // Of the whole, and of the kernel that is wrong.
+  // In the command for all kernels, and in the one for the faulty kernel.
   const std::string words = " --launches 33 --launch-seed 7";
   const size_t first = page.find(words);
   ASSERT_NE(first, std::string::npos);

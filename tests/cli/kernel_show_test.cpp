@@ -53,7 +53,7 @@ TEST_F(KernelShow, OfEveryTarget) {
       EXPECT_NE(shown.out.find(text), std::string::npos) << text << "\n" << shown.out;
     }
   }
-  // By its beginning, by a pattern, as a document.
+  // By prefix, by pattern, and as JSON.
   for (const std::string& name :
        {kernel.substr(0, 5), "*softmax*" + kernel.substr(kernel.size() - 4)}) {
     const ProgramResult found = show({name, "--json"});
@@ -65,7 +65,7 @@ TEST_F(KernelShow, OfEveryTarget) {
   }
 }
 
-TEST_F(KernelShow, SaysWhatItDoesNotFind) {
+TEST_F(KernelShow, ReportsUnknownKernels) {
   testing::expect_failure({"kernel", "show", file_, "nobody"}, 2, {"no such kernel", "softmax"});
   testing::expect_failure({"kernel", "show", folder_ / "none", "nobody"}, 2, {"none"});
   testing::expect_failure({"kernel", "show", testing::kDemoModel, "matmul"}, 2,

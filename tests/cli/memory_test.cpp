@@ -41,7 +41,7 @@ TEST_F(CompileMemory, PeakOverSymbolicVariables) {
   Json json = result.json();
   const Json& main = json.find("memory")->find("functions")->items().at(0);
   EXPECT_EQ(main.find("name")->as_string(), "main");
-  // a and c share a storage, as none is read while the other is written.
+  // a and c share a storage, since neither is read while the other is written.
   EXPECT_EQ(main.find("peak")->as_string(), "n*32");
   EXPECT_EQ(main.find("storages")->items().size(), 2u);
 }
@@ -61,7 +61,7 @@ TEST_F(CompileMemory, TensorsWithTheirBytes) {
   }
 }
 
-TEST_F(CompileMemory, LimitIsKeptOrRefused) {
+TEST_F(CompileMemory, LimitIsMetOrRefused) {
   EXPECT_EQ(compile({"--bound", "n=10", "--memory-limit", "480"}).exit_code, 0);
   ProgramResult refused = compile({"--bound", "n=1000", "--memory-limit", "16K"});
   EXPECT_EQ(refused.exit_code, 4) << refused.all();
@@ -72,8 +72,8 @@ TEST_F(CompileMemory, LimitIsKeptOrRefused) {
   EXPECT_NE(open.all().find("--bound n=512"), std::string::npos) << open.all();
 }
 
-// As it is written, two wide products are there at one time.
-TEST_F(CompileMemory, LimitIsKeptByAnotherOrder) {
+// In source order, two wide products are live at the same time.
+TEST_F(CompileMemory, LimitIsMetByReordering) {
   testing::write_bytes(folder_ / "program.txt", R"(
 def main(x: Tensor((n, 4), f32), v: Tensor((4, 256), f32), w: Tensor((4, 256), f32), u: Tensor((256, 1), f32)) -> Tensor((n, 1), f32) {
   dataflow {
@@ -95,12 +95,12 @@ def main(x: Tensor((n, 4), f32), v: Tensor((4, 256), f32), w: Tensor((4, 256), f
   ProgramResult bounded = compile({"--bound", "n=8", "--memory-limit", limit});
   EXPECT_EQ(bounded.exit_code, 0) << bounded.all();
   EXPECT_GE(peak_of_main(compile({"--json", "--memory", "n=8"})), 2 * wide)
-      << "the order is the program's where there is no limit";
+      << "without a limit the order is that of the program";
   ProgramResult refused = compile({"--bound", "n=8", "--memory-limit", std::to_string(wide - 1)});
   EXPECT_EQ(refused.exit_code, 4) << refused.all();
 }
 
-TEST_F(CompileMemory, WhatCannotBeRead) {
+TEST_F(CompileMemory, RefusesMalformedValues) {
   for (std::vector<std::string> bad : {std::vector<std::string>{"--memory-limit", "much"},
                                        {"--bound", "n"},
                                        {"--bound", "=4"},
@@ -111,7 +111,7 @@ TEST_F(CompileMemory, WhatCannotBeRead) {
   }
 }
 
-// What would do nothing is a mistake.
+// An option without an effect is an error.
 TEST_F(CompileMemory, VariablesThatNoFunctionHas) {
   for (const auto& [option, value, found] :
        {std::tuple{"--bound", "N=8", "found: N"}, std::tuple{"--bound", "n=8,q=3", "found: q"},
@@ -123,7 +123,7 @@ TEST_F(CompileMemory, VariablesThatNoFunctionHas) {
       EXPECT_NE(result.err.find(part), std::string::npos) << part << "\n" << result.all();
     }
   }
-  // A variable that a given shape has removed was one of the module.
+  // A variable that a given shape has replaced was a variable of the module.
   EXPECT_EQ(compile({"--bind", "main.n=4", "--memory", "n=4"}).exit_code, 0);
   const std::string source = testing::read_bytes(folder_ / "program.txt");
   testing::write_bytes(folder_ / "program.txt", "module {bound.k: 3, bound.n: 4}\n" + source);
@@ -133,7 +133,7 @@ TEST_F(CompileMemory, VariablesThatNoFunctionHas) {
   EXPECT_EQ(warned.err.find("bound.n bounds nothing"), std::string::npos) << warned.all();
 }
 
-// Passes name what nobody has named: these names can be said, too.
+// Variables that passes name can be used as well.
 TEST_F(CompileMemory, VariablesOfThePlan) {
   testing::write_bytes(folder_ / "program.txt", R"(
 def main(x: Tensor((n,), f32)) -> Tensor(ndim=2, i32) {
@@ -146,7 +146,7 @@ def main(x: Tensor((n,), f32)) -> Tensor(ndim=2, i32) {
   const Json json = open.json();
   const std::string peak =
       json.find("memory")->find("functions")->items().at(0).find("peak")->as_string();
-  const size_t at = peak.find_first_of("abcdefghijklmopqrstuvwxyz");  // none is n
+  const size_t at = peak.find_first_of("abcdefghijklmopqrstuvwxyz");  // none of them is n
   ASSERT_NE(at, std::string::npos) << peak;
   const std::string name = peak.substr(at, peak.find_first_of("*+ ,)", at) - at);
   ProgramResult result = compile({"--memory", "n=8," + name + "=3", "--bound", name + "=5"});

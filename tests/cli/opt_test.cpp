@@ -57,7 +57,7 @@ TEST(Opt, NestedExpressionsBecomeBindings) {
   EXPECT_NE(result.out.find("result_0: Tensor((n, 4), f32) = relu(x)"), std::string::npos)
       << result.out;
   EXPECT_EQ(run_program({"compile", file, "--target", "null"}).exit_code, 0);
-  // A fault inside has the place of the whole.
+  // The position of an error inside is the one in the whole text.
   testing::write_bytes(file,
                        "module\ndef main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {\n"
                        "  y: Tensor((n, 4), f32) = silu(rel(x))\n  return y\n}\n");
@@ -76,7 +76,7 @@ def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
 }
 )";
 
-TEST(Opt, SaysWhichPassesChangedSomething) {
+TEST(Opt, ReportsWhichPassesChangedTheModule) {
   TempFolder folder;
   const std::string file = folder / "program.txt", dumps = folder / "dumps";
   testing::write_bytes(file, kDumped);
@@ -94,7 +94,7 @@ TEST(Opt, SaysWhichPassesChangedSomething) {
       << shown.out;
   EXPECT_NE(shown.out.find("\n-    y: Tensor((n, 4), f32) = exp(x)\n"), std::string::npos);
   EXPECT_EQ(shown.out.find("\nmodule\n"), std::string::npos) << "differences alone";
-  // Into a folder; the module stays what is printed.
+  // Into a folder; the module is still printed.
   const ProgramResult dumped = with({"--dump-ir", dumps});
   EXPECT_EQ(dumped.out, run_program(args).out);
   EXPECT_EQ(testing::names_under(dumps),
@@ -114,7 +114,7 @@ TEST(Opt, SaysWhichPassesChangedSomething) {
   EXPECT_TRUE(with({"--json"}).json().find("changes")->is_null());
 }
 
-TEST(Compile, SaysWhichPassesChangedSomething) {
+TEST(Compile, ReportsWhichPassesChangedTheModule) {
   TempFolder folder;
   const std::string file = folder / "program.txt", dumps = folder / "dumps";
   testing::write_bytes(file, kDumped);
@@ -137,7 +137,7 @@ TEST(Compile, SaysWhichPassesChangedSomething) {
   }
 }
 
-TEST(Opt, PassesWithoutWhatTheyRequireAreRefused) {
+TEST(Opt, RefusesPassesWithUnmetRequirements) {
   TempFolder folder;
   const std::string file = folder / "program.txt";
   testing::write_bytes(file, kDumped);

@@ -1,4 +1,4 @@
-// `tapml compile --package`: what it writes, what takes it, what it refuses.
+// `tapml compile --package`: what it writes, which commands accept a package, what it rejects.
 #include <gtest/gtest.h>
 
 #include "support/program.h"
@@ -13,7 +13,7 @@ using testing::ProgramResult;
 using testing::run_program;
 using testing::TempFolder;
 
-// A folder for all tests: made once, moved once.
+// A folder for all tests, built once and moved once.
 const std::string& package() {
   static TempFolder folder;
   static const std::string moved = [] {
@@ -37,7 +37,7 @@ TEST(Package, HoldsAllThatARunNeeds) {
   EXPECT_EQ(testing::names_under(package()),
             (std::set<std::string>{"model.tapml", "package.json", "tokenizer.json",
                                    "tokenizer_config.json", "weights.safetensors"}));
-  // Nothing of the machine that made it.
+  // The package contains nothing about the build machine.
   EXPECT_EQ(testing::read_bytes(package() + "/model.tapml").find(TAPML_SOURCE_DIR),
             std::string::npos);
 }
@@ -55,7 +55,7 @@ TEST(Package, RunsAsTheModelDoes) {
   EXPECT_EQ(found.json().find("timings")->find("compile")->as_double(), 0);
 }
 
-TEST(Package, OthersTakeItAsTheyTakeAnExecutable) {
+TEST(Package, OtherCommandsAcceptItLikeAnExecutable) {
   TempFolder folder;
   ProgramResult carved = run_program(
       {"carve", package(), "--prompt", "Emma was", "--max-tokens", "2", "-o", folder / "suite"});
@@ -71,7 +71,7 @@ TEST(Package, OthersTakeItAsTheyTakeAnExecutable) {
                  {"was made for another platform"});
 }
 
-TEST(Package, QuantizedWeightsAreShippedAsTheyAreRun) {
+TEST(Package, ShipsQuantizedWeightsInTheirRunTimeForm) {
   TempFolder folder;
   ProgramResult made = run_program({"compile", kDemoModel, "--target", "cpu", "--quantize", "q4f32",
                                     "--package", folder / "q4", "-o", folder / "q4.tapml"});

@@ -1,4 +1,5 @@
-// The program without the compiler: what it serves, what it refuses, and that it needs no LLVM.
+// The runtime program, without the compiler: what it serves, what it rejects, and that it needs no
+// LLVM.
 #include <gtest/gtest.h>
 
 #include "support/program.h"
@@ -7,7 +8,7 @@
 namespace tapml::testing {
 namespace {
 
-// Output and exit code of the program without the compiler.
+// Output and exit code of the runtime program.
 std::pair<std::string, int> run_runtime(const std::string& arguments) {
   const std::string command = std::string(TAPML_RUNTIME_PROGRAM) + " " + arguments + " 2>&1";
   FILE* pipe = ::popen(command.c_str(), "r");
@@ -24,7 +25,7 @@ TEST(RuntimeProgram, NeedsNoCompiler) {
   EXPECT_NE(read_bytes(TAPML_PROGRAM).find("libLLVM"), std::string::npos);
 }
 
-TEST(RuntimeProgram, SaysWhatItLacks) {
+TEST(RuntimeProgram, NamesMissingFeatures) {
   auto [text, code] = run_runtime("compile model.tapml -o file");
   EXPECT_EQ(code, 2) << text;
   EXPECT_NE(text.find("built without the compiler"), std::string::npos) << text;
@@ -34,7 +35,7 @@ TEST(RuntimeProgram, SaysWhatItLacks) {
   EXPECT_NE(text.find("cpu: available"), std::string::npos) << text;
 }
 
-// Kernels arrive as shared objects: nothing there links archives.
+// Kernels arrive as shared objects: the runtime program does not link archives.
 TEST(RuntimeProgram, ServesItsProcessor) {
   const std::string endpoint = std::string("pipe:") + TAPML_RUNTIME_PROGRAM + " rpc serve --stdio";
   const std::vector<std::string> run = {"run",          kDemoModel, "--prompt", "In the beginning",
@@ -50,7 +51,7 @@ TEST(RuntimeProgram, ServesItsProcessor) {
   EXPECT_EQ(integers(result.json().find("tokens")), tokens);
 }
 
-TEST(RuntimeProgram, IsTheMachineThatTargetsMustFit) {
+TEST(RuntimeProgram, TargetsMustFitItsProcessor) {
   const std::string endpoint = std::string("@pipe:") + TAPML_RUNTIME_PROGRAM + " rpc serve --stdio";
   const std::string other =
       std::string(target::host_processor().architecture) == "aarch64" ? "x86-64" : "aarch64";
@@ -60,7 +61,7 @@ TEST(RuntimeProgram, IsTheMachineThatTargetsMustFit) {
                  {"code for " + other + " was requested", "cpu@ENDPOINT"});
 }
 
-TEST(RuntimeProgram, WhatCannotBeStartedIsSaidWithWhatToDo) {
+TEST(RuntimeProgram, StartFailuresHaveAHint) {
   expect_failure({"rpc", "status", "pipe:/nowhere/qemu-aarch64-static tapml rpc serve"}, 4,
                  {"cannot start", "qemu-user-static"});
   TempFolder folder;

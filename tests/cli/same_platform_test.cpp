@@ -20,7 +20,7 @@ bool same_targets(const std::string& a, const std::string& b, const std::string&
                        device_called(b_name));
 }
 
-TEST(SamePlatform, HoweverItIsWritten) {
+TEST(SamePlatform, IsRecognizedInEverySpelling) {
   EXPECT_TRUE(same_targets("cpu", "cpu"));
   EXPECT_TRUE(same_targets("cpu", "cpu:threads=2"));
   EXPECT_TRUE(same_targets("cpu", "cpu:libs=auto"));
@@ -38,8 +38,8 @@ TEST(SamePlatform, HoweverItIsWritten) {
   EXPECT_FALSE(same_targets("cpu", "cpu@unix:s", "one", "another"));
 }
 
-// The empty prompt is refused after the devices are known, so that nothing long runs here.
-TEST(SamePlatform, MigrateAndLocalizeSaySo) {
+// The empty prompt is refused after the devices are known, so that nothing runs for long.
+TEST(SamePlatform, MigrateAndLocalizeReportIt) {
   const std::string warning = "source and target are the same platform (cpu";
   auto said = [&](std::vector<std::string> args) {
     args.insert(args.end(), {"--prompt", ""});

@@ -1,4 +1,4 @@
-// Groups of kernels: what `tapml replay` and `tapml suite` make of a stored suite with one.
+// Groups of kernels: how `tapml replay` and `tapml suite` handle a stored suite with a group.
 #include <gtest/gtest.h>
 
 #include "base/hash.h"
@@ -28,7 +28,7 @@ class SuiteGroups : public ::testing::Test {
   static int64_t number(const Json& json, const char* key) { return json.find(key)->as_integer(); }
   static std::string text(const Json& json, const char* key) { return json.find(key)->as_string(); }
 
-  // The suite with a second kernel whose loops, which targets run, are not what its graph says.
+  // The suite with a second kernel whose loops, which targets run, disagree with its graph.
   std::string with_wrong_loops() const {
     const std::string suite = folder_ / "wrong";
     std::filesystem::copy(suite_, suite, std::filesystem::copy_options::recursive);
@@ -45,7 +45,7 @@ class SuiteGroups : public ::testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(SuiteGroups, AreReplayedWithRowsOfTheirOwn) {
+TEST_F(SuiteGroups, AreReplayedInTheirOwnRows) {
   for (const char* target : {"cpu", "opencl"}) {
     const Json replayed = json({"replay", suite_, "--target", target});
     EXPECT_EQ(replayed.find("kernels")->items().size(), 1u) << "the other kernel is in the group";
@@ -144,7 +144,7 @@ TEST_F(SuiteGroups, AreMergedPrunedExportedAndVerified) {
   }
 }
 
-TEST_F(SuiteGroups, ATensorOfABorderThatIsAlteredIsNamed) {
+TEST_F(SuiteGroups, AnAlteredGroupTensorIsNamed) {
   const std::string suite = folder_ / "altered";
   std::filesystem::copy(suite_, suite, std::filesystem::copy_options::recursive);
   const Json listed = json({"suite", "show", suite, "matmul_e629c9b9"});

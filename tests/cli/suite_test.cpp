@@ -1,4 +1,4 @@
-// `tapml carve` of a text module, and `tapml suite` on what comes out.
+// `tapml carve` of a text module, and `tapml suite` on the result.
 #include "topdown/suite/suite.h"
 
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ TEST_F(SuiteCommand, AModuleIsCarvedCallByCall) {
   EXPECT_EQ(x.find("hash")->as_string(), content_hash(numbers({2, 8}, 1)));
   Json verified = suite({"verify", folder_ / "s"});
   EXPECT_EQ(number(verified, "tensors"), number(carved, "tensors"));
-  // People get the same.
+  // The table shows the same.
   ProgramResult table = run_program({"suite", "ls", folder_ / "s"});
   EXPECT_NE(table.out.find(name), std::string::npos) << table.all();
   ProgramResult text = run_program({"suite", "show", folder_ / "s", name});
@@ -127,7 +127,7 @@ TEST_F(SuiteCommand, MergePruneAndExport) {
   passes("one");
   EXPECT_EQ(testing::names_under(folder_ / "one/tensors").size(),
             static_cast<size_t>(number(pruned, "tensors")));
-  // In place: what no call names is gone.
+  // In place: files that no call uses are removed.
   pruned = suite({"prune", folder_ / "both", "--budget", "1"});
   EXPECT_EQ(number(pruned, "calls"), 2) << "one of every kernel stays";
   EXPECT_EQ(number(pruned, "dropped"), 2);
@@ -144,8 +144,8 @@ TEST_F(SuiteCommand, MergePruneAndExport) {
   }
 }
 
-TEST_F(SuiteCommand, ABudgetKeepsWhatDiffers) {
-  // Three sizes, each with values of one scale, and of one of them another scale.
+TEST_F(SuiteCommand, ABudgetKeepsDistinctInputs) {
+  // Three sizes, each with values of one scale, and one of them also with another scale.
   std::vector<std::string> args = {"--function", "roots"};
   for (int64_t n : {64, 65, 66, 16}) {
     args.emplace_back("--inputs");
@@ -174,7 +174,7 @@ TEST_F(SuiteCommand, ABudgetKeepsWhatDiffers) {
   passes("s");
 }
 
-TEST_F(SuiteCommand, NaNOfTheSourceIsTold) {
+TEST_F(SuiteCommand, ReportsNaNOfTheSource) {
   Json carved =
       carve("s", {"--function", "roots", "--inputs", file("r", {{"x", numbers({2, 8}, 1)}})}, 1);
   const Json& nan = *carved.find("nan");
@@ -191,7 +191,7 @@ TEST_F(SuiteCommand, NaNOfTheSourceIsTold) {
   passes("s");
 }
 
-TEST_F(SuiteCommand, NothingTestedIsNoPass) {
+TEST_F(SuiteCommand, AnEmptyReplayDoesNotPass) {
   carve("s", {"--inputs", inputs(2, 1), "--function", "main"});
   topdown::Suite suite = unwrap(topdown::load_suite(folder_ / "s"));
   ASSERT_EQ(suite.kernels.size(), 2u);
@@ -201,7 +201,7 @@ TEST_F(SuiteCommand, NothingTestedIsNoPass) {
   EXPECT_EQ(result.exit_code, 1) << result.all();
   EXPECT_NE(result.out.find("\n" + suite.kernels[1].name + " "), std::string::npos) << result.all();
   EXPECT_EQ(result.last_line(), "NOT PROVEN 1 of 2 kernels, 1 call, 1 untested");
-  // Nothing but this kernel is asked for.
+  // Only this kernel is requested.
   result = run_program({"replay", folder_ / "one", "--kernel", suite.kernels[0].name});
   EXPECT_EQ(result.exit_code, 0) << result.all();
   EXPECT_EQ(result.last_line(), "PASS 1 of 1 kernel, 1 call");
@@ -212,8 +212,8 @@ TEST_F(SuiteCommand, NothingTestedIsNoPass) {
   expect_failure({"replay", folder_ / "none"}, 2, {"the suite has no tests"});
 }
 
-// The second input is refused by the machine: what says so first, and what is not proven.
-TEST_F(SuiteCommand, ASuiteOfARunThatFailedSaysSo) {
+// The VM rejects the second input: the message is printed first, then what is not proven.
+TEST_F(SuiteCommand, ASuiteOfAFailedRunIsMarked) {
   const std::string part = folder_ / "part";
   const ProgramResult carved =
       run_program({"carve", module_, "-o", part, "--function", "main", "--inputs", inputs(2, 1),
@@ -256,8 +256,8 @@ TEST_F(SuiteCommand, ASuiteOfARunThatFailedSaysSo) {
   }
 }
 
-// A function that chooses what it runs: what the run did not choose is untested.
-TEST_F(SuiteCommand, WhatTheRunDidNotReachIsUntested) {
+// A function with a branch: kernels of the branch not taken are untested.
+TEST_F(SuiteCommand, KernelsThatTheRunDidNotReachAreUntested) {
   write_bytes(module_, R"(module
 def main(x: Tensor((n, 8), f32), up: Tensor((), bool)) -> Tensor((n, 8), f32) {
   r: Tensor((n, 8), f32) = if (up) {
@@ -285,7 +285,7 @@ def main(x: Tensor((n, 8), f32), up: Tensor((), bool)) -> Tensor((n, 8), f32) {
   EXPECT_EQ(replayed.exit_code, 1) << replayed.all();
   EXPECT_EQ(replayed.last_line(), "NOT PROVEN 1 of 2 kernels, 1 call, 1 untested");
   EXPECT_NE(replayed.out.find("\n" + kernel + " "), std::string::npos) << replayed.all();
-  // Another run that chooses it makes a suite of both whole.
+  // A second run that takes the branch makes a merged suite complete.
   carve("t", {"--inputs", other});
   suite({"merge", folder_ / "s", folder_ / "t", "-o", folder_ / "both"});
   passes("both");
@@ -308,7 +308,7 @@ TEST_F(SuiteCommand, BadInputs) {
   refused({"--inputs", good, "--function", "main", "--prompt", "a"},
           {"--prompt", "a model directory"});
   refused({"--inputs", good, "--function", "main", "--budget", "much"}, {"--budget", "much"});
-  // What the machine refuses while it runs leaves a suite of what was done.
+  // A run that the VM ends with an error leaves a suite of the calls before it.
   expect_failure({"carve", module_, "-o", out, "--function", "main", "--inputs", good, "--inputs",
                   file("w", {{"x", numbers({2, 7}, 1)}, {"w", numbers({8, 4}, 1)}})},
                  2, {"x"});
@@ -319,7 +319,7 @@ TEST_F(SuiteCommand, BadInputs) {
   EXPECT_FALSE(verified.json().find("complete")->as_bool());
 }
 
-// What a module computes of its weights alone is made at load, as it is for models.
+// Values that a module computes from its weights alone are computed at load, as for models.
 TEST_F(SuiteCommand, AModuleWithWeightsIsCarved) {
   const std::string module = folder_ / "weights.txt";
   write_bytes(module,
@@ -335,7 +335,7 @@ TEST_F(SuiteCommand, AModuleWithWeightsIsCarved) {
   ASSERT_EQ(carved.exit_code, 0) << carved.all();
   ProgramResult replayed = run_program({"replay", folder_ / "s", "--target", "cpu"});
   EXPECT_EQ(replayed.exit_code, 0) << replayed.all();
-  // The product reads what was made of w: it is judged against the suite's own reference.
+  // The product reads the prepared form of w: it is compared with the suite's own reference.
   topdown::Suite suite = unwrap(topdown::load_suite(folder_ / "s"));
   EXPECT_FALSE(suite.calls.empty());
   expect_failure(
@@ -343,7 +343,7 @@ TEST_F(SuiteCommand, AModuleWithWeightsIsCarved) {
       {"lack parameter w"});
 }
 
-TEST_F(SuiteCommand, SuitesThatDoNotBelongTogether) {
+TEST_F(SuiteCommand, RefusesToMergeUnrelatedSuites) {
   carve("a", {"--inputs", inputs(2, 1), "--function", "main"});
   carve("b", {"--inputs", inputs(2, 1), "--function", "main"});
   testing::replace_in(folder_ / "b/suite.json", "\"fusion_policy\": \"", "\"fusion_policy\": \"x");
@@ -359,7 +359,7 @@ TEST_F(SuiteCommand, SuitesThatDoNotBelongTogether) {
   expect_failure({"suite", "ls", folder_ / "nothing"}, 2, {"nothing"});
 }
 
-TEST_F(SuiteCommand, VerifyNamesAllThatIsWrong) {
+TEST_F(SuiteCommand, VerifyReportsEveryError) {
   carve("a", {"--inputs", inputs(2, 1), "--inputs", inputs(3, 1), "--function", "main"});
   const std::string tensors = folder_ / "a/tensors/";
   const std::string altered = *testing::names_under(tensors).begin();

@@ -17,7 +17,7 @@ using testing::TerminalScreen;
 struct Window {
   unsigned short columns = 100, height = 40;
   std::map<std::string, std::string> environment = {{"TERM", "xterm"}, {"NO_COLOR", ""}};
-  std::string interrupt_after;  // Ctrl-C is typed once this text was written
+  std::string interrupt_after;  // Ctrl-C is typed once this text is printed
 };
 
 struct TerminalRun {
@@ -41,8 +41,7 @@ TerminalRun run_on_terminal(const std::vector<std::string>& args, const Window& 
     execv(program.c_str(), argv.data());
     _exit(127);
   }
-  // Ctrl-C drops what the terminal has not shown yet, in the middle of a sequence too, unless it is
-  // told otherwise.
+  // Unless NOFLSH is set, Ctrl-C drops pending output, even within an escape sequence.
   termios settings = {};
   if (tcgetattr(terminal, &settings) == 0) {
     settings.c_lflag |= NOFLSH;
@@ -106,7 +105,7 @@ TEST_F(TerminalTable, RowsChangeTheirStates) {
        {"waiting", "\x1b[34mtesting", "\x1b[32mpass", "\x1b[31mmismatch", "] replay: "}) {
     EXPECT_NE(run.written.find(part), std::string::npos) << part << "\n" << run.written;
   }
-  // In the end there are the plain lines, and nothing of the live table.
+  // At the end the screen has the plain lines and nothing of the live table.
   const std::string screen = run.screen.text();
   EXPECT_EQ(screen.find("waiting"), std::string::npos) << screen;
   EXPECT_EQ(screen.find("] replay: "), std::string::npos) << screen;
@@ -141,7 +140,7 @@ TEST_F(TerminalTable, ADumbTerminalGetsPlainLines) {
   EXPECT_EQ(run.written.find("testing"), std::string::npos) << run.written;
 }
 
-TEST_F(TerminalTable, CtrlCLeavesWhatWasDone) {
+TEST_F(TerminalTable, CtrlCKeepsFinishedRows) {
   Window window{.interrupt_after = "pass"};
   const TerminalRun run = run_on_terminal({"replay", suite()}, window);
   EXPECT_EQ(run.exit_code, 130) << run.written;
@@ -175,7 +174,7 @@ TEST_F(TerminalTable, SeveralTargetsShareTheRowOfAKernel) {
       {.columns = 160});
   EXPECT_EQ(run.exit_code, 1) << run.written;
   EXPECT_EQ(run.screen.unknown(), "");
-  // The state is that of the target that needs looking at; the detail has both.
+  // The state is that of the worse target; the detail shows both.
   for (const char* part : {"\x1b[34mtesting", "cpu:threads=1 migrated, cpu:threads=2 testing",
                            "cpu:threads=1 migrated, cpu:threads=2 migrated", "\x1b[31mmismatch",
                            "cpu:threads=1 migrated, cpu:threads=2 mismatch", " on cpu:threads=2"}) {

@@ -13,7 +13,7 @@ using testing::expect_user_error;
 
 rpc::Endpoint endpoint(const std::string& text) { return *rpc::parse_endpoint(text); }
 
-TEST(Tokens, OneIsForWhoeverIsAsked) {
+TEST(Tokens, AnUnboundTokenIsForEveryEndpoint) {
   for (const char* text : {"secret", "secret\n", "\n  secret\r\n\n"}) {
     const Tokens tokens = Tokens::parse(text, "file");
     EXPECT_EQ(tokens.of(endpoint("board:9000")), "secret");
@@ -37,7 +37,7 @@ TEST(Tokens, BoundOnesAreForTheirEndpoint) {
   EXPECT_EQ(tokens.of(endpoint("unix:" + std::filesystem::absolute("device.sock").string())),
             "third");
   EXPECT_EQ(tokens.of(endpoint("pipe:ssh board tapml rpc serve --stdio")), "fourth");
-  // What is bound to an encrypted endpoint is not for the same host without encryption.
+  // A token bound to an encrypted endpoint is not sent to the same host without encryption.
   for (const char* other : {"board.local:9000", "tls:board.local:9001", "unix:other.sock"}) {
     try {
       tokens.of(endpoint(other));
@@ -61,7 +61,7 @@ TEST(Tokens, AFileOfOneLineMayBindItsToken) {
   expect_user_error([&] { tokens.of(endpoint("tls:other:9000")); }, {"tls:board:9000"});
 }
 
-TEST(Tokens, RefuseOtherFilesAndKeepWhatTheySay) {
+TEST(Tokens, RefuseOtherFilesAndDoNotQuoteThem) {
   struct Case {
     std::string text;
     std::vector<std::string> parts;

@@ -1,4 +1,4 @@
-// The table of code generators, and what all of them do alike.
+// The table of code generators, and their common behavior.
 #include "codegen/code_generators.h"
 
 #include <gtest/gtest.h>
@@ -38,8 +38,9 @@ class EveryPlatform : public ::testing::TestWithParam<std::string> {
   const CodeGenerator& generator_ = generator_of(target_);
 };
 
-// In one compiler or each in its own, with as many threads as there are, the code is the same.
-TEST_P(EveryPlatform, KernelsThatAreCompiledApartMakeTheSameModule) {
+// The code is the same whether one compiler or one per kernel, on any number of threads, generates
+// it.
+TEST_P(EveryPlatform, SeparatelyCompiledKernelsMakeTheSameModule) {
   auto together = generator_.compiler(target_, 0);
   std::vector<KernelCode> apart;
   for (const std::string name : {"first", "second"}) {
@@ -65,7 +66,7 @@ TEST_P(EveryPlatform, AModuleWithoutKernelsLinks) {
   EXPECT_EQ(generator_.portable(blob).platform, GetParam());
 }
 
-// People can read the code of whatever computes.
+// The code of every platform that computes is readable.
 TEST_P(EveryPlatform, CodeIsTextOrIsDisassembled) {
   const auto launches = launches_of("plain", target_);
   const std::string text = generator_.source_text(launches, target_);
@@ -73,7 +74,7 @@ TEST_P(EveryPlatform, CodeIsTextOrIsDisassembled) {
   EXPECT_EQ(shown.find("plain_0") != std::string::npos, target_.description.computes) << shown;
 }
 
-TEST_P(EveryPlatform, CustomKernelsHaveALanguageWhereTheDescriptionSaysSo) {
+TEST_P(EveryPlatform, CustomKernelsHaveTheLanguageOfTheDescription) {
   if (target_.description.kernel_language.ending.empty()) return;
   ASSERT_NE(generator_.custom_kernels(), nullptr);
   const std::string text =
@@ -93,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(Table, EveryPlatform, ::testing::ValuesIn([] {
 TEST(CodeGenerators, AreFoundByTheNameInTheDescription) {
   target::Target target = target::parse_target("opencl");
   EXPECT_EQ(&generator_of(target), &opencl_c_generator());
-  target.generator = &none_generator();  // a row's own goes first
+  target.generator = &none_generator();  // an entry's own generator has priority
   EXPECT_EQ(&generator_of(target), &none_generator());
   target.generator = nullptr;
   target.description.code = "cobol";

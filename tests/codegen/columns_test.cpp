@@ -1,4 +1,4 @@
-// Reductions and scans by columns and products of groups, with sizes around vectors, pieces and
+// Column reductions, scans by columns and grouped products, with sizes around vectors, pieces and
 // windows: machine code and the interpreter against the reference.
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ std::vector<Expected> column_kernels() {
   auto columns = [&](KernelProgram kernel) { list.push_back({std::move(kernel), "cpu_columns"}); };
   auto packed = [&](KernelProgram kernel) { list.push_back({std::move(kernel), "cpu_product"}); };
 
-  // A vector times a matrix, around vectors (16) and pieces (256).
+  // A vector times a matrix, with sizes around vectors (16) and pieces (256).
   std::vector<Sizes> widths;
   for (int64_t width : {0, 1, 3, 16, 17, 255, 256, 257, 513}) {
     widths.push_back({{"n", width}, {"k", 5}});
@@ -63,7 +63,7 @@ std::vector<Expected> column_kernels() {
     }
   }
 
-  // Convolutions of one channel a filter, and of few filters.
+  // Convolutions with one channel per filter, and with few filters.
   for (int64_t width : {1, 2, 4, 7, 16, 33, 66}) {
     list.push_back({grouped_convolution({2, 3, 5, width}, {3, 1, 3, 3}, 3),
                     width < 4 ? "cpu_reduction" : "cpu_columns"});
@@ -72,12 +72,12 @@ std::vector<Expected> column_kernels() {
   columns(grouped_convolution({1, 4, 9, 40}, {8, 1, 3, 3}, 4, {1, 1}, {2, 0, 1, 3}, {2, 2}));
   columns(grouped_convolution({1, 4, 9, 140}, {3, 4, 3, 5}, 1));
 
-  // Groups whose filters are enough to be rows, and not.
+  // Groups with enough filters to form rows, and groups with fewer.
   packed(grouped_convolution({1, 8, 5, 20}, {16, 4, 3, 3}, 2));
   packed(grouped_convolution({2, 6, 4, 70}, {24, 2, 3, 3}, 3, {1, 2}));
   columns(grouped_convolution({1, 8, 5, 20}, {8, 4, 3, 3}, 2));
 
-  // Scans of columns, around pieces (256) too.
+  // Scans of columns, also around pieces (256).
   for (const char* op : {"cumsum", "cumprod"}) {
     for (DType dtype : {kF32, kBF16, kI32}) {
       for (bool flag : {false, true}) {

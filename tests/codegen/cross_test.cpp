@@ -1,5 +1,5 @@
-// Machine code for processors that this machine does not have: what comes out is code for them, and
-// needs nothing but their system's C library.
+// Machine code for processors that this machine does not have: the output is code for them and
+// needs only their system's C library.
 #include <elf.h>
 #include <gtest/gtest.h>
 
@@ -21,11 +21,11 @@ namespace {
 struct Machine {
   const char* target;
   uint16_t elf;
-  size_t step = 1;                         // one kernel of so many
-  std::set<std::string> of_compiler = {};  // what its compiler's library has
+  size_t step = 1;                         // tests one kernel in this many
+  std::set<std::string> of_compiler = {};  // symbols of the compiler's library
 };
 
-// Launches of one kernel in `step`, as the pipeline makes them.
+// The launches of one kernel in `step`, as the pipeline makes them.
 std::vector<codegen::DeviceFunc> launches_of_cases(const target::Target& target, size_t step) {
   std::vector<codegen::DeviceFunc> functions;
   const std::vector<KernelProgram> kernels = kernel_cases();
@@ -40,7 +40,7 @@ std::vector<codegen::DeviceFunc> launches_of_cases(const target::Target& target,
   return functions;
 }
 
-// Names that a shared object has, and those that it leaves to whoever loads it.
+// Symbols that a shared object defines, and undefined ones.
 struct Symbols {
   std::set<std::string> defined, undefined;
 };
@@ -76,7 +76,7 @@ Symbols symbols_of(const ModuleBlob& blob) {
 
 class CrossCompiled : public ::testing::TestWithParam<Machine> {};
 
-TEST_P(CrossCompiled, KernelsAreSharedObjectsOfTheMachine) {
+TEST_P(CrossCompiled, KernelsAreSharedObjectsForTheProcessor) {
   const target::Target target = target::parse_target(GetParam().target);
   const std::vector<codegen::DeviceFunc> functions = launches_of_cases(target, GetParam().step);
   const ModuleBlob blob =
@@ -93,7 +93,7 @@ TEST_P(CrossCompiled, KernelsAreSharedObjectsOfTheMachine) {
   for (const codegen::DeviceFunc& function : functions) {
     EXPECT_TRUE(symbols.defined.contains(function.entry)) << function.entry;
   }
-  // Of the C library, and of its mathematics in f64.
+  // Symbols of the C library and of its f64 math.
   const std::set<std::string> known = {
       "memcpy", "memmove", "memset", "exp",  "exp2", "expm1", "log",   "log2", "log10", "log1p",
       "sin",    "cos",     "tan",    "asin", "acos", "atan",  "atan2", "sinh", "cosh",  "tanh",
@@ -104,10 +104,11 @@ TEST_P(CrossCompiled, KernelsAreSharedObjectsOfTheMachine) {
   }
 }
 
-TEST_P(CrossCompiled, IsRefusedByAnotherMachine) {
+TEST_P(CrossCompiled, IsRefusedByAnotherProcessor) {
   const target::Target target = target::parse_target(GetParam().target);
   const ModuleBlob blob = codegen::compile_native({}, target.description);
-  if (blob.cpu == target::host_processor().architecture) GTEST_SKIP() << "this is the machine";
+  if (blob.cpu == target::host_processor().architecture)
+    GTEST_SKIP() << "the architecture is that of the host";
   for (const ModuleBlob& one : {blob, codegen::link_shared(blob)}) {
     auto code = codegen::make_jit_loader()->load(one);
     ASSERT_FALSE(code);
@@ -117,7 +118,7 @@ TEST_P(CrossCompiled, IsRefusedByAnotherMachine) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Machines, CrossCompiled,
+    Processors, CrossCompiled,
     ::testing::Values(Machine{"cpu:arch=aarch64", EM_AARCH64},
                       Machine{"cpu:arch=aarch64,features=bf16+dotprod+fullfp16+i8mm+neon+rdm",
                               EM_AARCH64, 3},

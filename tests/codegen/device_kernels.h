@@ -29,10 +29,10 @@ class DeviceKernels {
   explicit DeviceKernels(const std::string& platform)
       : target_(target::parse_target(platform)), session_(open_session(platform)) {}
 
-  // Whether the platform is on this machine.
+  // Whether the platform is available.
   bool here() const { return session_ != nullptr; }
 
-  // Schedules and adds; returns its number.
+  // Schedules and adds a kernel; returns its number.
   int32_t add(const tir::PrimFunc& func) {
     return add_scheduled(*schedule::schedule_for(func, target_).func);
   }
@@ -93,8 +93,8 @@ class DeviceKernels {
     runner_ = std::move(*runner);
   }
 
-  // Runs kernel `number`; the written ones of `arguments` get their new values. Bytes around each
-  // tensor must stay as they are.
+  // Runs kernel `number` and updates the written `arguments`. Bytes around each tensor must not
+  // change.
   void run(int32_t number, std::vector<HostTensor>& arguments,
            const std::vector<int64_t>& scalars) {
     std::vector<runtime::Tensor> tensors;
@@ -110,7 +110,7 @@ class DeviceKernels {
       auto end = tensor + static_cast<std::ptrdiff_t>(arguments[i].byte_size());
       auto untouched = [](std::byte byte) { return byte == kMark; };
       EXPECT_TRUE(std::all_of(bytes.begin(), tensor, untouched)) << "written before tensor " << i;
-      EXPECT_TRUE(std::all_of(end, bytes.end(), untouched)) << "written behind tensor " << i;
+      EXPECT_TRUE(std::all_of(end, bytes.end(), untouched)) << "written past tensor " << i;
       HostTensor result = HostTensor::zeros(arguments[i].dtype(), arguments[i].shape());
       std::copy(tensor, end, result.mutable_bytes().begin());
       arguments[i] = result;
@@ -148,11 +148,11 @@ class DeviceKernels {
   std::unique_ptr<runtime::KernelRunner> runner_;
 };
 
-// `kernels` at all their sizes on the device of `target`, within their bounds; skips the test where
-// it is not here.
+// Runs `kernels` at all their sizes on the device of `target`, within their error bounds; skips the
+// test if the platform is unavailable.
 inline void expect_on_device(const std::string& target, const std::vector<KernelProgram>& kernels) {
   DeviceKernels device(target);
-  if (!device.here()) GTEST_SKIP() << target << " is not here";
+  if (!device.here()) GTEST_SKIP() << target << " is unavailable";
   for (const KernelProgram& kernel : kernels) device.add(*kernel.func);
   device.load();
   if (::testing::Test::HasFatalFailure()) return;

@@ -1,5 +1,5 @@
 // Every operator and fused programs through schedule, code generation and the real device, against
-// the operators' references, with shapes around the sizes that schedules cut at.
+// the operators' references, with shapes around the sizes where schedules split.
 #include <gtest/gtest.h>
 
 #include "device_kernels.h"
@@ -11,7 +11,7 @@ namespace {
 
 class EveryKernel : public ::testing::TestWithParam<const char*> {};
 
-// Under sanitizers indices of 32 bits are proven for every third kernel: that takes minutes there.
+// Under sanitizers, 32-bit indices are proved for every third kernel only: it takes minutes.
 TEST_P(EveryKernel, IsWithinItsBoundOnTheDevice) {
   const std::string target = GetParam();
   std::vector<KernelProgram> kernels = kernel_cases();
@@ -23,8 +23,8 @@ TEST_P(EveryKernel, IsWithinItsBoundOnTheDevice) {
   expect_on_device(target, kernels);
 }
 
-// Threads that meet at barriers inside of the loop over groups: no compiler may take branches on
-// the thread out of it (OpenCL's first platform did, and every row's largest value was its last).
+// Threads that meet at barriers inside the loop over groups: no compiler may hoist branches on the
+// thread out of it (OpenCL's first platform did, and every row's largest value was its last).
 TEST(GroupsOfThreads, MeetAtBarriersInLoops) {
   std::vector<KernelProgram> rows;
   for (KernelProgram& kernel : kernel_cases()) {

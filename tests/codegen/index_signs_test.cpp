@@ -1,4 +1,4 @@
-// Divisions of indices that need no care, and those that do.
+// Divisions of indices that may truncate, and those that must round down.
 #include "codegen/lower/index_signs.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace tapml::codegen {
 namespace {
 
-// A launch over `extent` of a buffer with dimensions b and n; k is a scalar that is no dimension.
+// A launch over `extent` of a buffer with dimensions b and n; the scalar k is not a dimension.
 struct Launch {
   Var b = make_var("b"), n = make_var("n"), k = make_var("k"), item = make_var("item");
   DeviceFunc function;
@@ -31,7 +31,7 @@ TEST(IndexSigns, FactorsOfTheExtentArePositiveInTheBody) {
   EXPECT_TRUE(signs.divides_plainly(floordiv(launch.item + 3, max(launch.n, 1))));
 }
 
-TEST(IndexSigns, DimensionsThatMayBeZeroDivideWithCare) {
+TEST(IndexSigns, DimensionsThatMayBeZeroUseFloorDivision) {
   const Launch launch([](const Launch& l) { return PrimExpr(l.b); });
   const IndexSigns signs(launch.function);
   EXPECT_TRUE(signs.nonnegative(launch.n));

@@ -1,4 +1,4 @@
-// Scheduled programs taken apart into workspaces and launches.
+// Scheduled programs split into workspaces and launches.
 #include <gtest/gtest.h>
 
 #include "codegen/lower/device_func.h"
@@ -40,12 +40,13 @@ prim def k(x: Buffer((n, m), f32), w: Buffer((m,), f32), out y: Buffer((n,), f32
   EXPECT_EQ(lowered.launches[0].entry, "k_0");
   EXPECT_EQ(lowered.launches[2].entry, "k_2");
   EXPECT_EQ(to_string(lowered.launches[1].extent), "m + 1");
-  // Parameters x w y are 0 1 2, the workspaces 3 and 4; only what a launch touches is passed.
+  // Parameters x, w and y are 0, 1 and 2, the workspaces 3 and 4; a launch gets only the buffers
+  // that it uses.
   EXPECT_EQ(lowered.launches[0].buffer_indices, (Indices{0, 1, 3}));
   EXPECT_EQ(lowered.launches[1].buffer_indices, (Indices{4}));
   EXPECT_EQ(lowered.launches[2].buffer_indices, (Indices{2, 3, 4}));
   EXPECT_EQ(lowered.launches[0].buffers[2].mode, AccessMode::kWorkspace);
-  // n and m: m also gives the stride of x.
+  // n and m: m is also the stride of x.
   EXPECT_EQ(lowered.launches[0].scalar_indices, (Indices{0, 1}));
   EXPECT_EQ(lowered.launches[1].scalar_indices, (Indices{1}));
   EXPECT_FALSE(lowered.launches[0].thread);
@@ -70,7 +71,7 @@ prim def k(x: Buffer((n, 8), f32), out y: Buffer((n,), f32), n: i64) {
 }
 )");
   ASSERT_EQ(lowered.launches.size(), 1u);
-  // The predicate always holds, r // 8 is 0.
+  // The predicate is always true, and r // 8 is 0.
   EXPECT_EQ(text::print(lowered.launches[0].body), R"(for r in serial(8) {
   if r == 0 {
     y[i] = f32(0.0)
@@ -79,8 +80,8 @@ prim def k(x: Buffer((n, 8), f32), out y: Buffer((n,), f32), n: i64) {
 })");
 }
 
-// A place that the loops' ranges decide picks its segment here: languages refuse a constant index
-// in front of the others.
+// An index that the loops' ranges determine selects its segment at compile time: languages reject a
+// constant index in front of the others.
 TEST(LowerPrimFunc, ConstantRowsPickTheirSegment) {
   Module module = text::parse(R"(
 prim def k(x: Buffer((n, 4), f32), out y: Buffer((1,), f32), n: i64) {
@@ -103,7 +104,7 @@ prim def k(x: Buffer((n, 4), f32), out y: Buffer((1,), f32), n: i64) {
   EXPECT_EQ(body.find("x_part3"), std::string::npos) << body;
 }
 
-TEST(LowerPrimFunc, WhatDoesNothingIsNoLaunch) {
+TEST(LowerPrimFunc, EmptyBodiesMakeNoLaunch) {
   LoweredKernel lowered = lower(R"(
 prim def k(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {
   for i in parallel(n) {
@@ -117,7 +118,7 @@ prim def k(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {
   y[0] = f32(1.0)
 }
 )");
-  // A serial nest and a lone statement are one item each.
+  // A serial nest and a single statement are one item each.
   ASSERT_EQ(lowered.launches.size(), 2u);
   EXPECT_TRUE(lowered.launches[0].extent.is_int(1));
   EXPECT_TRUE(lowered.launches[1].extent.is_int(1));

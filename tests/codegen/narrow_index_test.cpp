@@ -1,4 +1,4 @@
-// Index arithmetic in 32 bits: what is proven, what the launcher checks, what keeps 64 bits.
+// 32-bit index arithmetic: what is proved, what the launcher checks, what keeps 64 bits.
 #include "codegen/lower/narrow_index.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ DeviceFunc launch_of(const std::string& source) {
   return lower_prim_func(*passes::lower_math(func), "k").launches.at(0);
 }
 
-// "what: value", one a line.
+// "expression: value", one per line.
 std::string limits_of(const DeviceFunc& launch) {
   std::string text;
   for (const IndexLimit& limit : launch.limits) {
@@ -66,7 +66,7 @@ prim def k(x: Buffer((64, 48), f32), out y: Buffer((48, 64), f32)) {
   EXPECT_TRUE(result.done);
   EXPECT_EQ(result.limits, "");
   EXPECT_NE(result.source.find("int j_0"), std::string::npos) << result.source;
-  // The offsets of buffers stay of 64 bits, and so does what the host passes.
+  // Buffer offsets and host arguments keep 64 bits.
   std::string body = result.source.substr(result.source.find("for (uint"));
   EXPECT_EQ(body.find("long"), std::string::npos) << body;
 }
@@ -87,7 +87,7 @@ prim def k(x: Buffer((n, 4096), f32), out y: Buffer((n, 11008), f32), n: i64) {
 }
 
 TEST(NarrowIndex, ScalarsAreCheckedWhereNoTensorBoundsThem) {
-  // m may be 0: then nothing is said of n.
+  // m may be 0: nothing is known about n then.
   Narrowed result = narrowed(R"(
 prim def k(x: Buffer((n, m), f32), out y: Buffer((m,), f32), n: i64, m: i64) {
   for j in parallel(m) {
@@ -101,8 +101,8 @@ prim def k(x: Buffer((n, m), f32), out y: Buffer((m,), f32), n: i64, m: i64) {
   EXPECT_EQ(result.limits, "scalar m: m\nscalar n: n\nnumber of elements of x: m*n\n");
 }
 
-TEST(NarrowIndex, WhatIsComputedOnTheWayCountsToo) {
-  // The padded loop goes past the end: its largest index is above the tensor's.
+TEST(NarrowIndex, IntermediateValuesCountToo) {
+  // The padded loop runs past the end: its largest index exceeds the tensor's.
   Narrowed result = narrowed(R"(
 prim def k(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {
   for o in parallel((n + 99) // 100) {
@@ -119,7 +119,7 @@ prim def k(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {
 }
 
 TEST(NarrowIndex, DimensionsOfTensorsAreNotNegative) {
-  // The launch covers a product of differences; the host computes it, only its value has to fit.
+  // The launch covers a product of differences; the host computes it, and only its value must fit.
   Narrowed result = narrowed(R"(
 prim def k(x: Buffer((n, h, w), f32), z: Buffer((a, b), f32), out y: Buffer((n, (h - a) // 2 + 2, (w - b) // 2 + 2), f32), n: i64, h: i64, w: i64, a: i64, b: i64) {
   for p in parallel(n * ((h - a) // 2 + 2) * ((w - b) // 2 + 2)) {
@@ -129,7 +129,7 @@ prim def k(x: Buffer((n, h, w), f32), z: Buffer((a, b), f32), out y: Buffer((n, 
 )",
                              false);
   EXPECT_TRUE(result.done);
-  // A factor that could be negative would have both ends of the range at every step.
+  // A factor that could be negative would put both ends of the range into every step.
   EXPECT_EQ(result.limits.find("min("), std::string::npos) << result.limits;
   EXPECT_LE(std::count(result.limits.begin(), result.limits.end(), '\n'), 16) << result.limits;
 }
@@ -174,7 +174,7 @@ prim def k(x: Buffer((1024,), f32), out y: Buffer((1024,), f32)) {
   }
 }
 )";
-  // Simplified before it is narrowed.
+  // Simplified before narrowing.
   EXPECT_TRUE(narrowed(program, false).done);
   const char* large = R"(
 prim def k(x: Buffer((1024,), f32), out y: Buffer((1024,), f32), n: i64) {
@@ -184,7 +184,7 @@ prim def k(x: Buffer((1024,), f32), out y: Buffer((1024,), f32), n: i64) {
 }
 )";
   Narrowed wide = narrowed(large);
-  EXPECT_TRUE(wide.done);  // this index alone keeps 64 bits
+  EXPECT_TRUE(wide.done);  // only this index keeps 64 bits
   EXPECT_NE(wide.source.find("(long)"), std::string::npos) << wide.source;
   expect_limit(large, {"i*4194305", "as large as 4290774015", "2147483647"});
 }
@@ -207,7 +207,7 @@ prim def k(x: Buffer((n,), i64), out y: Buffer((n,), i64), n: i64) {
 }
 
 TEST(NarrowIndex, IndicesFromDataOf32BitsNeedNo64) {
-  // A negative index counts from the end: the condition tells that the sum fits.
+  // A negative index counts from the end: the condition implies that the sum fits.
   Narrowed result = narrowed(R"(
 prim def k(x: Buffer((n,), f32), ids: Buffer((m,), i32), out y: Buffer((m,), f32), n: i64, m: i64) {
   for i in parallel(m) {
@@ -222,7 +222,7 @@ prim def k(x: Buffer((n,), f32), ids: Buffer((m,), i32), out y: Buffer((m,), f32
   EXPECT_EQ(body.find("long"), std::string::npos) << body;
 }
 
-TEST(NarrowIndex, ArithmeticThatMayWrapStillMay) {
+TEST(NarrowIndex, WrappingArithmeticStillWraps) {
   Narrowed result = narrowed(R"(
 prim def k(out y: Buffer((n,), i32), n: i64) {
   for i in parallel(n) {

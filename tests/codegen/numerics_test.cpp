@@ -1,4 +1,4 @@
-// What generated code computes for values at the edges, equal to the interpreter bit for bit.
+// Results of generated code for edge values, equal to the interpreter bit for bit.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -30,10 +30,10 @@ HostTensor garbage(DType dtype, Shape shape) {
 class Numerics : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (!device_.here()) GTEST_SKIP() << GetParam() << " is not here";
+    if (!device_.here()) GTEST_SKIP() << GetParam() << " is unavailable";
   }
 
-  // Runs the only function of `source`, as it is written, on the device.
+  // Runs the only function of `source`, without changes, on the device.
   std::vector<HostTensor> run(const std::string& source, std::vector<HostTensor> arguments,
                               const std::vector<int64_t>& scalars) {
     Module module = text::parse(source, "test");
@@ -44,7 +44,7 @@ class Numerics : public ::testing::TestWithParam<const char*> {
     return arguments;
   }
 
-  // The same by the interpreter; every element has equal bits, or both are NaN.
+  // Runs it in the interpreter too; all elements have equal bits, or both are NaN.
   void check(const std::string& source, const std::vector<HostTensor>& arguments,
              const std::vector<int64_t>& scalars) {
     std::vector<HostTensor> found = run(source, arguments, scalars), expected;
@@ -77,7 +77,7 @@ TEST_P(Numerics, NarrowStoresRoundAsTheConversions) {
   std::vector<float> values = {0.0f, -0.0f, 1, -1, kInf, -kInf, kNan, -kNan, 3.4028235e38f,
                                // f16: largest, the tie to infinity, around it.
                                65504, 65519.99f, 65520, 65536, -65520,
-                               // Denormals of f16 and below the smallest, ties to even.
+                               // Denormals of f16 and values below the smallest, ties to even.
                                6.1035156e-05f, 6.0975552e-05f, 5.9604645e-08f, 2.9802322e-08f,
                                2.9802326e-08f, 8.940697e-08f, 1e-9f,
                                // Ties of bf16 and f16.
@@ -242,7 +242,7 @@ prim def k(a: Buffer((n,), i64), b: Buffer((n,), i64), c: Buffer((n,), i32), d: 
         {n});
 }
 
-// Which of two zeros comes out is free.
+// The sign of a zero result is unspecified.
 TEST_P(Numerics, MinAndMaxOfNanAndSignedZero) {
   std::vector<float> x, y;
   for (float a : {0.0f, -0.0f, 1.0f, -1.0f, kNan, kInf, -kInf}) {
@@ -266,8 +266,9 @@ prim def k(x: Buffer((n,), f32), y: Buffer((n,), f32), out a: Buffer((n,), f32),
   check(source, arguments, {n});
 }
 
-// Loads far outside and divisions by zero trap on a CPU: what is not chosen must not run.
-TEST_P(Numerics, OnlyWhatIsChosenIsEvaluated) {
+// Loads far out of bounds and divisions by zero trap on a CPU: code that is not selected must not
+// run.
+TEST_P(Numerics, OnlyTheSelectedSideIsEvaluated) {
   std::vector<int32_t> a = {7, -7, 0, 9, 5, -8}, d = {2, 0, 0, -2, 0, 3};
   std::vector<float> x = {1, 2, 3, 4, 5, 6};
   int64_t n = 6;
@@ -293,11 +294,11 @@ prim def k(a: Buffer((n,), i32), d: Buffer((n,), i32), x: Buffer((n,), f32),
 INSTANTIATE_TEST_SUITE_P(Platforms, Numerics, ::testing::Values("cpu", "opencl", "vulkan", "wasm"),
                          [](const auto& info) { return std::string(info.param); });
 
-// A tree reduction by the invocations of a work group; more groups than run at once, so that each
-// group takes several items and reuses its shared memory.
+// A tree reduction by the threads of a work group, with more groups than run at once, so that each
+// group handles several items and reuses its shared memory.
 TEST(WorkGroups, ReduceThroughSharedMemory) {
   DeviceKernels device("opencl");
-  if (!device.here()) GTEST_SKIP() << "opencl is not here";
+  if (!device.here()) GTEST_SKIP() << "opencl is unavailable";
   Module module = text::parse(R"(
 prim def k(x: Buffer((n, 100), i32), out y: Buffer((n,), i32), n: i64) {workgroup_threads: 32} {
   for g in workgroup(n) {

@@ -1,5 +1,5 @@
-// Packed products on the processor, with sizes around tiles, panels, blocks and pieces: machine
-// code and the interpreter (which refuses any index out of range) against the reference.
+// Packed products on the CPU, with sizes around tiles, panels, blocks and pieces: machine code and
+// the interpreter (which rejects out-of-range indices) against the reference.
 #include <gtest/gtest.h>
 
 #include "codegen/lower/preparation.h"
@@ -21,7 +21,7 @@ KernelProgram product(Dims a, Dims b, std::vector<Sizes> sizes, AttrMap attrs = 
   return maker.single(std::move(sizes));
 }
 
-// A product whose right side is known to be weights.
+// A product whose right operand is marked as weights.
 KernelProgram of_weights(KernelProgram kernel) {
   auto func = std::make_shared<tir::PrimFunc>(*kernel.func);
   func->facts.weights = {1};
@@ -55,13 +55,13 @@ std::vector<KernelProgram> product_kernels() {
   list.push_back(product({b, m, 33}, {33, 70}, batches));
   list.push_back(product({b, m, 10}, {b, 10, 18}, batches));
   list.push_back(product({b, 9, 10}, {b, 10, 18}, {{{"b", 0}}, {{"b", 3}}}));
-  // Static sizes have tiles of their own.
+  // Static sizes use their own tiles.
   for (int64_t rows : {8, 10, 13, 24}) {
     for (int64_t lanes : {8, 16, 17, 32, 40, 64, 65}) {
       list.push_back(product({rows, 20}, {20, lanes}, {{}}));
     }
   }
-  // Squares in which lanes and steps change places, and what is left beside them.
+  // Squares in which lanes and steps are transposed, and the remainders beside them.
   for (int64_t steps : {7, 8, 15, 16, 17, 33, 257, 300}) {
     for (int64_t lanes : {16, 64, 65, 130}) {
       list.push_back(product({9, steps}, {lanes, steps}, {{}}, transposed));
@@ -99,8 +99,8 @@ std::vector<KernelProgram> product_kernels() {
   relax::Variable sum = fused.op("add", {fused.op("matmul", {x, weight}), fused.param({70}, kF32)});
   fused.op("silu", {sum});
   list.push_back(fused.fused({{{"m", 1}}, {{"m", 8}}, {{"m", 20}}}));
-  // Results that are added to, or multiplied by, what other kernels left; rows around the tile, the
-  // least that are packed, and the block.
+  // Results that are added to, or multiplied by, results of other kernels; row counts around the
+  // tile, the packing threshold and the block.
   std::vector<Sizes> rows;
   for (int64_t count : {0, 1, 4, 5, 7, 8, 9, 12, 13, 257}) rows.push_back({{"m", count}});
   for (int64_t lanes : {64, 70}) {
@@ -120,7 +120,7 @@ std::vector<KernelProgram> product_kernels() {
   return list;
 }
 
-// Products with weights: every number of rows reads panels that a launch of its own packs.
+// Products with weights: every row count reads panels that a separate launch packs.
 std::vector<KernelProgram> kernels_of_weights() {
   Var m = make_var("m"), b = make_var("b");
   AttrMap transposed = {{"transpose_b", true}};
@@ -178,7 +178,7 @@ TEST(PackedProducts, OfWeightsAreWithinTheirBounds) {
   }
 }
 
-// Kernels that differ in what they do with a weight, and in rows, pack it alike.
+// Kernels that differ in their epilogues and row counts pack a weight the same way.
 TEST(PackedProducts, EqualPackingsHaveEqualDigests) {
   target::Target cpu = target::parse_target("cpu");
   auto digest = [&](const KernelProgram& kernel) {
@@ -224,15 +224,15 @@ TEST(PackedProducts, AreWithinTheirBounds) {
       if (!expect_within_bounds(list[k], sizes, again, expected)) break;
     }
   }
-  // All but few.
+  // All but a few.
   EXPECT_GE(packed, static_cast<int>(list.size()) - 4);
 }
 
-// At the widths of models: one row and some, weights of each layout and dtype.
+// At the widths of models: one row and a few, weights of each layout and dtype.
 TEST(LaneProducts, OfModelsWidthsAreWithinTheirBounds) {
   auto session = open_session("vulkan");
   if (!session || session->info().kind != DeviceKind::kProcessor) {
-    GTEST_SKIP() << "no processor behind Vulkan here";
+    GTEST_SKIP() << "the Vulkan device is not a CPU";
   }
   Var n = make_var("n");
   const AttrMap transposed = {{"transpose_b", true}};

@@ -1,4 +1,4 @@
-// Code for people: literals, names and parentheses.
+// Readable code: literals, names and parentheses.
 #include "codegen/source/readable.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST(DecimalLiteral, ReadsBackThroughEitherWidth) {
   }
 }
 
-TEST(Parentheses, ThoseThatDecideNothingGo) {
+TEST(Parentheses, RedundantOnesAreRemoved) {
   for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
            {"y[(((i * 4) + j) * 64)] = (a + (b * c));", "y[(i * 4 + j) * 64] = a + b * c;"},
            {"x = ((a + b) + c);", "x = a + b + c;"},
@@ -75,13 +75,13 @@ TEST(Signatures, AreBrokenWhereTheyAreLong) {
       "__kernel void k(\n    " + one + ", " + one + ",\n    " + one + ") {\n" + rest);
 }
 
-TEST(PlainNames, StandWhereNothingElseHasThem) {
+TEST(PlainNames, AreUsedWhereTheyAreFree) {
   EXPECT_EQ(with_plain_names("x_0[i_n_0] = x_1[item_0];", {}), "x[i_n] = x_1[item];");
-  // Words of the languages, entries, helpers, names that the code has anyway.
+  // Keywords of the languages, entry points, helpers, and names already in the code.
   EXPECT_EQ(
       with_plain_names("void rms_1f_0(in_0, exp_0) { tapml_help_0(y_0, y); }", {"rms_1f_0"}, true),
       "void rms_1f_0(in_0, exp_0) { tapml_help_0(y_0, y); }");
-  // Two names stay two.
+  // Distinct names stay distinct.
   EXPECT_EQ(with_plain_names("x_0_0 = x_0;", {}), "x_0_0 = x;");
 }
 

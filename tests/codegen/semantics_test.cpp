@@ -1,5 +1,5 @@
-// Values at the edges of every dtype: generated code, equal to the interpreter bit for bit, and a
-// few results spelled out (docs/semantics.md).
+// Edge values of every dtype: generated code, equal to the interpreter bit for bit, and a few
+// results written out (docs/semantics.md).
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -39,7 +39,7 @@ std::vector<uint64_t> edge_bits(DType dtype) {
   return values;
 }
 
-// All pairs of edges and some random ones.
+// All pairs of edges and some random pairs.
 void fill_pairs(HostTensor& a, HostTensor& b) {
   std::vector<uint64_t> edges = edge_bits(a.dtype());
   RandomStream stream(11, dtype_name(a.dtype()));
@@ -81,9 +81,9 @@ std::vector<double> float_edges(DType dtype) {
   return values;
 }
 
-// Expressions over two tensors of an element type, an output each.
+// Expressions over two tensors of an element type, one output each.
 struct Program {
-  // So many outputs make a kernel: platforms bind no more.
+  // Outputs per kernel: platforms bind no more.
   static constexpr size_t kOutputs = 20;
   struct Part {
     std::string params, body;
@@ -121,10 +121,10 @@ struct Program {
 class Semantics : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (!device_.here()) GTEST_SKIP() << GetParam() << " is not here";
+    if (!device_.here()) GTEST_SKIP() << GetParam() << " is unavailable";
   }
 
-  // Runs the only function of `source` on the device and in the interpreter; every element has
+  // Runs the only function of `source` on the device and in the interpreter; all elements have
   // equal bits, or both are NaN. Returns the device's tensors.
   std::vector<HostTensor> check(const std::string& source, const std::vector<HostTensor>& arguments,
                                 const std::vector<int64_t>& scalars = {}) {
@@ -173,7 +173,7 @@ class Semantics : public ::testing::TestWithParam<const char*> {
 };
 
 class IntegerSemantics : public Semantics {};
-TEST_P(IntegerSemantics, AreTheInterpreters) {
+TEST_P(IntegerSemantics, AgreeWithTheInterpreter) {
   for (DType dtype : kIntegers) {
     Program program(dtype, 4000);
     fill_pairs(program.arguments[0], program.arguments[1]);
@@ -251,7 +251,7 @@ TEST_P(IntegerSemantics, BoolHasBitsAndConverts) {
 }
 
 class FloatSemantics : public Semantics {};
-TEST_P(FloatSemantics, AreTheInterpreters) {
+TEST_P(FloatSemantics, AgreeWithTheInterpreter) {
   for (DType dtype : kFloats) {
     std::vector<double> edges = float_edges(dtype);
     auto count = static_cast<int64_t>(edges.size());
@@ -266,7 +266,7 @@ TEST_P(FloatSemantics, AreTheInterpreters) {
           set_bits(program.arguments[static_cast<size_t>(k)], i,
                    (uint64_t{stream.next()} << 32) | stream.next());
           double value = program.arguments[static_cast<size_t>(k)].at_f64(i);
-          // The interpreter holds NaN quiet.
+          // The interpreter's NaN is quiet.
           if (std::isnan(value)) program.arguments[static_cast<size_t>(k)].set_f64(i, value);
         }
       }
@@ -277,7 +277,7 @@ TEST_P(FloatSemantics, AreTheInterpreters) {
           "fma(a[i], b[i], a[i])"}) {
       program.add(text, dtype);
     }
-    // Which of two zeros comes out is free.
+    // The sign of a zero result is unspecified.
     std::string zero = std::string(dtype_name(dtype)) + "(0.0)";
     for (const char* text : {"min(a[i], b[i])", "max(a[i], b[i])"}) {
       program.add("select(" + std::string(text) + " == " + zero + ", " + zero + ", " + text + ")",
@@ -297,9 +297,9 @@ TEST_P(FloatSemantics, AreTheInterpreters) {
   }
 }
 
-// Zeros that a driver's compiler sees, as literals or once it has computed with what it knows: it
-// must divide by them, and multiply with them, as with others.
-TEST_P(FloatSemantics, ZerosThatAreKnownAreLikeOthers) {
+// Zeros that a driver's compiler can see, as literals or after constant folding: it must divide and
+// multiply by them as by other values.
+TEST_P(FloatSemantics, ConstantZerosBehaveLikeOthers) {
   for (DType dtype : kFloats) {
     const std::string type = dtype_name(dtype);
     const std::vector<double> edges = float_edges(dtype);
@@ -347,7 +347,7 @@ TEST_P(FloatSemantics, ZerosThatAreKnownAreLikeOthers) {
         std::string source = program.source(part);
         if (lanes) {
           std::string body;
-          // Each store in a loop of its own.
+          // Each store in its own loop.
           for (size_t at = 0, end; at < part.body.size(); at = end + 1) {
             end = part.body.find('\n', at);
             body += "    for j in vectorized(4) {\n" + part.body.substr(at, end - at) + "\n    }\n";
@@ -368,7 +368,7 @@ TEST_P(FloatSemantics, ZerosThatAreKnownAreLikeOthers) {
   }
 }
 
-// Sums, products and extrema over all of a row, as a scheduled reduction.
+// Sums, products and extrema over a whole row, as a scheduled reduction.
 TEST_P(FloatSemantics, ReductionsKeepNan) {
   for (DType dtype : kFloats) {
     std::string type = dtype_name(dtype);
@@ -409,7 +409,7 @@ prim def k(x: Buffer((4, 1000), T), out low: Buffer((4,), T), out high: Buffer((
   }
 }
 
-// In f64 the platform's own functions, within a few units of the interpreter's.
+// In f64 the platform's own functions, within a few ulp of the interpreter's.
 TEST_P(FloatSemantics, DoublesHaveEveryFunction) {
   if (GetParam() == std::string("vulkan")) GTEST_SKIP() << "refused";
   Program program(DType::kF64, 500);

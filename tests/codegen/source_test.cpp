@@ -47,7 +47,7 @@ tir::PrimFuncRef sum_program() {
 
 const target::Description kVulkan = *target::find_description("vulkan");
 
-// Shaders index with 32 bits.
+// Shaders use 32-bit indices.
 std::string glsl(DeviceFunc function, const target::Description& target = kVulkan) {
   narrow_index(function, target.features.compute_dtypes.contains(DType::kI64), "test", true);
   return emit_glsl(function, target);
@@ -57,7 +57,7 @@ void expect_valid(const std::string& source) {
   EXPECT_EQ(testing::spirv_complaints(compile_glsl_to_spirv(source, "test")), "") << source;
 }
 
-// Names that an index needs on its way, in the source of a program whose loop over i does `body`.
+// The number of named index subexpressions in a program whose loop over i has this `body`.
 size_t names_in(const std::string& body) {
   const Module module = text::parse(R"(
 prim def k(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64, d: i64) {
@@ -77,7 +77,7 @@ TEST(OpenClC, AnIndexIsDividedOnceInItsScope) {
   ASSERT_GT(once, 0);
   EXPECT_EQ(names_in(store), once);
   EXPECT_EQ(names_in(store + "\n for j in serial(d) { " + store + " }"), once);
-  // What a loop or a branch has named is unknown behind it.
+  // Names defined in a loop or a branch are not visible after it.
   EXPECT_EQ(names_in("if (i < d) { " + store + " }\n if (i < 7) { " + store + " }"), 2 * once);
   // Another index has its own names.
   EXPECT_GT(names_in(store + "\n for j in serial(d) { y[j // (n - d)] = x[j] }"), once);
@@ -101,7 +101,7 @@ DeviceFunc parsed(const std::string& source) {
   return lower_prim_func(*passes::lower_math(func), "kernel").launches.at(0);
 }
 
-TEST(Glsl, OwnMathIsValidSpirv) {
+TEST(Glsl, PortableMathIsValidSpirv) {
   std::string body;
   for (const IntrinsicInfo& info : intrinsic_table()) {
     if (!info.needs_math) continue;
@@ -165,7 +165,7 @@ TEST(Glsl, FloatsOfEveryWidthAreValidSpirv) {
   }
 }
 
-// The language leaves % of negative operands open.
+// The language leaves % of negative operands undefined.
 TEST(Glsl, RemaindersAvoidTheLanguages) {
   std::string source = glsl(parsed(R"(
 prim def k(x: Buffer((n,), i32), out y: Buffer((n,), i32), n: i64) {
@@ -182,7 +182,8 @@ std::string narrow_program(const char* type) {
          "), n: i64) {\n  for i in parallel(n) {\n    y[i] = x[i] + y[i]\n  }\n}\n";
 }
 
-// Without storage of 8 and 16 bits, elements are fields of words; nobody else's bits change.
+// Without 8- and 16-bit storage, elements are fields of words; bits of other elements do not
+// change.
 TEST(Glsl, NarrowBuffersDoWithoutNarrowStorage) {
   target::Description target = kVulkan;
   target.features.narrow_stores = false;
@@ -205,7 +206,7 @@ TEST(Glsl, ExtensionsAndHelpersOnlyWhereTheyAreUsed) {
   EXPECT_EQ(bytes.find("int64"), std::string::npos) << bytes;
 }
 
-TEST(Glsl, WhatThePlatformLacksIsRefused) {
+TEST(Glsl, RefusesFeaturesThatThePlatformLacks) {
   target::Description target = kVulkan;
   target.features.compute_dtypes.erase(DType::kF64);
   target.features.compute_dtypes.erase(DType::kI64);
@@ -216,7 +217,7 @@ TEST(Glsl, WhatThePlatformLacksIsRefused) {
   }
 }
 
-// The language has no functions of f64 but roots and roundings, and portable math has none.
+// The language has only roots and roundings in f64, and portable math has no f64 functions.
 TEST(Glsl, FunctionsOfDoublesAreRefusedByName) {
   for (const IntrinsicInfo& info : intrinsic_table()) {
     if (!info.needs_math) continue;
@@ -260,7 +261,7 @@ bool has_instruction(const std::vector<uint32_t>& words, const std::vector<uint3
   return false;
 }
 
-TEST(Glsl, ShadersPromiseWhatFloatsMean) {
+TEST(Glsl, ShadersDeclareFloatSemantics) {
   auto words = compile_glsl_to_spirv(glsl(parsed(narrow_program("f32"))), "test");
   EXPECT_TRUE(has_instruction(words, {42}, 71)) << "NoContraction";
   EXPECT_TRUE(has_instruction(words, {4461, 32}, 16)) << "SignedZeroInfNanPreserve";
@@ -270,7 +271,7 @@ TEST(Glsl, ShadersPromiseWhatFloatsMean) {
   EXPECT_FALSE(has_instruction(words, {4461, 32}, 16));
 }
 
-TEST(Glsl, BuffersThatShareMemorySaySo) {
+TEST(Glsl, BuffersThatShareMemoryAreDeclaredAliased) {
   DeviceFunc function = parsed(narrow_program("i32"));
   constexpr uint32_t kAliased = 20;
   EXPECT_FALSE(has_instruction(compile_glsl_to_spirv(glsl(function), "test"), {kAliased}, 71));
@@ -332,7 +333,7 @@ TEST(OpenClC, SelectEvaluatesOnlyTheChosenSide) {
   std::string source =
       emit_source(lowered(tir::make_prim_func({{x, AccessMode::kIn}, {y, AccessMode::kOut}}, body)),
                   opencl_c_dialect());
-  // The load stands inside the branch.
+  // The load is inside the branch.
   EXPECT_LT(source.find("if ("), source.find("x_0[")) << source;
 }
 

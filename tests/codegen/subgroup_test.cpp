@@ -1,5 +1,5 @@
-// Operations of subgroups: what is emitted for them, and what devices compute with subgroups of
-// their own, by the exchange through local memory, and as the interpreter says.
+// Subgroup operations: the emitted code, and what devices compute with native subgroups and by
+// exchange through local memory, compared with the interpreter.
 #include <gtest/gtest.h>
 
 #include "device_kernels.h"
@@ -16,7 +16,7 @@ using cases::each;
 
 constexpr int64_t kThreads = 64;
 
-// Every operation in one dtype, of all values of a group of 64 threads.
+// Every operation in one dtype, over the values of a group of 64 threads.
 tir::PrimFuncRef every_operation(const std::string& dtype, int64_t width) {
   const std::string w = std::to_string(width), far = std::to_string(width / 2);
   Module module = text::parse("prim def k(x: Buffer((n, 64), " + dtype +
@@ -77,8 +77,9 @@ TEST(SubgroupText, GlslHasTheLanguagesOperationsAtTheDevicesWidth) {
                       {"subgroupMax(", "subgroupMin("});
 }
 
-// What the rules make of a row: no barrier within a subgroup's width, one above.
-TEST(SubgroupText, RulesTakeThem) {
+// What the schedule rules make of a row: no barrier within a subgroup's width, one barrier above
+// it.
+TEST(SubgroupText, ScheduleRulesUseThem) {
   auto text = [](const KernelProgram& kernel, const char* name) {
     const target::Target target = target::parse_target(name);
     return emitted(*passes::lower_math(*schedule::schedule_for(*kernel.func, target).func), name);
@@ -97,14 +98,14 @@ TEST(SubgroupText, RulesTakeThem) {
     EXPECT_EQ(count(source, "subgroupAdd("), 1) << source;
     EXPECT_EQ(count(source, "barrier();"), barriers) << source;
   }
-  // A team of 32 lanes, and shuffles for one below the width.
+  // A team of 32 lanes, and shuffles for a team below the width.
   EXPECT_EQ(count(text(narrow, "vulkan:for=rtx"), "subgroupAdd("), 1);
   EXPECT_EQ(count(text(narrow, "vulkan:for=rdna3"), "subgroupShuffleXor("), 5);
   EXPECT_EQ(count(text(narrow, "vulkan"), "subgroup"), 0);
   EXPECT_EQ(count(text(narrow, "vulkan"), "barrier();"), 6) << "a tree of 32, and the end";
 }
 
-TEST(SubgroupText, GlslExchangesElsewhere) {
+TEST(SubgroupText, GlslUsesLocalMemoryAtOtherWidths) {
   for (const char* target : {"vulkan", "vulkan:for=rdna3", "vulkan:for=rtx,subgroups=0"}) {
     const std::string source = emitted(*every_operation("f32", 32), target);
     expect_source_parts(
@@ -140,10 +141,10 @@ prim def k(out y: Buffer((n, 64), i32), n: i64) {workgroup_threads: 64} {
 
 class SubgroupsOn : public ::testing::TestWithParam<const char*> {};
 
-// Against the interpreter: exactly, but for the order of sums. NaN wins in extrema.
-TEST_P(SubgroupsOn, EveryOperationIsTheInterpreters) {
+// Exact agreement with the interpreter, except for the order of sums. NaN propagates in extrema.
+TEST_P(SubgroupsOn, EveryOperationAgreesWithTheInterpreter) {
   DeviceKernels device(GetParam());
-  if (!device.here()) GTEST_SKIP() << GetParam() << " is not here";
+  if (!device.here()) GTEST_SKIP() << GetParam() << " is unavailable";
   const std::vector<std::pair<std::string, DType>> dtypes = {
       {"f32", DType::kF32}, {"i32", DType::kI32}, {"u32", DType::kU32}};
   std::vector<tir::PrimFuncRef> programs;
@@ -171,7 +172,7 @@ TEST_P(SubgroupsOn, EveryOperationIsTheInterpreters) {
   }
 }
 
-// Rows, reductions and products of one row, around the widths of subgroups and groups.
+// Rows, reductions and one-row products, around the widths of subgroups and groups.
 TEST_P(SubgroupsOn, ReductionsAreWithinTheirBounds) {
   Var n = make_var("n"), m = make_var("m");
   const std::vector<Sizes> around =
@@ -201,16 +202,17 @@ TEST_P(SubgroupsOn, ReductionsAreWithinTheirBounds) {
   expect_on_device(GetParam(), kernels);
 }
 
-// lavapipe's subgroups are of 8 threads: its own operations for that, the exchange for the others.
+// lavapipe has subgroups of 8 threads: native operations for that width, the exchange for the
+// others.
 INSTANTIATE_TEST_SUITE_P(Platforms, SubgroupsOn,
                          ::testing::Values("vulkan:subgroups=8", "vulkan:subgroups=0",
                                            "opencl:groups=gpu,subgroups=8"),
                          [](const auto& info) { return target_test_name(info.param); });
 
-// A device says which width its subgroups have; code for another is refused, not run.
+// A device reports the width of its subgroups; code for another width is refused, not run.
 TEST(Subgroups, OfAnotherWidthAreRefused) {
   auto session = open_session("vulkan");
-  if (!session) GTEST_SKIP() << "vulkan is not here";
+  if (!session) GTEST_SKIP() << "vulkan is unavailable";
   const target::Target target = target::parse_target("vulkan:subgroups=2");
   const tir::PrimFuncRef func = every_operation("f32", 2);
   const ModuleBlob blob = codegen::compile_module({launch_for(*func, target)}, target);

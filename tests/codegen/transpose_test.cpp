@@ -1,4 +1,5 @@
-// Copies that change lanes and steps of a square: recognized or not, the same elements.
+// Copies that transpose lanes and steps of a square: the elements are the same whether the square
+// is recognized or not.
 #include <gtest/gtest.h>
 
 #include "device_kernels.h"

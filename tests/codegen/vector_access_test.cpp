@@ -1,4 +1,5 @@
-// Four elements at once: which kernels do it, that the text says so, and that it computes the same.
+// Four elements at once: which kernels do it, how the text looks, and that the results are the
+// same.
 #include "codegen/source/vector_access.h"
 
 #include "device_kernels.h"
@@ -44,7 +45,7 @@ TEST(VectorAccess, IsWrittenWhereTheLastAxisIsDivisible) {
   EXPECT_NE(source.find("{ vec4 "), std::string::npos) << source;
   EXPECT_EQ(source.find("{ float "), std::string::npos) << source;
   EXPECT_EQ(glsl_of(biased(63, kF32, true)).find("vec4"), std::string::npos);
-  // The bias is of another width: its launch stays point by point.
+  // The bias has another width: its launch stays scalar.
   EXPECT_EQ(glsl_of(biased(64, kBF16, true)).find("vec4"), std::string::npos);
   const std::string opencl = codegen::emit_source(
       launches(biased(64, kF32, true), "opencl:groups=gpu"), codegen::opencl_c_dialect());
@@ -52,7 +53,7 @@ TEST(VectorAccess, IsWrittenWhereTheLastAxisIsDivisible) {
   EXPECT_NE(opencl.find("vstore4("), std::string::npos) << opencl;
 }
 
-TEST(VectorAccess, OfABufferThatIsReadOtherwiseTooIsNot) {
+TEST(VectorAccess, IsNotUsedForBuffersWithOtherAccesses) {
   Var lane = make_var("lane"), item = make_var("item");
   tir::Buffer x = tir::make_buffer("x", kF32, {64}), y = tir::make_buffer("y", kF32, {64});
   auto function_of = [&](const PrimExpr& value) {
@@ -82,11 +83,11 @@ TEST(VectorAccess, OfABufferThatIsReadOtherwiseTooIsNot) {
     f.body = tir::make_for(lane, 4, tir::make_store(y, {side}, read), tir::ForKind::kVectorized);
     return keys(codegen::vector_buffers(f));
   };
-  EXPECT_EQ(guarded(x).size(), 2u) << "perhaps not read, but there";
-  EXPECT_EQ(guarded(z), only_y) << "perhaps not there";
+  EXPECT_EQ(guarded(x).size(), 2u) << "possibly not read, but in bounds";
+  EXPECT_EQ(guarded(z), only_y) << "possibly out of bounds";
 }
 
-// Narrow floats that are only read: by fours, and by eights where every access is a half of eight.
+// Narrow floats that are only read: by fours, and by eights if every access is a half of eight.
 TEST(VectorAccess, NarrowBuffersAreReadByEights) {
   const Var item = make_var("item"), lane = make_var("lane");
   const tir::Buffer x = tir::make_buffer("x", DType::kBF16, {4096});
@@ -119,7 +120,7 @@ TEST(VectorAccess, NarrowBuffersAreReadByEights) {
   EXPECT_FALSE(codegen::half_of_eight(item * 4));
 }
 
-// Of two numbers, of a number that is none, and of one side that is costly.
+// A select of two numbers, of a NaN, and with an expensive side.
 void with_nan(HostTensor& tensor, const Sizes& at) {
   uniform(-9, 9)(tensor, at);
   for (int64_t i = 0; i < tensor.size(); i += 3) tensor.set_f64(i, std::nan(""));
@@ -161,7 +162,7 @@ TEST(VectorSelect, HasNoBranches) {
   source =
       codegen::emit_source(launches(kernels[0], "opencl:groups=gpu"), codegen::opencl_c_dialect());
   EXPECT_NE(source.find("select("), std::string::npos) << source;
-  // Nobody wants the exp of what is not taken.
+  // The exp of the side not taken should not be evaluated.
   source = glsl_of(kernels.back());
   EXPECT_EQ(source.find("mix("), std::string::npos) << source;
   EXPECT_NE(source.find("vec4("), std::string::npos) << source;

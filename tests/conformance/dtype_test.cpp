@@ -1,4 +1,4 @@
-// What a device claims to compute, it computes; what is beyond its limits, it refuses.
+// A device computes every dtype that it claims, and refuses requests beyond its limits.
 #include <algorithm>
 
 #include "codegen/code_generators.h"
@@ -32,7 +32,7 @@ ModuleBlob module_of(std::vector<codegen::DeviceFunc> functions, const DeviceInf
   return codegen::generator_of(target).portable(codegen::compile_module(functions, target));
 }
 
-// What the kernel of a dtype gives: twice the value; of bool the other one.
+// The result of a dtype's kernel: twice the value; for bool the opposite.
 double expected(DType dtype, double value) { return dtype == DType::kBool ? 1 - value : 2 * value; }
 
 TEST_P(DtypeConformance, KernelsOfEveryDtypeThatIsClaimed) {
@@ -52,13 +52,13 @@ TEST_P(DtypeConformance, KernelsOfEveryDtypeThatIsClaimed) {
     SCOPED_TRACE(dtype_name(dtype));
     const KernelId twice{session().new_handle()};
     ASSERT_TRUE(session().get_kernel(twice, module, generated_twice(dtype).entry));
-    // Tails beside what vectors and words hold.
+    // Tails beyond whole vectors and words.
     for (int64_t count : {1, 2, 3, 5, 17, 64, 67}) {
       HostTensor values = HostTensor::zeros(dtype, {count});
       for (int64_t i = 0; i < count; ++i) {
         values.set_f64(i, static_cast<double>(dtype == DType::kBool ? i % 2 : (i * 7) % 50));
       }
-      // Between tensors there are 16 bytes at least, which a kernel may not touch.
+      // At least 16 bytes lie between tensors, and a kernel may not touch them.
       const int64_t bytes = static_cast<int64_t>(values.bytes().size());
       const int64_t room = (bytes + 15) / 16 * 16;
       const auto x = buffer(room), y = buffer(room + 16);
@@ -88,12 +88,12 @@ TEST_P(DtypeConformance, LargerWorkGroupsThanTheLimitAreRefused) {
   const auto x = buffer(256);
   write(BufferRange{x, 0}, std::vector<int32_t>(64, 3));
   Status status = launch(kernel("ramp"), {{x, 0}}, {1, 1}, 64, limits.max_workgroup_threads + 1);
-  // At a place it comes with the next wait.
+  // On a remote device the error is reported at the next wait.
   if (status) status = session().synchronize(kDefaultStream);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().kind, ErrorKind::kPlatform) << status.error().to_string();
   EXPECT_EQ(status.error().fault, PlatformFault::kLimit) << status.error().to_string();
-  // Another session is as good as new.
+  // A new session works normally.
   auto next = new_session();
   ASSERT_TRUE(next);
   EXPECT_TRUE(next->synchronize(kDefaultStream));

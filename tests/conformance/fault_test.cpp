@@ -1,4 +1,4 @@
-// What goes wrong with a device itself: its memory ends, or it is lost. The same on every platform.
+// Device failures: memory exhaustion and device loss. The same on every platform.
 #include <sys/resource.h>
 
 #include <cstdlib>
@@ -19,21 +19,21 @@ using runtime::Session;
 using FaultConformance = Conformance;
 TAPML_CONFORMANCE(FaultConformance);
 
-// A processor's memory ends by a limit of this process, a GPU's own where it ends.
+// A CPU's memory is limited by a limit of this process, a GPU's by its own size.
 int64_t block_bytes(Session& session) {
   return session.info().kind == DeviceKind::kGpu ? int64_t{2} << 30 : int64_t{64} << 20;
 }
 
-constexpr int64_t kRoom = int64_t{1} << 30;  // that the process may still take
+constexpr int64_t kRoom = int64_t{1} << 30;  // memory that the process may still allocate
 
-// What this process has of its address space.
+// The address space in use by this process.
 int64_t address_space() {
   int64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   return pages * 4096;
 }
 
-// Drivers allocate at once or at the first use.
+// Drivers allocate at once or at first use.
 Status allocate_and_use(Session& session, BufferId id) {
   const std::vector<std::byte> some(4096, std::byte{1});
   const int64_t block = block_bytes(session);
@@ -43,15 +43,14 @@ Status allocate_and_use(Session& session, BufferId id) {
   return session.synchronize(kDefaultStream);
 }
 
-// Takes all the memory there is, gives it back and takes some again; ends the process: with 0 where
-// that went as it has to.
+// Allocates all available memory, releases it and allocates again; exits with 0 if that succeeds.
 [[noreturn]] void exhaust(Session& session, bool in_this_process) {
   const auto end = [](const std::string& why) {
     std::fputs((why + "\n").c_str(), stderr);
     ::_exit(1);
   };
-  // A driver of a GPU maps its memory into this process, so that a limit of address space would end
-  // the driver's own work first, anywhere.
+  // A GPU driver maps its memory into this process, so a limit on the address space would make the
+  // driver itself fail first, anywhere.
   if (in_this_process && session.info().kind != DeviceKind::kGpu) {
     const auto most = static_cast<rlim_t>(address_space() + kRoom);
     const rlimit limit = {most, most};
@@ -65,7 +64,7 @@ Status allocate_and_use(Session& session, BufferId id) {
   }
   if (status) end("128 blocks were taken, and no end");
   if (status.error().fault != PlatformFault::kOutOfMemory) end(status.error().to_string());
-  // What failed late may be said once more.
+  // A late failure may be reported once more.
   if (Status again = session.synchronize(kDefaultStream);
       !again && again.error().fault != PlatformFault::kOutOfMemory) {
     end("then: " + again.error().to_string());
@@ -83,10 +82,10 @@ Status allocate_and_use(Session& session, BufferId id) {
   ::_exit(0);
 }
 
-TEST_P(FaultConformance, MemoryThatEndsIsAnErrorAndComesBack) {
-  if (testing::kSanitized) GTEST_SKIP() << "sanitizers take address space of their own";
+TEST_P(FaultConformance, OutOfMemoryIsAnErrorAndRecovers) {
+  if (testing::kSanitized) GTEST_SKIP() << "sanitizers reserve address space";
   if (std::string_view(GetParam().name) == "elsewhere") {
-    GTEST_SKIP() << "another machine's memory is not to be taken";
+    GTEST_SKIP() << "the test must not exhaust the memory of another machine";
   }
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(exhaust(session(), !GetParam().connect), ::testing::ExitedWithCode(0), "");
@@ -150,7 +149,7 @@ TEST_P(FaultConformance, ALostDeviceStaysLostAndAnotherOneWorks) {
   }
   expect_lost(session(), x, scale);
 
-  // A session of another device is not touched by it.
+  // A session of another device is not affected.
   session_ = new_session();
   ASSERT_TRUE(session_);
   module_ = {};

@@ -4,7 +4,7 @@ namespace tapml::test {
 
 namespace {
 
-// A bound that indices of 32 bits take.
+// A bound for which 32-bit indices suffice.
 constexpr int64_t kMostItems = int64_t{1} << 24;
 
 // One kernel: its buffers are vectors of `dtypes`, `count` scalars, `body` runs for each item.
@@ -16,7 +16,7 @@ struct Kernel {
   Kernel(const char* entry, DType dtype, size_t vectors, size_t count) {
     func.entry = entry;
     func.item = make_var("i");
-    func.extent = kMostItems;  // a launch says how many there are
+    func.extent = kMostItems;  // a launch gives the actual extent
     for (size_t i = 0; i < vectors; ++i) {
       buffers.push_back(tir::make_buffer("b" + std::to_string(i), dtype, {kMostItems}));
       func.buffers.push_back({buffers.back(), AccessMode::kInOut});

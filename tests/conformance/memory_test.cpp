@@ -61,7 +61,7 @@ TEST_P(MemoryConformance, CopiesBetweenAndInsideBuffers) {
   std::copy_n(source.begin() + 5, 200, expected.begin() + 11);
   EXPECT_EQ(read<uint8_t>({b, 0}, 300), expected);
 
-  // Apart, and overlapping in both directions.
+  // Disjoint, and overlapping in both directions.
   ASSERT_TRUE(session().copy(kDefaultStream, {a, 0}, {a, 128}, 64));
   std::copy_n(source.begin(), 64, source.begin() + 128);
   EXPECT_EQ(read<uint8_t>({a, 0}, 256), source);
@@ -114,7 +114,7 @@ TEST_P(MemoryConformance, HugeAllocationsAreRefusedAndTheSessionStaysUsable) {
   EXPECT_EQ(read<int64_t>({id, 0}, 1), std::vector<int64_t>{7});
 }
 
-TEST_P(MemoryConformance, NonsenseIsRefused) {
+TEST_P(MemoryConformance, InvalidRequestsAreRefused) {
   BufferId id = buffer(16);
   std::vector<std::byte> bytes(16);
   EXPECT_FALSE(session().allocate(BufferId{session().new_handle()}, -1));
@@ -131,7 +131,7 @@ TEST_P(MemoryConformance, NonsenseIsRefused) {
   EXPECT_TRUE(
       refused(session().fill_zero(kDefaultStream, {id, 8}, std::numeric_limits<int64_t>::max())));
   EXPECT_TRUE(refused(session().read(kDefaultStream, {id, 17}, {})));
-  EXPECT_TRUE(session().synchronize(kDefaultStream)) << "refused requests leave no error behind";
+  EXPECT_TRUE(session().synchronize(kDefaultStream)) << "refused requests leave no error";
 
   session().release(id);
   session().release(id);

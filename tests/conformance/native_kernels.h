@@ -1,5 +1,5 @@
-// Kernels of the tests as plain functions, and a loader that finds them by name: host code without
-// a compiler.
+// Test kernels as plain functions, and a loader that finds them by name: host code without a
+// compiler.
 #pragma once
 
 #include <algorithm>
@@ -28,13 +28,14 @@ inline void native_ramp(void* const* buffers, const int64_t* scalars, int64_t be
   for (int64_t i = begin; i < end; ++i) x[i] = static_cast<int32_t>(scalars[0] + i * scalars[1]);
 }
 
-// buffers: x; x[i] = x[i] * 3 + s0 (i32, in place, modulo 2^32): the order of two calls shows.
+// buffers: x; x[i] = x[i] * 3 + s0 (i32, in place, modulo 2^32): the result depends on the order of
+// calls.
 inline void native_fold(void* const* buffers, const int64_t* scalars, int64_t begin, int64_t end) {
   auto x = static_cast<uint32_t*>(buffers[0]);
   for (int64_t i = begin; i < end; ++i) x[i] = x[i] * 3u + static_cast<uint32_t>(scalars[0]);
 }
 
-// buffers: any, c; c = -1000 (f32): shows where a kernel ran that should not have.
+// buffers: any, c; c = -1000 (f32): shows that a kernel ran that should not have.
 inline void native_sentinel(void* const* buffers, const int64_t* scalars, int64_t begin,
                             int64_t end) {
   auto c = static_cast<float*>(buffers[scalars[0]]);

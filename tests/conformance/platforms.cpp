@@ -71,7 +71,7 @@ ModuleBlob opencl_blob() {
   return blob;
 }
 
-// The same in GLSL. Compiled once: that takes a tenth of a second a kernel.
+// The same in GLSL. Compiled once, since it takes a tenth of a second per kernel.
 ModuleBlob vulkan_blob() {
   static const ModuleBlob kBlob = testing::glsl_module({
       {"add", {"float", "float", "float"}, 0, "b2[i] = b0[i] + b1[i];"},
@@ -88,7 +88,7 @@ ModuleBlob vulkan_blob() {
 
 Result<std::shared_ptr<Device>> create_null() { return std::make_shared<device::NullDevice>(); }
 
-// Kernels of the tests, and generated ones.
+// The test kernels, and generated ones.
 class AnyLoader final : public runtime::KernelLoader {
  public:
   Result<std::shared_ptr<runtime::HostCode>> load(const ModuleBlob& blob) noexcept override {
@@ -103,7 +103,7 @@ class AnyLoader final : public runtime::KernelLoader {
 Result<std::shared_ptr<Device>> create_cpu() {
   return std::make_shared<device::CpuDevice>(2, std::make_shared<AnyLoader>());
 }
-// As in a process of kernels under test.
+// As in a process that runs kernels under test.
 Result<std::shared_ptr<Device>> create_watched_cpu() {
   static runtime::LaunchNote note;
   return device::watch_launches(
@@ -112,8 +112,7 @@ Result<std::shared_ptr<Device>> create_watched_cpu() {
       {.guard_memory = true, .note = &note});
 }
 Result<std::shared_ptr<Device>> create_opencl() { return device::create_opencl_device(); }
-// The validation layers listen where they are installed: what they say fails the test that it
-// comes in.
+// The validation layers are active if they are installed: their messages fail the current test.
 Result<std::shared_ptr<Device>> open_vulkan(device::VulkanOptions options) {
   options.validation = true;
   auto device = device::create_vulkan_device(options);
@@ -122,7 +121,7 @@ Result<std::shared_ptr<Device>> open_vulkan(device::VulkanOptions options) {
   return device::create_vulkan_device(options);
 }
 Result<std::shared_ptr<Device>> create_vulkan() { return open_vulkan({}); }
-// As on a GPU whose memory the host does not reach.
+// As on a GPU whose memory is not visible to the host.
 Result<std::shared_ptr<Device>> create_vulkan_apart() {
   device::VulkanOptions options;
   options.map_memory = false;
@@ -147,8 +146,9 @@ constexpr std::array<Platform, 6> kPlatforms = {{
     {"vulkan_apart", true, true, create_vulkan_apart, vulkan_blob},
 }};
 
-// One device a platform for the whole process: drivers start slowly. They never go: at the
-// process's end the statics of drivers and layers, which were loaded later, go before ours.
+// One device per platform for the whole process, since drivers start slowly. Devices are never
+// destroyed: at process exit the statics of drivers and layers, which were loaded later, are
+// destroyed first.
 Result<std::shared_ptr<Device>> shared_device(const Platform& platform) {
   static auto& devices = *new std::map<decltype(platform.create), Result<std::shared_ptr<Device>>>;
   auto found = devices.find(platform.create);
@@ -156,7 +156,7 @@ Result<std::shared_ptr<Device>> shared_device(const Platform& platform) {
   return found->second;
 }
 
-// The machine of support/remote_target.h, with its processor once a session has asked it.
+// The server of support/remote_target.h, with its processor once a session has queried it.
 target::Target& remote_target() {
   static target::Target target = target::parse_target(testing::remote_target());
   return target;
@@ -169,7 +169,7 @@ ModuleBlob elsewhere_blob() {
   return kBlob;
 }
 
-// A process for each session; null where there is no Node.js.
+// One process per session; null without Node.js.
 std::unique_ptr<Session> open_wasm() {
   auto session = testing::open_wasm_session();
   if (session) return std::move(*session);
@@ -183,7 +183,7 @@ ModuleBlob wasm_blob() {
 
 }  // namespace
 
-// Each platform at hand, and behind the protocol.
+// Each available platform, locally and through the protocol.
 std::span<const Platform> conformance_platforms() {
   static const std::vector<Platform> kAll = [] {
     static std::deque<std::string> names;
@@ -191,7 +191,7 @@ std::span<const Platform> conformance_platforms() {
     for (Platform platform : kPlatforms) {
       platform.name = names.emplace_back(std::string(platform.name) + "_remote").c_str();
       platform.remote = true;
-      platform.losable = nullptr;  // it goes with its connection
+      platform.losable = nullptr;  // the device ends with its connection
       all.push_back(platform);
     }
     all.push_back({"wasm", true, true, nullptr, wasm_blob, true, open_wasm});
@@ -206,13 +206,13 @@ std::span<const Platform> conformance_platforms() {
 void Conformance::SetUp() {
   if (GetParam().connect) {
     session_ = new_session();
-    if (!session_ && GetParam().may_be_absent) GTEST_SKIP() << GetParam().name << " is not here";
+    if (!session_ && GetParam().may_be_absent) GTEST_SKIP() << GetParam().name << " is unavailable";
     ASSERT_TRUE(session_);
     return;
   }
   auto device = shared_device(GetParam());
   if (!device && GetParam().may_be_absent && device.error().fault == PlatformFault::kAbsent) {
-    GTEST_SKIP() << GetParam().name << " is not on this machine: " << device.error().to_string();
+    GTEST_SKIP() << GetParam().name << " is unavailable: " << device.error().to_string();
   }
   ASSERT_TRUE(device) << device.error().to_string();
   device_ = *device;

@@ -1,4 +1,4 @@
-// The platforms that the conformance suite runs on, and what its tests share.
+// The platforms that the conformance suite runs on, and helpers that its tests share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,11 +19,11 @@ struct Platform {
   Result<std::shared_ptr<runtime::Device>> (*create)();
   // A module with the kernels of native_kernels.h.
   ModuleBlob (*module)();
-  bool remote = false;  // behind the protocol
-  // Opens sessions of another machine; `create` is not used then.
+  bool remote = false;  // through the protocol
+  // Opens sessions on another machine; `create` is unused then.
   std::unique_ptr<runtime::Session> (*connect)() = nullptr;
-  // A device of its own that can be lost, and what loses it; null where a device goes with its
-  // process alone.
+  // A separate device that can be lost, and the function that loses it; null if a device is lost
+  // only with its process.
   struct Losable {
     std::shared_ptr<runtime::Device> device;
     std::function<void()> lose;
@@ -33,8 +33,8 @@ struct Platform {
 
 std::span<const Platform> conformance_platforms();
 
-// Every test of a Conformance suite runs once a platform, each with a session of its own on the
-// platform's one device.
+// Every test of a Conformance suite runs once per platform, each with a new session on the
+// platform's only device.
 class Conformance : public ::testing::TestWithParam<Platform> {
  protected:
   void SetUp() override;
@@ -44,7 +44,7 @@ class Conformance : public ::testing::TestWithParam<Platform> {
   runtime::Session& session() { return *session_; }
   std::unique_ptr<runtime::Session> new_session();
 
-  // A new buffer; fails the test where it cannot be had.
+  // A new buffer; fails the test if the allocation fails.
   runtime::BufferId buffer(int64_t bytes);
   runtime::KernelId kernel(const std::string& entry);
 

@@ -1,4 +1,4 @@
-// Executables written by hand, over the kernels of native_kernels.h.
+// Handwritten executables that use the kernels of native_kernels.h.
 #pragma once
 
 #include <memory>
@@ -40,7 +40,7 @@ inline Executable kernels_only(ModuleBlob module, const std::string& entry = "ad
   add.kernel = kAdd;
   add.launches = {{entry, slot(0), 32, {0, 1, 2}, {}}};
   if (entry == "sentinel") {
-    // The sentinel's scalar says which buffer it spoils: with n = 2 that is the third.
+    // The sentinel's scalar is the index of the buffer it overwrites: n = 2 selects the third.
     add.launches[0].scalars = {0};
   }
   Implementation scale;
@@ -104,7 +104,7 @@ inline Executable chain_program(ModuleBlob module, const std::string& entry = "a
 
 inline constexpr int32_t kPack = 3;  // pack_00000004(w, x, c f32[4]): p = w + w at load, c = p + x
 
-// prepare(w f32[4]) -> p; main(w, x f32[4], p) -> pack(w, x), with p packed of w.
+// prepare(w f32[4]) -> p; main(w, x f32[4], p) -> pack(w, x), where p is packed from w.
 inline Executable packing_program(ModuleBlob module) {
   Executable program = kernels_only(std::move(module));
   auto vector = [](const char* name, AccessMode mode) {

@@ -102,7 +102,7 @@ TEST_P(StreamConformance, EventsOrderTwoStreams) {
   EXPECT_FALSE(session().synchronize(other));
 }
 
-TEST_P(StreamConformance, UnknownHandlesAndNonsenseAreRefused) {
+TEST_P(StreamConformance, UnknownHandlesAndInvalidRequestsAreRefused) {
   KernelId ramp = kernel("ramp");
   BufferId id = buffer(16);
   auto refused = [](const Status& status) {

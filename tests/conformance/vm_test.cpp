@@ -1,4 +1,4 @@
-// The virtual machine and hybrid runs over the platforms.
+// The virtual machine and hybrid runs on each platform.
 #include "conformance/platforms.h"
 #include "conformance/programs.h"
 #include "device/cpu/cpu_device.h"
@@ -69,7 +69,7 @@ TEST_P(VmConformance, HybridWithACpuThatMustNotCompute) {
   EXPECT_EQ(offload.calls(), 5);
 }
 
-TEST(VmOnNull, CountsWhatAModelAsksFor) {
+TEST(VmOnNull, CountsTheRequestsOfAModel) {
   auto null = std::make_shared<device::NullDevice>();
   auto session = std::move(*LocalSession::create(null));
   auto vm = LocalVirtualMachine::create(*session, share(chain_program(native_blob("null"))));

@@ -1,5 +1,5 @@
-// operator new and delete of the whole test program, which count. A file of their own: where they
-// are seen beside their uses, compilers take them for mismatched.
+// Counting operator new and delete for the whole test program. They are in a separate file:
+// compilers that see them next to their uses report a mismatch.
 #include "device/allocations.h"
 
 #include <cstdlib>

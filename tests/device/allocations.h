@@ -1,4 +1,4 @@
-// How often the test program has taken memory from the heap.
+// The number of heap allocations of the test program.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace tapml::test {
 
-// False under sanitizers, which bring an operator new of their own.
+// False under sanitizers, which replace operator new themselves.
 extern const bool counts_allocations;
 extern std::atomic<int64_t> allocation_count;
 

@@ -1,4 +1,4 @@
-// Machines that run at the same time over one executable; the thread sanitizer watches these.
+// VMs that run concurrently over one executable; also run under the thread sanitizer.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -44,7 +44,7 @@ int wrong_results(runtime::Session& session, LocalVirtualMachine& vm, int thread
   return wrong;
 }
 
-// Starts `work(thread)` in kThreads threads; the sum of what they return.
+// Runs `work(thread)` in kThreads threads; returns the sum of the results.
 template <class Work>
 int in_threads(Work work) {
   std::atomic<int> sum{0};
@@ -54,7 +54,7 @@ int in_threads(Work work) {
   return sum;
 }
 
-TEST(ConcurrentMachines, ShareExecutableAndSession) {
+TEST(ConcurrentVirtualMachines, ShareExecutableAndSession) {
   auto session = std::move(*LocalSession::create(cpu()));
   auto program = share(chain_program(native_blob()));
   EXPECT_EQ(in_threads([&](int thread) {
@@ -64,7 +64,7 @@ TEST(ConcurrentMachines, ShareExecutableAndSession) {
             0);
 }
 
-TEST(ConcurrentMachines, ShareExecutableAndDevice) {
+TEST(ConcurrentVirtualMachines, ShareExecutableAndDevice) {
   auto device = cpu();
   auto program = share(chain_program(native_blob()));
   EXPECT_EQ(in_threads([&](int thread) {
@@ -76,8 +76,8 @@ TEST(ConcurrentMachines, ShareExecutableAndDevice) {
             0);
 }
 
-// Machines come and go on a session while others run there.
-TEST(ConcurrentMachines, ComeAndGo) {
+// VMs are created and destroyed on a session while others run on it.
+TEST(ConcurrentVirtualMachines, ComeAndGo) {
   auto session = std::move(*LocalSession::create(cpu()));
   auto program = share(chain_program(native_blob()));
   EXPECT_EQ(in_threads([&](int thread) {
@@ -91,9 +91,9 @@ TEST(ConcurrentMachines, ComeAndGo) {
             0);
 }
 
-// Handles may be released by one thread while another launches with them: the launch either runs on
-// memory that is kept for it or is refused.
-TEST(ConcurrentMachines, BuffersMayGoWhileALaunchUsesThem) {
+// One thread may release handles while another launches with them: the launch either runs on memory
+// that is kept alive or is refused.
+TEST(ConcurrentVirtualMachines, BuffersMayGoWhileALaunchUsesThem) {
   auto session = std::move(*LocalSession::create(cpu()));
   ASSERT_TRUE(session->load_module(runtime::ModuleId{1}, native_blob()));
   ASSERT_TRUE(session->get_kernel(runtime::KernelId{1}, runtime::ModuleId{1}, "ramp"));

@@ -17,7 +17,7 @@ using runtime::KernelId;
 using runtime::LaunchRequest;
 using runtime::ModuleId;
 
-TEST(CpuDevice, DescribesTheMachine) {
+TEST(CpuDevice, DescribesTheProcessor) {
   device::CpuDevice device(3, nullptr);
   const DeviceInfo& info = device.info();
   EXPECT_EQ(info.platform, "cpu");
@@ -48,7 +48,7 @@ TEST(CpuDevice, SharedMemoryIsOnlyRead) {
   auto bytes = std::make_shared<std::vector<std::byte>>(3 * 4096, std::byte{7});
   const auto address = reinterpret_cast<uintptr_t>(bytes->data());
   std::byte* page = bytes->data() + (4096 - address % 4096);
-  // Where the next page may be missing no vector could be loaded at the end.
+  // The next page may be unmapped, so a vector load at the end would fault.
   EXPECT_FALSE(device->share({page, 0}, bytes));
   EXPECT_FALSE(device->share({page, 4096}, bytes));
   EXPECT_FALSE(device->share({page, 4096 - 63}, bytes));
@@ -69,7 +69,7 @@ TEST(CpuDevice, SharedMemoryIsOnlyRead) {
   ASSERT_FALSE(written);
   EXPECT_NE(written.error().message.find("read-only host memory"), std::string::npos);
   EXPECT_EQ((*session)->writable(kDefaultStream, {BufferId{1}, 0}, 16), nullptr);
-  // What nothing writes is in no snapshot.
+  // Memory that nothing writes is not part of a snapshot.
   auto snapshot = (*session)->snapshot();
   ASSERT_TRUE(snapshot);
   ASSERT_EQ(snapshot->buffers.size(), 1u);
@@ -79,7 +79,7 @@ TEST(CpuDevice, SharedMemoryIsOnlyRead) {
   EXPECT_EQ(bytes.use_count(), 1);
 }
 
-TEST(CpuDevice, MemoryOfOthersIsUsedWhereItLies) {
+TEST(CpuDevice, AdoptedMemoryIsUsedWithoutACopy) {
   auto session = runtime::LocalSession::create(std::make_shared<device::CpuDevice>(1, nullptr));
   ASSERT_TRUE(session);
   auto bytes = std::make_shared<std::vector<std::byte>>(32);
@@ -91,7 +91,7 @@ TEST(CpuDevice, MemoryOfOthersIsUsedWhereItLies) {
   ASSERT_TRUE((*session)->write(kDefaultStream, {BufferId{1}, 24}, twos));
   EXPECT_EQ((*bytes)[23], std::byte{0});
   EXPECT_EQ((*bytes)[24], std::byte{2});
-  // Handles are named once, ranges stay inside, and the owner is kept as long as the buffer.
+  // Handles are used once, ranges stay in bounds, and the owner lives as long as the buffer.
   EXPECT_FALSE((*session)->adopt(BufferId{1}, memory));
   EXPECT_FALSE((*session)->adopt(BufferId{2}, nullptr));
   EXPECT_FALSE((*session)->write(kDefaultStream, {BufferId{1}, 25}, twos));
@@ -124,7 +124,7 @@ class CountingLoader final : public runtime::KernelLoader {
   }
 };
 
-TEST(CpuDevice, SharesOutIterationsButNoCrumbs) {
+TEST(CpuDevice, SplitsIterationsButNotIntoTinyRanges) {
   auto device = std::make_shared<device::CpuDevice>(2, std::make_shared<CountingLoader>());
   auto session = std::move(*runtime::LocalSession::create(device));
   ASSERT_TRUE(session->load_module(ModuleId{1}, native_blob()));

@@ -1,4 +1,4 @@
-// Numbers below the smallest normal one, which a driver may flush unless a shader says otherwise.
+// Numbers below the smallest normal one, which a driver may flush unless a shader forbids it.
 #include <gtest/gtest.h>
 
 #include "codegen/source/spirv.h"

@@ -1,5 +1,5 @@
-// Kernels with faults that scripts/test_oclgrind expects to be found: they run there alone, since
-// what they do anywhere else is undefined.
+// Kernels with faults that scripts/test_oclgrind must find: they run only there, since their
+// behavior is undefined elsewhere.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -10,7 +10,8 @@
 namespace tapml::test {
 namespace {
 
-// Groups of 64 that do not meet before they read what others wrote; and an index one past the end.
+// Groups of 64 threads that read each other's writes without a barrier; and an index one past the
+// end.
 constexpr const char* kFaults[][2] = {{"race", R"(
 __kernel void race(__global uchar* x, long o, long extent) {
   __local float shared[64];

@@ -46,7 +46,7 @@ TEST_F(ModuleCacheTest, FailuresAreTriedAgain) {
   EXPECT_EQ(loads_, 2);
 }
 
-TEST_F(ModuleCacheTest, HoldsSoManyAndModulesOutliveIt) {
+TEST_F(ModuleCacheTest, HasACapacityAndModulesOutliveIt) {
   const auto kept = get("first");
   for (int i = 0; i < 256; ++i) ASSERT_TRUE(get(std::to_string(i)));
   EXPECT_EQ(loads_, 257);

@@ -51,7 +51,7 @@ TEST(NullDevice, CountsAndComputesNothing) {
 TEST(NullDevice, MemoryBeginsAsZeros) {
   auto device = std::make_shared<device::NullDevice>();
   for (int64_t size : {int64_t{0}, int64_t{1}, int64_t{100}, int64_t{1} << 20}) {
-    // Twice, so that the second may get what the first gave back.
+    // Twice, so that the second allocation may reuse the first one's memory.
     for (int turn = 0; turn < 2; ++turn) {
       auto memory = device->allocate(size);
       ASSERT_TRUE(memory) << memory.error().to_string();
@@ -63,7 +63,7 @@ TEST(NullDevice, MemoryBeginsAsZeros) {
   }
 }
 
-TEST(NullDevice, HoldsToTheLimitsThatItIsGiven) {
+TEST(NullDevice, ObeysItsLimits) {
   Limits limits = device::NullDevice::default_limits();
   limits.max_allocation_bytes = 100;
   limits.max_workgroup_threads = 8;

@@ -70,7 +70,7 @@ TEST_F(OpenClDeviceTest, DescribesTheDevice) {
   EXPECT_FALSE(all->empty());
 }
 
-TEST_F(OpenClDeviceTest, ADeviceThatIsNotThere) {
+TEST_F(OpenClDeviceTest, AnUnknownDevice) {
   auto missing = device::create_opencl_device({.device = 1000});
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().fault, PlatformFault::kAbsent);
@@ -87,7 +87,7 @@ TEST_F(OpenClDeviceTest, ABuildFailureHoldsTheLog) {
   EXPECT_FALSE(device_->load(ModuleBlob{"cpu", "elf-object"}));
 }
 
-TEST_F(OpenClDeviceTest, ABuildFailureIsTheSameFromElsewhere) {
+TEST_F(OpenClDeviceTest, ABuildFailureIsTheSameRemotely) {
   testing::MemoryServer server(device_);
   auto session = server.connect();
   Status loaded = session->load_module(
@@ -104,7 +104,7 @@ TEST_F(OpenClDeviceTest, TheSameSourceIsBuiltOnce) {
   EXPECT_NE(*device_->load(source(std::string(kCopy) + "\n")), *first);
 }
 
-// The one key of a cache folder.
+// The only key of a cache folder.
 std::string only_key(const std::string& folder) {
   for (const std::string& name : testing::names_under(folder)) {
     if (name.size() > 64) return name.substr(3, 2) + name.substr(6);  // v1/ab/cdef..
@@ -115,7 +115,7 @@ std::string only_key(const std::string& folder) {
 
 TEST_F(OpenClDeviceTest, ProgramsAreKeptBetweenProcesses) {
   testing::TempFolder folder;
-  // A device of another process, with what it finds.
+  // A device of another process, with the given cache.
   auto open = [&](std::shared_ptr<DiskCache>& disk) {
     disk = std::make_shared<DiskCache>(DiskCacheOptions{folder / "cache", {}});
     return *device::create_opencl_device({.programs = disk});
@@ -143,12 +143,12 @@ TEST_F(OpenClDeviceTest, ProgramsAreKeptBetweenProcesses) {
   EXPECT_EQ(runs(open(second)), 7);
   EXPECT_EQ(second->hits(), 1);
 
-  // Bytes that the driver does not take are built and kept anew.
+  // Bytes that the driver rejects are rebuilt and stored again.
   second->put(key, std::as_bytes(std::span("not a program")));
   EXPECT_EQ(runs(open(third)), 7);
   EXPECT_GT(third->get(key)->size(), 100u);
 
-  // A program that does not build leaves nothing.
+  // A program that does not build stores nothing.
   auto device = open(fourth);
   EXPECT_FALSE(device->load(source("__kernel void f(long extent) { undeclared_name = 1; }")));
   EXPECT_EQ(fourth->misses(), 1);

@@ -1,5 +1,5 @@
-// What a call costs once everything is warm: no memory from the heap, no request to the device but
-// launches.
+// The cost of a call in the steady state: no heap allocation, and no request to the device other
+// than launches.
 #include <gtest/gtest.h>
 
 #include "conformance/programs.h"
@@ -17,7 +17,7 @@ using Op = Opcode;
 constexpr int kCalls = 40;
 
 // inner(x, y): kCalls times add into one of two tensors in turn, then a workspace and a scalar
-// beyond a slot. main(x, y): inner(inner(x, y), y), with a view on the way.
+// beyond a slot. main(x, y): inner(inner(x, y), y), with a view in between.
 Executable steady_program() {
   Executable program = kernels_only(native_blob());
   VmFunction inner;
@@ -60,7 +60,7 @@ Executable steady_program() {
   return program;
 }
 
-TEST(SteadyState, CallsTakeNothingFromTheHeap) {
+TEST(SteadyState, CallsDoNotAllocate) {
   auto device = std::make_shared<device::NullDevice>();
   auto session = std::move(*runtime::LocalSession::create(device));
   auto made = runtime::LocalVirtualMachine::create(*session, share(steady_program()));
@@ -90,7 +90,7 @@ TEST(SteadyState, CallsTakeNothingFromTheHeap) {
   EXPECT_EQ(last.tensor()->shape, Shape{3});
 }
 
-// A call of another size is right and then steady again.
+// A call of another size is correct and then steady again.
 TEST(SteadyState, ANewSizeIsSteadyAfterItsFirstCalls) {
   auto device = std::make_shared<device::NullDevice>();
   auto session = std::move(*runtime::LocalSession::create(device));

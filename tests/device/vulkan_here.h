@@ -1,4 +1,4 @@
-// What tests of the Vulkan device begin with.
+// Common setup of tests of the Vulkan device.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace tapml::test {
 
 inline const testing::GlslKernel kOne = {"one", {"int"}, 1, "b0[i] = s0;"};
 
-// What the device answers, or why it is not here.
+// The result of the expression, or a skip with the reason why Vulkan is unavailable.
 #define TAPML_VULKAN_OR_SKIP(name, expression)                                   \
   auto name##_opened = (expression);                                             \
   if (!name##_opened && name##_opened.error().fault == PlatformFault::kAbsent) { \

@@ -1,4 +1,4 @@
-// Pipelines: when they are made, and that they are kept.
+// Pipelines: when they are created, and that they are cached.
 #include <gtest/gtest.h>
 
 #include "device/vulkan/vulkan_device.h"
@@ -16,7 +16,7 @@ using runtime::KernelId;
 using runtime::ModuleId;
 using testing::glsl_module;
 
-// The one key of a cache folder.
+// The only key of a cache folder.
 std::string only_pipeline_key(const std::string& folder) {
   for (const std::string& name : testing::names_under(folder)) {
     if (name.size() > 64) return name.substr(3, 2) + name.substr(6);  // v1/ab/cdef..
@@ -29,7 +29,7 @@ TEST(VulkanPipelines, AreKeptBetweenProcesses) {
   TAPML_VULKAN_OR_SKIP(context, device::VulkanContext::open({}));
   testing::TempFolder folder;
   const ModuleBlob module = glsl_module({kOne});
-  // A device of another process, with what it finds.
+  // A device of another process, with the given cache.
   auto runs = [&](std::shared_ptr<DiskCache>& disk) {
     disk = std::make_shared<DiskCache>(DiskCacheOptions{folder / "cache", {}});
     auto session = std::move(
@@ -54,7 +54,7 @@ TEST(VulkanPipelines, AreKeptBetweenProcesses) {
   EXPECT_EQ(runs(second), 7);
   EXPECT_EQ(second->hits(), 1);
 
-  // Bytes of another device, or none at all, are replaced.
+  // Bytes of another device, or invalid ones, are replaced.
   auto own = second->get(key);
   ASSERT_TRUE(own);
   ASSERT_GE(own->size(), 32u);
@@ -88,7 +88,7 @@ TEST(VulkanPipelines, AreMadeAtTheFirstLaunch) {
   ASSERT_TRUE(session->get_kernel(KernelId{1}, ModuleId{1}, "one"));
   ASSERT_TRUE(session->get_kernel(KernelId{2}, ModuleId{1}, "one"));
   EXPECT_EQ(made_pipelines, 0);
-  // The kernel has what it takes.
+  // The kernel keeps its resources alive.
   session->unload_module(ModuleId{1});
   ASSERT_TRUE(session->allocate(BufferId{1}, 64));
   BufferRange range{BufferId{1}, 0};

@@ -22,7 +22,7 @@ using testing::append_spirv;
 using testing::glsl_module;
 using testing::GlslKernel;
 
-// Under the validation layers where they are installed.
+// Runs under the validation layers if they are installed.
 class VulkanDeviceTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -39,7 +39,7 @@ class VulkanDeviceTest : public ::testing::Test {
     session_ = std::move(*runtime::LocalSession::create(device_));
   }
 
-  // Whatever the test did, Vulkan was used as it wants, and nothing is left.
+  // No test may cause a validation error or leak a Vulkan object.
   void TearDown() override {
     session_.reset();
     device_.reset();
@@ -47,7 +47,7 @@ class VulkanDeviceTest : public ::testing::Test {
     EXPECT_EQ(heard_, std::vector<std::string>());
   }
 
-  // Loads a module of one kernel, under the ids 1.
+  // Loads a module with one kernel, under the ids 1.
   void load(const GlslKernel& kernel) {
     Status status = session_->load_module(ModuleId{1}, glsl_module({kernel}));
     ASSERT_TRUE(status) << status.error().to_string();
@@ -65,7 +65,7 @@ class VulkanDeviceTest : public ::testing::Test {
     EXPECT_TRUE(status) << status.error().to_string();
     return values;
   }
-  // The error that the launch leaves for the next wait.
+  // The error of the launch, as the next wait reports it.
   Error launch_error(std::vector<BufferRange> buffers, std::vector<int64_t> scalars, int64_t extent,
                      int64_t threads = 64) {
     EXPECT_TRUE(launch(std::move(buffers), std::move(scalars), extent, threads));
@@ -106,14 +106,14 @@ TEST_F(VulkanDeviceTest, DescribesTheDevice) {
   EXPECT_FALSE(all->empty());
 }
 
-TEST_F(VulkanDeviceTest, ADeviceThatIsNotThere) {
+TEST_F(VulkanDeviceTest, AnUnknownDevice) {
   auto missing = device::create_vulkan_device({.device = 1000});
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().fault, PlatformFault::kAbsent);
   EXPECT_NE(missing.error().message.find("1000"), std::string::npos);
 }
 
-TEST(VulkanLoader, IsSaidToBeAbsent) {
+TEST(VulkanLoader, ReportsThatItIsAbsent) {
   for (const Error& answer :
        {device::create_vulkan_device({.loader = "libno-such-vulkan.so.1"}).error(),
         device::list_vulkan_devices({.loader = "libm.so.6"}).error()}) {
@@ -123,7 +123,7 @@ TEST(VulkanLoader, IsSaidToBeAbsent) {
 }
 
 TEST(VulkanLoader, WithoutADriver) {
-  if (!device::create_vulkan_device()) GTEST_SKIP() << "Vulkan is not on this machine";
+  if (!device::create_vulkan_device()) GTEST_SKIP() << "Vulkan is unavailable";
   setenv("VK_ICD_FILENAMES", "/no/such/driver.json", 1);
   auto device = device::create_vulkan_device();
   unsetenv("VK_ICD_FILENAMES");
@@ -133,7 +133,7 @@ TEST(VulkanLoader, WithoutADriver) {
   EXPECT_NE(device.error().hint.find("mesa-vulkan-drivers"), std::string::npos);
 }
 
-TEST(VulkanSpirv, ModulesThatAreNoModules) {
+TEST(VulkanSpirv, RefusesInvalidModules) {
   const ModuleBlob good = glsl_module({kOne});
   auto refused = [&](const ModuleBlob& blob) -> std::string {
     auto module = device::read_spirv_module(blob);
@@ -141,7 +141,7 @@ TEST(VulkanSpirv, ModulesThatAreNoModules) {
     EXPECT_EQ(module.error().kind, ErrorKind::kInternal) << module.error().to_string();
     return module.error().message;
   };
-  // Every prefix, in steps that meet headers, ends of words and instructions.
+  // Every prefix, in steps that hit headers, ends of words and instructions.
   for (size_t size = 0; size < good.bytes.size(); size += size < 64 ? 1 : 13) {
     ModuleBlob cut = good;
     cut.bytes.resize(size);
@@ -214,8 +214,8 @@ TEST_F(VulkanDeviceTest, KernelsBeyondTheLimits) {
     return made ? Error{} : made.error();
   };
   auto error_of = [&](const GlslKernel& kernel) { return error_in(glsl_module({kernel})); };
-  // The compiler of GLSL does not let it pass: the size is changed in its words, which stand
-  // after "local size" (17) in the instruction of six words and number 16.
+  // The GLSL compiler rejects it, so the size is changed in the SPIR-V words, where it follows
+  // "local size" (17) in the instruction of six words and number 16.
   std::vector<uint32_t> wide = codegen::compile_glsl_to_spirv(testing::glsl_text(kOne), "one");
   size_t at = 5;
   while (wide[at] != (6u << 16 | 16u)) at += wide[at] >> 16;
@@ -301,7 +301,7 @@ TEST_F(VulkanDeviceTest, LaunchesThatDoNotFitSurfaceAtTheWait) {
   EXPECT_EQ(read<int32_t>(range, 4), std::vector<int32_t>(4, INT32_MIN));
 }
 
-// Commands before one that is refused still run; the refused one and what follows do not.
+// Commands before a refused one still run; the refused one and later ones do not.
 TEST_F(VulkanDeviceTest, WorkBeforeAnErrorIsDone) {
   load(kOne);
   ASSERT_TRUE(session_->allocate(BufferId{1}, 64));
@@ -324,7 +324,7 @@ TEST_F(VulkanDeviceTest, MemoryThatIsReleasedStaysUntilItsWorkIsDone) {
     ASSERT_TRUE(launch({{id, 0}}, {100}, 1 << 16));
     ASSERT_TRUE(session_->copy(kDefaultStream, {id, 0}, {copy, 0}, 1 << 18));
     session_->release(id);
-    // What comes next does not get the bytes that are still used.
+    // The next allocation does not reuse bytes that are still in use.
     BufferId next{session_->new_handle()};
     ASSERT_TRUE(session_->allocate(next, 1 << 18));
     ASSERT_NE(session_->host_address(next), nullptr);
@@ -337,7 +337,7 @@ TEST_F(VulkanDeviceTest, MemoryThatIsReleasedStaysUntilItsWorkIsDone) {
   }
 }
 
-// A binding ends where the device's limit is, not where the buffer does.
+// A binding ends at the device's limit, not at the end of the buffer.
 TEST_F(VulkanDeviceTest, BuffersLargerThanABinding) {
   const int64_t most = device_->info().limits.max_binding_bytes;
   if (most > 256 << 20) GTEST_SKIP() << "bindings reach " << most << " bytes";
@@ -357,7 +357,7 @@ TEST_F(VulkanDeviceTest, AnEmptyTensorAtTheEndOfABuffer) {
   ASSERT_TRUE(session_->fill_zero(kDefaultStream, {BufferId{1}, 0}, 512));
   ASSERT_TRUE(launch({{BufferId{1}, 0}, {BufferId{1}, 512}}, {0}, 2));
   EXPECT_EQ(read<int32_t>({BufferId{1}, 0}, 3), (std::vector<int32_t>{7, 7, 0}));
-  // The last place that is none.
+  // The last aligned offset in the buffer.
   const int64_t last = 512 - device_->info().limits.buffer_alignment;
   ASSERT_TRUE(launch({{BufferId{1}, 0}, {BufferId{1}, last}}, {9}, 2));
   EXPECT_EQ(read<int32_t>({BufferId{1}, last - 4}, 3), (std::vector<int32_t>{0, 9, 9}));
@@ -371,7 +371,7 @@ TEST_F(VulkanDeviceTest, SmallBuffersShareBlocks) {
     buffers.push_back(*memory);
   }
   EXPECT_LE(context_->memory().blocks(), 2);
-  // Released in any order, the parts become one again.
+  // Released in any order, the parts are merged again.
   for (size_t i = 0; i < buffers.size(); i += 2) buffers[i].reset();
   for (size_t i = 1; i < buffers.size(); i += 2) buffers[i].reset();
   EXPECT_EQ(context_->memory().blocks(), 1);
@@ -390,7 +390,7 @@ VkResult no_memory(VkDevice, const VkMemoryAllocateInfo*, const VkAllocationCall
   return VK_ERROR_OUT_OF_DEVICE_MEMORY;
 }
 
-TEST_F(VulkanDeviceTest, OutOfMemoryIsTypedAndPasses) {
+TEST_F(VulkanDeviceTest, OutOfMemoryIsTypedAndRecovers) {
   auto allocate = context_->vk.AllocateMemory;
   context_->vk.AllocateMemory = no_memory;
   Status status = session_->allocate(BufferId{1}, 64 << 20);
@@ -449,7 +449,8 @@ VkResult counted_semaphore(VkDevice device, const VkSemaphoreCreateInfo* info,
   return create_semaphore(device, info, callbacks, semaphore);
 }
 
-// lavapipe still uses a semaphore for a moment after what waited for it is done: none is destroyed.
+// lavapipe uses a semaphore for a moment after the work that waited for it is done: none is
+// destroyed.
 TEST_F(VulkanDeviceTest, SemaphoresOfStreamsServeTheNextOnes) {
   load(kOne);
   create_semaphore = context_->vk.CreateSemaphore;
@@ -467,7 +468,7 @@ TEST_F(VulkanDeviceTest, SemaphoresOfStreamsServeTheNextOnes) {
     ASSERT_TRUE(session_->synchronize(kDefaultStream));
     session_->destroy_stream(stream);
   }
-  // An event keeps the semaphore of its stream.
+  // An event keeps its stream's semaphore alive.
   EXPECT_LE(semaphores_made, 201);
   semaphores_made = 0;
   for (uint64_t i = 0; i < 50; ++i) {
@@ -497,7 +498,7 @@ TEST_F(VulkanDeviceTest, ALostDeviceStaysLost) {
   }
   EXPECT_EQ(session_->allocate(BufferId{2}, 64).error().fault, PlatformFault::kLost);
   EXPECT_EQ(runtime::LocalSession::create(device_).error().fault, PlatformFault::kLost);
-  // Another device is not touched by it.
+  // Another device is not affected.
   auto fresh = device::create_vulkan_device();
   ASSERT_TRUE(fresh);
   auto session = runtime::LocalSession::create(*fresh);
@@ -505,7 +506,7 @@ TEST_F(VulkanDeviceTest, ALostDeviceStaysLost) {
   EXPECT_TRUE((*session)->synchronize(kDefaultStream));
 }
 
-// The validation layers see a mistake, so that their silence means something.
+// The validation layers detect an error, so that their silence is meaningful.
 TEST(VulkanValidation, ComplaintsAreErrors) {
   std::vector<std::string> heard;
   {
@@ -540,7 +541,7 @@ TEST(VulkanValidation, ComplaintsAreErrors) {
     EXPECT_FALSE(heard.empty());
     heard.clear();
   }
-  // Nothing is left when the device goes.
+  // Nothing is left when the device is destroyed.
   EXPECT_EQ(heard, std::vector<std::string>());
 }
 

@@ -22,7 +22,7 @@ using runtime::BufferId;
 using runtime::kDefaultStream;
 using runtime::KernelId;
 
-// Kernels that do what none may; scalars[0] says where.
+// Kernels with forbidden behavior; scalars[0] is the offset.
 void write_at(void* const* buffers, const int64_t* scalars, int64_t, int64_t) {
   static_cast<std::byte*>(buffers[1])[scalars[0]] = std::byte{1};
 }
@@ -48,7 +48,7 @@ class Loader final : public runtime::KernelLoader, public runtime::HostCode {
 constexpr int64_t kBytes = 100;
 constexpr int64_t kOffset = 16;
 
-// A session of its own; two buffers of kBytes.
+// A separate session with two buffers of kBytes.
 class Watched {
  public:
   explicit Watched(std::shared_ptr<OutputWatch> output = nullptr, bool under_test = true) {
@@ -59,7 +59,7 @@ class Watched {
     EXPECT_TRUE(session->load_module(runtime::ModuleId{1}, {"cpu", "any", {}, {}, "", ""}));
     for (uint64_t id : {1, 2}) EXPECT_TRUE(session->allocate(BufferId{id}, kBytes));
   }
-  // What the launch is found to do.
+  // The violation that the launch is reported for.
   Status launch(const std::string& entry, int64_t where = 0) {
     const KernelId kernel{session->new_handle(1) + 100};
     EXPECT_TRUE(session->get_kernel(kernel, runtime::ModuleId{1}, entry));
@@ -77,7 +77,7 @@ class Watched {
   std::unique_ptr<runtime::LocalSession> session;
 };
 
-TEST(WatchedDevice, WritesBesideArgumentsAreNamed) {
+TEST(WatchedDevice, OutOfBoundsWritesAreReported) {
   Watched watched;
   EXPECT_TRUE(watched.launch("nothing"));
   // Storage is padded to 16 bytes: 112.
@@ -93,7 +93,7 @@ TEST(WatchedDevice, WritesBesideArgumentsAreNamed) {
               std::string::npos)
         << status.error().message;
   }
-  EXPECT_TRUE(watched.launch("nothing")) << "the session goes on";
+  EXPECT_TRUE(watched.launch("nothing")) << "the session continues";
 }
 
 TEST(WatchedDevice, TheLaunchIsNotedWhileItRuns) {
@@ -107,7 +107,7 @@ TEST(WatchedDevice, TheLaunchIsNotedWhileItRuns) {
   EXPECT_EQ(watched.note.find(argument.begin - (1 << 20)), 1);
 }
 
-TEST(WatchedDevice, ChangedRoundingIsNamedAndPutBack) {
+TEST(WatchedDevice, ChangedRoundingIsReportedAndRestored) {
   Watched watched;
   for (int launch = 0; launch < 3; ++launch) {
     const Status status = watched.launch("round_up");
@@ -122,7 +122,7 @@ TEST(WatchedDevice, ChangedRoundingIsNamedAndPutBack) {
   EXPECT_EQ(std::fegetround(), FE_TONEAREST);
 }
 
-TEST(FloatEnvironment, KeepsWhatTheThreadHad) {
+TEST(FloatEnvironment, RestoresTheThreadsState) {
   const FloatEnvironment usual = FloatEnvironment::of_thread();
   std::fesetround(FE_DOWNWARD);
   const FloatEnvironment changed = FloatEnvironment::of_thread();
@@ -141,8 +141,8 @@ TEST(FloatEnvironment, KeepsWhatTheThreadHad) {
   EXPECT_FALSE(watch.take(text));
 }
 
-// In a process of its own, whose standard streams are watched.
-TEST(WatchedDevice, OutputIsNamed) {
+// In a separate process, whose standard streams are watched.
+TEST(WatchedDevice, OutputIsReported) {
   const auto check = [] {
     auto output = OutputWatch::start();
     if (!output) ::_exit(2);
@@ -161,8 +161,8 @@ TEST(WatchedDevice, OutputIsNamed) {
   EXPECT_EXIT(check(), ::testing::ExitedWithCode(0), "not a kernel");
 }
 
-TEST(GuardedMemory, LiesBetweenPagesThatNobodyMayTouch) {
-  if (testing::kSanitized) GTEST_SKIP() << "the sanitizer has a handler of its own";
+TEST(GuardedMemory, LiesBetweenInaccessiblePages) {
+  if (testing::kSanitized) GTEST_SKIP() << "the sanitizer has its own signal handler";
   for (const bool at_end : {false, true}) {
     for (const int64_t size :
          {int64_t{0}, int64_t{1}, int64_t{4000}, int64_t{4096}, kBytes << 10}) {

@@ -11,8 +11,8 @@ using testing::ProgramResult;
 using testing::run_program;
 using testing::TempFolder;
 
-// With a temperature the kernels that draw are among the tests, and a bug in one is found.
-TEST(CarveReplay, DrawingIsTested) {
+// With a temperature, the suite contains the sampling kernels, and a fault in one is found.
+TEST(CarveReplay, SamplingKernelsAreTested) {
   TempFolder folder;
   const std::string suite = folder / "suite";
   ProgramResult carved =
@@ -33,7 +33,7 @@ TEST(CarveReplay, DrawingIsTested) {
   EXPECT_EQ(wrong.exit_code, 1) << wrong.all();
 }
 
-TEST(CarveReplay, SamplersOptionsAreChecked) {
+TEST(CarveReplay, ChecksSamplingOptions) {
   TempFolder folder;
   for (const char* command : {"carve", "migrate", "localize"}) {
     std::vector<std::string> words = {command,         kDemoModel, "--prompt", "Emma was",
@@ -122,7 +122,7 @@ TEST(CarveReplay, ManyPromptsUnderABudget) {
   EXPECT_GT(summary.find("dropped")->as_integer(), 0);
   EXPECT_EQ(static_cast<int64_t>(testing::names_under(suite + "/tensors").size()),
             summary.find("tensors")->as_integer());
-  // Every kernel is there still, those of both lengths of prompt and of the decode step.
+  // Every kernel is present: those of both prompt lengths and of the decode step.
   Json listed = run_program({"suite", "ls", suite, "--json"}).json();
   int64_t dropped = 0;
   bool twice = false;
@@ -137,7 +137,7 @@ TEST(CarveReplay, ManyPromptsUnderABudget) {
   EXPECT_EQ(replayed.exit_code, 0) << replayed.all();
 }
 
-// What a run leaves in the cache's pools is no part of the next run's tests.
+// Data that a run leaves in the cache's pools does not enter the next run's tests.
 TEST(CarveReplay, APromptThatRunsTwiceIsTestedOnce) {
   TempFolder folder;
   int64_t tests[2] = {};
@@ -153,8 +153,8 @@ TEST(CarveReplay, APromptThatRunsTwiceIsTestedOnce) {
   EXPECT_EQ(tests[0], tests[1]);
 }
 
-// The reference does not depend on the source: where the source's outputs are wrong, it says so.
-TEST(CarveReplay, AnAlteredOutputOfTheSourceIsNotBelieved) {
+// The reference is independent of the source: the suite reports wrong outputs of the source.
+TEST(CarveReplay, ReportsAnAlteredOutputOfTheSource) {
   TempFolder folder;
   const std::string suite = folder / "suite";
   ProgramResult carved = run_program(
@@ -162,7 +162,8 @@ TEST(CarveReplay, AnAlteredOutputOfTheSourceIsNotBelieved) {
   ASSERT_EQ(carved.exit_code, 0) << carved.all();
   ProgramResult first = run_program({"replay", suite, "--json"});
   ASSERT_EQ(first.exit_code, 0) << first.all();
-  // The first call gathers embeddings; its output is taken from another call of the same shape.
+  // The first call gathers embeddings; its output is replaced by that of another call of the same
+  // shape.
   Json json = *parse_json(testing::read_bytes(suite + "/suite.json"), "suite.json");
   const auto& calls = json.find("calls")->items();
   const std::string embeddings = calls[0].find("after")->items().back().as_string();

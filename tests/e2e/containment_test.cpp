@@ -1,5 +1,5 @@
-// Text modules whose programs would end the command: accesses outside of buffers, memory and code
-// without limit, loops without end.
+// Text modules whose programs would end the command: out-of-bounds accesses, unlimited memory or
+// code, endless loops.
 #include <gtest/gtest.h>
 
 #include "io/host/files.h"
@@ -30,8 +30,8 @@ def main(x: Tensor((n,), f32), at: Tensor((m,), i64)) -> Tensor((m,), f32) {
 }
 )";
 
-// A kernel as `opt` prints it, whose loops somebody changed; the compiler joins it with what
-// follows.
+// A kernel as `opt` prints it, with edited loops; the compiler fuses it with the operators after
+// it.
 constexpr const char* kPair = R"(module
 def take_1(x: Tensor((n,), f32), at: Tensor((m,), i64)) -> Tensor((m,), f32) {implementation: "take_1_impl", kernel: true} {
   dataflow {
@@ -59,7 +59,7 @@ def main(x: Tensor((n,), f32), at: Tensor((m,), i64)) -> Tensor((m,), f32) {
 }
 )";
 
-// A loop that only leaves when x is above 1e30.
+// A loop that exits only when x exceeds 1e30.
 constexpr const char* kEndless = R"(module
 def again(x: Tensor((2,), f32)) -> Tensor((2,), f32) {
   y: Tensor((2,), f32) = multiply(x, x)
@@ -94,7 +94,7 @@ class Contained : public ::testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(Contained, AProgramThatSurelyLeavesABufferIsRefused) {
+TEST_F(Contained, AProgramThatCertainlyLeavesABufferIsRefused) {
   const std::string text =
       "module\nprim def f(x: Buffer((4,), f32), out y: Buffer((4,), f32)) {\n"
       "  for i in parallel(4) { y[i] = x[i + 100000000] }\n}\n"

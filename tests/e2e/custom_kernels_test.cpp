@@ -1,4 +1,4 @@
-// Hand-written kernels and the program: what is printed, the exit codes, the watch.
+// Custom kernels in the program: output, exit codes, watch mode.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -17,7 +17,7 @@ using testing::write_bytes;
 
 constexpr const char* kKernel = "rms_norm_485247dc";
 
-// C, one work item a row.
+// C, one work item per row.
 constexpr const char* kRmsNorm =
     R"(// prim def rms_norm(x: Buffer((b, n, 192), f32), weight: Buffer((192,), bf16),
 //                   out out: Buffer((b, n, 192), f32), b: i64, n: i64)
@@ -64,7 +64,7 @@ const std::string& demo_suite() {
   return kSuite;
 }
 
-class UserKernelProgram : public ::testing::Test {
+class CustomKernelProgram : public ::testing::Test {
  protected:
   std::vector<std::string> replay(std::vector<std::string> more = {}) const {
     std::vector<std::string> args = {"replay",           demo_suite(),  "--target", "cpu:threads=1",
@@ -76,7 +76,7 @@ class UserKernelProgram : public ::testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(UserKernelProgram, ReplaySaysWhichFileAKernelCameFrom) {
+TEST_F(CustomKernelProgram, ReplayNamesTheFileOfAKernel) {
   save(kRmsNorm);
   ProgramResult result = run_program(replay({"--json"}));
   ASSERT_EQ(result.exit_code, 0) << result.all();
@@ -90,7 +90,7 @@ TEST_F(UserKernelProgram, ReplaySaysWhichFileAKernelCameFrom) {
       << result.all();
 }
 
-TEST_F(UserKernelProgram, MigrateRunsTheModelWithThem) {
+TEST_F(CustomKernelProgram, MigrateRunsTheModelWithThem) {
   save(kRmsNorm);
   ProgramResult result =
       run_program({"migrate", kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--prompt",
@@ -104,7 +104,7 @@ TEST_F(UserKernelProgram, MigrateRunsTheModelWithThem) {
   EXPECT_NE(page.find("user:" + (folder_ / "./rms.c")), std::string::npos);
 }
 
-TEST_F(UserKernelProgram, TheCommandOfThePageShowsTheFailureAgain) {
+TEST_F(CustomKernelProgram, TheCommandOfThePageReproducesTheFailure) {
   save(replaced(kRmsNorm, "sum / 192", "sum / 96"));
   const std::string report = folder_ / "report";
   ProgramResult result =
@@ -122,7 +122,7 @@ TEST_F(UserKernelProgram, TheCommandOfThePageShowsTheFailureAgain) {
   EXPECT_EQ(testing::run_line(report, line), 0) << "the mended source";
 }
 
-TEST_F(UserKernelProgram, WhatNeverEndsOrCrashesIsAFinding) {
+TEST_F(CustomKernelProgram, HangsAndCrashesAreFindings) {
   save(replaced(kRmsNorm, "float sum = 0;", "float sum = 0; volatile int on = 1; while (on) { }"));
   ProgramResult result = run_program(replay({"--kernel-timeout", "1", "--json"}));
   ASSERT_EQ(result.exit_code, 1) << result.all();
@@ -135,8 +135,8 @@ TEST_F(UserKernelProgram, WhatNeverEndsOrCrashesIsAFinding) {
   EXPECT_EQ(crash.find("kernels")->items().at(0).find("failed")->as_string(), "crash");
 }
 
-// What a launch does beside its outputs.
-TEST_F(UserKernelProgram, WhatNoKernelMayDoIsAFinding) {
+// Side effects of a launch outside its outputs.
+TEST_F(CustomKernelProgram, ForbiddenSideEffectsAreFindings) {
   struct Case {
     const char *statement, *failed, *text;
   };
@@ -173,15 +173,15 @@ std::string with_counter(const std::string& condition) {
           condition + ";\n");
 }
 
-// By the launches of its own tests, and by nothing that has to do with it: neither kernels that
-// read what it computes, nor those that run when it has written over their memory.
-TEST_F(UserKernelProgram, AKernelThatFailsItsLaunchesIsTheOnlyOneThatIsNamed) {
+// A kernel is blamed for launches of its own tests only: neither kernels that read its results nor
+// kernels whose memory it overwrites are blamed.
+TEST_F(CustomKernelProgram, OnlyTheKernelWithFailedLaunchesIsNamed) {
   const std::vector<std::string> one = {kKernel};
   const std::string last = "for (int64_t row = begin; row < end; ++row) {\n";
   for (const auto& [source, outcome] :
        {std::pair{with_counter("launches == 5"), "mismatch"},
         std::pair{with_counter("launches % 5 == 3"), "mismatch"},
-        // In the fresh process that it gets where others have run before it, too.
+        // Also in the fresh process that it gets after others have run.
         std::pair{replaced(with_counter("launches == 9"), "float sum = wrong ? 1000 : 0;",
                            "float sum = 0; if (wrong) __builtin_trap();"),
                   "crash"},
@@ -213,7 +213,7 @@ TEST_F(UserKernelProgram, AKernelThatFailsItsLaunchesIsTheOnlyOneThatIsNamed) {
   }
 }
 
-TEST_F(UserKernelProgram, BadSourcesAreTheInputsFault) {
+TEST_F(CustomKernelProgram, BadSourcesAreInputErrors) {
   save(replaced(kRmsNorm, "1e-5f", "epsilon"));
   expect_failure(replay(), 2, {"does not compile for cpu", "rms.c:13:", "epsilon"});
   save(replaced(kRmsNorm, ", int64_t begin, int64_t end", ", int64_t end"));
@@ -229,7 +229,7 @@ TEST_F(UserKernelProgram, BadSourcesAreTheInputsFault) {
   expect_failure(replay(), 2, {"two sources fit kernel", "again.c", "rms.c"});
 }
 
-TEST_F(UserKernelProgram, ASourceForNoKernelIsAWarning) {
+TEST_F(CustomKernelProgram, ASourceForNoKernelIsAWarning) {
   save(replaced(kRmsNorm, "def rms_norm", "def rsm_norm"));
   ProgramResult result = run_program(replay());
   EXPECT_EQ(result.exit_code, 0) << result.all();
@@ -237,13 +237,13 @@ TEST_F(UserKernelProgram, ASourceForNoKernelIsAWarning) {
   EXPECT_NE(result.err.find("did you mean 'rms_norm_"), std::string::npos) << result.all();
 }
 
-TEST_F(UserKernelProgram, WithoutCcThePlatformIsAbsent) {
+TEST_F(CustomKernelProgram, WithoutCcThePlatformIsAbsent) {
   save(kRmsNorm);
   expect_failure(replay(), 4, {"cannot start", "no-such-cc"},
                  {.environment = {{"CC", "no-such-cc"}}});
 }
 
-TEST_F(UserKernelProgram, SkeletonCompilesAndIsRight) {
+TEST_F(CustomKernelProgram, SkeletonCompilesAndIsRight) {
   const std::string file = folder_ / "rms.c";
   ProgramResult result = run_program(
       {"kernel", "skeleton", demo_suite(), "rms_norm_4852", "--target", "cpu", "-o", file});
@@ -259,7 +259,7 @@ TEST_F(UserKernelProgram, SkeletonCompilesAndIsRight) {
                  {"does not support custom kernels"});
 }
 
-TEST_F(UserKernelProgram, ASkeletonNeedsNoWeights) {
+TEST_F(CustomKernelProgram, ASkeletonNeedsNoWeights) {
   const std::string model = folder_ / "model", suite = folder_ / "suite";
   std::filesystem::create_directory(model);
   testing::copy_demo_model(model);
@@ -272,10 +272,11 @@ TEST_F(UserKernelProgram, ASkeletonNeedsNoWeights) {
   EXPECT_NE(result.out.find("launch rms_norm_485247dc"), std::string::npos) << result.out;
 }
 
-TEST_F(UserKernelProgram, WatchComparesEverySavedVersion) {
+TEST_F(CustomKernelProgram, WatchComparesEverySavedVersion) {
   save(kRmsNorm);
   std::thread author([&] {
-    // A version every second at most: as soon as the line about the one before is there.
+    // At most one version per second: the next follows once the line of the previous one is
+    // printed.
     auto wait = [&](const std::string& text) {
       for (int i = 0; i < 2400; ++i) {
         if (testing::read_bytes(folder_ / "said").find(text) != std::string::npos) return;
@@ -290,7 +291,7 @@ TEST_F(UserKernelProgram, WatchComparesEverySavedVersion) {
     wait("does not compile");
     save(replaced(kRmsNorm, "float* out = buffers[2];", "float* out = (float*)16;"));
   });
-  // Standard output is a file of the helper's own; the shell gives it a name that is known.
+  // The helper redirects standard output to its own file; the shell redirects it to a known one.
   const std::string program = TAPML_PROGRAM;
   std::string command = "exec " + program;
   for (const std::string& word : replay({"--watch"})) command += " '" + word + "'";
@@ -314,7 +315,7 @@ TEST_F(UserKernelProgram, WatchComparesEverySavedVersion) {
   EXPECT_NE(said.find(": crash"), std::string::npos) << said;
 }
 
-TEST_F(UserKernelProgram, WatchWantsAKernelAndAFolder) {
+TEST_F(CustomKernelProgram, WatchWantsAKernelAndAFolder) {
   EXPECT_EQ(run_program({"replay", demo_suite(), "--watch"}).exit_code, 2);
   EXPECT_EQ(run_program({"replay", demo_suite(), "--watch", "--kernel", kKernel}).exit_code, 2);
 }

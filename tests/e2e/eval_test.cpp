@@ -1,4 +1,4 @@
-// `tapml eval` on the demo model: the tasks that ship with it, platforms side by side.
+// `tapml eval` on the demo model: the bundled tasks, with platforms side by side.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ using testing::TempFolder;
 
 const std::string kTasks = std::string(TAPML_SOURCE_DIR) + "/models/cloze.jsonl";
 
-// Every `step`-th of the tasks that ship.
+// Every `step`-th of the bundled tasks.
 std::string some_tasks(const std::string& file, int step) {
   std::istringstream lines(testing::read_bytes(kTasks));
   std::string some, line;
@@ -73,7 +73,7 @@ TEST_P(EvalTargets, AgreeWithTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(Platforms, EvalTargets, ::testing::Values("opencl", "wasm"));
 
-TEST(Eval, ATargetThatComputesNothingIsADifference) {
+TEST(Eval, ATargetThatComputesNothingDiffers) {
   TempFolder folder;
   const ProgramResult result =
       run_program({"eval", testing::kDemoModel, "--tasks", some_tasks(folder / "t.jsonl", 20),
@@ -84,7 +84,7 @@ TEST(Eval, ATargetThatComputesNothingIsADifference) {
   EXPECT_EQ(result.out.find("cpu disagrees with cpu"), std::string::npos) << result.all();
 }
 
-TEST(Eval, QuantizedWeightsAreAnotherModel) {
+TEST(Eval, QuantizedWeightsMakeAnotherModel) {
   TempFolder folder;
   const std::string tasks = some_tasks(folder / "t.jsonl", 40);
   auto nll = [&](const std::vector<std::string>& more) {

@@ -1,4 +1,4 @@
-// Caches on a disk that is full: of the client, and of the server.
+// Caches on a full disk, on the client and on the server.
 #include "support/full_disk.h"
 
 #include <gtest/gtest.h>
@@ -25,12 +25,12 @@ std::string generated(const std::string& target, const ProgramOptions& options) 
   return text ? text->as_string() : "";
 }
 
-// With no page left, and with some that a few small files take.
+// With no free page, and with a few that small files take up.
 class FullDiskTest : public ::testing::TestWithParam<size_t> {};
 
 TEST_P(FullDiskTest, AClientsCacheIsLeftAlone) {
   const FullDisk disk(GetParam());
-  if (!disk.mounted()) GTEST_SKIP() << "no file system may be mounted here";
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a file system is not permitted";
   ProgramOptions without, full;
   without.environment["TAPML_CACHE"] = "off";
   full.environment["TAPML_CACHE"] = disk.path();
@@ -42,7 +42,7 @@ TEST_P(FullDiskTest, AClientsCacheIsLeftAlone) {
 
 TEST_P(FullDiskTest, AServersCacheIsLeftAloneAndTheNextSessionWorks) {
   const FullDisk disk(GetParam());
-  if (!disk.mounted()) GTEST_SKIP() << "no file system may be mounted here";
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a file system is not permitted";
   ProgramOptions options;
   options.environment["TAPML_CACHE"] = "off";
   const std::string text = generated("cpu", options);
@@ -56,10 +56,10 @@ TEST_P(FullDiskTest, AServersCacheIsLeftAloneAndTheNextSessionWorks) {
   EXPECT_EQ(server.end(), 0) << server.log();
 }
 
-// A suite needs more than there is: what is left of it does not pass for all of it.
-TEST(FullDiskCarve, LeavesASuiteThatSaysThatItIsIncomplete) {
+// The suite does not fit: the part that was written must not pass for a complete suite.
+TEST(FullDiskCarve, LeavesASuiteMarkedIncomplete) {
   const FullDisk disk(2 << 20, 2 << 20);
-  if (!disk.mounted()) GTEST_SKIP() << "no file system may be mounted here";
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a file system is not permitted";
   const std::string suite = disk.path() + "/suite";
   const ProgramResult carved =
       run_program({"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens", "2", "-o", suite});

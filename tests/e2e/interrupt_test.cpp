@@ -1,4 +1,5 @@
-// Ctrl-C in every long command: it ends soon, says so, and leaves nothing half-written.
+// Ctrl-C in every long command: it ends soon, reports the interruption, and leaves no partial
+// files.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -24,7 +25,7 @@ ProgramOptions after(const std::string& text, bool on_out = false) {
   return options;
 }
 
-// Of a folder in which files come and go.
+// For a folder in which files come and go.
 int files_in(const std::string& folder) {
   std::error_code gone;
   int files = 0;
@@ -57,28 +58,28 @@ TEST(Interrupt, CompileWritesNoFile) {
   EXPECT_EQ(testing::names_under(folder / ""), std::set<std::string>{});
 }
 
-TEST(Interrupt, CarveKeepsWhatItHas) {
+TEST(Interrupt, CarveKeepsFinishedCalls) {
   TempFolder folder;
   const std::string suite = folder / "suite";
   ProgramOptions options;
-  // As many tensors are some calls.
+  // That many tensors amount to a few calls.
   options.interrupt_when = [&] { return files_in(suite + "/tensors") >= 100; };
   ProgramResult result = run_program(
       {"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens", "200", "-o", suite}, options);
   expect_interrupted(result);
-  // A suite, and none that stands for the whole run.
+  // The suite is readable, and marked as incomplete.
   ProgramResult verified = run_program({"suite", "verify", suite});
   EXPECT_EQ(verified.exit_code, 1) << verified.all();
   EXPECT_TRUE(verified.out.starts_with("the suite is incomplete: interrupted\n")) << verified.all();
   EXPECT_TRUE(verified.last_line().starts_with("NOT PROVEN ")) << verified.all();
-  // Replay reads it, and is interrupted in turn.
+  // Replay reads it, and is interrupted as well.
   ProgramResult replay =
       run_program({"replay", suite, "--target", "cpu"}, after("compile for cpu: done"));
   expect_interrupted(replay);
   EXPECT_NE(replay.err.find("interrupted"), std::string::npos) << replay.err;
 }
 
-// Nothing can be said by a process that is killed: what it has not said yet is what it leaves.
+// A killed process reports nothing: the files it has written must already be marked incomplete.
 TEST(Interrupt, ACarveThatIsKilledIsIncomplete) {
   TempFolder folder;
   const std::string suite = folder / "suite";
@@ -116,7 +117,7 @@ TEST(Interrupt, MigrateWhileAKernelHangs) {
   EXPECT_NE(result.err.find("interrupted"), std::string::npos) << result.err;
 }
 
-TEST(Interrupt, WhileAPlaceDoesNotAnswer) {
+TEST(Interrupt, WhileAnEndpointDoesNotAnswer) {
   testing::SilentListener listener;
   listener.fill();
   const auto start = std::chrono::steady_clock::now();
@@ -135,8 +136,8 @@ TEST(Interrupt, WhileAPlaceDoesNotAnswer) {
   EXPECT_LT(took.count(), 1);
 }
 
-// A server whose way takes so many bytes of a client and then nothing more.
-class AtAPlaceThatStalls : public ::testing::TestWithParam<int> {
+// A server whose connection takes this many bytes from a client and then stalls.
+class StalledEndpoint : public ::testing::TestWithParam<int> {
  protected:
   std::string target() {
     testing::Fault up;
@@ -149,12 +150,12 @@ class AtAPlaceThatStalls : public ::testing::TestWithParam<int> {
     return "cpu@" + proxy_->endpoint().text();
   }
   TempFolder folder_;
-  // What it kept of weights would not be sent.
+  // Cached weights would not be sent.
   testing::BackgroundServer server_{{"--listen", "unix:" + folder_ / "server", "--keep", "0"}};
   std::unique_ptr<testing::FaultProxy> proxy_;
 };
 
-TEST_P(AtAPlaceThatStalls, RunIsInterrupted) {
+TEST_P(StalledEndpoint, RunIsInterrupted) {
   const std::string target = this->target();
   const std::vector<std::string> command = {"run",      kDemoModel,         "--target",     target,
                                             "--prompt", "In the beginning", "--max-tokens", "4"};
@@ -171,7 +172,7 @@ TEST_P(AtAPlaceThatStalls, RunIsInterrupted) {
   EXPECT_LT(took.count(), 1);
 }
 
-TEST_P(AtAPlaceThatStalls, RequestsHaveTheirTime) {
+TEST_P(StalledEndpoint, RequestsHaveTheirTime) {
   const std::string target = this->target();
   ProgramResult result =
       run_program({"run", kDemoModel, "--target", target, "--prompt", "In the beginning",
@@ -181,10 +182,10 @@ TEST_P(AtAPlaceThatStalls, RequestsHaveTheirTime) {
       << result.all();
 }
 
-// Inside of the executable, and of the weights.
-INSTANTIATE_TEST_SUITE_P(After, AtAPlaceThatStalls, ::testing::Values(20'000, 1'000'000));
+// Inside the executable, and inside the weights.
+INSTANTIATE_TEST_SUITE_P(After, StalledEndpoint, ::testing::Values(20'000, 1'000'000));
 
-// One that takes the connection and never says a word, not even in a handshake.
+// A peer that accepts the connection and never sends anything, not even a handshake.
 TEST(SilentPeer, IsGivenUpWithinTheTimeOfARequest) {
   std::vector<std::string> schemes = {"tcp:"};
 #ifdef TAPML_HAS_OPENSSL
@@ -197,7 +198,7 @@ TEST(SilentPeer, IsGivenUpWithinTheTimeOfARequest) {
         {"run", kDemoModel, "--prompt", "In the beginning", "--target", "cpu@"}};
     for (std::vector<std::string> command : commands) {
       SCOPED_TRACE(command[0] + " " + scheme);
-      const testing::SilentListener listener;  // which takes one connection
+      const testing::SilentListener listener;  // accepts one connection
       command.back() += listener.endpoint(scheme).text();
       command.insert(command.end(), {"--request-seconds", "0.5", "--json"});
       const auto start = std::chrono::steady_clock::now();
@@ -212,7 +213,7 @@ TEST(SilentPeer, IsGivenUpWithinTheTimeOfARequest) {
   }
 }
 
-// Nothing is known of how far that is, but that the program lives is said every ten seconds.
+// The progress is unknown, but a line every ten seconds shows that the program is alive.
 TEST(SilentPeer, IsWaitedForWithALineEveryTenSeconds) {
   const testing::SilentListener listener;
   const ProgramResult result =

@@ -1,4 +1,4 @@
-// Kernels under test that crash or never end: findings, and not the end of the program.
+// Kernels under test that crash or never end are findings and do not end the program.
 #include <gtest/gtest.h>
 
 #include "ir/exceptions.h"
@@ -27,7 +27,7 @@ ProgramResult migrate_with_fault(const std::string& kind, std::vector<std::strin
   return run_program(args);
 }
 
-// The culprit's step, after it was checked that it is the only one and all others moved.
+// The culprit's step, after checking that it is the only one and that all others migrated.
 Json only_culprit(const ProgramResult& result) {
   EXPECT_EQ(result.exit_code, 1) << result.all();
   Json json = result.json(), culprit;
@@ -58,7 +58,7 @@ TEST(Isolation, AnEndlessLoopIsAFinding) {
   EXPECT_NE(text.find("did not end within 1 s"), std::string::npos) << text;
 }
 
-TEST(Isolation, InProcessNoSuchBugIsInjected) {
+TEST(Isolation, InProcessRefusesSuchFaults) {
   ProgramResult result = migrate_with_fault("crash", {"--in-process"});
   EXPECT_EQ(result.exit_code, 2) << result.all();
   EXPECT_NE(result.json().find("error")->find("hint")->as_string().find("--in-process"),
@@ -86,7 +86,7 @@ TEST(Isolation, InProcessAndOutsideAgree) {
   EXPECT_EQ(errors[0], errors[1]);
 }
 
-// Writes x[i] to y[at[i]], wherever that is; and doubles x.
+// Writes x[i] to y[at[i]] without a bounds check; and doubles x.
 constexpr const char* kScatter = R"(
 module
 
@@ -122,7 +122,7 @@ topdown::Suite scatter_suite() {
   return carver.take();
 }
 
-// The suite with other places to write to.
+// Saves the suite with other indices to write to.
 void save_with_places(topdown::Suite suite, std::vector<int64_t> endpoints,
                       const std::string& folder) {
   HostTensor at = HostTensor::from<int64_t>(DType::kI64, {2}, std::move(endpoints));
@@ -159,7 +159,7 @@ TEST_P(ReplayStray, IsFoundAndTheNextKernelRuns) {
   EXPECT_NE(rows[0].find("failure")->as_string().find(GetParam().text), std::string::npos)
       << rows[0].find("failure")->as_string();
   EXPECT_TRUE(rows[1].find("passed")->as_bool());
-  // The same for people.
+  // The same as text output.
   result = run_program({"replay", folder / "suite", "--target", "cpu"});
   EXPECT_NE(result.out.find(GetParam().text), std::string::npos) << result.all();
 }

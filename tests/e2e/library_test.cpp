@@ -1,4 +1,4 @@
-// The program with libraries: --library, --patterns, the target option libs.
+// The program with libraries: --library, --patterns, and the target option libs.
 #include <gtest/gtest.h>
 
 #include "support/program.h"
@@ -17,7 +17,7 @@ std::string file(const std::string& name) {
   return std::string(TAPML_LIBRARY_FOLDER) + "/" + name + ".so";
 }
 
-// A bug of a library is found like one of a schedule.
+// A fault of a library is found like a fault of a schedule.
 TEST(Library, MigrationNamesAFaultyRoutine) {
   for (bool wrong : {false, true}) {
     auto result =
@@ -40,7 +40,7 @@ TEST(Library, MigrationNamesAFaultyRoutine) {
   }
 }
 
-TEST(Library, ExecutablesNameTheLibraryThatTheyNeed) {
+TEST(Library, ExecutablesNameTheirLibrary) {
   TempFolder folder;
   const std::string out = folder / "demo.tapml";
   auto compiled = run_program(

@@ -20,7 +20,7 @@ std::vector<std::string> localize(std::vector<std::string> more) {
   return args;
 }
 
-TEST(Localize, NamesBugsOfSeveralKindsAtOnce) {
+TEST(Localize, NamesFaultsOfSeveralKindsAtOnce) {
   TempFolder folder;
   const std::string report = folder / "report";
   ProgramResult result = run_program(
@@ -37,8 +37,8 @@ TEST(Localize, NamesBugsOfSeveralKindsAtOnce) {
   EXPECT_EQ(culprits[0], "rms_norm_485247dc");
   EXPECT_TRUE(culprits[1].starts_with("slice_")) << culprits[1];
   EXPECT_TRUE(json.find("rest")->find("passed")->as_bool());
-  // One on the source, two on the target: without them, and with plain code in their place. No
-  // bisection is needed.
+  // One on the source, two on the target: without the suspects, and with plain code in their place.
+  // No bisection is needed.
   EXPECT_EQ(json.find("hybrid_runs")->as_integer(), 3);
   const std::string page = testing::read_bytes(report + "/report.html");
   for (const Json& finding : json.find("findings")->items()) {
@@ -54,7 +54,7 @@ TEST(Localize, NamesBugsOfSeveralKindsAtOnce) {
     ASSERT_NE(smallest, nullptr);
     EXPECT_EQ(smallest->find("dims")->find("n")->as_integer(), 1);
     EXPECT_GT(smallest->find("dims_before")->find("n")->as_integer(), 1);
-    // One call, which replays without the model: the kernel that was mended passes.
+    // One call, which replays without the model: the repaired kernel passes.
     ProgramResult mended =
         run_program({"replay", report + "/" + name + "/suite", "--target", "cpu", "--json"});
     ASSERT_EQ(mended.exit_code, 0) << mended.all();
@@ -74,7 +74,7 @@ TEST(Localize, NamesBugsOfSeveralKindsAtOnce) {
   EXPECT_EQ(strings(stored->find("culprits")), culprits);
 }
 
-TEST(Localize, FindsNothingInARightModel) {
+TEST(Localize, FindsNothingInACorrectModel) {
   ProgramResult result = run_program(localize({"--json"}));
   ASSERT_EQ(result.exit_code, 0) << result.all();
   const Json json = result.json();
@@ -122,7 +122,7 @@ TEST(Localize, PassesHaveReportsToo) {
   }
 }
 
-TEST(Localize, SuitesAndOptionsThatDoNotFit) {
+TEST(Localize, RefusesUnsuitableSuitesAndOptions) {
   testing::expect_failure(localize({"--inject-fault", "slice_:nonsense"}), 2, {"unknown kind"});
   testing::expect_failure(localize({"--suite", "/nowhere"}), 2, {"/nowhere"});
   testing::expect_failure(localize({"--inject-fault", "slice_:crash", "--in-process"}), 2,

@@ -1,4 +1,5 @@
-// Weights that are cut while a command uses them: an error that names the file, and no result.
+// Weights that are truncated while a command uses them: an error that names the file, and no
+// result.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ TEST(LostFile, ACarveWhoseWeightsAreCutIsIncomplete) {
   testing::copy_demo_model(model);
   const std::string weights = model + "/model.safetensors";
   ProgramOptions options;
-  options.signal = 0;  // none: the file is what happens to it
+  options.signal = 0;  // none: truncating the file is the event
   options.interrupt_when = [&] {
     std::error_code ignored;
     std::filesystem::directory_iterator entry(suite + "/tensors", ignored), end;

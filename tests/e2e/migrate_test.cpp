@@ -1,4 +1,4 @@
-// `tapml migrate` on the demo model: a clean target, injected faults, an interruption.
+// `tapml migrate` on the demo model: a correct target, injected faults, an interruption.
 #include <gtest/gtest.h>
 
 #include "ir/exceptions.h"
@@ -36,7 +36,7 @@ void PrintTo(const CleanCase& clean, std::ostream* out) { *out << clean.target; 
 
 class MigrateClean : public ::testing::TestWithParam<CleanCase> {};
 
-TEST_P(MigrateClean, AccusesNothing) {
+TEST_P(MigrateClean, ReportsNoCulprit) {
   const CleanCase& clean = GetParam();
   ProgramResult result = run_program(with(migrate(clean.prompt, "40", clean.target), {"--json"}));
   ASSERT_EQ(result.exit_code, 0) << result.all();
@@ -60,7 +60,7 @@ TEST_P(MigrateClean, AccusesNothing) {
     EXPECT_EQ(step.find("outcome")->as_string(), "migrated") << name;
     EXPECT_FALSE(step.find("source_wrong")->as_bool()) << name;
     EXPECT_TRUE(step.find("hybrid")->find("passed")->as_bool()) << name;
-    // Each hybrid sends more calls away than the one before it. Sampling is not part of a hybrid.
+    // Each hybrid offloads more calls than the one before it. Sampling is not part of a hybrid.
     const int64_t dispatched = step.find("dispatched")->as_integer();
     if (name.starts_with("argmax")) {
       EXPECT_EQ(dispatched, before);
@@ -93,7 +93,7 @@ TEST(Migrate, WritesItsReport) {
   EXPECT_NE(result.out.find("identical token for token (8 tokens)"), std::string::npos)
       << result.out;
   EXPECT_NE(result.out.find("report: " + (folder / "deep/report/report.html")), std::string::npos);
-  // Piped: one plain line a phase.
+  // Piped: one plain line per phase.
   EXPECT_NE(result.err.find("compile for opencl: done ("), std::string::npos) << result.err;
   EXPECT_EQ(result.err.find('\r'), std::string::npos) << result.err;
   auto json = parse_json(testing::read_bytes(folder / "deep/report/report.json"), "report.json");
@@ -110,12 +110,12 @@ TEST(Migrate, WritesItsReport) {
   }
 }
 
-// One kernel of every family, one kind each: found, and nothing else is accused.
+// One kernel of every family, with one fault kind each: it is found, and no other kernel is blamed.
 struct Fault {
   const char* kind;
   const char* operators;  // of the kernel's name
   const char* layer;      // that the report must name
-  bool decode;            // of a decode step, else of the prefill
+  bool decode;            // of a decode step, otherwise of the prefill
 };
 
 void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.kind; }
@@ -142,7 +142,7 @@ class MigrateWithFault : public ::testing::TestWithParam<Fault> {
   }
 };
 
-TEST_P(MigrateWithFault, IsNamedAlone) {
+TEST_P(MigrateWithFault, OnlyTheFaultyKernelIsReported) {
   const std::string kernel = kernel_of(GetParam());
   ProgramResult result = run_program(
       with(migrate("Emma was", "4"), {"--inject-fault", kernel + ":" + GetParam().kind, "--json"}));
@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-TEST(Migrate, SaysInTextWhatIsWrong) {
+TEST(Migrate, ReportsTheFaultAsText) {
   ProgramResult result = run_program(
       with(migrate("Emma was", "4"), {"--inject-fault", "matmul_silu_multiply_:off-by-one"}));
   EXPECT_EQ(result.exit_code, 2) << result.all();
@@ -190,7 +190,7 @@ TEST(Migrate, SaysInTextWhatIsWrong) {
   EXPECT_EQ(result.out.find("identical"), std::string::npos) << result.out;
 }
 
-// A decode kernel that is wrong: with as many decode steps as are asked for.
+// A faulty decode kernel: the number of decode steps is the requested one.
 TEST(Migrate, ValidationTokensAreDecodeSteps) {
   const std::string decode = "rms_norm_046d0935";
   TempFolder folder;
@@ -219,7 +219,7 @@ TEST(Migrate, ValidationTokensAreDecodeSteps) {
   }
 }
 
-TEST(Migrate, AKindThatDoesNotBiteNamesThoseThatDo) {
+TEST(Migrate, AnIneffectiveFaultKindListsTheEffectiveOnes) {
   testing::expect_failure(
       with(migrate("Emma was", "2"), {"--inject-fault", "slice_:wrong-accumulation"}), 2,
       {"no site of this kind", "dropped-tail"});
@@ -279,7 +279,7 @@ TEST(MigrateToSeveral, SideBySide) {
   const ProgramResult result = run_program(args);
   ASSERT_EQ(result.exit_code, 1) << result.all();
   std::set<std::string> kept = testing::names_under(folder / "state");
-  // The reference's logits lie in both: each goes on alone.
+  // Both differ in the reference's logits: each continues alone.
   EXPECT_EQ(std::erase_if(kept,
                           [](const std::string& name) {
                             return name.find("/reference-") != std::string::npos;
@@ -313,7 +313,7 @@ TEST(MigrateToSeveral, SideBySide) {
   const std::string junit = testing::read_bytes(folder / "junit.xml");
   EXPECT_NE(junit.find("cpu to opencl\" tests="), std::string::npos) << junit;
   EXPECT_NE(junit.find("cpu to vulkan\" tests="), std::string::npos) << junit;
-  // One target alone goes on from the state that it has among several.
+  // A single target resumes from the state that it has among several.
   const ProgramResult alone = run_program(with(
       migrate("Emma was", "4", "vulkan"),
       {"--inject-fault", "slice_:dropped-tail", "--state", folder / "state/vulkan", "--json"}));
@@ -322,7 +322,7 @@ TEST(MigrateToSeveral, SideBySide) {
             std::ssize(alone.json().find("kernels")->items()));
 }
 
-TEST(MigrateToSeveral, OneThatIsNotThereTakesNothingFromTheOther) {
+TEST(MigrateToSeveral, AnUnavailableTargetDoesNotAffectTheOther) {
   TempFolder folder;
   const std::string endpoint = "cpu@unix:" + (folder / "none");
   const ProgramResult result =

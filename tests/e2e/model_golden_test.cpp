@@ -28,7 +28,7 @@ class ModelGolden : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
     model_ = testing::compiled_model(GetParam().platform, GetParam().model);
-    if (!model_) GTEST_SKIP() << GetParam().platform << " is not here";
+    if (!model_) GTEST_SKIP() << GetParam().platform << " is unavailable";
   }
   const std::map<std::string, HostTensor>& reference() const { return model_->golden.reference; }
   std::span<const int32_t> tokens(const std::string& name = "tokens") const {
@@ -76,8 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"opencl", "qwen2_moe_normed"}, Case{"opencl", "demo"}),
     case_name);
 
-// The demo model's 200 most likely tokens behind each prompt. Where two logits are closer than
-// twice the error that was measured on the same platform, either is right and the texts may part.
+// The demo model's 200 most likely tokens after each prompt. If two logits are closer than twice
+// the error measured on the same platform, either is right and the texts may diverge.
 class GreedyGolden : public ModelGolden {};
 
 TEST_P(GreedyGolden, TokensEqualOrTied) {

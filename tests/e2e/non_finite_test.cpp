@@ -1,4 +1,4 @@
-// Models whose numbers are not finite: no command says that all is well.
+// Models with numbers that are not finite: no command reports success.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using testing::run_program;
 
 class NonFiniteModel : public ::testing::Test {
  protected:
-  // The demo model with another weight.
+  // The demo model with one weight changed.
   void change(const std::string& name, const std::function<double(int64_t, double)>& value) {
     for (const auto& entry : std::filesystem::directory_iterator(kDemoModel)) {
       std::filesystem::copy(entry.path(), folder_ / entry.path().filename().string(),
@@ -105,7 +105,7 @@ TEST_F(NonFiniteModel, EvalFails) {
   }
 }
 
-TEST_F(NonFiniteModel, CarvingAndMigratingSayIt) {
+TEST_F(NonFiniteModel, CarvingAndMigratingReportIt) {
   put_nan();
   for (const std::string temperature : {"0", "0.7"}) {
     for (const std::string batch : {"1", "2"}) {
@@ -125,9 +125,9 @@ TEST_F(NonFiniteModel, CarvingAndMigratingSayIt) {
   EXPECT_FALSE(migrated.json().find("nan")->is_null());
 }
 
-// Infinities without a NaN: no call of the source has one to tell of.
-TEST_F(NonFiniteModel, InfinityOfTheSourceIsNoMigration) {
-  // Two rows of the head for each hidden element, one of either sign: some logit is +infinity.
+// Infinities without a NaN: no call of the source can report one.
+TEST_F(NonFiniteModel, InfinityOfTheSourceStopsTheMigration) {
+  // Two rows of the head for each hidden element, one of each sign: some logit is +infinity.
   constexpr int64_t kHidden = 192;
   change("lm_head.weight", [](int64_t i, double x) {
     const int64_t row = i / kHidden;

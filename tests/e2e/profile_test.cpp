@@ -1,4 +1,4 @@
-// What `tapml profile` and `tapml devices --measure` print.
+// The output of `tapml profile` and `tapml devices --measure`.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -21,7 +21,7 @@ double number(const Json& object, const char* name) {
   return found ? found->as_double() : 0;
 }
 
-TEST(ProfileProgram, SaysOfEveryKernelWhatItTookAndDid) {
+TEST(ProfileProgram, ReportsTimeAndWorkOfEveryKernel) {
   testing::TempFolder folder;
   ProgramResult result = run_program({"profile", kDemoModel, "--target", "cpu", "--max-tokens", "3",
                                       "--trace", folder / "trace.json", "--json"});
@@ -40,7 +40,7 @@ TEST(ProfileProgram, SaysOfEveryKernelWhatItTookAndDid) {
     EXPECT_GT(number(kernel, "seconds"), 0);
     EXPECT_GT(number(kernel, "bytes"), 0);
     EXPECT_GE(number(kernel, "flops"), 0);
-    // Work that depends on data is counted only roughly, and has no share.
+    // Data-dependent work is counted only approximately, and has no share.
     const bool exact = kernel.find("exact")->as_bool();
     EXPECT_EQ(number(kernel, "share_of_ceiling") > 0, exact);
     compared += exact;
@@ -73,7 +73,7 @@ TEST(ProfileProgram, PrintsATable) {
   }
 }
 
-TEST(DevicesProgram, MeasuresWhatTheMachineReaches) {
+TEST(DevicesProgram, MeasuresPeakRates) {
   ProgramResult result = run_program({"devices", "--measure", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.all();
   const Json document = result.json();

@@ -1,4 +1,4 @@
-// --quantize on the demo model: every command that takes a model.
+// --quantize on the demo model, with every command that takes a model.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -27,8 +27,8 @@ void write_small_model(const TempFolder& folder, std::string config) {
   std::filesystem::copy_file(kDemoModel + "/tokenizer.json", folder / "tokenizer.json");
 }
 
-// Experts are weights in parts, which an executable finds again.
-TEST(Quantize, ExecutableSaysWhatTheModelSays) {
+// Experts are weights in parts, which an executable must find again.
+TEST(Quantize, ExecutableGivesTheTextOfTheModel) {
   TempFolder folder, moved, out;
   write_small_model(folder, testing::kQuantizedMoe);
   const std::string file = out / "model.tapml";
@@ -38,7 +38,7 @@ TEST(Quantize, ExecutableSaysWhatTheModelSays) {
   const std::string text = text_of(run);
   EXPECT_GT(text.size(), 8u);
   text_of({"compile", folder.path(), "--quantize", "q4f16", "-o", file});
-  // From another folder the weights are hashed, and quantized in the same way.
+  // In another folder the weights are hashed, and quantized in the same way.
   for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"}) {
     std::filesystem::copy_file(folder / name, moved / name);
   }
@@ -54,7 +54,7 @@ TEST(Quantize, ExecutableSaysWhatTheModelSays) {
     EXPECT_NE(refused.err.find(part), std::string::npos) << refused.err;
   };
   refuses({"--quantize", "q4f16"}, "--quantize goes with a model directory only");
-  // One part of the experts' weight is another one.
+  // One part of the experts' weight differs.
   auto tensors = testing::read_tensors(folder / "model.safetensors");
   HostTensor& part = tensors.at("model.layers.0.mlp.experts.3.up_proj.weight");
   part = testing::random_weight(8, {"other", part.shape(), {}}, part.dtype());
@@ -73,7 +73,7 @@ TEST(Quantize, CarveReplayMigrateLocalizeProfile) {
   };
   with("carve", {"--calls", "1", "-o", suite});
   const Json replayed = run_program({"replay", suite, "--target", "cpu", "--json"}).json();
-  // The model has the suite's kernels when it is read as it was for carving.
+  // The model has the suite's kernels if it is read with the options used for carving.
   const std::vector<std::string> verify = {"suite", "verify", suite, "--model", folder.path()};
   EXPECT_NE(run_program(verify).out.find("give --quantize"), std::string::npos);
   std::vector<std::string> quantizing = verify;
@@ -92,7 +92,7 @@ TEST(Quantize, CarveReplayMigrateLocalizeProfile) {
   EXPECT_NE(with("profile", {}).find("dequantize_matmul"), std::string::npos);
 }
 
-// The model is quantized again when the suite is read, and has the same bytes.
+// The model is quantized again when the suite is read, and gives the same bytes.
 TEST(Quantize, WeightsByReference) {
   TempFolder folder;
   int64_t inside = 0;
@@ -118,7 +118,7 @@ TEST(Quantize, WeightsByReference) {
       ProgramResult read = run_program(command);
       EXPECT_EQ(read.exit_code, 0) << read.all();
     }
-    // Read without being quantized it has other weights.
+    // Without quantization it has other weights.
     std::string text = unwrap(read_text_file(suite + "/suite.json"));
     auto with = [&](const std::string& quantization) {
       std::string other = text;

@@ -1,4 +1,4 @@
-// A kernel that writes where nothing is, on the cpu of `tapml rpc serve`.
+// A kernel that writes to unmapped memory, on the cpu of `tapml rpc serve`.
 #include <gtest/gtest.h>
 
 #include "pipeline/compile.h"

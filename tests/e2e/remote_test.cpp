@@ -1,4 +1,4 @@
-// The commands on devices of another process: the demo model over every kind of way.
+// The commands on devices of another process: the demo model over every kind of transport.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -25,7 +25,7 @@ using testing::ProgramResult;
 using testing::run_program;
 using testing::TempFolder;
 
-// The way to a server that runs, or a command that starts one.
+// The endpoint of a running server, or a command that starts one.
 class RemoteRun : public ::testing::TestWithParam<const char*> {
  protected:
   std::string endpoint() {
@@ -56,7 +56,7 @@ TEST_P(RemoteRun, GivesTheSameTokens) {
 INSTANTIATE_TEST_SUITE_P(Ways, RemoteRun, ::testing::Values("unix", "tcp", "pipe"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST(Remote, EveryCommandTakesAPlace) {
+TEST(Remote, EveryCommandTakesAnEndpoint) {
   TempFolder folder;
   BackgroundServer server({"--listen", "unix:" + folder / "server"});
   const std::string suite = folder / "suite";
@@ -87,14 +87,14 @@ TEST(Remote, EveryCommandTakesAPlace) {
     return calls;
   };
   EXPECT_EQ(calls(profiled), calls(here));
-  // Where code runs does not change how it is made.
+  // The device that runs the code does not change how it is compiled.
   ProgramResult compiled =
       run_program({"compile", kDemoModel, "--target", "opencl@unix:/nobody/there"});
   EXPECT_EQ(compiled.exit_code, 0) << compiled.all();
   EXPECT_EQ(server.end(), 0);
 }
 
-// What the files of a suite hold; the place, which its index names, left out.
+// The contents of a suite's files, without the endpoint that its index names.
 std::map<std::string, std::string> suite_files(const std::string& folder,
                                                const std::string& endpoint) {
   std::map<std::string, std::string> files;
@@ -109,7 +109,7 @@ std::map<std::string, std::string> suite_files(const std::string& folder,
   return files;
 }
 
-TEST(Remote, ASuiteThatIsCarvedThereIsTheSame) {
+TEST(Remote, ARemotelyCarvedSuiteIsTheSame) {
   TempFolder folder;
   BackgroundServer server({"--listen", "unix:" + folder / "server"});
   for (const std::vector<std::string>& options : {std::vector<std::string>{},
@@ -140,14 +140,14 @@ TEST(Remote, ASuiteThatIsCarvedThereIsTheSame) {
   EXPECT_EQ(server.end(), 0);
 }
 
-TEST(Remote, AWayThatBreaksIsNoCrashOfAKernel) {
+TEST(Remote, ABrokenConnectionIsNotAKernelCrash) {
   TempFolder folder;
   BackgroundServer server({"--listen", "unix:" + folder / "server"});
   const std::string suite = folder / "suite";
   ProgramResult carved = run_program({"carve", kDemoModel, "--target", "cpu", "--prompt",
                                       "In the beginning", "--max-tokens", "2", "-o", suite});
   ASSERT_EQ(carved.exit_code, 0) << carved.all();
-  // What comes back is the outputs of kernels, above all.
+  // Most of the bytes that come back are kernel outputs.
   testing::Fault down;
   down.cut = testing::Fault::Cut::kReset;
   down.after = 20'000;
@@ -160,7 +160,7 @@ TEST(Remote, AWayThatBreaksIsNoCrashOfAKernel) {
   ProgramResult lost = replay({{{}, down}});
   EXPECT_EQ(lost.exit_code, 4) << lost.all();
   EXPECT_EQ(lost.json().find("error")->find("kind")->as_string(), "platform: lost") << lost.all();
-  // Once is no harm.
+  // A single failure is tolerated.
   ProgramResult once = replay({{{}, down}, {{}, {}}});
   EXPECT_EQ(once.exit_code, 0) << once.all();
   EXPECT_TRUE(once.json().find("passed")->as_bool());
@@ -195,7 +195,7 @@ TEST(Remote, AModelMigratesToARemoteDevice) {
   }
 }
 
-// The machine of the source is there, and leaves what migrates to this side.
+// The source's VM is remote, and offloads migrated kernels to the local device.
 TEST(Remote, AModelMigratesFromARemoteDevice) {
   TempFolder folder;
   BackgroundServer server({"--listen", "unix:" + folder / "server"});
@@ -217,7 +217,7 @@ TEST(Remote, AModelMigratesFromARemoteDevice) {
     EXPECT_EQ(b[i].find("dispatched")->as_integer(), a[i].find("dispatched")->as_integer()) << i;
     const Json &x = *a[i].find("copies"), &y = *b[i].find("copies");
     EXPECT_EQ(y.find("bytes_from_target")->as_integer(), x.find("bytes_from_target")->as_integer());
-    // Small constants of the machine there go with every run, and nothing else once more.
+    // Only small constants of the remote VM go with every run; nothing else is sent again.
     const int64_t more =
         y.find("bytes_to_target")->as_integer() - x.find("bytes_to_target")->as_integer();
     EXPECT_GE(more, 0) << a[i].find("kernel")->as_string();
@@ -225,7 +225,7 @@ TEST(Remote, AModelMigratesFromARemoteDevice) {
   }
 }
 
-TEST(Remote, ABugIsLocalizedFromARemoteDevice) {
+TEST(Remote, AFaultIsLocalizedFromARemoteDevice) {
   TempFolder folder;
   BackgroundServer server({"--listen", "unix:" + folder / "server"});
   ProgramResult result =
@@ -258,7 +258,7 @@ TEST(Remote, StatusShowsVersionDevicesAndLimits) {
   EXPECT_EQ(json.json().find("sessions")->as_integer(), 3);
   EXPECT_GE(json.json().find("platforms")->items().size(), 3U);
 
-  // The model's weights are more than the server gives a session.
+  // The model's weights exceed the server's limit per session.
   environment.environment["TAPML_RPC_TOKEN"] = "secret";
   testing::expect_failure(
       {"run", kDemoModel, "--target", "cpu@" + server.endpoint(), "--prompt", "x"}, 4, {"memory"},
@@ -276,7 +276,7 @@ TEST(Remote, AnEncryptedServerIsUsedLikeAnyOther) {
   authority.write_root(folder / "root.pem");
   authority.issue(folder / "server.pem", folder / "key.pem");
   testing::write_bytes(folder / "token", "secret\n");
-  // Everywhere, with a token; "tcp:" is as good where there is a certificate.
+  // On all addresses, with a token; "tcp:" works as well if there is a certificate.
   BackgroundServer server({"--listen", "tcp:0.0.0.0:0", "--tls-cert", folder / "server.pem",
                            "--tls-key", folder / "key.pem", "--token-file", folder / "token"});
   ASSERT_TRUE(server.endpoint().starts_with("tls:0.0.0.0:")) << server.endpoint();

@@ -1,4 +1,4 @@
-// The pages that `--report` writes, of the demo model.
+// The pages that `--report` writes for the demo model.
 #include <gtest/gtest.h>
 
 #include "support/program.h"
@@ -13,7 +13,7 @@ using testing::read_bytes;
 using testing::run_program;
 using testing::TempFolder;
 
-TEST(Report, TheCommandsOfThePageShowTheFailureAgain) {
+TEST(Report, TheCommandsOfThePageReproduceTheFailure) {
   TempFolder folder;
   const std::string kernel = "rms_norm_485247dc", fault = kernel + ":dropped-tail";
   ProgramResult result = run_program({"migrate", kDemoModel, "--from", "cpu", "--to",

@@ -24,7 +24,7 @@ class RunGolden : public ::testing::TestWithParam<const char*> {
   std::map<std::string, HostTensor> reference_ =
       testing::read_tensors(testing::golden_path("logits/demo/golden.safetensors"));
 
-  // Largest error of the dumped logits on the golden text, and that the dump is what it should be.
+  // Checks the form of the logits dump; returns its largest error on the golden text.
   double measured_error() {
     testing::TempFolder folder;
     ProgramResult result = run_program(
@@ -64,7 +64,7 @@ TEST_P(RunGolden, TokensEqualOrTied) {
       ASSERT_NE(seconds, nullptr) << field;
       EXPECT_GE(seconds->as_double(), 0) << field;
     }
-    // The program stops at the end-of-text token; the golden text goes on behind it.
+    // The program stops at the end-of-text token; the golden text continues after it.
     auto all = reference_.at("greedy" + suffix).values<int32_t>();
     std::vector<int32_t> expected(all.begin(), std::find(all.begin(), all.end(), kEos));
     std::vector<int32_t> tokens = integers(json.find("tokens"));
@@ -97,7 +97,7 @@ TEST(Run, StreamsTheTextOfItsJson) {
   EXPECT_EQ(json.err, "");
 }
 
-TEST(Run, SampledTextsFollowFromTheSeed) {
+TEST(Run, SampledTextsDependOnTheSeed) {
   auto tokens = [](const std::vector<std::string>& options) {
     std::vector<std::string> args = {"run",          kDemoModel, "--prompt", "Emma was",
                                      "--max-tokens", "24",       "--json"};

@@ -1,4 +1,4 @@
-// WebAssembly under Node.js: the commands on the demo model, and sessions that go wrong.
+// WebAssembly under Node.js: the commands on the demo model, and failing sessions.
 #include <gtest/gtest.h>
 
 #include "codegen/llvm/native.h"
@@ -46,7 +46,7 @@ TEST_F(Wasm, TheModelGivesTheSameTokens) {
   }
 }
 
-TEST_F(Wasm, TheMachineRunsThere) {
+TEST_F(Wasm, TheVirtualMachineRunsRemotely) {
   testing::TempFolder folder;
   const std::string file = folder / "trace.json";
   ProgramResult ran = run_program({"run", kDemoModel, "--target", "wasm", "--prompt",
@@ -73,7 +73,7 @@ TEST_F(Wasm, CarvedOnCpuAndReplayed) {
   EXPECT_TRUE(replayed.json().find("passed")->as_bool());
 }
 
-TEST_F(Wasm, ExecutablesAreFilesAsElsewhere) {
+TEST_F(Wasm, ExecutablesAreFilesAsOnOtherPlatforms) {
   testing::TempFolder folder;
   const std::string file = folder / "demo.tapml";
   ProgramResult compiled = run_program({"compile", kDemoModel, "--target", "wasm", "-o", file});
@@ -87,7 +87,7 @@ TEST_F(Wasm, ExecutablesAreFilesAsElsewhere) {
   EXPECT_EQ(profiled.exit_code, 0) << profiled.all();
 }
 
-TEST_F(Wasm, WhatIsMissingIsNamed) {
+TEST_F(Wasm, NamesWhatIsMissing) {
   testing::TempFolder folder;
   ProgramOptions without;
   without.environment["TAPML_NODE"] = folder / "node";
@@ -105,7 +105,7 @@ TEST_F(Wasm, WhatIsMissingIsNamed) {
       {"this program serves only the wasm device"});
 }
 
-TEST_F(Wasm, TheWorkerTellsItsStatus) {
+TEST_F(Wasm, TheWorkerReportsItsStatus) {
   ProgramResult status = run_program({"rpc", "status", "pipe:node " + testing::kWasmHost});
   EXPECT_EQ(status.exit_code, 0) << status.all();
   for (const char* part : {"tapml 0.1.0 at pipe:node", "wasm: WebAssembly of Node.js"}) {
@@ -129,7 +129,7 @@ Result<HostTensor> scatter(runtime::Session& session, std::vector<int64_t> at) {
   return runtime::download(*result.tensor());
 }
 
-TEST_F(Wasm, AKernelThatWritesBeyondMemoryIsReportedWithItsPlace) {
+TEST_F(Wasm, AnOutOfBoundsWriteIsReportedWithItsLocation) {
   auto fine = scatter(*session_, {2, 0, 1});
   ASSERT_TRUE(fine) << fine.error().to_string();
   EXPECT_EQ(fine->at_f64(0), 1.5);
@@ -159,10 +159,10 @@ TEST_F(Wasm, MemoryEndsAtFourGiB) {
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().fault, PlatformFault::kOutOfMemory);
   testing::expect_parts(full.error(), {"no memory for 2147418112 bytes", "4 GiB"});
-  EXPECT_TRUE(scatter(*session_, {1, 0})) << "the session goes on";
+  EXPECT_TRUE(scatter(*session_, {1, 0})) << "the session continues";
 }
 
-TEST_F(Wasm, ModulesThatAreNoneAreRefused) {
+TEST_F(Wasm, RefusesInvalidModules) {
   ModuleBlob blob;
   blob.platform = "wasm";
   blob.format = codegen::kWasmFormat;

@@ -1,5 +1,5 @@
-// Broken model directories, through the program: exit code 2, and a message that says which file,
-// what was expected and what was found.
+// Broken model directories, through the program: exit code 2, and a message with the file, the
+// expected and the found contents.
 #include <gtest/gtest.h>
 
 #include "support/program.h"
@@ -19,7 +19,7 @@ class BadModel : public ::testing::Test {
   void refused(const std::vector<std::string>& parts) {
     expect_failure({"run", model_, "--prompt", "Emma was", "--max-tokens", "1"}, 2, parts);
   }
-  // Writes a safetensors file with this header, and `data` zero bytes behind it.
+  // Writes a safetensors file with this header, followed by `data` zero bytes.
   void header(const std::string& json, size_t data = 64) {
     std::string length(8, '\0');
     for (size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(json.size() >> (8 * i) & 0xff);
@@ -98,7 +98,7 @@ TEST_F(BadModel, WeightsMissingExtraOrOfAnotherShape) {
   testing::replace_in(config_, "\"intermediate_size\": 512", "\"intermediate_size\": 256");
   refused({"mlp", "256", "512"});
   testing::replace_in(config_, "\"intermediate_size\": 256", "\"intermediate_size\": 512");
-  // More layers in the file than in the configuration: a warning, and it runs.
+  // More layers in the file than in the configuration: a warning, and the model runs.
   testing::replace_in(config_, "\"num_hidden_layers\": 6", "\"num_hidden_layers\": 5");
   testing::ProgramResult result =
       testing::run_program({"run", model_, "--prompt", "Emma was", "--max-tokens", "1"});
@@ -121,7 +121,7 @@ TEST_F(BadModel, ConfigurationFields) {
   field("\"vocab_size\": 2048", "\"vocab_size\": 2048 2048", {"config.json"});
 }
 
-TEST_F(BadModel, OtherThingsInPlaceOfAModel) {
+TEST_F(BadModel, FilesThatAreNotAModel) {
   const std::string lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n";
   for (const std::string& path : {config_, weights_, tokenizer_}) {
     SCOPED_TRACE(path);

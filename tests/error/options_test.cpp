@@ -1,4 +1,4 @@
-// Prompts, targets, folders and plants that cannot be.
+// Invalid prompts, targets, folders and faults.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -30,15 +30,15 @@ TEST(BadPrompt, EmptyOrTooLong) {
   }
 }
 
-TEST(BadPrompt, TextThatIsNoUtf8StillRuns) {
+TEST(BadPrompt, InvalidUtf8StillRuns) {
   ProgramResult result =
       run_program({"run", kDemoModel, "--prompt", "\xff\xfe", "--max-tokens", "2", "--json"});
-  // Either is in order: bytes of their own tokens, or a refusal; never a crash.
+  // Both are acceptable: bytes as their own tokens, or a refusal; never a crash.
   EXPECT_TRUE(result.exit_code == 0 || result.exit_code == 2) << result.all();
   result.json();
 }
 
-TEST(BadTarget, UnknownMalformedOrElsewhere) {
+TEST(BadTarget, UnknownMalformedOrRemote) {
   auto run = [](const std::string& target, int code, const std::vector<std::string>& parts) {
     SCOPED_TRACE(target);
     expect_failure({"run", kDemoModel, "--prompt", "x", "--target", target}, code, parts);
@@ -55,14 +55,14 @@ TEST(BadTarget, UnknownMalformedOrElsewhere) {
   expect_failure({"compile", kDemoModel, "--target", "abacus"}, 2, {"abacus"});
 }
 
-TEST(BadTarget, NotHere) {
+TEST(BadTarget, Unavailable) {
   TempFolder none;
   ProgramOptions options{.environment = {{"OCL_ICD_VENDORS", none / "nonexistent"}}};
   expect_failure({"run", kDemoModel, "--prompt", "x", "--target", "opencl"}, 4,
                  {"OpenCL", "install"}, options);
   expect_failure({"migrate", kDemoModel, "--prompt", "x", "--to", "opencl"}, 4, {"OpenCL"},
                  options);
-  // A trusted platform that computes nothing is seen, too.
+  // A trusted platform that computes nothing is noticed as well.
   ProgramResult result = run_program({"migrate", kDemoModel, "--prompt", "x", "--from", "cpu",
                                       "--to", "null", "--max-tokens", "2", "--json"});
   EXPECT_EQ(result.exit_code, 1) << result.all();
@@ -87,8 +87,8 @@ TEST(BadSampler, Options) {
   run("--seed", "18446744073709551616");
 }
 
-// Folders that cannot be written. As root every folder can, so a file stands in the way.
-TEST(BadFolder, NothingHalfWrittenStays) {
+// Folders that cannot be written. Root can write every folder, so a file blocks the path.
+TEST(BadFolder, LeavesNoPartialFiles) {
   TempFolder folder;
   testing::write_bytes(folder / "file", "here");
   const std::string inside = folder / "file/inside";
@@ -103,7 +103,7 @@ TEST(BadFolder, NothingHalfWrittenStays) {
   EXPECT_EQ(testing::read_bytes(folder / "file"), "here");
 }
 
-// What says two things that do not go together is reported before the model is looked for.
+// Contradictory options are reported before the model is looked up.
 TEST(ContradictoryOptions, AreRefusedBeforeAnyWork) {
   TempFolder folder;
   testing::write_bytes(folder / "file", "here");
@@ -143,7 +143,7 @@ TEST(ContradictoryOptions, AreRefusedBeforeAnyWork) {
           {"--watch", "--junit"});
 }
 
-// A bug in a kernel that is left out would show nothing, and the replay pass.
+// A fault in a kernel that is not run would show nothing, and the replay would pass.
 TEST(ContradictoryOptions, AFaultIsForAKernelThatIsRun) {
   const std::string suite = TAPML_SOURCE_DIR "/tests/golden/suites/calls";
   const Json kernels =
@@ -173,7 +173,7 @@ TEST(BadTargets, OneTwice) {
   expect_failure(
       {"migrate", kDemoModel, "--prompt", "x", "--to", "cpu", "--to", "opencl", "--to", "cpu"}, 2,
       {"a target is given twice", "--to", "cpu"});
-  // Each --to takes one: what follows is no target.
+  // Each --to takes one target: the next word is not a target.
   expect_failure({"migrate", "--to", "cpu", "/nonexistent/model", "--prompt", "x"}, 2,
                  {"/nonexistent/model"});
 }

@@ -1,4 +1,4 @@
-// Remotes that are not there, and options that make no sense.
+// Unavailable remote endpoints, and contradictory options.
 #include <gtest/gtest.h>
 
 #include "support/program.h"
@@ -10,7 +10,7 @@ using testing::expect_failure;
 using testing::kDemoModel;
 using testing::TempFolder;
 
-TEST(RemoteErrors, PlacesAreCheckedAndNobodyAnswersIsThePlatform) {
+TEST(RemoteErrors, EndpointsAreCheckedAndNoAnswerIsAPlatformError) {
   const auto run = [](const std::string& target) {
     return std::vector<std::string>{"run", kDemoModel, "--target", target, "--prompt", "x"};
   };
@@ -41,7 +41,7 @@ TEST(RemoteErrors, ATokenGoesWhereItIsSafeOnly) {
   expect_failure({"run", kDemoModel, "--target", "cpu@192.0.2.1:9000", "--prompt", "x",
                   "--token-file", folder / "token"},
                  2, {"without encryption"});
-  // Sent all the same; nobody answers.
+  // It is sent, but no server answers.
   expect_failure(status("192.0.2.1:9000", "token", {"--insecure", "--request-seconds", "0.2"}), 4,
                  {"192.0.2.1:9000"});
   expect_failure(status("127.0.0.1:1", "token"), 4, {"nothing listens"});
@@ -52,7 +52,7 @@ TEST(RemoteErrors, ATokenGoesWhereItIsSafeOnly) {
                  {"a server has one token"});
 }
 
-TEST(RemoteErrors, WhereToServeHasToBeClear) {
+TEST(RemoteErrors, ServingNeedsAnUnambiguousEndpoint) {
   TempFolder folder;
   expect_failure({"rpc", "serve"}, 2, {"--listen", "--stdio"});
   expect_failure({"rpc", "serve", "--stdio", "--listen", "unix:x"}, 2, {"--listen", "both"});

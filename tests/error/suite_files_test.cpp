@@ -12,7 +12,7 @@ using testing::read_bytes;
 using testing::TempFolder;
 using testing::write_bytes;
 
-// What `suite verify` finds wrong in a suite that can be read, or that it cannot be read.
+// The faults that `suite verify` finds in a readable suite, or the reason why it cannot be read.
 void expect_fault(const std::vector<std::string>& args, const std::vector<std::string>& parts,
                   bool readable = true) {
   const testing::ProgramResult result = testing::run_program(args);
@@ -119,14 +119,14 @@ TEST_F(BadSuite, HostileSuiteJson) {
   altered("\"before\": [", "\"before\": [7, ", {"suite.json", "strings"});
   altered("def take_", "def toke_", {"take_"});
   altered("\"spec\": \"", "\"spec\": \"!", {"spec"});
-  // The name of a file must not lead out of the folder.
+  // A file name must not lead out of the folder.
   size_t at = json_.find("\"before\": [");
   at = json_.find('"', at + 11) + 1;
   altered(json_.substr(at, 64), "../../../../../../etc/passwd", {"content hash"});
 }
 
 TEST_F(BadSuite, TensorsThatDoNotFitTheirKernel) {
-  // Two tensors of a call change places, so that dtypes and shapes no longer fit the spec.
+  // Two tensors of a call are swapped, so that dtypes and shapes no longer fit the specification.
   auto json = parse_json(json_, "suite.json");
   ASSERT_TRUE(json);
   const auto& call = json->find("calls")->items()[0];
@@ -136,12 +136,12 @@ TEST_F(BadSuite, TensorsThatDoNotFitTheirKernel) {
   altered(a, b, {"a carved tensor does not fit", "take_", "bf16", "i32"});
 }
 
-// What `suite verify --model` holds a suite against.
+// `suite verify --model` compares a suite with a model.
 TEST_F(BadSuite, OfAnotherModelOrPolicy) {
   const std::string model = folder_ / "model";
   std::filesystem::copy(testing::kDemoModel, model);
   EXPECT_EQ(testing::run_program({"suite", "verify", suite_, "--model", model}).exit_code, 0);
-  // Kernels are named by what they compute: a model with another epsilon has other norms.
+  // A kernel's name depends on what it computes: a model with another epsilon has other norms.
   testing::replace_in(model + "/config.json", "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": 1e-06");
   expect_fault({"suite", "verify", suite_, "--model", model},
                {"the model no longer has kernel rms_norm_"});
@@ -194,7 +194,7 @@ TEST_F(BadSuite, UnknownKernelAndTarget) {
   expect_failure({"replay", suite_, "--target", "abacus"}, 2, {"abacus"});
 }
 
-// A stored suite whose group is altered: what is wrong, the file and the place in it.
+// A stored suite with an altered group: the fault, the file and the position in it.
 class BadGroup : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -209,7 +209,7 @@ class BadGroup : public ::testing::Test {
     ASSERT_NE(at, std::string::npos);
     write_bytes(file_, std::string(json_).replace(at, from.size(), to));
     expect_failure({"replay", suite_, "--target", "cpu"}, 2, parts);
-    // Of the index alone, or only beside the kernels and tensors.
+    // Faults of the index alone, or only in combination with kernels and tensors.
     const bool readable = topdown::parse_suite_index(read_bytes(file_), "suite.json").has_value();
     expect_fault({"suite", "verify", suite_}, parts, readable);
   }
@@ -219,7 +219,7 @@ class BadGroup : public ::testing::Test {
   std::string json_;
 };
 
-TEST_F(BadGroup, CallsAndParametersThatAreNotThere) {
+TEST_F(BadGroup, UnknownCallsAndParameters) {
   const std::string from = "\"from\": [0, 1";
   altered(from, "\"from\": [7, 1", {"suite.json:", "a call that it does not have", "0 to 1", "7"});
   altered(from, "\"from\": [0, 2",
@@ -233,12 +233,12 @@ TEST_F(BadGroup, LinksThatRunBackwards) {
 }
 
 TEST_F(BadGroup, TensorsOfOtherShapes) {
-  // The matrix in the place of the border's tensor.
+  // The matrix in place of the group's input tensor.
   const size_t groups = json_.find("\"groups\"");
   const size_t before = json_.find("\"before\"", json_.find("\"before\"", groups) + 1);
   const size_t matrix = json_.find_first_of("0123456789abcdef", json_.find(',', before));
-  const size_t border = json_.find("\"tensor\": \"", groups) + 11;
-  altered(json_.substr(border, 64), json_.substr(matrix, 64),
+  const size_t input = json_.find("\"tensor\": \"", groups) + 11;
+  altered(json_.substr(input, 64), json_.substr(matrix, 64),
           {"suite.json", "softmax_", "f32[3, 8]", "f32[8, 4]"});
 }
 

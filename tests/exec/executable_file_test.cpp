@@ -132,7 +132,7 @@ TEST(ExecutableFile, RoundTrip) {
   EXPECT_EQ(again->source.weights[0].hash, "hash of a");
   EXPECT_EQ(again->options, file.options);
   EXPECT_EQ(again->module, "module text");
-  // The same content, the same bytes.
+  // The same content gives the same bytes.
   EXPECT_EQ(*write_executable(*again), *bytes);
 }
 
@@ -161,9 +161,9 @@ TEST(ExecutableFile, EveryFlippedByteIsRefused) {
   }
 }
 
-// Behind the checksums: whatever a byte says, the reader gives an error or a valid executable. A
-// file with right checksums holds it as well.
-TEST(ExecutableFile, FlippedBytesBehindChecksums) {
+// With recomputed checksums: for any changed byte the reader returns an error or a valid
+// executable, never worse.
+TEST(ExecutableFile, FlippedBytesWithValidChecksums) {
   auto bytes = *write_executable(sample());
   int refused = 0, read_well = 0;
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -185,7 +185,7 @@ TEST(ExecutableFile, FlippedBytesBehindChecksums) {
   EXPECT_GT(read_well, 100);
 }
 
-TEST(ExecutableFile, SaysWhatIsWrong) {
+TEST(ExecutableFile, NamesTheFault) {
   auto bytes = *write_executable(sample());
   auto expect = [&](size_t at, std::byte value, const char* text) {
     std::byte old = std::exchange(bytes[at], value);
@@ -198,13 +198,13 @@ TEST(ExecutableFile, SaysWhatIsWrong) {
   expect(1, std::byte{'t'}, "not a tapml executable");
   expect(8, std::byte{9}, "version 9");
   expect(bytes.size() - 1, std::byte{0}, "altered");
-  // The byte order of another machine: the version is not looked at before.
+  // The byte order of another machine, which is checked before the version.
   auto other = bytes;
   std::reverse(other.begin() + 12, other.begin() + 16);
   EXPECT_NE(read(other).error().message.find("byte order"), std::string::npos);
 }
 
-// Signatures are bound to the code that relies on them, even where all checksums fit.
+// Signatures are bound to the code that relies on them, even if all checksums match.
 TEST(ExecutableFile, SignaturesBelongToTheirCode) {
   auto bytes = *write_executable(sample());
   auto signatures = std::string("add_12345678");
@@ -224,7 +224,7 @@ TEST(ExecutableFile, InvalidIsNotWritten) {
   EXPECT_FALSE(write_executable(file));
 }
 
-TEST(ByteReader, LengthsPromiseNothing) {
+TEST(ByteReader, LengthsAreNotTrusted) {
   ByteWriter writer;
   writer.integer(0xffffffff, 4);
   std::vector<std::byte> bytes = writer.take();

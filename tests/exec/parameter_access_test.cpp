@@ -10,13 +10,13 @@ namespace {
 
 using Op = Opcode;
 
-// By the parameters of main in the program.
+// For each parameter of main in the program, whether it is written.
 std::vector<bool> written(const Executable& program) {
   EXPECT_TRUE(validate(program));
   return written_parameters(program, *program.find_function("main"));
 }
 
-// Of main(x, y) with this code, whose registers 2 to 7 are free, and which returns register 2.
+// For main(x, y) with this code, whose registers 2 to 7 are free, and which returns register 2.
 std::vector<bool> written(std::vector<Instruction> code) {
   Executable program = chain_program(native_blob());
   VmFunction other = program.functions[0];
@@ -30,9 +30,9 @@ std::vector<bool> written(std::vector<Instruction> code) {
   return written(program);
 }
 
-TEST(ParameterAccess, KernelsSay) {
+TEST(ParameterAccess, FollowsKernelSignatures) {
   EXPECT_EQ(written(chain_program(native_blob())), (std::vector{false, false}));
-  // c of add is written, and x of scale.
+  // add writes its c, and scale its x.
   EXPECT_EQ(written({{Op::kCallKernel, 0, 0, 0, {0, 0, 1}, {0}}}), (std::vector{false, true}));
   EXPECT_EQ(written({{Op::kCallKernel, 2, 0, 0, {0}, {0, 2}}}), (std::vector{true, false}));
 }
@@ -56,7 +56,7 @@ TEST(ParameterAccess, ViewsAreFollowed) {
             (std::vector{false, true}));
 }
 
-TEST(ParameterAccess, ARegisterForTwoInTurnMayBeEither) {
+TEST(ParameterAccess, ARegisterThatIsReusedMayBeEither) {
   EXPECT_EQ(written({{Op::kMove, 3, 0},
                      {Op::kRelease, 3},
                      {Op::kMove, 3, 1},
@@ -64,7 +64,7 @@ TEST(ParameterAccess, ARegisterForTwoInTurnMayBeEither) {
             (std::vector{true, true}));
 }
 
-TEST(ParameterAccess, WhatGoesElsewhereMayBeWritten) {
+TEST(ParameterAccess, EscapingTensorsMayBeWritten) {
   EXPECT_EQ(written({{Op::kMakeTuple, 2, 0, 0, {1}}}), (std::vector{false, true}));
   EXPECT_EQ(written({{Op::kCallFunction, 2, 1, 0, {0, 1}}}), (std::vector{true, true}));
   EXPECT_EQ(written({{Op::kMakeClosure, 3, 1, 0, {0}}, {Op::kMove, 2, 3}}),

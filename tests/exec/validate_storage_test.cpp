@@ -1,4 +1,4 @@
-// Malformed instructions on views, and what tail calls promise.
+// Malformed instructions on views, and the guarantees of tail calls.
 #include <gtest/gtest.h>
 
 #include "conformance/programs.h"
@@ -9,7 +9,7 @@ namespace {
 
 const std::string kMalformed = "the executable is malformed: ";
 
-// The refusal of the chain program with `instruction` in it.
+// The error for the chain program with `instruction` added.
 std::string instruction_refusal(const Instruction& instruction) {
   Executable program = chain_program(native_blob());
   program.functions[0].code[8] = instruction;

@@ -9,7 +9,7 @@
 namespace tapml::test {
 namespace {
 
-// The refusal of the chain program after `spoil` changed it.
+// The error for the chain program after `spoil` changed it.
 std::string refusal(const std::function<void(Executable&)>& spoil) {
   Executable program = chain_program(native_blob());
   program.constants.push_back(f32({1, 2}));
@@ -24,7 +24,7 @@ std::string refusal(const std::function<void(Executable&)>& spoil) {
   EXPECT_EQ(refusal([](Executable& e) { __VA_ARGS__; }), \
             where ": the executable is malformed: " what)
 
-TEST(Validate, AcceptsWhatIsWell) {
+TEST(Validate, AcceptsValidExecutables) {
   EXPECT_EQ(refusal([](Executable&) {}), "accepted");
   EXPECT_TRUE(validate(Executable{}));
 }
@@ -113,7 +113,7 @@ TEST(Validate, Segments) {
   EXPECT_REFUSED("kernel add_00000001, a segment",
                  "it is outside of its tensor or not aligned to its elements",
                  e.implementations[0].segments = {{0, 2, 4}});
-  // Rows that the call decides.
+  // Rows that depend on the call.
   EXPECT_EQ(
       refusal([](Executable& e) { e.implementations[0].segments = {{0, 0, 64}, {0, 64, 64}}; }),
       "accepted");
@@ -169,7 +169,7 @@ TEST(Validate, Functions) {
                  e.functions[0].checks[1].kind = static_cast<ValueCheck::Kind>(9));
 }
 
-TEST(Validate, ChecksAreNotNestedWithoutEnd) {
+TEST(Validate, ChecksHaveANestingLimit) {
   EXPECT_REFUSED(
       "function main, check 0", "tuples are nested too deep", ValueCheck check;
       for (int i = 0; i < 100; ++i) {

@@ -1,4 +1,4 @@
-// A platform is added from outside: a row of the table of platforms, and no file of src/ changes.
+// A platform is added from outside: an entry in the table of platforms, without changes in src/.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -39,7 +39,7 @@ class ToyPlatform : public ::testing::Test {
  protected:
   void SetUp() override { session_ = app::open_session(target_); }
 
-  // What main returns.
+  // The result of main.
   HostTensor run(const std::shared_ptr<const Executable>& executable,
                  const std::vector<HostTensor>& arguments) {
     auto vm = unwrap(session_->open_vm(executable));
@@ -63,7 +63,7 @@ HostTensor waves(Shape shape, double step) {
   return tensor;
 }
 
-TEST_F(ToyPlatform, AProductAndASoftmaxAreWhatTheReferenceSays) {
+TEST_F(ToyPlatform, AProductAndASoftmaxAgreeWithTheReference) {
   const Module module = text::parse(R"(module
 
 def main(x: Tensor((n, 40), f32), w: Tensor((40, 24), f32)) -> Tensor((n, 24), f32) {
@@ -90,7 +90,7 @@ def main(x: Tensor((n, 40), f32), w: Tensor((40, 24), f32)) -> Tensor((n, 24), f
   EXPECT_TRUE(topdown::within_bound(errors)) << errors.max_ratio << " times the bound";
 }
 
-TEST_F(ToyPlatform, DoesWhatEveryPlatformMustDo) {
+TEST_F(ToyPlatform, MeetsTheRequirementsOfEveryPlatform) {
   const auto checks = topdown::check_device(*session_, target_);
   EXPECT_GT(checks.size(), 10u);
   for (const topdown::DeviceCheck& check : checks) {
@@ -117,13 +117,13 @@ TEST_F(ToyPlatform, ItsSourceIsShown) {
   EXPECT_NE(source.code.find("\nkernel " + kernel), std::string::npos) << source.code;
 }
 
-// A kernel that a user wrote takes the place of the compiler's.
+// A custom kernel replaces the compiler's.
 TEST_F(ToyPlatform, CustomKernelsAreCompiledAndRun) {
   const Module fixed = pipeline::form_kernels(text::parse(kTwice, "m.txt"));
   const std::string kernel = pipeline::compile(fixed, target_)->kernels.at(0).name;
   std::string text = topdown::kernel_skeleton(fixed, kernel, target_);
   EXPECT_NE(text.find("for toy, in Toy C"), std::string::npos) << text;
-  // Wrong, so that it is known which one ran.
+  // Made wrong, to show which kernel ran.
   const size_t at = text.rfind("= ");
   ASSERT_NE(at, std::string::npos);
   text.insert(at + 2, "2 + ");
@@ -169,7 +169,7 @@ TEST_F(ToyPlatform, AnExecutableIsAFile) {
   EXPECT_NEAR(found.at_f64(1), 2 * std::sin(0.5), 1e-6);
 }
 
-TEST(PlatformTable, ARowIsSeenByThoseAloneWhoPassTheTable) {
+TEST(PlatformTable, AnEntryIsVisibleOnlyThroughItsTable) {
   testing::expect_user_error([] { target::parse_target("toy"); },
                              {"unknown target \"toy\"", "one of cpu, opencl, vulkan, wasm, null"});
   testing::expect_user_error(
@@ -182,7 +182,7 @@ TEST(PlatformTable, ARowIsSeenByThoseAloneWhoPassTheTable) {
   EXPECT_EQ(all.back().info.name, "this process");
 }
 
-// The page lists what the toy is written against.
+// The page lists the headers that the toy platform uses.
 TEST(PlatformPage, ListsEveryHeaderThatThePlatformIncludes) {
   const std::string root = std::string(TAPML_SOURCE_DIR) + "/";
   const std::string page = testing::read_bytes(root + "docs/add-a-platform.md");

@@ -40,7 +40,7 @@ target::Description describe_toy() {
   return d;
 }
 
-// ---- the language: kernels have a word of their own, and nothing else is seen from outside
+// ---- the language: kernels have their own keyword, and nothing else is visible outside
 
 class ToyDialect : public codegen::HostC {
  public:
@@ -75,8 +75,8 @@ class ScratchFolder {
   std::string path_;
 };
 
-// A shared object, without names of files in it: the same text gives the same bytes. Empty where cc
-// refuses the text: `log` says why.
+// A shared object without file names in it, so that equal text gives equal bytes. Empty if cc
+// rejects the text, with the reason in `log`.
 std::vector<std::byte> compile_toy(const std::string& source, std::string& log) {
   const ScratchFolder folder;
   const std::string text = folder.file("kernels.c"), object = folder.file("kernels.so");
@@ -169,7 +169,7 @@ class ToyDevice : public runtime::Device {
     info_.kind = DeviceKind::kProcessor;
     info_.cpu = cpu_architecture();
     info_.limits = describe_toy().limits;
-    info_.limits.max_workgroup_threads = 1 << 20;  // groups mean nothing here
+    info_.limits.max_workgroup_threads = 1 << 20;  // work groups have no effect
     info_.features = describe_toy().features;
   }
 

@@ -1,6 +1,6 @@
-// A platform that tapml does not have: a language near to C, compiled by the system's cc and run in
-// this process. It is written against the interfaces that docs/add-a-platform.md lists and nothing
-// else, which platform_test.cpp checks.
+// A platform that is not part of tapml: a C-like language, compiled by the system's cc and run in
+// this process. It uses only the interfaces that docs/add-a-platform.md lists, which
+// platform_test.cpp checks.
 #pragma once
 
 #include "target/target.h"

@@ -1,4 +1,4 @@
-// The ways to compile one program, which must all compute the same.
+// The ways to compile one program, which must all give the same results.
 #pragma once
 
 #include <map>
@@ -14,22 +14,22 @@ namespace tapml::testing {
 struct Arm {
   std::string text;  // for messages
   std::string target;
-  std::string omitted;         // the pass that is left out, which programs are right without
-  bool library_calls = false;  // routines in the place of functions (support/library_calls.h)
+  std::string omitted;         // an omitted pass that is not needed for correctness
+  bool library_calls = false;  // library routines in place of functions (support/library_calls.h)
   pipeline::ImplementOptions options;
 };
 
-// "cpu" with libraries that this machine has, drawn from tapml's own.
+// "cpu" with libraries drawn from tapml's own that are installed.
 std::string target_with_libraries(RandomStream& rng);
 
-// `platform` as it is; on cpu also an arm with choices drawn: a pass left out, memory planned
-// otherwise, bounds that the arguments keep, libraries of this machine. The example library must be
-// there in any case.
+// `platform` unchanged; on cpu also an arm with random choices: an omitted pass, another memory
+// plan, bounds that the arguments satisfy, installed libraries. The example library must be present
+// in any case.
 std::vector<Arm> arms_of(const std::string& platform, const Module& module,
                          const std::vector<interp::Value>& arguments, RandomStream& rng);
 
-// What the symbolic variables of main's signature are in a call, by name: those that stand alone in
-// a dimension.
+// The values of the symbolic variables of main's signature in a call, by name, for variables that
+// are a whole dimension.
 std::map<std::string, int64_t> extents_of(const Module& module,
                                           const std::vector<interp::Value>& arguments);
 

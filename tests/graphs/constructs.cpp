@@ -30,7 +30,7 @@ bool mentions(const Expr& expr, const std::string& function) {
   return found;
 }
 
-// Whether a shape has a variable that may be negative.
+// Whether a shape contains a variable that may be negative.
 bool holds_signed(const Expr& expr) {
   const auto* shape = relax::as<relax::ShapeNode>(expr);
   if (!shape) return false;

@@ -1,4 +1,4 @@
-// Which constructs of the graph language a program has, and what the compiler made of it.
+// Which constructs of the graph language a program contains, and how the compiler implemented it.
 #pragma once
 
 #include <map>
@@ -10,8 +10,7 @@
 
 namespace tapml::testing {
 
-// How often each construct occurs: operators by their names, the others in words ("if", "loop",
-// "match_cast").
+// How often each construct occurs: operators by name, others as words ("if", "loop", "match_cast").
 using Constructs = std::map<std::string, int>;
 
 void count_constructs(const Module& module, Constructs& counts);
@@ -23,7 +22,7 @@ void count_routines(const Executable& executable, Constructs& counts);
 
 // Each of `names` occurs.
 void expect_all(const Constructs& counts, const std::vector<std::string>& names);
-// Names of count_routines() for the libraries of this machine.
+// Names as in count_routines() for the installed libraries.
 std::vector<std::string> libraries_here();
 
 }  // namespace tapml::testing

@@ -1,6 +1,6 @@
-// Random programs: the reference against native code on every platform, optimized, cut out by
-// patterns, with routines of libraries and without any of it, the loops interpreted, the text form,
-// and the verifier after each pass.
+// Random programs: the reference against native code on every platform: optimized, cut out by
+// patterns, with library routines, and without any of these; interpreted loops, the text form, and
+// the verifier after each pass.
 //
 // TAPML_GRAPHS=n programs with fixed seeds (300), then fresh ones for TAPML_GRAPH_SECONDS (2).
 // TAPML_SEED=s runs that program alone.
@@ -54,7 +54,7 @@ void expect_loops_agree(const RandomGraph& graph, const Module& fixed,
 
 using Sessions = std::vector<std::pair<std::string, std::unique_ptr<runtime::Session>>>;
 
-// Drivers of GPUs compile slowly: of so many programs they get one.
+// GPU drivers compile slowly: they get one program in this many.
 uint64_t share_of_graphs(const std::string& platform) {
   return platform == "cpu" ? 1 : platform == "opencl" ? 4 : 6;
 }
@@ -96,7 +96,7 @@ void run_graph(uint64_t seed, const Sessions& sessions, Constructs& occurred) {
     Module optimized = pipeline::form_kernels(module, options.instruments);
     expect_graph_text(optimized);
     expect_loops_agree(graph, optimized, expected);
-    // Every operator a kernel of its own.
+    // Every operator as a separate kernel.
     Module plain = passes::eliminate_dead_code(passes::legalize(graph.module));
     for (const auto& [platform, session] : sessions) {
       if (seed % share_of_graphs(platform) != 0) continue;
@@ -127,7 +127,7 @@ TEST(RandomGraphs, AgreeWithTheReference) {
     int parts = result.total_part_count();
     run_graph(*seed, sessions, occurred);
     ++count;
-    // A few findings say more than one; many are one bug.
+    // A few findings tell more than one; many are usually one bug.
     if (result.total_part_count() > parts && ++failures == 5) break;
   }
   printf("%d programs\n", count);
@@ -135,7 +135,7 @@ TEST(RandomGraphs, AgreeWithTheReference) {
   std::vector<std::string> expected = libraries_here();
   expected.emplace_back("cut out by a pattern");
   expect_all(occurred, expected);
-  // The walk has every operator; here they meet each other.
+  // The walk covers every operator; this test covers combinations.
   std::vector<std::string> never;
   for (const op::OperatorInfo* info : op::operator_table()) {
     if (!occurred.contains(info->name)) never.emplace_back(info->name);

@@ -1,7 +1,7 @@
 // Random programs with every construct of the language: the reference against compiled code on
-// every platform, with every optimization and without one, with patterns, with routines of
-// libraries and with bounds of symbolic variables, the loops interpreted, the text form, and the
-// verifier after each pass.
+// every platform, with every optimization and without one, with patterns, with library routines and
+// with bounds of symbolic variables; interpreted loops, the text form, and the verifier after each
+// pass.
 //
 // TAPML_GRAPHS=n programs with fixed seeds (66), then fresh ones for TAPML_GRAPH_SECONDS (2).
 // TAPML_SEED=s runs that program alone.
@@ -42,7 +42,7 @@ RandomLanguageProgram program_of(uint64_t seed) {
   return LanguageGenerator(seed).make(static_cast<int>(2 + rng.below(10)));
 }
 
-// What passes make may share symbolic variables between signatures, which takes other names.
+// Passes may share symbolic variables between signatures, which get other names.
 void expect_program_text(const Module& module, bool parsed) {
   text::SideTensors side;
   std::string text = text::print(module, &side);
@@ -65,7 +65,7 @@ interp::Value evaluated_program(const Module& module, const std::vector<interp::
 
 using Sessions = std::vector<std::pair<std::string, std::unique_ptr<runtime::Session>>>;
 
-// The cpu with the example library, and what else is there.
+// The cpu with the example library, and other available platforms.
 Sessions open_sessions() {
   Sessions sessions;
   device::HostLibraries libraries = {
@@ -79,12 +79,12 @@ Sessions open_sessions() {
   return sessions;
 }
 
-// Drivers of GPUs compile slowly: of so many programs they get one.
+// GPU drivers compile slowly: they get one program in this many.
 uint64_t share_of_programs(const std::string& platform) {
   return platform == "cpu" ? 1 : platform == "opencl" ? 3 : 6;
 }
 
-// What is refused by design: tensors of which nobody says a shape.
+// Refused by design: tensors whose shape is unknown.
 bool is_refusal(const Error& error) {
   auto says = [&](const char* text) { return error.message.find(text) != std::string::npos; };
   return error.kind == ErrorKind::kUser &&
@@ -111,7 +111,7 @@ class LanguagePrograms {
     }
   }
 
-  // What the compiled programs had, by kind.
+  // The constructs of the compiled programs, by kind.
   Constructs occurred;
 
  private:
@@ -140,7 +140,7 @@ class LanguagePrograms {
     Module fixed = fixed_without(
         arm.library_calls ? with_library_calls(program.module) : program.module, arm.omitted);
     expect_program_text(fixed, false);
-    // Routines of a library mean nothing to the interpreter.
+    // The interpreter does not support library routines.
     if (arm.target.starts_with("cpu") && !arm.library_calls) {
       EXPECT_EQ(difference_beyond_bounds(expected, evaluated_program(fixed, program.arguments,
                                                                      interp::KernelBody::kLoops)),
@@ -182,7 +182,7 @@ class LanguagePrograms {
     auto vm = runtime::LocalVirtualMachine::create(
         session, executable, machine_functions(*executable, language_functions()));
     ASSERT_TRUE(vm) << vm.error().to_string();
-    // Twice: what one run leaves behind must not change the next.
+    // Twice: state that one run leaves must not change the next.
     for (int run = 0; run < 2; ++run) {
       auto result = call_main(session, **vm, *executable, arguments);
       ASSERT_TRUE(result) << result.error().to_string();
@@ -201,8 +201,7 @@ class LanguagePrograms {
     return vm.call("main", args);
   }
 
-  // Arguments that are one larger than a bound are refused before anything runs, so that no code is
-  // needed.
+  // Arguments that exceed a bound by one are refused before anything runs, so no code is needed.
   void expect_bound_kept(const RandomLanguageProgram& program) {
     if (!rng_.chance(0.3)) return;
     std::vector<std::pair<std::string, int64_t>> extents;
@@ -291,7 +290,7 @@ TEST(RandomLanguage, AgreesWithTheReference) {
     programs.run(*seed);
     // Kernels stay loaded as long as their session.
     if (++count % 250 == 0) sessions = open_sessions();
-    // A few findings say more than one; many are one bug.
+    // A few findings tell more than one; many are usually one bug.
     if (result.total_part_count() > parts && ++failures == 5) break;
   }
   printf("%d programs\n", static_cast<int>(count));

@@ -96,8 +96,8 @@ TEST_F(Graph, ConstantsAndIf) {
   }
 }
 
-// Those of the outermost function are counted, whatever is called on the way.
-TEST_F(Graph, AWatcherIsToldOfBindings) {
+// Only the bindings of the outermost function are counted, whatever it calls.
+TEST_F(Graph, AWatcherIsNotifiedOfBindings) {
   Variable x = var("x", {n});
   Variable y = make_variable("y", object_annotation());
   Variable z = make_variable("z", object_annotation());
@@ -199,7 +199,8 @@ TEST_F(Graph, MatchCastBindsAndChecks) {
             "3 (m is dimension 0 of match_cast y) / 4 (a tensor f32[3, 4])");
 }
 
-// A kernel whose loops differ from its spec: the reference follows the spec, kLoops the loops.
+// A kernel whose loops differ from its specification: the reference follows the specification,
+// kLoops the loops.
 TEST_F(Graph, KernelsAreSpecOrLoops) {
   Variable a = var("a", {n}), r = make_variable("r", object_annotation());
   module.functions["k"] =
@@ -220,7 +221,8 @@ TEST_F(Graph, KernelsAreSpecOrLoops) {
   EXPECT_EQ(loops.bound, (std::vector<double>{0, 0}));
 }
 
-// Symbols that no input shows are passed by the call, to the spec as a shape parameter.
+// Symbols that no input determines are passed by the call, to the specification as a shape
+// parameter.
 TEST_F(Graph, KernelsTakeSymbols) {
   Variable a = var("a", {4}), s = make_variable("s", shape_annotation({n}));
   Variable r = make_variable("r", object_annotation());
@@ -243,7 +245,7 @@ TEST_F(Graph, KernelsTakeSymbols) {
   }
 }
 
-// In-place kernels return the updated argument and leave the caller's value alone.
+// In-place kernels return the updated argument and do not change the caller's value.
 TEST_F(Graph, InplaceKernels) {
   Variable a = var("a", {n}), b = var("b", {n}), r = make_variable("r", object_annotation());
   module.functions["k"] =

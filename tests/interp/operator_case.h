@@ -35,8 +35,8 @@ std::vector<HostTensor> run_legalized(const OperatorCase& test, bool symbolic);
 // Returned after a failure.
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// Both agree within the bounds, element by element, with constant and with symbolic shapes.
-// Returns the largest error over its bound.
+// Both agree within the bounds, element by element, with constant and with symbolic shapes. Returns
+// the largest ratio of error to bound.
 double expect_within_bounds(const OperatorCase& test);
 
 }  // namespace tapml::testing

@@ -1,4 +1,5 @@
-// Every operator's tensor program against its reference, around the edges of shapes and dtypes.
+// Every operator's tensor program against its reference, around the edge cases of shapes and
+// dtypes.
 #include <cmath>
 
 #include "operator_case.h"
@@ -225,7 +226,7 @@ TEST(Operators, Rope) {
   }
 }
 
-// Two batches over pages in mixed order; entries behind the last used page are far out of range.
+// Two batches over pages in mixed order; entries after the last used page are far out of range.
 struct Cache {
   Shape pool = {6, 4, 2, 8};
   HostTensor table = i32_tensor({2, 3}, {4, 0, 1000000, 2, 5, 1});
@@ -264,7 +265,7 @@ TEST(Operators, PagedAttention) {
   }
 }
 
-TEST(Operators, PagedAttentionDoesNotReadWhatIsNotVisible) {
+TEST(Operators, PagedAttentionReadsOnlyVisiblePositions) {
   Cache cache;
   HostTensor keys = random_tensor(kF32, cache.pool, "k");
   HostTensor values = random_tensor(kF32, cache.pool, "v");
@@ -272,7 +273,7 @@ TEST(Operators, PagedAttentionDoesNotReadWhatIsNotVisible) {
   OperatorCase test{
       "paged_attention", {q, keys, values, cache.table, cache.lengths}, {{"scale", 0.5}}};
   std::vector<HostTensor> clean = run_legalized(test, true);
-  // Page 4 holds positions 0 to 3 of batch 0, which sees 0 to 2; page 3 belongs to nobody.
+  // Page 4 holds positions 0 to 3 of batch 0, which sees 0 to 2; page 3 is unused.
   for (HostTensor* pool : {&keys, &values}) {
     for (int64_t i = 0; i < 16; ++i) {
       pool->set_f64((4 * 4 + 3) * 16 + i, NAN);
@@ -285,7 +286,7 @@ TEST(Operators, PagedAttentionDoesNotReadWhatIsNotVisible) {
   }
 }
 
-// Bounds must notice real mistakes: for f32 they stay near what f32 can do.
+// Bounds must detect real errors: for f32 they stay near the precision of f32.
 TEST(Operators, BoundsAreTight) {
   auto widest = [](const OperatorCase& test) {
     double most = 0;

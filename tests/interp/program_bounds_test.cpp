@@ -70,7 +70,7 @@ TEST(ProgramBounds, SumsAreBoundForEveryOrderAndNoMore) {
     float split = 0;
     for (float lane : lanes) split += lane;
     for (float sum : {forward, backward, split}) EXPECT_LE(std::abs(sum - exact), y.bound[0]) << n;
-    // A dropped term shows.
+    // A dropped term is detected.
     EXPECT_LT(y.bound[0], 0.4) << n;
     if (n <= 100) {
       EXPECT_LT(y.bound[0], 1e-4 * exact) << n;
@@ -118,8 +118,8 @@ TEST(ProgramBounds, FunctionsFollowTheirOperands) {
   }
 }
 
-TEST(ProgramBounds, WhatIsInDoubtIsSaid) {
-  // s may be on either side of 1; the second element surely is not.
+TEST(ProgramBounds, ReportsUndecidedComparisons) {
+  // s may be on either side of 1; the second element certainly is not.
   Program program = parse(R"((x: Buffer((2,), f32), out y: Buffer((2,), f32),
     out i: Buffer((2,), i32), out b: Buffer((2,), bool), out z: Buffer((2,), f32)) {
   alloc s: Buffer((2,), f32)
@@ -152,7 +152,7 @@ TEST(ProgramBounds, WhatIsInDoubtIsSaid) {
   EXPECT_EQ(result[4].bound[1], 0);
 }
 
-TEST(ProgramBounds, InputsThatAreOffMoveTheOutput) {
+TEST(ProgramBounds, InputErrorsPropagateToTheOutput) {
   Program program = parse(R"((x: Buffer((3,), f32), inout y: Buffer((3,), f32)) {
   for k in serial(3) { y[k] = y[k] * x[k] }
 })");
@@ -171,8 +171,8 @@ TEST(ProgramBounds, InputsThatAreOffMoveTheOutput) {
   EXPECT_TRUE(std::isinf(params[1].bound[2]));
 }
 
-// As a sum in a loop: rounded at each step, and off by as much as each of the subgroup's terms.
-TEST(ProgramBounds, SubgroupsHandTheirErrorsOver) {
+// Like a sum in a loop: rounded at each step, with the errors of all terms of the subgroup.
+TEST(ProgramBounds, SubgroupsPropagateErrors) {
   Program program = parse(R"((x: Buffer((8,), f32), out y: Buffer((8,), f32)) {
   for g in workgroup(1) { for t in thread(8) {
     alloc own: Buffer((1,), f32, local)

@@ -7,8 +7,8 @@
 
 namespace tapml::testing {
 
-// Draws `count` calls for each dtype that the operator lists and runs them; at least half of the
-// draws must give a call.
+// Draws and runs `count` calls for each dtype that the operator lists; at least half of the draws
+// must give a call.
 inline void expect_random_calls(const char* name, int count,
                                 const std::vector<int64_t>& extents = {0, 1, 2, 3, 5, 8}) {
   const op::OperatorInfo* info = op::find_operator(name);

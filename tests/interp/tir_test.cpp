@@ -39,7 +39,7 @@ PrimExpr i32(int64_t value) { return make_int(value, kI32); }
 PrimExpr node(ExprKind kind, PrimExpr a, PrimExpr b) { return make_binary(kind, a, b); }
 
 TEST(TirExpressions, RoundEveryStep) {
-  // 2^24 + 1 is no f32.
+  // 2^24 + 1 is not representable in f32.
   EXPECT_EQ(value_of(node(ExprKind::kAdd, f32(16777216), f32(1))), 16777216);
   EXPECT_EQ(
       value_of(node(ExprKind::kAdd, make_float(16777216, DType::kF64), make_float(1, DType::kF64))),
@@ -71,8 +71,8 @@ TEST(TirExpressions, Integers) {
   EXPECT_EQ(value_of(node(ExprKind::kFloorDiv, i32(INT32_MIN), i32(-1))), -2147483648.0);
 }
 
-// A load outside of its buffer is an error where it is evaluated.
-TEST(TirExpressions, OnlyTheChosenSideIsEvaluated) {
+// A load out of bounds is an error where it is evaluated.
+TEST(TirExpressions, OnlyTheSelectedSideIsEvaluated) {
   tir::Buffer out = tir::make_buffer("out", kI32, {1});
   PrimExpr bad = tir::load(out, {5});
   auto run = [&](const PrimExpr& value) {
@@ -133,7 +133,7 @@ class TirPrograms : public ::testing::Test {
   }
 };
 
-TEST_F(TirPrograms, ReductionOfNothingIsItsInitialValue) {
+TEST_F(TirPrograms, EmptyReductionIsItsInitialValue) {
   tir::Buffer out = tir::make_buffer("out", kF32, {3});
   tir::Stmt body = tir::reduce(
       "sum", out, {n}, f32(0.5), [](PrimExpr a, PrimExpr b) { return a + b; },
@@ -184,14 +184,15 @@ TEST_F(TirPrograms, PredicateGuardsTheTail) {
   EXPECT_EQ(params[1].at_f64(4), 10);
 }
 
-// A tree sum in shared memory: every step needs the one before from all invocations.
+// A tree sum in shared memory: every step needs the previous one from all threads.
 TEST_F(TirPrograms, BarriersKeepAGroupInStep) {
   constexpr int64_t kThreads = 8;
   tir::Buffer out = tir::make_buffer("out", kF32, {1});
   tir::Buffer shared = tir::make_buffer("shared", kF32, {kThreads}, tir::Scope::kShared);
   Var group = make_var("g"), t = make_var("t"), step = make_var("s");
   tir::Buffer local = tir::make_buffer("local", kF32, {1}, tir::Scope::kLocal);
-  // Rotates values by one invocation per step, through registers; each thread sums what it sees.
+  // Rotates values by one thread per step, through registers; each thread sums the values it
+  // receives.
   auto at = [&](PrimExpr index) { return tir::load(shared, {index}); };
   tir::Stmt loop = tir::make_for(
       step, kThreads - 1,
@@ -206,7 +207,7 @@ TEST_F(TirPrograms, BarriersKeepAGroupInStep) {
   auto func = tir::make_prim_func({{in, AccessMode::kIn}, {out, AccessMode::kOut}}, body);
   std::vector<HostTensor> params = {numbers({10, 20, 30, 40, 50, 60, 70, 80}), numbers({0})};
   run_prim_func(*func, params, {kThreads});
-  // Seven rotations bring element 7 to invocation 0, plus one at each step.
+  // Seven rotations bring element 7 to thread 0, plus one at each step.
   EXPECT_EQ(params[1].at_f64(0), 87);
 }
 
@@ -217,7 +218,7 @@ TEST_F(TirPrograms, BarrierOutsideThreadsIsAnError) {
             "a barrier outside a loop over threads");
 }
 
-// Two subgroups of four: each thread gets what its own makes, whatever the other has.
+// Two subgroups of four: each thread gets its own subgroup's result, whatever the other has.
 TEST_F(TirPrograms, SubgroupsExchangeValues) {
   constexpr int64_t kThreads = 8, kWidth = 4;
   tir::Buffer out = tir::make_buffer("out", kF32, {3, kThreads});

@@ -1,4 +1,4 @@
-// Convolutions, pooling and resizing: values worked out by hand, and random calls.
+// Convolutions, pooling and resizing: values computed by hand, and random calls.
 #include <cmath>
 
 #include "random_calls.h"
@@ -71,7 +71,7 @@ TEST(Windows, Pooling) {
   // Windows start at 0, 2, 4; the last has two elements.
   EXPECT_EQ(run("avg_pool1d", {{"strides", Ints{2}}, {"ceil_mode", true}}),
             (Values{8. / 3, 3, 4.5}));
-  // The window that would start behind the input is left out.
+  // A window that would start after the end of the input is dropped.
   EXPECT_EQ(run("max_pool1d", {{"strides", Ints{7}}, {"ceil_mode", true}}), (Values{5}));
   EXPECT_EQ(values_of({"adaptive_avg_pool1d", {x}, {{"output_size", Ints{4}}}}),
             (Values{3, 3.5, 3.5, 4.5}));

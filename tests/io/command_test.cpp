@@ -16,7 +16,7 @@ TEST(Command, GivesOutputAndExitCode) {
   EXPECT_EQ(result->exit_code, 128 + 9);
 }
 
-TEST(Command, IsEndedWhereItTakesTooLong) {
+TEST(Command, IsKilledAfterItsTimeLimit) {
   auto result = run_command({"sleep", "600"}, std::chrono::milliseconds(100));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().fault, PlatformFault::kTimeout);
@@ -26,7 +26,7 @@ TEST(Command, IsEndedWhereItTakesTooLong) {
   EXPECT_EQ(result.error().fault, PlatformFault::kCancelled);
 }
 
-TEST(Command, OfNoProgramIsAbsent) {
+TEST(Command, AnUnknownProgramIsAbsent) {
   auto result = run_command({"no-such-program-of-tapml"}, std::chrono::seconds(1));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().fault, PlatformFault::kAbsent);

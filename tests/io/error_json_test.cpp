@@ -1,4 +1,4 @@
-// Kinds of errors as text, and read again.
+// Error kinds as text, and parsed again.
 #include "io/error_json.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ TEST(ErrorJson, EveryKindIsReadAgain) {
   }
 }
 
-TEST(ErrorJson, AnotherTextIsNoKind) {
+TEST(ErrorJson, OtherTextIsNotAKind) {
   Error error = platform_error(PlatformFault::kLost, "gone");
   EXPECT_EQ(error_kind_text(error), "platform: lost");
   EXPECT_FALSE(read_error_kind("platform: tired", error));

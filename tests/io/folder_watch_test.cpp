@@ -16,7 +16,7 @@ TEST(FolderWatch, SeesWhatIsSaved) {
   EXPECT_TRUE((*watch)->wait(std::chrono::milliseconds(0)).empty());
   testing::write_bytes(folder / "a.cl", "1");
   EXPECT_EQ((*watch)->wait(std::chrono::seconds(60)), std::vector<std::string>{"a.cl"});
-  // What editors do: another file takes the name.
+  // Editors save like this: another file takes the name.
   testing::write_bytes(folder / "b", "2");
   std::filesystem::rename(folder / "b", folder / "a.cl");
   EXPECT_EQ((*watch)->wait(std::chrono::seconds(60)), (std::vector<std::string>{"b", "a.cl"}));

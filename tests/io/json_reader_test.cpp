@@ -56,7 +56,7 @@ TEST_F(JsonReaderTest, OptionalFieldsMayBeAbsentOrNullButNotWrong) {
   EXPECT_TRUE(r.has("half"));
 }
 
-TEST_F(JsonReaderTest, MissingNamesTheObjectAndWhatBelongsThere) {
+TEST_F(JsonReaderTest, MissingFieldsNameTheObjectAndTheField) {
   EXPECT_EQ(text_of(r.required_int("layers", 1, 1000)),
             "c.json: \"layers\" is missing\n  where: c.json:1:1\n"
             "  expected: an integer from 1 to 1000\n  found: no such key");

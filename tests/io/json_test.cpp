@@ -99,7 +99,7 @@ struct Fault {
 
 class JsonSyntaxTest : public ::testing::TestWithParam<Fault> {};
 
-TEST_P(JsonSyntaxTest, NamesPlaceExpectedAndFound) {
+TEST_P(JsonSyntaxTest, NamesPositionExpectedAndFound) {
   const Fault& fault = GetParam();
   Error error = error_of(fault.text);
   EXPECT_EQ(error.message, "t.json is not valid JSON");
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"\"\xed\xa0\x80\"", "1:2", "valid UTF-8", "\"\\xed\""},
         Fault{"\xff", "1:1", "a value", "\"\\xff\""}));
 
-TEST(JsonErrorTest, NulBytesAreNoEnd) {
+TEST(JsonErrorTest, NulBytesDoNotEndTheText) {
   EXPECT_EQ(error_of(std::string_view("{}\0", 3)).found, "\"\\x00\"");
   EXPECT_EQ(error_of(std::string_view("\0", 1)).expected, "a value");
 }
@@ -151,7 +151,7 @@ TEST(JsonErrorTest, DuplicateKeys) {
   EXPECT_EQ(error.message, "t.json has the key \"a\" twice");
   EXPECT_EQ(error.where, "t.json:3:2");
   EXPECT_EQ(error.found, "the first at t.json:1:2");
-  // Written differently, the same key.
+  // The same key, written differently.
   EXPECT_EQ(error_of(R"({"a": 1, "\u0061": 2})").where, "t.json:1:10");
 }
 
@@ -172,7 +172,7 @@ TEST(JsonErrorTest, NestingIsLimited) {
   EXPECT_EQ(error.expected, "at most 512 levels of arrays and objects");
   error_of(nested(100000));
   error_of(std::string(100000, '['));
-  // A caller cannot ask for more than the stack holds.
+  // A caller cannot request more depth than the stack holds.
   EXPECT_EQ(error_of(nested(100000), {.max_depth = 1 << 30}).where, "t.json:1:1001");
   std::string objects;
   for (int i = 0; i < 100000; ++i) objects += "{\"a\":";
@@ -231,7 +231,7 @@ TEST(JsonDumpTest, AnyBytesGiveValidJson) {
   EXPECT_EQ(back.as_string().substr(128, 3), "\xef\xbf\xbd");
 }
 
-TEST(JsonDumpTest, WhatATerminalActsOnIsEscaped) {
+TEST(JsonDumpTest, EscapesTerminalControlCharacters) {
   const std::string text = "\x1b\x7f\u0080\u009b\u009f\u00a0";
   const std::string dumped = Json::string(text).dump();
   EXPECT_EQ(dumped, "\"\\u001b\\u007f\\u0080\\u009b\\u009f\u00a0\"");

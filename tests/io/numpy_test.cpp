@@ -1,4 +1,4 @@
-// Arrays of NumPy: what is read, and what is refused.
+// NumPy arrays: valid and invalid files.
 #include "io/numpy.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST(Npy, FortranOrderBecomesRowMajor) {
   for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(read->at_f64(i), static_cast<double>(i + 1));
 }
 
-TEST(Npy, RefusesWhatIsNone) {
+TEST(Npy, RefusesInvalidFiles) {
   const std::string right = npy(header("<f4", "(2,)"), raw({1.f, 2.f}));
   EXPECT_TRUE(parse_npy(view_of(right), "x.npy"));
   for (size_t size = 0; size < right.size(); ++size) {
@@ -88,7 +88,7 @@ TEST(Npy, RefusesWhatIsNone) {
   }
 }
 
-// numpy.savez: entries one after the other, then their directory.
+// numpy.savez: entries in sequence, then their directory.
 std::string zip(const std::string& name, const std::string& data, int method = 0) {
   auto number = [](uint64_t value, int bytes) {
     std::string text;
@@ -114,14 +114,14 @@ TEST(Npz, ReadsArraysByName) {
   EXPECT_EQ(read->at("weights").at_f64(1), -2);
 }
 
-TEST(Npz, RefusesWhatIsNone) {
+TEST(Npz, RefusesInvalidFiles) {
   const std::string array = npy(header("<f4", "(2,)"), raw({1.f, -2.f}));
   const std::string right = zip("a.npy", array);
   const auto compressed = parse_npz(view_of(zip("a.npy", array, 8)), "x.npz");
   ASSERT_FALSE(compressed);
   testing::expect_parts(compressed.error(), {"compressed", "x.npz:a.npy", "numpy.savez"});
   EXPECT_FALSE(parse_npz(view_of(zip("a.npy", "no array")), "x.npz"));
-  // Whatever is cut off or changed is refused or read, and never read beyond its end.
+  // Any truncated or changed file is refused or read, and never read beyond its end.
   for (size_t size = 0; size < right.size(); ++size) {
     EXPECT_FALSE(parse_npz(view_of(right.substr(0, size)), "x.npz")) << size;
     std::string changed = right;

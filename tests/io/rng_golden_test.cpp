@@ -1,4 +1,4 @@
-// The counter-based generator against the values that its Python twin wrote.
+// The counter-based generator against the values of its Python twin.
 #include <gtest/gtest.h>
 
 #include "base/rng.h"

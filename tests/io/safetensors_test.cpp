@@ -22,7 +22,7 @@ Result<SafetensorsFile> parse_image(const std::vector<std::byte>& image) {
   return parse_safetensors(image, nullptr, "m.safetensors");
 }
 
-// Pads the header to a multiple of 8, so that only the fault under test is in the file.
+// Pads the header to a multiple of 8, so that the file has no other fault than the one under test.
 Error fault(std::string header, size_t data_bytes) {
   header.resize((header.size() + 7) / 8 * 8, ' ');
   auto image = image_of(header, data_bytes);
@@ -183,7 +183,7 @@ TEST(SafetensorsFaultTest, BadShapes) {
             "m.safetensors (header): \"x.shape[0]\" is not an integer");
   EXPECT_EQ(fault("{" + entry("x", "F32", "[4611686018427387904,4]", 0, 4) + "}", 4).message,
             "m.safetensors: tensor \"x\" is too large");
-  // 2^62 elements of 4 bytes: the product wraps to 0 where it is not checked.
+  // 2^62 elements of 4 bytes: the product wraps to 0 if unchecked.
   EXPECT_EQ(fault("{" + entry("x", "F32", "[4611686018427387904]", 0, 0) + "}", 0).message,
             "m.safetensors: tensor \"x\" is too large");
 }
@@ -237,7 +237,7 @@ TEST(SafetensorsFaultTest, HolesAndLeftovers) {
 }
 
 TEST(SafetensorsTest, MisalignedTensorsAreCopied) {
-  // Behind an odd number of bytes of another tensor.
+  // After an odd number of bytes of another tensor.
   std::string header =
       "{" + entry("a", "U8", "[3]", 0, 3) + "," + entry("b", "F32", "[1]", 3, 7) + "}";
   header.resize((header.size() + 7) / 8 * 8, ' ');
@@ -246,7 +246,7 @@ TEST(SafetensorsTest, MisalignedTensorsAreCopied) {
   EXPECT_EQ(file->copied, std::vector<std::string>{"b"});
   EXPECT_EQ(file->tensors.at("b").shape(), Shape{1});
   EXPECT_EQ(reinterpret_cast<uintptr_t>(file->tensors.at("b").bytes().data()) % 4, 0u);
-  // Behind a header of an odd length; two bytes are enough for bf16.
+  // After a header of an odd length; an alignment of two bytes suffices for bf16.
   for (const auto& [dtype, copied] : {std::pair{"F32", size_t{1}}, std::pair{"BF16", size_t{0}}}) {
     std::string odd = "{" + entry("x", dtype, copied ? "[1]" : "[2]", 0, 4) + "}";
     odd.resize((odd.size() + 7) / 8 * 8 + 2, ' ');
@@ -267,7 +267,7 @@ TEST(SafetensorsTest, UnknownDtypesAreListedWhereAskedFor) {
   ASSERT_TRUE(file) << file.error().to_string();
   EXPECT_EQ(file->unknown_dtypes, (std::map<std::string, std::string>{{"a", "F8_E4M3"}}));
   EXPECT_EQ(file->tensors.size(), 1u);
-  // They still have to lie within the file, and to leave no hole.
+  // They still must lie within the file and leave no hole.
   header = "{" + entry("a", "F8_E4M3", "[3]", 0, 30) + "}";
   EXPECT_FALSE(parse_safetensors(image_of(header, 4), nullptr, "m", {.keep_unknown_dtypes = true}));
 }

@@ -5,7 +5,7 @@
 namespace tapml {
 namespace {
 
-TEST(Symbol, SaysItsLeastValue) {
+TEST(Symbol, PrintsItsLeastValue) {
   EXPECT_EQ(least_value(make_var("k")), std::nullopt);
   EXPECT_EQ(least_value(make_size("n")), 0);
   EXPECT_EQ(least_value(make_size("n", -3)), -3);
@@ -16,7 +16,7 @@ TEST(Symbol, SaysItsLeastValue) {
   EXPECT_EQ(least_value(later), 1);
 }
 
-TEST(Symbol, DimensionsSayTheLeastValue) {
+TEST(Symbol, DimensionsPrintTheLeastValue) {
   Var n = make_var("n"), m = make_var("m");
   auto least = [&](const PrimExpr& dim) -> std::optional<int64_t> {
     auto found = least_of_dimension(dim);

@@ -1,5 +1,5 @@
-// Programs that are large, deep or wrong in ways that a person would not write: a diagnostic or the
-// right result, in time that grows with the text.
+// Programs that are large, deep or wrong in ways that a person would not write: an error or the
+// right result, in time proportional to the text.
 #include <gtest/gtest.h>
 
 #include "analysis/verifier.h"
@@ -27,7 +27,7 @@ Module checked(const std::string& source) {
   return module;
 }
 
-// The words of the error; empty where there is none.
+// The error message; empty if there is no error.
 std::string message(const std::string& source) {
   auto result = guard([&] { return checked(source); });
   if (result) return "";
@@ -57,7 +57,7 @@ TEST(BadInput, AHundredThousandBindings) {
   EXPECT_EQ(text::print(module).size(), text::print(text::parse(source, "again")).size());
 }
 
-// The check would be a match_cast, and a dataflow block has none on functions.
+// The check would be a match_cast, which a dataflow block cannot apply to functions.
 TEST(BadInput, AFunctionThatADataflowBlockWouldHaveToFind) {
   const Module module = checked(R"(
 def main(x: Tuple(Object)) -> Object {
@@ -192,13 +192,13 @@ TEST(BadInput, ShapesAtRunTime) {
   EXPECT_EQ(run("product", {0, 5}).as_tensor().shape, Shape{0});
 }
 
-TEST(BadInput, ShapesAtRunTimeOnTheMachine) {
+TEST(BadInput, ShapesAtRunTimeOnTheVirtualMachine) {
   CompiledProgram compiled(kShapes);
   auto run = [&](const char* name, std::vector<int64_t> dims) {
     return compiled.call(name, {interp::Value::shape(std::move(dims))});
   };
   testing::expect_user_error([&] { run("product", {1 << 20, 1 << 20}); }, {"64-bit"});
-  // 2^40 elements: no overflow, and no memory either.
+  // 2^40 elements: no overflow, but not enough memory either.
   auto large = guard([&] { return run("product", {1 << 10, 1 << 10}); });
   EXPECT_FALSE(large);
   if (!large) {

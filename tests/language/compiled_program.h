@@ -1,4 +1,4 @@
-// Text to a program that runs on this machine's cpu.
+// Compiles text to a program that runs on the local cpu.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ inline Module checked_module(const std::string& source) {
 
 class CompiledProgram {
  public:
-  // With `verify` the verifier runs after every pass.
+  // With `verify`, the verifier runs after every pass.
   explicit CompiledProgram(const std::string& source, bool verify = true)
       : session_(open_session("cpu")) {
     pipeline::ImplementOptions options;
@@ -33,7 +33,7 @@ class CompiledProgram {
     executable_ = pipeline::compile(checked_module(source), target::parse_target("cpu"), options);
     load();
   }
-  // Goes on with what a file of the executable gives.
+  // Continues with the executable as read back from a file.
   void reread() {
     auto bytes = std::make_shared<std::vector<std::byte>>(
         unwrap(write_executable({.executable = *executable_})));

@@ -1,4 +1,4 @@
-// Every case of the language in the interpreter, before and after the compiler inserted its checks.
+// Every case of the language in the interpreter, before and after the compiler inserts its checks.
 #include <gtest/gtest.h>
 
 #include "analysis/pattern_kind.h"
@@ -106,7 +106,7 @@ std::string case_name(const ::testing::TestParamInfo<LanguageCase>& info) {
   return name;
 }
 
-// What the compiler asks of storage means the same here as on devices.
+// Storage operators mean the same in the interpreter as on devices.
 class LanguageStorage : public ::testing::TestWithParam<LanguageCase> {};
 
 TEST_P(LanguageStorage, RunsLowered) {

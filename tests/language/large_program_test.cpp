@@ -1,5 +1,5 @@
-// Programs that are large or deep in one way, compiled and run: the right result, in time that
-// grows with the text.
+// Programs that are large or deep in one way, compiled and run: the right result, in time
+// proportional to the text.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -31,7 +31,7 @@ std::vector<double> values_of(const interp::Value& value) {
   return {values.begin(), values.end()};
 }
 
-// `text` for every number below `count`, with the number for every '#' and the next one for '$'.
+// `text` for every number below `count`, with '#' replaced by the number and '$' by the next one.
 std::string repeated(int count, const std::string& text) {
   std::string result;
   for (int i = 0; i < count; ++i) {
@@ -74,7 +74,7 @@ TEST(LargeProgram, ManyFunctions) {
   EXPECT_EQ(values_of(program.call("main", {floats({0.5})})), (std::vector<double>{0.5 + kCount}));
 }
 
-// Each value has a dimension of its own: none is known to be as large as another.
+// Each value has its own dimension: none is known to be as large as another.
 TEST(LargeProgram, ManyDimensionsOfRunTime) {
   constexpr int kCount = 1'000;
   CompiledProgram program(
@@ -89,8 +89,8 @@ TEST(LargeProgram, ManyDimensionsOfRunTime) {
   EXPECT_EQ(values_of(program.call("main", {floats({-1, 5}), flag(true)})).size(), 2u);
 }
 
-// Tensors, workspaces and results of kernels of which none is known to be as large as another; the
-// variables of `unique` have one name.
+// Tensors, workspaces and results of kernels with unrelated sizes; the variables of `unique` have
+// one name.
 TEST(LargeProgram, ManyUnrelatedSizes) {
   constexpr int kCount = 1'000;
   CompiledProgram program(
@@ -106,8 +106,7 @@ TEST(LargeProgram, ManyUnrelatedSizes) {
             (std::vector<double>{-1, 2, 3}));
 }
 
-// The same where all sizes are known from the start, so that storages become the greatest of
-// several.
+// The same with sizes known from the start, so that a storage has the greatest of several sizes.
 TEST(LargeProgram, ManyParametersOfUnrelatedSizes) {
   constexpr int kCount = 100;
   const std::string params = repeated(kCount, ", p#: Tensor((k#,), f32)").substr(2);
@@ -148,7 +147,7 @@ TEST(LargeProgram, ManyParametersAndFields) {
   EXPECT_EQ(values_of(kept.back()), (std::vector<double>{kCount - 1}));
 }
 
-// Everything that has a name has one of a megabyte.
+// Every name is a megabyte long.
 TEST(LargeProgram, NamesOfAMegabyte) {
   auto name = [](char letter) { return std::string(1 << 20, letter); };
   const std::string function = name('f'), parameter = name('p'), symbol = name('s');
@@ -166,17 +165,17 @@ TEST(LargeProgram, NamesOfAMegabyte) {
   EXPECT_EQ(values_of(program.call("main", {floats({0, 0})})), (std::vector<double>{2, 2}));
   program.reread();
   EXPECT_EQ(values_of(program.call(function, {floats({0})})), (std::vector<double>{2}));
-  // An error names what is wrong without being as long as the name.
+  // An error is not as long as the name that it mentions.
   testing::expect_user_error([&] { program.call(function, {floats({0}), floats({0})}); }, {});
 }
 
-// What nests as deep as a text may.
+// Constructs nested as deeply as a text may nest.
 struct Deep {
   const char* name;
   int levels;
   const char* open;
   const char* close;
-  double expected;  // of 1, where the flag is set
+  double expected;  // of 1, if the flag is set
   friend void PrintTo(const Deep& deep, std::ostream* out) { *out << deep.name; }
 };
 

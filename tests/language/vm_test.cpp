@@ -1,4 +1,4 @@
-// Every case of the language compiled and run by the virtual machine.
+// Every case of the language, compiled and run by the virtual machine.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -19,7 +19,7 @@ namespace {
 using testing::LanguageCall;
 using testing::LanguageCase;
 
-// As a case says it: "add_relu(n)".
+// In the notation of the cases: "add_relu(n)".
 std::string kernel_text(const KernelInfo& kernel) {
   std::string scalars;
   for (const std::string& scalar : kernel.scalars) {
@@ -42,8 +42,8 @@ void expect_compiled(const LanguageCase& test, const Executable& executable) {
   EXPECT_EQ(storages.empty() ? "none" : storages, test.storages);
 }
 
-// Whether both have words of their own for it: limits of each, what these tests' host says, and
-// bounds of what is inlined, which are checked where it was called.
+// Whether the two may use different messages: their limits, errors of the test's host functions,
+// and bounds of inlined code, which are checked at the call.
 bool has_own_words(const LanguageCase& test, const Error& error) {
   const std::string& text = error.message;
   return text.starts_with("functions call each other too deep") ||
@@ -52,8 +52,8 @@ bool has_own_words(const LanguageCase& test, const Error& error) {
           test.source.find("inline: true") != std::string::npos);
 }
 
-// The interpreter says of what fails, and of its place, what the virtual machine says. Not where
-// shapes have no names before they are compiled, which operators refuse in words of their own.
+// The interpreter reports the same failure and location as the virtual machine, except for shapes
+// without names before compilation, for which operators have their own messages.
 void expect_same_words(const Module& module, const LanguageCall& call, const Error& error) {
   interp::CallOptions options;
   options.packed = testing::language_functions();
@@ -63,7 +63,7 @@ void expect_same_words(const Module& module, const LanguageCall& call, const Err
   const std::string& message = interpreted.error().message;
   if (op::find_operator(message.substr(0, message.find(':')))) return;
   EXPECT_EQ(message, error.message);
-  // The machine's backtrace stands below.
+  // The VM's backtrace follows.
   EXPECT_EQ(interpreted.error().where, error.where.substr(0, error.where.find('\n')));
   EXPECT_EQ(interpreted.error().expected, error.expected);
   EXPECT_EQ(interpreted.error().found, error.found);
@@ -75,7 +75,7 @@ TEST_P(LanguageOnDevices, Runs) {
   const auto& [platform, test] = GetParam();
   if (!test.refused.empty()) return;
   auto session = testing::open_session(platform);
-  if (!session) GTEST_SKIP() << platform << " is not here";
+  if (!session) GTEST_SKIP() << platform << " is unavailable";
   Module module = text::parse(test.source, "case");
   pipeline::check_input(module, "case");
   pipeline::ImplementOptions options;

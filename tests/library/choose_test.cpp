@@ -1,5 +1,5 @@
-// Which kernels a library takes: predicates over dtypes, shapes and targets, patterns of the user,
-// and both kinds of code in one module.
+// Which kernels a library implements: predicates over dtypes, shapes and targets, the user's
+// patterns, and both kinds of code in one module.
 #include "build/pattern.h"
 #include "exec/executable_file.h"
 #include "exec/validate.h"
@@ -28,7 +28,7 @@ std::string provider(const std::string& text, const std::string& target) {
   return provider_of(*compile_text(text, target), "matmul");
 }
 
-TEST(Choose, LooksAtDtypesAndRanks) {
+TEST(Choose, ChecksDtypesAndRanks) {
   EXPECT_EQ(provider(product("4, 5", "5, 6", "4, 6"), "cpu:libs=openblas"),
             "library:openblas.matmul");
   EXPECT_TRUE(provider(product("4, 5", "5, 6", "4, 6"), "cpu:libs=off").starts_with("schedule:"));
@@ -37,10 +37,10 @@ TEST(Choose, LooksAtDtypesAndRanks) {
                   .starts_with("schedule:"));
   EXPECT_TRUE(
       provider(product("4, 5", "5, 6", "4, 6", "f64"), "cpu:libs=onednn").starts_with("schedule:"));
-  // In the order in which the table has them.
+  // In the order of the table.
   EXPECT_EQ(provider(product("4, 5", "5, 6", "4, 6"), "cpu:libs=onednn+openblas"),
             "library:openblas.matmul");
-  // A reduction over nothing is not excluded here, and oneDNN has none.
+  // The predicate does not exclude an empty reduction, and oneDNN has none.
   EXPECT_TRUE(
       provider(product("4, k", "k, 6", "4, 6"), "cpu:libs=onednn").starts_with("schedule:"));
 }
@@ -61,7 +61,7 @@ TEST(Choose, RefusesUnknownNames) {
   expect_user_error([] { target::parse_target("opencl:libs=openblas"); }, {"libs", "opencl"});
 }
 
-// Two products of (b, 1024) by (1024, M), a library's by a predicate over its width.
+// Two products of (b, 1024) by (1024, M); a predicate on the width selects the library's.
 const char* const kTwoProducts = R"(
 def main(x: Tensor((b, 1024), f32), v: Tensor((1024, 48), f32), w: Tensor((1024, 80), f32)) -> Tuple(Tensor((b, 48), f32), Tensor((b, 80), f32)) {
   dataflow {
@@ -103,8 +103,8 @@ TEST(Choose, MixesLibraryAndGeneratedCode) {
   }
 }
 
-// "auto" takes a library of tapml's own where it measured faster and is here.
-TEST(Choose, TakesWhatMeasuredFasterAndIsHere) {
+// "auto" selects one of tapml's own libraries where it measured faster and is installed.
+TEST(Choose, SelectsInstalledLibrariesThatMeasuredFaster) {
   const auto chosen = [](const std::string& text, const std::string& target, bool here) {
     library::LibraryOptions options;
     std::vector<std::string> asked;
@@ -135,7 +135,7 @@ TEST(Choose, TakesWhatMeasuredFasterAndIsHere) {
             "schedule");
 }
 
-TEST(Choose, PatternsNameRoutinesThatAreThere) {
+TEST(Choose, PatternsMustNameKnownRoutines) {
   library::LibraryOptions options;
   std::string text = kWide;
   text.replace(text.find("openblas.matmul"), 15, "openblas.solve");
@@ -144,7 +144,7 @@ TEST(Choose, PatternsNameRoutinesThatAreThere) {
                     {"@wide", "openblas.solve", "openblas.matmul"});
 }
 
-// What is read back from a file runs without a compiler.
+// An executable read from a file runs without a compiler.
 TEST(Choose, ExecutablesHoldLibraryCalls) {
   const std::string text = product("n, 40", "40, 24", "n, 24");
   ExecutableFile file;

@@ -1,4 +1,4 @@
-// Programs whose kernels library routines implement, judged in f64.
+// Programs whose kernels library routines implement, compared with the reference in f64.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ inline std::unique_ptr<runtime::LocalSession> cpu_session(
       std::make_shared<device::CpuDevice>(threads, codegen::make_jit_loader(), libraries)));
 }
 
-// Provider of the kernel whose name begins with `name`; empty: there is none.
+// Provider of the kernel whose name begins with `name`; empty if there is none.
 inline std::string provider_of(const Executable& executable, const std::string& name) {
   for (size_t k = 0; k < executable.kernels.size(); ++k) {
     if (!executable.kernels[k].name.starts_with(name)) continue;
@@ -49,7 +49,7 @@ inline std::shared_ptr<const Executable> compile_text(const std::string& text,
   return pipeline::compile(text::parse(text, "program"), target::parse_target(target), options);
 }
 
-// Runs main of `text` on these tensors and holds it against the reference.
+// Runs main of `text` on these tensors and compares it with the reference.
 inline void expect_matches_reference(runtime::Session& session,
                                      std::shared_ptr<const Executable> executable,
                                      const std::string& text,

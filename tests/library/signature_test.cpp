@@ -1,5 +1,5 @@
-// Calls that a routine's signature forbids end before the routine sees any memory: when they are
-// compiled where their types or dimensions are known, when they are loaded, or at the launch.
+// Calls that a routine's signature forbids fail before the routine touches memory: at compile time
+// if their types or dimensions are known, at load, or at the launch.
 #include "library/routine_table.h"
 #include "library_program.h"
 #include "support/expect_error.h"
@@ -14,7 +14,7 @@ using testing::expect_user_error;
 using testing::library_file;
 using testing::random_tensor;
 
-// main(...) calls the routine; parameters, then what main takes and gives.
+// main(...) calls the routine; its parameters, then the parameters and results of main.
 std::string calling(const std::string& routine, const std::string& parameters,
                     const std::vector<std::string>& inputs, const std::string& output) {
   std::string params, args;
@@ -101,7 +101,7 @@ TEST(Signatures, BuiltInRoutinesRefuseOtherDtypesRanksAndShapes) {
     std::vector<std::string> parts = one.parts;
     parts.push_back(std::string("routine ") + one.routine);
     expect_user_error([&] { compile_text(text, "cpu"); }, parts);
-    // Where the text's places are known, at the call.
+    // With known text positions, at the call.
     expect_user_error(
         [&] {
           library::check_routine_calls(
@@ -112,7 +112,7 @@ TEST(Signatures, BuiltInRoutinesRefuseOtherDtypesRanksAndShapes) {
         },
         {"place of y in main", one.parts[0]});
   }
-  // Each routine that tapml knows is among them.
+  // The calls include every routine that tapml knows.
   for (const library::Library& library : library::libraries()) {
     for (const library::Routine& routine : library.routines) {
       const std::string name = std::string(library.name) + "." + routine.name;
@@ -135,7 +135,7 @@ Status run_main(runtime::Session& session, std::shared_ptr<const Executable> exe
   return session.synchronize(runtime::kDefaultStream);
 }
 
-TEST(Signatures, HoldForDimensionsOfTheRun) {
+TEST(Signatures, HoldForRunTimeDimensions) {
   if (!device::is_library_here("openblas")) GTEST_SKIP() << "no OpenBLAS";
   auto executable = compile_text(
       calling("openblas.matmul", "0, 0", {"(n, 4), f32", "(m, 3), f32"}, "(n, 3), f32"), "cpu");
@@ -148,8 +148,8 @@ TEST(Signatures, HoldForDimensionsOfTheRun) {
   expect_parts(status.error(), {"argument b", "openblas.matmul", "k = 4, as in a", "5"});
 }
 
-// An executable may have been made for another version of the library.
-TEST(Signatures, HoldForWhatIsLoaded) {
+// An executable may have been built for another version of the library.
+TEST(Signatures, HoldForLoadedExecutables) {
   library::LibraryOptions lenient;
   lenient.libraries = {
       {"example",

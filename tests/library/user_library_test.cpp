@@ -1,4 +1,4 @@
-// Libraries of the user: loading, patterns, direct calls, failures.
+// The user's libraries: loading, patterns, direct calls, failures.
 #include <fstream>
 
 #include "library_program.h"
@@ -68,7 +68,7 @@ TEST(UserLibrary, IsLoaded) {
   EXPECT_EQ(example->find("solve"), nullptr);
 }
 
-TEST(UserLibrary, RefusesWhatIsNone) {
+TEST(UserLibrary, RefusesFilesThatAreNotLibraries) {
   auto refused = [](const std::string& file, const std::vector<std::string>& parts) {
     auto result = HostLibrary::load(file);
     ASSERT_FALSE(result) << file;
@@ -78,10 +78,10 @@ TEST(UserLibrary, RefusesWhatIsNone) {
   refused(library_file("nobody"), {"nobody.so"});
   refused(TAPML_SOURCE_DIR "/README.md", {"README.md", "shared object"});
   refused(library_file("example_version"), {"version", "2", "999", "example_version.so"});
-  refused("libm.so.6", {"libm.so.6"});  // not of the system's folders
+  refused("libm.so.6", {"libm.so.6"});  // not from the system's folders
 }
 
-TEST(UserLibrary, RefusesTablesThatAreNotWhole) {
+TEST(UserLibrary, RefusesIncompleteTables) {
   auto run = [](const tapml_library_call*) { return int32_t{0}; };
   constexpr const char* kNone = "-> y: any[]";
   const tapml_routine good = {"f", run, kNone}, twice[] = {{"f", run, kNone}, {"f", run, kNone}},
@@ -105,7 +105,7 @@ TEST(UserLibrary, RefusesTablesThatAreNotWhole) {
   refused({2, 1, "a", &good, nullptr, [](void*) {}}, "open and close");
 }
 
-TEST(UserLibrary, ImplementsWhatAPatternNames) {
+TEST(UserLibrary, ImplementsThePatternsThatNameIt) {
   auto executable = compile_text(kGated, "cpu", options());
   EXPECT_EQ(provider_of(*executable, "silu_multiply"), "library:example.swiglu");
   auto session = cpu_session({library("example")});
@@ -181,7 +181,7 @@ TEST(UserLibrary, DirectCallsNeedTheirLibrary) {
       {"scale", "no specification"});
 }
 
-TEST(UserLibrary, DirectCallsAreComparedByTheSource) {
+TEST(UserLibrary, DirectCallsAreComparedWithTheSource) {
   auto executable = compile_text(kDirect, "cpu", options(false));
   auto session = cpu_session({library("example")});
   auto vm = unwrap(runtime::LocalVirtualMachine::create(*session, executable));

@@ -1,5 +1,5 @@
-// Values of library routines against the reference: dynamic and static sizes, empty ones, around
-// tiles.
+// Results of library routines against the reference: dynamic, static and empty sizes, and sizes
+// around tiles.
 #include "library_program.h"
 
 namespace tapml {
@@ -13,7 +13,7 @@ using testing::random_tensor;
 struct Routine {
   const char* name;
   const char* provider;
-  const char* kernel;  // beginning of its name
+  const char* kernel;  // prefix of its name
   const char* text;
   DType dtype;
   std::vector<std::vector<Shape>> shapes;  // of the arguments, for several calls
@@ -23,7 +23,7 @@ void PrintTo(const Routine& routine, std::ostream* out) { *out << routine.name; 
 
 class LibraryRoutine : public ::testing::TestWithParam<Routine> {};
 
-TEST_P(LibraryRoutine, IsRight) {
+TEST_P(LibraryRoutine, AgreesWithTheReference) {
   const Routine& routine = GetParam();
   std::string library = std::string(routine.provider).substr(8);
   auto executable = compile_text(routine.text, "cpu:libs=" + library.substr(0, library.find('.')));

@@ -1,4 +1,4 @@
-// Several texts at once: each is what it is alone.
+// Several texts at once: each is the same as alone.
 #include <gtest/gtest.h>
 
 #include "support/compiled_models.h"
@@ -24,8 +24,8 @@ class Batch : public ::testing::TestWithParam<const char*> {
   std::span<const int32_t> tokens_;
 };
 
-TEST_P(Batch, TextsAreWhatTheyAreAlone) {
-  // Two of one length, which share a prefill; the cache grows on the way.
+TEST_P(Batch, TextsAreTheSameAsAlone) {
+  // Two of equal length, which share a prefill; the cache grows during the run.
   const std::vector<std::vector<int32_t>> prompts = {prompt(0, 5), prompt(2, 3), prompt(4, 5),
                                                      prompt(1, 9)};
   auto engine = model_->engine({.first_capacity = 4, .prefill_chunk = 4});
@@ -48,7 +48,7 @@ TEST_P(Batch, TextsAreWhatTheyAreAlone) {
   }
 }
 
-TEST_P(Batch, EachEndsForItself) {
+TEST_P(Batch, EachEndsIndependently) {
   auto engine = model_->engine({.capacity = 8});
   const std::vector<std::vector<int32_t>> prompts = {prompt(0, 3), prompt(0, 7)};
   llm::GenerateOptions options{.max_tokens = 4, .eos = {}, .sampler = {}};
@@ -72,7 +72,8 @@ TEST_P(Batch, EachEndsForItself) {
   ASSERT_TRUE(stopped) << stopped.error().to_string();
   EXPECT_EQ((*stopped)[1].reason, llm::StopReason::kCaller);
   EXPECT_EQ((*stopped)[1].tokens.size(), 1u);
-  EXPECT_EQ((*stopped)[0].tokens.size(), 2u) << "the other text goes on until it is asked again";
+  EXPECT_EQ((*stopped)[0].tokens.size(), 2u)
+      << "the other text continues until the callback runs again";
 
   options = {.max_tokens = 0, .eos = {}, .sampler = {}};
   const auto none = engine->generate_batch(prompts, options);

@@ -1,4 +1,4 @@
-// The model's own `draw`: the host sampler's tokens to the bit, on every platform that has f64.
+// The model's own `draw`: the host sampler's tokens, bit for bit, on every platform with f64.
 #include "models/draw.h"
 
 #include <gtest/gtest.h>
@@ -17,14 +17,14 @@ using runtime::Value;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Rows of logits, each with options and a generator of its own.
+// Rows of logits, each with its own options and generator.
 struct Rows {
   HostTensor logits, parameters, states;
   std::vector<SamplerOptions> options;
 };
 
-// Rows with ties, far outliers, tokens that must not come, sums that end in nothing, and every
-// corner of the options.
+// Rows with ties, extreme outliers, excluded tokens, sums that underflow, and edge values of every
+// option.
 Rows random_rows(int64_t count, int64_t vocabulary, uint64_t seed) {
   RandomStream rng(seed, "draw rows");
   Rows rows{HostTensor::zeros(DType::kF32, {count, vocabulary}),
@@ -47,7 +47,7 @@ Rows random_rows(int64_t count, int64_t vocabulary, uint64_t seed) {
       if (rng.chance(0.05)) value = rng.chance(0.5) ? 0.0 : -0.0;
       values[static_cast<size_t>(i * vocabulary + j)] = static_cast<float>(value);
     }
-    // One token is there in any case.
+    // At least one token is possible.
     values[static_cast<size_t>(i * vocabulary) + rng.below(static_cast<uint32_t>(vocabulary))] = 1;
     const SamplerOptions options{.temperature = pick(temperatures),
                                  .top_p = pick(top_ps),
@@ -67,12 +67,12 @@ Rows random_rows(int64_t count, int64_t vocabulary, uint64_t seed) {
 
 constexpr int64_t kVocabulary = 409;
 
-// The function alone.
+// Only the function.
 class Draw : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     session_ = testing::open_session(GetParam());
-    if (!session_) GTEST_SKIP() << GetParam() << " is not here";
+    if (!session_) GTEST_SKIP() << GetParam() << " is unavailable";
     Module module;
     models::add_draw(module, kVocabulary);
     analysis::verify(module);
@@ -96,7 +96,7 @@ class Draw : public ::testing::TestWithParam<const char*> {
   std::unique_ptr<runtime::VirtualMachine> vm_;
 };
 
-TEST_P(Draw, IsTheHostsToTheBit) {
+TEST_P(Draw, EqualsTheHostSamplerBitForBit) {
   std::set<int32_t> drawn;
   for (uint64_t seed : {1, 2, 3, 4, 5, 6}) {
     const Rows rows = random_rows(96, kVocabulary, 1000 * seed);
@@ -116,7 +116,7 @@ TEST_P(Draw, IsTheHostsToTheBit) {
   EXPECT_GT(drawn.size(), 40u);
 }
 
-TEST_P(Draw, OfNothingIsMinusOne) {
+TEST_P(Draw, WithoutATokenIsMinusOne) {
   Rows rows = random_rows(4, kVocabulary, 9);
   const auto width = static_cast<size_t>(kVocabulary);
   auto values = rows.logits.mutable_values<float>();
@@ -166,12 +166,12 @@ class DrawingEngine : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     model_ = testing::compiled_model(GetParam(), "one_layer");
-    if (!model_) GTEST_SKIP() << GetParam() << " is not here";
+    if (!model_) GTEST_SKIP() << GetParam() << " is unavailable";
   }
   const testing::CompiledModel* model_ = nullptr;
 };
 
-TEST_P(DrawingEngine, WithoutItDrawsTheSameOnTheHost) {
+TEST_P(DrawingEngine, WithoutDrawSamplesTheSameOnTheHost) {
   const auto prompt = model_->golden.reference.at("tokens").values<int32_t>().first(6);
   auto engine = model_->engine();
   const Text text = continued(*engine, prompt);
@@ -185,7 +185,7 @@ TEST_P(DrawingEngine, WithoutItDrawsTheSameOnTheHost) {
   EXPECT_EQ(same.tokens, text.tokens);
 }
 
-TEST_P(DrawingEngine, BatchesDrawEachTextsOwn) {
+TEST_P(DrawingEngine, BatchesDrawEachTextIndependently) {
   auto engine = model_->engine();
   const auto tokens = model_->golden.reference.at("tokens").values<int32_t>();
   const std::vector<std::vector<int32_t>> prompts = {
@@ -211,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(Platforms, DrawingEngine, ::testing::Values("cpu", "ope
 
 TEST(OptionalDraw, IsLeftOutWithoutF64) {
   auto session = testing::open_session("vulkan");
-  if (!session) GTEST_SKIP() << "vulkan is not here";
+  if (!session) GTEST_SKIP() << "vulkan is unavailable";
   const testing::GoldenModel golden = testing::golden_model("one_layer");
   std::vector<pipeline::OmittedFunction> unsupported;
   pipeline::ImplementOptions options;

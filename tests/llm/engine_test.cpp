@@ -1,5 +1,5 @@
-// What the engine does around the model: pages, checks, stops. No platform is needed: on the null
-// device kernels compute nothing.
+// The engine around the model: pages, checks, stops. The null device suffices, where kernels
+// compute nothing.
 #include "llm/engine.h"
 
 #include <gtest/gtest.h>
@@ -99,9 +99,9 @@ TEST(Engine, RefusesOptionsAndModels) {
   expect_refused(create(without_sample, weights, {}), {"lacks a function", "sample"});
 }
 
-TEST(Engine, WeightsInPlaceGiveTheSameLogits) {
+TEST(Engine, AdoptedWeightsGiveTheSameLogits) {
   const CompiledModel& model = *testing::compiled_model("cpu", "mqa_tied");
-  // As a file has them: one behind the other, some of them not aligned for their elements.
+  // Laid out as in a file: contiguous, some of them not aligned for their elements.
   auto file = std::make_shared<std::vector<std::byte>>();
   std::vector<size_t> offsets;
   for (const auto& [name, weight] : model.golden.model.weights) {
@@ -130,14 +130,14 @@ TEST(Engine, WeightsInPlaceGiveTheSameLogits) {
   EXPECT_EQ(copied, 0);
   EXPECT_GE(shared, count / 2) << "of " << count;
   EXPECT_LE(shared, count - count / 5) << "those that are not aligned are copied";
-  EXPECT_EQ(file.use_count(), 1 + count) << "nothing keeps the file behind the engine";
+  EXPECT_EQ(file.use_count(), 1 + count) << "nothing keeps the file after the engine";
 }
 
 TEST(Engine, WeightsOfAnotherShapeAreNamed) {
   const CompiledModel& model = small_model();
   auto weights = model.golden.model.weights;
   weights["model.norm.weight"] = HostTensor::zeros(DType::kF16, {81});
-  // Where the executable prepares weights, at load already.
+  // If the executable prepares weights, already at load.
   auto engine = Engine::create(*model.session, model.executable, weights);
   if (model.executable->find_function("prepare")) {
     return expect_refused(std::move(engine), {"model.norm.weight", "80", "81"});

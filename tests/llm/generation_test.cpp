@@ -1,4 +1,4 @@
-// Generation by a compiled model: what it returns, and when it stops.
+// Generation by a compiled model: its results, and when it stops.
 #include <gtest/gtest.h>
 
 #include "support/compiled_models.h"
@@ -14,7 +14,7 @@ class Generation : public ::testing::Test {
   std::span<const int32_t> tokens_ = model_.golden.reference.at("tokens").values<int32_t>();
 };
 
-TEST_F(Generation, IsTheSameEveryTime) {
+TEST_F(Generation, IsDeterministic) {
   auto engine = model_.engine();
   llm::GenerateOptions options{.max_tokens = 12, .eos = {}, .sampler = {}};
   auto plain = engine->generate(tokens_.first(5), options);
@@ -35,7 +35,7 @@ TEST_F(Generation, IsTheSameEveryTime) {
   EXPECT_EQ(kept->tokens, plain->tokens);
   EXPECT_EQ(seen, plain->tokens);
   ASSERT_EQ(kept->logits.shape(), (Shape{16, model_.golden.interface().vocabulary}));
-  // Each token is the most likely of the row before it.
+  // Each token is the most likely one of the previous row.
   auto values = kept->logits.values<float>();
   const auto vocabulary = static_cast<size_t>(model_.golden.interface().vocabulary);
   for (size_t i = 0; i < kept->tokens.size(); ++i) {
@@ -50,7 +50,7 @@ TEST_F(Generation, Stops) {
   auto full = engine->generate(tokens_.first(5), options);
   ASSERT_TRUE(full) << full.error().to_string();
   EXPECT_EQ(full->reason, llm::StopReason::kContextFull);
-  ASSERT_EQ(full->tokens.size(), 4u);  // three in the cache and the one that follows them
+  ASSERT_EQ(full->tokens.size(), 4u);  // three in the cache and the one after them
 
   options.max_tokens = 0;
   auto none = engine->generate(tokens_.first(5), options);
@@ -91,7 +91,7 @@ TEST_F(Generation, KeptLogitsLeaveOutTheStopToken) {
   EXPECT_EQ(testing::largest_difference(ended->logits, plain->logits), 0);
 }
 
-TEST_F(Generation, CacheGrowsWithoutATrace) {
+TEST_F(Generation, CacheGrowthDoesNotChangeTheText) {
   llm::GenerateOptions options{.max_tokens = 40, .eos = {}, .sampler = {}, .keep_logits = true};
   auto large = model_.engine()->generate(tokens_.first(5), options);
   ASSERT_TRUE(large) << large.error().to_string();
@@ -120,7 +120,7 @@ TEST_F(Generation, ExtendsTheSequence) {
   joined.insert(joined.end(), rest->tokens.begin(), rest->tokens.end());
   EXPECT_EQ(joined, whole->tokens);
 
-  // Back into the middle of a piece of the prompt, and on again.
+  // Truncates into the middle of a piece of the prompt, and continues.
   for (const int64_t length : {7, 4, 2}) {
     engine->rewind(length);
     EXPECT_EQ(engine->length(), length);

@@ -1,4 +1,5 @@
-// Logits that no token can be taken from: an error names the kernel and the layer where that began.
+// Logits without a valid token: the error names the kernel and the layer where they became
+// non-finite.
 #include "llm/non_finite.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +55,7 @@ class NonFinite : public ::testing::TestWithParam<const char*> {
   std::span<const int32_t> tokens_;
 };
 
-// However the token is chosen.
+// For every way to choose the token.
 TEST_P(NonFinite, NamesKernelAndLayer) {
   const std::string norm = "model.norm.weight", down = "model.layers.1.mlp.down_proj.weight";
   for (const std::string& weight : {norm, down}) {
@@ -80,18 +81,18 @@ TEST_P(NonFinite, NamesKernelAndLayer) {
   }
 }
 
-TEST_P(NonFinite, InfinityIsNone) {
-  // The largest numbers of the head's dtype, whatever the signs of what they meet.
+TEST_P(NonFinite, InfinityIsReported) {
+  // The largest numbers of the head's dtype, for any signs of the operands.
   for (const double value : {3e38, -3e38}) {
     auto engine = engine_with("lm_head.weight", 7 * hidden(), value);
     llm::GenerateOptions options{.max_tokens = 4, .eos = {}, .sampler = {}};
     auto generation = engine->generate(prompt(), options);
-    if (generation) continue;  // -infinity, a token that never comes
+    if (generation) continue;  // -infinity, an excluded token
     testing::expect_parts(generation.error(), {"not finite", "lm_head", "+infinity in 1 of"});
   }
 }
 
-// What never leaves the machine is looked at, too: one logit of many, at either end.
+// Logits that stay on the device are checked as well: one logit of many, at either end.
 TEST_P(NonFinite, AnyLogitCounts) {
   auto engine = model_->engine();
   const int64_t vocabulary = engine->model().vocabulary;
@@ -134,11 +135,12 @@ TEST_P(NonFinite, OfABatchNamesTheText) {
     const auto ended = engine->generate_batch(prompts, options);
     ASSERT_TRUE(ended) << ended.error().to_string();
     EXPECT_EQ((*ended)[1].reason, llm::StopReason::kNotFinite);
-    EXPECT_EQ((*ended)[0].tokens.size(), 3u) << "the others go on";
+    EXPECT_EQ((*ended)[0].tokens.size(), 3u) << "the others continue";
   }
 }
 
-// The last piece of a prompt reads NaN from the cache: the whole prompt shows where it came from.
+// The last piece of a prompt reads NaN from the cache: the whole prompt is traced to find its
+// origin.
 TEST_P(NonFinite, IsFollowedThroughTheCache) {
   const int32_t broken = token_outside_of_prompt();
   auto engine =
@@ -155,8 +157,8 @@ TEST_P(NonFinite, IsFollowedThroughTheCache) {
   }
 }
 
-// A later step: the token that the model chose is the broken one. And who watched goes on to.
-TEST_P(NonFinite, OfALaterStepIsThatSteps) {
+// A later step: the token that the model chose is the broken one. The watcher stays attached.
+TEST_P(NonFinite, ALaterStepIsNamed) {
   llm::GenerateOptions options{.max_tokens = 6, .eos = {}, .sampler = {}};
   const std::vector<int32_t> right = unwrap(model_->engine()->generate(prompt(), options)).tokens;
   size_t at = 0;
@@ -178,7 +180,7 @@ TEST_P(NonFinite, OfALaterStepIsThatSteps) {
                          "model.embed_tokens", "in decode"});
   EXPECT_EQ(seen,
             std::vector<int32_t>(right.begin(), right.begin() + static_cast<ptrdiff_t>(at) + 1));
-  // The engine takes another text.
+  // The engine accepts another text.
   options.on_token = {};
   options.max_tokens = static_cast<int64_t>(at) + 1;
   EXPECT_EQ(unwrap(engine->generate(prompt(), options)).tokens, seen);

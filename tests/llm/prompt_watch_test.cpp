@@ -1,4 +1,4 @@
-// What a watcher is reported of a prompt, and that the prompt does not notice.
+// What a watcher receives about a prompt, and that watching does not affect the prompt.
 #include "llm/prompt_watch.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ std::vector<float> logits_of(llm::Engine& engine, std::span<const int32_t> token
   return {values.begin(), values.end()};
 }
 
-TEST_F(PromptWatching, TellsTokensThatAreDone) {
+TEST_F(PromptWatching, ReportsProcessedTokens) {
   const std::vector<int32_t> tokens = prompt(40);
   const auto engine = model_.engine({.prefill_chunk = 16});
   const std::vector<float> plain = logits_of(*engine, tokens);
@@ -55,11 +55,11 @@ TEST_F(PromptWatching, TellsTokensThatAreDone) {
   EXPECT_TRUE(std::ranges::is_sorted(told.done));
   EXPECT_EQ(told.total, 40);
   EXPECT_EQ(told.done.front(), 0);
-  EXPECT_EQ(told.done.back(), 40) << "the end is told";
+  EXPECT_EQ(told.done.back(), 40) << "the end is reported";
   for (const int64_t piece : {16, 32}) {
     EXPECT_NE(std::ranges::find(told.done, piece), told.done.end()) << piece;
   }
-  // Inside of a piece, too.
+  // Also within a piece.
   EXPECT_TRUE(std::ranges::any_of(told.done, [](int64_t done) { return done % 16 % 8 != 0; }));
 
   told.done.clear();
@@ -71,12 +71,12 @@ TEST_F(PromptWatching, TellsTokensThatAreDone) {
   EXPECT_TRUE(told.done.empty()) << "so few are not worth a wait";
 }
 
-TEST_F(PromptWatching, WhatIsLoadedIsTold) {
+TEST_F(PromptWatching, ReportsLoading) {
   std::map<std::string, std::pair<int64_t, int64_t>> last;
   bool counts_up = true;
   model_.session->set_watcher([&](const Work& work) {
     auto& [done, total] = last[std::string(work.what)];
-    counts_up &= work.done >= done || done == total;  // or others follow
+    counts_up &= work.done >= done || done == total;  // or other work follows
     done = work.done;
     total = work.total;
   });
@@ -92,7 +92,7 @@ TEST_F(PromptWatching, WhatIsLoadedIsTold) {
   EXPECT_EQ(last["load"].first, last["load"].second);
 }
 
-TEST_F(PromptWatching, LeavesTheObserverThatIsThere) {
+TEST_F(PromptWatching, KeepsTheExistingObserver) {
   class Counter final : public runtime::Observer {
    public:
     bool wants(const runtime::CallSite&, int64_t sequence) noexcept override {
@@ -129,7 +129,7 @@ TEST_F(PromptWatching, LeavesTheObserverThatIsThere) {
   EXPECT_EQ(counters[0].after_calls, counters[1].after_calls);
 }
 
-TEST_F(PromptWatching, TellsTokensThatAreGenerated) {
+TEST_F(PromptWatching, ReportsGeneratedTokens) {
   const auto engine = model_.engine();
   Told told;
   engine->set_watcher(told.watcher("decode"));

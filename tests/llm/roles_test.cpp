@@ -1,4 +1,4 @@
-// Models whose state is no paged cache: the engine follows the roles of the model's interface.
+// Models whose state is not a paged cache: the engine follows the roles of the model's interface.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -19,7 +19,7 @@ class Roles : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     session_ = testing::open_session(GetParam());
-    ASSERT_TRUE(session_) << GetParam() << " is not here";
+    ASSERT_TRUE(session_) << GetParam() << " is unavailable";
   }
   std::unique_ptr<Engine> engine(const ToyModel& model, const EngineOptions& options = {}) {
     const auto executable = pipeline::compile(model.module, target::parse_target(GetParam()));
@@ -36,7 +36,7 @@ class Roles : public ::testing::TestWithParam<const char*> {
   std::unique_ptr<runtime::Session> session_;
 };
 
-TEST_P(Roles, RecurrentStateGoesOnFromCallToCall) {
+TEST_P(Roles, RecurrentStateContinuesAcrossCalls) {
   const ToyModel model = testing::toy_recurrent_model(1);
   const Tokens text = {3, 1, 4, 1, 5, 9, 2, 6, 5, 35};
   const auto expected = model.logits(text);
@@ -44,7 +44,7 @@ TEST_P(Roles, RecurrentStateGoesOnFromCallToCall) {
     auto engine = this->engine(model, {.prefill_chunk = chunk});
     expect_logits(unwrap(engine->logits_all(text)), expected);
     engine->reset();
-    // The slot of the text before is empty again.
+    // The slot of the previous text is empty again.
     unwrap(engine->prefill(std::span(text).first(7)));
     expect_logits(unwrap(runtime::download(unwrap(engine->decode(text[7])))),
                   {expected.begin(), expected.begin() + 8}, 7);
@@ -63,7 +63,7 @@ TEST_P(Roles, TextsAreGeneratedAloneAndTogether) {
     expected.push_back(model.greedy(prompt, 9));
     EXPECT_EQ(unwrap(engine->generate(prompt, options)).tokens, expected.back());
   }
-  // More texts than there were slots, which grow.
+  // More texts than slots; the number of slots grows.
   const auto together = unwrap(engine->generate_batch(prompts, options));
   for (size_t i = 0; i < prompts.size(); ++i) EXPECT_EQ(together[i].tokens, expected[i]) << i;
 }
@@ -79,7 +79,7 @@ TEST_P(Roles, ARecurrentTextIsShortenedByReadingItAgain) {
   expect_logits(unwrap(engine->logits_all(rest)), model.logits(other), 3);
   EXPECT_EQ(engine->length(), 5);
   engine->rewind(4);
-  engine->rewind(2);  // before they were read again
+  engine->rewind(2);  // before they are read again
   EXPECT_EQ(engine->length(), 2);
   const Tokens last = {3, 1, 20};
   expect_logits(unwrap(engine->logits_all(Tokens{20})), model.logits(last), 2);
@@ -123,8 +123,8 @@ TEST_P(Roles, FeaturesAreForEncodersOnly) {
   testing::expect_parts(empty.error(), {"there are no features"});
 }
 
-// What a text cannot give, and what a function does not return.
-TEST_P(Roles, AnInterfaceThatCannotBeFollowedIsRefused) {
+// Inputs that a text cannot supply, and results that a function does not return.
+TEST_P(Roles, RefusesUnsupportedInterfaces) {
   const ToyModel model = testing::toy_recurrent_model(1);
   const auto executable = pipeline::compile(model.module, target::parse_target(GetParam()));
   const auto refused = [&](const std::function<void(ModelInterface&)>& change,

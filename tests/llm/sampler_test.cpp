@@ -25,7 +25,7 @@ int32_t draw(const std::vector<float>& logits, const SamplerOptions& options, Ho
   return token ? *token : -1;
 }
 
-// How often each token comes in `count` draws from the same logits.
+// How often each token occurs in `count` draws from the same logits.
 std::map<int32_t, int> histogram(const std::vector<float>& logits, const SamplerOptions& options,
                                  int count) {
   HostTensor state = sampler_state(options);
@@ -134,7 +134,7 @@ TEST(Sampler, FrequenciesFollowTheSoftmax) {
   for (const double temperature : {0.5, 1.0, 3.0}) {
     for (const uint64_t seed : {1u, 2u, 3u}) {
       const SamplerOptions options{.temperature = temperature, .seed = seed};
-      // Six degrees of freedom: 22.5 is passed once in a thousand times.
+      // Six degrees of freedom: 22.5 is exceeded once in a thousand runs.
       EXPECT_LT(
           chi_square(histogram(logits, options, kDraws), softmax(logits, temperature), kDraws),
           22.5)
@@ -180,7 +180,7 @@ TEST(Sampler, TopPKeepsTheShortestBeginning) {
   EXPECT_EQ(kept(0.9), (Tokens{0, 1, 3, 4}));
   EXPECT_EQ(kept(0.95), (Tokens{0, 1, 2, 3, 4}));
   EXPECT_EQ(kept(1), (Tokens{0, 1, 2, 3, 4}));
-  // Of what top-k leaves: 1/2 is 2/3 of it.
+  // After top-k: 1/2 is 2/3 of what remains.
   EXPECT_EQ(kept(0.6, 2), Tokens{1});
   constexpr int kDraws = 30000;
   EXPECT_LT(chi_square(histogram(logits, {.temperature = 1, .top_p = 0.76, .seed = 9}, kDraws),
@@ -191,7 +191,7 @@ TEST(Sampler, TopPKeepsTheShortestBeginning) {
 TEST(Sampler, ExtremeValues) {
   HostTensor state = sampler_state({});
   const float largest = std::numeric_limits<float>::max();
-  // The least temperature is greedy, the highest one nearly uniform; nothing overflows.
+  // The lowest temperature is greedy, the highest one nearly uniform; nothing overflows.
   EXPECT_EQ(draw({1, 1.0000001f, 0.5f}, {.temperature = 1e-300}, state), 1);
   EXPECT_EQ(draw({-largest, largest, 0}, {.temperature = 1}, state), 1);
   EXPECT_EQ(histogram({-largest, largest}, {.temperature = 1e6}, 50), (std::map{std::pair(1, 50)}));
@@ -200,7 +200,7 @@ TEST(Sampler, ExtremeValues) {
   EXPECT_EQ(histogram({3}, {.temperature = 1}, 10), (std::map{std::pair(0, 10)}));
 }
 
-TEST(Sampler, RefusesLogitsThatNothingCanBeDrawnFrom) {
+TEST(Sampler, RefusesLogitsWithoutAValidToken) {
   auto refuses = [](const std::vector<float>& logits, const std::vector<std::string>& parts) {
     for (const double temperature : {0.0, 0.8}) {
       const SamplerOptions options{.temperature = temperature, .top_k = 1};
@@ -226,7 +226,7 @@ struct Case {
   std::vector<int32_t> tokens;
 };
 
-// tests/golden/make_sampler.py says how logits follow from the seed.
+// tests/golden/make_sampler.py defines how the seed determines the logits.
 std::vector<Case> golden_cases() {
   const std::string path = testing::golden_path("sampler.json");
   const Json json = unwrap(parse_json(unwrap(read_text_file(path)), path));

@@ -1,4 +1,4 @@
-// Drawing at random by a compiled model: equal on every platform, given the same logits.
+// Random sampling by a compiled model: equal on every platform for equal logits.
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
@@ -12,7 +12,7 @@ class Sampling : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     model_ = testing::compiled_model(GetParam(), "one_layer");
-    if (!model_) GTEST_SKIP() << GetParam() << " is not here";
+    if (!model_) GTEST_SKIP() << GetParam() << " is unavailable";
     engine_ = model_->engine();
   }
   int64_t vocabulary() const { return engine_->model().vocabulary; }
@@ -51,7 +51,7 @@ TEST_P(Sampling, EqualLogitsGiveTheTokensOfTheHost) {
   }
 }
 
-TEST_P(Sampling, TextsFollowFromTheSeed) {
+TEST_P(Sampling, TextsDependOnTheSeed) {
   const llm::SamplerOptions options{.temperature = 1.2, .top_p = 0.95, .seed = 5};
   llm::Generation first = generate(options);
   ASSERT_EQ(first.tokens.size(), 24u);
@@ -59,7 +59,7 @@ TEST_P(Sampling, TextsFollowFromTheSeed) {
   llm::SamplerOptions other = options;
   other.seed = 6;
   EXPECT_NE(generate(other).tokens, first.tokens);
-  // Every token is the host's draw from the row before it.
+  // Every token is the host's draw from the previous row.
   HostTensor state = llm::sampler_state(options);
   const auto values = first.logits.values<float>();
   const auto width = static_cast<size_t>(vocabulary());
@@ -74,7 +74,7 @@ TEST_P(Sampling, TopKOfOneIsGreedy) {
   EXPECT_EQ(generate({.temperature = 5, .top_p = 1e-9}).tokens, generate({}).tokens);
 }
 
-TEST_P(Sampling, BrokenLogitsAndOptionsAreSaid) {
+TEST_P(Sampling, ReportsInvalidLogitsAndOptions) {
   ASSERT_TRUE(engine_->set_sampler({.temperature = 1}));
   HostTensor logits = HostTensor::zeros(DType::kF32, {1, vocabulary()});
   logits.set_f64(7, NAN);

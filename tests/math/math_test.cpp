@@ -15,7 +15,7 @@ uint64_t stride_or(uint64_t usual) {
   return stride > 0 ? stride : usual;
 }
 
-// TAPML_MATH_ONLY=sin,cos leaves out the others.
+// TAPML_MATH_ONLY=sin,cos selects functions.
 bool is_asked_for(const std::string& name) {
   const char* list = std::getenv("TAPML_MATH_ONLY");
   return !list || ("," + std::string(list) + ",").find("," + name + ",") != std::string::npos;
@@ -31,7 +31,7 @@ class PortableMath : public ::testing::TestWithParam<const char*> {
 
 TEST_P(PortableMath, IsWithinTwoUlp) {
   MathKernels& kernels = PortableMath::kernels(GetParam());
-  if (!kernels.here()) GTEST_SKIP() << GetParam() << " is not here";
+  if (!kernels.here()) GTEST_SKIP() << GetParam() << " is unavailable";
   bool cpu = GetParam() == std::string("cpu");
   bool verbose = std::getenv("TAPML_MATH_STRIDE") != nullptr;
   uint64_t stride = cpu ? stride_or(9001) : stride_or(90001) * (verbose ? 1009 : 1);
@@ -57,11 +57,11 @@ TEST_P(PortableMath, IsWithinTwoUlp) {
   }
 }
 
-// -0x1.b08c4ap+111 lies just below a multiple of pi/2: a fraction of a quadrant that is negative
-// and tiny must keep its bits. A stride that divides its bits visits it.
+// -0x1.b08c4ap+111 is just below a multiple of pi/2: a negative, tiny fraction of a quadrant must
+// keep its bits. A stride that divides its bits visits it.
 TEST_P(PortableMath, ReductionKeepsTinyNegativeFractions) {
   MathKernels& kernels = PortableMath::kernels(GetParam());
-  if (!kernels.here()) GTEST_SKIP() << GetParam() << " is not here";
+  if (!kernels.here()) GTEST_SKIP() << GetParam() << " is unavailable";
   constexpr uint64_t kStride = 35377;
   static_assert(0xf7584625u % kStride == 0);
   for (const Function& function : math_functions()) {
@@ -71,9 +71,9 @@ TEST_P(PortableMath, ReductionKeepsTinyNegativeFractions) {
   }
 }
 
-// Narrow floats compute in f32, so that only the rounding at the end is seen.
+// Narrow floats compute in f32, so that only the final rounding is visible.
 TEST_P(PortableMath, OfNarrowFloatsIsRoundedOnce) {
-  if (!kernels(GetParam()).here()) GTEST_SKIP() << GetParam() << " is not here";
+  if (!kernels(GetParam()).here()) GTEST_SKIP() << GetParam() << " is unavailable";
   for (const Function& function : math_functions()) {
     std::string name = function.name;
     bool cpu = GetParam() == std::string("cpu");

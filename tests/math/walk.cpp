@@ -35,7 +35,7 @@ constexpr Function kFunctions[] = {
 constexpr int64_t kBatch = 1 << 19;
 constexpr uint64_t kChunk = 4096;
 
-// Positions that a closer look may find further off than `worst`.
+// Positions whose exact error may exceed `worst`.
 using Suspects = std::vector<size_t>;
 
 #if defined(__x86_64__) && defined(__GLIBC__)
@@ -53,7 +53,7 @@ using Suspects = std::vector<size_t>;
 TAPML_VECTOR_FUNCTIONS(TAPML_DECLARE)
 namespace {
 
-// What is equal, NaN on both sides, or nearer than `worst` needs no closer look. Outside of
+// Values that are equal, NaN on both sides, or nearer than `worst` need no exact check. Outside
 // [low, high] the function is NaN, where the vector forms are slow.
 template <__m256d (*function)(__m256d)>
 __attribute__((target("avx2,fma"))) void look(const float* inputs, const float* values,
@@ -125,7 +125,7 @@ tir::PrimFuncRef parse_one(const std::string& source) {
   return std::static_pointer_cast<const tir::PrimFunc>(module.functions.begin()->second);
 }
 
-// The values are made in the kernel from their bits.
+// The kernel creates the values from their bits.
 std::string walking(const std::string& name) {
   return "prim def k(out y: Buffer((n,), f32), n: i64, start: i64, stride: i64) {\n"
          "  for i in parallel(n) {\n    y[i] = " +
@@ -186,7 +186,7 @@ struct MathKernels::State {
   DeviceKernels device;
   std::map<std::string, int32_t> walks, times;
   int32_t pow = 0;
-  // Of the cpu: the same functions as plain entries.
+  // For the cpu: the same functions as plain entry points.
   std::shared_ptr<runtime::HostCode> code;
   std::map<std::string, std::string> entries;
 };
@@ -249,7 +249,7 @@ float input_of(uint64_t number, uint64_t stride) {
 
 }  // namespace
 
-// VirtualMachine code is called where it lies, chunk by chunk in the first-level cache.
+// Native code is called directly, chunk by chunk in the L1 cache.
 Verdict MathKernels::walk_native(const Function& function, uint64_t stride, bool progress) {
   uint64_t total = ((uint64_t{1} << 32) + stride - 1) / stride;
   runtime::CpuKernel kernel = *state_->code->find(state_->entries.at(function.name));
@@ -318,8 +318,7 @@ uint16_t narrowed(float value, DType dtype) {
   return dtype == DType::kF16 ? f32_to_f16(value) : f32_to_bf16(value);
 }
 
-// Distance of `value` from `exact` in units of the last place that f16 or bf16 has there; infinite
-// where one of both is NaN.
+// Distance of `value` from `exact` in ulp of f16 or bf16; infinite if one of the two is NaN.
 double narrow_ulps(float given, double exact, DType dtype) {
   double value = given;
   if (std::isnan(exact) && std::isnan(value)) return 0;
@@ -342,7 +341,7 @@ struct Pairs {
 
 // All pairs of special values, then random ones.
 Pairs pairs_of_pow(int64_t count, DType dtype) {
-  // Logarithm of where results overflow or vanish.
+  // Logarithm of the point where results overflow or underflow.
   const double reach = dtype == DType::kF16 ? 26 : 151;
   std::vector<float> special = {0.0f, -0.0f};
   for (float value : {1.0f,
@@ -387,7 +386,7 @@ Pairs pairs_of_pow(int64_t count, DType dtype) {
                                 : widened(static_cast<uint16_t>(bits >> 16), dtype);
   };
   for (size_t i = pairs.bases.size(); i < static_cast<size_t>(count); ++i) {
-    // Results over the whole range, near overflow and underflow, bases near 1, any bits.
+    // Results over the whole range, near overflow and underflow, bases near 1, arbitrary bits.
     double x = std::exp2((2 * uniform() - 1) * (reach - 1)), limit = reach;
     if (i % 4 == 1) x = 1 + (uniform() - 0.5) * std::exp2(-20 * uniform());
     if (i % 4 == 2) limit = 2;
@@ -471,7 +470,7 @@ Verdict MathKernels::walk_pow(int64_t pairs) {
 
 double MathKernels::seconds_per_value(const std::string& name) {
   HostTensor x = HostTensor::zeros(DType::kF32, {32, 1024});
-  // Between 0 and 1, or above 1 where the function asks for it.
+  // Between 0 and 1, or above 1 if the function requires it.
   double offset = name == "acosh" ? 1 : 0;
   for (int64_t i = 0; i < x.size(); ++i) x.set_f64(i, offset + static_cast<double>(i % 900) / 1000);
   std::vector<HostTensor> arguments = {x, HostTensor::zeros(DType::kF32, {32, 1024})};

@@ -1,4 +1,4 @@
-// Logits of the models at operator level, before any code generation, against PyTorch's.
+// Logits of the models at operator level, before code generation, against PyTorch's.
 #include <gtest/gtest.h>
 
 #include "interp/interpreter.h"
@@ -14,7 +14,7 @@ Value int_tensor(Shape shape, std::vector<int32_t> values) {
       HostTensor::from(DType::kI32, std::move(shape), std::span<const int32_t>(values))));
 }
 
-// One sequence that grows: the interpreter's side of an engine.
+// One growing sequence: the interpreter's counterpart of an engine.
 class Sequence {
  public:
   explicit Sequence(const testing::GoldenModel& golden, int64_t pages)
@@ -24,7 +24,7 @@ class Sequence {
       shape.insert(shape.end(), state.shape.begin(), state.shape.end());
       pools_.push_back(Value::tensor(op::RefTensor::zeros(state.dtype, shape)));
     }
-    // The last page comes first, so that a wrong use of the table shows.
+    // The last page comes first, so that a wrong use of the table is detected.
     for (int64_t i = 0; i < pages; ++i) table_.push_back(static_cast<int32_t>(pages - 1 - i));
     for (const std::string& name : interface_.weights) {
       weights_.push_back(Value::tensor(op::RefTensor::from(golden.model.weights.at(name))));
@@ -72,7 +72,7 @@ TEST_P(InterpreterLogits, PrefillInChunksThenDecode) {
   Sequence sequence(golden, 3);
   const double tolerance = testing::logit_tolerance(expected);
   size_t done = 0;
-  // Chunks that end inside a page, at its end and behind it; the last tokens one by one.
+  // Chunks that end inside a page, at its end and after it; the last tokens one by one.
   for (size_t chunk : {size_t{7}, size_t{9}, size_t{3}}) {
     HostTensor logits = sequence.call("prefill", tokens.subspan(done, chunk));
     done += chunk;

@@ -1,4 +1,4 @@
-// What the Module of a Llama model exports.
+// The exports of a Llama model's Module.
 #include "models/llama.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The tensor programs that architectures bring along are proved to stay inside of their buffers:
-// models run in the process of whoever runs them.
+// The tensor programs of the architectures are proved to stay in bounds: models run in the user's
+// process.
 #include <gtest/gtest.h>
 
 #include "analysis/access_bounds.h"

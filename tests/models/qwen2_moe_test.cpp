@@ -1,4 +1,4 @@
-// What the Module of a Qwen2-MoE model consists of.
+// The contents of a Qwen2-MoE model's Module.
 #include "models/qwen2_moe.h"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ TEST(Qwen2Moe, ExpertsAreOneWeightWithTheNamesOfItsParts) {
             "mlp.shared_expert_gate.weight [1, 12]\n");
 }
 
-// Calls of an operator in a printed module.
+// The number of calls of an operator in a printed module.
 int calls(const std::string& text, const std::string& op) {
   int count = 0;
   for (const std::string& form : {"= " + op + "(", "= op \"" + op + "\"("}) {

@@ -76,7 +76,7 @@ TEST_F(Arrange, StridedSliceReadsBoundsAsNumPy) {
   EXPECT_EQ(slice(10, -1, 4, -2), "Tensor((3,), f32)");
   EXPECT_EQ(slice(0, 0, 5, 1), "Tensor((0,), f32)");
   EXPECT_EQ(slice(n, 0, n, 1), "Tensor((n,), f32)");
-  // Of a bound of unknown sign either reading is right in its turn.
+  // For a bound of unknown sign, either interpretation may be correct.
   const Var k = make_var("k");
   EXPECT_EQ(slice(10, k, 10, 1),
             "Tensor((max(10 - select(k < 0, max(k + 10, 0), min(k, 10)), 0),), f32)");
@@ -179,7 +179,7 @@ TEST_F(Arrange, Sorting) {
             "searchsorted: values have a different dtype than the sorted elements | f32 | f16");
 }
 
-TEST_F(Arrange, SizesThatTheDataDecides) {
+TEST_F(Arrange, DataDependentSizes) {
   Expr x = tensor({n, 5}, kF16);
   EXPECT_EQ(deduced("nonzero", {x}), "Tensor(ndim=2, i32)");
   EXPECT_EQ(deduced("nonzero_count", {x}), "Tensor((1,), i32)");
@@ -195,7 +195,7 @@ TEST_F(Arrange, SizesThatTheDataDecides) {
       "Tensor((n, 5), f16)");
 }
 
-TEST_F(Arrange, PlacesAndCountsFitTheirI32) {
+TEST_F(Arrange, IndicesAndCountsFitI32) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   const std::string beyond = " exceeds the range of i32 | at most 2147483647 | 2147483648";
   Expr large = tensor({kMost + 1}), most = tensor({kMost});

@@ -21,7 +21,7 @@ TEST_F(Deduce, Unary) {
   EXPECT_EQ(deduced("cast", {coarse(-1)}, {{"dtype", kBF16}}), "Tensor(bf16)");
 }
 
-TEST_F(Deduce, CallsThatAreNotWhole) {
+TEST_F(Deduce, IncompleteCalls) {
   EXPECT_EQ(failure("exp", {}), "exp: wrong number of arguments | 1 (x) | 0");
   EXPECT_EQ(failure("exp", {relax::make_shape({n})}),
             "exp: argument 'x' is of the wrong kind | a tensor | Shape((n,))");
@@ -42,7 +42,7 @@ TEST_F(Deduce, Binary) {
   EXPECT_EQ(deduced("add", {tensor({n, 4}), tensor({})}), "Tensor((n, 4), f32)");
   EXPECT_EQ(deduced("add", {tensor({n * 2 + 2}), tensor({(n + 1) * 2})}),
             "Tensor((n*2 + 2,), f32)");
-  // n is 1 or 4, the result is 4 either way; n and m are not comparable.
+  // n is 1 or 4, and the result is 4 either way; n and m are not comparable.
   EXPECT_EQ(deduced("multiply", {tensor({n}), tensor({4})}), "Tensor((4,), f32)");
   EXPECT_EQ(deduced("multiply", {tensor({n}), tensor({m})}), "Tensor(ndim=1, f32)");
   EXPECT_EQ(deduced("subtract", {tensor({n}, kBF16), tensor({n}, kF16)}), "Tensor((n,), f32)");
@@ -201,7 +201,7 @@ TEST_F(Deduce, PagedCache) {
             "paged_attention: attribute 'scale' is missing | a number | ");
 }
 
-// Legalization asks for what it needs by name.
+// Legalization names the information that it needs.
 TEST_F(Deduce, LegalizationNeedsKnownShapes) {
   Expr call = relax::make_op_call("exp", {coarse(2)});
   CallView view = view_call(*relax::as<relax::CallNode>(call));

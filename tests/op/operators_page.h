@@ -1,4 +1,4 @@
-// docs/operators.md as the table has it.
+// docs/operators.md as generated from the table.
 #pragma once
 
 #include <sstream>
@@ -8,7 +8,7 @@
 
 namespace tapml::op {
 
-// Lines of at most 100 columns; further ones start with `indent`.
+// Lines of at most 100 columns; continuation lines start with `indent`.
 inline std::string wrapped(const std::string& text, const std::string& indent = "") {
   std::string result, word;
   std::istringstream words(text);

@@ -1,5 +1,5 @@
-// Error rules of sorting, searching, selecting and writing at indices: what is not settled within
-// the bounds of the inputs is open, the rest is not.
+// Error rules of sorting, searching, selecting and writing at indices: what the bounds of the
+// inputs do not decide is open, the rest is decided.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -40,7 +40,7 @@ TEST(Ordering, ExactElementsHaveOneOrder) {
 }
 
 TEST(Ordering, OverlappingBoxesAreOpen) {
-  // 1 and 1.5 may change places, 9 stands apart.
+  // 1 and 1.5 may be swapped, 9 is separate.
   for (bool descending : {false, true}) {
     auto both = sorted(row({1.5, 9, 1}, {0.25, 0.5, 0.5}), descending);
     const std::vector<double> open =
@@ -51,14 +51,14 @@ TEST(Ordering, OverlappingBoxesAreOpen) {
   auto both = sorted(row({1.5, 9, 1}, {0.25, 0.5, 0.5}));
   EXPECT_EQ(both[0].values, (std::vector<double>{1, 1.5, 9}));
   EXPECT_EQ(both[0].bound, (std::vector<double>{0.5, 0.25, 0.5}));
-  // An exact element inside of an inexact one's box.
+  // An exact element inside an inexact one's interval.
   EXPECT_EQ(sorted(row({1, 1.25, 5}, {0.5, 0, 0}))[1].bound, (std::vector<double>{3, 3, 0}));
-  // Anything at all: every place is open.
+  // An arbitrary element: every position is open.
   EXPECT_EQ(sorted(row({1, 2, 3}, {0, kInf, 0}))[1].bound, (std::vector<double>{3, 3, 3}));
   EXPECT_EQ(sorted(row({1, 2, 3}, {0, kInf, 0}))[0].bound[2], kInf);
 }
 
-TEST(Ordering, SearchesCountWhatIsUnsure) {
+TEST(Ordering, SearchesCountUncertainElements) {
   RefTensor values = row({2, 2.5}, {0, 0.6});
   RefTensor found = run_reference("searchsorted", {row({1, 2, 3, 4}, {}), values},
                                   {RefTensor::zeros(kI32, {2})}, {{"right", false}})[0];
@@ -66,7 +66,7 @@ TEST(Ordering, SearchesCountWhatIsUnsure) {
   EXPECT_EQ(found.bound, (std::vector<double>{0, 2}));
 }
 
-TEST(Ordering, CountsAndRowsAfterAnUnsureElement) {
+TEST(Ordering, CountsAndRowsAfterAnUncertainElement) {
   RefTensor x = row({1, 0, 0.1, 2}, {0, 0, 0.2, 0.5});
   EXPECT_EQ(run_reference("nonzero_count", {x}, {RefTensor::zeros(kI32, {1})}, {})[0].bound[0], 1);
   RefTensor rows = run_reference("nonzero_fill", {x}, {RefTensor::zeros(kI32, {3, 1})}, {})[0];

@@ -1,4 +1,4 @@
-// References against values worked out by hand or with NumPy.
+// References against values computed by hand or with NumPy.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -95,7 +95,7 @@ TEST(Reference, BinaryBroadcastsAndPropagates) {
   expect_values(run("maximum", {a, b}, RefTensor::zeros(kF32, {2, 3})), {10, 20, 30, 10, 20, 30});
 }
 
-TEST(Reference, ComparisonsAreUnsureWhereBoundsOverlap) {
+TEST(Reference, ComparisonsAreUncertainWhereBoundsOverlap) {
   RefTensor a = tensor({3}, {1, 1.1, 2}, 0.1), b = tensor({3}, {1, 1, 1}, 0.1);
   RefTensor y = run("greater", {a, b}, RefTensor::zeros(DType::kBool, {3}));
   expect_values(y, {0, 1, 1});
@@ -155,7 +155,7 @@ TEST(Reference, RmsNormAndSoftmax) {
   EXPECT_LT(y.bound[1], 1e-5);
   RefTensor p = run("softmax", {tensor({3}, {1, 2, 3})}, RefTensor::zeros(kF32, {3}));
   expect_values(p, {0.09003057317038046, 0.24472847105479767, 0.6652409557748219});
-  // A common error of 0.1 may double as a difference of 0.2 at most.
+  // A common error of 0.1 may become a difference of 0.2 at most.
   RefTensor q = run("softmax", {tensor({2}, {0, 0}, 0.1)}, RefTensor::zeros(kF32, {2}));
   EXPECT_NEAR(q.bound[0], 0.5 * (std::exp(0.2) - 1), 1e-5);
 }
@@ -175,13 +175,13 @@ TEST(Reference, Movement) {
                CompilerException);
   RefTensor indices = tensor({2}, {1, 1}, 0, kI32);
   expect_values(run("take", {x, indices}, RefTensor::zeros(kF32, {2, 3})), {4, 5, 6, 4, 5, 6});
-  // From the end, and outside.
+  // From the end, and out of bounds.
   RefTensor outside = tensor({3}, {-1, 2, -3}, 0, kI32);
   expect_values(run("take", {x, outside}, RefTensor::zeros(kF32, {3, 3})),
                 {4, 5, 6, 0, 0, 0, 0, 0, 0});
 }
 
-// Half-split pairs: (x0, x2) and (x1, x3); position 2 turns them by 2 and by 0.2 radians.
+// Half-split pairs: (x0, x2) and (x1, x3); position 2 rotates them by 2 and by 0.2 radians.
 TEST(Reference, Rope) {
   RefTensor x = tensor({1, 1, 1, 4}, {1, 2, 3, 4});
   RefTensor y = run("rope", {x, tensor({1}, {2}, 0, kI32), tensor({2}, {1, 0.1})},
@@ -220,7 +220,7 @@ TEST(Reference, PagedAttention) {
   expect_values(y, {mix(0.5, 2), mix(1, 2), mix(0, 3), mix(-0.5, 3)}, 1e-9);
 }
 
-// Elements of 1e17 and more differ by less than their logarithm's sum: the difference is all.
+// For elements of 1e17 and more, the logarithm of the sum vanishes: only the difference remains.
 TEST(LogSoftmax, LargeElementsKeepTheSumAndATightBound) {
   const double third = -std::log(3.0);
   RefTensor y = run("log_softmax", {tensor({3}, {1e17, 1e17, 1e17})}, RefTensor::zeros(kF32, {3}));

@@ -8,7 +8,7 @@
 
 namespace tapml::op::testing {
 
-// `ints` follow the tensors; `outputs` are given as zeros.
+// `ints` follow the tensors; `outputs` start as zeros.
 inline std::vector<RefTensor> run_reference(const char* op, const std::vector<RefTensor>& tensors,
                                             std::vector<RefTensor> outputs,
                                             const AttrMap& attrs = {},

@@ -1,4 +1,4 @@
-// Every entry of the operator table is whole, and documented.
+// Every entry of the operator table is complete and documented.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -56,7 +56,7 @@ TEST(OperatorTable, HasWhatLlamaNeeds) {
   EXPECT_EQ(find_operator("no_such_operator"), nullptr);
 }
 
-// Binary and unary operators that fuzzers of compilers are published with (HirGen, section 4).
+// Binary and unary operators of published compiler fuzzers (HirGen, section 4).
 TEST(OperatorTable, HasWhatFuzzersDraw) {
   const std::set<std::string> drawn = {
       "add",           "subtract",     "multiply",    "divide",      "power",       "mod",
@@ -73,7 +73,7 @@ TEST(OperatorTable, HasWhatFuzzersDraw) {
   for (const std::string& name : drawn) EXPECT_NE(find_operator(name), nullptr) << name;
 }
 
-// TAPML_UPDATE_DOCS=1 writes the page anew.
+// TAPML_UPDATE_DOCS=1 rewrites the page.
 TEST(OperatorTable, IsDocumented) {
   const std::string path = std::string(TAPML_SOURCE_DIR) + "/docs/operators.md";
   const char* update = std::getenv("TAPML_UPDATE_DOCS");

@@ -1,4 +1,4 @@
-// Nested expressions: texts before and after.
+// Nested expressions: programs before and after the pass.
 #include "passes/a_normal_form.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Where tensors lie in storages: never over each other while both are needed, and tightly.
+// Placement of tensors in storages: no overlap while both are live, and tight packing.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -23,7 +23,7 @@ int64_t total_of(const std::vector<SharedStorage>& storages, const Sizes& sizes)
   return total;
 }
 
-// The promises of assign_storages() at some values of the variables.
+// The guarantees of assign_storages() at some values of the variables.
 void check(const std::vector<MemoryItem>& items, const std::vector<SharedStorage>& storages,
            const Sizes& sizes, const arith::Values& values) {
   auto value = [&](int32_t size) { return arith::evaluate(sizes.bytes(size), values).value(); };
@@ -57,7 +57,7 @@ void check(const std::vector<MemoryItem>& items, const std::vector<SharedStorage
   for (int times : seen) ASSERT_EQ(times, 1);
 }
 
-TEST(AssignStorages, SmallOnesLieBesideEachOtherInALargeOne) {
+TEST(AssignStorages, SmallTensorsShareALargeStorage) {
   VarBounds none;
   Sizes sizes(none);
   int32_t large = sizes.add(1024), small = sizes.add(512);
@@ -79,7 +79,7 @@ TEST(AssignStorages, SymbolicPartsAreSplitWhereTheSumIsProved) {
   std::vector<SharedStorage> storages = assign_storages(items, sizes);
   ASSERT_EQ(storages.size(), 1u);
   EXPECT_EQ(to_string(sizes.bytes(storages[0].items[2].offset)), "n*16384");
-  // Nothing is proved of m, so that it does not go into what n gives.
+  // Nothing is known about m, so it does not go into a storage sized by n.
   items[2].size = other;
   storages = assign_storages(items, sizes);
   for (int64_t a : {0, 1, 700}) {
@@ -89,7 +89,7 @@ TEST(AssignStorages, SymbolicPartsAreSplitWhereTheSumIsProved) {
   }
 }
 
-TEST(AssignStorages, WhatTwoLayersNeedIsNoMoreThanTheMostAtOneTime) {
+TEST(AssignStorages, TwoLayersNeedNoMoreThanThePeak) {
   VarBounds none;
   Sizes sizes(none);
   Var n = make_size("n");
@@ -110,7 +110,7 @@ TEST(AssignStorages, WhatTwoLayersNeedIsNoMoreThanTheMostAtOneTime) {
   EXPECT_EQ(to_string(sizes.bytes(storages[0].size)), "n*148480");  // hidden and three of inner
 }
 
-TEST(AssignStorages, NoStorageGrowsBeyondTheMost) {
+TEST(AssignStorages, NoStorageGrowsBeyondThePeak) {
   VarBounds none;
   Sizes sizes(none);
   std::vector<MemoryItem> items;
@@ -147,8 +147,8 @@ std::vector<MemoryItem> random_items(std::mt19937& random,
   return items;
 }
 
-// Sizes that all are known from the start: a storage becomes the greater of some of them, never of
-// so many that reasoning about it takes long.
+// Sizes that are all known from the start: a storage becomes the greatest of a few of them, never
+// of so many that reasoning about it is slow.
 TEST(AssignStorages, UnrelatedSizesShareStoragesOfBoundedSizes) {
   constexpr int kCount = 1000;
   VarBounds none;
@@ -169,8 +169,8 @@ TEST(AssignStorages, UnrelatedSizesShareStoragesOfBoundedSizes) {
   }
 }
 
-// Sizes that are known one after another: what comes later cannot make a storage larger.
-TEST(AssignStorages, SizesKnownLaterHaveStoragesOfTheirOwn) {
+// Sizes that become known one after another: a later size cannot enlarge an earlier storage.
+TEST(AssignStorages, SizesKnownLaterGetTheirOwnStorages) {
   for (int count : {600, 1000}) {  // few items, and many
     VarBounds none;
     Sizes sizes(none);

@@ -1,4 +1,4 @@
-// One way to write what can be written in several: texts before and after.
+// A single canonical form of equivalent programs: programs before and after the pass.
 #include "passes/canonicalize.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace tapml::passes {
 namespace {
 
-TEST(Canonicalize, OtherNamesAndCastsThatHoldGo) {
+TEST(Canonicalize, AliasesAndRedundantCastsAreRemoved) {
   expect_becomes(canonicalize, R"(
 def main(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Tensor((n,), f32) {
   a: Tensor((n,), f32) = x
@@ -27,8 +27,8 @@ def main(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Tensor((n,), f32) {
 )");
 }
 
-// The cast checks a rank; a call may have an effect as far as this pass knows.
-TEST(Canonicalize, WhatChecksOrComputesStays) {
+// The cast checks a rank; this pass assumes that a call may have an effect.
+TEST(Canonicalize, ChecksAndComputationsStay) {
   expect_stays(canonicalize, R"(
 def main(x: Tensor(ndim=1, f32), y: Tensor((n,), f32)) -> Tensor((n,), f32) {
   a: Tensor((n,), f32) = match_cast(x, Tensor((n,), f32))

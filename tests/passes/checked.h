@@ -1,4 +1,4 @@
-// Modules that are checked before and after passes.
+// Modules that are verified before and after passes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,14 +28,14 @@ inline Module checked(Module module) {
   return module;
 }
 
-// `source` through `passes`, checked before and after each.
+// Runs `source` through `passes`, verified before and after each.
 inline Module through(std::initializer_list<Pass> passes, const std::string& source) {
   Module module = checked(text::parse(source, "test"));
   for (Pass pass : passes) module = checked(pass(module));
   return module;
 }
 
-// `pass` makes `after` of `before`.
+// `pass` turns `before` into `after`.
 inline void expect_becomes(Pass pass, const std::string& before, const std::string& after) {
   EXPECT_EQ(text::print(through({pass}, before)), text::print(text::parse(after, "after")));
 }
@@ -45,20 +45,20 @@ inline void expect_stays(Pass pass, const std::string& program) {
   expect_becomes(pass, program, program);
 }
 
-// `expected` is the text of main, whatever else there is.
+// The text of main equals `expected`; other functions are ignored.
 inline void expect_main_is(const Module& module, const std::string& expected) {
   Module alone;
   alone.functions["main"] = module.functions.at("main");
   EXPECT_EQ(text::print(alone), text::print(text::parse(expected, "expected")));
 }
 
-// The kernels that fusion alone makes of operators.
+// The kernels that fusion makes of operators, without other passes.
 inline Module fused(const std::string& source) {
   return through({legalize, annotate_patterns, fuse_ops, fuse_tensor_ir, eliminate_dead_code},
                  source);
 }
 
-// The operators of every kernel that main calls, in order of the calls.
+// The operators of every kernel that main calls, in call order.
 inline std::vector<std::string> kernels_of(const Module& module) {
   std::vector<std::string> result;
   relax::visit_bindings(

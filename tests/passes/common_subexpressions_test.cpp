@@ -1,4 +1,4 @@
-// What is computed twice: texts before and after, and what must stay.
+// Repeated computations: programs before and after the pass, and what must stay.
 #include "passes/common_subexpressions.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace tapml::passes {
 namespace {
 
-// Chains of equal calls shrink together.
+// Chains of equal calls are merged together.
 TEST(CommonSubexpressions, BecomeOneCall) {
   expect_becomes(eliminate_common_subexpressions, R"(
 def main(x: Tensor((n, 4), f32), y: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
@@ -67,7 +67,7 @@ def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
 )");
 }
 
-// Neither other attributes nor another operator; a branch takes what was computed before it.
+// Other attributes or another operator prevent merging; a branch reuses values from before it.
 TEST(CommonSubexpressions, OtherCallsStay) {
   expect_becomes(eliminate_common_subexpressions, R"(
 def main(c: Prim(bool), x: Tensor((n, 4), f32)) -> Tensor((4,), f32) {
@@ -124,7 +124,7 @@ impure def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
 )");
 }
 
-// What the branch computes is not there after it, nor in the other one.
+// A value that a branch computes is not available after it, nor in the other branch.
 TEST(CommonSubexpressions, StayInTheirBranch) {
   const std::string source = R"(
 def main(x: Tensor((n,), f32), c: Tensor((), bool)) -> Tensor((n,), f32) {
@@ -145,7 +145,7 @@ def main(x: Tensor((n,), f32), c: Tensor((), bool)) -> Tensor((n,), f32) {
   expect_stays(eliminate_common_subexpressions, source);
 }
 
-TEST(CommonSubexpressions, WhatIsUpdatedIsMadeEachTime) {
+TEST(CommonSubexpressions, UpdatedTensorsAreNotShared) {
   const std::string pool = "Tensor((p, 2, 1, 4), f32)";
   const std::string source =
       "def main(rows: Tensor((1, 1, 1, 4), f32), table: Tensor((1, q), i32),"

@@ -1,4 +1,4 @@
-// Unused bindings and functions: texts before and after.
+// Unused bindings and functions: programs before and after the pass.
 #include "passes/dead_code.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace tapml::passes {
 namespace {
 
-// @helper is private and unreached; @open is not private, and @used is called.
+// @helper is private and unreached; @open is public, and @used is called.
 TEST(DeadCode, CallsOutsideOfDataflowStay) {
   expect_becomes(eliminate_dead_code, R"(
 def helper(x: Tensor((n,), f32)) -> Tensor((n,), f32) {private: true} {
@@ -51,8 +51,8 @@ def used(x: Tensor((n,), f32)) -> Tensor((n,), f32) {private: true} {
 )");
 }
 
-// What a match_cast checks stays checked.
-TEST(DeadCode, BranchesLoseTheirOwn) {
+// A check by match_cast is kept.
+TEST(DeadCode, BranchesLoseTheirUnusedBindings) {
   expect_becomes(eliminate_dead_code, R"(
 def main(c: Prim(bool), x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   y: Tensor((n,), f32) = if (c) {

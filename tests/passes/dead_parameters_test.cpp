@@ -1,4 +1,4 @@
-// Parameters that nothing reads: texts before and after.
+// Unused parameters: programs before and after the pass.
 #include "passes/dead_parameters.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ def scaled(x: Tensor((n,), f32)) -> Tensor((n,), f32) {private: true} {
 )");
 }
 
-// @open is not private, @value is used as a value, and `gives_m` gives a variable that is needed.
+// @open is public, @value is used as a value, and `gives_m` determines a variable that is needed.
 TEST(DeadParameters, SignaturesThatOthersSeeStay) {
   expect_becomes(remove_dead_parameters, R"(
 def open(x: Tensor((n,), f32), unused: Tensor((n,), f32)) -> Tensor((n,), f32) {
@@ -83,7 +83,7 @@ def value(x: Tensor((n,), f32), unused: Tensor((n,), f32)) -> Tensor((n,), f32) 
 )");
 }
 
-TEST(DeadParameters, PassingOnToItselfIsNoUse) {
+TEST(DeadParameters, PassingToItselfIsNotAUse) {
   expect_becomes(remove_dead_parameters, R"(
 def repeat(x: Tensor((n,), f32), unused: Tensor((n,), f32), k: Prim(i64)) -> Tensor((n,), f32) {private: true} {
   more: Prim(bool) = prim(0 < 3)

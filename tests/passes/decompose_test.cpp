@@ -1,4 +1,4 @@
-// Operators made of simpler ones: texts before and after.
+// Operators composed of simpler ones: programs before and after the pass.
 #include "passes/decompose.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
 )");
 }
 
-// In branches too, each with a symbolic variable of its own.
+// Also in branches, each with its own symbolic variable.
 TEST(Decompose, DataDependentSizesBecomeACountAndAFill) {
   expect_becomes(decompose, R"(
 def main(c: Prim(bool), x: Tensor((6,), f32)) -> Tensor(ndim=2, i32) {

@@ -1,4 +1,4 @@
-// Kernels taken apart: texts before and after.
+// Kernels split into operators: programs before and after the pass.
 #include "passes/defuse.h"
 
 #include <gtest/gtest.h>

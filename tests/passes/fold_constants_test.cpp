@@ -1,4 +1,4 @@
-// Operators on constants: texts before and after.
+// Operators on constants: programs before and after the pass.
 #include "passes/fold_constants.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ def main(c: Prim(bool), x: Tensor((n, 3), f32)) -> Tensor((n, 3), f32) {
 )");
 }
 
-// 1 KiB is the most: a is within, b is not.
+// The limit is 1 KiB: a is within it, b is not.
 TEST(FoldConstants, LargeResultsStayOperators) {
   const Module module = checked(fold_constants(checked(text::parse(R"(
 def main(x: Tensor((257,), f32)) -> Tensor((257,), f32) {
@@ -61,7 +61,7 @@ def main(x: Tensor((257,), f32)) -> Tensor((257,), f32) {
   EXPECT_EQ(values.at("b"), relax::ExprKind::kCall);
 }
 
-TEST(FoldConstants, WhatIsWrittenStaysAVariable) {
+TEST(FoldConstants, WrittenTensorsStayVariables) {
   expect_stays(fold_constants, R"(
 impure def main(x: Tensor((2,), f32)) -> Tensor((2,), f32) {
   a: Tensor((2,), f32) = exp(const(f32, (2,), [0.0, 0.0]))

@@ -1,4 +1,4 @@
-// Regressions that random programs found, as small as they go.
+// Minimized regressions that random programs found.
 
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ const char* const kEnd = R"(
   return b
 })";
 
-TEST(FoundByGraphs, WhatWasUpdatedInPlaceIsNotReadAgain) {
+TEST(FoundByGraphs, TensorsUpdatedInPlaceAreNotReadAgain) {
   testing::expect_user_error(
       [] {
         legalized(std::string(kUpdate) + R"(
@@ -80,7 +80,7 @@ TEST(FoundByGraphs, WhatWasUpdatedInPlaceIsNotReadAgain) {
                   kEnd);
       },
       {"'pool' is used after kv_append updated it in place", "@main, b", "copy(pool)"});
-  // Another name of the same storage is no way around it.
+  // Another name of the same storage is refused as well.
   testing::expect_user_error(
       [] {
         legalized(std::string(kUpdate) + R"(
@@ -112,7 +112,7 @@ def main(f: Callable((Shape((n,)),), Tuple()), s: Shape((m,))) -> Tuple() {
   build::check_annotations(module, "lambda_lift");
 }
 
-TEST(FoundByGraphs, WhatIsUpdatedInPlaceIsNoConstant) {
+TEST(FoundByGraphs, TensorsUpdatedInPlaceAreNotConstant) {
   Module module = fold_constants(text::parse(R"(module
 prim def bump(inout x: Buffer((n,), f32), n: i64) {
   for i in serial(n) { x[i] = x[i] + f32(2.0) }
@@ -127,7 +127,7 @@ def main() -> Tensor((2,), f32) {
   EXPECT_EQ(interp::call(module, "main", {}).as_tensor().values, (std::vector<double>{1, -1}));
 }
 
-TEST(FoundByGraphs, AWriteInAClosureIsNoWriteToAConstant) {
+TEST(FoundByGraphs, AWriteInAClosureDoesNotWriteToAConstant) {
   Module module = fold_constants(text::parse(R"(module
 impure def main() -> Object {
   f: Callable((Prim(i64),), Object, impure) = impure def (i: Prim(i64)) -> Object {
@@ -154,7 +154,7 @@ def main(x: Tensor((n,), i8)) -> Tensor((0,), i16) {
   EXPECT_EQ(interp::call(module, "main", {x}).as_tensor().shape, Shape{0});
 }
 
-TEST(FoundByGraphs, WhatIsCalledStaysOpen) {
+TEST(FoundByGraphs, CalleesStayOpen) {
   Module module = name_shapes(text::parse(R"(module
 def main(x: Shape((n,))) -> Object {
   f: Object = full(x) {dtype: f32, value: 3.0}
@@ -183,7 +183,7 @@ def main(f: Callable((Shape((n,)),), Tuple())) -> Object {
   EXPECT_EQ(text::structural_hash(module), text::structural_hash(again));
 }
 
-TEST(FoundByGraphs, AClosureKeepsWhatItPassesOn) {
+TEST(FoundByGraphs, AClosureKeepsTheArgumentsItForwards) {
   Module module = remove_dead_parameters(lambda_lift(text::parse(R"(module
 def main(x: Tensor((n,), f32)) -> Callable((Prim(i64),), Object) {
   f: Callable((Prim(i64),), Object) = def (i: Prim(i64)) -> Object {
@@ -198,7 +198,7 @@ def main(x: Tensor((n,), f32)) -> Callable((Prim(i64),), Object) {
                                                                  "test")));
   analysis::verify(module, "dead_parameters");
   build::check_annotations(module, "dead_parameters");
-  // The unused parameters are the caller's to pass.
+  // The caller must pass the unused parameters.
   const auto* inner = relax::as_relax_function(module.find("main.f.g"));
   ASSERT_NE(inner, nullptr) << text::print(module);
   EXPECT_EQ(relax::as<relax::VarNode>(inner->params.back())->name, "j");
@@ -226,8 +226,8 @@ def empty(x: Tensor((4,), f32)) -> Tensor((4,), f32) {fused: true} {
                              {"a function marked fused does more than call kernels", "its body"});
 }
 
-// A variable that says nothing hid that the tensor program takes another rank.
-TEST(FoundByGraphs, WhatAProgramTakesIsKnownToBeAnotherTensor) {
+// A variable without information hid that the tensor program takes another rank.
+TEST(FoundByGraphs, AProgramsArgumentIsDeducedAsAnotherTensor) {
   const Module module = text::parse(R"(module
 
 prim def rows(x: Buffer((n, m), f32), out y: Buffer((n,), f32), n: i64, m: i64) {
@@ -261,7 +261,7 @@ def main(p: Tensor((n2,), f32)) -> Tensor((n2,), f32) {
        "binding sums", "'ones' of rank 1", "'x' of rank 2"});
 }
 
-TEST(FoundByGraphs, WhatIsReturnedTurnsOutToBeAnotherTensor) {
+TEST(FoundByGraphs, AResultIsDeducedAsAnotherTensor) {
   Module module = text::parse(R"(module
 def main(x: Tensor((1,), bool)) -> Tensor((3,), u64) {
   y: Object = op "pad"(x) {mode: "constant", value: 3.0, widths: [1, 1]}
@@ -273,7 +273,7 @@ def main(x: Tensor((1,), bool)) -> Tensor((3,), u64) {
                               "Tensor((3,), u64)", "Tensor((3,), bool)"});
 }
 
-TEST(FoundByGraphs, WhatIsBoundTurnsOutToBeAnotherTensor) {
+TEST(FoundByGraphs, ABoundValueIsDeducedAsAnotherTensor) {
   Module module = text::parse(R"(module
 def main(x: Tensor((1,), bool)) -> Tensor((1,), bool) {
   a: Object = arange(prim(0), prim(2)) {dtype: i32, step: -1}
@@ -287,7 +287,7 @@ def main(x: Tensor((1,), bool)) -> Tensor((1,), bool) {
        "Tensor((0,), i32)", "the shapes that are known now"});
 }
 
-TEST(FoundByGraphs, WhatIsReturnedIsKnownToBeAnotherShape) {
+TEST(FoundByGraphs, AResultIsDeducedAsAnotherShape) {
   Module module = text::parse(R"(module
 def main() -> Shape((1, 3)) {
   v: Shape() = shape(1, 64)
@@ -299,7 +299,7 @@ def main() -> Shape((1, 3)) {
                               "Shape((1, 3))", "Shape((1, 64))", "what is known at compile time"});
 }
 
-TEST(FoundByGraphs, AClosureSaysSomethingElseThanItsVariable) {
+TEST(FoundByGraphs, AClosureDiffersFromItsVariablesAnnotation) {
   Module module = text::parse(R"(module
 def main(x: Tensor((3,), f32)) -> Tensor((3,), f32) {
   f: Callable((Tensor((n,), f32)), Tensor((n,), f32)) = def (
@@ -317,7 +317,7 @@ def main(x: Tensor((3,), f32)) -> Tensor((3,), f32) {
        "Tensor((1,), f32)", "the functions that are called"});
 }
 
-TEST(FoundByGraphs, WhatIsViewedStaysAVariableWhenItIsKnown) {
+TEST(FoundByGraphs, AViewedConstantStaysAVariable) {
   Module module = text::parse(R"(module
 impure def main(x: Tensor((1,), f32)) -> Tensor((1, 1), f32) {
   one: Tensor((1, 1), f32) = full(shape(1, 1)) {dtype: f32, value: 1.0}
@@ -332,8 +332,8 @@ impure def main(x: Tensor((1,), f32)) -> Tensor((1, 1), f32) {
   EXPECT_NE(text::print(result).find("view_reshape(own"), std::string::npos) << text::print(result);
 }
 
-// A fault at run time, which passes leave for then.
-TEST(FoundByGraphs, AFieldThatIsNotThereIsNoFieldYet) {
+// A run-time fault, which passes leave until then.
+TEST(FoundByGraphs, AMissingFieldIsARunTimeFault) {
   Module module = text::parse(R"(module
 def main(x: Tensor((1,), f32)) -> Tensor((1,), f32) {
   t: Tuple(Tensor((1,), f32)) = (x,)

@@ -1,4 +1,4 @@
-// Which kernels fusion joins, and what it leaves apart.
+// Which kernels fusion joins, and which it keeps separate.
 #include "passes/fuse_ops.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ Module optimized(const std::string& source) {
                  source);
 }
 
-// What main calls, in order: the operators of kernels, views by their name.
+// The calls of main, in order: the operators of kernels, and views by name.
 std::string calls_of(const Module& module) {
   std::string result;
   relax::visit_bindings(relax::as_relax_function(module.find("main"))->body,
@@ -41,7 +41,7 @@ std::string calls_of(const Module& module) {
 }
 
 // Bindings of one dataflow block over x and y of shape (n, 8), v of shape (8,), m of shape (n, 1);
-// `results` leave it.
+// `results` are its outputs.
 std::string calls(const std::string& bindings, const std::string& results = "r",
                   const std::string& annotation = "Tensor((n, 8), f32)") {
   return calls_of(optimized(
@@ -72,8 +72,8 @@ TEST(Diamonds, OneInsideOfAnother) {
             "negative_multiply_add_subtract_maximum");
 }
 
-TEST(Diamonds, AWayThroughSomethingElseKeepsThemApart) {
-  // cumsum scans: it is no part of a group, so that `a` has to be in memory.
+TEST(Diamonds, APathThroughAnotherKernelKeepsThemApart) {
+  // cumsum is a scan: it never joins a group, so `a` must be in memory.
   EXPECT_EQ(calls(R"(
     a: Tensor((n, 8), f32) = negative(x)
     b: Tensor((n, 8), f32) = cumsum(a) {axis: 1}
@@ -101,8 +101,8 @@ TEST(Cost, NothingJoinsInFrontOfAProduct) {
             "negative, matmul");
 }
 
-TEST(Cost, WhatABroadcastWouldRepeat) {
-  // A function of math for each row is not computed again for each element of the row.
+TEST(Cost, DoesNotRepeatWorkForABroadcast) {
+  // A math function per row is not recomputed for each element of the row.
   EXPECT_EQ(calls(R"(
     a: Tensor((n, 1), f32) = exp(m)
     r: Tensor((n, 8), f32) = multiply(x, a)
@@ -116,7 +116,7 @@ TEST(Cost, WhatABroadcastWouldRepeat) {
             "negative_multiply");
 }
 
-TEST(Cost, SumsTakeWhatIsInFrontOfThem) {
+TEST(Cost, SumsTakeTheirProducers) {
   EXPECT_EQ(calls(R"(
     a: Tensor((n, 8), f32) = multiply(x, y)
     b: Tensor((n,), f32) = sum(a) {axes: [1]}
@@ -134,7 +134,7 @@ TEST(Cost, ExpressionsDoNotGrowWithoutBound) {
                 before + ")\n";
   }
   bindings += "    r: Tensor((n, 8), f32) = negative(t11)\n";
-  // Each squares what came before: as one expression, 2^12 leaves.
+  // Each squares the previous value: as one expression, 2^12 leaves.
   EXPECT_EQ(calls(bindings),
             "multiply_multiply_multiply_multiply_multiply, "
             "multiply_multiply_multiply_multiply_multiply, multiply_multiply_negative");
@@ -151,7 +151,7 @@ TEST(Views, BetweenTwoKernelsBecomeIndices) {
             "add_reshape_permute_negative");
 }
 
-TEST(Views, ValuesThatAreReadOnceAreComputedThere) {
+TEST(Views, ValuesThatAreReadOnceAreInlined) {
   const Module module = optimized(R"(
 def main(x: Tensor((n, 8), f32)) -> Tensor((n, 2, 4), f32) {
   dataflow {
@@ -173,7 +173,7 @@ def main(x: Tensor((n, 8), f32)) -> Tensor((n, 2, 4), f32) {
   }
 }
 
-TEST(Views, AtTheBorderOfAGroupStayViews) {
+TEST(Views, AtTheInputsAndOutputsOfAGroupStayViews) {
   EXPECT_EQ(calls(R"(
     a: Tensor((n, 2, 4), f32) = reshape(x, shape(n, 2, 4))
     b: Tensor((n, 2, 4), f32) = negative(a)
@@ -183,8 +183,8 @@ TEST(Views, AtTheBorderOfAGroupStayViews) {
             "(reshape), negative_exp, (reshape)");
 }
 
-TEST(Views, BehindAProductStayViews) {
-  // Rotating positions reads every element of the product twice, at other indices.
+TEST(Views, AfterAProductStayViews) {
+  // Rotary embedding reads every element of the product twice, at other indices.
   EXPECT_EQ(calls_of(optimized(R"(
 def main(x: Tensor((1, n, 8), f32), w: Tensor((8, 8), f32), p: Tensor((1,), i32), f: Tensor((2,), f32)) -> Tensor((1, n, 2, 4), f32) {
   dataflow {
@@ -214,7 +214,7 @@ def main(pool: Tensor((4, 2, 1, 4), f32), k: Tensor((1, n, 1, 4), f32), table: T
   EXPECT_EQ(calls_of(module), "exp, kv_append, negative");
 }
 
-// Figure 5 of the Relax paper: the tensors only know 2*n, so that n comes beside them.
+// Figure 5 of the Relax paper: the tensors only determine 2*n, so n is a separate argument.
 constexpr const char* kFigure5 = R"(
 def main(x: Tensor((n * 2,), f32), s: Shape((n,))) -> Tensor((n * 2,), f32) {
   dataflow {
@@ -226,7 +226,7 @@ def main(x: Tensor((n * 2,), f32), s: Shape((n,))) -> Tensor((n * 2,), f32) {
 }
 )";
 
-TEST(Symbols, AGroupTakesWhatItsTensorsDoNotGive) {
+TEST(Symbols, AGroupTakesSymbolsThatItsTensorsDoNotGive) {
   Module module = text::parse(kFigure5, "test");
   for (auto* pass : {legalize, annotate_patterns, fuse_ops}) module = pass(module);
   const auto* group = relax::as_relax_function(module.find("fused"));
@@ -262,7 +262,7 @@ def main(y: Tensor((n - 1, 4), f32), s: Shape((n,))) -> Tensor((n - 1, 4), f32) 
   EXPECT_NE(main.find("(y,), shape(n)"), std::string::npos) << main;
 }
 
-TEST(Loops, HandWrittenProgramsJoinByWhatTheirLoopsSay) {
+TEST(Loops, HandWrittenProgramsJoinByTheirLoops) {
   EXPECT_EQ(calls_of(optimized(R"(module
 
 prim def rotate(a: Buffer((m, 8), f32), out b: Buffer((m, 8), f32), m: i64) {

@@ -1,4 +1,4 @@
-// Groups that become kernels: texts before and after.
+// Groups that become kernels: programs before and after the pass.
 #include "passes/fuse_tensor_ir.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
                                     "after")));
 }
 
-// Shapes of other names are no other kernel.
+// Shapes with other variable names give the same kernel.
 TEST(FuseTensorIr, EqualKernelsAreShared) {
   const Module module = fused(R"(
 def main(x: Tensor((n,), f32), y: Tensor((m,), f32)) -> Tuple(Tensor((n,), f32), Tensor((m,), f32)) {

@@ -42,7 +42,7 @@ def main(x: Tensor((n, 4), f32), y: Tensor((m, 4), f32)) -> Tensor((m, 4), f32) 
 }
 
 TEST(Legalize, PassesSymbolsThatNoTensorGives) {
-  // Figure 5 of the Relax paper: the tensors only know 2*n, so n comes as a shape.
+  // Figure 5 of the Relax paper: the tensors only determine 2*n, so n is passed as a shape.
   Module module = legalize(text::parse(R"(
 def main(s: Shape((n,)), x: Tensor((n * 2,), f32), y: Tensor((n * 2,), f32)) -> Tensor((n * 2,), f32) {
   dataflow {
@@ -110,7 +110,7 @@ def main(x: Tensor((n, 4), f32), w: Tensor((8, 4), f32), y: Tensor((n, 8), f32))
                         });
 }
 
-TEST(FuseOps, WhatIsReadTwiceInsideOfAGroupJoins) {
+TEST(FuseOps, AValueReadTwiceInAGroupJoins) {
   const Names diamond = kernels_of(fused(R"(
 def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   dataflow {
@@ -125,7 +125,7 @@ def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   EXPECT_EQ(diamond, (Names{"exp_silu_add"}));
 }
 
-TEST(FuseOps, WhatIsReadBehindTheBlockStaysApart) {
+TEST(FuseOps, AValueReadAfterTheBlockStaysApart) {
   EXPECT_EQ(kernels_of(fused(R"(
 def main(x: Tensor((n,), f32)) -> Tuple(Tensor((n,), f32), Tensor((n,), f32)) {
   dataflow {
@@ -178,8 +178,8 @@ def main(a: Tensor((n,), f32), b: Tensor((n,), f32), c: Tensor((n,), f32), d: Te
   EXPECT_EQ(kernels_of(module), (Names{"add_add_add_add", "add_add"}));
 }
 
-TEST(FuseOps, AReductionReadElsewhereIsNoEpilogue) {
-  // The sum is broadcast over the rows: another index than the reduction's own.
+TEST(FuseOps, AReductionWithAnotherReaderIsNoEpilogue) {
+  // The sum is broadcast over the rows: its index differs from the reduction's.
   EXPECT_EQ(kernels_of(fused(R"(
 def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
   dataflow {

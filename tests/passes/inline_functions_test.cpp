@@ -11,7 +11,7 @@
 namespace tapml::passes {
 namespace {
 
-// main after inlining `before`, and the module that is expected.
+// Expects `main` after inlining `before`.
 void expect_main(const std::string& before, const std::string& main) {
   Module module = checked(inline_functions(checked(text::parse(before, "before"))));
   Module alone;
@@ -64,7 +64,7 @@ def main(z: Tensor((5*p,), f32)) -> Tensor((2, 5*p), f32) {
 )");
 }
 
-TEST(Inline, WhatTheCallCheckedIsCheckedStill) {
+TEST(Inline, ChecksOfTheCallAreKept) {
   expect_main(R"(
 def pair(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Tensor((n,), f32) {inline: true} {
   a: Tensor((n,), f32) = add(x, y)
@@ -148,7 +148,8 @@ def main(x: Tensor((4,), f32), c: Tensor((), bool)) -> Tensor((4,), f32) {
   EXPECT_NE(text.find("z: Tensor((4,), f32) = exp(a)", main), std::string::npos) << text;
 }
 
-// f1 calls f0 twice, f2 calls f1 twice, and so on: what would double at each level stays a call.
+// f1 calls f0 twice, f2 calls f1 twice, and so on: calls that would double the code at each level
+// stay.
 TEST(Inline, GrowthIsLimited) {
   std::string text =
       "def f0(x: Tensor((4,), f32)) -> Tensor((4,), f32) {inline: true} {\n"
@@ -178,7 +179,7 @@ TEST(Inline, GrowthIsLimited) {
   EXPECT_LE(all, kMostInlinedInAll + 100);
 }
 
-// Each function calls the next: as deep as there are functions.
+// Each function calls the next: the depth equals the number of functions.
 TEST(Inline, LongChainsOfCalls) {
   constexpr int kFunctions = 3000;
   std::string text;

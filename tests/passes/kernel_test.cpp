@@ -1,4 +1,4 @@
-// Kernel names: shared by equal kernels alone.
+// Kernel names: only equal kernels share one.
 #include "passes/kernel.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(AddKernel, EqualSpecsShareANameOthersNever) {
   EXPECT_EQ(add_kernel(module, spec_of("exp"), copy_loops()), exp);
   EXPECT_EQ(module.functions.size(), 2u);
 
-  // As if silu's hash had the same 32 bits: its kernel stands under exp's name.
+  // As if silu's hash had the same 32 bits: its kernel has the name of exp's.
   Module crowded;
   std::string silu = add_kernel(crowded, spec_of("silu"), copy_loops());
   crowded.functions[exp] = crowded.functions.at(silu);

@@ -13,7 +13,7 @@
 namespace tapml::passes {
 namespace {
 
-// Lifted, verified, and lifted again without a change.
+// Lifts, verifies, and lifts again without a change.
 Module lift(const std::string& source) {
   Module module = lambda_lift(text::parse(source, "test"));
   analysis::verify(module, "lambda_lift");
@@ -52,7 +52,7 @@ def main.f(s: Shape((n,)), x: Tensor((n,), f32), y: Tensor((m,), f32)) -> Tensor
                                                          "expected")));
 }
 
-TEST(LambdaLift, WhatIsOnlyCalledIsNoValueAnyMore) {
+TEST(LambdaLift, CalledLambdasAreNoLongerValues) {
   Module module = lift(R"(
 def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   f: Callable((Tensor((m,), f32),), Tensor((m,), f32)) = def (y: Tensor((m,), f32)) -> Tensor((m,), f32) {
@@ -105,7 +105,7 @@ def main(x: Tensor((n,), f32), k0: Prim(i64, k)) -> Tensor((n,), f32) {
       << body;
 }
 
-// Branches may call their lambdas alike: the names of the functions are all different.
+// Branches may use equal names for their lambdas: the names of the functions differ.
 TEST(LambdaLift, NamesOfFunctionsAreDifferent) {
   std::string source = "def main(x0: Prim(i64), c: Prim(bool)) -> Prim(i64) {\n";
   constexpr int kBranches = 200;
@@ -121,7 +121,7 @@ TEST(LambdaLift, NamesOfFunctionsAreDifferent) {
   EXPECT_TRUE(module.functions.contains("main.f_" + std::to_string(kBranches - 1)));
 }
 
-TEST(DeadCode, PrivateFunctionsThatNothingReachesGo) {
+TEST(DeadCode, UnreachablePrivateFunctionsAreRemoved) {
   Module module = eliminate_dead_code(text::parse(R"(
 def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   pair: Tuple(Tensor((n,), f32), Tensor((n,), f32)) = (x, x)

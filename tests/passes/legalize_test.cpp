@@ -1,4 +1,4 @@
-// What legalization refuses.
+// Programs that legalization rejects.
 #include "passes/legalize.h"
 
 #include <gtest/gtest.h>
@@ -35,8 +35,8 @@ TEST(Legalize, NamesTheFieldWithoutAShape) {
                              {"operand xs[1] of concat in binding y of inner"});
 }
 
-// A variable that says nothing: the operator knows how many tensors there are.
-TEST(Legalize, ResultsOfVariablesThatSayNothing) {
+// A variable without information: the operator knows how many tensors there are.
+TEST(Legalize, ResultsOfVariablesWithoutInformation) {
   const Module module = text::parse(
       "def main(x: Tensor((6, 2), f32)) -> Object {\n"
       "  dataflow {\n"

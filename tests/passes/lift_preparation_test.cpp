@@ -1,4 +1,4 @@
-// What is computed of weights once: texts before and after.
+// Values computed once from weights: programs before and after the pass.
 #include "passes/lift_preparation.h"
 
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 namespace tapml::passes {
 namespace {
 
-// The cast of b to a wider type would cost memory for as long as the model is there.
-TEST(LiftPreparation, WhatWouldGrowStays) {
+// The cast of b to a wider type would use more memory for the lifetime of the model.
+TEST(LiftPreparation, ValuesThatWouldGrowStay) {
   expect_becomes(lift_preparation, R"(
 module {model.weights: ["w", "b"]}
 def logits(x: Tensor((n, 4), f32), w: Tensor((3, 4), f32), b: Tensor((3,), bf16)) -> Tensor((n, 3), f32) {

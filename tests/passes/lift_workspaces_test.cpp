@@ -36,7 +36,7 @@ Module lifted() {
   return result;
 }
 
-TEST(LiftWorkspaces, CallsNameWhatTheirKernelsNeed) {
+TEST(LiftWorkspaces, CallsPassTheWorkspacesOfTheirKernels) {
   Module module = lifted();
   std::string text = text::print(*module.find("main"), "main");
   EXPECT_NE(text.find("shape(65536)"), std::string::npos) << text;
@@ -54,8 +54,8 @@ TEST(LiftWorkspaces, WorkspacesArePlannedWithEverythingElse) {
   Module module = plan_memory_with(lifted(), options);
   analysis::verify(module, "plan_memory");
   std::string text = text::print(*module.find("main"), "main");
-  // 131,072 bytes each for a and y; the workspace is needed with both and lies behind a. Those of
-  // softmax, 131,584 bytes, take the place of both.
+  // 131,072 bytes each for a and y; the workspace is live with both and follows a. The workspaces
+  // of softmax, 131,584 bytes, reuse the space of both.
   EXPECT_NE(text.find("alloc_storage(shape(196608)) {static: 0}"), std::string::npos) << text;
   EXPECT_NE(text.find("alloc_storage(shape(131072)) {static: 1}"), std::string::npos) << text;
   EXPECT_EQ(text.find("{static: 2}"), std::string::npos) << text;
@@ -72,7 +72,7 @@ TEST(LiftWorkspaces, SizesOfImplementationsMayBeSymbolic) {
   for (auto& [name, function] : module.functions) {
     const tir::PrimFunc* loops = tir::as_prim_func(function.get());
     if (!loops || loops->facts.spec.empty()) continue;
-    // What an implementation needs counts, and not what its loops have.
+    // The requirements of the implementation count, not its loops.
     auto program = std::make_shared<tir::PrimFunc>(*loops);
     program->requirements = tir::Requirements();
     if (name.starts_with("exp")) program->requirements->workspace = loops->scalars.at(0) * 256;

@@ -1,4 +1,4 @@
-// Fusion of long chains: kernels stay of a size that prints and compiles.
+// Fusion of long chains: kernels stay small enough to print and compile.
 #include <gtest/gtest.h>
 
 #include "passes/dead_code.h"

@@ -1,4 +1,4 @@
-// Portable math against the C library in double, by the tensor-program interpreter in f32.
+// Portable math against the C library in double, through the tensor-program interpreter in f32.
 #include "passes/lower_math.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Views and writes that become kernels: texts before and after.
+// Views and writes that become kernels: programs before and after the pass.
 #include "passes/lower_storage.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace tapml::passes {
 namespace {
 
-// Calls of operator `op` in a function.
+// The number of calls of operator `op` in a function.
 int count_calls(const Module& module, const std::string& function, const std::string& op) {
   int count = 0;
   const relax::Function* source = relax::as_relax_function(module.find(function));
@@ -95,7 +95,7 @@ def main(x: Tensor((n,), f32)) -> Object {
   EXPECT_EQ(lower_storage(module).functions.at("main"), module.functions.at("main"));
 }
 
-TEST(LowerStorage, RefusesWhatHasNoRank) {
+TEST(LowerStorage, RefusesTensorsWithoutARank) {
   testing::expect_user_error(
       [] {
         lower_storage(text::parse(R"(

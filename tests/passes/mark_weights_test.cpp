@@ -1,4 +1,4 @@
-// Kernels that know their weights.
+// Kernels with marked weights.
 #include "passes/mark_weights.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ def main(x: Tensor((n, 2), f32), w: Tensor((2, 2), f32)) -> Tensor((n, 2), f32) 
   EXPECT_EQ(weights_of(unmarked, "matmul_cfd904be_impl"), std::nullopt);
 }
 
-// The second call passes what is no weight in the same place.
+// The second call passes a tensor that is not a weight for the same parameter.
 TEST(MarkWeights, AllCallsHaveToAgree) {
   const Module module = checked(mark_weights(fused(R"(
 module {model.weights: ["w"]}

@@ -1,4 +1,4 @@
-// Patterns: programs before and after, near misses, and what patterns may not be.
+// Patterns: programs before and after, near misses, and invalid patterns.
 #include "passes/match.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ std::string attention_program(const std::string& width, const std::string& scale
          "}\n";
 }
 
-// Functions that are to become one kernel.
+// Functions that will become one kernel.
 std::vector<const relax::Function*> groups_of(const Module& module) {
   std::vector<const relax::Function*> groups;
   for (const auto& [name, function] : module.functions) {
@@ -132,7 +132,7 @@ TEST(Match, AttentionBecomesOneKernel) {
   EXPECT_EQ(kernels, (std::vector<std::string>{"exp", "matmul_multiply_softmax_matmul"}));
 }
 
-TEST(Match, ALaterLayerOfThePatternMatchesEachTime) {
+TEST(Match, ARepeatedLayerMatchesEachTime) {
   Module module = matched(R"(
 def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
   dataflow {
@@ -157,7 +157,7 @@ def twice(x: Tensor(ndim=2, f32)) -> Object {pattern: true} {
   EXPECT_EQ(groups_of(module).size(), 2u);
 }
 
-// Near misses: the program stays as it is.
+// Near misses: the program does not change.
 struct NearMiss {
   const char* name;
   const char* width;
@@ -190,7 +190,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "output g, e"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(Match, OneSymbolStandsForOneExpression) {
+TEST(Match, OneSymbolMatchesOneExpression) {
   auto groups = [](const std::string& columns) {
     return groups_of(matched(R"(
 def main(x: Tensor((n, )" + columns +
@@ -219,7 +219,7 @@ def square(x: Tensor((m, m), f32)) -> Object {pattern: true} {
 }
 
 TEST(Match, EveryOrderOfCommutativeOperandsIsTried) {
-  // The first order fits the sum alone; only the other one leads to a match of the whole.
+  // The first order fits only the sum; the other one matches the whole.
   Module module = matched(R"(
 def main(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Tensor((n,), f32) {
   dataflow {
@@ -242,8 +242,9 @@ def p(u: Object, v: Object) -> Object {pattern: true} {
   EXPECT_EQ(groups_of(module).size(), 1u);
 }
 
-// Neither what changes nothing nor what is known already: a match is a kernel all the same.
-TEST(Match, WhatWasCutOutStaysOperators) {
+// Matched operators that have no effect or a known value are not simplified: they still become a
+// kernel.
+TEST(Match, MatchedOperatorsAreNotSimplified) {
   for (const char* call : {"full(shape(4)) {dtype: f32, value: 2.0}", "cast(x) {dtype: f32}",
                            "reshape(x, shape(4))", "slice(x, shape(0), shape(4))"}) {
     const std::string value = call;
@@ -274,7 +275,7 @@ void expect_refused(const std::string& body, const std::vector<std::string>& par
       parts);
 }
 
-TEST(Match, WhatCannotMatchIsRefused) {
+TEST(Match, RefusesPatternsThatCannotMatch) {
   expect_refused("return x\n", {"a pattern is not one dataflow block", "pattern @p"});
   expect_refused("dataflow {\n a: Object = slu(x)\n output a\n }\n return a\n",
                  {"no operator is called 'slu'", "pattern @p, binding a"});

@@ -1,4 +1,4 @@
-// The example of docs/memory.md does what the page says.
+// The example of docs/memory.md behaves as the page states.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ std::vector<PlannedStorage> storages(const PlanMemoryOptions& options) {
 TEST(MemoryPage, FourIntermediatesUseTwoStorages) {
   EXPECT_EQ(storages({.bounds = {}, .reuse = false}).size(), 4u);
   std::vector<PlannedStorage> shared = storages({.bounds = {}, .reuse = true, .in_place = false});
-  // y takes the storage of d, which is large enough once it has grown.
+  // y reuses the storage of d, which is large enough after it has grown.
   ASSERT_GE(shared.size(), 1u);
   EXPECT_LE(shared.size(), 2u);
 }
@@ -58,7 +58,7 @@ TEST(MemoryPage, BoundsGiveChunksOf32And48Bytes) {
   EXPECT_EQ(bytes, (std::vector<int64_t>{32, 48}));
 }
 
-TEST(MemoryPage, KernelsThatWorkInPlaceNeedLess) {
+TEST(MemoryPage, InPlaceKernelsNeedLess) {
   Module planned = plan_memory(legalize(text::parse(example(), "docs/memory.md")));
   EXPECT_EQ(memory_report(planned).functions.at(0).storages.size(), 2u);
 }

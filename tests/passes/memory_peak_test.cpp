@@ -1,4 +1,4 @@
-// The most that planned functions hold at one time.
+// The peak memory of planned functions.
 #include <gtest/gtest.h>
 
 #include "arith/evaluate.h"
@@ -10,8 +10,8 @@
 namespace tapml::passes {
 namespace {
 
-// What operators find has one name wherever they are called.
-TEST(MemoryPeak, VariablesOfOneNameCountEachForItself) {
+// A variable that an operator determines has one name wherever the function is called.
+TEST(MemoryPeak, VariablesOfOneNameCountSeparately) {
   const Module planned = plan_memory(
       legalize(text::parse("def main(a: Tensor((4,), f32), b: Tensor((4,), f32))"
                            " -> Tuple(Tensor(ndim=1, f32), Tensor(ndim=1, f32)) {\n"
@@ -26,7 +26,7 @@ TEST(MemoryPeak, VariablesOfOneNameCountEachForItself) {
   const std::vector<Var> found = free_vars(peak);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0]->name, found[1]->name);
-  // Which of the two finds more elements makes no difference, how many both find does.
+  // Only the sum of the elements that the two find matters, not which finds more.
   auto bytes = [&](int64_t first, int64_t second) {
     return arith::evaluate(peak, {{found[0].get(), first}, {found[1].get(), second}}).value();
   };

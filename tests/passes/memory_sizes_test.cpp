@@ -1,4 +1,4 @@
-// Sizes that are compared, joined and added up symbolically.
+// Symbolic comparison, maximum and sum of sizes.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -24,14 +24,14 @@ class SizesTest : public ::testing::Test {
   Var n_ = make_size("n"), m_ = make_size("m"), k_ = make_size("k");
 };
 
-TEST_F(SizesTest, TheGreatestIsOneSizeHoweverItIsMade) {
+TEST_F(SizesTest, TheGreatestIsIndependentOfTheOrder) {
   const int32_t a = sizes_.add(n_ * 16), b = sizes_.add(m_ * 16), c = sizes_.add(k_ * 32);
   const int32_t joined = sizes_.join(sizes_.join(a, b), c);
   EXPECT_EQ(sizes_.join(c, sizes_.join(b, a)), joined);
   EXPECT_EQ(sizes_.join(joined, b), joined);
   EXPECT_EQ(sizes_.add(max(k_ * 32, max(m_ * 16, n_ * 16))), joined);
   EXPECT_EQ(sizes_.typical(joined), 32 * 512);
-  // However the simplifier writes it.
+  // In any form that the simplifier gives it.
   EXPECT_EQ(sizes_.add(floordiv(max(n_, m_ + 1) * 32, 2) + 16),
             sizes_.join(sizes_.add(n_ * 16 + 16), sizes_.add(m_ * 16 + 32)));
 }
@@ -45,7 +45,7 @@ TEST_F(SizesTest, TheGreatestIsComparedTermByTerm) {
   EXPECT_FALSE(sizes_.at_most(all, few));
   EXPECT_FALSE(sizes_.at_most(c, few));
   EXPECT_TRUE(sizes_.at_most(few, sizes_.join(sizes_.add(n_ * 32), sizes_.add(m_ * 48))));
-  // A term that another one covers is none.
+  // A term that another one dominates is dropped.
   EXPECT_EQ(sizes_.join(few, sizes_.add(n_ * 48)), sizes_.join(b, sizes_.add(n_ * 48)));
 }
 
@@ -60,7 +60,7 @@ TEST_F(SizesTest, SumsAndAlignmentGoIntoTheTerms) {
   EXPECT_TRUE(sizes_.at_most(sizes_.aligned(few), sizes_.sum(sizes_.aligned(few), c)));
 }
 
-TEST_F(SizesTest, WhatIsNotQuickToReasonAboutIsNoSum) {
+TEST_F(SizesTest, ComplexSumsAreNotFormed) {
   int32_t one = sizes_.add(n_ * 16), other = sizes_.add(m_ * 16);
   for (int i = 0; i < 6; ++i) {
     one = sizes_.join(one, sizes_.add(make_size("k") * 16));

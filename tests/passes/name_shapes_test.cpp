@@ -1,4 +1,4 @@
-// Symbolic shapes for what deduction leaves open: texts before and after.
+// Symbolic shapes for dimensions that deduction leaves open: programs before and after the pass.
 #include "passes/name_shapes.h"
 
 #include <gtest/gtest.h>
@@ -24,8 +24,8 @@ def main(x: Tensor(ndim=1, f32)) -> Tensor(ndim=1, f32) {
 )");
 }
 
-// The block is cut, since an if is control flow.
-TEST(NameShapes, AnIfDecidesWhatBroadcasts) {
+// The block is split, since an if is control flow.
+TEST(NameShapes, AnIfDecidesTheBroadcast) {
   expect_becomes(name_shapes, R"(
 def main(x: Tensor((n,), f32), y: Tensor((m,), f32)) -> Tensor(ndim=1, f32) {
   dataflow {
@@ -64,8 +64,8 @@ def main(x: Tensor((n,), f32), y: Tensor((m,), f32)) -> Tensor(ndim=1, f32) {
 )");
 }
 
-// Equal dimensions and a dimension of 1 need no decision.
-TEST(NameShapes, WhatIsProvableStays) {
+// Equal dimensions and a dimension of 1 need no branch.
+TEST(NameShapes, ProvableShapesStay) {
   expect_stays(name_shapes, R"(
 def main(x: Tensor((n,), f32), y: Tensor((n,), f32), z: Tensor((1,), f32)) -> Tensor((n,), f32) {
   dataflow {

@@ -1,4 +1,4 @@
-// The order of calls by the memory that they need: texts before and after.
+// The order of calls by their memory use: programs before and after the pass.
 #include "passes/order_bindings.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace tapml::passes {
 namespace {
 
-// Two tensors of 64 columns are never held at once.
+// Two tensors of 64 columns are never live at once.
 TEST(OrderBindings, OneProductIsDoneBeforeTheOtherBegins) {
   expect_main_is(checked(order_bindings(fused(R"(
 def main(x: Tensor((n, 4), f32), v: Tensor((4, 64), f32), w: Tensor((4, 64), f32), u: Tensor((64, 1), f32)) -> Tensor((n, 1), f32) {

@@ -1,4 +1,4 @@
-// Bindings that become a function: texts before and after.
+// Bindings that become a function: programs before and after the pass.
 #include "passes/outline_bindings.h"
 
 #include <gtest/gtest.h>
@@ -87,8 +87,8 @@ def main_y(h: Tensor((n, 4), f32), r: Tensor((n, 4), f32)) -> Tensor((n, 4), f32
 )");
 }
 
-// A variable that is not there, the wrong order, and neighbors in two blocks.
-TEST(OutlineBindings, RefusesWhatNoBlockHas) {
+// An unknown variable, the wrong order, and neighbors in two blocks.
+TEST(OutlineBindings, RefusesBindingsThatNoBlockHas) {
   const std::string program = R"( {
   dataflow {
     h: Tensor((n,), f32) = exp(x)
@@ -110,7 +110,7 @@ TEST(OutlineBindings, RefusesWhatNoBlockHas) {
   }
 }
 
-TEST(OutlineBindings, RefusesToHandOnASymbolicVariable) {
+TEST(OutlineBindings, RefusesToPassOnASymbolicVariable) {
   const Module module = checked(text::parse(R"(
 def main(x: Tensor(ndim=1, f32)) -> Tensor(ndim=1, f32) {outline: ["h..h"]} {
   h: Tensor((m,), f32) = match_cast(x, Tensor((m,), f32))

@@ -1,4 +1,4 @@
-// What is decided at compile time: texts before and after.
+// Compile-time evaluation: programs before and after the pass.
 #include "passes/partial_evaluate.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ def main(x: Tensor((n,), f32)) -> Tensor(ndim=1, f32) {
 )");
 }
 
-TEST(PartialEvaluate, OnlyKnownConditionsChooseABranch) {
+TEST(PartialEvaluate, OnlyKnownConditionsSelectABranch) {
   expect_becomes(partial_evaluate, R"(
 def main(c: Prim(bool), x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   t: Prim(bool) = prim(1 <= 2)

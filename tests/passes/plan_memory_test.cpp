@@ -24,9 +24,9 @@ int count(const std::string& text, const std::string& part) {
 }
 
 TEST(PlanMemory, EqualSymbolicSizesShareStorage) {
-  // Figure 10 of the Relax paper: (2, n) and (2*n,) have equal sizes, so that the third tensor
-  // takes the first one's storage, and the last one's is provably larger than the second's, which
-  // grows; views take none.
+  // Figure 10 of the Relax paper: (2, n) and (2*n,) have equal sizes, so the third tensor reuses
+  // the first one's storage. The last one is provably larger than the second, whose storage grows;
+  // views take none.
   std::string text = planned(R"(
 def main(x: Tensor((2, n), f32), two: Tensor((2,), f32)) -> Tensor((n * 2 + 2,), f32) {
   dataflow {
@@ -86,7 +86,7 @@ def main(x: Tensor((8,), f32)) -> Tensor((1,), f32) {
   EXPECT_NE(text.find("alloc_storage(shape(16))"), std::string::npos) << text;
 }
 
-TEST(PlanMemory, SmallTensorsLieBesideEachOtherInALargeStorage) {
+TEST(PlanMemory, SmallTensorsShareALargeStorage) {
   const std::string source = R"(
 def main(x: Tensor((n, 4), f32), w: Tensor((4, 256), f32), v: Tensor((256, 64), f32), u: Tensor((64, 64), f32)) -> Tensor((n, 64), f32) {
   a: Tensor((n, 256), f32) = matmul(x, w)
@@ -99,7 +99,7 @@ def main(x: Tensor((n, 4), f32), w: Tensor((4, 256), f32), v: Tensor((256, 64), 
 }
 )";
   std::string text = planned(source, kNotInPlace);
-  // a, and beside each other c, d and e; b; the result.
+  // a, with c, d and e side by side; b; the result.
   EXPECT_EQ(count(text, "memory.alloc_storage"), 3) << text;
   EXPECT_EQ(count(text, "memory.alloc_storage(shape(n*1024))"), 1) << text;
   for (const char* line : {"c: Tensor((n, 64), f32) = memory.alloc_tensor(st0, shape(n, 64)) {",
@@ -111,7 +111,7 @@ def main(x: Tensor((n, 4), f32), w: Tensor((4, 256), f32), v: Tensor((256, 64), 
   PlanMemoryOptions apart = kNotInPlace;
   apart.offsets = false;
   EXPECT_EQ(count(planned(source, apart), "memory.alloc_storage"), 4);
-  // What is written so can be read again.
+  // The printed plan can be parsed again.
   Module module = plan_memory_with(legalize(text::parse(source, "test")), kNotInPlace);
   std::string whole = text::print(module);
   EXPECT_EQ(text::print(text::parse(whole, "again")), whole);
@@ -131,7 +131,7 @@ def main(pool: Tensor((pages, 16, 2, 8), f32), new: Tensor((b, n, 2, 8), f32), t
   EXPECT_NE(text.find("= pool"), std::string::npos) << text;
 }
 
-TEST(PlanMemory, ResultsAreNeverTakenAgain) {
+TEST(PlanMemory, ResultsAreNeverReused) {
   std::string text = planned(R"(
 def main(x: Tensor((n,), f32)) -> Tuple(Tensor((n,), f32), Tensor((n,), f32)) {
   dataflow {
@@ -161,7 +161,7 @@ def main(x: Tensor((2, n), f32)) -> Tensor((n * 2 + 2,), f32) {
 )";
 
 TEST(PlanMemory, BoundsMakeThePlanStatic) {
-  // n <= 4: chunks of 32 and 40 bytes, the latter padded to 48; the result is no intermediate.
+  // n <= 4: chunks of 32 and 40 bytes, the latter padded to 48; the result is not an intermediate.
   std::string text = planned(kFigure10, {.bounds = {{"n", 4}}, .reuse = true, .in_place = false});
   EXPECT_EQ(count(text, "memory.alloc_storage"), 3) << text;
   EXPECT_EQ(count(text, "= memory.alloc_storage(shape(32)) {static: 1}"), 1) << text;
@@ -179,9 +179,9 @@ TEST(PlanMemory, ElementwiseKernelsTakeOverTheirInput) {
       << text;
 }
 
-// Found by the program fuzzer: the output took over a storage that is large enough only where n and
-// m are 5 and 3, which a check says when the program runs.
-TEST(PlanMemory, AResultOfOtherDimensionsTakesNothingOver) {
+// Found by the program fuzzer: the output reused a storage that is large enough only if n and m are
+// 5 and 3, which a check decides at run time.
+TEST(PlanMemory, AResultOfOtherDimensionsIsNotInPlace) {
   std::string text = planned(R"(
 def main(x: Tensor((n, m), f32)) -> Tensor(ndim=2, f32) {
   dataflow {
@@ -195,7 +195,7 @@ def main(x: Tensor((n, m), f32)) -> Tensor(ndim=2, f32) {
   EXPECT_EQ(count(text, "memory.alloc_storage"), 2) << text;
 }
 
-TEST(PlanMemory, WhatIsReadAcrossElementsIsNotTakenOver) {
+TEST(PlanMemory, InputsReadAcrossElementsAreNotReused) {
   std::string text = planned(R"(
 def main(x: Tensor((n, n), f32)) -> Tensor((n, n), f32) {
   dataflow {
@@ -217,7 +217,7 @@ def main(x: Tensor((n, n), f32)) -> Tensor((n, n), f32) {
   }
 }
 
-TEST(PlanMemory, SizesThatCannotBeComparedShareTheGreater) {
+TEST(PlanMemory, IncomparableSizesShareTheGreater) {
   std::string text = planned(R"(
 def main(x: Tensor((n, 4), f32), z: Tensor((m, 4), f32)) -> Tensor((1, 1), f32) {
   dataflow {
@@ -237,7 +237,7 @@ def main(x: Tensor((n, 4), f32), z: Tensor((m, 4), f32)) -> Tensor((1, 1), f32) 
       << text;
 }
 
-TEST(PlanMemory, BranchesShareWhatIsFree) {
+TEST(PlanMemory, BranchesShareFreeStorage) {
   std::string text = planned(R"(
 def main(x: Tensor((n, 4), f32), c: Tensor((), bool)) -> Tensor((n, 4), f32) {
   a: Tensor((n, 4), f32) = softmax(x) {axis: 0}
@@ -254,7 +254,7 @@ def main(x: Tensor((n, 4), f32), c: Tensor((), bool)) -> Tensor((n, 4), f32) {
   return y
 }
 )");
-  // a and p, then q or t beside; the inner ones die before the branch ends.
+  // a and p, then q or t side by side; the inner ones are dead before the branch ends.
   size_t branch = text.find("if (c)");
   ASSERT_NE(branch, std::string::npos);
   EXPECT_EQ(text.find("alloc_storage", branch), std::string::npos) << text;

@@ -20,7 +20,7 @@ prim def twice(a: Buffer((m, 4), f32), out b: Buffer((m, 4), f32), m: i64) {
   for i in serial(m) { for j in serial(4) { b[i, j] = a[i, j] * f32(2.0) } }
 })";
 
-// Of a module that a person wrote; the result prints and parses.
+// Legalizes a module from user input; the result prints and parses.
 Module legalized_input(const std::string& text) {
   Module module = text::parse("module\n" + text, "test");
   analysis::verify_input(module, "test");
@@ -72,7 +72,7 @@ def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
   EXPECT_NE(kernel_of(changed), kernel);
 }
 
-TEST(Programs, FuseWithWhatIsAroundThem) {
+TEST(Programs, FuseWithTheirNeighbors) {
   Module module = text::parse(R"(module
 def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
   dataflow {
@@ -107,7 +107,7 @@ def main(x: Tensor((n,), f32), y: Tensor((k,), f32)) -> Tensor((n,), f32) {
   EXPECT_NE(text.find("b_of_add2: Tensor((n,), f32) = match_cast(y, Tensor((n,), f32))"),
             std::string::npos)
       << text;
-  // An output that may be another.
+  // An output whose shape may differ.
   module = legalized_input(R"(
 def main(x: Tensor((n,), f32), s: Shape((k,))) -> Tensor((k,), f32) {
   dataflow {
@@ -153,7 +153,7 @@ TEST(Programs, HaveAtMostEightTensors) {
       {"@f", "at most 8", "9"});
 }
 
-TEST(Checks, StandWhereDimensionsMayDiffer) {
+TEST(Checks, AreInsertedWhereDimensionsMayDiffer) {
   Module module = legalized_input(R"(
 def main(x: Tensor((m, k), f32), w: Tensor((n, 8), f32)) -> Tensor((m, 8), f32) {
   dataflow {
@@ -167,7 +167,7 @@ def main(x: Tensor((m, k), f32), w: Tensor((n, 8), f32)) -> Tensor((m, 8), f32) 
   EXPECT_NE(text.find("b_of_matmul: Tensor((k, 8), f32) = match_cast(w, Tensor((k, 8), f32))"),
             std::string::npos)
       << text;
-  // None where nothing is in doubt, and one for each operand of a concat.
+  // No check if the dimensions are known to agree, and one for each operand of a concat.
   text = text::print(legalized_input(R"(
 def main(x: Tensor((m, k), f32), w: Tensor((k, 8), f32)) -> Tensor((m, 8), f32) {
   y: Tensor((m, 8), f32) = matmul(x, w)
@@ -184,7 +184,7 @@ def main(a: Tensor((m, 2), f32), b: Tensor((k, 2), f32), c: Tensor((n, 2), f32))
   EXPECT_NE(text.find("xs2_of_concat"), std::string::npos) << text;
 }
 
-TEST(Checks, OfWhatMayBroadcast) {
+TEST(Checks, OfPossibleBroadcasts) {
   std::string text = text::print(legalized_input(R"(
 def main(x: Tensor((4,), f32), y: Tensor((n,), f32)) -> Tensor((4,), f32) {
   z: Tensor((4,), f32) = add(x, y)

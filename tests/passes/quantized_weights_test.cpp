@@ -1,4 +1,4 @@
-// Dequantized weights are in no memory: they are computed in the products that read them.
+// Dequantized weights are never stored: the products that read them compute them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,8 +45,8 @@ def main(x: Tensor((n, 1, 64), f32), q: Tensor((8, 96, 32), u8), s: Tensor((8, 9
   EXPECT_EQ(kernels_of(module), std::vector<std::string>{"dequantize_gather_matmul"});
 }
 
-// What is computed from other things than weights still stays in front of a product.
-TEST(QuantizedWeights, AloneMayStandInFrontOfAProduct) {
+// Operands computed from values other than weights still stay out of a product.
+TEST(QuantizedWeights, OnlyTheyAreFusedIntoAProduct) {
   const Module module = fused(R"(module
 def main(x: Tensor((n, 64), f32), q: Tensor((96, 32), u8), t: Tensor((96, 2), f32)) -> Tensor((n, 96), f32) {
   dataflow {
@@ -64,7 +64,7 @@ def main(x: Tensor((n, 64), f32), q: Tensor((96, 32), u8), t: Tensor((96, 2), f3
   EXPECT_EQ(kernels, (std::vector<std::string>{"dequantize_matmul", "exp", "negative"}));
 }
 
-// Even where f16 elements with a scale of f32 for two of them would take no more than both.
+// Even if f16 elements with one f32 scale for two of them would take no more memory than both.
 TEST(QuantizedWeights, AreNotPrepared) {
   Module module = text::parse(R"(module
 def decode(x: Tensor((n, 64), f32), q: Tensor((96, 32), u8), s: Tensor((96, 32), f32)) -> Tensor((n, 96), f32) {

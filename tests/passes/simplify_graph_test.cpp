@@ -14,14 +14,14 @@
 namespace tapml::passes {
 namespace {
 
-// Both as text; bindings that become useless go.
+// Both as text; bindings that become unused are removed.
 void expect_simplified(Pass pass, const std::string& before, const std::string& after) {
   Module module =
       checked(eliminate_dead_code(checked(pass(checked(text::parse(before, "before"))))));
   EXPECT_EQ(text::print(module), text::print(text::parse(after, "after")));
 }
 
-// The bindings of a dataflow block from x and y, the last one of which is the result.
+// The bindings of a dataflow block over x and y, of which the last is the result.
 std::string program(const std::string& bindings, const std::string& result,
                     const std::string& annotation = "Tensor((n, 4), f32)") {
   return "def main(x: Tensor((n, 4), f32), y: Tensor((n, 4), f32)) -> " + annotation +
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
              "r: Tensor((n, 4), f32) = add(d, y)\n",
              "r: Tensor((n, 4), f32) = add(x, y)\n"},
         Case{"WhatIsNotNeutral",
-             // 0.0 makes 0.0 of -0.0, -0.0 - x is not x, and the result is wider.
+             // Adding 0.0 turns -0.0 into 0.0, -0.0 - x is not x, and the result is wider.
              "a: Tensor((n, 4), f32) = add(x, const(f32, (), [0.0]))\n"
              "b: Tensor((n, 4), f32) = subtract(const(f32, (), [0.0]), a)\n"
              "c: Tensor((3, n, 4), f32) = multiply(b, const(f32, (3, 1, 1), [1.0, 1.0, 1.0]))\n"
@@ -149,8 +149,9 @@ INSTANTIATE_TEST_SUITE_P(
              "r: Tensor((n, 4), f32) = add(c, y)\n"}),
     [](const auto& info) { return info.param.name; });
 
-// The variable says no more than the value does, and the cast names what the value has.
-TEST(SimplifyGraph, CastsThatOthersTakeSymbolsFromStay) {
+// The variable's annotation is no more precise than the value's, and the cast names symbols that
+// the value has.
+TEST(SimplifyGraph, CastsThatDefineUsedSymbolsStay) {
   const char* program = R"(
 def next(a: Prim(i64, n)) -> Prim(i64) {
   return prim(n + 1)

@@ -1,4 +1,4 @@
-// Programs for given shapes (case 8 of the language's cases: bind {batch: 1, k: 2, m: 3}).
+// Programs for given shapes (case 8 of the language cases: bind {batch: 1, k: 2, m: 3}).
 #include "passes/specialize.h"
 
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ def main(x: Tensor((n,), f32), c: Tensor((), bool)) -> Tensor(ndim=1, f32) {
       << text::print(module);
 }
 
-TEST(Specialize, WhatIsNotThereIsRefused) {
+TEST(Specialize, RefusesUnknownVariables) {
   Module module = text::parse(kSymbolicProgram, "test");
   expect_user_error([&] { specialize(module, "min", {{"n", 1}}); },
                     {"there is no function to specialize", "expected: main", "found: min"});

@@ -1,4 +1,4 @@
-// Concats of many operands: texts before and after.
+// Concats of many operands: programs before and after the pass.
 #include "passes/split_wide_concat.h"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ def main(a: Tensor((n,), f32), b: Tensor((2,), f32)) -> Tensor((n * 2 + 10,), f3
   build::check_annotations(module);
 }
 
-// Wide ones are trees: an element goes through as many parts as the tree is deep.
+// Wide ones become trees: an element is copied once per level of the tree.
 TEST(SplitWideConcat, CopiesNoElementOften) {
   constexpr int kOperands = 2000;
   std::string operands;

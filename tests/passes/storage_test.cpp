@@ -1,4 +1,4 @@
-// Passes over functions that write.
+// Passes over functions with writes.
 #include <gtest/gtest.h>
 
 #include "analysis/verifier.h"
@@ -15,7 +15,7 @@
 namespace tapml::passes {
 namespace {
 
-// What the pass alone makes, by its structure.
+// The result of this pass alone, compared by structure.
 void expect_result(Pass pass, const std::string& before, const std::string& after) {
   Module result = pass(text::parse(before, "before"));
   analysis::verify(result, "pass");
@@ -23,7 +23,7 @@ void expect_result(Pass pass, const std::string& before, const std::string& afte
   EXPECT_TRUE(text::structural_equal(result, text::parse(after, "after"))) << text::print(result);
 }
 
-TEST(Storage, WhatNoWriteReachesIsSimplified) {
+TEST(Storage, ValuesThatNoWriteReachesAreSimplified) {
   expect_result(simplify_graph, R"(
 impure def main(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Object {
   a: Tensor((n,), f32) = exp(x)
@@ -67,7 +67,7 @@ impure def main(x: Tensor((n, m), f32), y: Tensor((n, m), f32)) -> Object {
   expect_result(simplify_graph, text, text);
 }
 
-TEST(Storage, WhatTheCallerMayWriteIsNoOtherName) {
+TEST(Storage, TensorsThatTheCallerMayWriteAreNotAliased) {
   const char* text = R"(
 def same(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   y: Tensor((n,), f32) = multiply(x, const(f32, (), [1.0]))
@@ -81,7 +81,7 @@ impure def main(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Object {
   expect_result(simplify_graph, text, text);
 }
 
-TEST(Storage, EqualCallsAreOneWhereNothingIsWritten) {
+TEST(Storage, EqualCallsAreMergedWithoutWrites) {
   expect_result(eliminate_common_subexpressions, R"(
 impure def main(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Object {
   s: Tensor((n,), f32) = full(shape(n)) {value: 2.0, dtype: f32}

@@ -1,4 +1,4 @@
-// Bounds of symbolic variables in a module's metadata hold at run time.
+// Bounds of symbolic variables in a module's metadata are enforced at run time.
 #include <gtest/gtest.h>
 
 #include "exec/executable_file.h"
@@ -38,8 +38,8 @@ def main(x: Tensor((n, 2), f32)) -> Tensor((n, 2), f32) {
   EXPECT_TRUE(call(3));
 }
 
-// What messages need lies in the file.
-TEST(Bounds, OfAnExecutableFromAFileSayTheSame) {
+// The file contains everything that the messages need.
+TEST(Bounds, OfAnExecutableFromAFileGiveTheSameErrors) {
   Module module = text::parse(R"(module {bound.n: 4}
 def main(x: Tensor((n + 1, k), f32), y: Tensor((k,), f32)) -> Tensor((n + 1, k), f32) {
   z: Tensor((n + 1, k), f32) = add(x, y)

@@ -1,4 +1,4 @@
-// What a person cannot mean is the text's fault, with its place.
+// Programs that cannot be intended are errors of the text, with their position.
 #include <gtest/gtest.h>
 
 #include "pipeline/check_input.h"
@@ -57,7 +57,7 @@ TEST(CheckInput, AttributesOfAModuleHaveTheirTypes) {
                       {"bound.n is not a bound", "a string"});
 }
 
-TEST(CheckInput, AttributesOfTheWritersOwnMayBeAnything) {
+TEST(CheckInput, CustomAttributesMayBeAnything) {
   text::SourceMap places;
   const std::string text =
       "module {model.weights: [], bound.n: 0, note: 1.5}\n"
@@ -65,7 +65,7 @@ TEST(CheckInput, AttributesOfTheWritersOwnMayBeAnything) {
   EXPECT_NO_THROW(pipeline::normal_input(text::parse(text, "test", {.places = &places}), "test"));
 }
 
-TEST(CheckInput, ABarrierStandsInALoopOverThreads) {
+TEST(CheckInput, ABarrierMustBeInALoopOverThreads) {
   expect_text_refused(
       "prim def k(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {\n"
       "  for i in parallel(n) { y[i] = x[i] }\n  barrier\n}",

@@ -1,5 +1,5 @@
-// Whole messages about modules that parse but do not make sense: the line, a caret, what was
-// expected and what was found.
+// Complete messages about modules that parse but are invalid: the line, a caret, what was expected
+// and what was found.
 #include <gtest/gtest.h>
 
 #include "ir/exceptions.h"
@@ -119,7 +119,7 @@ const Case kCases[] = {
 
 class CheckInputMessage : public ::testing::TestWithParam<Case> {};
 
-TEST_P(CheckInputMessage, IsWhole) {
+TEST_P(CheckInputMessage, IsComplete) {
   const Case& c = GetParam();
   text::SourceMap places;
   const Module module = text::parse(c.text, "m.txt", {.places = &places});

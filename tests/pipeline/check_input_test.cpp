@@ -1,4 +1,4 @@
-// Text modules that parse but do not make sense: the input's fault, never a defect or a crash.
+// Text modules that parse but are invalid: an input error, never an internal error or a crash.
 #include "pipeline/check_input.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST(CheckInput, CallsThatAreIllFormed) {
       {"R4", "t[0]"});
 }
 
-TEST(CheckInput, WhatIsNotCompiled) {
+TEST(CheckInput, UnsupportedPrograms) {
   Module planned = text::parse("module {phase: \"plan\"}\n" + kMainHead + "return x }", "m.txt");
   auto result = guard([&] { check_input(planned, "m.txt"); });
   ASSERT_FALSE(result);

@@ -1,4 +1,4 @@
-// Small programs through the whole pipeline, judged by the operators' references.
+// Small programs through the whole pipeline, compared with the operators' references.
 #include "pipeline/compile.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ class ModuleMaker {
   Block block_;
 };
 
-// The same operator calls by their references.
+// The same operator calls evaluated by their references.
 HostTensor by_references(const Module& module, const std::vector<HostTensor>& inputs) {
   const Function& main = *as_relax_function(module.find("main"));
   std::map<const VarNode*, op::RefTensor> values;
@@ -86,7 +86,7 @@ void expect_close(const HostTensor& got, const HostTensor& expected, double tole
 class Pipeline : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (!testing::open_session(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+    if (!testing::open_session(GetParam())) GTEST_SKIP() << GetParam() << " is unavailable";
   }
   void check(const Module& module, const std::vector<HostTensor>& inputs, double tolerance) {
     auto found = testing::run_for_tensor(GetParam(), module, inputs, false);
@@ -166,7 +166,7 @@ TEST(PipelineLimits, AreRefusedAtCompileTimeWherePossible) {
   EXPECT_NO_THROW(pipeline::compile(module, small));
 }
 
-TEST(PipelinePasses, PatternsThatAreNotLookedForAreNoPrograms) {
+TEST(PipelinePasses, UnusedPatternsAreNotPrograms) {
   const Module module = testing::parse_input(R"(
 def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   dataflow {

@@ -25,7 +25,7 @@ HostTensor truth(bool value) {
   return tensor;
 }
 
-// One machine for one program.
+// One VM for one program.
 class Program {
  public:
   explicit Program(const std::string& text, HostFunctions functions = {},
@@ -74,7 +74,7 @@ class Program {
 
 using Numbers = std::vector<double>;
 
-TEST(ControlFlow, BranchesComputeWhatTheirConditionSays) {
+TEST(ControlFlow, BranchesFollowTheirCondition) {
   Program p(R"(
 def main(x: Tensor((n, 2), f32), c: Tensor((), bool)) -> Tensor((n, 2), f32) {
   y: Tensor((n, 2), f32) = if (c) {
@@ -118,7 +118,7 @@ def loop(i0: Prim(i64, i), k0: Prim(i64, k), x: Tensor((n,), f32)) -> Tensor((n,
             (Numbers{20000, 20005}));
 }
 
-TEST(ControlFlow, DeepRecursionIsRefusedAndTheMachineGoesOn) {
+TEST(ControlFlow, DeepRecursionIsRefusedAndTheVirtualMachineContinues) {
   Program p(R"(
 def main(i0: Prim(i64, i), k0: Prim(i64, k), x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   r: Tensor((n,), f32) = if (prim(i < k)) {
@@ -259,7 +259,7 @@ def same(k0: Prim(i64, k)) -> Prim(i64) {
 }
 
 TEST(ControlFlow, ResultsAreCheckedAndSolved) {
-  // The signature (n + 1, n // 2) by run-time checks alone.
+  // The signature (n + 1, n // 2), enforced by run-time checks only.
   Program p(R"(
 def main(x: Tensor((n + 1, n//2), f32), s: Shape(ndim=2)) -> Shape((n, n//2)) {
   return s
@@ -278,7 +278,7 @@ def main(x: Tensor((n + 1, n//2), f32), s: Shape(ndim=2)) -> Shape((n, n//2)) {
 }
 
 TEST(ControlFlow, DataDependentShapesInLoops) {
-  // Takes what is not zero out of x, k times.
+  // Removes the zeros from x, k times.
   Program p(R"(
 def main(x: Tensor((n,), f32), k0: Prim(i64, k)) -> Tensor(ndim=1, f32) {
   r: Tensor(ndim=1, f32) = @loop(x, prim(k))
@@ -327,7 +327,7 @@ def main(x: Tensor((n,), f32), y: Tensor((k,), f32)) -> Tensor(ndim=1, f32) {
   EXPECT_EQ(wrong.error().expected, "1 or k = 2 (k = 2 is dimension 0 of parameter y)");
 }
 
-TEST(ControlFlow, ErrorsTellTheWayThere) {
+TEST(ControlFlow, ErrorsHaveABacktrace) {
   Program p(R"(
 def main(x: Tensor((n,), f32), s: Shape(ndim=1)) -> Tensor((n,), f32) {
   y: Tensor((n,), f32) = @inner(x, s) @origin("layers.7")

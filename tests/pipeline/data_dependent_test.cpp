@@ -1,4 +1,4 @@
-// Shapes that depend on data, from the text of a program to its result on every platform.
+// Data-dependent shapes, from the text of a program to its result on every platform.
 #include <gtest/gtest.h>
 
 #include "passes/legalize.h"
@@ -20,7 +20,7 @@ std::vector<double> elements(const HostTensor& tensor) {
   return list;
 }
 
-// Twice the rows and columns of the elements that are not zero.
+// Twice the rows and columns of the nonzero elements.
 constexpr const char* kNonzero = R"(
 def main(x: Tensor((n, 3), f32)) -> Tensor(ndim=2, i32) {
   dataflow {
@@ -76,7 +76,7 @@ TEST(DataDependent, ManyElements) {
   }
 }
 
-// The distinct values, each times how often it occurs.
+// The distinct values, each multiplied by its count.
 constexpr const char* kUnique = R"(
 def main(x: Tensor((n, 3), f32)) -> Tensor(ndim=1, f32) {
   dataflow {
@@ -135,7 +135,7 @@ TEST(DataDependent, ATensorIsAShape) {
   EXPECT_EQ(refused.error().message, "a tensor that is read as a shape has a negative element");
 }
 
-// What decomposition leaves prints and parses.
+// Decomposed functions print and parse.
 TEST(DataDependent, DecomposedFunctionsPrintAndParse) {
   for (const char* source : {kNonzero, kUnique, kReshaped}) {
     Module module = passes::legalize(text::parse(source, "test"));

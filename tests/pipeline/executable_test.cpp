@@ -1,5 +1,5 @@
-// Compiled programs as files: what is read back runs as what was written, from several threads, and
-// hostile files do no harm.
+// Compiled programs as files: an executable that is read back runs like the original, from several
+// threads, and hostile files do no harm.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ ExecutableFile as_file() {
   return file;
 }
 
-// The program on 3 rows, by a session of its own without a compiler.
+// Runs the program on 3 rows, in a separate session without a compiler.
 Result<HostTensor> run_three_rows(std::shared_ptr<const Executable> executable,
                                   runtime::Session& session) {
   TAPML_ASSIGN(auto vm, runtime::LocalVirtualMachine::create(session, std::move(executable)));
@@ -108,7 +108,7 @@ TEST(ExecutableOnDisk, TheSameInputGivesTheSameBytes) {
   EXPECT_EQ(write_executable(a).value(), write_executable(b).value());
 }
 
-TEST(ExecutableOnDisk, RefusedByALesserMachine) {
+TEST(ExecutableOnDisk, RefusedByAProcessorWithFewerFeatures) {
   auto session = stem_session();
   ExecutableFile file = as_file();
   file.executable.modules[0].features += ",+made-up";
@@ -123,7 +123,7 @@ TEST(ExecutableOnDisk, RefusedByALesserMachine) {
   EXPECT_NE(result.error().message.find("z80"), std::string::npos);
 }
 
-TEST(ExecutableOnDisk, MachinesShareOneExecutable) {
+TEST(ExecutableOnDisk, VirtualMachinesShareOneExecutable) {
   auto bytes = write_executable(as_file()).value();
   auto file = read_executable(bytes, nullptr, "file");
   ASSERT_TRUE(file);
@@ -133,7 +133,7 @@ TEST(ExecutableOnDisk, MachinesShareOneExecutable) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
-      // Half of them on one session, half on sessions of their own.
+      // Half of the threads share one session, half have their own.
       auto own = t % 2 == 0 ? stem_session() : nullptr;
       for (int i = 0; i < 10; ++i) {
         auto result = run_three_rows(executable, own ? *own : *shared);
@@ -145,9 +145,9 @@ TEST(ExecutableOnDisk, MachinesShareOneExecutable) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Bytes altered and checksums made to fit again: an error, or a run without harm. What lies in the
-// section of machine code is trusted, so that it is left alone.
-TEST(ExecutableOnDisk, FlippedBytesBehindChecksums) {
+// Altered bytes with recomputed checksums: an error, or a run without harm. The section of machine
+// code is trusted and not altered.
+TEST(ExecutableOnDisk, FlippedBytesWithValidChecksums) {
   auto bytes = write_executable(as_file()).value();
   auto untouched = read_executable(bytes, nullptr, "file");
   ASSERT_TRUE(untouched);
@@ -175,7 +175,7 @@ TEST(ExecutableOnDisk, FlippedBytesBehindChecksums) {
   EXPECT_GT(ran, 10);
 }
 
-TEST(NativeCompiler, TheFirstFailureIsTold) {
+TEST(NativeCompiler, ReportsTheFirstFailure) {
   codegen::NativeCompiler compiler(*target::find_description("cpu"), 2);
   for (const char* name : {"a", "b"}) {
     codegen::DeviceFunc broken;

@@ -9,7 +9,7 @@
 namespace tapml::pipeline {
 namespace {
 
-// Two layers of the same kernels.
+// Two layers with the same kernels.
 const char* const kTwoLayers = R"(module {phase: "import", fusion_policy: "default"}
 
 def main(x: Tensor((n, 8), f32), w: Tensor((8, 8), f32)) -> Tensor((n, 8), f32) {
@@ -57,7 +57,7 @@ TEST_F(KernelCacheTest, EqualKernelsAreCompiledOnce) {
   EXPECT_EQ(second->modules[0].bytes, first->modules[0].bytes);
   EXPECT_EQ(second->implementations[0].provider, first->implementations[0].provider);
   EXPECT_EQ(second->implementations[0].launches.size(), first->implementations[0].launches.size());
-  // Without a cache: the same code.
+  // The same code without a cache.
   auto plain = pipeline::compile(text::parse(kTwoLayers, "program"), target::parse_target("cpu"));
   EXPECT_EQ(plain->modules[0].bytes, first->modules[0].bytes);
 }
@@ -68,11 +68,11 @@ TEST_F(KernelCacheTest, AnotherTargetIsAnotherKey) {
   compile(disk, "cpu:threads=1");
   EXPECT_EQ(disk.hits(), 0);
   EXPECT_EQ(disk.misses(), 2);
-  compile(disk, "opencl");  // keeps nothing
+  compile(disk, "opencl");  // stores nothing
   EXPECT_EQ(disk.misses(), 2);
 }
 
-// Parts from the cache and new ones make the same module as new ones alone.
+// Cached and new parts make the same module as new parts only.
 TEST_F(KernelCacheTest, ShadersOfVulkanAreKept) {
   DiskCache disk({folder_ / "cache", {}});
   auto first = compile(disk, "vulkan");
@@ -94,7 +94,7 @@ TEST_F(KernelCacheTest, ShadersOfVulkanAreKept) {
   EXPECT_EQ(mixed->modules[0].entries, plain->modules[0].entries);
 }
 
-// With a module for each kernel. One that a rewrite may change is scheduled, the others come from
+// With one module per kernel. A kernel that a rewrite may change is scheduled, the others come from
 // the cache.
 TEST_F(KernelCacheTest, ModulesOfOpenClAreKept) {
   DiskCache disk({folder_ / "cache", {}});
@@ -165,7 +165,7 @@ TEST_F(KernelCacheTest, ARewrittenKernelIsNotKept) {
   EXPECT_TRUE(!std::filesystem::exists(folder_ / "cache") || entries().empty());
 }
 
-TEST_F(KernelCacheTest, AKernelThatARewriteLeavesAloneIsKept) {
+TEST_F(KernelCacheTest, AKernelThatARewriteDoesNotChangeIsKept) {
   DiskCache disk({folder_ / "cache", {}});
   KernelCache cache(std::shared_ptr<DiskCache>(&disk, [](DiskCache*) {}));
   ImplementOptions options;

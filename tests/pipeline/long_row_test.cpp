@@ -1,4 +1,4 @@
-// Rows so long that quadratic work would show.
+// Rows so long that quadratic work would be noticeable.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The beginning of small programs.
+// The common beginning of small programs.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Operators of thousands of operands and results: what grows with their square takes minutes here.
+// Operators with thousands of operands and results: quadratic work would take minutes.
 #include <gtest/gtest.h>
 
 #include "passes/kernel.h"
@@ -29,7 +29,7 @@ TEST(ManyOperands, ASplitOf4000Results) {
   EXPECT_EQ(executable->kernels[0].params.size(), 1u + kResults);
 }
 
-// Each result is used, and what comes of it is joined again.
+// Each result is used, and the values are concatenated again.
 TEST(ManyOperands, ResultsThatAreUsedAndJoinedAgain) {
   constexpr int kResults = 4000;
   std::string text =
@@ -46,12 +46,12 @@ TEST(ManyOperands, ResultsThatAreUsedAndJoinedAgain) {
   text += "    z: Tensor((4000, m), f32) = concat((" + joined +
           ")) {axis: 0}\n    output z\n  }\n  return z\n}\n";
   const auto executable = compiled(parse_input(text));
-  // A split, an exp that may be part of the concats, and the concats.
+  // A split, an exp that may be fused into the concats, and the concats.
   EXPECT_LT(executable->kernels.size(), 20u);
   EXPECT_GT(executable->call_sites.size(), 1000u);
 }
 
-// As many as a sum in the text may have.
+// As many terms as a sum in the text may have.
 TEST(ManyOperands, AConcatOf900SymbolicSizes) {
   constexpr int kTensors = 900;
   std::string params, sum, operands;
@@ -66,7 +66,7 @@ TEST(ManyOperands, AConcatOf900SymbolicSizes) {
                                     " = concat((" + operands + ")) {axis: 0}\n  return y\n}\n");
   const auto executable = compiled(module);
   EXPECT_GE(executable->call_sites.size(), 180u);
-  // It is the sum in any order.
+  // The sum does not depend on the order.
   std::vector<HostTensor> inputs;
   for (int i = 0; i < kTensors; ++i) {
     inputs.push_back(testing::f32(

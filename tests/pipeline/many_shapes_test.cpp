@@ -1,4 +1,4 @@
-// One machine that is called with many shapes: its memory stays bounded and its results right.
+// One VM that is called with many shapes: its memory stays bounded and its results correct.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,16 +32,16 @@ std::vector<int64_t> shapes() {
   std::vector<int64_t> all;
   for (int64_t n = 1; n < 60; n += 7) all.push_back(n);           // growing
   for (int64_t n = 60; n > 0; n -= 9) all.push_back(n);           // shrinking
-  for (int64_t i = 0; i < 8; ++i) all.push_back(i % 2 ? 3 : 47);  // in turn
+  for (int64_t i = 0; i < 8; ++i) all.push_back(i % 2 ? 3 : 47);  // alternating
   for (int64_t i = 0; i < 12; ++i) all.push_back(1 + i * i * 31 % 60);
   return all;
 }
 
-TEST(ManyShapes, AMachineHoldsNoMoreThanItsLargestCall) {
+TEST(ManyShapes, AVirtualMachineHoldsNoMoreThanItsLargestCall) {
   Compiled compiled = compile_null(text::parse(kManyShapesProgram, "test"));
   const PrimExpr& peak = compiled.function("main").peak;
   Meter meter(compiled);
-  meter.prepare("main", {{"n", 60}});  // the arguments are there from the first call on
+  meter.prepare("main", {{"n", 60}});  // the arguments exist from the first call on
   meter.load();
   int64_t most = 0;
   for (int64_t n : shapes()) {
@@ -76,8 +76,8 @@ TEST(ManyShapes, WithBoundsNothingIsAllocatedInTheSteadyState) {
   EXPECT_EQ(meter.allocations(), before);
 }
 
-// Results of one machine over all shapes, against a machine for each of them whose tensors have
-// storages of their own.
+// Results of one VM over all shapes, compared with a separate VM per shape whose tensors have
+// separate storages.
 class ManyShapesOn : public ::testing::TestWithParam<const char*> {
  protected:
   HostTensor run(runtime::Session& session, runtime::LocalVirtualMachine& vm, int64_t n) {
@@ -98,7 +98,7 @@ class ManyShapesOn : public ::testing::TestWithParam<const char*> {
 
 TEST_P(ManyShapesOn, ResultsStayRight) {
   auto session = testing::open_session(GetParam());
-  if (!session) GTEST_SKIP() << GetParam() << " is not here";
+  if (!session) GTEST_SKIP() << GetParam() << " is unavailable";
   const target::Target target = target::parse_target(GetParam());
   Module module = text::parse(kManyShapesProgram, "test");
   pipeline::ImplementOptions apart;

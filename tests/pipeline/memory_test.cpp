@@ -1,4 +1,4 @@
-// What memory_report() predicts is what the device hands out, to the byte.
+// The prediction of memory_report() equals what the device allocates, to the byte.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using testing::random_llama;
 using testing::value_of;
 using testing::Values;
 
-TEST(PredictedMemory, IsWhatTheDeviceHandsOutForModels) {
+TEST(PredictedMemory, EqualsTheDevicesAllocationsForModels) {
   for (unsigned seed = 0; seed < 10; ++seed) {
     models::LlamaConfig config = random_llama(seed);
     Compiled compiled = compile_null(models::build_llama(config, {}));
@@ -34,7 +34,7 @@ TEST(PredictedMemory, IsWhatTheDeviceHandsOutForModels) {
   }
 }
 
-TEST(PredictedMemory, IsWhatTheDeviceHandsOutForBoundedModels) {
+TEST(PredictedMemory, EqualsTheDevicesAllocationsForBoundedModels) {
   for (unsigned seed = 20; seed < 25; ++seed) {
     Compiled compiled = compile_null(models::build_llama(random_llama(seed), {}),
                                      {{"b", 2}, {"n", 64}, {"p", 8}, {"pages", 16}});
@@ -49,11 +49,11 @@ TEST(PredictedMemory, IsWhatTheDeviceHandsOutForBoundedModels) {
   }
 }
 
-// Where kernels have workspaces, weights are packed and allocators align.
-TEST(PredictedMemory, IsWhatPlatformsHandOut) {
+// With workspaces of kernels, packed weights and allocator alignment.
+TEST(PredictedMemory, EqualsTheAllocationsOfPlatforms) {
   for (const char* target : {"cpu", "opencl"}) {
     if (!testing::open_device(target)) continue;
-    // A driver takes long for every kernel.
+    // Drivers are slow to compile kernels.
     const unsigned seeds = std::string(target) == "cpu" ? 3 : 1;
     for (unsigned seed = 40; seed < 40 + seeds; ++seed) {
       Compiled compiled = compile_for(target, models::build_llama(random_llama(seed), {}));
@@ -121,7 +121,7 @@ def main(x: Tensor((n, 4), f32), w: Tensor((4, 7), f32)) -> Tensor((n, 7), f32) 
 }
 )"};
 
-TEST(PredictedMemory, IsWhatTheDeviceHandsOutForTextModules) {
+TEST(PredictedMemory, EqualsTheDevicesAllocationsForTextModules) {
   for (const char* text : kModules) {
     Module module = text::parse(text, "test");
     for (bool bounded : {false, true}) {
@@ -137,8 +137,8 @@ TEST(PredictedMemory, IsWhatTheDeviceHandsOutForTextModules) {
   }
 }
 
-// Functions that call others: what is held at each call, what the callee holds, what its result
-// keeps; tail calls let go of the caller's frame, and loops hand storages from round to round.
+// Functions that call others: memory held at each call, by the callee, and by its result; tail
+// calls release the caller's frame, and loops pass storages from iteration to iteration.
 const char* const kCallers[] = {
     R"(
 def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
@@ -235,7 +235,7 @@ TEST(PredictedMemory, IsExactForFunctionsThatCallOthers) {
   }
 }
 
-TEST(PredictedMemory, IsNotKnownForWhatCallsItselfAndGoesOn) {
+TEST(PredictedMemory, IsUnknownForNonTailRecursion) {
   Compiled compiled = compile_null(text::parse(R"(
 def main(x: Tensor((n, 8), f32), c: Tensor((), bool)) -> Tensor((n, 8), f32) {
   r: Tensor((n, 8), f32) = if (c) {
@@ -254,7 +254,7 @@ def main(x: Tensor((n, 8), f32), c: Tensor((), bool)) -> Tensor((n, 8), f32) {
   EXPECT_NE(compiled.function("main").why.find("@main is called again"), std::string::npos);
 }
 
-// Functions that are used as values share static storages like any other.
+// Function values share static storages like other functions.
 TEST(StaticMemory, ServesFunctionValues) {
   Compiled compiled = compile_null(text::parse(R"(
 def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
@@ -316,7 +316,7 @@ TEST(StaticMemory, IsAllocatedAtLoadAndNothingLater) {
 
 TEST(StaticMemory, BoundsAreCheckedAtTheEntry) {
   Compiled compiled = compile_null(text::parse(kModules[0], "test"), {{"n", 4}});
-  // Two chunks, for (2, n) and (2*n + 2,), are no longer needed where kernels work in place.
+  // Two chunks, for (2, n) and (2*n + 2,), are not needed if kernels work in place.
   Meter meter(compiled);
   meter.prepare("main", {{"n", 5}});
   meter.load();

@@ -1,14 +1,14 @@
 // Passes as text: tests/pipeline/cases/*.tapml hold programs before and after. TAPML_UPDATE_DOCS=1
-// writes what comes out behind "# becomes"; whoever does that reads the difference.
+// writes the results after "# becomes"; review the difference.
 //
-// Sections are those of support/language_case.h, with
+// The sections are those of support/language_case.h, with
 //
 //   # passes: canonicalize,dead_code     run in order
-//   # shows: main                        the functions that are compared; all without it
+//   # shows: main                        the functions to compare; all if absent
 //   # refused: ...                       parts of the UserError of the passes
-//   # becomes                            ends the program before; nothing behind it: it stays
+//   # becomes                            ends the first program; nothing after it: no change
 //
-// What a call gives or how it fails must be so before and after.
+// Calls must give the same results or errors before and after.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -73,7 +73,7 @@ Module passed(const Module& module, const std::vector<std::string>& passes) {
   return current;
 }
 
-// The section's text with what the passes make of it.
+// The section's text with the current result of the passes.
 std::string renewed(const LanguageCase& test) {
   const std::vector<std::string> passes = list_of(test, "passes"), shows = list_of(test, "shows");
   const std::string before = before_of(test);
@@ -86,11 +86,11 @@ std::string renewed(const LanguageCase& test) {
   const Module result = passed(module, passes);
   testing::expect_calls(result, test);
   std::string after = shown(result, shows);
-  // What is read is in A-normal form.
+  // Parsed programs are in A-normal form.
   const bool normalizes = !passes.empty() && passes[0] == "a_normal_form";
   const Module given = normalizes ? text::parse(before, test.name) : module;
   if (after == shown(given, shows)) return before + kBecomes;
-  // It stands there as it is read again.
+  // The text is in the form in which it is parsed again.
   EXPECT_EQ(text::print(text::parse(after, "after")), after);
   return before + kBecomes + after;
 }
@@ -115,7 +115,7 @@ TEST(PassCaseFiles, AreWritten) {
   for (const auto& [name, text] : files) std::ofstream(kFolder + "/" + name + ".tapml") << text;
 }
 
-// Every pass that is called by name has its cases.
+// Every pass that can be run by name has cases.
 TEST(PassCaseFiles, CoverThePassesByName) {
   const std::vector<LanguageCase> cases = testing::load_case_folder(kFolder);
   for (const pipeline::PassInfo& pass : pipeline::pass_table()) {

@@ -1,5 +1,5 @@
-// docs/passes.md says of every pass what the pass table says, and shows programs before and after:
-// TAPML_UPDATE_DOCS=1 writes both anew.
+// docs/passes.md describes every pass as the pass table does, and shows programs before and after:
+// TAPML_UPDATE_DOCS=1 rewrites both.
 //
 // A section is
 //
@@ -9,8 +9,8 @@
 //                                                           (from the table)
 //
 // and examples: a block ```tapml that begins with "# before", then one that begins with "# after".
-// "# before, behind a,b" runs these passes first; "# target: cpu" is for passes that want a target;
-// a line "# shows: main,f" names the functions of the result that stand in the second block.
+// "# before, behind a,b" runs these passes first; "# target: cpu" is for passes that need a target;
+// a line "# shows: main,f" names the functions of the result that the second block shows.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -70,7 +70,7 @@ Module run_pass(const Module& module, const std::string& name, const target::Tar
   return result;
 }
 
-// What the pass makes of the lines of a block "# before".
+// The result of the pass for the lines of a block "# before".
 std::string after(const std::string& pass, const std::vector<std::string>& block) {
   std::string source;
   std::vector<std::string> first, shows;
@@ -89,7 +89,7 @@ std::string after(const std::string& pass, const std::vector<std::string>& block
   if (shows.empty()) return text::print(result);
   Module some;
   for (const std::string& name : shows) {
-    // A name may end in a star: kernels have their hash behind.
+    // A name may end in a star: kernel names end in their hash.
     for (const auto& [known, function] : result.functions) {
       const bool prefix = name.ends_with("*") && known.starts_with(name.substr(0, name.size() - 1));
       if (prefix || known == name) some.functions[known] = function;
@@ -131,7 +131,7 @@ std::string made_page(const std::vector<std::string>& lines, std::vector<std::st
   return page;
 }
 
-TEST(PassesPage, IsWhatThePassesDo) {
+TEST(PassesPage, AgreesWithThePasses) {
   const std::vector<std::string> lines = lines_of(kPage);
   std::vector<std::string> sections, names;
   const std::string page = made_page(lines, sections);

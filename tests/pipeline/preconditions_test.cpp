@@ -1,5 +1,5 @@
-// Passes by name: each alone on modules of every kind gives a right result, or says which passes
-// are missing and the command that runs them.
+// Passes by name: each alone on modules of every kind gives a correct result, or names the missing
+// passes and the command that runs them.
 #include "pipeline/preconditions.h"
 
 #include <gtest/gtest.h>
@@ -200,13 +200,13 @@ std::vector<HostTensor> inputs_of(const NamedModule& source) {
   return inputs;
 }
 
-// `result` is well formed, and computes what `module` does.
+// `result` is well formed, and computes the same as `module`.
 void expect_right(const NamedModule& source, const Module& module, const Module& result,
                   const std::string& pass) {
   analysis::verify(result, pass);
-  if (is_planned(result)) return;  // storage means nothing to the interpreter
+  if (is_planned(result)) return;  // the interpreter ignores storage
   build::check_annotations(result, pass);
-  // What a pass adds to the parameters (prepared weights) nobody gives here.
+  // The test does not supply parameters that a pass adds (prepared weights).
   const auto* before = relax::as_relax_function(module.find("main"));
   const auto* after = relax::as_relax_function(result.find("main"));
   if (before->params.size() != after->params.size()) return;
@@ -223,7 +223,7 @@ void expect_right(const NamedModule& source, const Module& module, const Module&
   }
 }
 
-TEST(Preconditions, EachPassAloneIsRightOrSaysWhatIsMissing) {
+TEST(Preconditions, EachPassAloneIsCorrectOrNamesMissingPasses) {
   int refused = 0, accepted = 0;
   for (const NamedModule& source : modules_of_every_kind()) {
     const Module module = read_module(source);
@@ -263,7 +263,7 @@ TEST(Preconditions, HoldWhereTheCompilerRunsThem) {
       if (pass.is_by_name_only()) break;
       if (pass.not_by_name) continue;
       auto next = guard([&] { return by_name(module, {pass.name}); });
-      // What a pattern matched is a kernel to be, and other operators may be none.
+      // Matched operators will become a kernel, and other operators may not be supported.
       ASSERT_TRUE(next) << pass.name << ": " << next.error().to_string();
       module = std::move(*next);
     }
@@ -271,7 +271,7 @@ TEST(Preconditions, HoldWhereTheCompilerRunsThem) {
   }
 }
 
-TEST(Preconditions, PlannedMemoryIsKnownToPlanningAlone) {
+TEST(Preconditions, OnlyPlanningSupportsPlannedMemory) {
   for (const NamedModule& source : modules_of_every_kind()) {
     SCOPED_TRACE(source.name);
     const Module module = read_module(source);
@@ -291,7 +291,7 @@ TEST(Preconditions, PlannedMemoryIsKnownToPlanningAlone) {
   }
 }
 
-TEST(Preconditions, PassesOverOperatorsWantThem) {
+TEST(Preconditions, PassesOverOperatorsRequireThem) {
   const Module legal = by_name(read_module(modules_of_every_kind()[0]), {"legalize"});
   for (const PassInfo& pass : pass_table()) {
     if (!pass.on_operators) continue;
@@ -302,13 +302,13 @@ TEST(Preconditions, PassesOverOperatorsWantThem) {
   EXPECT_NO_THROW(by_name(legal, {"legalize", "common_subexpressions", "dead_code"}));
 }
 
-// The text that people read and the list that is checked are about the same passes.
-TEST(Preconditions, TheTableSaysWhatIsChecked) {
+// The text for readers and the list that is checked name the same passes.
+TEST(Preconditions, TheTableListsTheChecks) {
   for (const PassInfo& pass : pass_table()) {
-    if (pass.not_by_name) continue;  // nothing is checked of it
+    if (pass.not_by_name) continue;  // not checked
     const std::string text = pass.precondition;
     for (const PassInfo& other : pass_table()) {
-      // "match" is a word, too.
+      // "match" is also an ordinary word.
       const bool named =
           &other != &pass && text.find(other.name) != std::string::npos && text != "nothing";
       const bool checked = std::ranges::any_of(
@@ -328,7 +328,7 @@ TEST(RunByName, AnswersUnknownPassesWithTheNearest) {
                              {"unknown pass", "fuse_op", "did you mean 'fuse_ops'?"});
 }
 
-TEST(RunByName, SaysWhichStepsItCannotRunAndWhy) {
+TEST(RunByName, ReportsStepsItCannotRunWithTheReason) {
   const Module module = read_module(modules_of_every_kind()[0]);
   int refused = 0;
   for (const PassInfo& pass : pass_table()) {
@@ -342,7 +342,7 @@ TEST(RunByName, SaysWhichStepsItCannotRunAndWhy) {
   EXPECT_GE(refused, 8);
 }
 
-TEST(RunByName, KernelLevelStepsWantATarget) {
+TEST(RunByName, KernelLevelStepsNeedATarget) {
   const Module module = by_name(read_module(modules_of_every_kind()[0]), {"legalize"});
   int number = 0;
   testing::expect_user_error([&] { run_by_name(module, "schedule", nullptr, {}, number); },
@@ -350,7 +350,7 @@ TEST(RunByName, KernelLevelStepsWantATarget) {
   const target::Target cpu = target::parse_target("cpu");
   const Module scheduled = run_by_name(module, "schedule", &cpu, {}, number);
   EXPECT_NE(text::print(scheduled).find("parallel("), std::string::npos) << text::print(scheduled);
-  // exp of OpenCL is within 2 ULP only as a polynomial; a processor's always is one.
+  // exp of OpenCL is within 2 ULP only as a polynomial; on CPUs it always is one.
   const Module math = by_name(scheduled, {"lower_math"});
   for (const auto& [name, function] : math.functions) {
     if (!tir::as_prim_func(function.get())) continue;
@@ -359,7 +359,7 @@ TEST(RunByName, KernelLevelStepsWantATarget) {
   }
 }
 
-TEST(RunByName, TellsWhatChanged) {
+TEST(RunByName, ReportsChanges) {
   const Module module = read_module(modules_of_every_kind()[0]);
   std::vector<PassEffect> effects;
   Instruments instruments;
@@ -386,7 +386,7 @@ TEST(RunByName, TellsWhatChanged) {
       << diff;
   EXPECT_FALSE(effects[2].changed());
   EXPECT_TRUE(effects[2].diff.empty());
-  // The lines that stay and those that are new are the text.
+  // The unchanged lines and the new ones form the text.
   std::string made;
   size_t hunks = 0;
   for (const std::string_view line : split_lines(diff)) {

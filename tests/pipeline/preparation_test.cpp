@@ -1,4 +1,4 @@
-// Weights that are packed once: from a module with weights to calls of what was compiled.
+// Weights that are packed once: from a module with weights to calls of the compiled program.
 #include <gtest/gtest.h>
 
 #include "ir/exceptions.h"
@@ -19,7 +19,7 @@ namespace {
 
 using testing::random_tensor;
 
-// Two functions that a host calls share w; v is used by one of them, and not as a weight by helper.
+// Two public functions share w; v is used by one of them, and by helper not as a weight.
 const char* const kModel = R"(module {model.weights: ["w", "v"]}
 def many(x: Tensor((n, 96), f32), w: Tensor((80, 96), f32), v: Tensor((80, 96), bf16)) -> Tensor((n, 80), f32) {
   dataflow {
@@ -106,9 +106,9 @@ TEST(Preparation, EachWeightIsPackedOnceForAllFunctions) {
   EXPECT_EQ(relax::as_relax_function(planned.find("one"))->params.size(), 5u);
 }
 
-// Each value is made of the one before, twice: prepare has as many bindings, and the search for
-// equal values stays as long.
-TEST(Preparation, ALongWayFromAWeight) {
+// Each value uses the previous one twice: prepare has as many bindings, and the search for equal
+// values is as long.
+TEST(Preparation, ALongChainFromAWeight) {
   std::string source =
       "module {model.weights: [\"w0\"]}\n"
       "def main(x: Tensor((n, 4), f32), w0: Tensor((4, 4), f32)) -> Tensor((n, 4), f32) {\n"
@@ -173,8 +173,8 @@ TEST(Preparation, ResultsStayWithinRounding) {
   }
 }
 
-// A kernel alone packs into memory of its own, to the same bits: tests carved from a run judge what
-// ran.
+// A single kernel packs into its own memory with the same bits, so carved tests check what the run
+// used.
 TEST(Preparation, AKernelAloneComputesTheSame) {
   LoadedModel packed;
   const HostTensor w = random_tensor({80, 96}, DType::kF32, 1);
@@ -189,7 +189,7 @@ TEST(Preparation, AKernelAloneComputesTheSame) {
       std::vector<runtime::Tensor> args;
       for (size_t i = 0; i < call.args.size(); ++i) args.push_back(call.args[i]);
       TAPML_ASSIGN(HostTensor seen, runtime::download(args.back()));
-      // The caller's storages are its own: the outputs of this call go elsewhere.
+      // The caller's storages are not shared: the outputs of this call use other memory.
       TAPML_ASSIGN(args.back(), runtime::make_tensor(args.back().storage->session(),
                                                      args.back().dtype, seen.shape()));
       TAPML_TRY(

@@ -27,12 +27,12 @@ HostTensor counting(DType dtype, Shape shape, double step) {
 class Programs : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (!testing::open_session(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+    if (!testing::open_session(GetParam())) GTEST_SKIP() << GetParam() << " is unavailable";
   }
   void check(const Module& module, const std::vector<HostTensor>& inputs) {
     auto found = run_module(GetParam(), module, inputs);
     ASSERT_TRUE(found) << found.error().to_string();
-    // Twice: as it is written, and as the compiler cut it into kernels.
+    // Twice: as written, and as the compiler split it into kernels.
     for (const Module& one : {module, pipeline::form_kernels(module)}) {
       std::vector<op::RefTensor> expected = interpret_module(one, inputs);
       ASSERT_EQ(found->size(), expected.size());
@@ -133,7 +133,7 @@ TEST_P(Programs, DimensionsThatMayDifferAreCheckedWhenTheProgramRuns) {
   }
 }
 
-TEST_P(Programs, WhatMayBroadcastDoesOrIsRefused) {
+TEST_P(Programs, PossibleBroadcastsHappenOrAreRefused) {
   Module module = parse_input(R"(
 def main(x: Tensor((4,), f32), y: Tensor((n,), f32)) -> Tensor((4,), f32) {
   z: Tensor((4,), f32) = add(x, y)
@@ -169,7 +169,7 @@ prim def add2(a: Buffer((m,), f32), b: Buffer((m,), f32), out c: Buffer((m,), f3
                                          "n = 9 (n is dimension 0 of parameter x)", "f32[8]"});
 }
 
-TEST_P(Programs, WhatAPatternMatchesIsOneKernel) {
+TEST_P(Programs, AMatchedPatternIsOneKernel) {
   Module module = parse_input(R"(
 def main(q: Tensor((3, m, 8), f32), k: Tensor((3, n, 8), f32), v: Tensor((3, n, 8), f32))
     -> Tensor((3, m*8), f32) {
@@ -200,7 +200,7 @@ def attention(q: Object, k: Object, v: Object, t: Shape(ndim=2)) -> Object {patt
     functions += function->level == FunctionLevel::kRelax;
   }
   EXPECT_EQ(functions, 2u) << "main and one kernel";
-  // The pattern built in C++ cuts out the same kernel.
+  // The pattern built in C++ matches the same kernel.
   build::PatternBuilder p;
   relax::Variable q = p.any("q"), k = p.any("k"), v = p.any("v");
   relax::Variable t = p.any("t", relax::shape_annotation_ndim(2));
@@ -234,7 +234,7 @@ void expect_refused(const std::string& body, const std::string& target,
                              parts);
 }
 
-TEST(ProgramFaults, AreTheInputsAndSayWhere) {
+TEST(ProgramFaults, AreInputErrorsWithAPosition) {
   expect_refused("for i in parallel(n) { alloc t: Buffer((4,), f32) t[0] = x[i] y[i] = t[0] }",
                  "cpu", {"@f", "buffer t", "inside a loop", "cpu"});
   const std::string groups =
@@ -245,7 +245,7 @@ TEST(ProgramFaults, AreTheInputsAndSayWhere) {
                  {"@f", "256 threads", "4096"});
 }
 
-// What an invocation's stack has no room for, alone or together, in each copy of an unrolled loop.
+// Local memory that exceeds a thread's stack, alone or in total, in each copy of an unrolled loop.
 TEST(ProgramFaults, LocalMemoryIsLimited) {
   const std::string huge =
       "for i in parallel(n) { alloc t: Buffer((100000000,), f32, local) t[0] = x[i] y[i] = t[0] }";
@@ -269,7 +269,7 @@ TEST(ProgramFaults, LocalMemoryIsLimited) {
       "for i in parallel(n) { alloc t: Buffer((4000000000, 4000000000), f64, local) "
       "t[0, 0] = f64(0) y[i] = x[i] }",
       "cpu", {"@f", "2^63"});
-  // Launches follow each other.
+  // Sequential launches do not add up.
   EXPECT_NO_THROW(pipeline::compile(
       program("alloc w: Buffer((n,), f32) for i in parallel(n) { alloc t: Buffer((200000,), f32, "
               "local) t[0] = x[i] w[i] = t[0] } for i in parallel(n) { alloc s: Buffer((200000,), "
@@ -277,13 +277,13 @@ TEST(ProgramFaults, LocalMemoryIsLimited) {
       target::parse_target("cpu")));
 }
 
-TEST(ProgramFaults, AnIndexOutsideIsTheProgramsFaultForTheReference) {
+TEST(ProgramFaults, TheReferenceReportsOutOfBoundsIndices) {
   Module module = program("for i in serial(n) { y[i] = x[cast(i64, x[i]) + 3] }");
   testing::expect_user_error([&] { interpret_module(module, {counting(DType::kF32, {3}, 1)}); },
                              {"@f", "index", "buffer x"});
 }
 
-TEST(ProgramFaults, AnIndexThatIsSurelyOutsideIsRefused) {
+TEST(ProgramFaults, ACertainOutOfBoundsIndexIsRefused) {
   testing::expect_user_error(
       [&] { program("for i in serial(n) { y[i] = x[i + 1] }"); },
       {"@f", "x[i + 1]", "from 0 to n - 1 in dimension 0 of x", "n where i is n - 1"});

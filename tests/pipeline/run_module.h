@@ -1,4 +1,4 @@
-// Modules on a platform and in the interpreter, and tensors for them.
+// Runs modules on a platform and in the interpreter, and makes tensors for them.
 #pragma once
 
 #include <random>
@@ -57,19 +57,19 @@ inline Result<std::vector<HostTensor>> run_main(runtime::Session& session,
   return outputs;
 }
 
-// The same on a platform that is here. With `verify` every pass is verified.
+// The same on an available platform. With `verify` every pass is verified.
 inline Result<std::vector<HostTensor>> run_module(const std::string& platform, const Module& module,
                                                   const std::vector<HostTensor>& inputs,
                                                   bool verify = true) {
   auto session = open_session(platform);
-  if (!session) throw_internal(platform + " is not here");
+  if (!session) throw_internal(platform + " is unavailable");
   pipeline::ImplementOptions options;
   options.instruments.verify = verify;
   auto executable = pipeline::compile(module, target::parse_target(platform), options);
   return run_main(*session, executable, inputs);
 }
 
-// The only one of them.
+// The only result.
 inline Result<HostTensor> run_for_tensor(const std::string& platform, const Module& module,
                                          const std::vector<HostTensor>& inputs,
                                          bool verify = true) {
@@ -77,7 +77,7 @@ inline Result<HostTensor> run_for_tensor(const std::string& platform, const Modu
   return std::move(outputs.at(0));
 }
 
-// The same by the interpreter.
+// The same in the interpreter.
 inline std::vector<op::RefTensor> interpret_module(const Module& module,
                                                    const std::vector<HostTensor>& inputs) {
   std::vector<interp::Value> args;

@@ -1,4 +1,5 @@
-// Tensors above a device's binding limit, held in segments: on devices that are told a small limit.
+// Tensors above a device's binding limit, held in segments, on devices with an artificially small
+// limit.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,8 +16,8 @@ namespace {
 
 constexpr int64_t kMost = 2048, kAlignment = 64;
 
-// Another device under a smaller binding limit, whose kernels take aligned arguments alone.
-// Allocations stay as large as they are.
+// Another device with a smaller binding limit, whose kernels take only aligned arguments.
+// Allocations keep their limit.
 class LimitedDevice final : public runtime::Device {
  public:
   explicit LimitedDevice(std::shared_ptr<runtime::Device> device)
@@ -48,7 +49,7 @@ class Segments : public ::testing::TestWithParam<const char*> {
       device = std::make_shared<device::CpuDevice>(0, codegen::make_jit_loader());
     } else {
       auto opened = device::create_opencl_device();
-      if (!opened) GTEST_SKIP() << "no OpenCL here";
+      if (!opened) GTEST_SKIP() << "OpenCL is unavailable";
       device = *opened;
     }
     session_ =
@@ -72,7 +73,8 @@ class Segments : public ::testing::TestWithParam<const char*> {
     return count;
   }
 
-  // The text's main in segments, against the reference; without segments it is refused.
+  // Runs main of the text in segments and compares with the reference; without segments it is
+  // refused.
   void check(const std::string& text, const std::vector<HostTensor>& inputs, size_t parts) {
     Module module = text::parse("module\n" + text, "m.txt");
     auto found = run(module, target_, inputs);
@@ -107,8 +109,8 @@ HostTensor waves(DType dtype, Shape shape) {
 }
 
 TEST_P(Segments, WeightsOfMatmul) {
-  // 70 rows of 160 bytes: parts of 12 rows, the offsets at the device's alignment. Tensors of n
-  // rows have four parts each, but not those whose rows are too long for an aligned part.
+  // 70 rows of 160 bytes: parts of 12 rows, with offsets at the device's alignment. Tensors of n
+  // rows have four parts each, except those whose rows are too long for an aligned part.
   check(R"(
 def main(x: Tensor((n, 40), f32), w: Tensor((70, 40), f32)) -> Tensor((n, 70), f32) {
   dataflow {
@@ -152,8 +154,8 @@ def main(x: Tensor((100, 16), f32), s: Tensor((100, 1), f32)) -> Tensor((100, 16
         {waves(DType::kF32, {100, 16}), waves(DType::kF32, {100, 1})}, 8);
 }
 
-// 32 rows of 64 bytes a binding, four bindings a tensor.
-TEST_P(Segments, RowsThatTheCallDecides) {
+// 32 rows of 64 bytes per binding, four bindings per tensor.
+TEST_P(Segments, RowCountsOfTheCall) {
   Module module = text::parse(R"(module
 def main(x: Tensor((n, 16), f32), w: Tensor((16, 8), f32)) -> Tensor((n, 8), f32) {
   dataflow {
@@ -195,7 +197,7 @@ def main(x: Tensor((n, 16), f32), y: Tensor((n, 16), f32)) -> Tensor((n, 16), f3
 })",
                               "m.txt");
   target::Target few = target_;
-  few.description.limits.max_bindings = 5;  // less than two for each of three
+  few.description.limits.max_bindings = 5;  // less than two for each of the three
   HostTensor small = waves(DType::kF32, {32, 16}), large = waves(DType::kF32, {33, 16});
   EXPECT_TRUE(run(module, few, {small, small}));
   EXPECT_EQ(segments(), 0u);
@@ -209,7 +211,7 @@ def main(x: Tensor((n, 16), f32), y: Tensor((n, 16), f32)) -> Tensor((n, 16), f3
   EXPECT_EQ(found->at_f64(520), 2 * large.at_f64(520));
 }
 
-// What is known to fit one binding gets no second form.
+// A tensor that is known to fit one binding gets no segmented form.
 TEST(SegmentBounds, SmallTensorsAreNotCut) {
   target::Target target = target::parse_target("opencl");
   target.description.limits.max_binding_bytes = kMost;

@@ -1,5 +1,5 @@
-// The steps of a compilation: their order, what the instruments see of each, and that memory is
-// planned from what kernels require.
+// The steps of a compilation: their order, what the instruments see of each, and memory planning
+// from the requirements of kernels.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ TEST(Steps, RunInTheOrderOfTheTable) {
             table_without({"unmark_weights", "order_bindings", "lift_workspaces"}));
 }
 
-TEST(Steps, ThoseThatCanBeLeftOutAre) {
+TEST(Steps, SkipsOptionalSteps) {
   const Module module = text::parse(kProgram, "program");
   const target::Target target = target::parse_target("cpu");
   auto implementation = [&](const char* omitted) {
@@ -145,7 +145,7 @@ TEST(Steps, TheResultDoesNotDependOnThreads) {
   }
 }
 
-// On many threads the first kernel that fails is the one that is reported.
+// On many threads, the first failing kernel in order is the one that is reported.
 TEST(Steps, TheFirstKernelThatFailsIsReported) {
   Module module = form_kernels(text::parse(kProgram, "program"));
   std::vector<std::string> kernels;
@@ -157,7 +157,7 @@ TEST(Steps, TheFirstKernelThatFailsIsReported) {
   options.rewrite = [&](const std::string& name, tir::PrimFuncRef func) {
     auto broken = std::make_shared<tir::PrimFunc>(*func);
     const tir::Buffer scratch = tir::make_buffer(name, DType::kF32, {4});
-    // Scratch memory inside of a loop: no launch can have it.
+    // Scratch memory inside a loop: no launch can have it.
     broken->body = tir::make_for(make_var("i"), 4, tir::make_alloc(scratch, func->body),
                                  tir::ForKind::kParallel);
     return broken;
@@ -170,8 +170,8 @@ TEST(Steps, TheFirstKernelThatFailsIsReported) {
   }
 }
 
-// The loops of a kernel say what may lie in one place, and what scratch memory is needed; where
-// requirements are there, they count alone.
+// A kernel's loops determine which tensors may share memory and the scratch size; explicit
+// requirements override them.
 TEST(Requirements, MemoryIsPlannedFromThemAlone) {
   const char* const source = R"(module {phase: "fuse"}
 def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {

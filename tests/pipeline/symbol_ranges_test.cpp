@@ -1,4 +1,4 @@
-// Functions that passes make say of their variables what the text of them says.
+// Functions made by passes have the symbol ranges that their text declares.
 #include "relax/symbol_ranges.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ std::map<std::string, std::string> ranges_of(const Module& module) {
   return ranges;
 }
 
-TEST(SymbolRangesOfKernels, SayWhatTheirTextSays) {
+TEST(SymbolRangesOfKernels, AgreeWithTheirText) {
   const Module fixed = pipeline::form_kernels(text::parse(kPrograms, "programs"));
   const auto made = ranges_of(fixed), read = ranges_of(text::parse(text::print(fixed), "printed"));
   EXPECT_EQ(made, read);

@@ -1,4 +1,4 @@
-"""What the tests of the Python package share. TAPML_PROGRAM names the program."""
+"""Fixtures of the tests of the Python package. TAPML_PROGRAM names the program."""
 import os
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""A Llama of NumPy alone, with PyTorch's interface of modules and hooks: what carve_torch takes."""
+"""A Llama in NumPy only, with PyTorch's interface of modules and hooks, as carve_torch needs."""
 import json
 import shutil
 import struct
@@ -37,7 +37,7 @@ def make_weights(seed=1):
 
 
 def write_folder(folder, weights, tokenizer, **changes):
-    """A model folder as transformers writes it; `changes` of its configuration."""
+    """A model folder as transformers writes it; `changes` apply to its configuration."""
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps({**CONFIG, **changes}))
     shutil.copy(tokenizer, folder / "tokenizer.json")
@@ -56,7 +56,7 @@ def write_folder(folder, weights, tokenizer, **changes):
 
 
 class Module:
-    """torch.nn.Module as far as hooks go."""
+    """The hooks of torch.nn.Module."""
 
     def __init__(self):
         self._before, self._after = [], []

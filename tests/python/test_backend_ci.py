@@ -1,4 +1,4 @@
-"""The commands of docs/examples/backend-ci.yaml run as they stand."""
+"""The commands of docs/examples/backend-ci.yaml run unchanged."""
 import json
 import os
 import pathlib
@@ -16,7 +16,7 @@ WORKFLOW = (ROOT / "docs/examples/backend-ci.yaml").read_text()
 
 
 def commands():
-    """The steps that run something, by name."""
+    """The steps that run a command, by name."""
     found = re.findall(r"^      - name: (.*)\n(?:        if: .*\n)?        run: \|\n((?:          .*\n)+)",
                        WORKFLOW, re.M)
     assert WORKFLOW.count("run: |") == len(found) == 3
@@ -49,7 +49,7 @@ def run(tmp_path):
     return step
 
 
-def test_a_backend_that_is_right(run, suite):  # noqa: F811
+def test_a_correct_backend(run, suite):  # noqa: F811
     shutil.copytree(suite, run.suite)
     for name in commands():
         done = run(name)
@@ -60,12 +60,12 @@ def test_a_backend_that_is_right(run, suite):  # noqa: F811
     assert 'tests="3"' in (run.folder / "junit.xml").read_text()
 
 
-def test_a_backend_that_is_wrong(run, wrong_suite):  # noqa: F811
+def test_a_faulty_backend(run, wrong_suite):  # noqa: F811
     shutil.copytree(wrong_suite, run.suite)
     test, summary = run("Every carved test"), run("Summary")
     assert test.returncode == 1 and "3 failed" in test.stdout
     assert summary.returncode == 1 and "**PASS " not in (run.folder / "step.md").read_text()
-    # What was not fetched whole is no fault of the backend.
+    # An incomplete download is not a fault of the backend.
     shutil.rmtree(run.suite / "tensors")
     verify = run("The backend of this commit")
     assert verify.returncode == 1 and "FAIL" in verify.stdout

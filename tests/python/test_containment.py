@@ -1,4 +1,4 @@
-"""Hand-written tensor programs that leave their buffers, and programs without end."""
+"""Hand-written tensor programs that access memory out of bounds, and endless programs."""
 import numpy as np
 import pytest
 
@@ -37,7 +37,7 @@ def test_a_crash_is_an_error_that_names_the_kernel():
             f(X, np.array([1 << 40], np.int64)).numpy()
         assert "gather_" in crash.value.message and "SIGSEGV" in crash.value.message
         assert "x[at[i]]" in crash.value.found
-        # The device itself goes on.
+        # The device itself still works.
         again = tapml.upload(tapml.compile(tapml.parse(GATHER), device))["main"]
         assert again(X, np.array([2], np.int64)).numpy().tolist() == [3]
 

@@ -1,4 +1,4 @@
-"""The examples of docs/python.md run, one after the other, as they stand; those with PyTorch where it is."""
+"""The examples of docs/python.md run in order, unchanged; those with PyTorch if it is installed."""
 import importlib.util
 import re
 
@@ -17,7 +17,7 @@ def test_the_examples_of_the_page(tmp_path, monkeypatch):
     for line, block in blocks:
         if "torch" in block and not importlib.util.find_spec("transformers"):
             continue
-        # So that a traceback has the page's lines.
+        # Tracebacks then have the page's line numbers.
         exec(compile("\n" * (line - 1) + block, "docs/python.md", "exec"), names)
     for file in ("junit.xml", "summary.md", "report/report.html", "localize/report.html"):
         assert (tmp_path / "out" / file).stat().st_size > 0

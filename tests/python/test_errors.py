@@ -39,7 +39,7 @@ def test_faults_of_all_kinds():
     assert issubclass(tapml.CrashError, tapml.LostError)
 
 
-def test_text_that_is_no_module():
+def test_text_that_is_not_a_module():
     with pytest.raises(tapml.UserError) as caught:
         tapml.parse("module\n\ndef main(x: Tensr((2,), f32)) -> Object { return x }", "mine.txt")
     error = caught.value
@@ -57,7 +57,7 @@ def test_a_call_with_the_wrong_shapes(cpu, opencl, remote):
         assert "x" in caught.value.where
         with pytest.raises(tapml.UserError):
             f(good[0].astype(np.float64), *good[1:]).numpy()
-        assert f(*good).shape == (4, 2)  # the library is as good as before
+        assert f(*good).shape == (4, 2)  # the library still works
 
 
 def test_targets(tmp_path):
@@ -132,7 +132,7 @@ def test_a_server_that_goes_away(tmp_path):
 
 
 def test_warnings_are_warnings(cpu, tmp_path):
-    """A cache that cannot be used is no reason to fail."""
+    """An unusable cache is not an error."""
     (tmp_path / "file").write_text("no folder")
     program = """
 import sys, warnings

@@ -1,4 +1,4 @@
-"""The program of Figure 5 of the TapML paper, with two devices that exist here and a tolerance."""
+"""The program of Figure 5 of the TapML paper, with two available devices and a tolerance."""
 from typing import List
 
 import numpy as np

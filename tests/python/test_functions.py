@@ -42,10 +42,10 @@ def test_results(device):
         y = f(*[tapml.tensor(one, device) for one in (x, w, b)])
         assert y.dtype == "f32" and y.device is device
         np.testing.assert_allclose(y.numpy(), x @ w + b, rtol=1e-6)
-        np.testing.assert_allclose(f(x, w, b).numpy(), x @ w + b, rtol=1e-6)  # arrays are sent
+        np.testing.assert_allclose(f(x, w, b).numpy(), x @ w + b, rtol=1e-6)  # sends the arrays
 
 
-def test_outputs_that_have_a_place(device):
+def test_outputs_with_a_destination(device):
     library = tapml.upload(tapml.compile(tapml.parse(VALUES), device))
     x = np.arange(5, dtype=np.float32)
     up, down = (tapml.allocate((5,), "f32", device) for _ in range(2))
@@ -77,7 +77,7 @@ def test_tuples_and_shapes(device):
         f(3, (5, 7))
 
 
-def test_what_was_written_behind_the_session_is_seen(cpu):
+def test_writes_outside_the_session_are_seen(cpu):
     f = tapml.upload(tapml.compile(tapml.parse(VALUES), cpu))["shift"]
     x = np.zeros(3, np.float32)
     t = tapml.tensor(x, cpu, copy=False)

@@ -1,4 +1,4 @@
-"""The stubs say what the module has, and everything public is documented."""
+"""The stubs match the module, and everything public is documented."""
 import ast
 import inspect
 import pathlib
@@ -8,7 +8,7 @@ from tapml import _tapml
 
 
 def stub_names():
-    """Names of the stubs: of the module, and of each class."""
+    """Names in the stubs: of the module, and of each class."""
     tree = ast.parse((pathlib.Path(tapml.__file__).parent / "_tapml.pyi").read_text())
     names, members = set(), {}
     for node in tree.body:

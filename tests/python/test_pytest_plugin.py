@@ -1,4 +1,4 @@
-"""pytest --tapml-suite SUITE --tapml-target T, in a process of its own."""
+"""pytest --tapml-suite SUITE --tapml-target T, in a separate process."""
 import hashlib
 import json
 import os
@@ -25,7 +25,7 @@ def suite(cpu, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def wrong_suite(suite):
-    """The same tests of a kernel whose loops, which targets run, do not do what its graph says."""
+    """The same tests for a kernel whose loops, which targets run, disagree with its graph."""
     folder = suite.parent / "wrong"
     shutil.copytree(suite, folder)
     document = json.loads((folder / "suite.json").read_text())
@@ -51,7 +51,7 @@ def test_every_carved_call_is_an_item(suite, tmp_path, server):
         assert done.returncode == 0, done.stdout + done.stderr
         for call in range(3):
             assert f"suite.json::{name}[{call}] PASSED" in done.stdout
-        assert "3 passed" in done.stdout  # and nothing of the folder's own
+        assert "3 passed" in done.stdout  # and no other tests of the folder
     both = run("--tapml-suite", suite, "test_other.py", cwd=tmp_path)
     assert "4 passed" in both.stdout
     one = run("--tapml-suite", suite, "-k", f"{name}[1]", cwd=tmp_path)
@@ -119,7 +119,7 @@ def test_bad_input_of_the_plugin(suite, tmp_path):
     assert done.returncode == 2 and "suite.json" in done.stdout
 
 
-def test_tolerances_own_kernels_and_weights_elsewhere(demo, wrong_suite, cpu, tmp_path):
+def test_tolerances_custom_kernels_and_moved_weights(demo, wrong_suite, cpu, tmp_path):
     loose = tmp_path / "loose.json"
     loose.write_text(json.dumps({"tolerances": [
         {"kernel": "*", "absolute": 100, "reason": "a test of the plugin"}]}))
@@ -127,7 +127,7 @@ def test_tolerances_own_kernels_and_weights_elsewhere(demo, wrong_suite, cpu, tm
                cwd=tmp_path)
     assert done.returncode == 0 and "3 passed" in done.stdout, done.stdout
     assert 'value="a test of the plugin"' in (tmp_path / "junit.xml").read_text()
-    # Weights by reference, of a model that is not where it was.
+    # Weights by reference, for a model that has moved.
     model = tmp_path / "model"
     shutil.copytree(demo.folder, model)
     tapml.carve(str(model), cpu, prompt="In", decode=0, calls=1, weights="reference").save(
@@ -153,7 +153,7 @@ void nothing(void* const* buffers, const int64_t* scalars, int64_t begin, int64_
     done = run(*arguments, cwd=tmp_path)
     assert done.returncode == 1 and "1 failed" in done.stdout, done.stdout
     assert "passed" in done.stdout
-    # What happened is called by its name, and notes are told.
+    # Failures are named, and notes are shown.
     right = (kernels / "norm.c").read_text()
     (kernels / "norm.c").write_text(right.replace("out[i] = 0", "((volatile float*)16)[i] = 0"))
     done = run(*arguments, cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""Sessions: what they say, use after close, several at once, threads, Ctrl-C."""
+"""Sessions: their attributes, use after close, several at once, threads, Ctrl-C."""
 import os
 import pathlib
 import signal
@@ -15,7 +15,7 @@ import tapml
 from conftest import AFFINE, DEMO
 
 
-def test_what_a_session_says(cpu, opencl, remote, server):
+def test_attributes_of_a_session(cpu, opencl, remote, server):
     assert cpu.target == "cpu" and cpu.platform == "cpu" and cpu.endpoint == ""
     assert opencl.info["platform"] == "opencl" and "f32" in opencl.info["compute_dtypes"]
     assert remote.endpoint == server.place and remote.info["threads"] >= 1
@@ -89,7 +89,7 @@ def test_threads_call_at_once(kind, request):
 
 
 def test_closing_while_others_call():
-    """Whoever is late gets ClosedError; nobody crashes."""
+    """A late caller gets ClosedError; nothing crashes."""
     session = tapml.cpu()
     call, w = affine_of(session)
     outcomes = []
@@ -130,7 +130,7 @@ def test_other_threads_run_during_long_work(cpu, demo):
     assert ticks > 20
 
 
-# A loop that ends after hours.
+# A loop that would take hours.
 FOREVER = """module
 
 def main(x: Tensor((4,), f32)) -> Tensor((4,), f32) {
@@ -175,7 +175,7 @@ def test_ctrl_c_ends_a_call(kind, server):
 
 
 class Stall(threading.Thread):
-    """A way to a server that takes so many bytes of its client and then no more."""
+    """A connection to a server that takes this many bytes from its client and then stalls."""
 
     def __init__(self, path, after):
         super().__init__(daemon=True)
@@ -209,11 +209,11 @@ class Stall(threading.Thread):
 
 
 def packs_badly():
-    """64 MiB: zeros or ones would go through a slow way as a few bytes."""
+    """64 MiB: zeros or ones would be compressed to a few bytes."""
     return np.random.default_rng(7).integers(0, 256, 64 << 20, np.uint8)
 
 
-def test_requests_of_a_place_have_their_time(server):
+def test_requests_of_an_endpoint_have_a_time_limit(server):
     way = Stall(server.place.removeprefix("unix:"), 100_000)
     session = tapml.device(f"cpu@{way.place}", request_seconds=0.5)
     array = packs_badly()
@@ -243,7 +243,7 @@ def test_ctrl_c_ends_an_upload(server):
     assert time.monotonic() - sent[0] < 1
 
 
-def test_interpreter_ends_with_everything_open():
+def test_interpreter_exits_with_everything_open():
     program = """
 import numpy as np, tapml, sys
 session = tapml.cpu()
@@ -259,8 +259,8 @@ f = library["main"]
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_place_is_carved_there(cpu, remote, server, tmp_path):
-    """The model runs beside the device; the suite is the one of a run here."""
+def test_a_remote_endpoint_is_carved_remotely(cpu, remote, server, tmp_path):
+    """The model's VM runs beside the device; the suite equals that of a local run."""
     folders = []
     for name, session in (("here", cpu), ("there", remote)):
         suite = tapml.carve(DEMO, session, prompt="In the beginning", max_tokens=2, calls=1)

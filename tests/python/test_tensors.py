@@ -1,4 +1,4 @@
-"""Tensors in and out: whose memory, which dtypes, which shapes."""
+"""Tensor inputs and outputs: memory ownership, dtypes, shapes."""
 import gc
 
 import numpy as np
@@ -30,7 +30,7 @@ def test_numpy_shares_memory_with_the_processor(cpu):
     x = np.arange(12, dtype=np.float32).reshape(3, 4)
     t = tapml.tensor(x, cpu)
     assert address(t.numpy()) == address(x)
-    x[1, 2] = 100  # seen through the tensor
+    x[1, 2] = 100  # visible through the tensor
     assert t.numpy()[1, 2] == 100
     assert address(tapml.tensor(x, cpu, copy=False).numpy()) == address(x)
     assert address(tapml.tensor(x, cpu, copy=True).numpy()) != address(x)
@@ -71,7 +71,7 @@ def not_to_share():
 
 
 @pytest.mark.parametrize("why", not_to_share())
-def test_what_cannot_be_shared_is_copied_or_refused(cpu, why):
+def test_unshareable_memory_is_copied_or_refused(cpu, why):
     x = not_to_share()[why]
     t = tapml.tensor(x, cpu)
     np.testing.assert_array_equal(t.numpy(), x)
@@ -90,7 +90,7 @@ def test_other_memory_is_copied_or_refused(opencl, remote):
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (1,), (1, 1, 1)])
-def test_sizes_of_none_and_one(cpu, opencl, remote, shape):
+def test_empty_and_single_sizes(cpu, opencl, remote, shape):
     x = np.ones(shape, np.float32)
     for device in (cpu, opencl, remote):
         t = tapml.tensor(x, device)
@@ -113,7 +113,7 @@ def test_dtypes_by_any_name(cpu, dtype):
     assert tapml.tensor(np.ones(2), cpu, dtype).dtype == "f32"
 
 
-def test_what_has_no_dtype_here(cpu):
+def test_unsupported_dtypes(cpu):
     for x in (np.zeros(2, complex), np.array(["a"]), np.array([object()])):
         with pytest.raises(tapml.UserError, match="the array's dtype is not supported"):
             tapml.tensor(x, cpu)
@@ -146,7 +146,7 @@ def test_dlpack_shares_memory(cpu):
     assert t.__dlpack_device__() == (1, 0)
     assert address(np.from_dlpack(t)) == address(x)
 
-    class Foreign:  # not a NumPy array: only the protocol
+    class Foreign:  # not a NumPy array, only the protocol
         def __init__(self, array):
             self.array = array
 
@@ -216,7 +216,7 @@ def test_write_copy_and_to(cpu, opencl, remote):
             t.write(x.astype(np.float64))
 
 
-def test_shapes_that_cannot_be(cpu):
+def test_invalid_shapes(cpu):
     for shape in ((-1,), ("n", 2), (2**40, 2**40), (1.5,), None, (2**70,)):
         with pytest.raises(tapml.UserError, match="the shape cannot be allocated"):
             tapml.allocate(shape, "f32", cpu)

@@ -61,7 +61,7 @@ def test_carving_a_module(cpu, tmp_path):
     assert [call.times for call in twice.calls] == [2, 1], "the same call is one test"
 
 
-def test_what_is_untested_is_not_proven(demo, cpu, opencl, tmp_path):
+def test_untested_kernels_are_not_proven(demo, cpu, opencl, tmp_path):
     prompt = tapml.carve(demo, cpu, prompt="In the beginning", decode=0, calls=1)
     assert prompt.complete and prompt.reason == "" and prompt.untested
     replayed = tapml.replay(prompt, opencl, junit=tmp_path / "junit.xml")
@@ -87,7 +87,7 @@ def test_what_is_untested_is_not_proven(demo, cpu, opencl, tmp_path):
         assert set(found.untested) == set(prompt.untested)
 
 
-def test_an_incomplete_suite_says_so(demo_suite, cpu, tmp_path):
+def test_an_incomplete_suite_is_marked(demo_suite, cpu, tmp_path):
     folder = tmp_path / "part"
     tapml.Suite.load(demo_suite).save(folder)
     text = (folder / "suite.json").read_text()
@@ -112,7 +112,7 @@ def test_replay_on_another_device(demo_suite, opencl, remote):
         tapml.Replayer(suite, opencl).call(10**6)
 
 
-def test_kernels_are_found_by_beginning_and_pattern(demo_suite, cpu):
+def test_kernels_are_found_by_prefix_and_pattern(demo_suite, cpu):
     suite = tapml.Suite.load(str(demo_suite))
     norms = tuple(kernel.name for kernel in suite.kernels if kernel.name.startswith("rms_norm"))
     assert norms and suite.find_kernels("rms_norm") == suite.find_kernels("rms_*") == norms
@@ -143,7 +143,7 @@ def test_migration(demo, cpu, opencl, tmp_path):
     assert "<html" in (tmp_path / "report" / "report.html").read_text()
 
 
-def test_migration_with_a_planted_bug(demo_suite, cpu, opencl):
+def test_migration_with_an_injected_fault(demo_suite, cpu, opencl):
     kernels = tapml.Suite.load(str(demo_suite)).kernels
     name = next(kernel.name for kernel in kernels if kernel.name.startswith("slice_"))
     result = tapml.migrate(DEMO, cpu, opencl, "In the beginning", max_tokens=2,
@@ -180,7 +180,7 @@ def test_migration_to_several_devices(demo, demo_suite, cpu, opencl, tmp_path):
             assert (tmp_path / "report" / page).exists(), page
         assert "../report.html" in (tmp_path / "report" / folder / "report.html").read_text()
         assert (tmp_path / "junit.xml").read_text().count("<testsuite ") == 2
-        # One of them alone: its page leads nowhere else, and its state is its own.
+        # One target alone: its page has no links to others, and its state is separate.
         right.save_report(str(tmp_path / "alone"))
         assert "../report.html" not in (tmp_path / "alone" / "report.html").read_text()
         again = tapml.migrate(demo, cpu, opencl, "In the beginning",
@@ -220,7 +220,7 @@ def test_progress_may_raise(demo, cpu, opencl):
         tapml.migrate(demo, cpu, opencl, "In the beginning", progress=stop)
 
 
-def test_drawing_is_carved(cpu):
+def test_sampling_is_carved(cpu):
     suite = tapml.carve(DEMO, cpu, prompt="In the beginning", decode=1, temperature=0.9, top_k=40,
                         seed=3)
     assert sum(kernel.name.startswith("draw_token") for kernel in suite.kernels) == 1
@@ -229,7 +229,7 @@ def test_drawing_is_carved(cpu):
         tapml.carve(DEMO, cpu, prompt="In the beginning", temperature=1, top_p=2)
 
 
-def test_what_a_carve_keeps(demo, cpu, tmp_path):
+def test_contents_of_a_carve(demo, cpu, tmp_path):
     whole = tapml.carve(demo, cpu, prompt="In the beginning", decode=1)
     assert {call.function for call in whole.calls} == {"prefill", "decode", "sample"}
     small = tapml.carve(DEMO, cpu, prompt="In the beginning", decode=1, budget="300K",
@@ -242,7 +242,7 @@ def test_what_a_carve_keeps(demo, cpu, tmp_path):
     again = tapml.Suite.load(str(tmp_path / "small"))
     assert again.weights == small.weights and len(again) == len(small)
     norm = next(call for call in again.calls if call.kernel.startswith("rms_norm"))
-    weight = norm.inputs["weight"]  # bf16, as bits where NumPy has no such dtype
+    weight = norm.inputs["weight"]  # bf16, as bits since NumPy has no such dtype
     assert weight.shape == (192,) and weight.dtype.itemsize == 2
     for arguments, text in [({"budget": "much"}, "size"), ({"budget": -1}, "budget"),
                             ({"weights": "elsewhere"}, "place"), ({"decode": -1}, "steps"),
@@ -313,7 +313,7 @@ def test_kernels_that_crash_or_hang_are_verdicts(demo_suite, cpu, tmp_path, faul
 
 
 def marked_processes(mark):
-    """Processes that were started with TAPML_TEST_MARK=mark, or by those that were."""
+    """Processes that were started with TAPML_TEST_MARK=mark, and their descendants."""
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -354,7 +354,7 @@ tests.kernel({name!r})
     assert marked_processes(mark) == []
 
 
-def test_replay_with_tolerances_and_own_kernels(demo_suite, cpu, tmp_path):
+def test_replay_with_tolerances_and_custom_kernels(demo_suite, cpu, tmp_path):
     suite = tapml.Suite.load(str(demo_suite))
     name = next(kernel.name for kernel in suite.kernels if kernel.name.startswith("rms_norm"))
     kernels = tmp_path / "kernels"

@@ -1,4 +1,4 @@
-"""With PyTorch and ml_dtypes, where they are installed: make test-torch."""
+"""With PyTorch and ml_dtypes, if they are installed: make test-torch."""
 import numpy as np
 import pytest
 
@@ -71,7 +71,7 @@ def test_transformers_is_a_source(llama, cpu, opencl, tmp_path):
     result = tapml.carve_torch(llama, ["And God said, Let there be light", "In"], device=cpu)
     assert result.passed and not result.unmapped, str(result)
     assert len(result.groups) == 2 * (3 + 6 * 10)
-    # No larger than PyTorch's own modules: what is between q, k, v and o is one group.
+    # Groups are no larger than PyTorch's modules: the code between q, k, v and o is one group.
     assert {len(group.kernels) for group in result.groups} == {1, 2, 5}
     assert result.save(tmp_path / "suite") == 0
     suite = tapml.Suite.load(str(tmp_path / "suite"))
@@ -86,7 +86,7 @@ def test_decode_steps_of_transformers(llama, cpu, opencl, tmp_path):
     assert result.passed and not result.unmapped, str(result)
     assert [sum(group.step == step for group in result.groups) for step in range(3)] == [63] * 3
     assert {len(group.kernels) for group in result.groups if group.step == 2} == {1, 3 * 3 + 2}
-    # PyTorch with a cache of its own computes what its modules have of the last token.
+    # PyTorch with its own cache computes only the last token in its modules.
     ids = llama.generate(torch.tensor([tapml.LanguageModel.load(llama.name_or_path).encode(
         "And God said, Let there be light")]), max_new_tokens=3, do_sample=False,
         output_logits=True, return_dict_in_generate=True)

@@ -1,4 +1,4 @@
-"""carve_torch of programs that are no language models, with a model of NumPy in PyTorch's place."""
+"""carve_torch of programs that are not language models, with a NumPy model in place of PyTorch."""
 import numpy as np
 import pytest
 

@@ -1,4 +1,4 @@
-"""carve_torch, with a model of NumPy in PyTorch's place (test_torch.py has the real ones)."""
+"""carve_torch, with a NumPy model in place of PyTorch (test_torch.py has the real models)."""
 import json
 
 import numpy as np
@@ -39,7 +39,7 @@ def model(weights):
     return Llama(weights)
 
 
-def test_every_kernel_lies_between_boundaries(model, loaded, cpu, opencl, tmp_path):
+def test_every_kernel_is_between_boundaries(model, loaded, cpu, opencl, tmp_path):
     result = tapml.carve_torch(model, [TOKENS, [3, 4]], source=loaded, device=cpu)
     assert result.passed and not result.culprits and result.unmapped == () and result.notes == ()
     wanted = ["output of model.embed_tokens", *(one.format(i) for i in range(2) for one in LAYER),
@@ -52,8 +52,8 @@ def test_every_kernel_lies_between_boundaries(model, loaded, cpu, opencl, tmp_pa
     down = result.groups[10]
     assert down.inputs == (LAYER[8].format(0), LAYER[5].format(0))
     assert 0 < down.verdict.source_max_abs < down.verdict.allowed
-    # A suite of all groups, with PyTorch's tensors: attention twice, and the last norm behind its
-    # slice, have several kernels.
+    # A suite of all groups, with PyTorch's tensors: attention, twice, and the last norm after its
+    # slice have several kernels.
     assert result.save(tmp_path / "suite") == 0
     suite = tapml.Suite.load(str(tmp_path / "suite"))
     assert suite.source == "pytorch" and len(suite.calls) == 2 * 20 and len(suite.groups) == 2 * 3
@@ -79,7 +79,7 @@ def test_every_kernel_lies_between_boundaries(model, loaded, cpu, opencl, tmp_pa
     assert head.outputs["out"].shape == (1, 2048)
     document = json.loads(json.dumps(result.to_dict()))
     assert document["source"] == "pytorch" and len(document["groups"]) == len(wanted) * 2
-    assert str(result).count("\n") + 1 == 1 + 15, str(result)  # a row a kind
+    assert str(result).count("\n") + 1 == 1 + 15, str(result)  # one row per kind
 
 
 def test_groups_in_replay_and_localize(model, loaded, cpu, opencl, tmp_path):
@@ -100,7 +100,7 @@ def test_groups_in_replay_and_localize(model, loaded, cpu, opencl, tmp_path):
     assert tests.group(1).passed and tests.group(1).group == 1
     with pytest.raises(tapml.UserError, match="no such group"):
         tests.group(3)
-    # A group names no single kernel: what is in groups alone counts as untested.
+    # A group does not name a single kernel: kernels that occur only in groups count as untested.
     found = tapml.localize(loaded, cpu, opencl, "In the", suite=str(folder), max_tokens=1,
                            shrink_seconds=0)
     assert not found.culprits
@@ -118,7 +118,7 @@ def test_decode_steps(model, loaded, cpu, opencl, tmp_path):
         assert ends == [one + mark for one in wanted], step
     (attention,) = [group for group in result.groups
                     if group.outputs == (LAYER[4].format(1) + " (decode 2)",)]
-    # Rope of k and both updates of the prompt and of two steps; rope of q and attention once.
+    # Rope of k and both updates, for the prompt and two steps; rope of q and attention once.
     assert len(attention.kernels) == 3 * 3 + 2
     starts = [LAYER[i].format(1) + mark for mark in ("", " (decode 1)", " (decode 2)") for i in (2, 3)]
     assert set(attention.inputs) == {*starts, LAYER[1].format(1) + " (decode 2)"}
@@ -131,7 +131,7 @@ def test_decode_steps(model, loaded, cpu, opencl, tmp_path):
 
 
 def test_a_call_that_is_the_same_in_two_steps(model, weights, cpu, tmp_path):
-    """A model that finds one token all the time: what depends on it alone is one call."""
+    """A model that always predicts the same token: calls that depend only on it are equal."""
     zero = {**weights, "lm_head.weight": np.zeros_like(weights["lm_head.weight"])}
     model.lm_head.weight = zero["lm_head.weight"]
     folder = write_folder(tmp_path / "model", zero, DEMO + "/tokenizer.json")
@@ -143,7 +143,7 @@ def test_a_call_that_is_the_same_in_two_steps(model, weights, cpu, tmp_path):
     assert (2, LAYER[4].format(0) + " (decode 2)") in ends
 
 
-def test_a_wrong_cache_shows_in_the_steps_alone(model, loaded, cpu):
+def test_a_wrong_cache_shows_only_in_the_steps(model, loaded, cpu):
     """A mask that hides the first token from the last ones, as a stale page would."""
     attention = model.model.layers[1].self_attn
     plain = attention.forward
@@ -238,7 +238,7 @@ def test_groups_grow_where_pytorch_has_no_modules(model, loaded, cpu):
     assert len(group.kernels) == 9 and len(result.groups) == 3 + 2 * 6
 
 
-def test_what_has_no_boundary_says_why(model, loaded, cpu):
+def test_missing_boundaries_have_a_reason(model, loaded, cpu):
     hide(model, lambda path: path in ("", "lm_head", "model.norm", "model"))
     result = tapml.carve_torch(model, TOKENS, source=loaded, device=cpu)
     assert result.passed and len(result.groups) == 21

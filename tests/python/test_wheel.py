@@ -1,4 +1,4 @@
-"""The wheel, made of this build's module, in an environment of its own."""
+"""The wheel, built from this build's module, in a separate environment."""
 import os
 import pathlib
 import subprocess

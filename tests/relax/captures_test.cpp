@@ -10,7 +10,7 @@ namespace {
 
 class CapturesTest : public ::testing::Test {
  protected:
-  // The lambda that main binds to `name`, and its variable.
+  // Finds the lambda that main binds to `name`, and its variable.
   void find(const std::string& name) {
     visit_bindings(as_relax_function(module_.find("main"))->body,
                    [&](const Binding& binding, bool) {
@@ -42,7 +42,7 @@ def main(x: Tensor((n,), f32), y: Tensor((m,), f32)) -> Tensor((n,), f32) {
   FunctionRef lambda_;
 };
 
-TEST_F(CapturesTest, VariablesFromAroundInOrderOfFirstUse) {
+TEST_F(CapturesTest, OuterVariablesInOrderOfFirstUse) {
   find("f");
   ASSERT_NE(lambda_, nullptr);
   const auto names = [](const std::vector<Variable>& variables) {
@@ -54,7 +54,7 @@ TEST_F(CapturesTest, VariablesFromAroundInOrderOfFirstUse) {
   EXPECT_EQ(names(captured_variables(*lambda_)), (std::vector<std::string>{"x", "f", "y"}));
 }
 
-TEST_F(CapturesTest, SymbolsAreAllThatAreMentioned) {
+TEST_F(CapturesTest, SymbolsAreAllMentionedOnes) {
   find("f");
   std::vector<Var> symbols;
   collect_symbols(*lambda_, symbols);

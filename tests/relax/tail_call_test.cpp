@@ -8,9 +8,9 @@
 namespace tapml::relax {
 namespace {
 
-// Body of main, whose bindings and result are these.
+// The body of main with these bindings and this result.
 SeqNode body(const std::string& text) {
-  static Module module;  // owns the bindings that are looked at
+  static Module module;  // owns the inspected bindings
   module = text::parse(
       "def f(x: Tensor((n,), f32)) -> Tensor((n,), f32) {\n  return x\n}\n"
       "def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {\n" +
@@ -21,7 +21,7 @@ SeqNode body(const std::string& text) {
 
 Annotation any_vector() { return tensor_annotation_ndim(1, DType::kF32); }
 
-TEST(TailCall, TheLastBindingIsReturnedAsItIs) {
+TEST(TailCall, TheLastBindingIsReturnedUnchanged) {
   const SeqNode seq =
       body("  a: Tensor((n,), f32) = exp(x)\n  b: Tensor((n,), f32) = @f(a)\n  return b\n");
   const Binding* last = returned_binding(seq);
@@ -30,7 +30,7 @@ TEST(TailCall, TheLastBindingIsReturnedAsItIs) {
   EXPECT_TRUE(is_tail_call(*last, any_vector()));
 }
 
-TEST(TailCall, WhatComesAfterOrChecksIsNoReturn) {
+TEST(TailCall, LaterBindingsAndChecksPreventATailCall) {
   EXPECT_EQ(returned_binding(body("  return x\n")), nullptr);
   EXPECT_EQ(
       returned_binding(body("  a: Tensor((n,), f32) = @f(x)\n  b: Tensor((n,), f32) = exp(a)\n"
@@ -41,7 +41,7 @@ TEST(TailCall, WhatComesAfterOrChecksIsNoReturn) {
             nullptr);
 }
 
-TEST(TailCall, OperatorsAndUncertainResultsAreNoTailCalls) {
+TEST(TailCall, OperatorsAndUncertainResultsAreNotTailCalls) {
   const SeqNode op = body("  b: Tensor((n,), f32) = exp(x)\n  return b\n");
   EXPECT_FALSE(is_tail_call(*returned_binding(op), any_vector()));
   const SeqNode call = body("  b: Tensor((n,), f32) = @f(x)\n  return b\n");

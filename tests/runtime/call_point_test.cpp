@@ -23,7 +23,7 @@ using runtime::Residency;
 using runtime::Tensor;
 using runtime::Value;
 
-// Keeps the last argument of the calls that it wants, before and after.
+// Keeps the last argument of the selected calls, before and after.
 class Recorder final : public Observer {
  public:
   bool wants(const CallSite& site, int64_t sequence) noexcept override {
@@ -60,7 +60,7 @@ class CallPointTest : public ::testing::Test {
     x_ = *runtime::upload(*source_, f32({1, 2}));
     y_ = *runtime::upload(*source_, f32({10, 20}));
   }
-  // From now on the named kernels run there.
+  // From now on, the named kernels run on the target.
   void dispatch(KernelRunner& runner, const std::vector<std::string>& names) {
     residency_.emplace(runner.session());
     offload_.emplace(runner, *residency_);
@@ -100,7 +100,7 @@ TEST_F(CallPointTest, AnObserverSeesValuesAndChangesNothing) {
   EXPECT_EQ(recorder.asked, (std::vector<std::pair<int32_t, int64_t>>{{0, 3}, {1, 4}, {2, 5}}));
 }
 
-TEST_F(CallPointTest, OnlyAWantedCallWaits) {
+TEST_F(CallPointTest, OnlyASelectedCallWaits) {
   make();
   source_.behaviour().deferred = true;
   Recorder recorder;
@@ -139,15 +139,15 @@ TEST_F(CallPointTest, TheTargetComputesInsteadOfTheSource) {
   EXPECT_NE(run(), kExpected) << "the sentinel shows where it runs";
 }
 
-TEST_F(CallPointTest, OnlyNewBytesTravel) {
+TEST_F(CallPointTest, OnlyNewBytesAreCopied) {
   make();
   dispatch(*target_runner_, {"add_00000001"});
   int64_t uploads = target_.behaviour().writes;
   EXPECT_EQ(run(), kExpected);
-  EXPECT_EQ(target_.behaviour().writes - uploads, 2) << "x and y; the sum between stays there";
+  EXPECT_EQ(target_.behaviour().writes - uploads, 2) << "x and y; the sum between stays remote";
   uploads = target_.behaviour().writes;
   EXPECT_EQ(run(), kExpected);
-  EXPECT_EQ(target_.behaviour().writes - uploads, 0) << "both are there";
+  EXPECT_EQ(target_.behaviour().writes - uploads, 0) << "both are on the target";
 
   // A write on the source makes the copy stale.
   float seven = 7;
@@ -158,7 +158,7 @@ TEST_F(CallPointTest, OnlyNewBytesTravel) {
   EXPECT_EQ(target_.behaviour().writes - uploads, 1);
 }
 
-TEST_F(CallPointTest, InOutTravelsBothWays) {
+TEST_F(CallPointTest, InOutIsCopiedBothWays) {
   make();
   dispatch(*target_runner_, {"scale_00000002"});
   EXPECT_EQ(run(), kExpected);
@@ -201,7 +201,7 @@ TEST_F(CallPointTest, APlanNamesSites) {
   make("sentinel");
   residency_.emplace(*target_);
   offload_.emplace(*target_runner_, *residency_);
-  // The second of two calls of one kernel: the first spoils its result here.
+  // The second of two calls of one kernel: the first spoils its local result.
   ASSERT_TRUE(vm_->set_dispatch({{1}}, &*offload_));
   EXPECT_NE(run(), kExpected);
   EXPECT_EQ(offload_->calls(), 1);
@@ -239,7 +239,7 @@ TEST_F(CallPointTest, AKernelThatTheTargetLacks) {
   EXPECT_EQ(result.error().where, "kernel add_00000001");
 }
 
-TEST(ResidencyTest, CopiesStandWhileStorageAndSessionsDo) {
+TEST(ResidencyTest, CopiesLiveWhileStorageAndSessionsDo) {
   TestSession source, target;
   Residency residency(*target);
   Tensor tensor = *runtime::upload(*source, f32({1, 2}));
@@ -280,7 +280,7 @@ TEST(ResidencyTest, RangesOfAStorageAndTheirMemory) {
     EXPECT_EQ(floats(*runtime::download(*copy)), (std::vector<float>{3, 4}));
     ASSERT_TRUE(residency.on_target(whole));
     EXPECT_EQ(target.behaviour().live_bytes, 32);
-    // Another cut of a storage that was written since: the older copies are of no use.
+    // Another view of a storage that was written since: older copies are stale.
     whole.storage->written();
     Tensor head{whole.storage, 0, DType::kF32, {1}};
     ASSERT_TRUE(residency.on_target(head));

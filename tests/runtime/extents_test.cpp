@@ -20,7 +20,7 @@ TEST(Extents, HoldAnyRank) {
   EXPECT_EQ(element_count(Extents{2, 3, 4}), 24);
 }
 
-TEST(Extents, CopyMoveAndChangeBetweenInPlaceAndHeap) {
+TEST(Extents, CopyMoveAndChangeBetweenInlineAndHeap) {
   Extents few = {2, 3}, many = {1, 2, 3, 4, 5, 6, 7, 8};
   Extents copy = many;
   copy[7] = 9;

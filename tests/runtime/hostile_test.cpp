@@ -1,4 +1,4 @@
-// Executables that were tampered with must end in an error or a result, never in a crash.
+// Executables that were tampered with end in an error or a result, never in a crash.
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
@@ -55,7 +55,7 @@ Executable rich_program() {
                 {Op::kCallValue, 13, 9, kTailCall, {7}},
                 {Op::kReturn, 13}};
   outer.notes = {{0, "x", {"layers.0"}}, {16, "loop", {}}};
-  // Counts down to its end by tail calls.
+  // Counts down by tail calls.
   VmFunction loop;
   loop.name = "loop";
   loop.params = {"k", "x"};
@@ -227,7 +227,7 @@ class Mutator {
   RandomStream random_;
 };
 
-TEST(HostileExecutable, NeverCrashesTheMachine) {
+TEST(HostileExecutable, NeverCrashesTheVirtualMachine) {
   int loaded = 0, ran = 0;
   for (uint64_t round = 0; round < 4000; ++round) {
     SCOPED_TRACE("seed " + std::to_string(kSeed) + ", round " + std::to_string(round));

@@ -36,7 +36,7 @@ class KernelRunnerTest : public ::testing::Test {
   std::unique_ptr<KernelRunner> runner_;
 };
 
-TEST_F(KernelRunnerTest, RunsAndBumpsWhatIsWritten) {
+TEST_F(KernelRunnerTest, RunsAndBumpsVersionsOfWrittenTensors) {
   make(kernels_only(native_blob()));
   EXPECT_TRUE(runner_->has(kAdd));
   EXPECT_FALSE(runner_->has(3));
@@ -71,8 +71,8 @@ TEST_F(KernelRunnerTest, WorkspacesShareOneArenaThatOnlyGrows) {
   EXPECT_EQ(test_.behaviour().live_bytes, 1024);
 }
 
-// Rows of a tensor may begin where a device takes no argument.
-TEST_F(KernelRunnerTest, ArgumentsThatBeginBetweenStepsAreCopied) {
+// Rows of a tensor may start at an offset that the device does not accept for arguments.
+TEST_F(KernelRunnerTest, MisalignedArgumentsAreCopied) {
   test_.device->limits().buffer_alignment = 16;
   make(kernels_only(native_blob()));
   Tensor all = tensor({1, 2, 3, 4, 5, 6, 7, 8});
@@ -87,7 +87,7 @@ TEST_F(KernelRunnerTest, ArgumentsThatBeginBetweenStepsAreCopied) {
   EXPECT_GT(all.storage->version(), version);
   for (int64_t offset : test_.behaviour().offsets) EXPECT_EQ(offset % 16, 0);
   EXPECT_EQ(test_.behaviour().live_bytes, 32 + 512) << "the copies share what only grows";
-  // What lies outside of its storage is refused, not copied.
+  // An argument outside its storage is refused, not copied.
   Tensor outside = part(7);
   EXPECT_NE(error(kScale, {outside}, {2, 10}).message.find("outside"), std::string::npos);
 }
@@ -115,7 +115,7 @@ TEST_F(KernelRunnerTest, PreparedScratchIsMadeOnceOrWithEveryCall) {
   Status status = runner_->prepare(kPack, std::vector{w}, prepared);
   ASSERT_TRUE(status) << status.error().to_string();
   EXPECT_EQ(prepared.storage->version(), 1u);
-  // With other weights: what was prepared counts.
+  // With other weights: the prepared values are used.
   const std::vector<Tensor> others = {tensor({0, 0, 0, 0}), x, c};
   runtime::Scratch scratch;
   scratch.prepared = &prepared;
@@ -219,7 +219,7 @@ TEST_F(KernelRunnerTest, LimitsOfLaunchesAreCheckedAtLoad) {
   EXPECT_NE(runner.error().message.find("a work group of 32 threads"), std::string::npos);
 }
 
-TEST_F(KernelRunnerTest, OnlyCallsOfWhatIsBeyondALimitMayBeRefused) {
+TEST_F(KernelRunnerTest, OnlyCallsOfKernelsBeyondALimitAreRefused) {
   Executable program = kernels_only(native_blob());
   program.implementations[kAdd].launches[0].workgroup_threads = 64;
   test_.device->limits().max_workgroup_threads = 32;
@@ -245,7 +245,7 @@ TEST_F(KernelRunnerTest, AWorkspaceThatDoesNotFitNamesTheKernel) {
   EXPECT_TRUE(runner_->enqueue(kTwice, std::vector{a, a, a}, std::vector<int64_t>{2}));
 }
 
-TEST_F(KernelRunnerTest, ANegativeExtentIsNoIteration) {
+TEST_F(KernelRunnerTest, ANegativeExtentRunsNothing) {
   Executable program = kernels_only(native_blob());
   program.implementations[0].launches[0].extent = constant(-1);
   make(std::move(program));

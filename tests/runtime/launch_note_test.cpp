@@ -30,7 +30,7 @@ TEST(LaunchNote, StrayAccessesAreFoundInTheirText) {
 TEST(LaunchNote, FindsTheArgumentOfAnAddress) {
   LaunchNote note;
   note.argument[0] = {0x1000, 0x800, 0x2000};
-  note.argument[1] = {};  // no address of the host
+  note.argument[1] = {};  // not a host address
   note.argument[2] = {0x3000, 0x2000, 0x4000};
   note.arguments = 3;
   EXPECT_EQ(note.find(0x800), 0);
@@ -42,7 +42,7 @@ TEST(LaunchNote, FindsTheArgumentOfAnAddress) {
   EXPECT_EQ(std::string(note.entry), std::string(sizeof note.entry - 1, 'x'));
 }
 
-TEST(LaunchNote, MisbehaviorIsNoCrash) {
+TEST(LaunchNote, MisbehaviorIsNotACrash) {
   EXPECT_TRUE(is_misbehavior(misbehavior("writes to a standard stream")));
   EXPECT_FALSE(is_misbehavior(platform_error(PlatformFault::kCrash, "the process crashed")));
   EXPECT_FALSE(is_misbehavior(user_error("the kernel is not there")));

@@ -60,7 +60,7 @@ TEST_F(LocalSessionTest, AnErrorSurfacesAtTheNextWaitAndSkipsWhatFollows) {
     if (!deferred) {
       EXPECT_EQ(status.error().where, "kernel ramp");
     }
-    EXPECT_EQ(first_element(), 1) << "the stream starts afresh, and nothing ran behind the error";
+    EXPECT_EQ(first_element(), 1) << "the stream starts again, and nothing ran after the error";
     ASSERT_TRUE(launch(70));
     EXPECT_EQ(first_element(), 70);
   }

@@ -1,4 +1,4 @@
-// Calls of functions of the host pass the call point: observers hear of them.
+// Calls of host functions pass through the call point, so observers see them.
 #include <gtest/gtest.h>
 
 #include "conformance/programs.h"

@@ -56,7 +56,7 @@ TEST_F(StorageOp, RowsAreTensorsAtAnOffset) {
   EXPECT_EQ(row->tensor()->offset, 12);
   EXPECT_EQ(elements(*row), (std::vector<float>{3, 4, 5}));
   auto part = slice(*row, {0, 1}, {1, 2});
-  ASSERT_TRUE(part && part->tensor()) << "what is in one row lies together";
+  ASSERT_TRUE(part && part->tensor()) << "the elements of one row are contiguous";
   EXPECT_EQ(elements(*part), (std::vector<float>{4, 5}));
   auto none = slice(tensor_, {2, 3}, {0, 0});
   ASSERT_TRUE(none && none->tensor());
@@ -74,7 +74,7 @@ TEST_F(StorageOp, ColumnsAndTransposesAreViews) {
   EXPECT_EQ(layout(*part), (Shape{1, 1, 3}));
   EXPECT_EQ(elements(*part), (std::vector<float>{1, 4, 2, 5}));
   auto back = transpose(*turned, {1, 0});
-  ASSERT_TRUE(back && back->tensor()) << "turned back it lies together";
+  ASSERT_TRUE(back && back->tensor()) << "transposed back it is contiguous";
   auto base = storage_operation(StorageAction::kBase, *part, {}, {});
   ASSERT_TRUE(base && base->tensor());
   EXPECT_EQ(base->tensor()->shape, Shape{6});
@@ -83,7 +83,7 @@ TEST_F(StorageOp, ColumnsAndTransposesAreViews) {
   EXPECT_EQ(answer->prim()->value, 0);
 }
 
-TEST_F(StorageOp, SaysWhatIsWrong) {
+TEST_F(StorageOp, ReportsInvalidArguments) {
   auto message = [](const Result<Value>& result) {
     return result ? std::string("fine") : result.error().message;
   };

@@ -29,7 +29,7 @@ TEST(RuntimeTensor, UploadAndDownload) {
   EXPECT_EQ(floats(*runtime::download(tail)), (std::vector<float>{2, 3}));
 }
 
-TEST(RuntimeTensor, WritesBesideATensorLeaveItAlone) {
+TEST(RuntimeTensor, WritesBesideATensorDoNotChangeIt) {
   TestSession test;
   auto storage = *Storage::allocate(*test, 1024);
   const uint64_t before = storage->version();
@@ -42,7 +42,7 @@ TEST(RuntimeTensor, WritesBesideATensorLeaveItAlone) {
   EXPECT_FALSE(storage->written_since(storage->version(), 256, 256));
   storage->written();
   EXPECT_TRUE(storage->written_since(before, 0, 1));
-  // What lies too far back is not remembered.
+  // Very old writes are not remembered.
   const uint64_t seen = storage->version();
   for (int i = 0; i < 40; ++i) storage->written(0, 16);
   EXPECT_TRUE(storage->written_since(seen, 512, 16));

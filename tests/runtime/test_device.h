@@ -1,4 +1,4 @@
-// A device whose queue can be told to wait, to hang and to fail, and that counts what it is asked.
+// A device whose queue can wait, hang and fail on request, and that counts its requests.
 #pragma once
 
 #include <cstring>
@@ -16,10 +16,10 @@ struct TestBehaviour {
   bool hangs = false;                 // done() is never true
   bool computes = true;               // kernels run
   std::optional<Error> launch_error;  // of the next launch, when it runs
-  int64_t fail_allocations = 0;       // how many of the next ones
+  int64_t fail_allocations = 0;       // for how many of the next ones
   int64_t launches = 0, writes = 0, written_bytes = 0, reads = 0, synchronizes = 0;
   int64_t allocations = 0, live_bytes = 0;
-  std::vector<std::string> launched;  // entries, as they ran
+  std::vector<std::string> launched;  // entry points in execution order
   std::vector<int64_t> extents;
   std::vector<int64_t> offsets;  // of the buffers of all launches
 };
@@ -170,7 +170,7 @@ class TestDevice final : public runtime::Device {
   std::shared_ptr<TestBehaviour> behaviour_ = std::make_shared<TestBehaviour>();
 };
 
-// A session on a device of its own.
+// A session on its own device.
 struct TestSession {
   explicit TestSession(std::string platform = "test")
       : device(std::make_shared<TestDevice>(std::move(platform))),

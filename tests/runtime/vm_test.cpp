@@ -20,7 +20,7 @@ class VmTest : public ::testing::Test {
     ASSERT_TRUE(vm) << vm.error().to_string();
     vm_ = std::move(*vm);
   }
-  // A program of one function "main" beside the kernels.
+  // A program of one function "main" with the kernels.
   void make_function(VmFunction main) {
     main.name = "main";
     Executable program = kernels_only(native_blob());
@@ -58,7 +58,7 @@ TEST_F(VmTest, RunsAProgramForAnySize) {
   EXPECT_EQ(vm_->call_sites()[2].id, 2);
 }
 
-TEST_F(VmTest, PreparesOnceWhatCallsTake) {
+TEST_F(VmTest, PreparesArgumentsOfCallsOnce) {
   make(packing_program(native_blob()));
   Value w(tensor({1, 2, 3, 4}));
   auto prepared = vm_->call("prepare", std::vector<Value>{w});
@@ -105,13 +105,13 @@ TEST_F(VmTest, MemoryIsKeptBetweenCalls) {
   EXPECT_EQ(test_.behaviour().allocations, before);
   EXPECT_EQ(vm_->peak_bytes(), 800) << "two tensors of 400 bytes at a time";
 
-  // A result that someone holds is not overwritten by the next call.
+  // A result that is still referenced is not overwritten by the next call.
   Value first = value(args);
   Value second = value({args[1], args[0]});
   EXPECT_EQ(numbers(first), std::vector<float>(100, 15));
   EXPECT_EQ(numbers(second), std::vector<float>(100, 12));
 
-  // What a larger call needed goes when later calls do without it.
+  // Memory of a larger call is released when later calls do not need it.
   int64_t small = test_.behaviour().live_bytes;
   {
     std::vector<Value> big = {tensor(std::vector<float>(50000)), tensor(std::vector<float>(50000))};
@@ -124,7 +124,7 @@ TEST_F(VmTest, MemoryIsKeptBetweenCalls) {
   EXPECT_LE(test_.behaviour().live_bytes, small);
 }
 
-TEST_F(VmTest, IdleMemoryMakesRoomWhenThereIsNone) {
+TEST_F(VmTest, IdleMemoryIsReleasedWhenMemoryRunsOut) {
   make(chain_program(native_blob()));
   value({tensor(std::vector<float>(10000)), tensor(std::vector<float>(10000))});
   std::vector<Value> args = {tensor({1, 2}), tensor({10, 20})};
@@ -326,7 +326,7 @@ TEST_F(VmTest, TensorsLieAtOffsetsInTheirStorage) {
   auto good = at(544, 512);
   ASSERT_TRUE(good) << good.error().to_string();
   EXPECT_EQ(good->tensor()->offset, 512);
-  // Not aligned, in front of it, behind it, and where too little is left of it.
+  // Misaligned, before the storage, after it, and with too few bytes left in it.
   for (auto [offset, message] :
        {std::pair<int64_t, const char*>{16, "begins at byte 16 of 544, not at a multiple of 256"},
         {-256, "begins at byte -256"},

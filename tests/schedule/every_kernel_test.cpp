@@ -1,5 +1,5 @@
 // Every operator and fused programs, scheduled for each platform and run by the interpreter, which
-// refuses any index out of range; scheduled programs print and parse.
+// rejects out-of-range indices; scheduled programs print and parse.
 #include <gtest/gtest.h>
 
 #include <set>

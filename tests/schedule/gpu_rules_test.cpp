@@ -1,5 +1,5 @@
-// Schedules of work groups: which rule takes what, around the sizes of tiles and teams, for every
-// dtype, and what is refused.
+// Schedules of work groups: which rule applies to what, around the sizes of tiles and teams, for
+// every dtype, and what is refused.
 #include <gtest/gtest.h>
 
 #include "passes/lower_math.h"
@@ -12,8 +12,8 @@
 namespace tapml::testing {
 namespace {
 
-// With plain groups of 64 threads, of 128, and within the least limits; without subgroups, with
-// narrow ones, and with those as wide as a group.
+// With plain groups of 64 threads, of 128, and within the smallest limits; without subgroups, with
+// narrow ones, and with subgroups as wide as a group.
 constexpr const char* kTargets[] = {"opencl:groups=gpu",
                                     "opencl:groups=gpu,subgroups=2",
                                     "opencl:for=adreno-740",
@@ -26,7 +26,7 @@ std::string gpu_rule(const tir::PrimFunc& func, const char* target = "opencl:gro
   return schedule::schedule_for(func, target::parse_target(target)).rule;
 }
 
-// The kernel at all its sizes by the interpreter, on every target.
+// The kernel at all its sizes in the interpreter, on every target.
 void expect_right_everywhere(const KernelProgram& kernel, const std::string& rule) {
   EXPECT_EQ(gpu_rule(*kernel.func), rule) << kernel.name;
   for (const char* target : kTargets) {
@@ -99,9 +99,9 @@ TEST(GpuRules, ProductsOfARow) {
                           "gpu_matmul");
 }
 
-// Lanes of a processor's vectors: around the columns of a team, the rows of a tile and the steps
-// that a subgroup takes at once, for weights along the sum and along the columns.
-TEST(GpuRules, ProductsOnProcessorsBehindSubgroups) {
+// Lanes of a CPU's vectors: around the columns of a team, the rows of a tile and the steps that a
+// subgroup takes at once, for weights along the sum and along the columns.
+TEST(GpuRules, ProductsOnCpusWithSubgroups) {
   Var n = make_var("n"), m = make_var("m"), b = make_var("b");
   const std::vector<Sizes> rows = each("n", {0, 1, 3, 4, 5, 9});
   auto expect_lanes = [](const KernelProgram& kernel, const std::string& rule) {
@@ -130,7 +130,7 @@ TEST(GpuRules, ProductsOnProcessorsBehindSubgroups) {
     expect_lanes(operator_program("matmul", {{{1, k}, kF32}, {{m, k}, kF32}},
                                   each("m", {0, 1, 7, 8, 9, 33}), kTransposed),
                  lanes);
-    // A lane has as many columns as leave work for all threads: one, and more.
+    // A lane gets as many columns as leave work for all threads: one, and more.
     for (int64_t columns : {256, 275, 1100}) {
       expect_lanes(operator_program("matmul", {{{n, k}, kF32}, {{columns, k}, kBF16}},
                                     each("n", {1, 5}), kTransposed),
@@ -149,7 +149,7 @@ TEST(GpuRules, ProductsOnProcessorsBehindSubgroups) {
   relax::Variable product = maker.op("matmul", {x, maker.param({24, 64}, kF32)}, kTransposed);
   maker.op("multiply", {maker.op("silu", {product}), maker.param({n, 24}, kF32)});
   expect_lanes(maker.fused(rows), lanes);
-  // Sums of unknown length, of a length that fours do not divide, and of doubles: others take them.
+  // Sums of unknown length, of a length not divisible by four, and of doubles: other rules apply.
   Var k = make_var("k");
   expect_lanes(operator_program("matmul", {{{1, k}, kF32}, {{9, k}, kF32}}, each("k", {0, 1, 70}),
                                 kTransposed),
@@ -197,8 +197,8 @@ TEST(GpuRules, Rows) {
   expect_right_everywhere(operator_program("argmax", {{{n, m}, kF32}}, sizes), "gpu_rows");
 }
 
-// Blocks of positions, of which the last is not full, with fewer and more than a row has.
-TEST(GpuRules, AttentionGoesBlockByBlock) {
+// Blocks of positions with a partial last block, with fewer and more positions than a row has.
+TEST(GpuRules, AttentionRunsBlockByBlock) {
   for (DType cache : {kF32, kBF16}) {
     const KernelProgram kernel = long_attention(cache, 8, attention_sizes());
     expect_right_everywhere(kernel, "gpu_attention");
@@ -213,8 +213,8 @@ TEST(GpuRules, AttentionGoesBlockByBlock) {
   }
 }
 
-// Sums of v weighed by exp(x - max x), over their sum; `exps`, `weight` and `last` say what stands
-// for the exponentials, for their use, and for the mean.
+// Sums of v weighted by exp(x - max x), divided by their sum; `exps`, `weight` and `last` replace
+// the exponentials, their use and the mean.
 struct Weighing {
   std::string exps = "exp(s[i, j] - peak[i])", weight = "e[i, r]", last = "sums[i, c] / total[i]";
   std::string lowest = "-1e38";
@@ -264,7 +264,7 @@ prim def k(x: Buffer((n, m, 3), f32), v: Buffer((m, 4), f32), out y: Buffer((n, 
   return std::dynamic_pointer_cast<const tir::PrimFunc>(module.functions.begin()->second);
 }
 
-TEST(GpuRules, AttentionIsWhatScalesWithItsExponentials) {
+TEST(GpuRules, AttentionMustScaleWithItsExponentials) {
   EXPECT_EQ(gpu_rule(*weighing({})), "gpu_attention");
   EXPECT_EQ(gpu_rule(*weighing({"select(j < 7, f32(0), exp(s[i, j] - peak[i])*x[i, j, 1])"})),
             "gpu_attention");
@@ -286,8 +286,9 @@ TEST(GpuRules, AttentionIsWhatScalesWithItsExponentials) {
   }
 }
 
-// Of three rows the second begins with scores of negative infinity, and the third has no others.
-TEST(GpuRules, AttentionIsThatOfItsReference) {
+// Of three rows, the second begins with scores of negative infinity, and the third has only such
+// scores.
+TEST(GpuRules, AttentionAgreesWithItsReference) {
   for (const char* lowest : {"-1e38", "-inf"}) {
     const tir::PrimFuncRef program = weighing({.lowest = lowest});
     const auto scheduled =
@@ -333,14 +334,14 @@ TEST(GpuRules, ReductionsAlongMemory) {
     expect_right_everywhere(operator_program(op, {{{n, m}, DType::kBool}}, sizes, kLast),
                             "gpu_reduction");
   }
-  // Several teams a group, and all of a tensor.
+  // Several teams per group, and a reduction over a whole tensor.
   expect_right_everywhere(
       operator_program("sum", {{{n, 40}, kF32}}, each("n", {0, 1, 7, 9}), kLast), "gpu_reduction");
   expect_right_everywhere(operator_program("sum", {{{n, 3, 5}, kF32}}, each("n", {1, 2, 70})),
                           "gpu_reduction");
 }
 
-TEST(GpuRules, FourNeighboursAnInvocation) {
+TEST(GpuRules, FourNeighborsPerThread) {
   Var n = make_var("n");
   for (int64_t columns : {4, 64}) {
     expect_right_everywhere(operator_program("silu", {{{n, columns}, kF32}}, each("n", {0, 1, 17})),
@@ -351,9 +352,9 @@ TEST(GpuRules, FourNeighboursAnInvocation) {
   }
 }
 
-TEST(GpuRules, WhatIsBetterOffPointByPointFallsBack) {
+TEST(GpuRules, PointwiseProgramsFallBack) {
   Var n = make_var("n");
-  // Neighbouring points are neighbours in memory.
+  // Neighboring points are neighbors in memory.
   KernelProgram columns =
       operator_program("sum", {{{n, 64}, kF32}}, {}, {{"axes", std::vector<int64_t>{0}}});
   EXPECT_EQ(gpu_rule(*columns.func), "fallback");
@@ -364,9 +365,9 @@ TEST(GpuRules, WhatIsBetterOffPointByPointFallsBack) {
   EXPECT_EQ(gpu_rule(*product.func, "opencl:schedule=fallback"), "fallback");
 }
 
-// Where the threads of a group are turns of a loop, schedules are those of processors. What has no
-// place to prepare weights in packs none of them.
-TEST(GpuRules, ProcessorsTakeTheirOwnRules) {
+// If the threads of a group are loop iterations, the schedules are those of CPUs. Without a
+// preparation step, weights are not packed.
+TEST(GpuRules, CpusUseTheirOwnRules) {
   Var n = make_var("n");
   KernelProgram rows = operator_program("softmax", {{{n, 64}, kF32}}, {});
   KernelProgram product =
@@ -397,7 +398,7 @@ TEST(GpuRules, ADeviceWithoutLocalMemoryHasTheFallback) {
   EXPECT_EQ(schedule::schedule_for(*narrow.func, target).rule, "fallback");
 }
 
-// What a group computes is the same whichever group it is and however many items it took before.
+// A group's result does not depend on the group or on how many items it processed before.
 TEST(GpuRules, EqualRowsGiveEqualBits) {
   KernelProgram kernel = operator_program("softmax", {{{40, 70}, kF32}}, {{}});
   tir::PrimFuncRef loops = passes::lower_math(

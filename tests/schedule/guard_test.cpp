@@ -1,4 +1,4 @@
-// Loops that end where a select says that nothing follows, against values computed by hand.
+// Loops that end early where a select makes the rest irrelevant, against values computed by hand.
 #include "schedule/guard.h"
 
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ TEST(Guard, ReductionsEndWhereTheRestAddsNothing) {
   }
 }
 
-// Ends below zero, inside, and behind the last step; what lies behind an end is never used.
+// Ends below zero, inside, and after the last step; values after an end are never used.
 TEST(Guard, ScheduledReductionsHaveTheSameValues) {
   constexpr int64_t kRows = 6, kSteps = 5;
   const std::vector<int64_t> ends = {-3, 0, 1, 4, 5, 9};
@@ -113,7 +113,7 @@ TEST(Guard, ScheduledReductionsHaveTheSameValues) {
   }
 }
 
-// Triangular: the limit moves with the lanes of the row, which share one reduction loop.
+// Triangular: the limit varies over the lanes of a row, which share one reduction loop.
 TEST(Guard, LimitsOfLanesDoNotEndTheirCommonLoop) {
   const char* source = R"(
 prim def k(x: Buffer((m, 8), f32), out y: Buffer((2, 8), f32), m: i64) {
@@ -145,7 +145,7 @@ prim def k(x: Buffer((m, 8), f32), out y: Buffer((2, 8), f32), m: i64) {
   }
 }
 
-TEST(Guard, PointsAreCutInTwoWhereTheyChange) {
+TEST(Guard, PointsAreSplitWhereTheyChange) {
   Stage stage = only_stage(R"(
 prim def k(x: Buffer((n,), f32), e: Buffer((1,), i64), out y: Buffer((n,), f32), n: i64) {
   for i in serial(n) {
@@ -164,8 +164,8 @@ prim def k(x: Buffer((n,), f32), e: Buffer((1,), i64), out y: Buffer((n,), f32),
   EXPECT_EQ(split->rest.final_value.kind(), ExprKind::kFloat);
 }
 
-// A row's points whose sums are 0 behind the end: no reduction runs for them.
-TEST(Guard, SumsBehindTheEndAreTheirInitialValue) {
+// Points of a row whose sums are 0 after the end: no reduction runs for them.
+TEST(Guard, SumsAfterTheEndAreTheirInitialValue) {
   Stage stage = only_stage(R"(
 prim def k(x: Buffer((n, m), f32), out y: Buffer((n,), f32), e: Buffer((1,), i64),
            n: i64, m: i64) {

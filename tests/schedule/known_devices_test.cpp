@@ -25,7 +25,7 @@ struct Shapes {
   int64_t hidden, heads, kv_heads, head_dim, intermediate, vocabulary, context;
 };
 
-// Models differ by their layers only in how often they call a kernel.
+// The number of layers only changes how often a kernel is called.
 constexpr Shapes kModels[] = {
     {"llama-2-7b", 4096, 32, 32, 128, 11008, 32000, 4096},
     {"llama-2-13b", 5120, 40, 40, 128, 13824, 32000, 4096},
@@ -58,7 +58,7 @@ void more_than(Findings& findings, const std::string& kernel, const char* what, 
                      std::to_string(most));
 }
 
-// What the tensor program of a kernel asks of a work group.
+// What a kernel's tensor program requires of a work group.
 void check_groups(const std::string& kernel, const tir::PrimFunc& func, const Limits& limits,
                   Findings& findings) {
   int64_t local = 0;
@@ -71,7 +71,7 @@ void check_groups(const std::string& kernel, const tir::PrimFunc& func, const Li
       if (loop.for_kind != tir::ForKind::kThread) return;
       more_than(findings, kernel, "threads", loop.extent->int_value, limits.max_workgroup_threads);
     }
-    // What OpenCL C has beside subgroups, where the device turns out to have others.
+    // The OpenCL C fallback without subgroups, in case the device has another width.
     if (stmt->kind == tir::StmtKind::kStore && tir::joins_threads(stmt)) {
       exchanged.insert(tir::as<tir::StoreNode>(stmt).buffer->dtype);
     }
@@ -81,12 +81,12 @@ void check_groups(const std::string& kernel, const tir::PrimFunc& func, const Li
   });
   local += 4 * static_cast<int64_t>(exchanged.size()) *
            std::max<int64_t>(func.facts.workgroup_threads, 1);
-  // At least one byte, so that devices without local memory are told from unknown ones.
+  // At least one byte, to tell devices without local memory from unknown ones.
   more_than(findings, kernel, "bytes of local memory", local,
             std::max<int64_t>(1, limits.max_local_memory));
 }
 
-// What its launches bind.
+// The bindings of its launches.
 void check_bindings(const Executable& executable, const Limits& limits, Findings& findings) {
   for (const Implementation& implementation : executable.implementations) {
     const KernelInfo& kernel = executable.kernels[static_cast<size_t>(implementation.kernel)];
@@ -146,12 +146,12 @@ Findings check(const Module& fixed, const target::Target& target, const Limits& 
 
 class KnownDevice : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(KnownDevice, TakesEveryKernelOfLlama) {
+TEST_P(KnownDevice, SupportsEveryKernelOfLlama) {
   const target::Target target = target::parse_target("opencl:for=" + GetParam());
   const Limits& limits = target.description.limits;
   for (const Shapes& shapes : kModels) {
     SCOPED_TRACE(shapes.name);
-    // The table of tokens in segments, the tokens and the result.
+    // The segments of the token table, the tokens and the result.
     const int64_t table = shapes.vocabulary * shapes.hidden * 2;
     const bool fits = table / limits.max_binding_bytes + 3 <= limits.max_bindings;
     try {
@@ -166,7 +166,7 @@ TEST_P(KnownDevice, TakesEveryKernelOfLlama) {
   }
 }
 
-// Capabilities that a shader asks for: word 1 of each OpCapability, which stand first.
+// Capabilities that a shader requires: word 1 of each OpCapability, which come first.
 std::set<uint32_t> capabilities_of(const std::vector<uint32_t>& words) {
   constexpr uint32_t kOpCapability = 17;
   std::set<uint32_t> result;
@@ -176,8 +176,8 @@ std::set<uint32_t> capabilities_of(const std::vector<uint32_t>& words) {
   return result;
 }
 
-// The module's shaders: valid, and nothing in them that the device has not. Threads and local
-// memory are read from the words too, not only from the tensor program.
+// The module's shaders: valid, and within the device's features. Threads and local memory are also
+// read from the SPIR-V words, not only from the tensor program.
 void check_shaders(const ModuleBlob& module, const target::Description& description,
                    Findings& findings) {
   constexpr uint32_t kOpExecutionMode = 16, kLocalSize = 17;
@@ -210,7 +210,7 @@ void check_shaders(const ModuleBlob& module, const target::Description& descript
     if (threads == 0) findings.push_back(name + " has no size of its groups");
     more_than(findings, name, "threads", threads, description.limits.max_workgroup_threads);
   }
-  // Each part begins with its words, its bindings and its bytes of push constants.
+  // Each part begins with the number of its words, its bindings and its push constant bytes.
   size_t at = 0;
   for (size_t i = 0; i < entries.size(); ++i) {
     auto number = [&](size_t word) {
@@ -218,7 +218,7 @@ void check_shaders(const ModuleBlob& module, const target::Description& descript
       std::memcpy(&value, module.bytes.data() + at + 4 * word, 4);
       return int64_t{value};
     };
-    constexpr int64_t kPushConstants = 128;  // of every device
+    constexpr int64_t kPushConstants = 128;  // on every device
     more_than(findings, module.entries[i], "bindings", number(1), description.limits.max_bindings);
     more_than(findings, module.entries[i], "bytes of push constants", number(2), kPushConstants);
     at += 4 * (3 + static_cast<size_t>(number(0)));
@@ -227,7 +227,7 @@ void check_shaders(const ModuleBlob& module, const target::Description& descript
 
 class KnownDeviceShaders : public ::testing::TestWithParam<std::string> {};
 
-// One model: its shaders differ from those of the others in numbers.
+// One model: the shaders of the others differ only in constants.
 TEST_P(KnownDeviceShaders, AreValidAndFit) {
   const target::Target target = target::parse_target("vulkan:for=" + GetParam());
   const Shapes& shapes = kModels[0];
@@ -283,15 +283,16 @@ std::vector<std::string> device_names() {
   return names;
 }
 
-// Sanitizers see the same code for each: the largest groups and the least limits.
+// Under sanitizers the code is the same for each device: the largest groups and the smallest
+// limits.
 std::vector<std::string> devices_of_kernels() {
   if (kSanitized) return {"adreno-740", "webgpu"};
   return device_names();
 }
 INSTANTIATE_TEST_SUITE_P(All, KnownDevice, ::testing::ValuesIn(devices_of_kernels()), name_of);
 
-// Shaders take seconds a device: the largest groups, the most and the least local memory, unless
-// all are asked for (TAPML_WALK=full).
+// Shaders take seconds per device: the largest groups, the most and the least local memory, unless
+// all are requested (TAPML_WALK=full).
 std::vector<std::string> devices_of_shaders() {
   const char* mode = std::getenv("TAPML_WALK");
   if (mode && std::string(mode) == "full") return device_names();
@@ -301,7 +302,7 @@ std::vector<std::string> devices_of_shaders() {
 INSTANTIATE_TEST_SUITE_P(Some, KnownDeviceShaders, ::testing::ValuesIn(devices_of_shaders()),
                          name_of);
 
-TEST(KnownDevices, ALimitThatIsBrokenIsFound) {
+TEST(KnownDevices, AnExceededLimitIsFound) {
   const target::Target target = target::parse_target("opencl:for=rtx");
   Limits less = target.description.limits;
   less.max_workgroup_threads = 32;

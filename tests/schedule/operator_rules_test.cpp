@@ -1,4 +1,4 @@
-// Which rule the cpu takes for the tensor program of an operator: rows stay in one item.
+// Which rule the cpu uses for the tensor program of an operator: rows stay in one item.
 #include <gtest/gtest.h>
 
 #include "op/operator.h"
@@ -22,7 +22,7 @@ std::string rule_of(const char* op, std::vector<Dims> shapes, AttrMap attrs = {}
   return schedule_for(*view.info.legalize(view), target::parse_target("cpu")).rule;
 }
 
-TEST(OperatorRules, NormalizationsOfRowsAreOneItemARow) {
+TEST(OperatorRules, NormalizationsAreOneItemPerRow) {
   Var n = make_var("n"), b = make_var("b");
   AttrMap last = {{"axes", std::vector<int64_t>{-1}}};
   for (DType dtype : {DType::kF32, DType::kBF16}) {

@@ -9,7 +9,7 @@
 
 namespace tapml::testing {
 
-// That called k.
+// The function named k.
 inline tir::PrimFuncRef parse_kernel(const std::string& source) {
   Module module = text::parse(source, "test");
   return std::static_pointer_cast<const tir::PrimFunc>(module.functions.at("k"));

@@ -1,4 +1,4 @@
-// Where intermediates of row programs live, and that values are the same there.
+// The placement of intermediates in row programs, and that it does not change values.
 #include <gtest/gtest.h>
 
 #include "passes/lower_math.h"
@@ -35,7 +35,7 @@ TEST(RowBuffers, RowsAreKeptInTheOutputOrLocally) {
   Var n = make_var("n"), m = make_var("m");
   std::vector<Sizes> sizes = {{{"n", 0}, {"m", 3}}, {{"n", 2}, {"m", 1}}, {{"n", 3}, {"m", 70}}};
   std::vector<Case> cases;
-  // The exponentials take the place of the output; peak and total are one number a row.
+  // The exponentials use the output's storage; peak and total are one number per row.
   cases.push_back({unary("softmax", {n, m}, kF32, sizes), 0});
   cases.push_back({unary("softmax", {n, 40}, kF32, {{{"n", 3}}}), 0});
   cases.push_back({unary("softmax", {n, 5, 9}, kF32, {{{"n", 2}}}, {{"axis", int64_t{1}}}), 0});

@@ -1,4 +1,4 @@
-// Programs that look like what the rules take, but where moving a stage would change the result.
+// Programs that look like those the rules handle, but where moving a stage would change the result.
 #include <gtest/gtest.h>
 
 #include "schedule/rules.h"
@@ -53,7 +53,7 @@ prim def k(inout x: Buffer((n,), f32), n: i64) {
 }
 )";
 
-TEST(InlineProducers, NotWhereWhatTheyReadIsOverwritten) {
+TEST(InlineProducers, NotIfTheirInputsAreOverwritten) {
   Module module = parse_module(kReverse);
   StagedProgram program = stages(module);
   inline_producers(program);
@@ -87,7 +87,7 @@ TEST(InlineProducers, ChainsThatDoubleStayModerate) {
   EXPECT_LT(program.stages.size(), static_cast<size_t>(kSteps));
 }
 
-TEST(FoldEpilogues, NotWhereTheReductionReadsWhatTheConsumerWrites) {
+TEST(FoldEpilogues, NotIfTheReductionReadsTheConsumersOutput) {
   Module module = parse_module(R"(
 prim def k(inout x: Buffer((n,), f32), n: i64) {
   alloc t: Buffer((n,), f32)

@@ -1,4 +1,4 @@
-// Stages and the programs that rules make of them, as text.
+// Stages, and the programs that rules make of them, as text.
 #include "schedule/stage.h"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ TEST(InlineProducers, IntoTheirConsumer) {
   EXPECT_EQ(program->stages[0].name, "exp");
 }
 
-TEST(InlineProducers, CostlyOnesStayWhereEveryReductionStepWouldRepeatThem) {
+TEST(InlineProducers, CostlyOnesStayIfReductionStepsWouldRepeatThem) {
   auto program = find_stages(*parse_kernel(R"(
 prim def k(x: Buffer((m,), f32), out z: Buffer((n,), f32), n: i64, m: i64) {
   alloc t: Buffer((m,), f32)
@@ -138,7 +138,7 @@ TEST(FoldEpilogues, APointwiseConsumerEndsTheReduction) {
   EXPECT_EQ(stage.final_value.kind(), ExprKind::kMul);
 }
 
-TEST(ScheduleFor, ElementwiseOnCpuIsPiecesOfTheLastAxis) {
+TEST(ScheduleFor, ElementwiseOnCpuSplitsTheLastAxis) {
   expect_scheduled(kAddExp, "cpu", "cpu_elementwise", R"(
 prim def k(x: Buffer((n,), f32), y: Buffer((n,), f32), out z: Buffer((n,), f32), n: i64) {
   for item in parallel((n + 1023)//1024) {
@@ -150,7 +150,7 @@ prim def k(x: Buffer((n,), f32), y: Buffer((n,), f32), out z: Buffer((n,), f32),
 )");
 }
 
-TEST(ScheduleFor, FallbackIsOneItemAPoint) {
+TEST(ScheduleFor, FallbackIsOneItemPerPoint) {
   expect_scheduled(kSumMultiply, "opencl:schedule=fallback", "fallback", R"(
 prim def k(x: Buffer((n, m), f32), y: Buffer((n,), f32), out z: Buffer((n,), f32), n: i64, m: i64) {workgroup_threads: 64} {
   for item in parallel(n) {

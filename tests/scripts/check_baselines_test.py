@@ -1,4 +1,4 @@
-"""scripts/check_baselines on repositories that are made here."""
+"""Tests of scripts/check_baselines on temporary repositories."""
 
 import pathlib
 import subprocess
@@ -40,10 +40,10 @@ class CheckBaselines(unittest.TestCase):
         self.repository.commit(STORED, "1", "Older than the rule")
         self.repository.commit(RULE, "", "The rule")
 
-    def test_commits_older_than_the_rule_are_not_asked(self):
+    def test_commits_older_than_the_rule_are_exempt(self):
         self.assertEqual(self.repository.check().returncode, 0)
 
-    def test_a_change_with_a_reason_is_taken(self):
+    def test_a_change_with_a_reason_is_accepted(self):
         self.repository.commit(STORED, "2", "Tiles\n\nInstructions: +3%, tiles are proved first")
         done = self.repository.check()
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -56,7 +56,7 @@ class CheckBaselines(unittest.TestCase):
         self.assertIn("without a reason", done.stderr)
         self.assertIn("Tiles are larger", done.stderr)
 
-    def test_a_branch_without_the_rule_is_not_asked(self):
+    def test_a_branch_without_the_rule_is_exempt(self):
         self.repository.git("checkout", "-qb", "other", "HEAD~1")
         self.repository.commit(STORED, "3", "On a branch from before the rule")
         self.repository.git("checkout", "-q", "-")

@@ -63,7 +63,7 @@ class CheckComponents(unittest.TestCase):
         self.assertIn("src/abi/platforms.h:1: src/device/none/open.cpp is missing", output)
         self.assertIn("src/device/other/open.cpp:1: no line PLATFORM(other) in src/abi/platforms.h", output)
 
-    def test_a_platform_is_named_in_its_folders_alone(self):
+    def test_a_platform_is_named_only_in_its_folders(self):
         files = {
             "src/abi/platforms.h": "  PLATFORM(cpu)\n  PLATFORM(null)\n" 'const char* kDefault = "cpu";\n',
             "src/target/cpu/describe.cpp": 'd.platform = "cpu";\n',
@@ -92,7 +92,7 @@ class CheckComponents(unittest.TestCase):
         self.assertEqual(code, 1, output)
         self.assertIn('src/io/b.cpp:2: io/ may not include "text/c.h"; it may include: base', output)
 
-    def test_folders_of_a_component_with_a_table_of_its_own(self):
+    def test_folders_of_a_component_with_its_own_table(self):
         table = TABLE + """
 | in text/ | holds | may include |
 | --- | --- | --- |

@@ -1,4 +1,4 @@
-"""scripts/check_skips on results that are made up."""
+"""Tests of scripts/check_skips on made-up results."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""scripts/fuzz_readers --total has a line for every harness, also where nobody has searched yet."""
+"""scripts/fuzz_readers --total has a line for every harness, even for those that never ran."""
 
 import importlib.machinery
 import importlib.util
@@ -6,7 +6,7 @@ import pathlib
 import sys
 import unittest
 
-sys.dont_write_bytecode = True  # none beside the script
+sys.dont_write_bytecode = True  # no __pycache__ beside the script
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 

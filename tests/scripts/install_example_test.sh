@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs a build into a folder of its own, builds the embedding examples against it, compiles their
+# Installs a build into a separate folder, builds the embedding examples against it, compiles their
 # programs and runs them.
 #
 # Usage: install_example_test.sh BUILD_FOLDER SOURCE_FOLDER
@@ -29,7 +29,7 @@ if [[ $found != "$expected" ]]; then
   printf 'the example of values prints\n%s\nexpected\n%s\n' "$found" "$expected"
   exit 1
 fi
-# A model: the package moves, and says what `tapml run` says.
+# A model: the package is moved, and generates the text of `tapml run`.
 tapml=$work/prefix/bin/tapml
 "$tapml" compile "$source/models/demo" --target cpu --package "$work/made" >/dev/null
 mv "$work/made" "$work/shipped"
@@ -39,7 +39,7 @@ if [[ $found != "$expected" || -z $found ]]; then
   printf 'the example of an engine prints\n%s\nand tapml run\n%s\n' "$found" "$expected"
   exit 1
 fi
-# pkg-config finds the library, too.
+# pkg-config also finds the library.
 flags=$(PKG_CONFIG_PATH=$(dirname "$work"/prefix/lib*/pkgconfig/tapml.pc "$work"/prefix/lib/*/pkgconfig/tapml.pc |
                           grep -v '[*]' | head -1) pkg-config --cflags --libs tapml)
 # shellcheck disable=SC2086 # flags are words
@@ -50,7 +50,7 @@ if [[ $found != "$expected" ]]; then
   printf 'built with pkg-config it prints\n%s\nexpected\n%s\n' "$found" "$expected"
   exit 1
 fi
-# What an application links must not drag the compiler in.
+# An application must not link the compiler indirectly.
 if ldd "$work"/prefix/lib*/libtapml.so* "$work"/prefix/lib/*/libtapml.so* 2>/dev/null | grep LLVM; then
   echo "libtapml depends on LLVM"
   exit 1

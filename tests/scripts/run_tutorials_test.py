@@ -1,4 +1,4 @@
-"""scripts/run_tutorials finds pages that show something else than what happens."""
+"""scripts/run_tutorials detects pages whose output differs from the actual output."""
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -33,7 +33,7 @@ esac
 class Pages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        """A repository of two files; copying all of this one for each case takes long."""
+        """A repository of two files; copying the whole repository for each case is slow."""
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         tutorials.ROOT = pathlib.Path(folder.name)
@@ -62,7 +62,7 @@ class Pages(unittest.TestCase):
     def console(self, *lines):
         return self.run_page("```console", *lines, "```")
 
-    def test_what_happens_passes(self):
+    def test_matching_output_passes(self):
         self.assertTrue(self.console("$ tapml x", "one line", "and 42 more", "the end")[0])
 
     def test_a_page_that_needs_more_is_unsupported(self):
@@ -73,7 +73,7 @@ class Pages(unittest.TestCase):
             self.assertTrue(tutorials.is_possible(page, ["board"]))
         self.assertIn("left out; it needs board", printed.getvalue())
 
-    def test_another_line_fails_with_its_place(self):
+    def test_another_line_fails_with_its_position(self):
         passed, printed = self.console("$ tapml x", "one line", "and 43 more", "the end")
         self.assertFalse(passed)
         self.assertIn("page.md:5: `tapml x`", printed)
@@ -99,7 +99,7 @@ class Pages(unittest.TestCase):
         self.assertTrue(self.run_page("```", "# file: a.txt", "text", "```", "",
                                       "```console", "$ cat a.txt", "text", "```")[0])
 
-    def test_a_session_goes_on_from_command_to_command(self):
+    def test_a_session_continues_across_commands(self):
         self.assertTrue(self.console("$ mkdir new && cd new && NAME=value", "$ basename $PWD; echo $NAME",
                                      "new", "value")[0])
 
@@ -110,7 +110,7 @@ class Pages(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             self.assertTrue(tutorials.run_page(page, self.program, self.clone), printed.getvalue())
 
-    def test_what_a_page_leaves_running_ends_with_it(self):
+    def test_processes_of_a_page_end_with_it(self):
         mark = self.folder / "pid"
         self.assertTrue(self.console(f"$ sleep 1000 & echo $! > {mark}")[0])
         pid = int(mark.read_text())

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostBuffers = 6;
 constexpr size_t kMostElements = 100'000;
-constexpr std::chrono::seconds kPatience{60};  // of a machine with many other sessions
+constexpr std::chrono::seconds kPatience{60};  // on a computer with many other sessions
 
 runtime::Deadline soon() { return std::chrono::steady_clock::now() + kPatience; }
 
@@ -60,14 +60,14 @@ Status Client::patiently(Status (Client::*attempt)()) {
   }
 }
 
-// With whatever is still on its way in the old session.
+// With any requests still in flight in the old session.
 Status Client::reconnect() {
   buffers_.clear();
   return patiently(&Client::open_session);
 }
 
 Status Client::open_session() {
-  vm_.reset();  // of an attempt that failed, too; before its session
+  vm_.reset();  // also of a failed attempt; before its session
   session_.reset();
   TAPML_ASSIGN(auto channel, rpc::connect(endpoint_, soon()));
   rpc::ConnectOptions options;
@@ -159,7 +159,7 @@ Status Client::launch() {
                           {fold_, std::span(&range, 1), std::span(&term, 1), extent, 64});
 }
 
-// main(x, y) = (x + 2 y) * 3 in whole numbers, so that nothing is rounded.
+// main(x, y) = (x + 2 y) * 3 in integers, so that nothing is rounded.
 Status Client::call_machine() {
   const size_t size = 1 + below(500);
   auto x = HostTensor::zeros(DType::kF32, {static_cast<int64_t>(size)});
@@ -197,21 +197,21 @@ Status Client::cancel() {
 
 Status Client::wait() {
   if (below(2) == 0) return session_->synchronize(kDefaultStream, soon());
-  // A deadline that may pass: the session goes on either way.
+  // A deadline that may pass: the session continues either way.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(below(2000));
   const Status status = session_->synchronize(kDefaultStream, deadline);
   if (!status && status.error().fault != PlatformFault::kTimeout) return status;
   return {};
 }
 
-// Refused, and nothing comes of it.
+// Refused without effects.
 Status Client::nonsense() {
   const Buffer& buffer = any();
   const auto bytes = static_cast<int64_t>(buffer.values.size() * 4);
   if (session_->fill_zero(kDefaultStream, {buffer.id, bytes}, 4))
     return wrong("a fill beyond the end");
   if (session_->allocate(BufferId(session_->new_handle()), -1)) return wrong("less than no bytes");
-  // More than a session may have: told at the next wait.
+  // More than a session may have: reported at the next wait.
   const auto large = BufferId(session_->new_handle());
   Status status = session_->allocate(large, int64_t{1} << 40);
   if (status) status = session_->synchronize(kDefaultStream, soon());

@@ -1,4 +1,4 @@
-// One session of the soak: random calls, each result held against what it has to be.
+// One session of the soak test: random calls, with each result compared with the expected one.
 #pragma once
 
 #include <map>
@@ -12,12 +12,12 @@ namespace tapml::soak {
 
 class Client {
  public:
-  // `steady` ones keep their session for the whole time.
+  // A `steady` client keeps its session the whole time.
   Client(rpc::Endpoint endpoint, uint64_t seed, bool steady)
       : endpoint_(std::move(endpoint)), random_(seed), steady_(steady) {}
   ~Client();
 
-  // One random call. An error: what should have worked did not, or a result is wrong.
+  // One random call. An error means that a valid call failed or a result is wrong.
   Status step() noexcept;
   // How often each kind of call was made.
   const std::map<std::string, int64_t>& calls() const { return calls_; }
@@ -25,12 +25,12 @@ class Client {
  private:
   struct Buffer {
     runtime::BufferId id{};
-    std::vector<uint32_t> values;  // that it has to hold
+    std::vector<uint32_t> values;  // expected contents
   };
 
   Status reconnect();
   Status open_session();
-  // Again where the server is full for the moment: processes of sessions that are over take time.
+  // Retries while the server is full: processes of ended sessions take time to exit.
   Status patiently(Status (Client::*attempt)());
   Status allocate();
   Status write();
@@ -47,7 +47,7 @@ class Client {
 
   size_t below(size_t limit) { return static_cast<size_t>(random_() % limit); }
   Buffer& any() { return buffers_[below(buffers_.size())]; }
-  // A range of elements within `size`, seldom a long one.
+  // A range of elements within `size`, rarely a long one.
   std::pair<size_t, size_t> range(size_t size);
   Status count(const char* kind, Status status) {
     ++calls_[kind];

@@ -1,4 +1,4 @@
-// What the sessions of the soak run.
+// The program that the sessions of the soak test run.
 #pragma once
 
 #include "conformance/programs.h"
@@ -7,7 +7,7 @@ namespace tapml::soak {
 
 inline constexpr const char* kStatus = "{\"soak\": true}";
 
-// main(x, y) of chain_program, and spin(), which calls itself for ever.
+// main(x, y) of chain_program, and spin(), which calls itself forever.
 inline std::shared_ptr<const Executable> soak_program() {
   Executable program = test::chain_program(test::native_blob());
   VmFunction spin;

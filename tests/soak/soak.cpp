@@ -1,6 +1,6 @@
-// Many sessions at once, for long: `make soak`. A server in a process of its own, a thread for each
-// session; every result is checked. At the end nothing may be left, and the server may not have
-// grown.
+// Many concurrent sessions for a long time: `make soak`. The server is a separate process, each
+// session has a thread, and every result is checked. At the end nothing may be left, and the server
+// may not have grown.
 //
 //   tapml_soak [--minutes M | --seconds S] [--sessions N] [--seed S] [--way tcp|unix] [--json FILE]
 //
@@ -31,9 +31,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What the server may be larger at the end than after the first tenth: noise of its allocator. Its
-// sessions together: what they hold then, by chance.
-constexpr double kServerGrowth = 4, kSessionGrowth = 2;  // MiB, MiB a session
+// How much the server may grow between the first tenth and the end: allocator noise. For its
+// sessions together: what they happen to hold then.
+constexpr double kServerGrowth = 4, kSessionGrowth = 2;  // MiB, MiB per session
 
 struct Options {
   double seconds = 600;
@@ -70,13 +70,13 @@ bool parse(int argc, char** argv, Options& options) {
 
 std::atomic<bool> g_stop = false;
 
-// In the server's process.
+// Runs in the server's process.
 int serve(const std::string& endpoint, const std::string& kept, int sessions, int ready) {
   std::signal(SIGTERM, [](int) { g_stop = true; });
   rpc::ListenOptions options;
-  options.sessions = 2 * sessions + 16;  // processes of clients that are gone take a moment
+  options.sessions = 2 * sessions + 16;  // processes of disconnected clients take a moment to exit
   options.call = std::chrono::seconds(120);
-  // What is leaked of these ends a session.
+  // A leak of these ends a session.
   options.server.limits.memory_bytes = int64_t{32} << 20;
   options.server.limits.handles = 2000;
   options.server.describe = [] { return std::string(kStatus); };
@@ -109,7 +109,7 @@ size_t open_files(pid_t process) {
   return count;
 }
 
-// Memory that is no file's, with what it shares with the process that it was forked from.
+// Anonymous memory, including what the process shares with its parent after the fork.
 double anonymous_mib(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/status");
   std::string word;
@@ -154,7 +154,7 @@ class Soak {
   Soak(Options options, rpc::Endpoint endpoint, pid_t server)
       : options_(std::move(options)), endpoint_(std::move(endpoint)), server_(server) {}
 
-  // All sessions; samples after a tenth, at the half, and when nine tenths are over.
+  // Runs all sessions; samples after one tenth, half and nine tenths of the time.
   void run() {
     const auto start = Clock::now();
     std::vector<std::thread> threads;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kRelative = 1e-2, kAbsolute = 1e-2;
 
-// Whether all elements of `b` are within the tolerance of `a`'s.
+// Whether all elements of `b` are within the tolerance around `a`'s.
 bool all_close(const HostTensor& a, const HostTensor& b) {
   for (int64_t i = 0; i < a.size(); ++i) {
     const double x = a.at_f64(i), y = b.at_f64(i);
@@ -24,8 +24,8 @@ bool all_close(const HostTensor& a, const HostTensor& b) {
   return true;
 }
 
-// A call of the suite with random inputs: standard normal floats; integers 0 or 1, which are
-// indices that every table has.
+// A call of the suite with random inputs: standard normal floats; integers 0 or 1, which are valid
+// indices of every table.
 Suite random_call(const Setting& setting, size_t call) {
   Suite one = one_call(setting.suite(), call);
   RandomStream random = setting.random("bottom-up " + std::to_string(call));
@@ -60,7 +60,7 @@ std::set<std::string> bottom_up(Setting& setting, const std::vector<Bug>& bugs) 
     const Suite one = random_call(setting, c);
     auto expected = run_call(one, 0, reference.runner());
     if (!expected) {
-      // No test can be made of it this way.
+      // This call cannot be tested this way.
       if (reference.contains(expected.error())) reference.restart();
       continue;
     }

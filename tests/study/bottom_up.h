@@ -1,4 +1,4 @@
-// The other way to test: each kernel by itself on random inputs.
+// The alternative to topdown tests: each kernel by itself on random inputs.
 #pragma once
 
 #include <set>
@@ -7,8 +7,8 @@
 
 namespace tapml::study {
 
-// Kernels whose output on random inputs, of the shapes of their first carved call, is not within
-// rtol 1e-2 and atol 1e-2 of the source's, or that crash.
+// Kernels that crash, or whose output on random inputs, with the shapes of their first carved call,
+// is not within rtol 1e-2 and atol 1e-2 of the source's.
 std::set<std::string> bottom_up(Setting& setting, const std::vector<Bug>& bugs);
 
 }  // namespace tapml::study

@@ -14,7 +14,7 @@ namespace {
 
 // As many bugs as the cases of the paper's Table 6 have.
 constexpr std::array<int64_t, 10> kCounts = {1, 4, 11, 2, 2, 1, 1, 1, 1, 2};
-constexpr int kMostKernels = 4;  // that a kind is tried in
+constexpr int kMostKernels = 4;  // to try a kind in
 
 int64_t count_of(const Options& options, int64_t number) {
   return kCounts.at(static_cast<size_t>(options.first_count + number) % kCounts.size());
@@ -27,11 +27,11 @@ void shuffle(std::vector<T>& items, RandomStream& random) {
   }
 }
 
-// All kinds, from where the cases before `number` leave off.
+// All kinds, continuing after those of the cases before `number`.
 std::vector<FaultKind> kinds_of(const Setting& setting, const Options& options, int64_t number) {
   std::vector<FaultKind> kinds;
   for (const FaultKindInfo& info : fault_kinds()) {
-    if (info.kind != FaultKind::kEndlessLoop) kinds.push_back(info.kind);  // takes its timeout
+    if (info.kind != FaultKind::kEndlessLoop) kinds.push_back(info.kind);  // runs until its timeout
   }
   RandomStream random = setting.random("kinds");
   shuffle(kinds, random);
@@ -41,7 +41,7 @@ std::vector<FaultKind> kinds_of(const Setting& setting, const Options& options, 
   return kinds;
 }
 
-// Shown on the carved calls or on a whole run; how often is counted.
+// Must show on the carved calls or in a whole run; the number of times is counted.
 std::optional<Bug> session_bug(Setting& setting, const std::string& kernel, FaultKind kind) {
   auto faults = std::make_shared<std::vector<SessionFault>>();
   Sandbox sandbox(with_session_faults(setting.target(), faults));
@@ -64,7 +64,7 @@ std::optional<Bug> session_bug(Setting& setting, const std::string& kernel, Faul
   return std::nullopt;
 }
 
-// Largest error of a kernel's carved outputs, over its bound of a right implementation.
+// Largest error of a kernel's carved outputs, relative to its bound for a correct implementation.
 double largest_error(Setting& setting, const std::string& kernel,
                      const std::vector<HostTensor>& outputs) {
   const Suite& suite = setting.suite();
@@ -113,7 +113,7 @@ std::optional<Bug> kernel_bug(Setting& setting, const std::string& kernel, Fault
     const auto outputs = carved_outputs(setting.suite(), kernel, sandbox);
     if (same_bits(expected, outputs)) continue;
     ++bug.changed;
-    // Beyond its bound nothing is in doubt.
+    // Beyond the bound the result is certain.
     if (worst <= 1) worst = std::max(worst, largest_error(setting, kernel, outputs));
   }
   bug.harmless = worst <= kHarmless * largest_error(setting, kernel, expected);
@@ -129,7 +129,7 @@ std::vector<Bug> draw_bugs(Setting& setting, const Options& options, int64_t num
   std::vector<Bug> bugs;
   for (const FaultKind kind : kinds_of(setting, options, number)) {
     if (std::ssize(bugs) == count_of(options, number) || kernels.empty()) break;
-    // Two bugs of the runtime at once would hide each other in one held launch.
+    // Two runtime bugs at once would hide each other in one held launch.
     const bool has_session = std::ranges::any_of(bugs, [](const Bug& b) { return !!b.session; });
     if (has_session && is_of_session(kind)) continue;
     shuffle(kernels, random);

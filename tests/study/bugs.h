@@ -1,4 +1,4 @@
-// Which bugs a case has: drawn, planted, and shown to change something.
+// The bugs of a case: drawn, injected, and shown to have an effect.
 #pragma once
 
 #include "study/setting.h"
@@ -6,30 +6,29 @@
 
 namespace tapml::study {
 
-constexpr int kRuns = 20;  // of each bug, to tell its rate
+constexpr int kRuns = 20;  // of each bug, to measure its rate
 constexpr double kHarmless = 2;
 
 struct Bug {
   std::string kernel;
   topdown::FaultKind kind = topdown::FaultKind::kOffByOne;
-  tir::PrimFuncRef implementation;               // of kernels
-  std::optional<topdown::SessionFault> session;  // of the runtime
+  tir::PrimFuncRef implementation;               // for bugs in kernels
+  std::optional<topdown::SessionFault> session;  // for bugs in the runtime
   int changed = 0;                               // of kRuns
-  // Of kernels: the outputs are as near to the specification's as those of the right kernel, within
-  // a factor of kHarmless.
+  // For bugs in kernels: the outputs are as near to the specification's as those of the correct
+  // kernel, within a factor of kHarmless.
   bool harmless = false;
 };
 
 // The bugs of case `number`: a function of the seed, the model, the target and the number, whatever
-// ran before. Kinds follow each other from case to case in an order drawn once, so that all come
-// up.
+// ran before. Kinds follow in an order that is drawn once, so that all occur.
 std::vector<Bug> draw_bugs(Setting& setting, const Options& options, int64_t number);
 
-// Plants those of kernels.
+// Injects the bugs in kernels.
 Setting::Rewrite rewrite_of(const std::vector<Bug>& bugs);
-// The kernels that these change.
+// The kernels that these bugs change.
 pipeline::KernelChoice rewritten_by(const std::vector<Bug>& bugs);
-// Those of the runtime.
+// The bugs in the runtime.
 topdown::SessionFaults session_faults_of(const std::vector<Bug>& bugs);
 
 }  // namespace tapml::study

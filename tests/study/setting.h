@@ -1,4 +1,5 @@
-// One model on one target, ready for the cases of the study: compiled for the source, run, carved.
+// One model on one target, prepared for the cases of the study: compiled for the source, run,
+// carved.
 #pragma once
 
 #include "app/cache.h"
@@ -10,20 +11,20 @@
 namespace tapml::study {
 
 struct Options {
-  std::string program;          // tapml, whose kernel-worker runs what is under test
+  std::string program;          // tapml, whose kernel-worker runs the code under test
   std::string model, quantize;  // a folder of tests/golden/logits, or "demo" and a quantization
   std::string target, out;      // out: folder of the cases
   uint64_t seed = 1;
   int64_t cases = 1, clean = 0;
-  int64_t first_count = 0;  // where in the list of numbers of bugs case 0 begins
+  int64_t first_count = 0;  // the index in the list of bug counts at which case 0 begins
 };
 
 class Setting {
  public:
-  // Throws as the parts do.
+  // Throws as its parts do.
   explicit Setting(const Options& options);
 
-  // What is drawn for `purpose` depends on the seed, the model and the target alone.
+  // Random numbers for `purpose` depend only on the seed, the model and the target.
   RandomStream random(const std::string& purpose) const;
   std::vector<int32_t> prompt(uint64_t seed) const;
 
@@ -36,17 +37,17 @@ class Setting {
   const std::shared_ptr<const Executable>& source_executable() const { return executable_; }
 
   using Rewrite = std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef)>;
-  // Without a `rewrite` as it should be.
+  // The correct executable if there is no `rewrite`.
   std::shared_ptr<const Executable> target_executable(const Rewrite& rewrite);
-  // Of the study's prompt, on what the sandbox runs.
+  // For the study's prompt, with the executable in the sandbox.
   std::vector<HostTensor> target_logits(topdown::Sandbox& sandbox,
                                         const std::shared_ptr<const Executable>& executable) const;
 
-  // How a case is localized: from the suite, without making failing inputs smaller.
+  // How a case is localized: from the suite, without reducing failing inputs.
   topdown::LocalizeOptions localize_options();
   topdown::Localization localize(const topdown::Platform& target,
                                  const topdown::LocalizeOptions& options) const;
-  // With nothing planted.
+  // Without injected bugs.
   topdown::Migration migrate(const std::vector<int32_t>& prompt);
 
  private:

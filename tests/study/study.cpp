@@ -1,7 +1,7 @@
 // The study of injected faults (make study-localize): one model on one target. Bugs are drawn from
-// a seed and planted, each first shown to change something; localize() is asked for them. Beside it
-// a bottom-up arm: each kernel on random inputs, source against target, with a fixed tolerance; and
-// clean migrations. One JSON file a case; finished ones are kept.
+// a seed and injected, each first shown to have an effect; localize() must find them. For
+// comparison, a bottom-up arm: each kernel on random inputs, source against target, with a fixed
+// tolerance; and clean migrations. One JSON file per case; finished cases are kept.
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -26,8 +26,8 @@ Json names(const std::set<std::string>& all) {
   return Json::array(std::move(list));
 }
 
-// What a user would look into as one: kernels that only make a model wrong together, and those
-// whose weights the same launches pack.
+// Kernels that a user would investigate together: those that only make a model wrong in
+// combination, and those whose weights the same launches pack.
 std::set<std::set<std::string>> reports_of(const Localization& found) {
   std::set<std::set<std::string>> reports;
   for (const Culprit& culprit : found.culprits) {
@@ -69,7 +69,7 @@ class Study {
     std::fflush(stdout);
   }
 
-  // Made once there is a case to run, with the kernels that have no bugs in the caches.
+  // Created for the first case to run, with the correct kernels in the caches.
   Setting& setting() {
     if (!setting_) {
       setting_.emplace(options_);
@@ -116,7 +116,7 @@ class Study {
                          {"bottom_up_seconds", Json::number(seconds_since(bottom_up_start))}});
   }
 
-  // A migration with nothing planted, of another prompt each time.
+  // A migration without injected bugs, of another prompt each time.
   Json clean_case(int64_t number) {
     const std::vector<int32_t> prompt =
         setting().prompt(options_.seed + 1000 + static_cast<uint64_t>(number));

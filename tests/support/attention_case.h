@@ -5,11 +5,11 @@
 
 namespace tapml::testing {
 
-// b rows of n tokens, 4 query heads on 2 key-value heads of `width`, pages of 16 positions: t of
-// them each row, which has `before` positions of them already.
+// b rows of n tokens, 4 query heads on 2 key-value heads of `width`, pages of 16 positions: t pages
+// per row, which already has `before` positions.
 inline KernelProgram long_attention(DType cache, int64_t width, std::vector<Sizes> sizes) {
   const Fill table = [](HostTensor& tensor, const Sizes&) {
-    // Every page once, not in order.
+    // Every page once, in mixed order.
     const int64_t pages = tensor.size();
     for (int64_t i = 0; i < pages; ++i) {
       tensor.set_f64(i, static_cast<double>((i * 7 + 3) % pages));
@@ -34,7 +34,7 @@ inline KernelProgram long_attention(DType cache, int64_t width, std::vector<Size
 
 inline std::vector<Sizes> attention_sizes() {
   std::vector<Sizes> result;
-  // No number of pages is divisible by 7, so that a table has each page once.
+  // No number of pages is divisible by 7, so a table has each page once.
   for (int64_t before : {0, 1, 15, 62, 63, 64, 254, 255, 256, 257, 500, 770}) {
     result.push_back({{"b", 1}, {"n", 1}, {"t", 50}, {"p", 50}, {"before", before}});
   }

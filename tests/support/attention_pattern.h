@@ -1,4 +1,4 @@
-// Attention as a pattern in text: four operators that become one kernel.
+// An attention pattern as text: four operators that become one kernel.
 #pragma once
 
 namespace tapml::testing {

@@ -1,4 +1,4 @@
-// `tapml rpc serve` in the background. Only for tests that are declared with PROGRAM.
+// `tapml rpc serve` in the background. Only for tests declared with PROGRAM.
 #pragma once
 
 #include <poll.h>
@@ -44,10 +44,10 @@ class BackgroundServer {
   }
   BackgroundServer(const BackgroundServer&) = delete;
 
-  // As a target's place; empty where it did not start.
+  // The endpoint for a target; empty if the server did not start.
   const std::string& endpoint() const { return endpoint_; }
   std::string log() const { return read_bytes(log_ / "err"); }
-  // The exit code, or 128 and the signal.
+  // Returns the exit code, or 128 plus the signal.
   int end(int signal = SIGTERM) {
     ::kill(process_, signal);
     int status = 0;

@@ -12,11 +12,11 @@
 namespace tapml::testing {
 
 struct CertificateOptions {
-  std::string names = "DNS:localhost,IP:127.0.0.1,IP:::1";  // as openssl.cnf writes them
+  std::string names = "DNS:localhost,IP:127.0.0.1,IP:::1";  // in the syntax of openssl.cnf
   long valid_from = -3600, valid_until = 3600;              // seconds from now
 };
 
-// A root, and certificates that it vouches for.
+// A root, and certificates that it signs.
 class Authority {
  public:
   explicit Authority(const std::string& name) : key_(new_key()) {

@@ -1,4 +1,4 @@
-// The golden models, compiled once for each platform .
+// The golden models, compiled once for each platform.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ struct CompiledModel {
   }
 };
 
-// Null where the platform is absent.
+// Null if the platform is absent.
 inline const CompiledModel* compiled_model(const std::string& platform, const std::string& name) {
   static std::map<std::pair<std::string, std::string>, std::unique_ptr<CompiledModel>> cache;
   std::unique_ptr<CompiledModel>& entry = cache[{platform, name}];

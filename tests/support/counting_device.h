@@ -1,4 +1,4 @@
-// A device that counts what another one hands out.
+// A device that counts the memory that another device allocates.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace tapml::testing {
 
 struct MemoryCounts {
   std::atomic<int64_t> allocations{0};
-  std::atomic<int64_t> live_bytes{0}, peak_bytes{0};  // handed out, now and at most
+  std::atomic<int64_t> live_bytes{0}, peak_bytes{0};  // allocated, now and at most
 };
 
 class CountingDevice : public runtime::Device {
@@ -26,7 +26,7 @@ class CountingDevice : public runtime::Device {
     ++counts_->allocations;
     const int64_t live = counts_->live_bytes += size;
     counts_->peak_bytes = std::max<int64_t>(counts_->peak_bytes, live);
-    // The device's own object, so that its queues know it; gone, it is counted back.
+    // The device's own object, so that its queues recognize it; its destruction is counted.
     return std::shared_ptr<runtime::DeviceMemory>(
         memory->get(), [kept = *memory, counts = counts_, size](runtime::DeviceMemory*) mutable {
           kept.reset();

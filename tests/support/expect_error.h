@@ -1,4 +1,4 @@
-// Checks of the errors that bad input ends in.
+// Checks of the errors that bad input causes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace tapml::testing {
 
-// All of `parts` stand in the error's text.
+// The error's text contains all of `parts`.
 inline void expect_parts(const Error& error, const std::vector<std::string>& parts) {
   const std::string text = error.to_string();
   for (const std::string& part : parts) {
@@ -24,7 +24,7 @@ PlatformFault fault_of(const Result<Value>& result) {
   return result ? PlatformFault::kNone : result.error().fault;
 }
 
-// `run` throws a UserError whose text holds all of `parts`.
+// `run` throws a UserError whose text contains all of `parts`.
 template <class Run>
 void expect_user_error(Run&& run, const std::vector<std::string>& parts) {
   try {
@@ -37,7 +37,7 @@ void expect_user_error(Run&& run, const std::vector<std::string>& parts) {
   ADD_FAILURE() << "no error; expected one about " << (parts.empty() ? "it" : parts[0]);
 }
 
-// The same of a PlatformError with this fault.
+// The same for a PlatformError with this fault.
 template <class Run>
 void expect_platform_error(Run&& run, PlatformFault fault, const std::vector<std::string>& parts) {
   try {

@@ -1,5 +1,5 @@
-// A proxy between two ends of a connection that does to it what networks do: delays, throttles,
-// cuts it off inside of a frame, closes one direction, resets.
+// A proxy between two ends of a connection that acts like a faulty network: it delays, throttles,
+// cuts off inside a frame, closes one direction, resets.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,24 +18,24 @@
 
 namespace tapml::testing {
 
-// What happens to one direction.
+// The fault in one direction.
 struct Fault {
   enum class Cut : uint8_t {
     kNever,
-    kHalfClose,  // this direction ends, the other goes on
-    kClose,      // both end
-    kReset,      // both end, unread bytes are lost
-    kStall,      // nothing more passes; the connection stays
+    kHalfClose,  // this direction ends, the other continues
+    kClose,      // both directions end
+    kReset,      // both directions end, unread bytes are lost
+    kStall,      // no more bytes pass; the connection stays open
   };
-  std::chrono::milliseconds delay{0};  // of each piece
-  size_t piece = 64 << 10;             // bytes taken at once; with a delay: a throttle
+  std::chrono::milliseconds delay{0};  // for each piece
+  size_t piece = 64 << 10;             // bytes taken at once; with a delay, a throttle
   Cut cut = Cut::kNever;
-  int64_t after = 0;  // bytes that still pass before the cut, or before the hold
-  bool hold = false;  // what comes after them waits for release()
+  int64_t after = 0;  // bytes that pass before the cut or the hold
+  bool hold = false;  // later bytes wait for release()
 };
 
-// Listens on a port of its own and connects each client to `target`. One fault for every
-// connection, or one for each in the order in which they come (the last for all that follow).
+// Listens on its own port and connects each client to `target`. One fault for every connection, or
+// one for each in connection order (the last for all later ones).
 class FaultProxy {
  public:
   struct Plan {
@@ -59,17 +59,17 @@ class FaultProxy {
   }
   FaultProxy(const FaultProxy&) = delete;
 
-  // Encrypted where the target is: the bytes pass as they are.
+  // Encrypted if the target is: the bytes pass unchanged.
   rpc::Endpoint endpoint() const {
     rpc::Endpoint endpoint = listener_->endpoint();
     endpoint.tls = target_.tls;
     return endpoint;
   }
   int connections() const { return connections_; }
-  // Whether bytes wait because of a Fault::hold, and lets them go on.
+  // Whether bytes wait because of a Fault::hold, and releases them.
   bool holds() const { return holding_ > 0; }
   void release() { released_ = true; }
-  // Bytes that went to the target and back, over all connections.
+  // Bytes sent to the target and back, over all connections.
   int64_t passed_up() const { return passed_up_; }
   int64_t passed_down() const { return passed_down_; }
 
@@ -79,7 +79,7 @@ class FaultProxy {
     std::atomic<bool> over = false;
   };
 
-  // False once the proxy stops or the link is over.
+  // False once the proxy stops or the link is closed.
   bool wait_readable(int fd, const Link* link) const {
     while (!stop_ && (link == nullptr || !link->over)) {
       pollfd file = {fd, POLLIN, 0};
@@ -98,7 +98,7 @@ class FaultProxy {
       auto socket = rpc::open_socket(addresses->front(), false, "proxy");
       if (!socket ||
           ::connect(socket->get(), addresses->front().get(), addresses->front().size) != 0) {
-        continue;  // the client sees an end
+        continue;  // the client sees the end of the stream
       }
       link->target = std::move(*socket);
       rpc::tune_connection(link->target.get());
@@ -170,7 +170,7 @@ class FaultProxy {
         ::shutdown(link.target.get(), SHUT_RDWR);
         break;
     }
-    link.over = true;  // both pumps let go of it, which closes
+    link.over = true;  // both pumps release it, which closes it
   }
 
   rpc::Endpoint target_;

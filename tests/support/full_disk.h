@@ -1,4 +1,4 @@
-// A file system of a few pages, which is full at once. Only where the tests may mount one.
+// A file system of a few pages, which is soon full. Only where the tests may mount one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class FullDisk {
 
   bool mounted() const { return mounted_; }
   const std::string& path() const { return folder_.path(); }
-  // Files that something began to write and could not end.
+  // Whether partially written files remain.
   bool has_remains() const {
     for (const std::string& name : names_under(path())) {
       if (name.find("tmp") != std::string::npos) return true;

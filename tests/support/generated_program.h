@@ -1,4 +1,4 @@
-// Programs made of generated operator calls, run on a platform and judged by the interpreter.
+// Programs of generated operator calls, run on a platform and compared with the interpreter.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,18 +22,18 @@
 
 namespace tapml::testing {
 
-// A function of `module` and the arguments that it is called with.
+// A function of `module` and its arguments.
 struct GeneratedProgram {
   std::string function;
-  std::string text;  // of the call, for messages
+  std::string text;  // the call, for messages
   std::vector<HostTensor> arguments;
-  bool may_refuse = false;  // where the reference refuses the sizes, so must what was compiled
+  bool may_refuse = false;  // if the reference refuses the sizes, the compiled code must too
 };
 
-// Dimensions as the program states them.
+// The form of dimensions in the program.
 enum class DimForm : uint8_t {
   kStatic,
-  kSymbolic,  // every dimension of at least 2 by a variable, equal ones by the same
+  kSymbolic,  // every dimension of at least 2 as a variable, equal ones as the same
   kFirst,     // only the first dimension of each tensor
 };
 
@@ -74,7 +74,7 @@ class DimNames {
     }
     return dims;
   }
-  // Integers of a shape argument: those that stand for a dimension of a tensor follow it.
+  // Integers of a shape argument: those that represent a dimension of a tensor follow it.
   Dims integers(const std::vector<int64_t>& ints) {
     Dims dims;
     for (int64_t value : ints) {
@@ -86,7 +86,7 @@ class DimNames {
   }
   bool any() const { return any_; }
   DimForm form() const { return form_; }
-  // Whether this is how a tensor of that shape is stated.
+  // Whether a tensor of that shape has these dimensions.
   bool states(const Dims& dims, const Shape& shape) const {
     for (size_t d = 0; d < shape.size(); ++d) {
       auto it = names_.find(shape[d]);
@@ -97,7 +97,7 @@ class DimNames {
     }
     return true;
   }
-  // Extents of the variables made so far.
+  // Extents of the variables created so far.
   arith::Values values() const {
     arith::Values values;
     for (const auto& [extent, var] : names_) values[var.get()] = extent;
@@ -117,8 +117,8 @@ class DimNames {
   std::map<int64_t, Var> names_;
 };
 
-// The call in which what add_generated names has other extents: `extents` in turn, again and again.
-// Attributes and the ranges of elements stay.
+// The call with other extents for what add_generated names: `extents`, repeated in turn. Attributes
+// and the ranges of elements stay.
 inline op::GeneratedCall resized(const op::GeneratedCall& call, DimForm form,
                                  const std::vector<int64_t>& extents) {
   std::map<int64_t, int64_t> others;
@@ -142,16 +142,16 @@ inline op::GeneratedCall resized(const op::GeneratedCall& call, DimForm form,
   return result;
 }
 
-// Adds function `name` that calls the operator as generated. False where the form has no symbolic
-// dimension, or where deduction or legalization refuses it in this form (never for kStatic: that
-// exception passes through).
+// Adds function `name` that calls the operator as generated. Returns false if the form has no
+// symbolic dimension, or if deduction or legalization refuses it in this form (never for kStatic:
+// that exception passes through).
 inline bool add_generated(Module& module, const std::string& name, const op::OperatorInfo& info,
                           const op::GeneratedCall& call, DimForm form) {
   DimNames names(form);
   Module own;
   build::FunctionBuilder f(own);
   std::vector<relax::Expr> args;
-  // Shapes after tensors: their integers may name dimensions of these.
+  // Shapes after tensors: their integers may refer to dimensions of these.
   std::vector<Dims> shapes;
   for (const op::GeneratedArg& arg : call.args) {
     for (const op::GeneratedTensor& tensor : arg.tensors)
@@ -250,7 +250,7 @@ inline void collect(const runtime::Value& value, std::vector<HostTensor>& tensor
   }
 }
 
-// Runs each program in `executable`, compiled of `module`, and holds it against the reference.
+// Runs each program in `executable`, compiled from `module`, and compares it with the reference.
 inline void expect_matches_reference(runtime::Session& session,
                                      std::shared_ptr<const Executable> executable,
                                      const Module& module,

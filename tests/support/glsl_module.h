@@ -1,4 +1,4 @@
-// Modules for the Vulkan device from GLSL that a test writes.
+// Modules for the Vulkan device from a test's GLSL.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace tapml::testing {
 
 struct GlslKernel {
   std::string name;
-  std::vector<std::string> buffers;  // element types: "float" is binding 0's b0[], and so on
+  std::vector<std::string> buffers;  // element types: "float" declares binding 0 as b0[], and so on
   int scalars = 0;                   // s0, s1, ..
-  std::string body;                  // of one work item, i
+  std::string body;                  // for one work item, i
   int threads = 64;                  // of a work group
 };
 
@@ -34,7 +34,7 @@ inline std::string glsl_text(const GlslKernel& kernel) {
          kernel.body + "\n  }\n}\n";
 }
 
-// Appends an entry's header and code to a module.
+// Appends the header and code of an entry point to a module.
 inline void append_spirv(ModuleBlob& blob, const std::string& name, uint32_t buffers,
                          uint32_t push_bytes, const std::vector<uint32_t>& words) {
   auto append = [&](uint32_t word) {

@@ -1,4 +1,4 @@
-// The models of tests/golden/logits: configuration, weights and what PyTorch computes.
+// The models of tests/golden/logits: configuration, weights and PyTorch's results.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ inline std::map<std::string, HostTensor> read_tensors(const std::string& path) {
   return unwrap(parse_safetensors(file.bytes, file.owner, path)).tensors;
 }
 
-// A tensor of tests/golden/rng.py: norms around 1, biases and the rest around 0.
+// A tensor of tests/golden/rng.py: norms around 1, biases and others around 0.
 inline HostTensor random_weight(uint64_t seed, const models::WeightSpec& spec, DType dtype) {
   HostTensor tensor = HostTensor::zeros(dtype, spec.shape);
   std::vector<float> units(static_cast<size_t>(tensor.size()));
@@ -43,7 +43,7 @@ inline HostTensor random_weight(uint64_t seed, const models::WeightSpec& spec, D
   return tensor;
 }
 
-// A weight that files have in parts is made of the parts' own tensors.
+// A weight that files store in parts is made of the parts' tensors.
 inline HostTensor random_weight_of(uint64_t seed, const models::WeightSpec& spec, DType dtype) {
   if (spec.parts.empty()) return random_weight(seed, spec, dtype);
   HostTensor whole = HostTensor::zeros(dtype, spec.shape);
@@ -74,7 +74,7 @@ inline GoldenModel golden_model(const std::string& name) {
   return golden;
 }
 
-// How far logits may be from the reference: 1e-4 times the largest logit, at least 1e-4.
+// The allowed distance of logits from the reference: 1e-4 times the largest logit, at least 1e-4.
 inline double logit_tolerance(const HostTensor& expected) {
   double largest = 1;
   for (int64_t i = 0; i < expected.size(); ++i) {

@@ -1,4 +1,4 @@
-// The kernels that both platforms are held to: every operator, and fused programs.
+// The kernels that both platforms must support: every operator, and fused programs.
 #pragma once
 
 #include "support/dtypes.h"
@@ -21,7 +21,7 @@ inline std::vector<Sizes> each(const std::string& symbol, const Ints& extents, S
 }
 
 inline const Ints kAroundTile = {0, 1, 3, 4, 5, 8, 16, 17};
-// Pieces of the last axis hold 1024 elements.
+// Pieces of the last axis have 1024 elements.
 inline const Ints kAroundPiece = {0, 1, 4, 17, 1023, 1024, 1025, 2049};
 
 inline void unary(Kernels& out) {
@@ -135,7 +135,7 @@ inline void reductions(Kernels& out) {
            {{"axes", std::move(axes)}, {"keepdims", true}});
       out.push_back(m.single(std::move(sizes)));
     };
-    // Of nothing, only sum and max are defined.
+    // For empty input, only sum and max are defined.
     bool empty = std::string(name) != "mean";
     Ints along = {1, 3, 4, 5, 16, 17, 1025};
     if (empty) along.push_back(0);
@@ -154,7 +154,7 @@ inline void reductions(Kernels& out) {
   }
   for (int64_t axis : {0, 1}) {
     KernelMaker m("argmax_" + std::to_string(axis));
-    // Few different values: ties.
+    // Few distinct values, for ties.
     Fill fill = [](HostTensor& tensor, const Sizes&) {
       for (int64_t i = 0; i < tensor.size(); ++i) tensor.set_f64(i, (i * 7) % 5 - 9);
     };
@@ -257,7 +257,7 @@ inline void indexing(Kernels& out) {
 
 inline void attention(Kernels& out) {
   Var n = make_var("n"), b = make_var("b"), p = make_var("p");
-  // Entries behind the last page in use are far out of range.
+  // Entries after the last used page are far out of range.
   Fill table = values({4, 0, 1000000, 2, 5, 1});
   Fill lengths = values({2, 7});
   for (DType dtype : {kF32, kBF16, kF16}) {

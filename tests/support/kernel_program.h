@@ -1,5 +1,5 @@
-// Tensor programs of operators and of fused operators, with their reference: what tests of
-// schedules and of code generation run.
+// Tensor programs of operators and of fused operators, with their references, for tests of
+// schedules and of code generation.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ inline Fill values(std::vector<double> elements) {
   };
 }
 
-// One kernel, the function that judges it, and the sizes to run it at.
+// One kernel, its reference function, and the sizes to run it at.
 struct KernelProgram {
   std::string name;
   Module module;
@@ -68,7 +68,7 @@ struct KernelProgram {
     return result;
   }
 
-  // One tensor a parameter; what is only written holds garbage.
+  // One tensor per parameter; tensors that are only written hold garbage.
   std::vector<HostTensor> arguments(const Sizes& at) const {
     std::vector<HostTensor> result;
     for (size_t i = 0; i < func->params.size(); ++i) {
@@ -114,8 +114,8 @@ struct KernelProgram {
   }
 };
 
-// Each written tensor of `found` (all parameters) within the bounds of `expected`; reports the
-// first element that is not. Returns whether all are.
+// Checks that each written tensor of `found` (all parameters) is within the bounds of `expected`;
+// reports the first element that is not. Returns whether all are.
 inline bool expect_within_bounds(const KernelProgram& kernel, const Sizes& at,
                                  const std::vector<HostTensor>& found,
                                  const std::vector<op::RefTensor>& expected) {
@@ -154,7 +154,7 @@ class KernelMaker {
     kernel_.fills.push_back(std::move(fill));
     return params_.back();
   }
-  // Symbolic variables that no tensor's shape gives.
+  // Symbolic variables that no tensor's shape determines.
   void symbols(std::vector<Var> vars) { symbols_ = std::move(vars); }
 
   relax::Variable op(const std::string& name, std::vector<relax::Expr> args, AttrMap attrs = {}) {
@@ -165,7 +165,7 @@ class KernelMaker {
     return var;
   }
 
-  // The kernel of the only call, straight from the operator's rule.
+  // The kernel of the only call, directly from the operator's rule.
   KernelProgram single(std::vector<Sizes> sizes) {
     const relax::Binding& binding = block_.bindings.at(0);
     op::CallView view = op::view_call(*relax::as<relax::CallNode>(binding.value));
@@ -176,7 +176,7 @@ class KernelMaker {
     return std::move(kernel_);
   }
 
-  // The one kernel that fusion makes of all calls.
+  // The single kernel that fusion makes of all calls.
   KernelProgram fused(std::vector<Sizes> sizes) {
     finish();
     for (auto* pass : {passes::legalize, passes::annotate_patterns, passes::fuse_ops,

@@ -1,4 +1,4 @@
-// The calls of a case of the graph language (language_case.h), in the interpreter.
+// Runs the calls of a graph language case (language_case.h) in the interpreter and checks them.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -4,12 +4,12 @@
 // The examples of docs/relax.md are cases too.
 //
 // A file holds sections, each a module with a header of comments; a line of "# ----" begins the
-// next one. The header says what must come true:
+// next one. The header states what must be true:
 //
 //   # case: a name
 //   # annotation: lv0 = Tensor((4*n,), f32)       what is deduced for the value of binding lv0
 //   # call: main(shape(3, 4), iota(shape(2, 3)) {dtype: f32})
-//   # gives: const(f32, (2,), [1.0, 2.0])         the result of the call before
+//   # gives: const(f32, (2,), [1.0, 2.0])         the result of the preceding call
 //   # fails: dimension 0 of parameter s of main   a part of the call's error; may be repeated
 //   # call: main(prim(1))
 //   # endless: yes                                only a limit of iterations ends it
@@ -36,10 +36,10 @@ struct Expected {
 };
 
 struct LanguageCall {
-  std::string text;  // as it is written
+  std::string text;  // as written
   std::string function;
   std::vector<interp::Value> args;
-  bool gives = false;  // else the call fails
+  bool gives = false;  // otherwise the call fails
   Expected result;
   std::vector<std::string> fails;
   bool endless = false;
@@ -61,19 +61,19 @@ struct LanguageCase {
 };
 
 // All sections of all files, in the order of their names, then the examples of docs/relax.md.
-// UserError for a header that makes no sense.
+// UserError for an invalid header.
 std::vector<LanguageCase> load_language_cases();
-// The same of tests/language/storage: writes and views.
+// The same for tests/language/storage: writes and views.
 std::vector<LanguageCase> load_storage_cases();
 
 // Sections of all .tapml files of a folder, in the order of their names.
 std::vector<LanguageCase> load_case_folder(const std::string& folder);
 
-// What a host hands to the packed functions of the cases: "test.double" (a tensor times 2),
-// "test.count" (an i64 scalar, one more at each call of the process's table).
+// The host's packed functions for the cases: "test.double" (a tensor times 2), "test.count" (an i64
+// scalar, incremented at each call of the process's table).
 interp::HostFunctions language_functions();
 
-// A difference in words; empty where `found` is as expected (floats to 1e-5 of their magnitude).
+// A difference as text; empty if `found` is as expected (floats to 1e-5 of their magnitude).
 std::string difference(const Expected& expected, const interp::Value& found);
 
 }  // namespace tapml::testing

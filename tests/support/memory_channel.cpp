@@ -119,7 +119,7 @@ void MemoryServer::start() {
 
 MemoryServer::~MemoryServer() {
   const Status ended = join();
-  static_cast<void>(ended);  // a test that asks has joined before
+  static_cast<void>(ended);  // a test that asks has already joined
 }
 
 Status MemoryServer::join() {

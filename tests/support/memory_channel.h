@@ -1,4 +1,4 @@
-// Two channels in one process, each the other's end.
+// Two connected channels in one process.
 #pragma once
 
 #include <memory>
@@ -10,25 +10,25 @@
 
 namespace tapml::testing {
 
-// `room`: bytes on the way in one direction before send() blocks; a frame larger than that passes
-// when nothing else is on the way.
+// `room`: bytes in flight in one direction before send() blocks; a larger frame passes when nothing
+// else is in flight.
 std::pair<std::unique_ptr<rpc::Channel>, std::unique_ptr<rpc::Channel>> memory_channels(
     size_t room = size_t{8} << 20);
 
-// A server's session on a thread of its own, with the client's end of its channel.
+// A server's session on its own thread, with the client's end of its channel.
 class MemoryServer {
  public:
   explicit MemoryServer(rpc::ServerOptions options);
   // The device that the client gets, whatever target it names.
   explicit MemoryServer(const std::shared_ptr<runtime::Device>& device);
-  ~MemoryServer();  // the client must have gone, or its session is cut off
+  ~MemoryServer();  // the client must be gone, or its session is cut off
 
   std::unique_ptr<rpc::Channel> take_client() { return std::move(client_); }
-  // Fails the test where the handshake does.
+  // Fails the test if the handshake fails.
   std::unique_ptr<rpc::RemoteSession> connect(const rpc::ConnectOptions& options = {});
-  // Both ends find the channel closed, as when the machine there goes.
+  // Closes the channel for both ends, as when the remote machine goes down.
   void cut() { server_->close(); }
-  // What the session ended with.
+  // The status with which the session ended.
   Status join();
 
  private:

@@ -1,4 +1,4 @@
-// Compiled modules whose memory a counting device watches.
+// Compiled modules whose memory a counting device measures.
 #pragma once
 
 #include "arith/evaluate.h"
@@ -48,12 +48,12 @@ inline Compiled compile_for(const std::string& target, const Module& module,
   return result;
 }
 
-// Workspaces and packed weights, which platforms differ in, are in none of these.
+// Excludes workspaces and packed weights, in which platforms differ.
 inline Compiled compile_null(const Module& module, const Values& bounds = {}) {
   return compile_for("null", module, bounds);
 }
 
-// A device that counts, its machine, and what it had handed out before the machine was there.
+// A counting device, its VM, and the memory allocated before the VM existed.
 class Meter {
  public:
   explicit Meter(const Compiled& compiled)
@@ -62,7 +62,7 @@ class Meter {
     session_ = unwrap(runtime::LocalSession::create(device_));
   }
 
-  // Arguments of zeros, made before anything is measured.
+  // Zero-filled arguments, created before anything is measured.
   void prepare(const std::string& function, const Values& values) {
     args_.clear();
     const auto& source = *relax::as_relax_function(compiled_.planned.find(function));
@@ -83,7 +83,7 @@ class Meter {
     vm_ = unwrap(runtime::LocalVirtualMachine::create(*session_, compiled_.executable));
   }
 
-  // The most that was handed out at one time since load().
+  // The peak of allocated memory since load().
   int64_t call(const std::string& function) {
     unwrap(vm_->call(function, args_));
     return device_->counts().peak_bytes - before_;

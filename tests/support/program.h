@@ -1,4 +1,4 @@
-// Starts the tapml program and keeps what it says. Only for tests that are declared with PROGRAM.
+// Starts the tapml program and keeps its output. Only for tests declared with PROGRAM.
 #pragma once
 
 #include <fcntl.h>
@@ -23,19 +23,19 @@ namespace tapml::testing {
 inline const std::string kDemoModel = std::string(TAPML_SOURCE_DIR) + "/models/demo";
 
 struct ProgramOptions {
-  std::map<std::string, std::string> environment;  // added to the test's own
-  std::string interrupt_after;           // SIGINT is sent once this text is on standard error
+  std::map<std::string, std::string> environment;  // added to the test's environment
+  std::string interrupt_after;           // SIGINT is sent once standard error has this text
   bool interrupt_on_out = false;         // ... or on standard output
-  std::function<bool()> interrupt_when;  // or once this holds
-  int signal = SIGINT;                   // that is sent instead
-  double timeout = 240;                  // seconds; then the program is killed
+  std::function<bool()> interrupt_when;  // or once this returns true
+  int signal = SIGINT;                   // the signal to send
+  double timeout = 240;                  // seconds, after which the program is killed
 };
 
 struct ProgramResult {
-  int exit_code = -1;  // 128 + n where signal n ended it
+  int exit_code = -1;  // 128 + n if signal n ended it
   std::string out, err;
 
-  // All that a failed check needs to show.
+  // All output, for the message of a failed check.
   std::string all() const {
     return "exit code " + std::to_string(exit_code) + "\n--- stdout\n" + out + "\n--- stderr\n" +
            err;
@@ -47,7 +47,7 @@ struct ProgramResult {
     const size_t begin = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
     return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin + 1));
   }
-  // Standard output as one JSON document; a failure where it is anything else.
+  // Standard output as one JSON document; a failure if it is anything else.
   Json json() const {
     Result<Json> document = parse_json(out, "stdout");
     if (document) return *document;
@@ -102,7 +102,7 @@ inline ProgramResult run_program(const std::vector<std::string>& args,
   return result;
 }
 
-// The exit code of a command line that tapml printed, given to a shell in `folder`.
+// The exit code of a command line that tapml printed, run by a shell in `folder`.
 inline int run_line(const std::string& folder, const std::string& line) {
   const std::string script = "tapml() { '" + std::string(TAPML_PROGRAM) + "' \"$@\"; }; cd '" +
                              folder + "' && " + line + " >/dev/null 2>&1";
@@ -110,8 +110,8 @@ inline int run_line(const std::string& folder, const std::string& line) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// A failure is reported twice: on standard error for people, as one JSON document for programs.
-// `parts` stand in the message, wherever it is.
+// A failure is reported twice: on standard error as text, and as one JSON document. Each of `parts`
+// occurs in the message.
 inline void expect_failure(std::vector<std::string> args, int exit_code,
                            const std::vector<std::string>& parts,
                            const ProgramOptions& options = {}) {

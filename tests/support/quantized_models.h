@@ -8,7 +8,7 @@
 
 namespace tapml::testing {
 
-// Rows of whole groups; a feed-forward part that is no multiple of a panel's lanes.
+// Rows of whole groups; a feed-forward size that is not a multiple of a panel's lanes.
 inline constexpr const char* kQuantizedLlama = R"({
   "architectures": ["LlamaForCausalLM"], "vocab_size": 67, "hidden_size": 64,
   "intermediate_size": 96, "num_hidden_layers": 1, "num_attention_heads": 4,
@@ -25,7 +25,7 @@ inline constexpr const char* kQuantizedMoe = R"({
   "torch_dtype": "float32", "eos_token_id": 2
 })";
 
-// config.json and model.safetensors with random weights, as files have them.
+// Writes config.json and model.safetensors with random weights.
 inline void write_model(const TempFolder& folder, const std::string& config) {
   unwrap(write_text_atomic(folder / "config.json", config));
   const frontend::HuggingFaceConfig parsed = frontend::parse_config(config, "config.json");

@@ -79,7 +79,7 @@ class Arguments {
     return interp::Value::scalar({prim.dtype, value, 0});
   }
 
-  // A function of the module with as many parameters; none that passes may take away.
+  // A function of the module with the same number of parameters that passes cannot remove.
   std::optional<interp::Value> function(const relax::CallableAnnotation& callable) {
     std::vector<std::string> fitting;
     for (const auto& [name, base] : module_.functions) {
@@ -124,7 +124,7 @@ std::string compare(const op::RefTensor& expected, const op::RefTensor& found) {
     const double bound = expected.bound[i] + found.bound[i];
     if (a == b || std::isinf(bound) || std::isnan(bound)) continue;
     if (std::isnan(a) && std::isnan(b)) continue;
-    // The same in another order is the same up to the rounding of f64.
+    // Another order of operations gives the same result up to the rounding of f64.
     if (std::fabs(a - b) <= bound + 1e-12 * std::max(std::fabs(a), std::fabs(b))) continue;
     return "element " + std::to_string(i) + ": expected " + std::to_string(a) + ", found " +
            std::to_string(b) + ", bound " + std::to_string(bound);

@@ -1,4 +1,4 @@
-// Arguments for any function of a module, by its signature alone; and results compared.
+// Arguments for any function of a module, from its signature only; and comparison of results.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@
 
 namespace tapml::testing {
 
-// Small arguments that fit the signature of `function`, where that is easily done: symbolic
-// variables get values from 0 to `largest`, dimensions stay below 100. Tensors hold few different
-// numbers. Null where a parameter has no such value.
+// Small arguments that fit the signature of `function`, if they are easy to find: symbolic
+// variables get values from 0 to `largest`, dimensions stay below 100. Tensors hold few distinct
+// numbers. Null if a parameter has no such value.
 std::optional<std::vector<interp::Value>> random_arguments(const Module& module,
                                                            const relax::Function& function,
                                                            RandomStream& rng, int largest = 4);
 
-// Where `found` is another value than the reference's, beyond the bounds of both; else empty. Of
-// functions nothing is compared.
+// Where `found` differs from the reference's value by more than the bounds of both; empty if it
+// does not. Functions are not compared.
 std::string difference_beyond_bounds(const interp::Value& expected, const interp::Value& found);
 
 }  // namespace tapml::testing

@@ -12,9 +12,9 @@ struct RandomGraph {
   std::vector<HostTensor> arguments;
 };
 
-// Grows a program operator by operator: the first argument of each is a value made before, the
-// others are values made before, fresh parameters or constants. Dimensions of at least 2 are
-// symbolic in half of the programs, equal ones by the same variable.
+// Grows a program operator by operator: the first argument of each is an earlier value, the others
+// are earlier values, fresh parameters or constants. Dimensions of at least 2 are symbolic in half
+// of the programs, equal ones as the same variable.
 class GraphGenerator {
  public:
   explicit GraphGenerator(uint64_t seed)
@@ -30,7 +30,7 @@ class GraphGenerator {
       made += grow();
     }
     RandomGraph graph;
-    // Everything that nothing reads, and sometimes a value in the middle.
+    // All unused values, and sometimes an intermediate value.
     std::vector<relax::Expr> results;
     for (const Known& value : values_) {
       if (value.made && (value.uses == 0 || rng_.chance(0.1))) results.push_back(value.variable);
@@ -73,7 +73,7 @@ class GraphGenerator {
                     relax::tensor_annotation(names_.tensor(type.shape), type.dtype));
   }
 
-  // A value made before of exactly this type, a parameter or a constant. Integers have meaning
+  // An earlier value of exactly this type, a parameter or a constant. Integers have meaning
   // (indices), so they are drawn afresh.
   relax::Expr operand(const op::GeneratedTensor& type) {
     if (is_float(type.dtype) && rng_.chance(0.6)) {
@@ -98,11 +98,11 @@ class GraphGenerator {
            std::all_of(shape.begin(), shape.end(), [](int64_t dim) { return dim < 2; });
   }
 
-  // Adds one call; false where this draw gives none.
+  // Adds one call; false if this draw gives none.
   bool grow() {
     if (rng_.chance(0.1)) start();
     const op::OperatorInfo& info = any_operator();
-    // What is updated in place must not be read again; the walk tests these alone.
+    // Tensors updated in place must not be read again; the walk tests these operators separately.
     if (!info.inout.empty()) return false;
     size_t at = rng_.below(static_cast<uint32_t>(values_.size()));
     if (rng_.chance(0.5)) at = values_.size() - 1;  // deep rather than wide
@@ -142,7 +142,7 @@ class GraphGenerator {
     return true;
   }
 
-  // Whether deduction and legalization take the call in this program's form.
+  // Whether deduction and legalization accept the call in this program's form.
   bool accepted(const op::OperatorInfo& info, const op::GeneratedCall& call) {
     Module alone;
     // Dimensions below 2 stay numbers, so a call may have no symbolic form at all.
@@ -161,7 +161,7 @@ class GraphGenerator {
     return false;
   }
 
-  // Later calls may use what `variable` holds, where its shape is known before it runs.
+  // Later calls may use the value of `variable` if its shape is known before the run.
   void keep(const relax::Variable& variable) { keep(variable, variable->annotation); }
   void keep(const relax::Expr& value, const relax::Annotation& annotation) {
     if (const auto* tuple = relax::as_tuple(annotation)) {
@@ -181,9 +181,9 @@ class GraphGenerator {
       shape.push_back(*extent);
       elements *= *extent;
     }
-    // What grows without end is a result, not an operand.
+    // Values that grow too large become results, not operands.
     if (elements > 20'000 || shape.size() > 5) return;
-    // A computed extent gets a name of its own only through a parameter.
+    // A computed extent gets its own name only through a parameter.
     if (!names_.states(*tensor->shape, shape)) return;
     values_.push_back({value, *tensor->dtype, shape, true});
   }

@@ -64,7 +64,7 @@ Expr LanguageGenerator::close(Scope& scope, const Expr& result) {
 void LanguageGenerator::grow(Scope& scope, int depth) {
   for (int attempts = 0; attempts < 20; ++attempts) {
     bool made = false;
-    // What deduction refuses is another attempt.
+    // If deduction refuses the call, another attempt follows.
     auto attempt = guard([&] { made = grow_once(scope, depth); });
     if (!attempt && attempt.error().kind != ErrorKind::kUser) throw_error(attempt.error());
     if (made) return;
@@ -136,7 +136,7 @@ bool LanguageGenerator::grow_once(Scope& scope, int depth) {
   return made;
 }
 
-// A function that counts down and calls itself, not last.
+// A function that counts down and calls itself, but not as a tail call.
 void LanguageGenerator::add_recursive() {
   const char* kText = R"(module
 def count_down(times: Prim(i64, k), x: Tensor((n,), f32)) -> Tensor((n,), f32) {
@@ -206,7 +206,7 @@ RandomLanguageProgram LanguageGenerator::make(int size) {
     module_.functions["main"] = main;
     break;
   }
-  // Printed and read: annotations of functions then have symbolic variables of their own.
+  // Printed and parsed: annotations of functions then have their own symbolic variables.
   text::SideTensors constants;
   const std::string text = text::print(module_, &constants);
   program.module = text::parse(text, "generated", {.side = &constants});

@@ -12,7 +12,7 @@ using relax::Variable;
 
 namespace {
 
-// Tensor programs that a person wrote; one parameter, one output.
+// Hand-written tensor programs with one parameter and one output.
 constexpr const char* kPrograms = R"(module
 prim def hand_scale(x: Buffer((n, m), f32), out y: Buffer((n, m), f32), n: i64, m: i64) {
   for i in parallel(n) { for j in serial(m) {
@@ -45,7 +45,8 @@ prim def hand_bump(inout x: Buffer((n, m), f32), n: i64, m: i64) {
   for i in serial(n) { for j in serial(m) { x[i, j] = x[i, j] + f32(2.0) } } }
 )";
 
-// What libraries have routines for (docs/libraries.md), and what they take behind a product.
+// Operators with library routines (docs/libraries.md), and those that routines accept after a
+// product.
 const std::vector<const char*> kLibraryOperators = {"matmul",     "matmul", "linear", "softmax",
                                                     "layer_norm", "conv1d", "conv2d", "add",
                                                     "relu",       "silu",   "tanh"};
@@ -56,7 +57,8 @@ bool LanguageGenerator::call_operator(Scope& scope) {
   const auto table = op::operator_table();
   const op::OperatorInfo& info = chance(0.3) ? *op::find_operator(op::pick(kLibraryOperators, rng_))
                                              : *table[below(table.size())];
-  // What is updated in place must not be read again; what depends on data has its own construct.
+  // Tensors updated in place must not be read again; data-dependent operators have their own
+  // construct.
   if (!info.inout.empty() || !info.pure) return false;
   if (std::string_view(info.name) == "unique" || std::string_view(info.name) == "nonzero") {
     return false;
@@ -91,7 +93,7 @@ bool LanguageGenerator::call_operator(Scope& scope) {
       } else if (is_float(type.dtype)) {
         parts.push_back(value_of({Kind::kTensor, type.dtype, type.shape, {}, true}, scope));
       } else {
-        // Integers have meaning: indices.
+        // Integers have meaning: they are indices.
         parts.push_back(relax::make_constant(op::random_tensor(type, rng_)));
       }
     }
@@ -111,7 +113,7 @@ bool LanguageGenerator::call_operator(Scope& scope) {
     }
   }
   Expr value = relax::make_op_call(info.name, args, call.attrs);
-  // Whether deduction and legalization take it with these annotations.
+  // Whether deduction and legalization accept it with these annotations.
   Annotation annotation;
   auto accepted = guard([&] {
     annotation = build::annotation_of_value(value, module_);
@@ -123,7 +125,7 @@ bool LanguageGenerator::call_operator(Scope& scope) {
       const auto* var = relax::as<relax::VarNode>(arg);
       return var ? Expr(f.param(var->name, var->annotation)) : arg;
     };
-    // Dimensions may be expressions only behind variables of their own.
+    // Dimensions may be expressions only after their variables are bound.
     std::vector<Var> vars;
     for (const Expr& arg : args) {
       relax::collect_vars(build::annotation_of_operand(arg, module_), vars);
@@ -176,7 +178,7 @@ bool LanguageGenerator::program(Scope& scope) {
     type.dims.push_back(op::pick(extents_, rng_));
   Expr value = value_of(type, scope);
   AttrMap attrs;
-  if (which == 3) {  // what is consumed is read by nothing else
+  if (which == 3) {  // consumed values have no other reader
     Variable own = bind(scope, relax::make_op_call("negative", {value}), "own");
     value = own;
     attrs["inout_indices"] = std::vector<int64_t>{0};

@@ -78,7 +78,7 @@ bool LanguageGenerator::take_field(Scope& scope) {
   return false;
 }
 
-// What is known of a value in other words, or of one that little is known of.
+// Casts a value to its type, stated in another way or less precisely.
 bool LanguageGenerator::cast(Scope& scope) {
   if (scope.values.empty()) return false;
   const Known known = op::pick(scope.values, rng_);
@@ -135,7 +135,7 @@ relax::FunctionRef LanguageGenerator::function(const std::vector<Type>& params,
   Type given{Kind::kTuple, DType::kF32, {}, {}, true};
   if (!result) {
     for (const Known& known : scope.values) {
-      // What is worth looking at: made here, and not a function of unknown use.
+      // Values worth comparing: created here, and not a function of unknown use.
       if (!chance(arguments ? 0.5 : 0.2) || results.size() > 8 || !known.type) continue;
       results.push_back(known.value);
       given.fields.push_back(*known.type);
@@ -147,7 +147,7 @@ relax::FunctionRef LanguageGenerator::function(const std::vector<Type>& params,
   scope.growable = false;
   if (!value) return nullptr;
   if (result) given = *result;
-  // The parameters that came while it grew belong to its type.
+  // Parameters that were added during growth belong to its type.
   for (const Variable& variable : variables) {
     for (const Known& known : scope.values) {
       if (known.value.get() == variable.get()) {
@@ -184,7 +184,7 @@ bool LanguageGenerator::lambda(Scope& scope, int depth) {
   return true;
 }
 
-// `for` or `while` as the parser reads it: a local function that calls itself last.
+// `for` or `while` as the parser reads it: a local function that tail-calls itself.
 bool LanguageGenerator::loop(Scope& scope, int depth) {
   if (depth <= 0 || scope.dataflow) return false;
   const int64_t begin = rng_.between(-3, 0), end = begin + below(4);
@@ -198,7 +198,7 @@ bool LanguageGenerator::loop(Scope& scope, int depth) {
   if (!first) return false;
   Scope own = inner(scope);
   own.names = {};
-  Var counter = make_var(fresh("i"));  // another value in each turn
+  Var counter = make_var(fresh("i"));  // another value in each iteration
   Variable index =
       relax::make_variable(counter->name, relax::prim_annotation(DType::kI64, counter));
   Annotation annotation = annotate(carried, own, true);

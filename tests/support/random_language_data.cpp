@@ -8,7 +8,7 @@ using relax::Annotation;
 using relax::Expr;
 using relax::Variable;
 
-// A tensor whose elements are the same in every run: one that is given, or a constant.
+// A tensor whose elements are the same in every run: a parameter or a constant.
 LanguageGenerator::Elements LanguageGenerator::known_elements(Scope& scope, Expr& value) {
   if (scope.growable && scope.arguments && chance(0.3)) {
     value_of({Kind::kTensor, chance(0.5) ? DType::kI32 : DType::kBool, random_dims(2), {}, true},
@@ -18,7 +18,7 @@ LanguageGenerator::Elements LanguageGenerator::known_elements(Scope& scope, Expr
   for (const Known& known : scope.values) {
     if (known.elements) given.push_back(&known);
   }
-  // What a function writes are its arguments, too.
+  // A function may also write to its arguments.
   if (!given.empty() && !writes_parameters_ && chance(0.7)) {
     const Known& known = *op::pick(given, rng_);
     value = known.value;
@@ -32,7 +32,7 @@ LanguageGenerator::Elements LanguageGenerator::known_elements(Scope& scope, Expr
   return std::make_shared<const op::RefTensor>(op::RefTensor::from(tensor));
 }
 
-// The cast of a value whose extents are those of `type`, the first one found in the data.
+// The cast of a value whose extents are those of `type`, the first one determined by the data.
 Variable LanguageGenerator::cast_found(const Expr& found, const Type& type, Scope& scope) {
   Annotation annotation;
   if (chance(0.5)) {
@@ -70,15 +70,15 @@ bool LanguageGenerator::find_distinct(Scope& scope) {
   Variable values =
       cast_found(field(0), {Kind::kTensor, elements->dtype, {count}, {}, true}, scope);
   if (chance(0.5)) cast_found(field(2), {Kind::kTensor, DType::kI32, {count}, {}, true}, scope);
-  if (chance(0.5)) {  // the tensor again, of its parts
+  if (chance(0.5)) {  // the tensor again, from its parts
     Type all{Kind::kTensor, elements->dtype, elements->shape, {}, true};
     keep(scope, bind(scope, relax::make_op_call("take", {values, field(1)}), "again"), all);
   }
   return true;
 }
 
-// Of a tensor that nobody knows the count is not known either, and counts may differ by rounding:
-// what is made of it has a shape and elements that do not depend on it.
+// For a tensor with unknown elements the count is unknown too, and counts may differ by rounding:
+// values computed from it have a shape and elements that do not depend on it.
 bool LanguageGenerator::find_unknown(Scope& scope) {
   std::vector<const Known*> given;
   for (const Known& known : scope.values) {

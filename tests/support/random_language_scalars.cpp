@@ -46,7 +46,7 @@ PrimExpr LanguageGenerator::index(const Scope& scope) {
   }
 }
 
-// A part of a tensor that host scalars choose.
+// A slice of a tensor that host scalars select.
 bool LanguageGenerator::cut(Scope& scope) {
   if (scope.names.empty()) return false;
   std::vector<const Known*> tensors;
@@ -80,7 +80,7 @@ bool LanguageGenerator::cut(Scope& scope) {
   return true;
 }
 
-// A row of a tensor by the counter of a loop, which is another one in each turn.
+// A row of a tensor selected by a loop counter, which differs in each iteration.
 void LanguageGenerator::take_turn(const PrimExpr& counter, Scope& scope) {
   for (const Known& known : scope.values) {
     const auto* var = relax::as<relax::VarNode>(known.value);

@@ -8,7 +8,7 @@ namespace tapml::testing {
 using relax::Expr;
 using relax::Variable;
 
-// Another look at the storage of `of`; nothing where none comes to mind.
+// Another view of the storage of `of`; nothing if none is found.
 std::optional<LanguageGenerator::Written> LanguageGenerator::view(const Written& of, Scope& scope) {
   const std::vector<int64_t>& dims = of.type.dims;
   if (dims.empty()) return std::nullopt;
@@ -42,7 +42,7 @@ std::optional<LanguageGenerator::Written> LanguageGenerator::view(const Written&
     }
     default: {
       std::vector<int64_t> begin(dims.size(), 0);
-      // Rows of a tensor lie together.
+      // The rows of a tensor are contiguous.
       const size_t cut = of.compact && chance(0.5) ? 1 : dims.size();
       for (size_t i = 0; i < cut; ++i) {
         seen.type.dims[i] = chance(0.1) ? 0 : rng_.between(std::min<int64_t>(1, dims[i]), dims[i]);

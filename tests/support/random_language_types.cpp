@@ -64,7 +64,7 @@ PrimExpr LanguageGenerator::dim(int64_t extent, Scope& scope, bool bind) {
   if (!symbolic_ || extent < 2) return extent;
   auto it = scope.names.find(extent);
   if (it != scope.names.end() && chance(0.9)) return it->second;
-  // As an expression of others.
+  // As an expression of other variables.
   for (const auto& [value, var] : scope.names) {
     if (!chance(0.15)) continue;
     if (value > 0 && extent % value == 0 && chance(0.5)) return var * (extent / value);
@@ -111,7 +111,7 @@ Annotation LanguageGenerator::annotate(const Type& type, Scope& scope, bool bind
       return relax::tuple_annotation(std::move(fields));
     }
     case Kind::kFunction: {
-      // Symbolic variables of its own.
+      // Its own symbolic variables.
       Scope own;
       std::vector<Annotation> params;
       for (size_t i = 0; i + 1 < type.fields.size(); ++i) {
@@ -148,7 +148,7 @@ Annotation LanguageGenerator::loosely(const Type& type, Scope& scope) {
   Annotation annotation = annotate(type, scope, true);
   if (!chance(0.15)) return annotation;
   const Annotation less = coarser(annotation);
-  // What is said of one part may need a variable that another one would bind.
+  // The annotation of one part may need a variable that another part would bind.
   std::vector<Var> vars;
   relax::collect_vars(less, vars);
   for (const auto& [extent, var] : scope.names) {
@@ -158,7 +158,7 @@ Annotation LanguageGenerator::loosely(const Type& type, Scope& scope) {
       return annotation;
     }
   }
-  scope.names = before;  // what is not said binds nothing
+  scope.names = before;  // omitted annotations bind nothing
   return less;
 }
 
@@ -276,7 +276,7 @@ Expr LanguageGenerator::value_of(const Type& type, Scope& scope, bool fresh_one)
       const bool is_static = !symbolic_ || std::all_of(type.dims.begin(), type.dims.end(),
                                                        [](int64_t dim) { return dim < 2; });
       if (scope.growable && chance(0.5)) {
-        // What a match_cast in the body binds is not there yet.
+        // Variables that a match_cast in the body binds are not available yet.
         std::vector<Var> bound;
         for (const Variable& param : *scope.params) relax::collect_vars(param->annotation, bound);
         Scope signature;

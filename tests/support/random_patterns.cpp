@@ -47,7 +47,7 @@ Uses uses_in(const Expr& value) {
   return uses;
 }
 
-// Calls of a block that lead to binding `last`: what is inside is used by nothing outside.
+// Calls of a block that lead to binding `last`, whose inner values have no other uses.
 std::set<size_t> connected_calls(const relax::Block& block, const Uses& uses, size_t last,
                                  size_t most, RandomStream& rng) {
   std::set<size_t> members = {last};
@@ -143,7 +143,7 @@ class PatternWriter {
     return params_.back();
   }
 
-  // An annotation that surely holds for what `known` holds for.
+  // An annotation that certainly holds for any value of `known`.
   Annotation part_of(const Annotation& known) {
     if (rng_.chance(0.25)) return relax::object_annotation();
     if (const auto* tensor = relax::as_tensor(known); tensor && tensor->shape) {
@@ -187,7 +187,7 @@ class PatternWriter {
     return symbols_.back().second;
   }
 
-  // The expression over the pattern's own variables; null where it has none for one of them.
+  // The expression over the pattern's own variables; null if it lacks one of them.
   PrimExpr over_symbols(const PrimExpr& found) const {
     VarMap own;
     for (const auto& [expr, var] : symbols_) {
@@ -210,9 +210,9 @@ class PatternWriter {
 
   const relax::Block& block_;
   RandomStream& rng_;
-  std::map<const relax::VarNode*, Variable> values_;  // what stands for a variable of the block
+  std::map<const relax::VarNode*, Variable> values_;  // replacements for variables of the block
   std::vector<Variable> params_;
-  std::vector<std::pair<PrimExpr, Var>> symbols_;  // what each stands for
+  std::vector<std::pair<PrimExpr, Var>> symbols_;  // the expression that each symbol replaces
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Patterns (docs/patterns.md) for programs made by chance.
+// Patterns (docs/patterns.md) for random programs.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace tapml::testing {
 
-// Adds at most `most` patterns to a module, each made of connected calls of one of its dataflow
-// blocks, so that it matches there: parameters in place of what comes from outside, annotations and
-// attributes that say some of what is known, other operators beside some of its own.
+// Adds at most `most` patterns to a module. Each consists of connected calls of one of its dataflow
+// blocks, so that it matches there: parameters replace outside values, annotations and attributes
+// state part of what is known, and alternatives include other operators.
 void add_random_patterns(Module& module, RandomStream& rng, int most);
 
 // Names of the module's patterns that match nowhere in it.

@@ -1,4 +1,4 @@
-// What targets refuse by design.
+// Programs that targets refuse by design.
 #pragma once
 
 #include <memory>
@@ -28,8 +28,8 @@ inline std::shared_ptr<const Executable> compile_or_null(const Module& module,
   }
 }
 
-// Compiles a module of functions that do not call each other. Those that the target refuses by
-// design are taken out of it.
+// Compiles a module of functions that do not call each other. Functions that the target refuses by
+// design are removed from it.
 inline std::shared_ptr<const Executable> compile_supported(Module& module,
                                                            const target::Target& target) {
   if (auto all = compile_or_null(module, target)) return all;

@@ -1,5 +1,5 @@
-// The machine that a variable of the environment names: tests that can run on another one do so
-// where it is set (scripts/test_aarch64 does).
+// The remote target that an environment variable names: tests that can run remotely use it if it is
+// set (scripts/test_aarch64 does).
 #pragma once
 
 #include <cstdlib>
@@ -13,13 +13,14 @@
 
 namespace tapml::testing {
 
-// "cpu@unix:board.sock"; empty: none.
+// "cpu@unix:board.sock"; empty if unset.
 inline std::string remote_target() {
   const char* target = std::getenv("TAPML_REMOTE_TARGET");
   return target ? target : "";
 }
 
-// A session there; what code is made for becomes the machine's. Throws what it cannot do.
+// A session on the remote target; the description becomes that of the remote processor. Throws on
+// failure.
 inline std::unique_ptr<runtime::Session> open_remote_target(target::Target& target) {
   rpc::ConnectOptions options;
   options.target = target.text.substr(0, target.text.find('@'));

@@ -1,5 +1,5 @@
-// Whether this build runs under a sanitizer with a shadow of memory: it replaces the allocator,
-// maps terabytes of addresses, and makes some tests ten times as long.
+// Whether this build runs under a sanitizer with shadow memory: it replaces the allocator, maps
+// terabytes of addresses, and makes some tests ten times slower.
 #pragma once
 
 #define TAPML_SANITIZED 0

@@ -1,9 +1,9 @@
-// A program whose input decides where it writes.
+// A program whose input determines where it writes.
 #pragma once
 
 namespace tapml::testing {
 
-// Writes x[i] to y[at[i]], wherever that is.
+// Writes x[i] to y[at[i]] without a bounds check.
 inline constexpr const char* kScatterProgram = R"(
 module
 

@@ -11,8 +11,8 @@
 
 namespace tapml::testing {
 
-// TAPML_GRAPHS=n fixed seeds, then fresh ones for TAPML_GRAPH_SECONDS (2), the first of which is
-// printed. TAPML_SEED=s is that seed alone.
+// TAPML_GRAPHS=n fixed seeds, then fresh ones for TAPML_GRAPH_SECONDS (2), of which the first is
+// printed. TAPML_SEED=s selects only that seed.
 class Seeds {
  public:
   explicit Seeds(uint64_t fixed) : fixed_(number_from("TAPML_GRAPHS").value_or(fixed)) {}

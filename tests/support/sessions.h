@@ -1,4 +1,4 @@
-// Sessions of this machine's platforms, for tests.
+// Sessions of the local platforms, for tests.
 #pragma once
 
 #include <cctype>
@@ -23,7 +23,7 @@ inline std::string target_test_name(std::string target) {
   return target;
 }
 
-// The device of "cpu", "opencl", "vulkan" or "null", options aside; null where the platform is
+// The device of "cpu", "opencl", "vulkan" or "null", without options; null if the platform is
 // absent.
 inline std::shared_ptr<runtime::Device> open_device(const std::string& target) {
   const std::string platform = target.substr(0, target.find(':'));

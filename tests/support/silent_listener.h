@@ -1,4 +1,4 @@
-// A TCP socket at which connections wait in vain.
+// A TCP socket that never answers connections.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace tapml::testing {
 
-// Takes a connection into its queue, and no other one while that is there; says nothing.
+// Holds one connection in its queue, and no other while it is there; sends nothing.
 class SilentListener {
  public:
   SilentListener() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -36,7 +36,7 @@ class SilentListener {
       address.sin_family = AF_INET;
       address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
       address.sin_port = htons(port_);
-      // Not at once, since it does not block.
+      // Not at once, since the socket is nonblocking.
       std::ignore = ::connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
       waiting_.push_back(std::move(client));
     }

@@ -11,7 +11,7 @@
 
 namespace tapml::testing {
 
-// What the validator says of the words; empty where they are valid for Vulkan 1.1.
+// The validator's messages about the words; empty if they are valid for Vulkan 1.1.
 inline std::string spirv_complaints(const std::vector<uint32_t>& words) {
   std::string said;
   spvtools::SpirvTools tools(SPV_ENV_VULKAN_1_1);
@@ -23,7 +23,7 @@ inline std::string spirv_complaints(const std::vector<uint32_t>& words) {
   return said.empty() ? "invalid" : said;
 }
 
-// The words of each entry of a module of format "spirv" (codegen/source/spirv.h).
+// The words of each entry point of a module of format "spirv" (codegen/source/spirv.h).
 inline std::vector<std::vector<uint32_t>> spirv_entries(const ModuleBlob& blob) {
   std::vector<std::vector<uint32_t>> entries;
   size_t at = 0;

@@ -1,4 +1,4 @@
-// A folder of a test's own, gone at its end.
+// A temporary folder of a test, removed at its end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ inline void write_bytes(const std::string& path, const std::string& bytes) {
   file << bytes;
 }
 
-// Replaces the first `from` in a file; a failure where there is none.
+// Replaces the first `from` in a file; a failure if there is none.
 inline void replace_in(const std::string& path, const std::string& from, const std::string& to) {
   std::string text = read_bytes(path);
   size_t at = text.find(from);

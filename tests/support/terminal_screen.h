@@ -1,4 +1,4 @@
-// What a terminal shows after a program's output: enough of one for progress lines and tables.
+// The screen of a terminal after a program's output: enough for progress lines and tables.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class TerminalScreen {
         ++i;
       } else if (text[i] == '\n') {
         down();
-        column_ = 0;  // as the terminal's driver has it
+        column_ = 0;  // as the terminal driver does
         ++i;
       } else {
         const size_t length = std::max<size_t>(1, utf8_sequence_length(std::string(text), i));
@@ -35,7 +35,7 @@ class TerminalScreen {
     }
   }
 
-  // From the first line that was ever written, without blanks at the ends of lines and below.
+  // All lines ever written, without trailing blanks and empty lines at the end.
   std::string text() const {
     std::string all;
     for (const auto& line : lines_) {
@@ -48,7 +48,7 @@ class TerminalScreen {
     return all == "\n" ? "" : all;
   }
   size_t column() const { return column_; }
-  // Sequences that this screen does not know.
+  // Escape sequences that this screen does not support.
   const std::string& unknown() const { return unknown_; }
 
  private:
@@ -76,7 +76,7 @@ class TerminalScreen {
     const std::string number(text.substr(i + 1, end - i - 1));
     const size_t count = number.empty() ? 1 : static_cast<size_t>(std::atoi(number.c_str()));
     const char command = end < text.size() ? text[end] : '?';
-    // A terminal's window has its height, and the cursor does not leave it.
+    // A terminal's window has a height, and the cursor does not leave it.
     const size_t top = lines_.size() > height_ ? lines_.size() - height_ : 0;
     if (command == 'A') {
       line_ = line_ >= top + count ? line_ - count : top;

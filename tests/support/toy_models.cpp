@@ -27,7 +27,7 @@ HostTensor random_tensor(std::mt19937& random, const Shape& shape, float scale) 
   return HostTensor::from<float>(DType::kF32, shape, values);
 }
 
-// A function of the model while it is built.
+// A function of the model under construction.
 class ToyFunction {
  public:
   ToyFunction(const ToyModel& model, const Module& module) : model_(model), builder_(module) {}

@@ -1,4 +1,4 @@
-// Values of the interpreter as values of the virtual machine, and back.
+// Conversion between the values of the interpreter and of the virtual machine.
 #pragma once
 
 #include "exec/executable.h"
@@ -7,14 +7,13 @@
 
 namespace tapml::testing {
 
-// Tensors are uploaded; functions are those of the executable by their names. Throws where that
-// fails.
+// Uploads tensors; functions are those of the executable, by name. Throws on failure.
 runtime::Value to_machine(runtime::Session& session, const Executable& executable,
                           const interp::Value& value);
-// Tensors are downloaded; of a closure the name of its function is kept.
+// Downloads tensors; a closure becomes the name of its function.
 interp::Value from_machine(const runtime::Value& value);
 
-// The table as the machine's, for the packed functions of `executable`, which must outlive it.
+// The table in the VM's form, for the packed functions of `executable`, which must outlive it.
 runtime::HostFunctions machine_functions(const Executable& executable,
                                          const interp::HostFunctions& table);
 

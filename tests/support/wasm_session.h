@@ -1,4 +1,4 @@
-// WebAssembly under Node.js, a process for each session.
+// WebAssembly under Node.js, one process per session.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace tapml::testing {
 
 inline const std::string kWasmHost = TAPML_WASM_FOLDER "/tapml_host.mjs";
 
-// PlatformError kAbsent where this machine has no Node.js.
+// PlatformError kAbsent if Node.js is not installed.
 inline Result<std::unique_ptr<runtime::Session>> open_wasm_session() {
   TAPML_ASSIGN(auto channel, rpc::start_program({"node", kWasmHost}, "wasm"));
   rpc::ConnectOptions options;

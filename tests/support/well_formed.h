@@ -1,4 +1,4 @@
-// Whether markup is well-formed, as XML sees it: a page that is needs no browser's forgiveness.
+// Whether markup is well-formed XML: such a page does not rely on a browser's error recovery.
 #pragma once
 
 #include <cctype>
@@ -9,8 +9,8 @@
 
 namespace tapml::testing {
 
-// What is wrong, with what stands there; empty: nothing. Knows elements, attributes in double
-// quotes, the five named entities and a doctype in front.
+// The fault and the text at its position; empty if there is none. Supports elements, attributes in
+// double quotes, the five named entities and a leading doctype.
 inline std::string markup_fault(const std::string& page) {
   auto fault = [&](const std::string& what, size_t at) {
     return what + " at \"" + page.substr(at, 60) + "\"";
@@ -31,7 +31,7 @@ inline std::string markup_fault(const std::string& page) {
     if (page[i] == '&') {
       if (entity_fault(i)) return fault("no entity", i);
     } else if (page[i] == '>') {
-      // XML allows it, and style sheets have it.
+      // XML allows it, and style sheets use it.
       if (open.empty() || open.back() != "style") return fault("a bare >", i);
       ++i;
     } else if (page[i] != '<') {

@@ -1,4 +1,4 @@
-// Targets with work groups, as the device of a session completes them.
+// Targets with work groups, completed from a session's device.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -27,7 +27,7 @@ TEST(AdoptDevice, VulkanTakesTheWidthOfItsSubgroups) {
     EXPECT_EQ(d.cpu_like_subgroups, kind == kProcessor);
     EXPECT_FALSE(d.cpu_like_groups);
   }
-  // Pipelines cannot ask for one.
+  // Pipelines cannot request one.
   for (DeviceKind kind : {kProcessor, kGpu}) {
     const target::Description d = adopted("vulkan", kind, 0);
     EXPECT_FALSE(d.features.subgroups);
@@ -35,7 +35,7 @@ TEST(AdoptDevice, VulkanTakesTheWidthOfItsSubgroups) {
   }
 }
 
-TEST(AdoptDevice, OpenClIsForWhatRunsIt) {
+TEST(AdoptDevice, OpenClTakesTheKindOfItsDevice) {
   EXPECT_TRUE(adopted("opencl", kProcessor, 0).cpu_like_groups);
   EXPECT_FALSE(adopted("opencl", kGpu, 0).cpu_like_groups);
   EXPECT_FALSE(adopted("opencl", kProcessor, 8).cpu_like_subgroups);
@@ -54,8 +54,8 @@ TEST(AdoptDevice, OptionsWin) {
   EXPECT_TRUE(adopted("vulkan:for=lavapipe", kGpu, 32).cpu_like_subgroups);
 }
 
-// What a server says comes over a wire.
-TEST(AdoptDevice, WhatIsNoWidthIsNone) {
+// A server's description arrives over the network.
+TEST(AdoptDevice, IgnoresInvalidWidths) {
   for (int64_t width : {int64_t{-8}, int64_t{1}, int64_t{3}, int64_t{256}, INT64_MAX, INT64_MIN}) {
     const target::Description d = adopted("vulkan", kGpu, width);
     EXPECT_FALSE(d.features.subgroups) << width;
@@ -66,8 +66,8 @@ TEST(AdoptDevice, WhatIsNoWidthIsNone) {
   EXPECT_TRUE(adopted("opencl", DeviceKind::kUnknown, 32).cpu_like_groups);
 }
 
-// Kernels that are kept are those of such a device.
-TEST(AdoptDevice, IdentitiesTellDevicesApart) {
+// Cached kernels belong to such a device.
+TEST(AdoptDevice, IdentitiesDistinguishDevices) {
   std::set<std::string> identities;
   for (const auto& [kind, width] :
        {std::pair(kProcessor, 8), {kProcessor, 0}, {kGpu, 8}, {kGpu, 32}}) {

@@ -1,4 +1,4 @@
-// Processors as targets name them, and as devices say what they are.
+// Processors as targets name them, and as devices report them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ DeviceInfo machine(std::string cpu, std::string features) {
   return info;
 }
 
-TEST(Processor, WithoutOptionsIsThisMachines) {
+TEST(Processor, DefaultsToTheHostProcessor) {
   const Target target = parse_target("cpu:threads=2");
   EXPECT_EQ(target.description.processor.architecture, cpu_architecture());
   EXPECT_EQ(target.description.processor.features, target::host_processor().features);
@@ -40,7 +40,7 @@ TEST(Processor, OptionsNameAnother) {
   EXPECT_EQ(target.description.vectors.bytes, 32);
 }
 
-// A tile of sums that is wider than the registers are would be kept in memory.
+// A tile of sums that is wider than the registers would be kept in memory.
 TEST(Processor, VectorsAreAsWideAsItsRegisters) {
   const auto width = [](const std::string& features) {
     return parse_target("cpu:arch=x86-64,features=" + features).description.vectors.bytes;
@@ -55,7 +55,7 @@ TEST(Processor, VectorsAreAsWideAsItsRegisters) {
   EXPECT_EQ(parse_target("cpu:arch=aarch64").description.vectors.count, 32);
 }
 
-TEST(Processor, WhatIsNotKnownIsRefused) {
+TEST(Processor, RefusesUnknownNames) {
   expect_user_error([] { parse_target("cpu:arch=z80"); },
                     {"unknown processor architecture", "aarch64, x86-64", "z80"});
   expect_user_error([] { parse_target("cpu:arch=aarch64,features=dotprod+avx2"); },
@@ -66,8 +66,8 @@ TEST(Processor, WhatIsNotKnownIsRefused) {
   expect_user_error([] { parse_target("opencl:arch=aarch64"); }, {"unknown option", "arch"});
 }
 
-// All that the program looks for on its own machine may be named, in the order that texts have.
-TEST(Processor, FeaturesOfThisMachineAreKnown) {
+// All features that the program detects may be named, in the order of the text form.
+TEST(Processor, HostFeaturesAreKnown) {
   for (const target::Architecture& architecture : target::architectures()) {
     EXPECT_TRUE(std::ranges::is_sorted(architecture.features, {}, [](const char* name) {
       return std::string(name);
@@ -80,13 +80,13 @@ TEST(Processor, FeaturesOfThisMachineAreKnown) {
   }
 }
 
-TEST(Processor, TheDeviceSaysWhatCodeIsFor) {
+TEST(Processor, TheDeviceDeterminesTheProcessor) {
   Target target = parse_target("cpu@board:9000");
   adopt_device(target, machine("aarch64", "+dotprod,+from-the-future,+neon"));
   EXPECT_EQ(target.description.processor.architecture, "aarch64");
   EXPECT_EQ(target.description.processor.features, "+dotprod,+neon");
   EXPECT_EQ(target.description.vectors.bytes, 16);
-  // A server that does not say, and targets of other code, stay as they are.
+  // A server that does not report it, and targets of other code, do not change.
   target = parse_target("cpu@board:9000");
   adopt_device(target, machine("", ""));
   EXPECT_EQ(target.description.processor.architecture, cpu_architecture());

@@ -84,15 +84,15 @@ TEST(DTypeTest, EveryF16AndBf16WidensExactlyAndComesBack) {
   }
 }
 
-// Between two neighbours rounding has one switch, at their midpoint: checking the f32 values on it
-// and beside it, for every pair of neighbours, covers every f32 there is.
+// Between two neighbors rounding switches once, at their midpoint: checking the f32 values at and
+// next to it, for every pair of neighbors, covers every f32 value.
 template <class Narrow, class Widen>
 void check_midpoints(uint16_t largest, Narrow narrow, Widen widen) {
   for (uint16_t low = 0; low < largest; ++low) {
     auto high = static_cast<uint16_t>(low + 1);
     double middle = (static_cast<double>(widen(low)) + static_cast<double>(widen(high))) / 2;
     auto at = static_cast<float>(middle);
-    if (static_cast<double>(at) != middle) continue;  // not between f32 values: none can be halfway
+    if (static_cast<double>(at) != middle) continue;  // not an f32 value, so none is halfway
     uint16_t even = low % 2 == 0 ? low : high;
     for (uint32_t sign : {0u, 0x80000000u}) {
       auto s = static_cast<uint16_t>(sign >> 16);
@@ -106,7 +106,7 @@ void check_midpoints(uint16_t largest, Narrow narrow, Widen widen) {
 TEST(DTypeTest, NarrowingRoundsToNearestEvenAtEveryMidpoint) {
   check_midpoints(0x7bff, f32_to_f16, f16_to_f32);
   check_midpoints(0x7f7f, f32_to_bf16, bf16_to_f32);
-  // Beyond the largest finite value the switch lies half a step further.
+  // Beyond the largest finite value the switch is half a step further.
   EXPECT_EQ(f32_to_f16(65519.996f), 0x7bff);
   EXPECT_EQ(f32_to_f16(65520.0f), 0x7c00);
   EXPECT_EQ(f32_to_f16(-1e30f), 0xfc00);
@@ -125,7 +125,7 @@ TEST(DTypeTest, F16AgreesWithTheCompiler) {
   RandomStream random(11, "f16");
   for (int i = 0; i < 1'000'000; ++i) {
     uint32_t bits = random.next();
-    // Half of them in the range of f16, most of which a uniform exponent would miss.
+    // Half of them in the range of f16, which a uniform exponent would mostly miss.
     if (i % 2) bits = (bits & 0x87ffffff) | 0x30000000 | (bits & 0x18000000);
     float value = float_of(bits);
     if (std::isnan(value)) continue;

@@ -21,7 +21,7 @@ TEST(ShapeTest, CheckedCounts) {
   ASSERT_FALSE(negative);
   EXPECT_EQ(negative.error().kind, ErrorKind::kUser);
   EXPECT_EQ(negative.error().message, "a dimension of shape [2, -1] is negative");
-  // A zero does not excuse a negative dimension behind it.
+  // A zero does not excuse a negative dimension after it.
   EXPECT_FALSE(checked_element_count(Shape{0, -1}));
 
   auto large = checked_element_count(Shape{int64_t{1} << 62, 2});
@@ -111,7 +111,7 @@ TEST(HostTensorTest, IntegersRoundAndSaturate) {
 }
 
 TEST(HostTensorTest, FloatsRoundOnce) {
-  // Just above a midpoint of bf16 (f16): in f32 first it would fall on the midpoint and then to
+  // Just above a midpoint of bf16 (f16): rounding to f32 first would give the midpoint, and then
   // even.
   EXPECT_EQ(stored(DType::kBF16, 1 + 0x1p-8 + 0x1p-40), 1 + 0x1p-7);
   EXPECT_EQ(stored(DType::kBF16, 1 + 0x1p-8), 1);

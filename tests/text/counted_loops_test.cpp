@@ -1,4 +1,4 @@
-// Extents that may be negative, in tensor programs as they are written: tir/scalar_ranges.h.
+// Extents that may be negative, in hand-written tensor programs: tir/scalar_ranges.h.
 #include <gtest/gtest.h>
 
 #include "text/parser.h"

@@ -1,4 +1,4 @@
-// Where statements of tensor programs stand, for the messages of the verifier.
+// Source positions of tensor program statements, for the verifier's messages.
 #include <gtest/gtest.h>
 
 #include "text/parser.h"

@@ -1,5 +1,4 @@
-// Whole messages of the parser: what is wrong, the line with a caret, what was expected, what was
-// found, what to do.
+// Complete messages of the parser: the fault, the line with a caret, expected, found, hint.
 #include <gtest/gtest.h>
 
 #include "ir/exceptions.h"
@@ -262,7 +261,7 @@ const WholeMessage kWholeMessages[] = {
 
 class Message : public testing::TestWithParam<WholeMessage> {};
 
-TEST_P(Message, IsWhole) {
+TEST_P(Message, IsComplete) {
   const WholeMessage& c = GetParam();
   try {
     parse(c.text, "m.txt");

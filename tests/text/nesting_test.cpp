@@ -1,4 +1,4 @@
-// Every way to nest, far deeper than any stack: refused with a message, whatever the construct.
+// Every form of nesting, far deeper than any stack: refused with a message.
 #include <gtest/gtest.h>
 
 #include "ir/exceptions.h"

@@ -27,7 +27,7 @@ struct RefusedText {
 
 class ParserError : public testing::TestWithParam<RefusedText> {};
 
-TEST_P(ParserError, NamesPlaceExpectedAndFound) {
+TEST_P(ParserError, NamesPositionExpectedAndFound) {
   const RefusedText& c = GetParam();
   Error error = error_of(c.text);
   EXPECT_EQ(error.kind, ErrorKind::kUser);
@@ -160,7 +160,7 @@ TEST(ParserErrorText, CutsLongLines) {
   EXPECT_EQ(error.where.back(), '^');
 }
 
-TEST(ParserErrorText, SaysWhereTheScopeEnded) {
+TEST(ParserErrorText, ReportsWhereTheScopeEnded) {
   Error error = error_of(
       "def f(x: Object) -> Object {\n  dataflow {\n    a: Object = g(x)\n  }\n  return a\n}");
   EXPECT_EQ(error.hint, "the scope of the one bound at 3:5 has ended");

@@ -117,7 +117,7 @@ TEST(Structural, VariablesMayBeRenamed) {
 }
 
 TEST(Structural, HashesStayTheSame) {
-  // Names of kernels, and so suites and caches, hang on these.
+  // Kernel names, and thus suites and caches, depend on these.
   EXPECT_EQ(structural_hash(*example_function()), 6578100039305420002u);
   EXPECT_EQ(structural_hash(*example_prim()), 7126918821060051321u);
 }

@@ -253,7 +253,7 @@ std::shared_ptr<const tir::PrimFunc> RandomProgram::prim_func() {
 }
 
 PrimExpr RandomProgram::dim() {
-  // A new symbolic variable now and then, only where the caller may bind one.
+  // Occasionally a new symbolic variable, only if the caller may bind one.
   return scalar(DType::kI64, 2);
 }
 
@@ -296,7 +296,7 @@ HostTensor RandomProgram::constant() {
   for (uint32_t i = below(3); i > 0; --i) shape.push_back(below(4));
   if (below(8) == 0) shape = {300, 8};
   HostTensor tensor = HostTensor::zeros(type, shape);
-  // Any bits: NaN payloads, subnormals, infinities.
+  // Arbitrary bits: NaN payloads, subnormals, infinities.
   for (std::byte& byte : tensor.mutable_bytes()) {
     byte = static_cast<std::byte>(type == DType::kBool ? below(2) : below(256));
   }

@@ -1,4 +1,4 @@
-// Random programs for round trips: every kind of node, not necessarily meaningful ones.
+// Random programs for round trips: every kind of node, not necessarily meaningful.
 #pragma once
 
 #include <string>

@@ -37,7 +37,7 @@ TEST(RoundTrip, RandomModules) {
 }
 
 TEST(RoundTrip, RandomModulesDiffer) {
-  // Two seeds that give the same text are equal, all others are not, and their hashes say so.
+  // Two seeds with the same text have equal modules, all others differ, and so do their hashes.
   std::map<std::string, uint64_t> hashes;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     Module module = RandomProgram(seed).module();
@@ -45,7 +45,7 @@ TEST(RoundTrip, RandomModulesDiffer) {
   }
   std::set<uint64_t> distinct;
   for (const auto& [text, hash] : hashes) distinct.insert(hash);
-  EXPECT_GE(distinct.size() + 5, hashes.size());  // names alone differ in a few
+  EXPECT_GE(distinct.size() + 5, hashes.size());  // a few differ only in names
 }
 
 Module text_module(const std::string& text) { return parse(text, "test"); }
@@ -162,7 +162,7 @@ prim def all(
 )");
 }
 
-TEST(RoundTrip, LargeConstantsStandAside) {
+TEST(RoundTrip, LargeConstantsAreStoredSeparately) {
   Module module = text_module("def f() -> Object { return const(f32, (2,), [1.0, 2.0]) }");
   HostTensor big = HostTensor::zeros(DType::kF32, {257});
   big.mutable_values<float>()[7] = 3;

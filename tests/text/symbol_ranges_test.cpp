@@ -1,4 +1,4 @@
-// What the parser says of the ranges of symbolic variables: relax/symbol_ranges.h.
+// The parser's ranges of symbolic variables: relax/symbol_ranges.h.
 #include "relax/symbol_ranges.h"
 
 #include <gtest/gtest.h>
@@ -37,10 +37,10 @@ TEST(SymbolRanges, OnlyTensorsHaveSizes) {
 
 TEST(SymbolRanges, DimensionsThatAreExpressions) {
   EXPECT_EQ(ranges("x: Tensor((n - 1,), f32)"), "n 1");
-  // What is solved for is checked to be no less than 0.
+  // A solved variable is checked to be at least 0.
   EXPECT_EQ(ranges("x: Tensor((n + 1,), f32)"), "n 0");
   EXPECT_EQ(ranges("x: Tensor((10 - n,), f32)"), "n 0");
-  // Not where something else gives the value.
+  // Not if something else determines the value.
   EXPECT_EQ(ranges("x: Tensor((n + 1,), f32), s: Shape((n,))"), "n -1");
   EXPECT_EQ(ranges("x: Tensor((n*m,), f32), s: Shape((n, m))"), "n -, m -");
   EXPECT_EQ(ranges("s: Shape((n + 1,))"), "n -");
@@ -50,12 +50,12 @@ TEST(SymbolRanges, CastsAndFunctionValues) {
   const std::string x = "x: Tensor((n,), f32), v: Object";
   EXPECT_EQ(ranges(x, "y: Tensor((m,), f32) = match_cast(v, Tensor((m,), f32))\n"), "n 0, m 0");
   EXPECT_EQ(ranges(x, "y: Shape((m,)) = match_cast(v, Shape((m,)))\n"), "n 0, m -");
-  // Known before, by what may be negative.
+  // Bound earlier, by a value that may be negative.
   EXPECT_EQ(ranges("w: Prim(i64, k), v: Object",
                    "y: Tensor((k,), f32) = match_cast(v, Tensor((k,), f32))\n"),
             "k -");
   EXPECT_EQ(ranges("f: Callable((Tensor((p,), f32)), Object), s: Shape((q,))"), "p -, q -")
-      << "p is the function's own";
+      << "p belongs to the function";
 }
 
 TEST(SymbolRanges, ShapesOfTensorsHoldSizes) {

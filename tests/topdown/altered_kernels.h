@@ -1,11 +1,11 @@
-// Kernels that are wrong for some sizes only.
+// Kernels that are wrong only for some sizes.
 #pragma once
 
 #include "tir/visit.h"
 
 namespace tapml::topdown {
 
-// Results are `factor` times what they should be where the last scalar is above `limit`.
+// Multiplies results by `factor` if the last scalar exceeds `limit`.
 inline tir::PrimFuncRef scaled_when_long(const tir::PrimFunc& func, int64_t limit, double factor) {
   auto result = std::make_shared<tir::PrimFunc>(func);
   result->body = tir::rewrite(func.body, {}, [&](const tir::Stmt& s) -> tir::Stmt {

@@ -1,4 +1,4 @@
-// Migrations of the small model, and what they found.
+// Migrations of the small model, and their results.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace tapml::topdown {
 
-// What a migration is asked for, its one target's own options among it.
+// The options of a migration, including those of its only target.
 struct Asked : MigrateOptions {
   std::vector<CustomSource> custom_sources;
   std::string fault, state;
@@ -49,14 +49,14 @@ inline std::vector<std::string> kernels_of(const Migration& migration) {
   return names;
 }
 
-// What is the same in every run of one migration: all but times and copies.
+// The parts of a migration that are the same in every run: everything except times and copies.
 inline std::string result_of(const Migration& migration) {
   std::string text;
   for (MigrationStep step : migration.steps) {
     step.verdict.seconds = 0;
-    if (step.verdict.launches.cut) step.verdict.note.clear();  // of how much time there was
+    if (step.verdict.launches.cut) step.verdict.note.clear();  // depends on the available time
     step.verdict.launches = {};
-    step.copies = {};  // what the run before has left on the other side is not copied
+    step.copies = {};  // tensors that an earlier run left on the target are not copied
     text += step_json(step).dump() + "\n";
   }
   Migration rest = migration;

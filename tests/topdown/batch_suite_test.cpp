@@ -9,7 +9,7 @@
 namespace tapml::topdown {
 namespace {
 
-// Decode steps of two texts, and of the one that is left.
+// Decode steps of two texts, and of the remaining one.
 TEST(Carver, BatchesAreTests) {
   auto engine = small_model().engine();
   Carver carver(*small_model().executable);

@@ -28,7 +28,7 @@ PassBisection bisected(BisectPassesOptions options) {
 
 using Names = std::vector<std::string>;
 
-// `func`, whose global results are half as large again.
+// `func` with its global results multiplied by 1.5.
 tir::PrimFuncRef scaled(const tir::PrimFunc& func) {
   auto result = std::make_shared<tir::PrimFunc>(func);
   result->body = tir::rewrite(func.body, {}, [&](const tir::Stmt& s) -> tir::Stmt {
@@ -43,13 +43,13 @@ tir::PrimFuncRef scaled(const tir::PrimFunc& func) {
   return result;
 }
 
-// As text, without what is only said of them.
+// As text, without annotations.
 std::string loops_of(tir::PrimFunc func) {
   func.attrs.clear();
   return text::print(func, "loops");
 }
 
-TEST(BisectPasses, ARightModelHasNoCulprit) {
+TEST(BisectPasses, ACorrectModelHasNoCulprit) {
   const PassBisection clean = bisected({});
   EXPECT_FALSE(clean.found());
   EXPECT_EQ(clean.runs, 1);
@@ -68,7 +68,7 @@ TEST(BisectPasses, AnOptionalPassIsNamed) {
   EXPECT_FALSE(found.pass);
 }
 
-TEST(BisectPasses, TwoOptionalPassesAreNamedApart) {
+TEST(BisectPasses, TwoOptionalPassesAreNamedSeparately) {
   if (testing::kSanitized) GTEST_SKIP() << "as with one, and often";
   BisectPassesOptions options;
   options.rewrite_pass = [](const std::string& pass, Module module) {
@@ -81,7 +81,7 @@ TEST(BisectPasses, TwoOptionalPassesAreNamedApart) {
   EXPECT_EQ(named, (std::set<Names>{{"simplify_graph"}, {"fold_constants"}}));
 }
 
-TEST(BisectPasses, APassThatCannotBeLeftOutIsNamed) {
+TEST(BisectPasses, ARequiredPassIsNamed) {
   BisectPassesOptions options;
   options.rewrite_pass = wrong_operator_after("decompose");
   const PassBisection found = bisected(options);
@@ -93,9 +93,9 @@ TEST(BisectPasses, APassThatCannotBeLeftOutIsNamed) {
   EXPECT_NE(found.pass->before, found.pass->after);
 }
 
-TEST(BisectPasses, LoopsThatAPassMakesWrongAreNamed) {
+TEST(BisectPasses, LoopsThatAPassBreaksAreNamed) {
   BisectPassesOptions options;
-  // After legalize, the loops of one operator give half as much again.
+  // After legalize, the loops of one operator give 1.5 times the result.
   options.rewrite_pass = [](const std::string& pass, Module module) {
     if (pass != "legalize") return module;
     for (const auto& [name, function] : module.functions) {
@@ -114,7 +114,7 @@ TEST(BisectPasses, LoopsThatAPassMakesWrongAreNamed) {
 }
 
 TEST(BisectPasses, AScheduleIsNamedWithItsKernel) {
-  // Wrong where a rule made it, right where the fallback did.
+  // Wrong if a rule scheduled it, right if the fallback did.
   const Module fixed = pipeline::form_kernels(small_model().golden.model.module);
   std::string victim;
   for (const auto& [name, function] : fixed.functions) {
@@ -138,7 +138,7 @@ TEST(BisectPasses, AScheduleIsNamedWithItsKernel) {
   EXPECT_NE(pass_bisection_text(found, false).find("on " + victim), std::string::npos);
 }
 
-TEST(BisectPasses, WhatIsWrongWithEverythingLeftOutIsNoPass) {
+TEST(BisectPasses, AFaultThatRemainsWithoutPassesIsNotAPass) {
   BisectPassesOptions options;
   options.rewrite = [](const std::string& name, tir::PrimFuncRef scheduled) {
     return name.starts_with("take") ? scaled(*scheduled) : scheduled;
@@ -153,7 +153,7 @@ TEST(BisectPasses, WhatIsWrongWithEverythingLeftOutIsNoPass) {
   EXPECT_FALSE(json.find("passed")->as_bool());
 }
 
-TEST(BisectPasses, FixedKernelsAreRefused) {
+TEST(BisectPasses, FormedKernelsAreRefused) {
   auto session = testing::open_session("cpu");
   const Platform cpu{target::parse_target("cpu"), session.get(), {}};
   testing::expect_user_error(

@@ -12,7 +12,7 @@ namespace {
 
 using Sets = std::vector<std::vector<size_t>>;
 
-// Wrong as soon as one of `sets` is there as a whole.
+// A test fails if it contains one of `sets` completely.
 Bisection search(size_t count, const Sets& sets) {
   return minimal_wrong_sets(count, [&](const std::vector<size_t>& parts) {
     EXPECT_TRUE(std::ranges::is_sorted(parts));
@@ -58,8 +58,8 @@ TEST(Bisect, FindsAllOfSeveral) {
   }
 }
 
-// Part 5 is wrong, part 0 hides it, and part 6 keeps 0 from that.
-TEST(Bisect, WhatOnlyUndoesAnotherPartIsNotNamed) {
+// Part 5 is wrong, part 0 hides it, and part 6 prevents part 0 from doing so.
+TEST(Bisect, APartThatOnlyUndoesAnotherIsNotNamed) {
   const auto wrong = [](const std::vector<size_t>& parts) {
     auto has = [&](size_t part) { return std::ranges::count(parts, part) == 1; };
     return has(5) && (!has(0) || has(6));
@@ -67,15 +67,15 @@ TEST(Bisect, WhatOnlyUndoesAnotherPartIsNotNamed) {
   EXPECT_EQ(minimal_wrong_sets(8, wrong).sets, (Sets{{5}}));
 }
 
-// Part 1 is wrong while something is left of an earlier test; alone and once more it is right.
-TEST(Bisect, WhatIsRightInASecondTestIsNoneBesideOneThatIsWrong) {
+// Part 1 is wrong while state of an earlier test remains; alone and repeated it is right.
+TEST(Bisect, AnUnconfirmedFindingIsDroppedBesideAConfirmedOne) {
   int tests = 0;
   const auto wrong = [&](const std::vector<size_t>& parts) {
     ++tests;
     return std::ranges::count(parts, 5) == 1 || (std::ranges::count(parts, 1) == 1 && tests <= 5);
   };
   EXPECT_EQ(minimal_wrong_sets(8, wrong).sets, (Sets{{5}}));
-  // Where it is all there is, it is reported of.
+  // If it is the only finding, it is reported.
   tests = 0;
   const auto flaky = [&](const std::vector<size_t>& parts) {
     return std::ranges::count(parts, 1) == 1 && ++tests <= 4;

@@ -16,7 +16,7 @@ namespace {
 using runtime::Tensor;
 using runtime::Value;
 
-// On a device that computes nothing the outputs of a run are what was written there before.
+// On a device that computes nothing, the outputs of a run are the bytes written before.
 class CarverTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -71,7 +71,7 @@ TEST_F(CarverTest, KeepsEachContentOnceUnderItsHash) {
   EXPECT_TRUE(suite.tensors.contains(x) && suite.tensors.contains(y));
 }
 
-TEST_F(CarverTest, WhatWasWrittenSinceIsReadAgain) {
+TEST_F(CarverTest, RereadsTensorsWrittenSince) {
   topdown::Carver carver(vm_->executable());
   Tensor x = tensor({1, 2}), y = tensor({3, 4});
   run(carver, x, y);
@@ -82,7 +82,7 @@ TEST_F(CarverTest, WhatWasWrittenSinceIsReadAgain) {
   ASSERT_NE(call_at(carver, 3), nullptr);
   EXPECT_EQ(call_at(carver, 3)->before[0], content_hash(other));
   EXPECT_EQ(call_at(carver, 3)->before[1], carver.suite().calls[0].before[1]);
-  // A restore replaces bytes without a write of any storage.
+  // A restore replaces bytes without writing to a storage.
   auto snapshot = session_->snapshot();
   ASSERT_TRUE(snapshot);
   HostTensor last = f32({7, 8});
@@ -104,7 +104,7 @@ TEST_F(CarverTest, TheSameCallAgainIsOneTest) {
   ASSERT_TRUE(session_->write(runtime::kDefaultStream, {x.storage->buffer(), 0}, other.bytes()));
   x.storage->written();
   run(carver, x, y);
-  // The second and the third call do not read x, and nothing is computed on this device.
+  // The second and the third call do not read x, and this device computes nothing.
   ASSERT_EQ(carver.suite().calls.size(), 4u);
   EXPECT_EQ(carver.suite().calls[0].times, 1);
   EXPECT_EQ(carver.suite().calls[1].times, 2);
@@ -121,7 +121,7 @@ TEST_F(CarverTest, KeepsAsManyCallsAsAskedFor) {
   EXPECT_EQ(carver.suite().calls[2].scalars, std::vector<int64_t>{3});
 }
 
-// A large tensor is copied while it is hashed; what is written later is not in the suite.
+// A large tensor is copied while it is hashed; later writes are not in the suite.
 TEST_F(CarverTest, LargeTensorsKeepTheirValues) {
   topdown::Carver carver(vm_->executable());
   std::vector<float> values(size_t{1} << 19);
@@ -180,7 +180,7 @@ TEST(CarverNaN, IsSeenInCallsThatAreNotKept) {
   EXPECT_EQ(carver.nan()->calls, 2) << "what reads it has it, too";
 }
 
-TEST(CarverNaN, NegativeNumbersOfSixteenBitsAreNone) {
+TEST(CarverNaN, NegativeSixteenBitNumbersAreNotNaN) {
   pipeline::Instruments instruments;
   instruments.skip = {"fuse_ops"};
   for (const DType dtype : {DType::kF16, DType::kBF16}) {
@@ -212,7 +212,7 @@ TEST(CarverNaN, NegativeNumbersOfSixteenBitsAreNone) {
   }
 }
 
-TEST(CarverTake, LeavesOutWhatNeverEnded) {
+TEST(CarverTake, OmitsUnfinishedCalls) {
   topdown::LosingSession session(1);
   auto vm = std::move(*runtime::LocalVirtualMachine::create(session, roots()));
   topdown::Carver carver(vm->executable());

@@ -1,4 +1,4 @@
-// Suites whose parts do not fit each other.
+// Suites with inconsistent parts.
 #include "topdown/suite/check_suite.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ void expect_refused(const Suite& suite, const std::vector<std::string>& parts) {
   testing::expect_parts(status.error(), parts);
 }
 
-TEST(CheckSuite, AcceptsWhatFits) {
+TEST(CheckSuite, AcceptsAConsistentSuite) {
   Status status = check_suite(good_suite(), "suite.json");
   EXPECT_TRUE(status) << status.error().to_string();
 }
@@ -84,7 +84,7 @@ TEST(CheckSuite, KernelsThatDoNotFitTheirSpec) {
   expect_refused(suite, {"one name"});
 }
 
-TEST(LoadSuite, TellsAnAlteredSpec) {
+TEST(LoadSuite, ReportsAnAlteredSpec) {
   testing::TempFolder folder;
   ASSERT_TRUE(save_suite(good_suite(), folder / "suite"));
   ASSERT_TRUE(load_suite(folder / "suite"));

@@ -1,4 +1,4 @@
-// JUnit XML and Markdown of what commands found.
+// JUnit XML and Markdown reports of command results.
 #include "topdown/report/ci_report.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ Replayed replayed(const std::vector<KernelVerdict>& verdicts) {
   return made;
 }
 
-TEST(CiReport, WhatIsUntestedIsNoPass) {
+TEST(CiReport, UntestedKernelsDoNotPass) {
   Replayed part = replayed({norm_verdict("a_1", true)});
   EXPECT_TRUE(ci_report("r", part).passed());
   part.untested = {{"b_2", {"model.layers.0"}}};
@@ -43,7 +43,7 @@ TEST(CiReport, WhatIsUntestedIsNoPass) {
   const CiReport report = ci_report("r", part);
   EXPECT_FALSE(report.passed());
   const std::string xml = junit_xml(report);
-  // One that reads cases alone sees a failure.
+  // A reader that only reads cases sees a failure.
   EXPECT_NE(xml.find("<testsuites tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\""),
             std::string::npos)
       << xml;
@@ -201,7 +201,7 @@ TEST(CiReport, OfABisectionOverPasses) {
             std::string::npos);
 }
 
-TEST(CiReport, AWrongSourceIsTold) {
+TEST(CiReport, AWrongSourceIsReported) {
   KernelVerdict wrong = norm_verdict("a_1", true);
   wrong.source_wrong = true;
   wrong.source_error = {.output = "out", .sequence = 3, .error = 2, .bound = 0.5, .ratio = 4};

@@ -31,7 +31,7 @@ TEST(Measure, LargestErrorAndItsBound) {
   EXPECT_EQ(errors.worst, 1);
   EXPECT_EQ(errors.max_relative, 0.25);
   EXPECT_EQ(errors.mask_mismatches, 0);
-  // Neighbours of 2 are 2^-22 apart, those of 4.25 2^-21.
+  // Neighbors of 2 are 2^-22 apart, those of 4.25 2^-21.
   EXPECT_EQ(errors.max_ulp, std::ldexp(0.5, 22));
   const double squares = 1 + 4 + 9 + 4.25 * 4.25;
   EXPECT_DOUBLE_EQ(errors.nmse, (0.25 + 0.0625) / squares);
@@ -49,7 +49,7 @@ TEST(Measure, ABoundOfZeroAllowsNothing) {
   EXPECT_TRUE(std::isinf(measure(floats({1.0000001f}), reference({1}, 0), 0).max_ratio));
 }
 
-TEST(Measure, NanAndInfinityMustStandWhereTheReferenceHasThem) {
+TEST(Measure, NanAndInfinityMustMatchTheReference) {
   EXPECT_EQ(measure(floats({kNan, kInf, -kInf, 1}), reference({kNan, kInf, -kInf, 1}, 0), 0)
                 .mask_mismatches,
             0);
@@ -61,7 +61,8 @@ TEST(Measure, NanAndInfinityMustStandWhereTheReferenceHasThem) {
 }
 
 TEST(Compare, AllowsFourTimesTheSourcesErrorAndTheBound) {
-  // The source is 0.25 off, and rounding explains 2^-24 of it: 4 * 0.25 + 0.5 is allowed, nearly.
+  // The source is 0.25 off, and rounding explains 2^-24 of it: slightly less than 4 * 0.25 + 0.5 is
+  // allowed.
   Comparison inside = compare(floats({2.4375}), floats({1.25}), reference({1}, 0.5));
   EXPECT_EQ(inside.outcome, Outcome::kPass);
   EXPECT_EQ(inside.allowed, 1.5 - std::ldexp(4, -24));
@@ -70,8 +71,9 @@ TEST(Compare, AllowsFourTimesTheSourcesErrorAndTheBound) {
   EXPECT_FALSE(outside.target_ok);
 }
 
-TEST(Compare, RoundingOfALargeResultExcusesNoSmallOne) {
-  // In f16 2048 has neighbours 2 apart: a right source is 0.5 off there, which says nothing of 1.
+TEST(Compare, RoundingOfALargeResultDoesNotExcuseASmallOne) {
+  // In f16, neighbors of 2048 are 2 apart: a correct source is 0.5 off there, which says nothing
+  // about 1.
   op::RefTensor exact = op::RefTensor::from(floats({2048.5, 1}));
   exact.dtype = DType::kF16;
   exact.bound = {2 * 2048.5 / 2048, 2.0 / 2048};
@@ -85,7 +87,7 @@ TEST(Compare, RoundingOfALargeResultExcusesNoSmallOne) {
   EXPECT_EQ(compare(halves({2048, 1.0078125F}), halves({2048, 1}), exact).outcome, Outcome::kFail);
 }
 
-TEST(Compare, AWrongSourceHelpsNobody) {
+TEST(Compare, AWrongSourceDoesNotExcuseTheTarget) {
   Comparison wrong = compare(floats({1.25}), floats({9}), reference({1}, 0.5));
   EXPECT_EQ(wrong.outcome, Outcome::kSourceWrong);
   EXPECT_TRUE(wrong.target_ok);
@@ -102,7 +104,7 @@ TEST(Compare, ATargetOfNansFails) {
   EXPECT_EQ(nans.target.mask_mismatches, 1);
 }
 
-TEST(Compare, WhatFailsIsWorseThanWhatPasses) {
+TEST(Compare, FailuresRankAbovePasses) {
   const op::RefTensor ones = reference({1, 1}, 0.5);
   const HostTensor right = floats({1, 1});
   const Comparison exact = compare(right, right, ones),
@@ -119,7 +121,7 @@ TEST(Compare, WhatFailsIsWorseThanWhatPasses) {
   }
 }
 
-TEST(Compare, ElementsThatNobodyWantsDoNotCount) {
+TEST(Compare, UnusedElementsDoNotCount) {
   op::RefTensor sampled = reference({1, 1, 1}, 0.5);
   sampled.wanted = {1, 0, 1};
   EXPECT_EQ(compare(floats({1, 9, 1}), floats({1, 1, 1}), sampled).outcome, Outcome::kPass);

@@ -1,4 +1,4 @@
-// Which kernels a run may launch, and which of them have no test.
+// Which kernels a run may launch, and which of them are untested.
 #include "topdown/suite/coverage.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace tapml::topdown {
 namespace {
 
-// Two functions that call each other, and one that nobody calls; a closure.
+// Two functions that call each other, and one that is never called; a closure.
 Executable program() {
   Executable executable;
   for (const char* name : {"a_1", "b_2", "c_3", "d_4"}) {
@@ -44,7 +44,7 @@ Executable program() {
   return executable;
 }
 
-TEST(Coverage, WhatAFunctionCallsCountsWithItsLayers) {
+TEST(Coverage, CallsOfAFunctionCountWithTheirLayers) {
   const Executable executable = program();
   const std::vector<KernelUse> called = called_kernels(executable, {"main"});
   EXPECT_EQ(names_of(called), (std::vector<std::string>{"a_1", "b_2", "c_3"}));
@@ -66,12 +66,12 @@ TEST(Coverage, ACallAndAGroupAreTests) {
   EXPECT_EQ(untested_text(untested), "2 kernels are untested: b_2 (net.b), d_4 (net.e)");
   EXPECT_EQ(untested_text(untested, 1), "2 kernels are untested: b_2 (net.b) and 1 more");
   EXPECT_EQ(untested_text({}), "");
-  // Of a suite alone: what it says, and kernels without a call; each once.
+  // From the suite only: its own list, and kernels without a call; each once.
   suite.untested = {{"b_2", {"net.b"}}, {"e_5", {}}};
   EXPECT_EQ(names_of(untested_kernels(suite)), (std::vector<std::string>{"b_2", "e_5"}));
 }
 
-TEST(Coverage, AGenerationCallsWhatChoosesItsTokens) {
+TEST(Coverage, AGenerationCallsItsSamplingKernels) {
   const Executable& executable = *small_model().executable;
   DeviceInfo with, without;
   with.features.compute_dtypes = {DType::kF32, DType::kF64};
@@ -92,7 +92,7 @@ TEST(Coverage, AGenerationCallsWhatChoosesItsTokens) {
   EXPECT_TRUE(has(drawn, "draw_token"));
 }
 
-// What a carver says of its run: of the prompt alone, that nothing that decodes is tested.
+// A carver's report about its run: a prompt-only run tests no kernel of the decode step.
 TEST(Coverage, ACarverKnowsWhatItsRunDidNotCall) {
   const Executable& executable = *small_model().executable;
   auto engine = small_model().engine();

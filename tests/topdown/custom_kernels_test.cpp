@@ -1,4 +1,4 @@
-// Hand-written kernels in the place of the compiler's, on every platform with a language.
+// Custom kernels in place of the compiler's, on every platform with a language.
 #include "topdown/kernels/custom_kernels.h"
 
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ using testing::expect_user_error;
 using testing::TempFolder;
 using testing::write_bytes;
 
-// What loops and languages differ in: sums, narrow floats and integers, portable math, truth
-// values.
+// Features in which loops and languages differ: sums, narrow floats and integers, portable math,
+// truth values.
 constexpr const char* kManyOperators = R"(module
 def main(x: Tensor((n, 24), f32), w: Tensor((24,), bf16), k: Tensor((n, 24), i32)) -> Tuple(Tensor((n, 24), f32), Tensor((n, 24), f16), Tensor((n, 24), bf16), Tensor((n, 24), i32), Tensor((n, 24), i8), Tensor((n, 24), f32), Tensor((n,), i32)) {
   dataflow {
@@ -50,7 +50,7 @@ def main(x: Tensor((n, 24), f32), w: Tensor((24,), bf16), k: Tensor((n, 24), i32
 }
 )";
 
-// One run with 3 rows, every operator a kernel.
+// One run with 3 rows, with every operator as a kernel.
 Suite carved_operators() {
   auto session = testing::open_session("cpu");
   pipeline::Instruments instruments;
@@ -116,7 +116,7 @@ class OnPlatform : public ::testing::TestWithParam<const char*> {
   TempFolder folder_;
 };
 
-TEST_P(OnPlatform, SkeletonsAreRightAsTheyStand) {
+TEST_P(OnPlatform, SkeletonsAreCorrectUnchanged) {
   const target::Target target = target::parse_target(GetParam());
   KernelReference reference(suite());
   ASSERT_GE(suite().kernels.size(), 12u);
@@ -146,7 +146,7 @@ int64_t occurrences(const std::string& text, const std::string& part) {
   return found;
 }
 
-TEST_P(OnPlatform, SkeletonsHoldWhatTheirKernelUsesAndReadWell) {
+TEST_P(OnPlatform, SkeletonsContainWhatTheirKernelUses) {
   const target::Target target = target::parse_target(GetParam());
   KernelReference reference(suite());
   for (const SuiteKernel& kernel : suite().kernels) {
@@ -160,7 +160,7 @@ TEST_P(OnPlatform, SkeletonsHoldWhatTheirKernelUsesAndReadWell) {
     for (const char* noise : {"#pragma", "(void)", "item_0", "_acc[", "192L", " << 0", "/ 1)"}) {
       EXPECT_EQ(code.find(noise), std::string::npos) << noise << "\n" << code;
     }
-    // Scalars of a launch are read by its code.
+    // The code reads the scalars of its launch.
     for (size_t at = 0; (at = text.find("// launch ", at)) != std::string::npos; ++at) {
       const size_t open = text.find('(', at), close = text.find(')', open);
       const std::string words = text.substr(open, close - open);
@@ -190,7 +190,7 @@ TEST_P(OnPlatform, AWrongKernelIsFound) {
   EXPECT_EQ(verdict.note, "") << "all is written";
 }
 
-TEST_P(OnPlatform, WhatIsNotWrittenIsCounted) {
+TEST_P(OnPlatform, UnwrittenElementsAreCounted) {
   const target::Target target = target::parse_target(GetParam());
   KernelReference reference(suite());
   const std::string kernel = kernel_of("tanh");
@@ -203,7 +203,7 @@ TEST_P(OnPlatform, WhatIsNotWrittenIsCounted) {
   EXPECT_EQ(verdict.note.substr(0, 12), "5 of 72 elem") << verdict.note;
 }
 
-TEST_P(OnPlatform, WritesBehindAnOutputAreSeen) {
+TEST_P(OnPlatform, WritesPastAnOutputAreDetected) {
   const target::Target target = target::parse_target(GetParam());
   KernelReference reference(suite());
   const std::string kernel = kernel_of("tanh");
@@ -216,7 +216,7 @@ TEST_P(OnPlatform, WritesBehindAnOutputAreSeen) {
   EXPECT_NE(verdict.failure.find("after"), std::string::npos) << verdict.failure;
 }
 
-TEST_P(OnPlatform, WhatDoesNotCompileSaysFileAndLine) {
+TEST_P(OnPlatform, CompileErrorsHaveFileAndLine) {
   const target::Target target = target::parse_target(GetParam());
   KernelReference reference(suite());
   const std::string kernel = kernel_of("tanh");
@@ -234,14 +234,14 @@ TEST_P(OnPlatform, ParametersAndSignatureAreCompared) {
   KernelReference reference(suite());
   const std::string kernel = kernel_of("rms_norm");
   const std::string text = kernel_skeleton(reference.module(), kernel, target);
-  // The header's: another dtype.
+  // In the header: another dtype.
   std::string wrong = text;
   wrong.replace(wrong.find("(24,), bf16"), 11, "(24,), f32 ");
   write_bytes(file("k"), wrong);
   expect_user_error([&] { compared(kernel, folder_ / ".", GetParam()); },
                     {"signature", "expected: " + kernel + "(x: Buffer((n, 24), f32), weight: ",
                      "found: " + kernel + "(x: Buffer((n, 24), f32)", "(24,), f32)"});
-  // The code's: the header launches with a tensor less, or in other groups.
+  // In the code: the header launches with one tensor less, or in other groups.
   wrong = text;
   const size_t launch = wrong.find("launch ");
   if (std::string(GetParam()) == "vulkan") {
@@ -260,7 +260,7 @@ TEST_P(OnPlatform, ParametersAndSignatureAreCompared) {
 INSTANTIATE_TEST_SUITE_P(Platforms, OnPlatform, ::testing::Values("cpu", "opencl", "vulkan"),
                          [](const auto& info) { return std::string(info.param); });
 
-// Sources for the cpu with only a header, and what is said of them.
+// Sources for the cpu that consist only of a header, and their warnings.
 CustomKernels matched(const std::vector<std::string>& names) {
   KernelReference reference(suite());
   std::vector<CustomSource> sources;
@@ -279,7 +279,7 @@ TEST(CustomKernels, MatchByOperatorsAndSignature) {
   ASSERT_EQ(both.kernels().size(), 2u);
   EXPECT_EQ(both.kernels().at(tanh)->file, "source0.c");
   EXPECT_EQ(both.kernels().at(gelu)->file, "source1.c");
-  // The whole name goes before the operators alone.
+  // The full name has priority over the operators.
   const CustomKernels exact = matched({"tanh", tanh}), first = matched({tanh, "tanh"});
   EXPECT_EQ(exact.kernels().at(tanh)->file, "source1.c");
   EXPECT_EQ(first.kernels().at(tanh)->file, "source0.c");
@@ -290,7 +290,7 @@ TEST(CustomKernels, TwoForOneKernelAreRefused) {
                     {"two sources fit kernel tanh_", "source0.c and source1.c"});
 }
 
-TEST(CustomKernels, NoKernelIsAWarning) {
+TEST(CustomKernels, AnUnmatchedSourceIsAWarning) {
   std::vector<std::string> said;
   set_log_sink([&](LogLevel, std::string_view message) { said.emplace_back(message); });
   EXPECT_TRUE(matched({"tahn"}).empty());

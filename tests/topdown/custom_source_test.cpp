@@ -1,4 +1,4 @@
-// Headers of hand-written kernels: what is read, and what is refused with its place.
+// Headers of custom kernels: valid ones, and errors with their position.
 #include "topdown/kernels/custom_source.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(CustomSource, ReadsSignatureAndLaunches) {
   EXPECT_EQ(source.line, 2);
   EXPECT_EQ(signature_text(*source.signature),
             "(x: Buffer((n, m), f32), out y: Buffer((n, m), f32), n: i64, m: i64)");
-  ASSERT_EQ(source.launches.size(), 2u) << "what stands behind the header is code";
+  ASSERT_EQ(source.launches.size(), 2u) << "the text after the header is code";
   // Parameters come first, then workspaces.
   EXPECT_EQ(source.tensors()[2].buffer->name, "t");
   EXPECT_EQ(source.launches[0].entry, "first");
@@ -62,7 +62,7 @@ void PrintTo(const BadHeader& bad, std::ostream* out) { *out << bad.name; }
 
 class BadHeaders : public ::testing::TestWithParam<BadHeader> {};
 
-TEST_P(BadHeaders, AreRefusedWithTheirPlace) {
+TEST_P(BadHeaders, AreRefusedWithTheirPosition) {
   expect_user_error([] { parse_user_source("k.cl", GetParam().text); }, GetParam().parts);
 }
 

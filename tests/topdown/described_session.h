@@ -1,4 +1,4 @@
-// The cpu, as a device that says other things of itself.
+// The cpu, with a different device description.
 #pragma once
 
 #include "runtime/forwarding_session.h"

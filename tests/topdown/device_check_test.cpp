@@ -1,5 +1,4 @@
-// Devices that do what they claim pass; a device that does not is found out, and the rest of its
-// checks still run.
+// Devices that meet their claims pass; a faulty device is detected, and its other checks still run.
 #include "topdown/device_check/device_check.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +21,7 @@ void expect_all_pass(runtime::Session& session, const char* target) {
     EXPECT_EQ(check.found, "") << target << ": " << check.name;
 }
 
-TEST(DeviceCheck, PlatformsOfThisMachinePass) {
+TEST(DeviceCheck, LocalPlatformsPass) {
   for (const char* target : {"null", "cpu", "opencl", "vulkan"}) {
     auto session = testing::open_session(target);
     if (session) expect_all_pass(*session, target);
@@ -36,7 +35,7 @@ TEST(DeviceCheck, ARemotePasses) {
   expect_all_pass(*session, "cpu");
 }
 
-// A cpu whose queues lose one thing.
+// A cpu whose queues drop one operation.
 enum class Fault : uint8_t { kNone, kCopy, kFill, kLaunch, kWrite };
 
 class FaultyQueue final : public runtime::DeviceQueue {
@@ -45,7 +44,7 @@ class FaultyQueue final : public runtime::DeviceQueue {
       : queue_(std::move(queue)), fault_(fault) {}
   Status write(runtime::DeviceMemory& to, int64_t offset,
                std::span<const std::byte> bytes) noexcept override {
-    // The last byte of a long write.
+    // Drops the last byte of a long write.
     if (fault_ == Fault::kWrite && bytes.size() > 1000) bytes = bytes.first(bytes.size() - 1);
     return queue_->write(to, offset, bytes);
   }
@@ -56,7 +55,7 @@ class FaultyQueue final : public runtime::DeviceQueue {
   Status fill_zero(runtime::DeviceMemory& to, int64_t offset, int64_t size) noexcept override {
     return fault_ == Fault::kFill ? Status() : queue_->fill_zero(to, offset, size);
   }
-  // The tail that no whole group covers.
+  // Drops the tail that no whole group covers.
   Status launch(runtime::DeviceKernel& kernel, const runtime::LaunchArgs& args) noexcept override {
     runtime::LaunchArgs less = args;
     if (fault_ == Fault::kLaunch) less.extent -= less.extent > 1 ? 1 : 0;
@@ -102,7 +101,7 @@ std::set<std::string> failed_with(Fault fault) {
   return failed;
 }
 
-TEST(DeviceCheck, WhatADeviceLosesIsFound) {
+TEST(DeviceCheck, DroppedOperationsAreFound) {
   EXPECT_EQ(failed_with(Fault::kNone), (std::set<std::string>{}));
   EXPECT_TRUE(failed_with(Fault::kCopy).contains("copies"));
   EXPECT_TRUE(failed_with(Fault::kFill).contains("ranges inside a buffer"));

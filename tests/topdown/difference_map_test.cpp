@@ -1,4 +1,4 @@
-// Where outputs differ: blocks, sums, and the way through JSON.
+// Maps of where outputs differ: blocks, sums, and the round trip through JSON.
 #include "topdown/reference_run/difference_map.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST(DifferenceMap, OfALargeOutputHasFewBlocks) {
   EXPECT_EQ(map.last_row, 129);
 }
 
-TEST(DifferenceMap, ElementsThatNobodyComparedAreNotRight) {
+TEST(DifferenceMap, UncomparedElementsAreNotShownAsCorrect) {
   op::RefTensor reference = reference_of({4}, 1);
   reference.wanted = {1, 0, 1, 0};
   const DifferenceMap map = difference_map(zeros_but({4}, {{1, 5.0f}, {2, 0.5f}}), reference, 0);
@@ -69,21 +69,21 @@ TEST(DifferenceMap, ElementsThatNobodyComparedAreNotRight) {
   EXPECT_EQ(map.first_row, -1);
 }
 
-TEST(DifferenceMap, OfNothingAndOfOneNumber) {
+TEST(DifferenceMap, OfAnEmptyTensorAndAScalar) {
   EXPECT_TRUE(difference_map(zeros_but({0, 3}, {}), reference_of({0, 3}, 1), 0).blocks.empty());
   EXPECT_TRUE(difference_map(zeros_but({3, 0}, {}), reference_of({3, 0}, 1), 0).blocks.empty());
   EXPECT_EQ(difference_map(zeros_but({}, {{0, 2.0f}}), reference_of({}, 1), 0).blocks,
             std::vector<double>{2});
 }
 
-TEST(DifferenceMap, RoundingLeavesWhatIsOutsideOutside) {
+TEST(DifferenceMap, RoundingKeepsOutliersOutside) {
   const DifferenceMap map = difference_map(zeros_but({1}, {{0, 1.0001f}}), reference_of({1}, 1), 0);
   EXPECT_GT(map.blocks[0], 1);
   EXPECT_EQ(map.outside, 1);
 }
 
-// A injected fault in a real kernel, from the replay to JSON and back.
-TEST(DifferenceMap, OfAInjectedFaultIsInTheVerdict) {
+// An injected fault in a real kernel, from the replay to JSON and back.
+TEST(DifferenceMap, OfAnInjectedFaultIsInTheVerdict) {
   const Suite suite = carved();
   KernelReference reference(suite);
   auto session = testing::open_session("cpu");
@@ -117,7 +117,7 @@ TEST(DifferenceMap, OfAInjectedFaultIsInTheVerdict) {
   const Json json = verdict_json(verdict);
   const KernelVerdict again = unwrap(read_verdict(JsonObjectReader(json, "verdict")));
   EXPECT_EQ(verdict_json(again).dump(), json.dump());
-  // A picture whose sizes do not fit is refused.
+  // A picture with inconsistent sizes is refused.
   Json bad = json, picture = *json.find("difference");
   picture.set("rows", Json::integer(63));
   bad.set("difference", picture);

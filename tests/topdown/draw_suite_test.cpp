@@ -1,4 +1,4 @@
-// Drawing at a temperature is carved, judged and replayed like any kernel.
+// Sampling kernels are carved, compared with the reference and replayed like any kernel.
 #include <gtest/gtest.h>
 
 #include "passes/kernel.h"
@@ -49,7 +49,7 @@ KernelVerdict replayed(int32_t kernel, const std::string& platform,
   return unwrap(replay_kernel(drawn_suite(), reference, kernel, *runner));
 }
 
-TEST(DrawSuite, HasTheSortAndTheDrawWithItsState) {
+TEST(DrawSuite, ContainsTheSortAndTheDrawWithItsState) {
   const int32_t sort = kernel_called("topk"), draw = kernel_called("draw_token");
   int sorts = 0;
   std::vector<int64_t> before, after;
@@ -70,7 +70,7 @@ TEST(DrawSuite, HasTheSortAndTheDrawWithItsState) {
   EXPECT_EQ(after, (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
-TEST(DrawSuite, TheReferenceIsSureOfEveryElement) {
+TEST(DrawSuite, TheReferenceDecidesEveryElement) {
   KernelReference reference(drawn_suite());
   const int32_t sort = kernel_called("topk"), draw = kernel_called("draw_token");
   for (size_t c = 0; c < drawn_suite().calls.size(); ++c) {
@@ -97,7 +97,7 @@ TEST(DrawSuite, PassesOnEveryPlatform) {
 TEST(DrawSuite, PlatformsWithoutF64RunTheRest) {
   const target::Target target = target::parse_target("opencl:for=adreno-740,subgroups=0");
   auto session = testing::open_session("opencl");
-  if (!session) GTEST_SKIP() << "opencl is not here";
+  if (!session) GTEST_SKIP() << "opencl is unavailable";
   KernelReference reference(drawn_suite());
   Module module;
   for (const char* kernel : {"topk", "draw_token"}) {
@@ -118,7 +118,7 @@ TEST(DrawSuite, PlatformsWithoutF64RunTheRest) {
   EXPECT_NE(verdict.failure.find("dtype that opencl"), std::string::npos) << verdict.failure;
 }
 
-// A loop that runs one time too few, a constant that is off, a comparison the other way round.
+// A loop that runs one step too few, a wrong constant, a reversed comparison.
 TEST(DrawSuite, InjectedFaultsAreFound) {
   const int32_t draw = kernel_called("draw_token");
   for (FaultKind kind : {FaultKind::kOffByOne, FaultKind::kWrongConstant,

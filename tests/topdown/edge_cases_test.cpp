@@ -1,4 +1,4 @@
-// Edge cases find what a run's own data does not show.
+// Edge cases find faults that a run's own data does not show.
 #include "topdown/replay/edge_cases.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
 }
 )";
 
-// Right for what is carved: 16 small elements.
+// Correct for the carved data: 16 small elements.
 const char* const kOverflows = R"(module
 prim def k(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {
   for i in parallel(n) { y[i] = exp(x[i]) / (exp(x[i]) + f32(1.0)) }
@@ -57,7 +57,7 @@ class EdgeCasesTest : public ::testing::Test {
     return add_edge_cases(suite_, source);
   }
 
-  // Of the suite's kernel, by `program` where one is given.
+  // The verdict on the suite's kernel, computed by `program` if given.
   KernelVerdict compared(const char* program = nullptr) {
     KernelReference reference(suite_);
     pipeline::ImplementOptions options;
@@ -78,7 +78,7 @@ class EdgeCasesTest : public ::testing::Test {
   Suite suite_;
 };
 
-TEST_F(EdgeCasesTest, FindWhatTheRunDoesNotShow) {
+TEST_F(EdgeCasesTest, FindFaultsThatTheRunDoesNotShow) {
   for (const char* program : {kOverflows, kDropsTail}) {
     EXPECT_TRUE(compared(program).passed) << "the run's data does not show it:" << program;
   }
@@ -91,7 +91,7 @@ TEST_F(EdgeCasesTest, FindWhatTheRunDoesNotShow) {
   }
 }
 
-TEST_F(EdgeCasesTest, AreMadeOfWhatWasCarvedOnce) {
+TEST_F(EdgeCasesTest, AreDerivedFromCarvedCalls) {
   const size_t carved = suite_.calls.size();
   EXPECT_EQ(add().added, 10);
   for (size_t c = carved; c < suite_.calls.size(); ++c) {
@@ -104,7 +104,7 @@ TEST_F(EdgeCasesTest, AreMadeOfWhatWasCarvedOnce) {
   EXPECT_EQ(unwrap(load_suite(folder / "s")).calls.size(), suite_.calls.size());
 }
 
-// Tokens, pages and lengths keep their meaning; state is updated as in the run.
+// Tokens, pages and lengths stay valid; state is updated as in the run.
 TEST(EdgeCases, OfAModelPassOnEveryPlatform) {
   Suite suite = carved();
   const size_t before = suite.calls.size();

@@ -1,4 +1,4 @@
-// Evaluation: files of tasks, scores worked out by hand, the bars between platforms.
+// Evaluation: task files, scores computed by hand, and the pass criteria between platforms.
 #include "topdown/evaluate/evaluate.h"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ HostTensor logits(const std::vector<float>& values, int64_t vocabulary) {
 }
 
 TEST(Evaluate, ScoresAreLogProbabilities) {
-  // Probabilities 1/2, 1/4, 1/4 behind token 0, and 1/8, 7/8 (of 0, 1) behind token 1.
+  // Probabilities 1/2, 1/4, 1/4 after token 0, and 1/8, 7/8 (for 0, 1) after token 1.
   const auto log_of = [](double p) { return static_cast<float>(std::log(p)); };
   const HostTensor rows = logits(
       {log_of(0.5), log_of(0.25), log_of(0.25), log_of(0.125), log_of(0.875), -1e30F, 9, 9, 9}, 3);
@@ -89,7 +89,7 @@ TEST(Evaluate, ScoresAreLogProbabilities) {
   const TextScore last = score_text(rows, {{0, 1, 1}, 2});
   EXPECT_NEAR(last.nll, -std::log(0.875), 1e-7);
   EXPECT_TRUE(last.greedy);
-  // Of equal tokens the lowest is the most likely.
+  // Among equal tokens the lowest is the most likely.
   EXPECT_FALSE(score_text(logits({1, 3, 3}, 3), {{0, 2}, 1}).greedy);
   EXPECT_TRUE(score_text(logits({1, 3, 3}, 3), {{0, 1}, 1}).greedy);
   const float nan = std::nanf("");
@@ -133,7 +133,7 @@ TEST(Evaluate, TheModelsOwnContinuationIsRight) {
   EXPECT_DOUBLE_EQ(text.perplexity(), std::exp(result.scores[4].nll / 4));
 }
 
-// Twenty tasks of one token, the first `correct` of which are right.
+// Twenty tasks of one token, of which the first `correct` are right.
 Evaluation evaluation(int64_t correct, double nll) {
   Evaluation result;
   for (int64_t i = 0; i < 20; ++i) {
@@ -144,7 +144,7 @@ Evaluation evaluation(int64_t correct, double nll) {
   return result;
 }
 
-TEST(Evaluate, TheBarsAreThreeTasksAndAThousandth) {
+TEST(Evaluate, TheLimitsAreThreeTasksAndAThousandth) {
   std::vector<ScoredTask> tasks(20);
   for (size_t i = 0; i < tasks.size(); ++i) tasks[i].task.id = "t" + std::to_string(i);
   const Evaluation reference = evaluation(10, 2);

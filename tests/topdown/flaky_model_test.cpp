@@ -1,4 +1,4 @@
-// Models that are wrong in some runs only: nobody is named.
+// Models that are wrong only in some runs: no kernel is named.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ TEST(RepeatedCheck, CountsHowOftenTheModelIsWrong) {
   EXPECT_FALSE(repeated.flaky());
 }
 
-// The product of the head, which runs once a token.
+// The product of the head, which runs once per token.
 std::string head_kernel() {
   const Suite suite = carved();
   for (const SuiteCall& call : suite.calls) {
@@ -54,7 +54,7 @@ std::string head_kernel() {
   return "";
 }
 
-// Its source, right in the launches of its tests, and wrong in every fourth one after these.
+// Its source, correct in the launches of its tests, and wrong in every fourth launch after these.
 CustomSource flaky_head(const testing::TempFolder& folder, int phase) {
   const target::Target target = target::parse_target("cpu");
   const Module fixed = pipeline::form_kernels(small_model().golden.model.module);
@@ -101,7 +101,7 @@ TEST(FlakyModel, MigrateNamesNoKernel) {
 
 TEST(FlakyModel, LocalizeNamesNoKernel) {
   std::optional<Localization> found;
-  // The first run of the model is right in one of four phases.
+  // The first run of the model is correct in one of four phases.
   for (int phase = 0; phase < 2 && (!found || found->flaky.empty()); ++phase) {
     testing::TempFolder folder;
     LocalizeOptions options;

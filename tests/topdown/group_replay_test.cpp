@@ -1,4 +1,4 @@
-// Kernels judged together, with a trusted source that knows only what goes in and comes out.
+// Kernels tested as a group, with a trusted source that knows only the group's inputs and outputs.
 #include "topdown/replay/group_replay.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ Result<KernelVerdict> replay(const Suite& suite, const Tolerances& tolerances = 
   return replay_group(suite, reference, 0, sandbox);
 }
 
-TEST(GroupReplay, GetsOtherInputsAndPassesThemOn) {
+TEST(GroupReplay, GetsOtherInputsAndForwardsThem) {
   const Suite suite = suite_of_a_group();
   const KernelVerdict verdict = unwrap(replay(suite));
   EXPECT_EQ(verdict.kernel, suite.kernels[0].name + " + " + suite.kernels[1].name);
@@ -52,14 +52,14 @@ TEST(GroupReplay, ReportsItsLaunches) {
   EXPECT_EQ(launches, (std::vector<int64_t>{0, 1, 2}));
 }
 
-TEST(GroupReplay, ASourceThatIsWrongIsNoFaultOfTheKernels) {
+TEST(GroupReplay, AWrongSourceIsNotAFaultOfTheKernels) {
   const KernelVerdict verdict = unwrap(replay(suite_of_a_group(1.001)));
   EXPECT_TRUE(verdict.passed);
   EXPECT_TRUE(verdict.source_wrong);
   EXPECT_GT(verdict.worst.source.max_ratio, 1);
 }
 
-// The second kernel's loops, which the target runs, are not what its graph says.
+// The second kernel's loops, which the target runs, disagree with its graph.
 Suite with_wrong_loops(Suite suite) {
   std::string& spec = suite.kernels[1].spec;
   const size_t at = spec.find("]*b[");
@@ -68,7 +68,7 @@ Suite with_wrong_loops(Suite suite) {
   return suite;
 }
 
-TEST(GroupReplay, AWrongKernelShowsWhereItsOutputLeaves) {
+TEST(GroupReplay, AWrongKernelShowsInTheGroupsOutput) {
   const KernelVerdict verdict = unwrap(replay(with_wrong_loops(suite_of_a_group())));
   EXPECT_FALSE(verdict.passed);
   EXPECT_FALSE(verdict.source_wrong);

@@ -1,5 +1,5 @@
 // Carving and hybrid runs of a small random model: observing changes no bit, and in a hybrid the
-// source does not compute what the target does.
+// source does not compute the target's calls.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -34,7 +34,7 @@ TEST(Carving, ObservedRunComputesTheSameBits) {
   EXPECT_TRUE(same_tensors(plain, logits_of(*engine)));
   unwrap(engine->vm().set_capture({}, nullptr));
   EXPECT_TRUE(same_tensors(plain, logits_of(*engine)));
-  // The suite ends in the logits of the last step.
+  // The suite ends with the logits of the last step.
   const Suite& suite = carver.suite();
   const std::string last = suite.calls.back().after.back();
   EXPECT_TRUE(same_tensors({plain.back()}, {suite.tensors.at(last)}));
@@ -92,17 +92,17 @@ tir::PrimFuncRef poisoned(const tir::PrimFunc& func) {
   return result;
 }
 
-TEST(Hybrid, SourceDoesNotComputeWhatTheTargetDoes) {
+TEST(Hybrid, SourceDoesNotComputeTheTargetsCalls) {
   const CompiledModel& clean = small_model();
   auto target_session = testing::open_session("opencl");
-  if (!target_session) GTEST_SKIP() << "opencl is not here";
+  if (!target_session) GTEST_SKIP() << "opencl is unavailable";
   const std::vector<HostTensor> expected = logits_of(*clean.engine());
 
   Module fixed = pipeline::form_kernels(clean.golden.model.module);
   auto target_executable = pipeline::implement(fixed, target::parse_target("opencl"));
   auto runner = unwrap(runtime::KernelRunner::create(*target_session, target_executable));
 
-  // A kernel of the decode steps, one of the prefill, and one that both call.
+  // A kernel of the decode steps, one of the prefill, and one of both.
   const Suite suite = carved();
   std::set<std::string> tried;
   for (const SuiteKernel& kernel : suite.kernels) {
@@ -125,9 +125,9 @@ TEST(Hybrid, SourceDoesNotComputeWhatTheTargetDoes) {
       }
       return largest;
     };
-    // Alone the poisoned source is wrong ...
+    // Alone, the poisoned source is wrong ...
     EXPECT_GT(worst(), 1e-2) << kernel.name;
-    // ... and right as soon as the target computes this kernel.
+    // ... and correct once the target computes this kernel.
     runtime::Residency residency(*target_session);
     runtime::Offload offload(*runner, residency);
     unwrap(engine->vm().set_dispatch(offload.plan(*executable,

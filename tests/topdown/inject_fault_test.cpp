@@ -1,4 +1,4 @@
-// Injected faults: where they go, and that they stay inside their buffers.
+// Injected faults: where they are placed, and that they stay in bounds.
 #include "topdown/faults/inject_fault.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ class Programs {
   target::Target target_;
 };
 
-// A Llama with weights of four bits, and one prompt's calls.
+// A Llama with 4-bit weights, and the calls of one prompt.
 Suite quantized_suite() {
   testing::TempFolder folder;
   testing::write_model(folder, testing::kQuantizedLlama);
@@ -82,7 +82,7 @@ Suite quantized_suite() {
   return carver.take();
 }
 
-// No buffer is allocated a second time inside of its own scope.
+// No buffer is allocated again inside its own scope.
 bool allocates_once(const tir::PrimFunc& func) {
   std::set<const tir::BufferNode*> allocated;
   bool once = true;
@@ -93,11 +93,11 @@ bool allocates_once(const tir::PrimFunc& func) {
   return once;
 }
 
-// Some variants of every kind in every kernel, on a target of few threads and one of many: another
-// program of the same signature that the interpreter runs to its end on carved inputs (all but
-// those whose purpose is not to end well). Every kind changes some kernel's outputs, but for
-// barriers: the interpreter runs threads one after the other up to each.
-TEST(Fault, VariantsDifferStayInsideTheirBuffersAndBite) {
+// Some variants of every kind in every kernel, on targets with few and with many threads: another
+// program of the same signature that the interpreter runs to the end on carved inputs (except kinds
+// that are meant to fail). Every kind changes some kernel's outputs, except for barriers: the
+// interpreter runs threads one after the other up to each.
+TEST(Fault, VariantsDifferStayInBoundsAndHaveAnEffect) {
   std::map<FaultKind, int> places, bites;
   std::vector<Programs> all;
   all.emplace_back(carved(), "opencl");
@@ -107,7 +107,7 @@ TEST(Fault, VariantsDifferStayInsideTheirBuffersAndBite) {
   for (const Programs& programs : all) {
     for (size_t k = 0; k < programs.kernels().size(); ++k) {
       const std::string& name = programs.kernels()[k].name;
-      // What the first of them does not have.
+      // Features that the first of them lacks.
       const bool tree = name.starts_with("paged_attention") || name.starts_with("rms_norm");
       if ((&programs == &all[1] || &programs == &all[3]) && !tree) continue;
       if (&programs == &all[2] && !name.starts_with("dequantize")) continue;
@@ -118,7 +118,7 @@ TEST(Fault, VariantsDifferStayInsideTheirBuffersAndBite) {
         if (!info.variants) continue;
         const variants::Variants variants = info.variants(*scheduled);
         places[info.kind] += static_cast<int>(variants.size());
-        // Of the buffers that may lie over each other most are dead by then: all of those.
+        // Most buffers that may overlap are dead by then, so all variants are tried.
         const bool every = info.kind == FaultKind::kSharedOverlap;
         const size_t step = every ? 1 : std::max<size_t>(1, variants.size() - 1);
         for (size_t i = 0; i < variants.size(); i += step) {
@@ -142,7 +142,7 @@ TEST(Fault, VariantsDifferStayInsideTheirBuffersAndBite) {
   }
 }
 
-// By how much two runs differ, as a share of the largest element of the first.
+// The difference of two runs, relative to the largest element of the first.
 double relative_difference(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b) {
   double largest = 0, difference = 0;
   for (size_t t = 0; t < a.size(); ++t) {
@@ -156,7 +156,7 @@ double relative_difference(const std::vector<HostTensor>& a, const std::vector<H
   return difference / largest;
 }
 
-// A start that is the same for all scores of a softmax would only round them differently.
+// An initial value common to all scores of a softmax would only change their rounding.
 TEST(Fault, AMissingInitShowsBeyondRounding) {
   for (const char* target : {"opencl", "vulkan"}) {
     const Programs programs(carved(), target);

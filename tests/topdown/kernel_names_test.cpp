@@ -12,12 +12,12 @@ const std::vector<std::string> kNamed = {"matmul_0a1b2c3d", "matmul_add_11112222
                                          "rms_norm_485247dc", "rms_norm_99998888", "mine"};
 const KernelQuestion kAsked{"--kernel", "the suite"};
 
-TEST(KernelNames, OneByNameBeginningOrPattern) {
+TEST(KernelNames, OneByNamePrefixOrPattern) {
   EXPECT_EQ(find_kernel(kNamed, "rms_norm_485247dc", kAsked), "rms_norm_485247dc");
   EXPECT_EQ(find_kernel(kNamed, "matmul_a", kAsked), "matmul_add_11112222");
   EXPECT_EQ(find_kernel(kNamed, "*norm_4*", kAsked), "rms_norm_485247dc");
   EXPECT_EQ(find_kernel(kNamed, "mi?e", kAsked), "mine");
-  // The name of one that others begin with is that one.
+  // A full name that is also a prefix of others selects that kernel.
   EXPECT_EQ(find_kernel({"mine", "mine_2"}, "mine", kAsked), "mine");
 }
 
@@ -28,7 +28,7 @@ TEST(KernelNames, OneOfSeveralIsRefused) {
   testing::expect_user_error([] { find_kernel(kNamed, "*_*", kAsked); }, {"several kernels"});
 }
 
-TEST(KernelNames, SeveralWhereSeveralAreMeant) {
+TEST(KernelNames, SeveralByPattern) {
   EXPECT_EQ(find_kernels(kNamed, "rms", kAsked),
             (std::vector<std::string>{"rms_norm_485247dc", "rms_norm_99998888"}));
   EXPECT_EQ(find_kernels(kNamed, "*add*", kAsked), std::vector<std::string>{"matmul_add_11112222"});
@@ -53,7 +53,7 @@ TEST(KernelNames, AnUnknownOneIsAnsweredWithTheNearest) {
   testing::expect_user_error([] { find_kernels(kNamed, "", kAsked); }, {"no such kernel"});
 }
 
-TEST(KernelNames, OperatorsStandBeforeTheHash) {
+TEST(KernelNames, OperatorsPrecedeTheHash) {
   EXPECT_EQ(operators_in("rms_norm_485247dc"), "rms_norm");
   EXPECT_EQ(operators_in("rms_norm_485247dx"), "rms_norm_485247dx");
   EXPECT_EQ(operators_in("mine"), "mine");

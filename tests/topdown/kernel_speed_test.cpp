@@ -1,4 +1,4 @@
-// How fast kernels are, and which of them are slow.
+// Kernel speed, and which kernels count as slow.
 #include "topdown/runner/kernel_speed.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(KernelSpeed, ExcessIsOverLaunchAndWork) {
   EXPECT_DOUBLE_EQ(speed.kernels[1].share(speed.ceilings), 0.2);
 }
 
-TEST(KernelSpeed, WorkThatIsNotKnownIsNeverSlow) {
+TEST(KernelSpeed, UnknownWorkIsNeverSlow) {
   SpeedTable speed = table_of({kernel("launch", 1e-5, 1), kernel("attention", 1, 1e4)});
   speed.kernels[1].work.exact = false;
   EXPECT_EQ(speed.excess(speed.kernels[1]), 0);
@@ -36,8 +36,8 @@ TEST(KernelSpeed, WorkThatIsNotKnownIsNeverSlow) {
   EXPECT_FALSE(speed.kernels[1].slow);
 }
 
-TEST(KernelSpeed, SlowIsWhatLiesFarBehindTheOthers) {
-  // All kernels reach a third of the ceiling, which is the device, and one a hundredth.
+TEST(KernelSpeed, SlowKernelsAreFarBehindTheOthers) {
+  // All kernels reach a third of the ceiling, which is due to the device, and one a hundredth.
   SpeedTable speed =
       table_of({kernel("a", 3e-3, 1e6), kernel("b", 3e-3, 1e6), kernel("c", 3e-3, 1e6),
                 kernel("launch", 1e-6, 1), kernel("slow", 1e-1, 1e6)});
@@ -57,7 +57,7 @@ TEST(KernelSpeed, SlowIsWhatLiesFarBehindTheOthers) {
   EXPECT_EQ(slow_text(empty, "opencl"), "");
 }
 
-// The largest call is timed, without touching what the suite holds.
+// The largest call is timed, without changing the suite's data.
 TEST(KernelSpeed, OfEveryKernelOfAModel) {
   const Suite suite = carved();
   const std::string before = suite_text(suite);
@@ -86,12 +86,12 @@ TEST(KernelSpeed, OfEveryKernelOfAModel) {
     }
     EXPECT_EQ(elements.at(one.sequence), most) << one.kernel;
   }
-  // All but what loops over the cache.
+  // All except those that loop over the cache.
   EXPECT_GE(known, std::ssize(speed.kernels) - 2);
   EXPECT_EQ(suite_text(suite), before);
 }
 
-// What was found out before is not lost with the device: at the ceilings, and at the kernels.
+// Results from before a device loss are kept: for ceilings and for kernels.
 TEST(KernelSpeed, LostDevice) {
   const Suite suite = carved();
   for (int launches : {0, 600}) {
@@ -106,7 +106,7 @@ TEST(KernelSpeed, LostDevice) {
   }
 }
 
-TEST(KernelSpeed, OfNoKernelNeedsNoDevice) {
+TEST(KernelSpeed, WithoutKernelsNeedsNoDevice) {
   Sandbox sandbox({target::parse_target("cpu"), nullptr});
   EXPECT_TRUE(measure_speed({}, {}, sandbox, nullptr).kernels.empty());
 }

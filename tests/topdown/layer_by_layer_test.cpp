@@ -1,4 +1,4 @@
-// Migrations that move one layer of the model after the other.
+// Migrations that move one layer of the model after another.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ Asked by_layers() {
   return options;
 }
 
-// What an ordinary one is.
+// The result of an ordinary layer-by-layer migration.
 const Migration& moved() {
   static const Migration migration = migrated(by_layers());
   return migration;
@@ -56,8 +56,8 @@ std::string shared_norm() {
   return "";
 }
 
-// That kernel for the cpu: `factor` times too large where it is called with the weight of one
-// layer, right elsewhere.
+// That kernel for the cpu: `factor` times too large when called with the weight of one layer,
+// correct otherwise.
 std::vector<CustomSource> wrong_in_one_layer(const std::string& kernel, const std::string& layer,
                                              double factor, const testing::TempFolder& folder) {
   const testing::CompiledModel& model = small_model();
@@ -86,7 +86,7 @@ std::vector<CustomSource> wrong_in_one_layer(const std::string& kernel, const st
   return read_user_sources(folder / ".", target);
 }
 
-TEST(ModelLayers, AreThoseOfTheRunInItsOrder) {
+TEST(ModelLayers, AreInTheOrderOfTheRun) {
   EXPECT_EQ(layer_of_path("model.layers.10.self_attn.q_proj"), "model.layers.10");
   EXPECT_EQ(layer_of_path("model.layers.3.mlp.experts.5"), "model.layers.3");
   EXPECT_EQ(layer_of_path("model.norm"), "model.norm");
@@ -106,7 +106,7 @@ TEST(ModelLayers, AreThoseOfTheRunInItsOrder) {
   ASSERT_EQ(layers.all().size(), 4u);
   EXPECT_EQ(layers.all()[0].name, "model.embed");
   EXPECT_EQ(layers.all()[3].name, "elsewhere");
-  // The origin is a sorted set, in which 10 is before 9.
+  // The origin is a sorted set, in which 10 precedes 9.
   const size_t ten = layers.of({"model.layers.10.x"}), nine = layers.of({"model.layers.9"});
   EXPECT_EQ(layers.all()[ten].kernels, (std::vector<int32_t>{1, 0}));
   EXPECT_EQ(layers.all()[nine].kernels, (std::vector<int32_t>{0, 1}));
@@ -115,7 +115,7 @@ TEST(ModelLayers, AreThoseOfTheRunInItsOrder) {
   EXPECT_EQ(layers.of({}), 3u);
 }
 
-TEST(LayerByLayer, StandsAlone) {
+TEST(LayerByLayer, RefusesOtherGranularities) {
   EXPECT_TRUE(parse_plan("cost", {"layer-by-layer"}).layer_by_layer);
   for (const char* other : {"layer", "kernel", "norms=rms*"}) {
     testing::expect_user_error([&] { parse_plan("cost", {"layer-by-layer", other}); },
@@ -139,13 +139,13 @@ TEST(LayerByLayer, EveryLayerMovesAndEveryCallWithIt) {
     EXPECT_GE(one.dispatched, before) << one.layer;
     before = one.dispatched;
   }
-  // Layers have the same kernels, so that each adds as many calls.
+  // Layers have the same kernels, so each adds the same number of calls.
   const int64_t embedding = migration.layers[0].dispatched;
   const int64_t first = migration.layers[1].dispatched - embedding;
   EXPECT_GT(first, 0);
   EXPECT_EQ(migration.layers[1].kernels, migration.layers[2].kernels);
   EXPECT_EQ(migration.layers[2].dispatched - migration.layers[1].dispatched, first);
-  // In the end all calls are there, as kernel by kernel.
+  // At the end all calls are moved, as when migrating kernel by kernel.
   const Migration plain = migrated(short_run());
   EXPECT_EQ(before, plain.steps.back().dispatched);
   EXPECT_EQ(kernels_of(migration), kernels_of(plain));
@@ -155,7 +155,7 @@ TEST(LayerByLayer, EveryLayerMovesAndEveryCallWithIt) {
   }
 }
 
-TEST(LayerByLayer, ABugOfOneLayersCallsKeepsTheKernelThereAlone) {
+TEST(LayerByLayer, AFaultInOneLayersCallsKeepsTheKernelOnlyThere) {
   const std::string victim = shared_norm();
   testing::TempFolder folder;
   Asked options = by_layers();
@@ -171,15 +171,16 @@ TEST(LayerByLayer, ABugOfOneLayersCallsKeepsTheKernelThereAlone) {
     EXPECT_EQ(one.left, wrong ? std::vector{victim} : std::vector<std::string>()) << one.layer;
     EXPECT_TRUE(one.hybrid.passed) << one.layer;
   }
-  // Kernel by kernel it would have moved nowhere.
+  // Kernel by kernel, none of its calls would have moved.
   const int64_t calls = moved().layers.back().dispatched - migration.layers.back().dispatched;
   EXPECT_GT(calls, 0);
   const int64_t of_layer = moved().layers[2].dispatched - moved().layers[1].dispatched;
   EXPECT_LT(calls, of_layer);
 }
 
-// Its tests cannot see it, as bounds may be widened: the model does, in the layer where it is.
-TEST(LayerByLayer, ABugThatOnlyTheModelShowsStaysInItsLayer) {
+// Its tests cannot detect it, as tolerances may be widened: the model does, in the layer with the
+// fault.
+TEST(LayerByLayer, AFaultThatOnlyTheModelShowsStaysInItsLayer) {
   const std::string victim = shared_norm();
   testing::TempFolder folder;
   Asked options = by_layers();
@@ -203,7 +204,7 @@ TEST(LayerByLayer, ABugThatOnlyTheModelShowsStaysInItsLayer) {
   EXPECT_EQ(layer_outcome(layer(migration, "model.layers.1")),
             "1 of " + std::to_string(layer(migration, "model.layers.1").kernels.size()) +
                 " kernels stays");
-  // It may end there.
+  // The migration may end there.
   options.stop_at_first = true;
   const Migration stopped = migrated(options);
   EXPECT_EQ(names_of(stopped.layers), names_of(migration.layers));
@@ -214,11 +215,11 @@ TEST(LayerByLayer, ABugThatOnlyTheModelShowsStaysInItsLayer) {
   EXPECT_FALSE(stopped.passed());
 }
 
-TEST(LayerByLayer, GoesOnWhereTheDeviceWasLost) {
+TEST(LayerByLayer, ResumesAfterADeviceLoss) {
   Asked options = by_layers();
   testing::TempFolder folder;
   options.state = folder / "state";
-  // So many launches as the tests need, and a few layers.
+  // As many launches as the tests need, and a few layers.
   int64_t launches = 0, layers = 0;
   {
     Asked counted = options;
@@ -265,7 +266,7 @@ TEST(LayerByLayer, GoesOnWhereTheDeviceWasLost) {
     return result_of(migration);
   };
   EXPECT_EQ(without_copies(resumed), without_copies(moved()));
-  // Another kernel's code takes the layers with it, and what they said.
+  // Another kernel's code discards the layers and their results.
   std::string other = testing::read_bytes(file);
   const size_t at = other.find("\"code\": \"") + 9;
   other[at] = other[at] == '0' ? '1' : '0';

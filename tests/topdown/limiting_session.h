@@ -1,4 +1,4 @@
-// A device with a limit that only some runs meet.
+// A device with a limit that only some runs reach.
 #pragma once
 
 #include <set>
@@ -8,10 +8,10 @@
 
 namespace tapml::topdown {
 
-// The cpu's, which launches `kernel` so often and then finds it beyond a limit.
+// The cpu's session, which launches `kernel` this many times and then reports it as beyond a limit.
 class LimitingSession : public runtime::ForwardingSession {
  public:
-  // `launched`, where given, counts them.
+  // `launched`, if given, counts them.
   LimitingSession(std::string kernel, int64_t launches, int64_t* launched = nullptr)
       : ForwardingSession(testing::open_session("cpu")),
         kernel_(std::move(kernel)),

@@ -1,4 +1,4 @@
-// Localization on a small random model: injected faults of several kinds, two at once, none; bugs
+// Localization on a small random model: injected faults of several kinds, two at once, none; faults
 // that the suite's inputs do not show; the smallest failing input and its reproducer.
 #include "topdown/localize/localize.h"
 
@@ -29,7 +29,7 @@ namespace {
 
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
-// A session of the cpu for the kernels under test; the source has its own.
+// A cpu session for the kernels under test; the source has its own.
 struct Platforms {
   std::unique_ptr<runtime::Session> from = testing::open_session("cpu"),
                                     to = testing::open_session("cpu");
@@ -44,7 +44,7 @@ Localization localized(LocalizeOptions options) {
                   platforms.source, platforms.target, options);
 }
 
-// The first kernel of the model whose name begins like this.
+// The first kernel of the model whose name begins with `begin`.
 std::string kernel_named(const std::string& begin) {
   for (const KernelInfo& kernel : small_model().executable->kernels) {
     if (kernel.name.starts_with(begin)) return kernel.name;
@@ -53,7 +53,7 @@ std::string kernel_named(const std::string& begin) {
   return "";
 }
 
-// Called at prefill for a layer of the model.
+// A kernel called at prefill for a layer of the model.
 std::string kernel_of(const std::string& layer) {
   for (const CallSiteInfo& site : small_model().executable->call_sites) {
     if (site.function == "prefill" && site.origin == Origin{layer}) {
@@ -70,7 +70,7 @@ std::set<std::string> culprits_of(const Localization& localization) {
   return names;
 }
 
-TEST(Localize, ARightModelHasNoCulprit) {
+TEST(Localize, ACorrectModelHasNoCulprit) {
   const Localization clean = localized({});
   EXPECT_FALSE(clean.found());
   EXPECT_TRUE(clean.culprits.empty());
@@ -99,7 +99,7 @@ TEST(Localize, AWrongDecodeKernelIsNamedOrListedAsUntested) {
       EXPECT_EQ(found.verdict(), Verdict::kFail);
       continue;
     }
-    // The prompt alone decodes nothing: it says nothing of these kernels.
+    // A prompt-only run decodes nothing, so it says nothing about these kernels.
     EXPECT_FALSE(found.found());
     EXPECT_EQ(found.verdict(), Verdict::kNotProven);
     EXPECT_NE(std::ranges::find(untested, victim), untested.end());
@@ -108,8 +108,8 @@ TEST(Localize, AWrongDecodeKernelIsNamedOrListedAsUntested) {
   }
 }
 
-// Tests of the prompt alone, and a run that decodes: what is accused has no test that passes.
-TEST(Localize, NoTestIsNoPass) {
+// Tests of the prompt only, and a run that decodes: suspects without a test do not pass.
+TEST(Localize, UntestedKernelsDoNotPass) {
   const testing::TempFolder folder;
   const std::string victim = decode_norm();
   LocalizeOptions options;
@@ -168,8 +168,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, LocalizeFault,
                                            std::vector<std::string>{"matmul_add_:dropped-tail",
                                                                     "take_:dropped-tail"}));
 
-// Sessions that stand for processes of their own: those are what bugs of the runtime are planted
-// in.
+// Sessions that count as separate processes, into which runtime faults are injected.
 Localization localized_apart(const std::vector<std::string>& faults) {
   Platforms platforms;
   platforms.target.open = [] { return testing::open_session("cpu"); };
@@ -188,7 +187,7 @@ TEST(Localize, AnOutputThatIsReadTooEarlyShowsInItsTest) {
   for (const Culprit& culprit : found.culprits) EXPECT_EQ(culprit.evidence, Evidence::kReplay);
 }
 
-// Its tests pass, since nothing runs in front of it there; so do hybrids, which fetch every output.
+// Its tests pass, since nothing runs before it there; so do hybrids, which fetch every output.
 TEST(Localize, AMissingWaitIsFoundOnTheTarget) {
   const std::string victim = kernel_named("matmul_silu_multiply_");
   const Localization found = localized_apart({victim + ":missing-wait"});
@@ -202,8 +201,7 @@ TEST(Localize, AMissingWaitIsFoundOnTheTarget) {
   }
 }
 
-// One is named by its tests, the other, which reads what the first one writes, in the target's own
-// machine.
+// One is named by its tests, the other, which reads the first one's output, in the target's own VM.
 TEST(Localize, AMissingWaitIsFoundBesideAKernelThatIsWrong) {
   const std::string waits_not = kernel_of("lm_head");
   const std::string wrong = kernel_of("model.norm");
@@ -216,8 +214,8 @@ TEST(Localize, AMissingWaitIsFoundBesideAKernelThatIsWrong) {
   EXPECT_TRUE(found.rest.passed);
 }
 
-// Kernels of the target whose weights the same launches pack, a weight a layer: that of lm_head is
-// packed once a load, behind no other.
+// Kernels of the target whose weights the same launches pack, one weight per layer: that of lm_head
+// is packed once per load, after no other.
 std::vector<std::string> with_one_preparation() {
   pipeline::ImplementOptions implement;
   implement.module_per_kernel = true;
@@ -237,9 +235,9 @@ std::vector<std::string> with_one_preparation() {
   return {};
 }
 
-// Packed weights go where those of the call before went: their kernel's own tests, which pack for
-// themselves, pass.
-TEST(Localize, WrongPackedWeightsAreToldOfAllKernelsThatUseThem) {
+// Packed weights overwrite those of the previous call: their kernel's own tests, which pack
+// separately, pass.
+TEST(Localize, WrongPackedWeightsAreReportedForAllKernelsThatUseThem) {
   const std::vector<std::string> sharing = with_one_preparation();
   ASSERT_GT(sharing.size(), 1u);
   Platforms platforms;
@@ -256,7 +254,7 @@ TEST(Localize, WrongPackedWeightsAreToldOfAllKernelsThatUseThem) {
                platforms.source, with_session_faults(platforms.target, faults), options);
   EXPECT_TRUE(found.rest.passed);
   EXPECT_EQ(culprits_of(found), std::set<std::string>(sharing.begin(), sharing.end()));
-  // A binding that is stale shows in tests, too, where the launch before it has other weights.
+  // A stale binding also shows in tests if the previous launch has other weights.
   const auto in_machine = std::ranges::count(found.culprits, Evidence::kTarget, &Culprit::evidence);
   EXPECT_GT(in_machine, 1);
   for (const Culprit& culprit : found.culprits) {
@@ -269,13 +267,13 @@ TEST(Localize, WrongPackedWeightsAreToldOfAllKernelsThatUseThem) {
   }
 }
 
-TEST(Localize, BugsOfTheRuntimeWantAProcess) {
+TEST(Localize, RuntimeFaultsNeedAProcess) {
   LocalizeOptions options;
   options.faults = {kernel_named("rms_norm_") + ":missing-wait"};
   testing::expect_user_error([&] { localized(options); }, {"--inject-fault", "process of its own"});
 }
 
-// Carved with prompts, and a token behind each.
+// Carved with prompts, and one token after each.
 Suite suite_of(const std::vector<std::vector<int32_t>>& prompts) {
   auto engine = small_model().engine();
   Carver carver(*small_model().executable);
@@ -290,7 +288,7 @@ Suite suite_of(const std::vector<std::vector<int32_t>>& prompts) {
 }
 Suite short_suite() { return suite_of({{3, 1}}); }
 
-// A kernel of norms that is called with two scalars, sequences and tokens: {1, 2}.
+// A norm kernel that is called with two scalars, sequences and tokens: {1, 2}.
 std::string norm_of_prompts(const Suite& suite) {
   for (const SuiteCall& call : suite.calls) {
     const std::string& name = suite.kernels[static_cast<size_t>(call.kernel)].name;
@@ -300,7 +298,7 @@ std::string norm_of_prompts(const Suite& suite) {
   return "";
 }
 
-TEST(Localize, WhatTheSuiteDoesNotShowIsFoundInTheModel) {
+TEST(Localize, FaultsThatTheSuiteDoesNotShowAreFoundInTheModel) {
   LocalizeOptions options;
   options.suite = short_suite();
   const std::string victim = norm_of_prompts(*options.suite);
@@ -324,7 +322,7 @@ TEST(Localize, WhatTheSuiteDoesNotShowIsFoundInTheModel) {
   EXPECT_EQ(culprit.smallest->dims_after[1].second, 4);
 }
 
-// NaN has no error that could be larger than that of a call that passes.
+// NaN has no error that could exceed that of a passing call.
 TEST(Localize, ACallOfNaNStaysTheWorstOne) {
   LocalizeOptions options;
   options.suite = suite_of({kPrompt, {3, 1}});
@@ -389,8 +387,8 @@ TEST(Localize, AKernelThatFailsOnceHasARateAndNoSmallestInput) {
   }
 }
 
-// No smaller input of it would say what is right.
-TEST(Localize, WhereTheSourceIsWrongTooNothingIsMadeSmaller) {
+// A smaller input would not show what is correct.
+TEST(Localize, DoesNotReduceInputsIfTheSourceIsWrongToo) {
   const std::string victim = kernel_named("rms_norm_");
   LocalizeOptions options;
   options.suite = carved();
@@ -416,7 +414,7 @@ TEST(Localize, WhereTheSourceIsWrongTooNothingIsMadeSmaller) {
   EXPECT_FALSE(found.culprits[0].smallest);
 }
 
-class LocalizeReproducer : public ::testing::TestWithParam<int> {};  // seconds to make it smaller
+class LocalizeReproducer : public ::testing::TestWithParam<int> {};  // seconds to reduce it
 
 TEST_P(LocalizeReproducer, NeedsNoModel) {
   LocalizeOptions options;
@@ -464,8 +462,8 @@ TEST(KernelSource, IsTheTextInThePlatformsLanguage) {
   }
 }
 
-// One of the user's own kernels is right, one is not.
-TEST(Localize, AWrongKernelOfTheUserIsNamedWithItsSource) {
+// One custom kernel is correct, one is not.
+TEST(Localize, AWrongCustomKernelIsNamedWithItsSource) {
   const target::Target target = target::parse_target("cpu");
   const Module fixed = pipeline::form_kernels(small_model().golden.model.module);
   const std::string right = kernel_named("matmul_"), wrong = kernel_named("rms_norm_");
@@ -484,7 +482,7 @@ TEST(Localize, AWrongKernelOfTheUserIsNamedWithItsSource) {
   EXPECT_EQ(found.culprits[0].verdict.provider, "user:" + (folder / "./wrong.c"));
   EXPECT_EQ(found.culprits[0].source.code, text);
   EXPECT_EQ(found.culprits[0].source.language, "c");
-  // What was judged is kept, whatever becomes of the file.
+  // The tested source is kept, whatever happens to the file.
   testing::write_bytes(folder / "wrong.c", "");
   unwrap(write_reproducer(found.culprits[0], "cpu", {}, folder / "r"));
   EXPECT_EQ(testing::read_bytes(folder / "r/kernels/wrong.c"), text);
@@ -533,7 +531,7 @@ TEST(Localize, AKernelThatMeetsALimitOnlyInTheModelIsTheOnlyCulprit) {
   EXPECT_EQ(found.culprits[0].hybrid.failure, "more than this device has");
 }
 
-TEST(Localize, NaNOfTheSourceIsToldBeforeAnyKernelIsTried) {
+TEST(Localize, ReportsNaNOfTheSourceBeforeTryingKernels) {
   LocalizeOptions options;
   options.cache = &kernel_cache();
   const Platforms platforms;

@@ -6,7 +6,7 @@
 
 namespace tapml::topdown {
 
-// The cpu's, until so many kernels were launched.
+// The cpu's session, which is lost after this many launches.
 class LosingSession : public runtime::ForwardingSession {
  public:
   explicit LosingSession(int launches)

@@ -1,5 +1,5 @@
-// Migrations of a small random model: order and granularity, ending at the first kernel that stays,
-// going on where an interrupted one was.
+// Migrations of a small random model: order and granularity, stopping at the first kernel that
+// stays, resuming an interrupted migration.
 #include "topdown/migrate/migrate.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@
 namespace tapml::topdown {
 namespace {
 
-// What an ordinary migration is.
+// The result of an ordinary migration.
 const Migration& plain() {
   static const Migration migration = migrated(short_run());
   return migration;
@@ -54,7 +54,7 @@ class MigrationOrders : public ::testing::Test {
   }
 };
 
-TEST_F(MigrationOrders, ExecutionIsTheSuitesOwn) {
+TEST_F(MigrationOrders, ExecutionFollowsTheSuite) {
   std::vector<std::string> expected;
   for (const SuiteKernel& kernel : suite_.kernels) expected.push_back(kernel.name);
   EXPECT_EQ(planned({}), expected);
@@ -74,14 +74,14 @@ TEST_F(MigrationOrders, CostFallsAndRiskFalls) {
   }
   EXPECT_TRUE(std::ranges::is_permutation(by_cost, planned({})));
   EXPECT_TRUE(std::ranges::is_permutation(by_risk, planned({})));
-  // What reads pages as far as data says, before what only writes them.
+  // A kernel that reads a data-dependent number of pages precedes one that only writes them.
   EXPECT_TRUE(by_risk[0].starts_with("paged_attention")) << by_risk[0];
   EXPECT_FALSE(by_cost[0].starts_with("rms_norm")) << by_cost[0];
 }
 
 TEST_F(MigrationOrders, CostIsFlopsAndBytesOfAllCalls) {
-  // rms_norm of [1, 5, h] and [1, h] ...: the bytes that it reads and writes at least; of a table
-  // or a pool only the rows in question, of pages what data says.
+  // rms_norm of [1, 5, h] and [1, h] ...: the bytes that it at least reads and writes; for a table
+  // or a pool only the rows used, for pages as the data determines.
   for (int32_t kernel = 0; kernel < std::ssize(suite_.kernels); ++kernel) {
     double bytes = 0;
     for (const SuiteCall& call : suite_.calls) {
@@ -102,7 +102,7 @@ TEST_F(MigrationOrders, CostIsFlopsAndBytesOfAllCalls) {
   }
 }
 
-TEST_F(MigrationOrders, AUserKernelIsTheRiskiest) {
+TEST_F(MigrationOrders, ACustomKernelIsTheRiskiest) {
   int64_t most = 0;
   for (int32_t kernel = 0; kernel < std::ssize(suite_.kernels); ++kernel) {
     most = std::max(most, kernel_risk(suite_, reference_, kernel, "schedule:elementwise"));
@@ -162,7 +162,7 @@ TEST(Migrate, EveryOrderAndGranularityMovesEverything) {
   }
 }
 
-TEST(Migrate, OnlyWhatIsWrongInAGroupStays) {
+TEST(Migrate, OnlyTheWrongKernelOfAGroupStays) {
   Asked options = short_run();
   options.plan.groups = {parse_kernel_group("all=*")};
   const std::string victim = kernels_of(plain()).at(3);
@@ -175,7 +175,7 @@ TEST(Migrate, OnlyWhatIsWrongInAGroupStays) {
   EXPECT_TRUE(wrong.untried.empty());
 }
 
-TEST(Migrate, StopsAtTheFirstThatStays) {
+TEST(Migrate, StopsAtTheFirstKernelThatStays) {
   Asked options = short_run();
   const std::vector<std::string> all = kernels_of(plain());
   options.fault = all.at(3) + ":wrong-constant";
@@ -189,7 +189,7 @@ TEST(Migrate, StopsAtTheFirstThatStays) {
   EXPECT_EQ(stopped.culprits()[0]->verdict.kernel, all[3]);
 }
 
-// Of tokens that are read alone, one is taken for another.
+// Replaces one token by another in reads of a single token.
 class OtherTokenSession : public runtime::ForwardingSession {
  public:
   OtherTokenSession(int32_t from, int32_t to)
@@ -208,7 +208,7 @@ class OtherTokenSession : public runtime::ForwardingSession {
   int32_t from_, to_;
 };
 
-// One platform goes on where the other ends the text; the reference finds both as likely.
+// One platform continues where the other ends the text; the reference finds both equally likely.
 TEST(Migrate, ATieWithAStopTokenIsATie) {
   Asked options = short_run();
   options.cache = &kernel_cache();
@@ -243,7 +243,7 @@ TEST(Migrate, ATieWithAStopTokenIsATie) {
   }
 }
 
-TEST(Migrate, NaNOfTheSourceIsToldBeforeAnyKernelIsTried) {
+TEST(Migrate, ReportsNaNOfTheSourceBeforeTryingKernels) {
   Asked options = short_run();
   options.cache = &kernel_cache();
   auto from = testing::open_session("cpu"), to = testing::open_session("cpu");
@@ -264,7 +264,7 @@ TEST(Migrate, NaNOfTheSourceIsToldBeforeAnyKernelIsTried) {
   EXPECT_EQ(migration_json(migration).find("nan")->find("layers")->as_string(), "model.norm");
 }
 
-// The others move, and their tests say nothing of what cannot run.
+// The others move, and their tests do not mention what cannot run.
 TEST(Migrate, AKernelBeyondALimitOfTheDeviceStays) {
   const std::string victim = kernels_of(plain()).at(3);
   Asked options = short_run();
@@ -285,7 +285,8 @@ TEST(Migrate, AKernelBeyondALimitOfTheDeviceStays) {
   EXPECT_TRUE(migration.failed.at(victim).suite) << "the call that was refused";
 }
 
-// Its tests pass; what is met beside the model's other calls is a finding, and no end of the run.
+// Its tests pass; a limit reached during the model's other calls is a finding, and does not end the
+// run.
 TEST(Migrate, AKernelThatMeetsALimitOnlyInTheModelStays) {
   const std::string victim = kernels_of(plain()).at(3);
   const Migration migration = migrated(
@@ -306,7 +307,7 @@ TEST(Migrate, ALimitThatOnlyTheTargetsOwnRunMeetsIsADifference) {
   const std::string kernel = kernels_of(plain()).at(3);
   int64_t launches = 0;
   migrated(short_run(), std::make_unique<LimitingSession>(kernel, 1'000'000, &launches));
-  // The last one is of the end of the target's own run.
+  // The last one reports the end of the target's own run.
   const Migration migration =
       migrated(short_run(), std::make_unique<LimitingSession>(kernel, launches - 1));
   EXPECT_TRUE(migration.culprits().empty());
@@ -315,7 +316,7 @@ TEST(Migrate, ALimitThatOnlyTheTargetsOwnRunMeetsIsADifference) {
   EXPECT_FALSE(migration.passed());
 }
 
-// The number of validation tokens is that of decode steps: one of them tests all that decodes.
+// The number of validation tokens is that of decode steps: a single step tests every decode kernel.
 TEST(Migrate, AWrongDecodeKernelIsNamedOrListedAsUntested) {
   const testing::TempFolder folder;
   const std::string victim = decode_norm();
@@ -339,7 +340,7 @@ TEST(Migrate, AWrongDecodeKernelIsNamedOrListedAsUntested) {
     EXPECT_TRUE(migration.culprits().empty());
     EXPECT_NE(std::ranges::find(untested, victim), untested.end());
     for (const KernelUse& use : migration.untested) EXPECT_FALSE(use.origin.empty()) << use.kernel;
-    // The target's own text shows that something is wrong: these kernels are what may be at fault.
+    // The target's own text shows a fault: these kernels may be its cause.
     EXPECT_TRUE(migration.target_ran);
     EXPECT_EQ(migration.verdict(), Verdict::kFail);
     const std::string verdict = migration_verdict(migration);
@@ -348,7 +349,7 @@ TEST(Migrate, AWrongDecodeKernelIsNamedOrListedAsUntested) {
   }
 }
 
-TEST(Migrate, WithoutDecodeStepsARightModelIsNotProven) {
+TEST(Migrate, WithoutDecodeStepsACorrectModelIsNotProven) {
   Asked options = short_run();
   options.validation_tokens = 0;
   const Migration migration = migrated(options);
@@ -380,7 +381,7 @@ TEST(Migrate, ATextThatEndsAtOnceTestsNoDecodeKernel) {
   EXPECT_FALSE(migration.untested.empty());
 }
 
-TEST(MigrationState, AMigrationGoesOnWhereTheDeviceWasLost) {
+TEST(MigrationState, AMigrationResumesAfterADeviceLoss) {
   Asked options = short_run();
   const Migration& whole = plain();
   testing::TempFolder folder;
@@ -400,13 +401,13 @@ TEST(MigrationState, AMigrationGoesOnWhereTheDeviceWasLost) {
   const Migration resumed = migrated(options);
   EXPECT_EQ(resumed.resumed, static_cast<int64_t>(done));
   EXPECT_TRUE(result_of(resumed) == result_of(whole)) << result_of(resumed);
-  // What is complete has nothing left to try.
+  // A complete migration has nothing left to try.
   const Migration again = migrated(options);
   EXPECT_EQ(again.resumed, std::ssize(whole.steps));
   EXPECT_TRUE(result_of(again) == result_of(whole));
 }
 
-TEST(MigrationState, AMigrationGoesOnWhereItWasInterrupted) {
+TEST(MigrationState, AMigrationResumesAfterAnInterruption) {
   Asked options = short_run();
   options.plan.order = MigrationOrder::kRisk;
   const Migration whole = migrated(options);
@@ -425,7 +426,7 @@ TEST(MigrationState, AMigrationGoesOnWhereItWasInterrupted) {
   EXPECT_TRUE(result_of(resumed) == result_of(whole)) << result_of(resumed);
 }
 
-TEST(MigrationState, ThatOfAnotherMigrationIsRefused) {
+TEST(MigrationState, RefusesTheStateOfAnotherMigration) {
   testing::TempFolder folder;
   Asked options = short_run();
   options.state = folder / "state";
@@ -441,7 +442,7 @@ TEST(MigrationState, ThatOfAnotherMigrationIsRefused) {
 }
 
 // Before the source runs: not even its program is compiled.
-TEST(MigrationState, ThatOfAnotherMigrationIsRefusedBeforeAnyWork) {
+TEST(MigrationState, RefusesTheStateOfAnotherMigrationBeforeAnyWork) {
   testing::TempFolder folder;
   Asked options = short_run();
   options.state = folder / "state";
@@ -457,7 +458,7 @@ TEST(MigrationState, ThatOfAnotherMigrationIsRefusedBeforeAnyWork) {
 }
 
 // Everything that may take long is counted.
-TEST(Migrate, AWatcherIsToldHowFarTheWorkIs) {
+TEST(Migrate, AWatcherReceivesProgress) {
   Asked options = short_run();
   const testing::TempFolder folder;  // empty, so that there is something to compile
   pipeline::KernelCache cache(std::make_shared<DiskCache>(DiskCacheOptions{folder / "cache", {}}));
@@ -479,8 +480,8 @@ TEST(Migrate, AWatcherIsToldHowFarTheWorkIs) {
   EXPECT_GT(most["reference"], 10) << "the operators of the model";
 }
 
-// What the reference says of the whole model is evaluated once.
-TEST(MigrationState, KeepsWhatTheReferenceSays) {
+// The reference of the whole model is evaluated once.
+TEST(MigrationState, KeepsTheReferencesResults) {
   testing::TempFolder folder;
   Asked options = short_run();
   options.state = folder / "state";
@@ -493,7 +494,7 @@ TEST(MigrationState, KeepsWhatTheReferenceSays) {
   ASSERT_FALSE(kept.empty());
   const std::string path = folder / ("state/" + kept);
   const std::string bytes = testing::read_bytes(path);
-  // It is read: with other logits in it, a target that did not change is wrong.
+  // It is read: with other logits in it, an unchanged target is wrong.
   SafetensorsFile file =
       unwrap(parse_safetensors(std::as_bytes(std::span(bytes)), nullptr, "reference"));
   const HostTensor& logits = file.tensors.at("logits");
@@ -510,12 +511,12 @@ TEST(MigrationState, KeepsWhatTheReferenceSays) {
   const Migration read = migrated(options);
   EXPECT_NE(result_of(read), result_of(first));
   EXPECT_GT(read.whole.source_error, 1);
-  // One that was altered is not believed, and written anew.
+  // An altered file is ignored and rewritten.
   write(other, content_hash(logits) + largest);
   const Migration again = migrated(options);
   EXPECT_TRUE(result_of(again) == result_of(first));
   EXPECT_EQ(testing::read_bytes(path), bytes);
-  // Whatever is read has the numbers of what was evaluated.
+  // Cached results have the numbers of evaluated ones.
   EXPECT_TRUE(result_of(migrated(options)) == result_of(first));
 }
 
@@ -541,7 +542,7 @@ TEST(MigrationState, EveryDifferenceIsNamed) {
       MigrationState::open(folder.path(), identity, {{"k", "other"}}).steps_of("u", {"k"}).empty());
 }
 
-TEST(MigrationState, HashesTellModelsAndSuitesApart) {
+TEST(MigrationState, HashesDistinguishModelsAndSuites) {
   const auto& weights = small_model().golden.model.weights;
   auto others = weights;
   HostTensor& first = others.begin()->second;
@@ -580,7 +581,7 @@ TEST(MigrationState, DamageIsRefused) {
   refused(wrong, {"state.json", "luck", "crash"});
 }
 
-TEST(MigrationState, WhatHasOtherCodeIsTriedAgain) {
+TEST(MigrationState, RetriesKernelsWithOtherCode) {
   testing::TempFolder folder;
   Asked options = short_run();
   options.state = folder / "state";
@@ -596,8 +597,8 @@ TEST(MigrationState, WhatHasOtherCodeIsTriedAgain) {
   EXPECT_TRUE(again.passed());
 }
 
-// A driver compiles, so that another one may make other code of the same source.
-TEST(MigrationState, AnotherDriverIsTriedAgain) {
+// A driver compiles, so another driver may generate other code from the same source.
+TEST(MigrationState, RetriesWithAnotherDriver) {
   testing::TempFolder folder;
   Asked options = short_run();
   options.state = folder / "state";
@@ -614,8 +615,8 @@ TEST(MigrationState, AnotherDriverIsTriedAgain) {
   }
 }
 
-// The limit of time, or what ran before it, may have been the reason.
-TEST(MigrationState, WhatDidNotEndIsTriedAgain) {
+// The time limit, or what ran before it, may have been the reason.
+TEST(MigrationState, RetriesKernelsThatDidNotEnd) {
   testing::TempFolder folder;
   const CodeDigests code = {{"a", "1"}, {"b", "2"}, {"c", "3"}};
   for (Failure failure : {Failure::kTimeout, Failure::kCrash, Failure::kRefused,
@@ -648,7 +649,7 @@ TEST(MigrationState, WhatDidNotEndIsTriedAgain) {
   EXPECT_TRUE(MigrationState::open(folder / "hybrid", {}, code).steps_of("c", {"c"}).empty());
 }
 
-TEST(MigrationState, CodeIsToldApartKernelByKernel) {
+TEST(MigrationState, DistinguishesCodeKernelByKernel) {
   const Executable& executable = *small_model().executable;
   const DeviceInfo device{.name = "a device", .version = "1"};
   const CodeDigests digests = code_digests(executable, device);

@@ -1,4 +1,4 @@
-// A whole model's logits against the reference's: numbers that were worked out by hand.
+// A whole model's logits against the reference's: numbers computed by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kVocabulary = 6;
 
-// Two positions behind a prompt of one token. Logs of 1/2, 1/4, ...: probabilities that are known.
+// Two positions after a prompt of one token. Logs of 1/2, 1/4, ...: known probabilities.
 op::RefTensor reference_logits() {
   const std::vector<float> logits = {0, -1, -2, -3, -4, -5, 3, 1, 2, 0, 0, 0};
   return op::RefTensor::from(HostTensor::from<float>(DType::kF32, {1, 2, kVocabulary}, logits));
@@ -35,8 +35,8 @@ TEST(ModelCheck, TheReferencesOwnLogitsAgree) {
   EXPECT_EQ(divergence_text(check), "");
 }
 
-TEST(ModelCheck, DivergenceIsThatOfTheDistributions) {
-  // The same logits but for a shift are the same distribution, whatever the error.
+TEST(ModelCheck, DivergenceIsBetweenDistributions) {
+  // Logits that differ only by a shift are the same distribution, whatever the error.
   const ModelCheck shifted = model_reference().check({row({7, 6, 5, 4, 3, 2}), kSecond});
   EXPECT_FALSE(shifted.passed);
   EXPECT_EQ(shifted.max_abs, 7);
@@ -57,7 +57,7 @@ TEST(ModelCheck, DivergenceIsThatOfTheDistributions) {
 
 TEST(ModelCheck, CandidatesAndTheirMargin) {
   // Token 2 before token 0; of the reference's five most likely of the second position, 0 .. 4, one
-  // falls out for 5.
+  // is replaced by 5.
   const ModelCheck check = model_reference().check({kFirst, row({1, 1, 2.5, 0, -1, 0})});
   EXPECT_EQ(check.first_divergent, 1);
   EXPECT_EQ(check.reference_token, 0);
@@ -69,7 +69,7 @@ TEST(ModelCheck, CandidatesAndTheirMargin) {
             "token 1 after the prompt: 2, where the reference prefers 0 by 1.00e+00");
 }
 
-TEST(ModelCheck, NoNumbersAreNoAgreement) {
+TEST(ModelCheck, NaNIsNotAgreement) {
   const float nan = std::nanf("");
   const ModelCheck check = model_reference().check({row({nan, nan, nan, nan, nan, nan}), kSecond});
   EXPECT_FALSE(check.passed);

@@ -1,5 +1,5 @@
-// A model whose state is recurrent is carved, replayed by its specification, and migrated, to a
-// local platform and to a remote one: nothing there knows of caches.
+// A model with recurrent state is carved, replayed by its specification, and migrated to a local
+// and to a remote platform: no part depends on caches.
 #include <gtest/gtest.h>
 
 #include "device/cpu/cpu_device.h"
@@ -35,8 +35,8 @@ void expect_migrated(const Migration& migration) {
   EXPECT_TRUE(migration.passed());
   EXPECT_TRUE(migration.untested.empty());
   EXPECT_TRUE(migration.target_ran);
-  // The embedding, the sum, the product with its epilogue, the slot's update, the head and argmax
-  // at least, of prefill and of decode.
+  // At least the embedding, the sum, the product with its epilogue, the slot's update, the head and
+  // argmax, of prefill and of decode.
   EXPECT_GE(migration.steps.size(), 8U);
   for (const MigrationStep& step : migration.steps) {
     EXPECT_TRUE(step.migrated) << step.unit << ": " << step.verdict.failure;
@@ -59,7 +59,7 @@ TEST(OtherModels, ARecurrentModelMigratesToARemoteDevice) {
   expect_migrated(migrate_toy("cpu", *session));
 }
 
-// A kernel that leaves the slot as it was is named, though every call alone has its inputs right.
+// A kernel that does not update the slot is named, though each call alone has correct inputs.
 TEST(OtherModels, AWrongStateKernelIsFound) {
   const auto from = testing::open_session("cpu"), session = testing::open_session("cpu");
   MigrateOptions options;

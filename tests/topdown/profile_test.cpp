@@ -1,4 +1,4 @@
-// The profiler watches without changing anything, and counts what it sees.
+// The profiler observes without changing anything, and counts calls and work.
 #include "topdown/profile/profile.h"
 
 #include <gtest/gtest.h>
@@ -38,8 +38,8 @@ TEST(Profile, CountsEveryCallAndItsWork) {
   }
   EXPECT_EQ(counted, calls.calls() - before);
   EXPECT_DOUBLE_EQ(seconds, profiler.seconds());
-  // Two operations a weight for each of the 3 + 4 tokens, of every weight but the embedding; the
-  // last layer's head runs for the last token of the prompt alone.
+  // Two operations per weight for each of the 3 + 4 tokens, for every weight except the embedding;
+  // the head runs only for the last token of the prompt.
   double weights = 0;
   for (const auto& [name, tensor] : model->golden.model.weights) {
     bool matrix = tensor.shape().size() == 2 && name != "model.embed_tokens.weight";
@@ -59,7 +59,7 @@ TEST(Profile, CountsEveryCallAndItsWork) {
   }
 }
 
-TEST(Profile, ShareIsOfTheNearerCeiling) {
+TEST(Profile, ShareRefersToTheNearerCeiling) {
   KernelProfile kernel;
   kernel.seconds = 2;
   kernel.work.flops = 10;

@@ -1,4 +1,4 @@
-// A suite that holds a hand-written tensor program: carved, stored, replayed.
+// A suite with a hand-written tensor program: carved, stored, replayed.
 #include <gtest/gtest.h>
 
 #include "pipeline/compile.h"
@@ -77,7 +77,7 @@ TEST(ProgramSuite, ReplaysFromDiskOnEveryPlatform) {
   }
 }
 
-TEST(ProgramSuite, AInjectedFaultIsSeen) {
+TEST(ProgramSuite, AnInjectedFaultIsDetected) {
   Suite suite = carved_total();
   auto session = testing::open_session("cpu");
   target::Target target = target::parse_target("cpu");

@@ -1,4 +1,4 @@
-// Quantized models on every platform of this machine against the reference with the same weights.
+// Quantized models on every local platform, against the reference with the same weights.
 #include <gtest/gtest.h>
 
 #include "models/quantization.h"
@@ -35,24 +35,24 @@ frontend::HuggingFaceModel quantized_model(const char* config, const char* quant
 
 class QuantizedModel : public ::testing::TestWithParam<Case> {};
 
-TEST_P(QuantizedModel, LogitsAreTheReferences) {
+TEST_P(QuantizedModel, LogitsAgreeWithTheReference) {
   if (testing::kSanitized && std::string(GetParam().platform) != "cpu") {
     GTEST_SKIP() << "takes minutes under a sanitizer";
   }
   auto session = testing::open_session(GetParam().platform);
-  if (!session) GTEST_SKIP() << GetParam().platform << " is not here";
+  if (!session) GTEST_SKIP() << GetParam().platform << " is unavailable";
   const auto model = quantized_model(GetParam().config, GetParam().quantization);
   const std::vector<int32_t> tokens = {5, 66, 0, 13, 13, 41, 2, 30, 8, 27, 60, 19};
   const ModelInterface interface = unwrap(model_interface_of(model.module.all_attrs()));
   const op::RefTensor reference = evaluate_logits(model.module, interface, model.weights, tokens);
   const HostTensor expected = reference.to_host();
-  // Activations in f16 are rounded to 11 bits a hundred times on the way to the logits.
+  // f16 activations are rounded to 11 bits a hundred times before the logits.
   const bool narrow = models::find_quantization(GetParam().quantization).activations == DType::kF16;
   EXPECT_EQ(interface.state.front().dtype, narrow ? DType::kF16 : DType::kF32);
   const double tolerance = (narrow ? 100 : 1) * testing::logit_tolerance(expected);
 
   auto executable = pipeline::compile(model.module, target::parse_target(GetParam().platform));
-  // Every product computes its weights itself.
+  // Every product dequantizes its own weights.
   int products = 0;
   for (const auto& kernel : executable->kernels) {
     if (!kernel.name.starts_with("dequantize")) continue;
@@ -93,10 +93,9 @@ INSTANTIATE_TEST_SUITE_P(Platforms, QuantizedModel, ::testing::ValuesIn(cases())
                                   info.param.quantization;
                          });
 
-// Weights stay packed: nothing that is planned, and nothing that is prepared, is as large as they
-// would be in f32.
+// Weights stay packed: no planned and no prepared tensor is as large as they would be in f32.
 TEST(QuantizedMemory, WeightsAreNeverExpanded) {
-  // OpenCL takes the schedules of processors here, as cpu does.
+  // OpenCL uses the schedules of CPUs here, as cpu does.
   for (const char* config : {kQuantizedLlama, kQuantizedMoe}) {
     const auto model = quantized_model(config, "q4f32");
     int64_t packed = 0;
@@ -111,14 +110,14 @@ TEST(QuantizedMemory, WeightsAreNeverExpanded) {
     options.planned = &planned;
     pipeline::implement(pipeline::form_kernels(module, {}), target::parse_target("opencl"),
                         options);
-    // Of one token nothing is as large as the smallest weight would be in f32.
+    // For one token, no tensor is as large as the smallest weight would be in f32.
     for (const passes::FunctionMemory& function : passes::memory_report(planned).functions) {
       if (function.name == passes::kPrepareFunction) continue;
       ASSERT_TRUE(function.peak && function.peak.is_int()) << function.name;
       EXPECT_LT(function.peak->int_value, 32 * 64 * 4) << function.name;
     }
-    // The head aside, what is prepared are the same integers and scales in another order, padded to
-    // whole panels.
+    // Except for the head, prepared weights are the same integers and scales in another order,
+    // padded to whole panels.
     int64_t prepared = 0;
     const auto* prepare = relax::as_relax_function(planned.find(passes::kPrepareFunction));
     if (!prepare) continue;
@@ -132,7 +131,7 @@ TEST(QuantizedMemory, WeightsAreNeverExpanded) {
   }
 }
 
-// The error of quantization itself: the demo model still says about the same.
+// The error of quantization itself: the demo model gives nearly the same results.
 TEST(QuantizedDemo, IsCloseToTheReference) {
   const testing::GoldenModel golden = testing::golden_model("demo");
   const auto model = frontend::read_model(std::string(TAPML_SOURCE_DIR) + "/models/demo",

@@ -8,7 +8,7 @@
 
 namespace tapml::topdown {
 
-// The kernel's own code for the cpu, which asks for work groups of 1,000,000 threads, in `folder`.
+// Cpu code for the kernel that requests work groups of 1,000,000 threads, in `folder`.
 inline std::vector<CustomSource> too_large_for_devices(const Module& module,
                                                        const std::string& kernel,
                                                        const testing::TempFolder& folder) {

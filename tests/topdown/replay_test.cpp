@@ -1,4 +1,4 @@
-// Verdicts of single kernels: what is wrong with a target, or with the source, or with the tests.
+// Verdicts on single kernels: faults of the target, of the source, or of the tests.
 #include "topdown/replay/replay.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
                         {0.1});
 }
 
-// The skeleton of the suite's kernel with one text in the place of another.
+// The skeleton of the suite's kernel with a text replaced by another.
 KernelVerdict replayed_with(const Suite& suite, const std::string& from, const std::string& to) {
   const target::Target target = target::parse_target("cpu");
   KernelReference reference(suite);
@@ -70,7 +70,7 @@ KernelVerdict replayed_with(const Suite& suite, const std::string& from, const s
   return unwrap(replay_kernel(suite, reference, 0, *runner));
 }
 
-// What the suite's kernel is judged to be with results `factor` times what they should be.
+// The verdict on the suite's kernel with its results multiplied by `factor`.
 KernelVerdict compared(const Suite& suite, double factor) {
   auto session = testing::open_session("cpu");
   KernelReference reference(suite);
@@ -83,7 +83,7 @@ KernelVerdict compared(const Suite& suite, double factor) {
   return unwrap(replay_kernel(suite, reference, 0, *runner));
 }
 
-// The source's outputs of all calls, `factor` times what they were.
+// Multiplies the source's outputs of all calls by `factor`.
 void scale_source(Suite& suite, double factor) {
   for (SuiteCall& call : suite.calls) {
     for (std::string& hash : call.after) {
@@ -97,14 +97,14 @@ void scale_source(Suite& suite, double factor) {
   }
 }
 
-TEST(ReplayKernel, AKernelWithoutTestsIsNotRight) {
+TEST(ReplayKernel, AKernelWithoutTestsDoesNotPass) {
   Suite suite = carved_tanh();
   suite.calls.clear();
   testing::expect_user_error([&] { compared(suite, 1); }, {"no test of this kernel", "tanh_"});
 }
 
-// Whether the target fails too is another matter.
-TEST(ReplayKernel, ASourceOutsideOfItsBoundIsWrong) {
+// Whether the target fails too is a separate question.
+TEST(ReplayKernel, ASourceOutsideItsBoundIsWrong) {
   for (double source : {1.0, 1.01, kNaN}) {
     for (double target : {1.0, 1.01, kNaN}) {
       Suite suite = carved_tanh();
@@ -116,8 +116,8 @@ TEST(ReplayKernel, ASourceOutsideOfItsBoundIsWrong) {
   }
 }
 
-// What is left out holds a pattern that is not zero, and should be true.
-TEST(ReplayKernel, TruthValuesThatAreNotWrittenAreNotTrue) {
+// Unwritten elements hold a nonzero pattern, and should be true.
+TEST(ReplayKernel, UnwrittenTruthValuesAreNotTrue) {
   const Suite suite = carved_program(R"(module
 def main(x: Tensor((n, 8), f32), y: Tensor((n, 8), f32)) -> Tensor((n, 8), bool) {
   dataflow {
@@ -137,7 +137,7 @@ def main(x: Tensor((n, 8), f32), y: Tensor((n, 8), f32)) -> Tensor((n, 8), bool)
   EXPECT_EQ(half.difference->outside, 12);
 }
 
-TEST(ReplayKernel, AnInputThatIsWrittenIsOutOfBounds) {
+TEST(ReplayKernel, WritingToAnInputIsOutOfBounds) {
   const Suite suite = carved_tanh();
   const std::string x = suite.kernels[0].params[0], begin = "int64_t end) {\n";
   auto after_write = [&](const std::string& element) {
@@ -154,8 +154,8 @@ TEST(ReplayKernel, AnInputThatIsWrittenIsOutOfBounds) {
   }
 }
 
-// Whatever its size: parts of it are read back one after the other.
-TEST(ReplayKernel, WritesBesideALargeInputAreSeen) {
+// Of any size: parts of it are read back one after the other.
+TEST(ReplayKernel, WritesBesideALargeInputAreDetected) {
   const Suite small = carved_tanh();
   Suite suite = small;
   SuiteCall& call = suite.calls[0];

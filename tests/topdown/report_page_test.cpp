@@ -23,7 +23,7 @@ namespace {
 using testing::markup_fault;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// What breaks a page whose texts are not escaped.
+// Text that breaks a page if it is not escaped.
 const std::string kNasty = "</pre><script>alert(\"1\")</script> & 'x' \x01\xff";
 
 int64_t count(const std::string& text, const std::string& part) {
@@ -116,13 +116,13 @@ ReportTexts nasty_texts() {
   return texts;
 }
 
-TEST(Html, EscapesWhateverThereIs) {
+TEST(Html, EscapesEverySpecialCharacter) {
   EXPECT_EQ(escaped("a<b>&\"c\" é\n\t"), "a&lt;b&gt;&amp;&quot;c&quot; é\n\t");
   EXPECT_EQ(escaped("\x01\xff\xef\xbf\xbe\xc3"), "????");
   EXPECT_EQ(element("a", {{"href", "\"<"}, {"class", ""}}, "x"), "<a href=\"&quot;&lt;\">x</a>");
 }
 
-TEST(MarkupFault, SeesWhatIsWrong) {
+TEST(MarkupFault, FindsFaults) {
   EXPECT_EQ(markup_fault("<!doctype html><a b=\"&lt;\"><br/>x</a>\n"), "");
   for (const char* bad : {"<a>", "<a></b>", "<a b=c></a>", "<a>&x</a>", "<a b=\"1\" b=\"2\"></a>",
                           "<a></a><a></a>", "<a b=\"<\"></a>", "x", "<a>b > c</a>", "<a"}) {
@@ -130,7 +130,7 @@ TEST(MarkupFault, SeesWhatIsWrong) {
   }
 }
 
-TEST(ReportPage, OfAMigrationIsWellFormedAndWhole) {
+TEST(ReportPage, OfAMigrationIsWellFormedAndComplete) {
   const Migration migration = wrong_migration();
   const std::string page = migration_html(migration, nasty_texts());
   EXPECT_EQ(markup_fault(page), "");
@@ -148,14 +148,14 @@ TEST(ReportPage, OfAMigrationIsWellFormedAndWhole) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
   }
   EXPECT_EQ(count(page, "<h3 id=\"failure-"), 2) << "one part for each kernel that is wrong";
-  // Every link leads somewhere.
+  // Every link has a target.
   for (size_t at = 0; (at = page.find("href=\"#", at)) != std::string::npos; ++at) {
     const std::string anchor = page.substr(at + 7, page.find('"', at + 7) - at - 7);
     EXPECT_NE(page.find("id=\"" + anchor + "\""), std::string::npos) << anchor;
   }
 }
 
-TEST(ReportPage, SaysWhenAndWhereItWasMade) {
+TEST(ReportPage, ReportsItsDateAndMachine) {
   const ReportTexts texts = nasty_texts();
   const std::string page = migration_html(wrong_migration(), texts);
   for (const char* part : {"<dd>1970-01-01T00:00:00Z by tapml 9.8.7</dd>",
@@ -171,7 +171,7 @@ TEST(ReportPage, SaysWhenAndWhereItWasMade) {
   EXPECT_EQ(run.find("command")->as_string(), "tapml migrate");
 }
 
-TEST(RunFacts, AreOfThisMachineAndOfADateThatCanBeSet) {
+TEST(RunFacts, DescribeTheMachineAndASettableDate) {
   setenv("SOURCE_DATE_EPOCH", "1700000000", 1);
   const RunFacts facts = run_facts("models/x", {{"w", HostTensor::zeros(DType::kF32, {2})}});
   unsetenv("SOURCE_DATE_EPOCH");
@@ -184,7 +184,7 @@ TEST(RunFacts, AreOfThisMachineAndOfADateThatCanBeSet) {
   EXPECT_NE(run_facts("models/x", std::map<std::string, HostTensor>()).date, facts.date);
 }
 
-// A decoder of 30 layers, as large as they come on a page.
+// A decoder of 30 layers, the largest on a page.
 Migration deep_migration() {
   Migration migration;
   migration.source = "cpu";
@@ -249,7 +249,7 @@ TEST(ReportPage, OfThirtyLayersHasThemAll) {
   }
 }
 
-// Every file that links of a page lead to, without anchors of its own.
+// Every file that links of a page lead to, without fragments.
 std::set<std::string> linked_files(const std::string& page) {
   std::set<std::string> files;
   for (size_t at = 0; (at = page.find("href=\"", at)) != std::string::npos; ++at) {
@@ -259,7 +259,7 @@ std::set<std::string> linked_files(const std::string& page) {
   return files;
 }
 
-// One target that is right, one that is wrong, one that was lost.
+// One target that passes, one that is wrong, one that was lost.
 Migrations three_targets() {
   Migrations migrations;
   migrations.targets.resize(3, wrong_migration());
@@ -286,7 +286,7 @@ MigrationsTexts nasty_migrations_texts() {
           "tapml migrate --to vulkan"};
 }
 
-TEST(MigrationsPage, LeadsToThePagesOfTheTargets) {
+TEST(MigrationsPage, LinksToThePagesOfTheTargets) {
   const Migrations migrations = three_targets();
   const MigrationsTexts texts = nasty_migrations_texts();
   const std::string page = migrations_html(migrations, texts);
@@ -305,7 +305,7 @@ TEST(MigrationsPage, LeadsToThePagesOfTheTargets) {
   }
   EXPECT_EQ(linked_files(page), (std::set<std::string>{"vulkan/report.html", "opencl/report.html",
                                                        "cpu-unix-x-y-/report.html"}));
-  // Each of those has the kernels under the anchors that are linked to, and leads back.
+  // Each of those pages has the anchors of the linked kernels, and a link back.
   for (size_t t = 0; t < 3; ++t) {
     ReportTexts own = texts.targets[t];
     own.above = "../report.html";
@@ -323,7 +323,7 @@ TEST(MigrationsPage, LeadsToThePagesOfTheTargets) {
             std::set<std::string>{});
 }
 
-TEST(VerdictTable, SaysWhichFunctionsCallAKernelAndFits80Columns) {
+TEST(VerdictTable, NamesTheCallersOfAKernelAndFits80Columns) {
   KernelVerdict both = verdict("dequantize_matmul_add_0123abcd", 0.5, 0.5);
   both.groups.push_back({"decode", {"model.layers.0.mlp"}, 9, 1, 1, 0.5});
   const KernelVerdict one = verdict("rms_norm_01234567", 0.5, 0.5);
@@ -367,7 +367,7 @@ TEST(SideBySide, OneRowForEachKernelAndTheWholeModel) {
   EXPECT_EQ(json.find("passed")->as_bool(), false);
 }
 
-TEST(ReportPage, TellsHowToReplayWhereTheCallIsKept) {
+TEST(ReportPage, ShowsHowToReplayAKeptCall) {
   Migration migration = wrong_migration();
   migration.failed["crash_1"].suite.emplace();
   ReportTexts texts = nasty_texts();
@@ -389,7 +389,7 @@ TEST(ReportPage, TellsHowToReplayWhereTheCallIsKept) {
             1);
 }
 
-TEST(ReportPage, OfARightMigration) {
+TEST(ReportPage, OfACorrectMigration) {
   Migration migration;
   migration.source = "cpu";
   migration.target = "opencl";
@@ -403,7 +403,7 @@ TEST(ReportPage, OfARightMigration) {
   EXPECT_NE(page.find("opencl alone"), std::string::npos);
 }
 
-TEST(ReportPage, SaysThatTheSourceIsWrong) {
+TEST(ReportPage, ReportsAWrongSource) {
   Migration migration;
   migration.source = "cpu";
   migration.target = "opencl";
@@ -439,7 +439,7 @@ TEST(ReportPage, OfAReplay) {
   EXPECT_NE(page.find("untested"), std::string::npos);
   EXPECT_NE(page.find("lm_head"), std::string::npos) << "its layers";
   EXPECT_NE(page.find("<strong>FAIL 1 of 3 kernels"), std::string::npos);
-  // What is not proven is not shown as a pass.
+  // Unproven results are not shown as a pass.
   replayed.verdicts = {verdict("a_1", 0, 0.5)};
   const std::string open = replay_html(replayed, "tapml replay", options);
   EXPECT_EQ(markup_fault(open), "");
@@ -517,12 +517,12 @@ TEST(CommandLine, QuotesEveryWordAndRepeatsTheOptions) {
   EXPECT_EQ(replay_command("suite", "cpu", "c_3", options_of_kernel(rest, "c_3")),
             "tapml replay 'suite' --target 'cpu' --kernel 'c_3' --model 'models/demo' "
             "--launches 100 --launch-seed 3 --custom-kernels 'own kernels'");
-  // A bug stays where its pattern describes the kernel.
+  // A fault is kept if its pattern matches the kernel.
   rest.faults = {"*_3:crash", "d*:hang"};
   EXPECT_EQ(options_of_kernel(rest, "c_3").faults, std::vector<std::string>{"*_3:crash"});
 }
 
-TEST(ModelMap, PlacesPathsInLayers) {
+TEST(ModelMap, SortsPathsIntoLayers) {
   EXPECT_EQ(layer_position("model.layers.12.self_attn.q_proj"),
             (LayerPosition{"model.layers", 12}));
   EXPECT_EQ(layer_position("model.layers.12.self_attn").name(), "layers 12");
@@ -552,7 +552,8 @@ TEST(ModelMap, MarksTheLayersInWhichAKernelDiffers) {
   const size_t first = map.find("layers 0</th>"), second = map.find("layers 1</th>");
   ASSERT_LT(first, second);
   ASSERT_NE(second, std::string::npos);
-  // Not in layer 0, in layer 1: outlined there, filled here. The sign stands beside the number.
+  // Unmarked in layer 0, marked in layer 1: outlined there, filled here. The sign is beside the
+  // number.
   EXPECT_EQ(count(map.substr(first, second - first), "chip mismatch spared\""), 1);
   EXPECT_EQ(count(map.substr(second), "chip mismatch\""), 1);
   EXPECT_EQ(count(map.substr(second), ">≠2</a>"), 1);
@@ -590,7 +591,7 @@ TEST(ErrorPlot, DrawsEveryComparedGroup) {
   EXPECT_EQ(error_plot({}), "<p>No call was compared.</p>");
 }
 
-TEST(HeatMap, SaysWhereTheDifferencesAre) {
+TEST(HeatMap, ShowsWhereTheDifferencesAre) {
   DifferenceMap map = *wrong_migration().steps[2].verdict.difference;
   EXPECT_EQ(difference_text(map), "2 of 4 elements are outside of their bounds, in columns 2 to 3");
   const std::string drawn = heat_map(map);

@@ -1,4 +1,4 @@
-// Results that are written as JSON and read again.
+// Results that are written as JSON and read back.
 #include "topdown/results/result_json.h"
 
 #include <gtest/gtest.h>
@@ -99,7 +99,7 @@ SpeedTable speed_table() {
   return speed;
 }
 
-// Nothing is lost on the way: what is read writes the same document.
+// Nothing is lost: a result that is read writes the same document.
 template <class T>
 T expect_same(const Json& json, Result<T> (*read)(const JsonObjectReader&),
               Json (*write)(const T&)) {
@@ -205,7 +205,7 @@ TEST(ResultJson, OfABisectionOverPasses) {
   const PassBisection again =
       expect_same(pass_bisection_json(bisection), read_pass_bisection, pass_bisection_json);
   EXPECT_EQ(again.pass->pass, "legalize");
-  // One that found nothing has no run with everything left out.
+  // A bisection without a finding has no run without all optional passes.
   EXPECT_EQ(pass_bisection_json(PassBisection()).find("bare"), nullptr);
   EXPECT_NE(pass_bisection_json(bisection).find("bare"), nullptr);
 }
@@ -228,8 +228,8 @@ TEST(ResultJson, OfAReplay) {
   EXPECT_EQ(again.verdicts[1].group->outputs, group.group->outputs);
 }
 
-// What earlier versions wrote is read, too.
-TEST(ResultJson, WithoutFieldsThatCameLater) {
+// Documents of earlier versions are readable.
+TEST(ResultJson, WithoutFieldsOfLaterVersions) {
   Json json = Json::object();
   const Json all = verdict_json(failing_verdict("a_1"));
   for (const auto& [key, value] : all.members()) {
@@ -243,7 +243,7 @@ TEST(ResultJson, WithoutFieldsThatCameLater) {
   EXPECT_EQ(verdict.worst_sequence, 41);
 }
 
-TEST(ResultJson, RefusesWhatIsNotOne) {
+TEST(ResultJson, RefusesInvalidDocuments) {
   const Json all = verdict_json(failing_verdict("a_1"));
   const auto read_with = [&](const std::string& key, Json value) {
     Json json = all;

@@ -1,5 +1,5 @@
-// Above the limit only a sample of a kernel's output is judged: where source and target differ
-// most, and elements drawn at random.
+// Above the limit, only a sample of a kernel's output is compared with the reference: the elements
+// with the largest difference between source and target, and random ones.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -77,7 +77,7 @@ TEST(SampledReference, FindsTheElementThatDiffersMost) {
   EXPECT_NEAR(comparison.target.max_abs, 0.5, 1e-5);
 }
 
-// Masks are full of equal infinities, which are no differences.
+// Masks are full of equal infinities, which do not count as differences.
 TEST(SampledReference, FindsADifferenceAmongEqualInfinities) {
   Suite suite = matmul_suite();
   const double infinity = std::numeric_limits<double>::infinity();

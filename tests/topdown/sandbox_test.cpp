@@ -13,7 +13,7 @@ namespace {
 using runtime::Deadline;
 using runtime::StreamId;
 
-// Passes everything on to a null device; its waits end as `ending` says: null, they end well.
+// Forwards everything to a null device; its waits end with `ending`, or successfully if it is null.
 class Faulty : public runtime::Session {
  public:
   const DeviceInfo& info() const noexcept override { return inner_->info(); }
@@ -53,8 +53,8 @@ class Faulty : public runtime::Session {
   Status restore(const Snapshot&) noexcept override { return {}; }
 
   PlatformFault ending = PlatformFault::kNone;
-  int waits_left = 0;             // so many more waits take longer than their deadline
-  std::vector<double> deadlines;  // seconds from the wait on; -1: none
+  int waits_left = 0;             // this many waits exceed their deadline
+  std::vector<double> deadlines;  // seconds from the wait on; -1 if none
 
  private:
   Status end(Deadline deadline) noexcept {
@@ -78,7 +78,7 @@ TEST(DeadlineSession, WaitsInSlicesForEveryLaunch) {
   EXPECT_TRUE(session.synchronize(runtime::kDefaultStream, {}));
   EXPECT_EQ(faulty.deadlines.size(), 4u);
   for (double left : faulty.deadlines) EXPECT_LE(left, 1) << "a slice";
-  // A read whose slice was too short waits for the work first, then for the bytes alone.
+  // A read whose slice was too short waits first for the work, then only for the bytes.
   faulty.waits_left = 2;
   faulty.deadlines.clear();
   std::byte byte{};
@@ -140,7 +140,7 @@ TEST(Sandbox, OpensAgainAfterARestart) {
   EXPECT_FALSE(sandbox.contains(user_error("")));
 }
 
-TEST(Sandbox, KnowsWhatElseHasRunInTheProcess) {
+TEST(Sandbox, RecordsWhatElseRanInTheProcess) {
   Platform platform;
   platform.target = target::parse_target("null");
   platform.open = [] { return testing::open_session("null"); };
@@ -156,7 +156,7 @@ TEST(Sandbox, KnowsWhatElseHasRunInTheProcess) {
   sandbox.restart();
   sandbox.runner_of("b");
   EXPECT_TRUE(sandbox.is_alone("b"));
-  sandbox.runner();  // of a whole model, say
+  sandbox.runner();  // for example of a whole model
   EXPECT_FALSE(sandbox.is_alone("b"));
   sandbox.add_right("b");
   EXPECT_TRUE(sandbox.right().contains("b"));
@@ -171,7 +171,7 @@ TEST(Sandbox, WhatIsLostOnTheWayIsNoCrash) {
   const Error lost = platform_error(PlatformFault::kLost, ""),
               crash = platform_error(PlatformFault::kCrash, "");
   const Sandbox here(platform);
-  EXPECT_TRUE(here.contains(lost)) << "there is no way to it";
+  EXPECT_TRUE(here.contains(lost)) << "the connection is lost";
   EXPECT_FALSE(here.lost(lost));
   platform.remote_target = true;
   const Sandbox there(platform);
@@ -205,14 +205,14 @@ TEST(Sandbox, OpensAnotherSessionWhereOneWasLostUnused) {
   sandbox.load(std::make_shared<Executable>());
   EXPECT_TRUE(sandbox.runner().session().synchronize(runtime::kDefaultStream));
   EXPECT_EQ(opened.size(), 2u);
-  // What else a wait may end in is somebody else's to judge.
+  // Other errors of a wait are left to the caller.
   opened.back()->ending = PlatformFault::kOutOfMemory;
   sandbox.refresh();
   sandbox.runner();
   EXPECT_EQ(opened.size(), 2u);
 }
 
-TEST(Sandbox, OfThisProcessContainsNothing) {
+TEST(Sandbox, InThisProcessContainsNoFaults) {
   auto session = testing::open_session("null");
   Sandbox sandbox({target::parse_target("null"), session.get()});
   EXPECT_FALSE(sandbox.isolated());

@@ -28,7 +28,7 @@ Migrations migrated_to(const MigrateOptions& options, const std::vector<Migratio
   return migrated_to(options, targets, *from);
 }
 
-// Two targets, told apart by their texts.
+// Two targets, distinguished by their texts.
 class SeveralTargets : public ::testing::Test {
  protected:
   MigrationTarget target(const std::string& text, runtime::Session* session) {
@@ -37,7 +37,7 @@ class SeveralTargets : public ::testing::Test {
   MigrationTarget first() { return target("cpu:threads=1", a_.get()); }
   MigrationTarget second() { return target("cpu:threads=2", b_.get()); }
 
-  // What one of them gives alone.
+  // The result of one of them alone.
   static Migration alone(const MigrateOptions& options, const MigrationTarget& target) {
     Migrations one = migrated_to(options, {target});
     EXPECT_EQ(one.targets.size(), 1u);
@@ -49,7 +49,7 @@ class SeveralTargets : public ::testing::Test {
   MigrateOptions options_ = short_run();
 };
 
-TEST_F(SeveralTargets, EachIsAsItIsAlone) {
+TEST_F(SeveralTargets, EachGivesTheSameAsAlone) {
   const Migration right = alone(options_, first());
   const std::string victim = kernels_of(right).at(3);
   MigrationTarget wrong = second();
@@ -62,7 +62,8 @@ TEST_F(SeveralTargets, EachIsAsItIsAlone) {
     EXPECT_FALSE(both.targets[1].passed());
     EXPECT_FALSE(both.passed());
     EXPECT_EQ(both.error(), nullptr);
-    EXPECT_EQ(both.targets[1].untried.empty(), !stop) << "each ends at its own first";
+    EXPECT_EQ(both.targets[1].untried.empty(), !stop)
+        << "each ends at its own first kernel that stays";
     EXPECT_EQ(result_of(both.targets[0]), result_of(right));
     if (!stop) continue;
     EXPECT_EQ(result_of(both.targets[1]), result_of(alone(options_, wrong)));
@@ -91,7 +92,7 @@ TEST_F(SeveralTargets, TheSourceRunsOnceAndTargetsTakeTurns) {
     EXPECT_EQ(tested[2 * i], std::pair(kernels[i], std::string("cpu:threads=1")));
     EXPECT_EQ(tested[2 * i + 1], std::pair(kernels[i], std::string("cpu:threads=2")));
   }
-  // The source's time is both targets', that of one target is not the other's.
+  // The source's time counts for both targets, a target's time only for itself.
   const double sum = both.targets[0].seconds + both.targets[1].seconds;
   double source = 0;
   for (const TimelineSpan& span : both.targets[0].timeline) {
@@ -103,7 +104,7 @@ TEST_F(SeveralTargets, TheSourceRunsOnceAndTargetsTakeTurns) {
   EXPECT_GT(sum, both.seconds * 0.9);
 }
 
-TEST_F(SeveralTargets, OneThatIsLostTakesNothingFromTheOthers) {
+TEST_F(SeveralTargets, ALostTargetDoesNotAffectTheOthers) {
   const Migration whole = alone(options_, first());
   testing::TempFolder folder;
   MigrationTarget right = first();
@@ -131,7 +132,7 @@ TEST_F(SeveralTargets, OneThatIsLostTakesNothingFromTheOthers) {
     std::vector<std::string> kernels = kernels_of(bad);
     kernels.insert(kernels.end(), bad.untried.begin(), bad.untried.end());
     EXPECT_EQ(kernels, kernels_of(whole));
-    // What it had done is kept, and a new try goes on there, alone.
+    // Its progress is kept, and a new attempt resumes there, alone.
     lost.platform.session = b_.get();
     const Migration resumed = alone(options_, lost);
     EXPECT_EQ(resumed.resumed, std::ssize(bad.steps));
@@ -140,7 +141,7 @@ TEST_F(SeveralTargets, OneThatIsLostTakesNothingFromTheOthers) {
   EXPECT_EQ(alone(options_, right).resumed, std::ssize(whole.steps));
 }
 
-TEST_F(SeveralTargets, WhereAllAreLostWhatTheyFoundIsThere) {
+TEST_F(SeveralTargets, ResultsAreKeptIfAllAreLost) {
   LosingSession one(60), two(400);
   const Migrations both =
       migrated_to(options_, {target("cpu:threads=1", &one), target("cpu:threads=2", &two)});
@@ -163,7 +164,7 @@ TEST_F(SeveralTargets, OneThatCannotBeOpenedIsLeftOut) {
   EXPECT_TRUE(both.targets[0].steps.empty());
   EXPECT_EQ(both.targets[0].untried, kernels_of(both.targets[1]));
   EXPECT_EQ(both.targets[0].source_tokens, both.targets[1].source_tokens);
-  // Where none is left there is nothing to do.
+  // If none is left, there is nothing to do.
   for (const std::vector<MigrationTarget>& targets :
        {std::vector{absent}, std::vector{absent, absent}}) {
     testing::expect_platform_error([&] { migrated_to(options_, targets); }, PlatformFault::kAbsent,
@@ -171,7 +172,7 @@ TEST_F(SeveralTargets, OneThatCannotBeOpenedIsLeftOut) {
   }
 }
 
-TEST_F(SeveralTargets, TheUsersMistakesEndAllBeforeKernelsAreTried) {
+TEST_F(SeveralTargets, UserErrorsEndAllBeforeKernelsAreTried) {
   MigrationTarget wrong = second();
   wrong.fault = "nothing:wrong-constant";
   int64_t tried = 0;
@@ -189,7 +190,7 @@ TEST_F(SeveralTargets, AnInterruptionEndsAll) {
                                  PlatformFault::kCancelled, {"interrupted"});
 }
 
-// Gone once it is reported so.
+// Lost once it is set so.
 class FailingSession : public runtime::ForwardingSession {
  public:
   FailingSession() : ForwardingSession(testing::open_session("cpu")) {}
@@ -208,7 +209,7 @@ class FailingSession : public runtime::ForwardingSession {
   static Status lost() { return fail(platform_error(PlatformFault::kLost, "the source is gone")); }
 };
 
-TEST_F(SeveralTargets, ASourceThatIsLostIsNoTargetsFault) {
+TEST_F(SeveralTargets, ALostSourceIsNotATargetsFault) {
   FailingSession source;
   options_.watch = [&](const KernelEvent& event) {
     source.gone |= event.stage == KernelStage::kHybrid;
@@ -217,7 +218,7 @@ TEST_F(SeveralTargets, ASourceThatIsLostIsNoTargetsFault) {
                                  PlatformFault::kLost, {"the source is gone"});
 }
 
-TEST_F(SeveralTargets, NaNOfTheSourceIsToldOfAll) {
+TEST_F(SeveralTargets, NaNOfTheSourceIsReportedForAll) {
   options_.cache = &kernel_cache();
   const std::map<std::string, HostTensor> weights = weights_with_nan();
   auto from = testing::open_session("cpu");
@@ -231,7 +232,7 @@ TEST_F(SeveralTargets, NaNOfTheSourceIsToldOfAll) {
   }
 }
 
-TEST(TargetFolders, AreNamesOfFilesAndDifferent) {
+TEST(TargetFolders, AreDistinctFileNames) {
   EXPECT_EQ(target_folders({"opencl", "vulkan@unix:/tmp/x", "cpu:threads=2,libs=a"}),
             (std::vector<std::string>{"opencl", "vulkan-unix-tmp-x", "cpu-threads=2-libs=a"}));
   EXPECT_EQ(target_folders({"cpu@a:1", "cpu@a/1", "cpu@a-1"}),
@@ -240,7 +241,7 @@ TEST(TargetFolders, AreNamesOfFilesAndDifferent) {
                              {"twice", "--to", "cpu"});
 }
 
-TEST(FaultOf, GoesIntoAllOrIntoTheTargetThatItNames) {
+TEST(FaultOf, AppliesToAllOrToTheNamedTarget) {
   const std::vector<std::string> targets = {"opencl", "vulkan@unix:/tmp/x"};
   const std::string kernel = "rms_norm_:off-by-one";
   for (const std::string& target : targets) {

@@ -25,7 +25,7 @@ inline pipeline::KernelCache& kernel_cache() {
   return cache;
 }
 
-// Its weights, one element of the last norm NaN.
+// Its weights, with one element of the last norm set to NaN.
 inline std::map<std::string, HostTensor> weights_with_nan() {
   std::map<std::string, HostTensor> weights = small_model().golden.model.weights;
   HostTensor& norm = weights.at("model.norm.weight");

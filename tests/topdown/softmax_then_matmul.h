@@ -1,4 +1,4 @@
-// A run of two kernels, and what a trusted source says of them together.
+// A run of two kernels, and a trusted source's results for both together.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace tapml::topdown {
 
-// Two kernels, because a softmax takes no matmul along.
+// Two kernels, since a softmax does not fuse with a matmul.
 inline constexpr const char* kSoftmaxThenMatmul = R"(module
 def main(x: Tensor((n, 8), f32), w: Tensor((8, 4), f32)) -> Tensor((n, 4), f32) {
   dataflow {
@@ -34,7 +34,7 @@ inline const HostTensor& second_operand() {
   return w;
 }
 
-// Of x f32[3, 8].
+// For x f32[3, 8].
 inline Suite carved_softmax_then_matmul() {
   auto session = testing::open_session("cpu");
   auto executable =
@@ -51,7 +51,7 @@ inline Suite carved_softmax_then_matmul() {
   return suite;
 }
 
-// The program in f64, `scale` times.
+// The program in f64, multiplied by `scale`.
 inline HostTensor trusted(const HostTensor& x, double scale = 1) {
   HostTensor y = HostTensor::zeros(DType::kF32, {3, 4});
   for (int64_t row = 0; row < 3; ++row) {

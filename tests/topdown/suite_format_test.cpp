@@ -12,7 +12,8 @@
 namespace tapml::topdown {
 namespace {
 
-// Suites in the repository are in the current format: what is read is written again, byte by byte.
+// Suites in the repository are in the current format: a suite that is read is written with the same
+// bytes.
 TEST(SuiteFormat, StoredSuitesAreCurrent) {
   for (const char* name : {"calls", "groups"}) {
     SCOPED_TRACE(name);
@@ -23,7 +24,7 @@ TEST(SuiteFormat, StoredSuitesAreCurrent) {
   }
 }
 
-TEST(SuiteFormat, WhatIsWrittenIsReadBack) {
+TEST(SuiteFormat, RoundTrips) {
   Suite suite = carved();
   suite.calls[0].times = 3;
   suite.kernels[0].dropped = 5;
@@ -56,7 +57,7 @@ TEST(SuiteFormat, ACompleteSuiteHasNoReason) {
   }
 }
 
-// Killed at any time after its begin, a carve leaves what reads as incomplete.
+// A carve that is killed at any time after its start leaves a suite that reads as incomplete.
 TEST(SuiteFormat, AFolderThatIsBeingCarvedIsIncomplete) {
   testing::TempFolder folder;
   SuiteFolder fresh = unwrap(SuiteFolder::open(folder / "fresh"));
@@ -66,7 +67,7 @@ TEST(SuiteFormat, AFolderThatIsBeingCarvedIsIncomplete) {
   const Suite begun = unwrap(load_suite(folder / "fresh"));
   EXPECT_EQ(begun.incomplete, "the carve did not end");
   EXPECT_TRUE(begun.calls.empty());
-  // A suite that was there stays, and says that it is not what was to be carved.
+  // An existing suite stays, with a note that it is not the one to be carved.
   const Suite suite = carved();
   unwrap(save_suite(suite, folder / "s"));
   EXPECT_EQ(unwrap(load_suite(folder / "s")).incomplete, "");
@@ -80,7 +81,7 @@ TEST(SuiteFormat, AFolderThatIsBeingCarvedIsIncomplete) {
   EXPECT_EQ(suite_text(unwrap(load_suite(folder / "s"))), suite_text(suite));
 }
 
-TEST(SuiteFormat, WhatIsMergedIsAsIncompleteAsItsParts) {
+TEST(SuiteFormat, AMergedSuiteIsAsIncompleteAsItsParts) {
   Suite suite = carved();
   Suite part = suite;
   part.calls = {suite.calls[0]};
@@ -92,18 +93,18 @@ TEST(SuiteFormat, WhatIsMergedIsAsIncompleteAsItsParts) {
   other.untested = {{"relu_00c0ffee", {"model.layers.1"}}};
   const Suite merged = merge({suite, part, other}, {"a", "b", "c"});
   EXPECT_EQ(merged.incomplete, "b: interrupted");
-  // Another one has a test of the first.
+  // The other one has a test of the first.
   ASSERT_EQ(merged.untested.size(), 1u);
   EXPECT_EQ(merged.untested[0].kernel, "relu_00c0ffee");
   EXPECT_EQ(merged.untested[0].origin, (Origin{"model.layers.0", "model.layers.1"}));
-  // A few kernels that were chosen are all that such a suite is about.
+  // A suite of a few selected kernels covers only those.
   Suite chosen = part;
   keep_kernels(chosen, {suite.calls[0].kernel});
   EXPECT_TRUE(chosen.untested.empty());
   EXPECT_EQ(chosen.incomplete, "interrupted");
 }
 
-// A smaller suite into the folder of a larger one: nothing of that stays.
+// A smaller suite in the folder of a larger one: no file of the larger one stays.
 TEST(SuiteFormat, AFolderHoldsOneSuite) {
   testing::TempFolder folder;
   Suite suite = carved();
@@ -117,8 +118,8 @@ TEST(SuiteFormat, AFolderHoldsOneSuite) {
   unwrap(load_suite(folder / "s"));
 }
 
-// Whatever ends the writer, the suite that suite.json tells of is whole.
-TEST(SuiteFormat, ASuiteIsWholeUntilTheNextIsThere) {
+// However the writer ends, the suite that suite.json describes is complete.
+TEST(SuiteFormat, ASuiteIsCompleteUntilItIsReplaced) {
   testing::TempFolder folder;
   Suite suite = carved();
   unwrap(save_suite(suite, folder / "s"));
@@ -136,7 +137,7 @@ TEST(SuiteFormat, ASuiteIsWholeUntilTheNextIsThere) {
   EXPECT_EQ(suite_text(unwrap(load_suite(folder / "s"))), suite_text(last));
 }
 
-TEST(SuiteWeights, AModelThatIsNotThereIsNamed) {
+TEST(SuiteWeights, NamesAMissingModel) {
   Suite suite = carved();
   const std::string hash = *named_tensors(suite).begin();
   suite.weights[hash] = "model.norm.weight";
@@ -163,7 +164,8 @@ TEST(SuiteWeights, OfTwoQuantizationsAreNotMerged) {
                         {"quantized in another way", "b", "none, as in a", "q4f16"});
 }
 
-// The engine runs the same prompt twice: the second adds no test, and the suite is as large.
+// The engine runs the same prompt twice: the second run adds no test, and the suite has the same
+// size.
 TEST(Carving, WithAFolderMemoryHoldsNoTensors) {
   testing::TempFolder folder;
   SuiteFolder files = unwrap(SuiteFolder::open(folder / "s"));

@@ -1,4 +1,4 @@
-// Tensors in a suite's folder: what is zero is left out, what does not fit is refused.
+// Tensors in a suite's folder: zero rows are omitted, inconsistent files are refused.
 #include "topdown/suite/tensor_file.h"
 
 #include <gtest/gtest.h>
@@ -40,14 +40,14 @@ TEST(TensorFile, OnlyLiveRowsAreStored) {
   }
 }
 
-TEST(TensorFile, NegativeZeroIsNotNothing) {
+TEST(TensorFile, NegativeZeroIsStored) {
   HostTensor tensor = pages(8, {});
   tensor.set_f64(3 * 1024, -0.0);
   EXPECT_EQ(stored_bytes(tensor), 4096);
   EXPECT_EQ(content_hash(unwrap(read(write_tensor_file(tensor)))), content_hash(tensor));
 }
 
-TEST(TensorFile, SmallAndFlatOnesAreStoredWhole) {
+TEST(TensorFile, SmallAndFlatTensorsAreStoredCompletely) {
   for (const Shape& shape : {Shape{}, {0}, {2, 0, 3}, {100000}, {8, 128}}) {
     const HostTensor tensor = HostTensor::zeros(DType::kF32, shape);
     EXPECT_EQ(stored_bytes(tensor), static_cast<int64_t>(tensor.byte_size()));
@@ -55,7 +55,7 @@ TEST(TensorFile, SmallAndFlatOnesAreStoredWhole) {
   }
 }
 
-TEST(TensorFile, WhatDoesNotFitIsRefused) {
+TEST(TensorFile, RefusesInconsistentFiles) {
   const HostTensor two = pages(2, {0, 1});
   const auto refused = [&](const std::map<std::string, HostTensor>& file,
                            const std::vector<std::string>& says) {
@@ -84,7 +84,7 @@ TEST(TensorFile, WhatDoesNotFitIsRefused) {
   }
 }
 
-// A cache with room for many more tokens than there are.
+// A cache with space for many more tokens than it holds.
 TEST(TensorFile, OfACacheOnlyLivePagesAreStored) {
   auto engine = small_model().engine({.first_capacity = 256});
   testing::TempFolder folder;
@@ -105,7 +105,7 @@ TEST(TensorFile, OfACacheOnlyLivePagesAreStored) {
     expected += stored_bytes(tensor);
     if (tensor.shape().size() != 4 || tensor.shape()[1] != page_size) continue;
     ++pools;
-    // Seven tokens at most, of 256.
+    // At most seven tokens of 256.
     EXPECT_LT(4 * stored_bytes(tensor), static_cast<int64_t>(tensor.byte_size()));
   }
   ASSERT_GT(pools, 0);

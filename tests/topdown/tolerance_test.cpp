@@ -1,4 +1,4 @@
-// Tolerances: their file, and what they do to a verdict.
+// Tolerances: their file, and their effect on a verdict.
 #include "topdown/reference_run/tolerance.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace tapml::topdown {
 namespace {
 
-TEST(Tolerances, TheFirstThatDescribesAKernelCounts) {
+TEST(Tolerances, TheFirstMatchApplies) {
   const Tolerances all = Tolerances::parse(
       "{\"tolerances\": [{\"kernel\": \"rms_norm_1*\", \"factor\": 4, \"reason\": \"a\"},\n"
       "{\"kernel\": \"rms_norm_*\", \"absolute\": 0.5, \"reason\": \"b\"},\n"
@@ -31,7 +31,7 @@ TEST(Tolerances, TheFirstThatDescribesAKernelCounts) {
   EXPECT_NE(all.text(), "");
 }
 
-TEST(Tolerances, BadFilesAreRefusedWithTheirPlace) {
+TEST(Tolerances, BadFilesAreRefusedWithTheirPosition) {
   struct Case {
     const char* item;
     std::vector<std::string> parts;
@@ -71,9 +71,9 @@ TEST(Tolerances, WidenTheBound) {
   EXPECT_DOUBLE_EQ(granted.allowed, 0.1 * 3);
   EXPECT_TRUE(compare(off, exact, reference, &both).target_ok);
   EXPECT_FALSE(compare(exact, exact, reference, &thrice).tolerated) << "it is not needed";
-  // The source has to be within its own bound all the same.
+  // The source still has to be within its own bound.
   EXPECT_EQ(compare(off, off, reference, &thrice).outcome, Outcome::kSourceWrong);
-  // Nothing excuses what is no number.
+  // No tolerance excuses a NaN.
   const HostTensor nan =
       HostTensor::from<float>(DType::kF32, {2}, std::vector<float>{1, std::nanf("")});
   const Tolerance huge{"k", 1, 1e30, "r"};

@@ -1,4 +1,4 @@
-// Suites of groups: how they are made, written, read, merged and made smaller.
+// Suites of groups: creating, writing, reading, merging and pruning.
 #include "topdown/suite/trusted_suite.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace tapml::topdown {
 namespace {
 
-TEST(TrustedSuite, OneCallIsATestLikeOthers) {
+TEST(TrustedSuite, OneCallIsAnOrdinaryTest) {
   const HostTensor x = filled({3, 8}, -0.9), y = filled({3, 8}, 0);
   TrustedCalls test;
   test.calls = {0};
@@ -40,7 +40,7 @@ TEST(TrustedSuite, OneCallIsATestLikeOthers) {
   EXPECT_EQ(named_tensors(group).size(), 3u) << "nothing between the kernels is kept";
 }
 
-TEST(TrustedSuite, RefusesWhatDoesNotFit) {
+TEST(TrustedSuite, RefusesInconsistentCalls) {
   const Suite carved = carved_softmax_then_matmul();
   const HostTensor x = filled({3, 8}, -0.9);
   auto refused = [&](const TrustedCalls& wrong, const std::string& text) {
@@ -78,7 +78,7 @@ TEST(TrustedSuite, RefusesWhatDoesNotFit) {
   refused(wrong, "of no call of the group");
 }
 
-TEST(SuiteGroups, WhatIsWrittenIsReadBack) {
+TEST(SuiteGroups, RoundTrip) {
   testing::TempFolder folder;
   Suite suite = suite_of_a_group();
   suite.groups[0].times = 3;
@@ -94,7 +94,7 @@ TEST(SuiteGroups, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(check.tensors, 3);
 }
 
-TEST(SuiteGroups, MergeToOneWhereTheyAreEqual) {
+TEST(SuiteGroups, EqualGroupsAreMerged) {
   const Suite one = suite_of_a_group(), other = suite_of_a_group(1.5);
   const Suite same = merge({one, one}, {"a", "b"});
   ASSERT_EQ(same.groups.size(), 1u);
@@ -135,7 +135,7 @@ TEST(SuiteGroups, ArePrunedLikeCalls) {
   EXPECT_EQ(more.groups[0].calls[0].kernel, 0);
 }
 
-// The text of a suite of one group, and what is said where a part of it is another one.
+// The text of a suite of one group, and the error when a part of it is replaced.
 class AlteredGroup : public ::testing::Test {
  protected:
   void refused(const std::string& from, const std::string& to,
@@ -154,7 +154,7 @@ class AlteredGroup : public ::testing::Test {
     testing::expect_parts(read.error(), {"suite.json"});
   }
   static std::string quoted(const std::string& text) { return "\"" + text + "\""; }
-  // A place as it stands in the text.
+  // A call's parameter as written in the text.
   static std::string place(int call, int param) {
     return "[" + std::to_string(call) + ", " + std::to_string(param) + "]";
   }
@@ -163,7 +163,7 @@ class AlteredGroup : public ::testing::Test {
   const std::string text_ = suite_text(suite_);
 };
 
-TEST_F(AlteredGroup, IsRefusedWithFileAndPlace) {
+TEST_F(AlteredGroup, IsRefusedWithFileAndPosition) {
   const std::string x = suite_.groups[0].inputs[0].hash, w = suite_.groups[0].calls[1].before[1];
   refused("\"groups\": [", "\"groups\": [7, ", {"a field \"source\""});
   refused("\"times\": 1", "\"times\": 0", {"times", "1 or more"});

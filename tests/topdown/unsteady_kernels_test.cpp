@@ -1,4 +1,4 @@
-// Kernels that are right in one launch and wrong in another, or write where they may not.
+// Kernels that are correct in one launch and wrong in another, or write out of bounds.
 #include <gtest/gtest.h>
 
 #include <cfenv>
@@ -63,8 +63,8 @@ int32_t number_of(const std::string& operators) {
   return -1;
 }
 
-// A product with `before` and `after` its loop: `launches` counts them from 1, what a result is
-// multiplied by is `factor`, `count` is the number of elements.
+// A product with `before` and `after` around its loop: `launches` counts them from 1, `factor`
+// multiplies the result, `count` is the number of elements.
 std::string product(const std::string& before, const std::string& after = "") {
   return R"(// prim def multiply(a: Buffer((n, 8), f32), b: Buffer((8,), f32), out out: Buffer((n, 8), f32), n: i64)
 // launch multiply(a, b, out) over n * 8 in groups of 1000000
@@ -82,7 +82,7 @@ void multiply(void* const* buffers, const int64_t* scalars, int64_t begin, int64
          "\n  for (int64_t i = 0; i < count; ++i) out[i] = a[i] * b[i % 8] * factor;\n" + after +
          "\n}\n";
 }
-// The launch that the test says.
+// Wrong in the launch that the test selects.
 constexpr const char* kWrongOnce =
     "if (launches == atoi(getenv(\"TAPML_TEST_WRONG_LAUNCH\"))) factor = 1.5f;";
 constexpr const char* kTanh =
@@ -98,7 +98,7 @@ void tanh_rows(void* const* buffers, const int64_t* scalars, int64_t begin, int6
 }
 )";
 
-// Kernels of C in the place of the suite's, in a session of this process.
+// C kernels in place of the suite's, in a session of this process.
 class UnsteadyKernel : public ::testing::Test {
  protected:
   KernelVerdict compared(const std::string& source, const ReplayOptions& options = {}) {
@@ -148,7 +148,7 @@ class UnsteadyKernel : public ::testing::Test {
   std::unique_ptr<Sandbox> sandbox_;
 };
 
-TEST_F(UnsteadyKernel, ARightOnePassesTwentyLaunches) {
+TEST_F(UnsteadyKernel, ACorrectKernelPassesTwentyLaunches) {
   const KernelVerdict verdict = compared(product(""), {.seconds = 60});
   EXPECT_TRUE(verdict.passed) << verdict.failure;
   EXPECT_EQ(verdict.calls, 2);
@@ -191,7 +191,7 @@ TEST_F(UnsteadyKernel, OneInFiveAtRandomIsFoundWithItsRate) {
       << verdict.note;
 }
 
-// More launches find what is rarer.
+// More launches find rarer faults.
 TEST_F(UnsteadyKernel, TheFortiethLaunchIsFoundByFifty) {
   open(product(kWrongOnce));
   EXPECT_TRUE(replay_wrong_at(40).passed);
@@ -200,7 +200,7 @@ TEST_F(UnsteadyKernel, TheFortiethLaunchIsFoundByFifty) {
   EXPECT_EQ(verdict.launches.wrong, 1);
 }
 
-// Right for the weights that it was called with first, whichever these are.
+// Correct for the weights of its first call, whichever these are.
 TEST_F(UnsteadyKernel, KeptWeightsAreFound) {
   open(
       product("static float kept[8];\n  if (launches % 20 == 1) memcpy(kept, b, sizeof kept);\n"
@@ -213,8 +213,8 @@ TEST_F(UnsteadyKernel, KeptWeightsAreFound) {
   }
 }
 
-// The same seed gives the same order, another one another.
-TEST_F(UnsteadyKernel, TheOrderIsThatOfTheSeed) {
+// The same seed gives the same order, another seed another order.
+TEST_F(UnsteadyKernel, TheSeedDeterminesTheOrder) {
   open(product(kWrongOnce));
   auto wrong_calls = [&](uint64_t seed) {
     std::string order;
@@ -230,7 +230,7 @@ TEST_F(UnsteadyKernel, TheOrderIsThatOfTheSeed) {
   EXPECT_GT(orders.size(), 1u);
 }
 
-TEST_F(UnsteadyKernel, OtherBitsWithinTheBoundAreOnlyTold) {
+TEST_F(UnsteadyKernel, OtherBitsWithinTheBoundAreOnlyReported) {
   const KernelVerdict verdict = compared(product("if (launches % 2 == 0) factor = 1.0000001f;"));
   EXPECT_TRUE(verdict.passed);
   EXPECT_GT(verdict.launches.unequal, 0);
@@ -253,22 +253,22 @@ TEST_F(UnsteadyKernel, RunsBetweenLaunchesOfOthers) {
   EXPECT_GE(verdict.launches.wrong, 5);
 }
 
-TEST_F(UnsteadyKernel, WritesBehindAnOutputAreNamed) {
+TEST_F(UnsteadyKernel, WritesPastAnOutputAreReported) {
   const KernelVerdict verdict =
       compared(product("", "  for (int i = 0; i < 75; ++i) out[count + i] = 1;"));
   EXPECT_EQ(verdict.failed, Failure::kOutOfBounds);
   EXPECT_EQ(verdict.failure, "writes outside of its outputs: 300 bytes after " + name_of(2));
 }
 
-// Right behind the guards lies memory of nobody, up to the page that ends the process.
-TEST_F(UnsteadyKernel, WritesBehindTheGuardsAreNamed) {
+// Right after the guards is unused memory, up to the page that ends the process.
+TEST_F(UnsteadyKernel, WritesPastTheGuardsAreReported) {
   const KernelVerdict verdict = compared(product("", "  out[count + 65536 / 4] = 1;"));
   EXPECT_EQ(verdict.failed, Failure::kOutOfBounds);
   EXPECT_EQ(verdict.failure,
             "writes outside of its outputs: writes 65536 bytes after " + name_of(2));
 }
 
-TEST_F(UnsteadyKernel, AnInputThatALaterLaunchWritesIsNamed) {
+TEST_F(UnsteadyKernel, AnInputThatALaterLaunchWritesIsReported) {
   const KernelVerdict verdict =
       compared(product("", "  if (launches == 7) ((float*)buffers[1])[3] = 42;"));
   EXPECT_FALSE(verdict.passed);
@@ -276,7 +276,7 @@ TEST_F(UnsteadyKernel, AnInputThatALaterLaunchWritesIsNamed) {
   EXPECT_EQ(verdict.failure, "writes outside of its outputs: 4 bytes of " + name_of(1));
 }
 
-TEST_F(UnsteadyKernel, LeavesTheProcessorAsItFoundIt) {
+TEST_F(UnsteadyKernel, RestoresTheProcessorState) {
   const KernelVerdict verdict = compared(product("", "  fesetround(FE_TOWARDZERO);"));
   EXPECT_EQ(verdict.failed, Failure::kSideEffect);
   EXPECT_EQ(verdict.failure,

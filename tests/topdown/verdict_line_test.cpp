@@ -1,4 +1,4 @@
-// The line in which commands that validate end.
+// The last line of commands that validate.
 #include <gtest/gtest.h>
 
 #include "topdown/report/localize_report.h"
@@ -44,7 +44,7 @@ TEST(VerdictLine, OfAReplay) {
   EXPECT_FALSE(replayed.passed());
 }
 
-TEST(VerdictLine, SaysWhatItRestsOn) {
+TEST(VerdictLine, StatesItsEvidence) {
   Replayed replayed;
   KernelVerdict one = verdict_of("a_1", true, 1);
   one.elements = 1000;
@@ -82,7 +82,7 @@ TEST(VerdictLine, OfAMigration) {
             "Nothing is wrong in what was tested, but 1 kernel is untested: c_3 (model.norm).");
   EXPECT_FALSE(migration.passed());
   EXPECT_TRUE(migration.whole_passed());
-  // The model is wrong: what is untested is named, and not the memory plan.
+  // The model is wrong: the untested kernels are named, not the memory plan.
   migration.whole.passed = false;
   EXPECT_EQ(verdict_line(migration).text(),
             "FAIL 2 of 3 kernels, 5 calls, 1 untested, the whole model wrong");

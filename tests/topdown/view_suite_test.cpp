@@ -1,5 +1,5 @@
 // Kernels that read and write views (strided, of storage operators): carved, stored, replayed, and
-// dispatched to another platform one after the other, as a migration does.
+// dispatched to another platform one after another, as a migration does.
 #include <gtest/gtest.h>
 
 #include "ir/exceptions.h"
@@ -16,7 +16,7 @@
 namespace tapml::topdown {
 namespace {
 
-// A transposed part is read by an operator, and another part is written through it.
+// An operator reads a transposed part, and another part is written through it.
 const char* const kViews = R"(module
 impure def main(x: Tensor((n, 6), f32), y: Tensor((3, n), f32)) -> Tensor((n, 6), f32) {
   own: Tensor((n, 6), f32) = copy(x)
@@ -78,14 +78,14 @@ int32_t kernel_index(const Suite& suite, const std::string& begin) {
   return -1;
 }
 
-TEST(ViewSuite, StridedKernelsAreCarvedWithWhatTheyReadAndWrite) {
+TEST(ViewSuite, StridedKernelsAreCarvedWithTheirInputsAndOutputs) {
   const Suite suite = carved_views(Program());
   const int32_t read = kernel_index(suite, "read_view_f32_2"),
                 write = kernel_index(suite, "write_view_");
   ASSERT_TRUE(read >= 0 && write >= 0);
   for (const SuiteCall& call : suite.calls) {
     if (call.kernel != write) continue;
-    // The whole base goes in and out; only the written columns differ.
+    // The whole base is input and output; only the written columns differ.
     const auto& modes = suite.kernels[static_cast<size_t>(write)].modes;
     const auto at = std::find(modes.begin(), modes.end(), AccessMode::kInOut) - modes.begin();
     ASSERT_LT(at, std::ssize(modes));
@@ -119,7 +119,7 @@ TEST(ViewSuite, ReplaysFromDiskOnEveryPlatform) {
   }
 }
 
-TEST(ViewSuite, AInjectedFaultInAStridedKernelIsSeen) {
+TEST(ViewSuite, AnInjectedFaultInAStridedKernelIsDetected) {
   const Suite suite = carved_views(Program());
   auto session = testing::open_session("cpu");
   Sandbox sandbox({target::parse_target("cpu"), session.get()});
@@ -140,7 +140,7 @@ TEST(ViewSuite, AInjectedFaultInAStridedKernelIsSeen) {
 
 TEST(ViewSuite, StridedKernelsMoveToAnotherPlatform) {
   auto session = testing::open_session("opencl");
-  if (!session) GTEST_SKIP() << "opencl is not here";
+  if (!session) GTEST_SKIP() << "opencl is unavailable";
   const Program run;
   const Suite suite = carved_views(run);
   auto executable =

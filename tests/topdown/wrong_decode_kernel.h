@@ -1,4 +1,4 @@
-// A kernel that only decode calls, with code for the cpu that is wrong.
+// A kernel that only decode calls, with wrong code for the cpu.
 #pragma once
 
 #include "pipeline/compile.h"

@@ -1,4 +1,4 @@
-// The references of the operators against what PyTorch and NumPy compute
+// The references of the operators against the results of PyTorch and NumPy
 // (tests/golden/make_ops.py).
 #include <gtest/gtest.h>
 
@@ -108,7 +108,8 @@ std::vector<op::RefTensor> evaluate(const op::OperatorInfo& info, const Json& ca
   return outputs;
 }
 
-// An expected value in f64 is exact up to its last places; another is a correct implementation's.
+// An expected value in f64 is exact except for its last digits; others come from a correct
+// implementation.
 void expect_golden(const op::RefTensor& found, const HostTensor& expected) {
   ASSERT_EQ(found.shape, expected.shape());
   for (int64_t i = 0; i < expected.size(); ++i) {
@@ -158,8 +159,8 @@ TEST_P(GoldenOperators, ReferencesAgree) {
 INSTANTIATE_TEST_SUITE_P(Families, GoldenOperators, ::testing::ValuesIn(families()),
                          [](const auto& info) { return info.param; });
 
-// More than one call of each: another shape, dtype or attribute. The dimensions of a tensor are no
-// tensor.
+// More than one call of each: another shape, dtype or attribute. The dimensions of a tensor are not
+// a tensor.
 TEST(GoldenOperators, EveryOperatorHasCases) {
   std::map<std::string, int> cases;
   for (const std::string& family : families()) {

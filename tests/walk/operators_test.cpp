@@ -1,8 +1,8 @@
 // Every operator of the table, in every dtype that it claims, static and dynamic, through the whole
-// pipeline on every platform, against the reference. TAPML_WALK=full draws the full cross
-// (`make test-ops`; of targets with options, which are about shapes, in two dtypes); otherwise f32
-// and one narrow dtype of each operator. With TAPML_REMOTE_TARGET
-// (support/remote_target.h) that machine is the only platform.
+// pipeline on every platform, against the reference. TAPML_WALK=full draws the full cross product
+// (`make test-ops`; for targets with options, which affect shapes, in two dtypes); otherwise f32
+// and one narrow dtype of each operator. With TAPML_REMOTE_TARGET (support/remote_target.h) that
+// target is the only platform.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,17 +24,17 @@ bool is_full() {
 const std::vector<std::vector<int64_t>> kExtents = {
     {1, 2, 3, 5, 8}, {15, 16, 17, 4}, {0, 1, 7}, {31, 33, 64, 2}, {1}, {127, 129, 3}};
 
-// What dynamic forms are called with beside the sizes that they were drawn with.
+// Sizes that dynamic forms are called with in addition to the drawn ones.
 const std::vector<std::vector<int64_t>> kOtherExtents = {{0, 2}, {1}, {17, 3, 1, 2}, {2, 33, 4}};
 
-// Another number for each operator.
+// A different number for each operator.
 size_t number_of(const op::OperatorInfo& info) {
   size_t sum = 0;
   for (const char* c = info.name; *c; ++c) sum = sum * 31 + static_cast<unsigned char>(*c);
   return sum;
 }
 
-// f32 (or what stands first) and a narrow one, another for each operator; where there is none, any.
+// f32 (or the first dtype) and a narrow one that varies by operator, or any other if there is none.
 std::vector<DType> two_dtypes_of(const op::OperatorInfo& info) {
   const std::vector<DType>& all = info.generator.dtypes;
   if (all.size() <= 2) return all;
@@ -58,8 +58,8 @@ bool is_empty(const op::GeneratedCall& call) {
   return false;
 }
 
-// Whether other extents leave the ranges of its elements meaningful: pages of a table that are no
-// pages of the pool would not be.
+// Whether the ranges of its elements stay valid for other extents: pages of a table would not be
+// pages of the pool.
 bool is_free(const op::GeneratedCall& call) {
   for (const op::GeneratedArg& arg : call.args) {
     for (const op::GeneratedTensor& tensor : arg.tensors) {
@@ -69,8 +69,8 @@ bool is_free(const op::GeneratedCall& call) {
   return true;
 }
 
-// A convolution with a filter as large as its image: every element of a larger output takes all of
-// it, and that does not end in useful time.
+// A convolution with a filter as large as its image: every element of a larger output reads all of
+// it, which takes too long.
 bool is_endless(const op::OperatorInfo& info, const op::GeneratedCall& call) {
   constexpr int64_t kLargestFilter = 4096;
   const bool convolves = std::string_view(info.name).starts_with("conv");
@@ -83,9 +83,9 @@ struct Walk {
   int dynamic = 0;
 };
 
-// Calls of one operator; a failure where a dtype it claims has none. `brief`: one call a dtype, and
-// one of constant sizes that differ from operator to operator; `has_options`: in fewer dtypes,
-// since narrow indices and schedules are about shapes.
+// Calls of one operator; a failure if a dtype that it claims has none. `brief`: one call per dtype,
+// and one of constant sizes that vary by operator; `has_options`: in fewer dtypes, since narrow
+// indices and schedules concern shapes.
 Walk walk(const op::OperatorInfo& info, bool brief, bool has_options) {
   Walk result;
   std::vector<DType> dtypes =
@@ -105,7 +105,7 @@ Walk walk(const op::OperatorInfo& info, bool brief, bool has_options) {
       RandomStream rng(draw, std::string(info.name) + "." + dtype_name(dtype));
       op::GeneratedCall call;
       bool valid = false;
-      // Of the sizes with 0 a call that has one, where the operator allows it.
+      // Of the sizes with 0, a call that has one, if the operator allows it.
       const bool none = kExtents[draw][0] == 0;
       for (int attempt = 0; attempt < 50 && !(valid && (!none || is_empty(call))); ++attempt) {
         op::GeneratedCall next;
@@ -155,8 +155,8 @@ TEST_P(EveryOperator, AgreesWithTheReference) {
   } else {
     session = open_remote_target(target);
   }
-  if (!session) GTEST_SKIP() << platform << " is not here";
-  // Drivers of GPUs take their time for every kernel, and WebAssembly starts a process.
+  if (!session) GTEST_SKIP() << platform << " is unavailable";
+  // GPU drivers are slow for every kernel, and WebAssembly starts a process.
   bool brief = !is_full() && target.description.platform != "cpu";
   const bool has_options = std::string(platform).find(':') != std::string::npos;
   Walk cases = walk(*info, brief, has_options);

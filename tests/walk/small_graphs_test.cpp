@@ -1,4 +1,4 @@
-// Small graphs of the shape that compilers are known to get wrong: wide unsigned arithmetic,
+// Small graphs with structures that compilers are known to get wrong: wide unsigned arithmetic,
 // constants made from tensors, integers in functions of real numbers, shapes taken from tensors.
 #include <gtest/gtest.h>
 
@@ -96,7 +96,7 @@ class SmallGraphs : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(SmallGraphs, AgreeWithTheReference) {
   auto session = open_session(GetParam());
-  if (!session) GTEST_SKIP() << GetParam() << " is not here";
+  if (!session) GTEST_SKIP() << GetParam() << " is unavailable";
   Module module;
   std::vector<GeneratedProgram> programs;
   for (const Graph& graph : kGraphs) {
@@ -108,7 +108,7 @@ TEST_P(SmallGraphs, AgreeWithTheReference) {
       GeneratedProgram program{"f" + std::to_string(programs.size()), graph.name, {}};
       for (const op::GeneratedTensor& input : graph.inputs) {
         Dims shape = names.tensor(input.shape);
-        // A list with as many elements as the matrix before it: their number is a product.
+        // A list with as many elements as the preceding matrix: the number is a product.
         if (!params.empty() && input.shape == Shape{element_count(graph.inputs[0].shape)}) {
           shape = {op::product(names.tensor(graph.inputs[0].shape))};
         }

@@ -1,4 +1,4 @@
-// What the operators make of the values that platforms disagree on, the same on the reference, the
+// The operators' results for values on which platforms disagree, equal on the reference, the
 // interpreted loops, cpu and opencl.
 #include <gtest/gtest.h>
 
@@ -34,8 +34,8 @@ struct Special {
   AttrMap attrs = {};
 };
 
-// Remainders of quotients of every size, exactly: pairs of magnitudes from all over the range of
-// the dtype, from 2^-`least` on, with mantissas that are not round.
+// Exact remainders of quotients of every size: pairs of magnitudes from the whole range of the
+// dtype, from 2^-`least` on, with mantissas that are not round.
 Special remainders(const char* op, DType dtype, int least, int most) {
   std::vector<double> magnitudes;
   for (int exponent = least; exponent < most; exponent += 1 + (most - least) / 12) {
@@ -71,7 +71,7 @@ std::vector<Special> specials() {
           to_bool = {{"dtype", kBool}}, to_f16 = {{"dtype", kF16}};
   AttrMap first = {{"axis", int64_t{0}}};
   return {
-      // NaN wins extrema and loses comparisons.
+      // NaN propagates in extrema and compares as false.
       {"maximum", {a, b}, reals({kNan, kNan, kNan, kInf, kNan, 2})},
       {"minimum", {a, b}, reals({kNan, kNan, kNan, 1, kNan, 1})},
       {"less", {a, b}, whole(kBool, {0, 0, 0, 0, 0, 1})},
@@ -103,7 +103,7 @@ std::vector<Special> specials() {
        whole(kI32, {1}),
        {{"axis", int64_t{0}}, {"keepdims", true}}},
       {"any", {reals({0, -0.0, kNan})}, whole(kBool, {1}), {{"keepdims", true}}},
-      // What is large leaves nothing of the logarithm in its sum.
+      // For large elements the logarithm of the sum vanishes.
       {"log_softmax",
        {reals({1e17, 1e17, 1e17, 1e17})},
        reals({-1.3862943611, -1.3862943611, -1.3862943611, -1.3862943611})},
@@ -113,7 +113,7 @@ std::vector<Special> specials() {
       {"log_softmax", {reals({-kInf, -kInf})}, reals({kNan, kNan})},
       {"logsumexp", {reals({-kInf, -kInf})}, reals({-kInf}), {{"keepdims", true}}},
       {"logsumexp", {reals({kInf, 1})}, reals({kInf}), {{"keepdims", true}}},
-      // Corners of functions.
+      // Edge cases of functions.
       {"log", {odd}, reals({kNan, kInf, kNan, -kInf, -kInf, 0})},
       {"exp", {odd}, reals({kNan, kInf, 0, 1, 1, 2.7182818})},
       {"sqrt", {odd}, reals({kNan, kInf, kNan, 0, 0, 1})},
@@ -140,7 +140,7 @@ std::vector<Special> specials() {
       {"floor_mod", {whole(kU64, {-1, -1}), whole(kU64, {10, -2})}, whole(kU64, {5, 1})},
       {"divide", {whole(kI32, {1, -7, 0}), whole(kI32, {0, 2, 0})}, reals({kInf, -3.5, kNan})},
       // Division of floats.
-      // What is left of a small dividend rounds to the divisor.
+      // The remainder of a small negative dividend rounds to the divisor.
       {"floor_divide",
        {reals({1e-13, -1e-13, 1e-13, 59}), reals({-29.5, 29.5, 29.5, -29.5})},
        reals({-1, -1, 0, -2})},
@@ -180,7 +180,7 @@ std::vector<Special> specials() {
       {"power",
        {whole(kU64, {3, 2}), whole(kU64, {41, 64})},
        whole(kU64, {static_cast<int64_t>(18026252303461234787ull), 0})},
-      // Shifts as far as the width and further.
+      // Shifts by the width and more.
       {"left_shift",
        {whole(kI32, {1, 1, 1, 1, -1}), whole(kI32, {31, 32, -1, 100, 4})},
        whole(kI32, {kMin32, 0, 0, 0, -16})},
@@ -208,7 +208,7 @@ std::vector<Special> specials() {
   };
 }
 
-// One program a case, named by its place.
+// One program per case, named by its index.
 struct Suite {
   std::vector<Special> cases = specials();
   Module module;
@@ -266,7 +266,7 @@ class SpecialValuesOn : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(SpecialValuesOn, Platform) {
   auto session = open_session(GetParam());
-  if (!session) GTEST_SKIP() << GetParam() << " is not here";
+  if (!session) GTEST_SKIP() << GetParam() << " is unavailable";
   Suite suite;
   auto executable = compile_supported(suite.module, target::parse_target(GetParam()));
   auto vm = runtime::LocalVirtualMachine::create(*session, std::move(executable));

@@ -72,7 +72,7 @@ TEST(ProgressRows, ChangeInPlace) {
   EXPECT_EQ(terminal.screen.text(),
             "matmul_1 mismatch       0.1 of its bound\nadd_23   waiting\n"
             "[1/2] migrate: matmul_1 ... 0.0 s\n");
-  // They stay over phases, below the lines of those that ended.
+  // The rows remain across phases, below the lines of the finished phases.
   progress.end("2 kernels");
   EXPECT_EQ(terminal.screen.text(), "migrate: 2 kernels (0.0 s)\n");
   progress.begin("run");
@@ -87,7 +87,7 @@ TEST(ProgressRows, ChangeInPlace) {
   EXPECT_EQ(terminal.screen.unknown(), "");
 }
 
-TEST(ProgressRows, WorkThatFailsLeavesWhatItDid) {
+TEST(ProgressRows, FailedWorkKeepsItsFinishedRows) {
   Terminal terminal;
   {
     Progress progress(terminal.options());
@@ -119,7 +119,7 @@ TEST(ProgressRows, FitNarrowWindows) {
       EXPECT_EQ(line.width, display_width(line.text)) << columns;
     }
   }
-  // The detail goes first, the state last.
+  // The detail is cut first, the state last.
   EXPECT_EQ(row_lines({ended("kernel_0", false)}, 24, 9, false)[0].text, "kernel_0 mismatch      ");
   EXPECT_EQ(row_lines({ended("a_long_name_indeed", false)}, 21, 9, false)[0].text,
             "a_longmismatch      ");
@@ -153,7 +153,7 @@ TEST(ProgressRows, NeverScrollTheWindow) {
   }
 }
 
-TEST(ProgressRows, AWindowMayChangeItsSize) {
+TEST(ProgressRows, FollowWindowResizes) {
   Terminal terminal(60, 24);
   Progress progress(terminal.options());
   progress.begin("migrate", 3);

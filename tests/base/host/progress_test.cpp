@@ -102,7 +102,7 @@ TEST(ProgressTest, PlainWritesALineEveryTenSecondsOfAPhase) {
   progress.tick();
   EXPECT_EQ(screen.text, "migrate: 1 of 4, matmul_1234, 10.0 s\n");
   screen.text.clear();
-  // A step that comes when a line is due is what the line says.
+  // A step that arrives when a line is due is shown on that line.
   screen.time = 20;
   progress.step("add_5678");
   EXPECT_EQ(screen.text, "migrate: 2 of 4, add_5678, 20.0 s, about 60 s left\n");
@@ -115,7 +115,7 @@ TEST(ProgressTest, PlainWritesALineEveryTenSecondsOfAPhase) {
   screen.text.clear();
   progress.end("2 kernels");
   screen.time = 60;
-  progress.tick();  // between two phases there is nothing to say
+  progress.tick();  // between two phases nothing is printed
   progress.begin("run");
   screen.time = 69;
   progress.tick();
@@ -130,13 +130,13 @@ TEST(ProgressTest, PlainCountsTheWorkOfAPhaseWithoutSteps) {
   watcher({.what = "prefill", .done = 512, .total = 2048, .unit = "tokens"});
   screen.time = 10;
   progress.tick();
-  // What follows is another piece of work, whose time counts from its begin.
+  // The next piece of work, whose time starts at its own begin.
   watcher({.what = "send", .done = 0, .total = 64 << 20, .unit = "bytes"});
   screen.time = 20;
   watcher({.what = "send", .done = 16 << 20, .total = 64 << 20, .unit = "bytes"});
   progress.tick();
   watcher({.what = "send", .done = 64 << 20, .total = 64 << 20, .unit = "bytes"});
-  watcher({.what = "upload", .done = 0, .total = 0, .unit = "bytes"});  // of nothing: it has ended
+  watcher({.what = "upload", .done = 0, .total = 0, .unit = "bytes"});  // empty work: it has ended
   screen.time = 4030;
   progress.tick();
   EXPECT_EQ(screen.text,
@@ -162,7 +162,7 @@ TEST(ProgressTest, LongEstimatesAreRounded) {
             "check: reference 5 of 100 kernels, 400.0 s, about 2 h left\n");
 }
 
-TEST(ProgressTest, LiveCountsWorkAndEstimatesWhereThereIsRoom) {
+TEST(ProgressTest, LiveLineShowsCountsAndEstimatesIfTheyFit) {
   for (const int width : {80, 50}) {
     Screen screen;
     Progress progress(screen.options(ProgressMode::kLive, width));

@@ -13,19 +13,19 @@ using Lines = std::vector<std::string>;
 const std::vector<TableColumn> kColumns = {
     {.name = "kernel"}, {.name = "calls", .number = true}, {.name = "layers", .below = true}};
 
-TEST(Table, StandsInOneLineWhereThereIsRoom) {
+TEST(Table, PutsARowOnOneLineIfItFits) {
   EXPECT_EQ(table_lines(kColumns, {{"add_1", "7", "mlp"}, {"matmul_22", "1234567"}}, 40),
             (Lines{"kernel       calls  layers", "add_1            7  mlp", "matmul_22  1234567"}));
 }
 
-TEST(Table, ListsGoBelowTheirRowAndLoseNothing) {
+TEST(Table, ListsGoBelowTheirRowAndAreComplete) {
   const Lines lines =
       table_lines(kColumns, {{"add_1", "7", "layers.0.mlp, layers.1.mlp, layers.2.mlp"}}, 24);
   EXPECT_EQ(lines, (Lines{"kernel  calls", "    layers", "add_1       7", "    layers.0.mlp,",
                           "    layers.1.mlp,", "    layers.2.mlp"}));
 }
 
-TEST(Table, ANameThatIsTooLongHasALineOfItsOwn) {
+TEST(Table, ANameThatIsTooLongGetsItsOwnLine) {
   const Lines lines =
       table_lines(kColumns, {{"a_very_long_name_of_a_kernel", "7"}, {"b", "12"}}, 20);
   EXPECT_EQ(lines, (Lines{"kernel  calls", "    layers", "a_very_long_name_of_a_kernel",
@@ -36,7 +36,7 @@ TEST(Table, ANameThatIsTooLongHasALineOfItsOwn) {
   }
 }
 
-TEST(Table, WidthsAreThoseOfWhatIsSeen) {
+TEST(Table, WidthsCountVisibleCharacters) {
   const Lines lines =
       table_lines({{.name = "name"}, {.name = "x", .number = true}},
                   {{"größe", "1"}, {"大小", "22"}, {{"red", Style::kRed}, "3"}}, 80, true);
@@ -54,7 +54,7 @@ TEST(Table, LongTextsAreWrapped) {
   EXPECT_EQ(wrapped("a b", 80, 2), "a b");
 }
 
-TEST(TextWidth, IsThatOfTheEnvironmentWhereThereIsNoTerminal) {
+TEST(TextWidth, ComesFromTheEnvironmentWithoutATerminal) {
   int pipes[2];
   ASSERT_EQ(pipe(pipes), 0);
   const auto with = [&](const char* columns) {

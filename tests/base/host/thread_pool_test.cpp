@@ -101,7 +101,7 @@ TEST(ThreadPoolTest, ManyShortLoopsWithSleepsBetween) {
   EXPECT_EQ(total.load(), 20000 * 12);
 }
 
-TEST(ThreadPoolTest, RestIsNotTheEnd) {
+TEST(ThreadPoolTest, IdleWorkersResume) {
   ThreadPool pool(2), alone(1);
   alone.idle();
   alone.wake();
@@ -126,7 +126,7 @@ void meet(ThreadPool& pool) {
   });
 }
 
-TEST(ThreadPoolTest, WorkersThatListenForADoorbellJoinLoops) {
+TEST(ThreadPoolTest, WorkersThatPollAWakeFdJoinLoops) {
   std::array<int, 2> files = {};
   ASSERT_EQ(::pipe(files.data()), 0);
   {
@@ -135,7 +135,7 @@ TEST(ThreadPoolTest, WorkersThatListenForADoorbellJoinLoops) {
       meet(pool);
       pool.idle(files[0]);
       if (i % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      if (i % 3 == 0) continue;  // a loop that nothing announced
+      if (i % 3 == 0) continue;  // a loop without an announcement
       char byte = 1;
       ASSERT_EQ(::write(files[1], &byte, 1), 1);
       if (i % 50 == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -145,11 +145,11 @@ TEST(ThreadPoolTest, WorkersThatListenForADoorbellJoinLoops) {
     meet(pool);
     pool.idle(files[0]);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }  // while they listen
+  }  // while the workers listen
   {
     ThreadPool pool(2);
     meet(pool);
-    ::close(files[1]);  // from here on it rings for ever
+    ::close(files[1]);  // from here on the wake fd is always readable
     for (int i = 0; i < 20; ++i) {
       pool.idle(files[0]);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -174,7 +174,7 @@ TEST(ThreadPoolTest, SeveralCallersShareAPool) {
   EXPECT_EQ(total.load(), 4 * 2000 * 50);
 }
 
-TEST(ThreadPoolTest, ResultsOfABodyAreSeenByTheCaller) {
+TEST(ThreadPoolTest, ResultsOfABodyAreVisibleToTheCaller) {
   ThreadPool pool(2);
   std::vector<int64_t> values(1000);
   for (int64_t round = 0; round < 200; ++round) {

@@ -1,4 +1,4 @@
-// config.json and generation_config.json: both published forms, and what is refused.
+// config.json and generation_config.json: both published forms, and invalid values.
 #include "frontend/huggingface/config.h"
 
 #include <gtest/gtest.h>
@@ -101,9 +101,9 @@ TEST(HuggingFaceConfig, DefaultsOfFieldsThatMayBeAbsent) {
   EXPECT_EQ(model.rope.theta, 10000);
   EXPECT_EQ(config.dtype, DType::kF32);
   EXPECT_EQ(config.eos, std::vector<int32_t>{2});
-  // The kind of model in place of the class.
+  // The kind of model instead of the class.
   EXPECT_EQ(parse(without(base_config(), "architectures")).architecture, "llama");
-  // Heads of another width than hidden_size / num_attention_heads.
+  // Heads with a width other than hidden_size / num_attention_heads.
   EXPECT_EQ(llama(with(base_config(), "head_dim", "32")).head_dim, 32);
 }
 
@@ -121,7 +121,7 @@ TEST(HuggingFaceConfig, Biases) {
 }
 
 TEST(HuggingFaceConfig, HeadsOfTheirOwnWidth) {
-  // Nothing then ties the hidden size to the heads.
+  // The hidden size is then independent of the heads.
   Json json = with(with(base_config(), "head_dim", "10"), "hidden_size", "47");
   EXPECT_EQ(llama(json).head_dim, 10);
   EXPECT_EQ(llama(json).hidden, 47);
@@ -153,7 +153,7 @@ TEST(HuggingFaceConfig, GenerationEos) {
   expect_user_error([&] { eos("[]"); }, {"generation_config.json", "object"});
 }
 
-// Field and a value that is refused.
+// A field and an invalid value.
 struct BadField {
   const char* key;
   const char* value;
@@ -163,7 +163,7 @@ void PrintTo(const BadField& bad, std::ostream* out) { *out << bad.key << ": " <
 
 class BadConfigField : public ::testing::TestWithParam<BadField> {};
 
-TEST_P(BadConfigField, NamesFieldPlaceAndFault) {
+TEST_P(BadConfigField, NamesFieldPositionAndFault) {
   const BadField& bad = GetParam();
   expect_user_error([&] { parse(with(base_config(), bad.key, bad.value)); },
                     {bad.key, "config.json:"});
@@ -233,7 +233,7 @@ TEST(HuggingFaceConfig, ReadsQwen2Moe) {
   EXPECT_TRUE(model.renormalize);
   EXPECT_FALSE(model.qkv_bias);
 
-  // Without experts nothing else is asked for.
+  // Without experts no other field is required.
   json = with(without(moe_config(), "moe_intermediate_size"), "num_experts", "0");
   EXPECT_FALSE(std::get<models::Qwen2MoeConfig>(parse(json).model).is_sparse(0));
 }
@@ -286,7 +286,7 @@ TEST(HuggingFaceConfig, AbsentFieldsTakeTheirPublishedDefaults) {
   EXPECT_EQ(experts.expert_intermediate, 1408);
   EXPECT_EQ(experts.shared_intermediate, 5632);
   EXPECT_TRUE(moe.eos.empty());
-  // Its default of 16 key-value heads does not follow the number of heads.
+  // The default of 16 key-value heads does not follow the number of heads.
   expect_user_error(
       [] {
         parse_config(R"({"model_type": "qwen2_moe", "num_attention_heads": 8})", "config.json");
@@ -298,12 +298,12 @@ TEST(HuggingFaceConfig, ThetaInsideOfRopeScaling) {
   Json json = with(base_config(), "rope_scaling",
                    R"({"rope_type": "linear", "factor": 2, "rope_theta": 7e4})");
   EXPECT_EQ(llama(json).rope.theta, 7e4);
-  ASSERT_EQ(parse(json).warnings.size(), 1u);  // rope_theta beside it is 500000
+  ASSERT_EQ(parse(json).warnings.size(), 1u);  // while the outer rope_theta is 500000
   EXPECT_NE(parse(json).warnings[0].find("rope_scaling.rope_theta"), std::string::npos);
   json = without(json, "rope_theta");
   EXPECT_EQ(llama(json).rope.theta, 7e4);
   EXPECT_TRUE(parse(json).warnings.empty());
-  // rope_scaling goes before rope_parameters, where it says anything.
+  // rope_scaling has priority over rope_parameters if it contains anything.
   json =
       with(json, "rope_parameters", R"({"rope_type": "linear", "factor": 4, "rope_theta": 1e5})");
   EXPECT_EQ(llama(json).rope.theta, 7e4);
@@ -317,7 +317,7 @@ TEST(HuggingFaceConfig, ThetaInsideOfRopeScaling) {
 }
 
 TEST(HuggingFaceConfig, TypesOfRope) {
-  // Without a type positions are not scaled.
+  // Without a type, positions are not scaled.
   Json json = with(base_config(), "rope_scaling", R"({"factor": 2})");
   EXPECT_EQ(llama(json).rope.scaling, RopeConfig::Scaling::kNone);
   ASSERT_EQ(parse(json).warnings.size(), 1u);
@@ -325,7 +325,7 @@ TEST(HuggingFaceConfig, TypesOfRope) {
               R"({"rope_type": "default", "type": "linear", "factor": 2})");
   EXPECT_EQ(llama(json).rope.scaling, RopeConfig::Scaling::kNone);
   ASSERT_EQ(parse(json).warnings.size(), 1u);
-  // The context takes the place of an absent original one.
+  // The context length replaces an absent original one.
   json =
       with(base_config(), "rope_scaling",
            R"({"rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4})");

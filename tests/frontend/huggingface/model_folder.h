@@ -1,4 +1,4 @@
-// A model folder of a tiny Llama that tests change.
+// The model folder of a tiny Llama, which tests modify.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ class HuggingFaceFolder : public ::testing::Test {
   }
   void tie() const { add_field("\"tie_word_embeddings\": true"); }
 
-  // Two shards and their index; `change` may spoil the map of tensors to shards.
+  // Two shards and their index; `change` may corrupt the map of tensors to shards.
   void write_shards(const std::function<void(Json& weight_map)>& change = {}) const {
     Tensors first, second;
     Json map = Json::object();

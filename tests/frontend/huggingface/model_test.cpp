@@ -1,4 +1,4 @@
-// Model directories: one file or shards, and everything that can be wrong with them.
+// Model directories: a single file or shards, and every possible fault.
 #include "frontend/huggingface/model.h"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ TEST_F(HuggingFaceFolder, WeightsKeepTheDtypeOfTheirFile) {
   EXPECT_EQ(dtypes["model.embed_tokens.weight"], DType::kF32);
 }
 
-TEST_F(HuggingFaceFolder, GenerationConfigSaysWhatEndsAText) {
+TEST_F(HuggingFaceFolder, GenerationConfigDefinesTheEndTokens) {
   write_all();
   write("generation_config.json", R"({"eos_token_id": [3, 4]})");
   EXPECT_EQ(read().eos, (std::vector<int32_t>{3, 4}));
@@ -160,7 +160,7 @@ TEST_F(HuggingFaceFolder, MissingWeights) {
            "10 of them"});
 }
 
-TEST_F(HuggingFaceFolder, BiasesAreThereExactlyWhenTheConfigurationSaysSo) {
+TEST_F(HuggingFaceFolder, BiasesMustMatchTheConfiguration) {
   tensors_["model.layers.0.mlp.up_proj.bias"] = HostTensor::zeros(DType::kF32, {12});
   write_all();
   ASSERT_EQ(read().warnings.size(), 1u);
@@ -182,7 +182,7 @@ TEST_F(HuggingFaceFolder, BiasesAreThereExactlyWhenTheConfigurationSaysSo) {
   expect_same(read().weights, tensors_);
 }
 
-// A layer with three experts: what files have one by one becomes one weight.
+// A layer with three experts, whose separate tensors in the files become one weight.
 class ExpertsFolder : public HuggingFaceFolder {
  protected:
   void SetUp() override {
@@ -218,8 +218,8 @@ TEST_F(ExpertsFolder, PartsBecomeOneWeight) {
   for (int64_t i = 0; i < gates.size(); ++i) EXPECT_EQ(gates.at_f64(i), static_cast<double>(i));
 }
 
-// The form in which transformers 5 keeps them: one tensor of all experts' gate and up projections,
-// one of their down projections.
+// The form of transformers 5: one tensor with all experts' gate and up projections, and one with
+// their down projections.
 TEST_F(ExpertsFolder, FusedExperts) {
   write_all();
   const Tensors separate = read().weights;

@@ -1,4 +1,4 @@
-// What people have: forms of model folders that transformers reads too, and things in their place.
+// Common forms of model folders that transformers also reads, and other files in their place.
 #include <chrono>
 
 #include "frontend/huggingface/folder.h"
@@ -27,7 +27,7 @@ TEST_F(PublishedFolder, NamesWithoutThePrefix) {
   HuggingFaceModel model = read();
   expect_same(model.weights, tensors_);
   EXPECT_TRUE(model.warnings.empty());
-  // The class of files without the head, which then must be tied.
+  // The class for files without the head, which must then be tied.
   bare.erase("lm_head.weight");
   write_tensors("model.safetensors", bare);
   std::string config = kConfig;
@@ -82,7 +82,7 @@ TEST_F(PublishedFolder, UnusedTensorsOfUnknownDtypesAreIgnored) {
   expect_same(model.weights, tensors_);
   one_warning(model, {"ignored", "scale of F4"});
 
-  // One that the model uses is refused.
+  // A tensor that the model uses is refused.
   Tensors wrong = tensors_;
   wrong["model.norm.weight"] = HostTensor::zeros(DType::kU8, {8});
   const std::vector<std::byte> other = write_safetensors(wrong);
@@ -127,7 +127,7 @@ TEST_F(PublishedFolder, AbsentFieldsAreNamedWhereShapesDoNotFit) {
   refuses({"another shape", "published defaults", "hidden_size (4096)"});
 }
 
-TEST_F(PublishedFolder, OtherThingsByTheNameOfAFile) {
+TEST_F(PublishedFolder, FilesOfOtherFormats) {
   write_all();
   const std::string lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n";
   for (const char* name : {"model.safetensors", "config.json"}) {

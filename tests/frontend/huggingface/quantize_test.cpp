@@ -1,4 +1,4 @@
-// Quantization on import: what integers and scales come out, and what is refused.
+// Quantization on import: the resulting integers and scales, and invalid weights.
 #include "frontend/huggingface/quantize.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ int level(const QuantizedWeight& weight, int64_t i) {
 
 TEST(Quantize, LevelsOfAGroup) {
   HostTensor weight = HostTensor::zeros(DType::kF32, {2, 64});
-  // What is a multiple of one scale comes back as it is, whatever the sign of its largest element.
+  // Multiples of one scale are restored exactly, whatever the sign of the largest element.
   const std::vector<float> values = {-16, 14, 4, 6, -4, 2, 0, -14};
   for (size_t i = 0; i < values.size(); ++i) {
     weight.mutable_values<float>()[i] = values[i];
@@ -46,14 +46,14 @@ TEST(Quantize, LevelsOfAGroup) {
       EXPECT_EQ(level(result, static_cast<int64_t>(i)), levels[i]) << i;
       EXPECT_EQ(level(result, static_cast<int64_t>(64 + i)), levels[i]) << i;
     }
-    // The first of two neighbours is the low half.
+    // The first of two neighbors is the low half.
     EXPECT_EQ(result.packed.values<uint8_t>()[0], 0 + 16 * 15);
     for (int64_t i = 32; i < 64; ++i) EXPECT_EQ(level(result, i), 0);
     EXPECT_EQ(level(result, 96), -8);
   }
 }
 
-// The sum of squares that a rule leaves of a group: the scale is `largest` / `levels`.
+// The squared error that a rule leaves in a group: the scale is `largest` / `levels`.
 double error_of_rule(std::span<const float> group, double divisor, int lowest, int highest) {
   float largest = 0;
   for (const float x : group) {
@@ -69,7 +69,7 @@ double error_of_rule(std::span<const float> group, double divisor, int lowest, i
   return error;
 }
 
-TEST(Quantize, LeavesLessThanRulesWithoutSearch) {
+TEST(Quantize, HasLessErrorThanRulesWithoutSearch) {
   constexpr int64_t kGroups = 99;
   for (const char* name : {"q4f32", "q4f16"}) {
     for (DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
@@ -86,12 +86,12 @@ TEST(Quantize, LeavesLessThanRulesWithoutSearch) {
           const int at = level(result, i);
           const double error = std::abs(at * scale - weight.at_f64(i));
           own += error * error;
-          // The nearest level there is; beyond the last one anything may lie.
+          // The nearest level; values beyond the last level have any error.
           if (at > -8 && at < 7) {
             EXPECT_LE(error, std::abs(scale) * (0.5 + 1e-6)) << name << " " << dtype_name(dtype);
           }
         }
-        // f16 may round the scale away from the best.
+        // f16 may round the scale away from the optimum.
         EXPECT_LE(own, error_of_rule(group, -8, -8, 7) * (name[3] == '1' ? 1.02 : 1.0001));
         all += own;
         by_magnitude += error_of_rule(group, 7, -7, 7);
@@ -118,7 +118,7 @@ TEST(Quantize, ElementsOfAnySizeKeepTheirSize) {
   }
 }
 
-TEST(Quantize, PartsAreTheWhole) {
+TEST(Quantize, PartsEqualTheWhole) {
   const HostTensor weight = testing::random_weight(3, matrix({6, 32}), DType::kBF16);
   std::vector<HostTensor> parts;
   for (size_t part = 0; part < 3; ++part) {
@@ -135,7 +135,7 @@ TEST(Quantize, PartsAreTheWhole) {
   EXPECT_TRUE(std::ranges::equal(stacked.scales.bytes(), whole.scales.bytes()));
 }
 
-TEST(Quantize, RefusesWhatHasNoScale) {
+TEST(Quantize, RefusesWeightsWithoutAScale) {
   HostTensor weight = HostTensor::zeros(DType::kF32, {1, 32});
   auto quantize = [&](const char* name) {
     quantize_weight(matrix({1, 32}), std::span(&weight, 1), find_quantization(name), "m/file");
@@ -161,7 +161,7 @@ TEST(QuantizedFolder, HasTwoParametersALinearWeight) {
   EXPECT_EQ(model.weights.at(experts + ".scales").shape(), (Shape{5, 32, 2}));
   EXPECT_EQ(model.weights.at(experts + ".scales").dtype(), DType::kF16);
   EXPECT_EQ(model.sources.at(experts).parts.size(), 5u);
-  // Embedding, head, norms, router and gate stay as they are.
+  // Embedding, head, norms, router and gate are not quantized.
   for (const char* kept :
        {"model.embed_tokens.weight", "lm_head.weight", "model.norm.weight",
         "model.layers.0.input_layernorm.weight", "model.layers.0.mlp.gate.weight",

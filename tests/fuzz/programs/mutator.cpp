@@ -178,7 +178,7 @@ std::vector<Mutator::Span> Mutator::elements(const Tokens& tokens, Span group) {
   return found;
 }
 
-// Parts of the text that begin with a function, in front of them whatever stands before the first.
+// Splits the text at functions; the first part includes whatever precedes the first function.
 std::vector<std::string> Mutator::functions(const std::string& text) {
   std::vector<std::string> parts = {""};
   for (const std::string& line : lines_of(text)) {
@@ -273,7 +273,7 @@ bool Mutator::change_name(Tokens& tokens) {
       }
       return true;
     }
-    case 1: {  // an operator by another
+    case 1: {  // replaces an operator
       std::vector<size_t> called;
       for (size_t i : names) {
         if (std::find(operators_.begin(), operators_.end(), tokens[i]) != operators_.end()) {

@@ -1,5 +1,5 @@
-// Changes to the text of a program that know its grammar: what comes out is often still a program,
-// and else wrong in one place.
+// Grammar-aware changes to the text of a program: the result is often still a program, and
+// otherwise wrong in one place.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ class Mutator {
   Mutator(uint32_t seed, std::vector<std::string> passes, std::vector<std::string> operators)
       : random_(seed), passes_(std::move(passes)), operators_(std::move(operators)) {}
 
-  // One to four changes.
+  // Makes one to four changes.
   std::string mutate(std::string text);
   // `text` with a function, a line or an annotation of `other`.
   std::string cross(const std::string& text, const std::string& other);
-  // A line of passes: the pipeline, a part of it, or some of it in any order.
+  // A line of passes: the pipeline, a part of it, or some passes in any order.
   std::string passes_line();
 
  private:
@@ -39,10 +39,10 @@ class Mutator {
   static Tokens split(const std::string& text);
   static std::string join(const Tokens& tokens);
   static std::vector<std::string> lines_of(const std::string& text);
-  // Places of tokens that `fits` holds for.
+  // Positions of tokens for which `fits` holds.
   template <class F>
   std::vector<size_t> places(const Tokens& tokens, F fits) const;
-  // Bracketed parts, both brackets included.
+  // Bracketed parts, including both brackets.
   static std::vector<Span> groups(const Tokens& tokens);
   static std::vector<Span> annotations(const Tokens& tokens);
   // The elements between a group's commas.

@@ -1,6 +1,6 @@
-// Programs: text that is parsed, checked, printed and run through passes in any order. Whatever the
-// text, there is a complaint about it or a result: what a pass makes satisfies the verifier and the
-// check of annotations, prints and parses, and computes what the program computed before.
+// Programs: text that is parsed, verified, printed and run through passes in any order. Any text
+// gives an error or a result: the output of a pass satisfies the verifier and the check of
+// annotations, prints and parses, and computes what the program computed before.
 #include <cstring>
 
 #include "../readers/finding.h"
@@ -28,7 +28,7 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace {
 
-// Bindings and loop steps of one evaluation; elements of one tensor.
+// The most bindings and loop steps of one evaluation, and elements of one tensor.
 constexpr int kSteps = 400;
 constexpr int64_t kElements = 2000;
 
@@ -41,7 +41,7 @@ std::vector<const pipeline::PassInfo*> all_passes() {
   return passes;
 }
 
-// Of the first line; the whole pipeline where it names none.
+// The passes that the first line names, or the whole pipeline.
 std::vector<const pipeline::PassInfo*> passes_of(std::string_view source) {
   if (!source.starts_with(kPassesLine)) return all_passes();
   std::vector<const pipeline::PassInfo*> passes;
@@ -56,13 +56,13 @@ std::vector<const pipeline::PassInfo*> passes_of(std::string_view source) {
   return passes;
 }
 
-// `parsed`: what was read prints as it will be printed again; what a pass makes may share symbolic
-// variables between signatures, which takes other names.
+// `parsed`: text that was parsed prints the same again; passes may share symbolic variables between
+// signatures, which get other names.
 void round_trip(const Module& module, const std::string& after, bool parsed) {
   text::SideTensors side;
   auto printed = guard([&] { return text::print(module, &side); });
   if (!printed) {
-    require_user_error(printed.error());  // nested too deep
+    require_user_error(printed.error());  // nested too deeply
     return;
   }
   auto again = guard([&] { return text::parse(*printed, "printed", {.side = &side}); });
@@ -77,7 +77,7 @@ void round_trip(const Module& module, const std::string& after, bool parsed) {
   if (parsed) require(text::print(*again) == *printed, "printed twice, two texts");
 }
 
-// What the functions of a program compute on small arguments.
+// The results of a program's functions for small arguments.
 class Results {
  public:
   Results(const Module& module, uint64_t seed) {
@@ -174,13 +174,13 @@ void run_passes(Module module, std::string_view source) {
     plan |= std::strcmp(pass->name, "plan_memory") == 0;
     auto checked = guard([&] {
       analysis::verify(module, order);
-      // Deduction does not know the operators of planned memory.
+      // Deduction does not support the operators of planned memory.
       if (!plan) build::check_annotations(module, order);
     });
     if (!checked) finding("after " + order + ": " + checked.error().to_string());
   }
   round_trip(module, order, false);
-  if (plan) return;  // storage means nothing to the interpreter
+  if (plan) return;  // the interpreter ignores storage
   results.expect_same(module, interp::KernelBody::kSpec, order);
   results.expect_same(module, interp::KernelBody::kLoops, order + ", loops");
 }

@@ -1,5 +1,5 @@
-// config.json and generation_config.json. A configuration of few layers that is accepted becomes a
-// module that the verifier accepts.
+// config.json and generation_config.json. A valid configuration with few layers becomes a module
+// that the verifier accepts.
 #include "frontend/huggingface/config.h"
 
 #include "analysis/verifier.h"

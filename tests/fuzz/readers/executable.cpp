@@ -1,7 +1,7 @@
-// Executables on disk. An input that starts with an odd byte is a file image, read without looking
-// at checksums. Any other is the file's sections, in order and with kSeparator between them: they
-// are put into a file whose checksums and digest are right, so that what lies behind them is
-// reached. What is accepted is written, and reads back as the same.
+// Executables on disk. An input that starts with an odd byte is a file image, read without checking
+// checksums. Any other input is the file's sections, in order and separated by kSeparator: they are
+// put into a file with correct checksums and digest, so that the code after these checks is
+// reached. Accepted files are written, and read back as the same.
 #include <algorithm>
 #include <vector>
 

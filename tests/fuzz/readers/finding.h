@@ -1,5 +1,5 @@
-// What the harnesses of the readers agree on: whatever the input, a reader returns a value or a
-// complaint about the input. All else is a finding, as is what the sanitizers see.
+// Conventions of the reader harnesses: for any input a reader returns a value or an error about the
+// input. Anything else is a finding, as is a sanitizer report.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ inline void require(bool holds, std::string_view what) {
   if (!holds) finding(std::string(what));
 }
 
-// A complaint names the input as the culprit and has a message.
+// The error is a user error and has a message.
 inline void require_user_error(const Error& error) {
   if (error.kind != ErrorKind::kUser) finding("not the input's fault: " + error.to_string());
   require(!error.message.empty(), "an error without a message");

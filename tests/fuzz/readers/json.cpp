@@ -1,4 +1,4 @@
-// The JSON reader: what it accepts is written and read back unchanged, on one line and indented.
+// The JSON reader: accepted text is written and read back unchanged, on one line and indented.
 #include "io/json.h"
 
 #include "finding.h"

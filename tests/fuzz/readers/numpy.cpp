@@ -1,5 +1,5 @@
-// The readers of NumPy's files: an input is an array or an archive, by how it begins. What is
-// accepted holds as many bytes as it says, and a second reading gives the same.
+// The readers of NumPy files: the first bytes decide whether an input is an array or an archive. An
+// accepted array has as many bytes as its shape needs, and a second read gives the same.
 #include "io/numpy.h"
 
 #include <algorithm>

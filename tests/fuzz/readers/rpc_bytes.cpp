@@ -1,5 +1,5 @@
-// Both ends of the protocol under bytes that know nothing of it, as a socket would bring them:
-// through frames, verifier, session. The first byte says which end, and how finely the rest comes.
+// Both ends of the protocol under arbitrary bytes, as from a socket: through frames, verifier and
+// session. The first byte selects the end and the size of the pieces.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -16,7 +16,7 @@ using namespace tapml::fuzz_readers;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-// Brings the input in pieces and swallows what is sent.
+// Delivers the input in pieces and discards what is sent.
 class Pieces final : public rpc::ByteStream {
  public:
   Pieces(const uint8_t* data, size_t size, size_t piece)

@@ -1,6 +1,6 @@
-// The client's end of the protocol. The input is what a server answers: a row of replies, each with
-// the right sequence (unless it says otherwise) and drawn fields, while the client does always the
-// same.
+// The client's end of the protocol. The input is a server's replies: a sequence with drawn fields
+// and correct sequence numbers (unless the input changes them), while the client always makes the
+// same calls.
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -22,7 +22,7 @@ namespace {
 namespace wire = rpc::wire;
 using flatbuffers::FlatBufferBuilder;
 
-// Answers from the input; lost when it is at its end.
+// Replies from the input; the connection is lost at its end.
 class Answers final : public rpc::Channel {
  public:
   Answers(const uint8_t* data, size_t size) : data_(data), size_(size) {}
@@ -174,7 +174,7 @@ class Answers final : public rpc::Channel {
                    wire::CreateDispatchedDirect(b, site, &scalars, &arguments, &sizes, &written)));
   }
 
-  // Of zeros or ones, as payloads are; of few, colliding contents.
+  // Zeros or ones, like payloads; few, colliding contents.
   void draw_capture(FlatBufferBuilder& b, std::vector<std::byte>& head, uint64_t sequence,
                     uint64_t request, bool content) {
     const auto digest_of = [](int64_t count) {
@@ -218,7 +218,7 @@ class Answers final : public rpc::Channel {
   uint64_t lent_ = 0;  // the first name that the last call gave for dispatched calls
 };
 
-// Believes that all it is reported has been checked.
+// Expects that everything it receives has been checked.
 class Sink final : public runtime::CaptureSink {
  public:
   bool has(const std::string& hash) noexcept override { return given_.contains(hash); }
@@ -278,7 +278,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   main.registers = 1;
   main.code = {{Opcode::kMakeShape, 0, 0, 0, {}}, {Opcode::kReturn, 0}};
   program.functions = {main};
-  // A call site of a kernel that nothing implements, for what is captured.
+  // A call site of a kernel without an implementation, for captures.
   program.kernels.push_back(
       {"k_00000000", {{"x", DType::kU8, AccessMode::kInOut, {ScalarProgram::slot(0)}}}, {"n"}, ""});
   program.call_sites = {{0, "main", {}}};
@@ -289,12 +289,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Times times;
   Computer computer;
   if (vm) static_cast<void>((*vm)->set_capture({}, &sink));
-  // Late, so that a request has begun by then.
+  // Interrupts late, so that a request has started.
   bool interrupts = false;
   int asked = 0;
   remote.set_interrupt([&] { return interrupts && ++asked % 2 == 0; });
   for (int i = 0; i < 8; ++i) {
-    // What is given up may be answered later.
+    // An abandoned request may be answered later.
     runtime::Deadline deadline;
     if (i % 3 == 1) deadline = rpc::Clock::now() + std::chrono::microseconds(20);
     interrupts = i == 5;

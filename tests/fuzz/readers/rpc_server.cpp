@@ -1,7 +1,7 @@
-// The server's end of the protocol. An input that starts with an odd byte is a row of frames as
-// they are: size of the head (16 bits), size of the payload (16 bits), both. Any other is a script:
+// The server's end of the protocol. An input that starts with an odd byte is a sequence of raw
+// frames: size of the head (16 bits), size of the payload (16 bits), both. Any other is a script:
 // each step is a request of the schema whose fields are drawn from few, colliding values, so that
-// what lies behind the checks is reached.
+// the code after the checks is reached.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -28,7 +28,7 @@ struct Frame {
   std::vector<std::byte> head, payload;
 };
 
-// Gives the frames and is lost then; takes whatever is sent, and looks whether it is a reply.
+// Delivers the frames, then loses the connection; takes whatever is sent, and checks replies.
 class Script final : public rpc::Channel {
  public:
   explicit Script(std::vector<Frame> frames) : frames_(std::move(frames)) {}
@@ -59,7 +59,7 @@ class Script final : public rpc::Channel {
   size_t next_ = 0;
 };
 
-// Of so many zeros, or of nothing that anyone has.
+// The hash of so many zeros, or of unknown content.
 constexpr int64_t kKnownBytes = 32;
 std::vector<uint8_t> hash_of(int64_t number) {
   if (number % 3 == 0) return std::vector<uint8_t>(static_cast<size_t>(number & 63), 7);
@@ -67,7 +67,7 @@ std::vector<uint8_t> hash_of(int64_t number) {
   return {digest.begin(), digest.end()};
 }
 
-// Keeps what it is given while the input lasts.
+// Stores contents while the input lasts.
 class Contents final : public rpc::ContentStore {
  public:
   std::optional<std::vector<std::byte>> get(const std::string& key) noexcept override {
@@ -129,8 +129,8 @@ class Input {
   size_t size_;
 };
 
-// main(x) -> x; pair(x, y) -> (y, x); twice(x u8[n]): k(x), k(x), of a kernel that nothing
-// implements
+// main(x) -> x; pair(x, y) -> (y, x); twice(x u8[n]): k(x), k(x), for a kernel without an
+// implementation
 const std::vector<std::byte>& small_executable() {
   static const std::vector<std::byte> kImage = [] {
     ExecutableFile file;
@@ -245,7 +245,7 @@ void Builder::step() {
   timeout_ = drawn / 22 == 10 ? 0 : drawn / 22 == 9 ? int64_t{1} << 59 : -1;
   const uint64_t h = in.handle(), i = in.handle(), j = in.handle();
   const int64_t m = in.number(), n = in.number(), o = in.number();
-  if (drawn >= 242) {  // which goes on with a run, or begins one that may stand
+  if (drawn >= 242) {  // continues a run, or begins one that may suspend
     if (drawn < 248) add(wire::CreateResume(b, h, drawn < 243));
     if (drawn >= 248) {
       const uint8_t u8 = static_cast<uint8_t>(DType::kU8);
@@ -337,7 +337,7 @@ void Builder::step() {
       const auto hash = hash_of(n);
       return add(wire::CreateWriteContentDirect(b, h, i, m, &hash, n % 2 ? o : kKnownBytes));
     }
-    case 21: {  // what a FindBlob may have asked for
+    case 21: {  // content that a FindBlob may have asked for
       add(wire::CreateBlobPart(b, j), std::vector<std::byte>(kKnownBytes));
       return add(wire::CreateWriteBlob(b, h, i, m, j));
     }

@@ -1,6 +1,6 @@
-// The safetensors reader. Inputs are file images; the mutator keeps the length in front of the
-// header right most of the time, so that headers are reached. What is accepted is written and read
-// back with the same bytes.
+// The safetensors reader. Inputs are file images; the mutator keeps the length before the header
+// right most of the time, so that headers are parsed. Accepted files are written and read back with
+// the same bytes.
 #include "io/safetensors.h"
 
 #include <algorithm>

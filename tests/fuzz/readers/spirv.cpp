@@ -1,5 +1,6 @@
-// Modules of shaders, as the Vulkan device reads them before a driver does. The first byte is the
-// number of kernels, the rest the module's bytes. What is accepted is written back as the same.
+// Shader modules, as the Vulkan device reads them before the driver does. The first byte is the
+// number of kernels, the rest are the module's bytes. Accepted modules are written back as the same
+// bytes.
 #include "device/vulkan/vulkan_spirv.h"
 #include "finding.h"
 

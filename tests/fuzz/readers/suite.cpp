@@ -1,8 +1,8 @@
-// suite.json: the reader, and the check that kernels, calls and tensors fit each other. Content
-// hashes are not compared, so that what lies behind them is reached; a tensor's dtype and shape are
-// read off its hash. What was read comes back from the text that is written of it. An input that is
-// no JSON object is read as a tensor's file, and what was read comes back from the file that is
-// written of it.
+// suite.json: the reader, and the check that kernels, calls and tensors fit together. Content
+// hashes are not compared, so that the code after that check is reached; a tensor's dtype and shape
+// are derived from its hash. Accepted text is written and reads back as the same. An input that is
+// not a JSON object is read as a tensor file, and an accepted file is written and reads back as the
+// same.
 #include "topdown/suite/suite.h"
 
 #include <array>

@@ -1,5 +1,5 @@
-// The text form of modules. What parses is printed; the print parses to an equal module with an
-// equal hash and prints as the same text. The verifier accepts it or complains about it.
+// The text form of modules. Accepted text is printed; the output parses to an equal module with an
+// equal hash and prints as the same text. The verifier accepts it or reports an error.
 #include "analysis/verifier.h"
 #include "finding.h"
 #include "ir/exceptions.h"

@@ -1,5 +1,5 @@
-// tokenizer.json, and the files beside it. A tokenizer that is accepted encodes the end of its own
-// file and some fixed texts; decoding the ids at once and one by one gives the same text.
+// tokenizer.json, and the files beside it. An accepted tokenizer encodes the end of its own file
+// and some fixed texts; decoding the ids at once and one by one gives the same text.
 #include "llm/tokenizer/tokenizer.h"
 
 #include "finding.h"
@@ -17,7 +17,7 @@ constexpr size_t kTail = 256;
 void round_trip(const Tokenizer& tokenizer, std::string_view text, bool special) {
   Result<std::vector<int32_t>> ids = tokenizer.encode(text, special);
   if (!ids) {
-    // A regular expression out of the file may need more steps than the matcher allows.
+    // A regular expression from the file may need more steps than the matcher allows.
     const bool gave_up =
         ids.error().kind == ErrorKind::kPlatform && ids.error().fault == PlatformFault::kLimit;
     if (!gave_up) require_user_error(ids.error());

@@ -56,7 +56,7 @@ TEST(DiskCache, KeepsAndFinds) {
   EXPECT_EQ(again.summary().entries, 0);
 }
 
-TEST(DiskCache, SaysWhatCannotBeUsed) {
+TEST(DiskCache, ReportsUnusableFolders) {
   testing::TempFolder folder;
   EXPECT_TRUE(DiskCache({folder / "not/there/yet", {}}).check());
   EXPECT_FALSE(std::filesystem::exists(folder / "not"));
@@ -116,7 +116,7 @@ TEST(DiskCache, LeastRecentlyUsedGoFirst) {
   EXPECT_TRUE(cache.get(key(0)));
   EXPECT_FALSE(cache.get(key(1)));
   EXPECT_TRUE(cache.get(key(9)));
-  // The bound holds for whoever comes later.
+  // The bound also holds for later users of the cache.
   {
     DiskCache later({folder / "cache", {}});
     EXPECT_EQ(later.summary().max_bytes, 3500);
@@ -144,7 +144,7 @@ TEST(DiskCache, UnusableFoldersWarnOnce) {
   }
 }
 
-// Of a cache that has key(1) and takes nothing more.
+// For a cache that has key(1) and cannot store anything else.
 bool reads_on_and_warns_once(const std::string& path) {
   int warnings = 0;
   bool well = true;
@@ -158,7 +158,7 @@ bool reads_on_and_warns_once(const std::string& path) {
   return well && warnings == 1;
 }
 
-// No byte fits: what is there is read on, nothing half-written stays.
+// No byte fits: existing entries are still read, and no partial file remains.
 TEST(DiskCache, FullDisk) {
   testing::TempFolder folder;
   {
@@ -178,7 +178,7 @@ TEST(DiskCache, FullDisk) {
   EXPECT_EQ(testing::names_under(folder / "cache/v2").size(), 2u);  // a folder and its entry
 }
 
-// What is there is read on, and nothing else happens than one warning.
+// Existing entries are still read, and there is only one warning.
 TEST(DiskCache, AReadOnlyFolder) {
   constexpr uid_t kNobody = 65534;  // root writes everywhere
   namespace fs = std::filesystem;
@@ -210,7 +210,7 @@ TEST(DiskCache, AReadOnlyFolder) {
   EXPECT_EQ(testing::names_under(folder / "cache/v2").size(), 2u);  // a folder and its entry
 }
 
-// Processes and threads at once; some are killed in the middle.
+// Concurrent processes and threads; some are killed midway.
 TEST(DiskCache, ManyWriters) {
   testing::TempFolder folder;
   auto content = [](int number) { return bytes_of(std::string(2000, 'a' + number % 26)); };

@@ -55,7 +55,7 @@ TEST_F(FilesTest, EmptyFile) {
   EXPECT_EQ(read_text_file(at("empty")).value(), "");
 }
 
-TEST_F(FilesTest, ReadingWhatIsNotThere) {
+TEST_F(FilesTest, ReadingMissingFiles) {
   for (const Error& error : {map_file(at("no")).error(), read_text_file(at("no")).error()}) {
     EXPECT_EQ(error.kind, ErrorKind::kUser);
     EXPECT_EQ(error.message, at("no") + " does not exist");
@@ -102,7 +102,7 @@ TEST_F(FilesTest, WritingWhereNothingCanBeWritten) {
   EXPECT_EQ(write_text_atomic(at("file/a"), "x").error().kind, ErrorKind::kUser);
   EXPECT_EQ(entries(), 2u);
 
-  // Root may write anywhere but where the kernel refuses.
+  // Root may write anywhere except where the kernel refuses.
   Error refused = write_text_atomic("/proc/tapml-cannot-be", "x").error();
   EXPECT_EQ(refused.kind, ErrorKind::kUser);
   EXPECT_EQ(refused.message, "cannot write /proc/tapml-cannot-be");
@@ -110,7 +110,7 @@ TEST_F(FilesTest, WritingWhereNothingCanBeWritten) {
 }
 
 TEST_F(FilesTest, UnwritableFolder) {
-  // Root may write anywhere, so the test gives that up for a moment.
+  // Root may write anywhere, so the test drops root's rights for a moment.
   bool root = geteuid() == 0;
   fs::permissions(folder, fs::perms(0555));
   if (root) {
@@ -132,7 +132,7 @@ TEST_F(FilesTest, UnwritableFolder) {
   EXPECT_EQ(error.expected, "a folder that can be written");
 }
 
-TEST_F(FilesTest, NoRoomLeavesTheOldFileAndIsThePlatforms) {
+TEST_F(FilesTest, AFullDiskLeavesTheOldFileAndIsAPlatformError) {
   ASSERT_TRUE(write_text_atomic(at("a"), "old"));
   rlimit before = {};
   getrlimit(RLIMIT_FSIZE, &before);

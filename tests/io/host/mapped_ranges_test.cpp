@@ -45,7 +45,7 @@ TEST(MappedRanges, AFileThatIsCutReadsAsZerosAndIsAnError) {
     EXPECT_EQ(error.found, "16384 bytes");
     EXPECT_NE(error.hint.find("work on a copy"), std::string::npos);
   }
-  // It is reported once more when the mapping has gone, and then no more.
+  // It is reported once more when the mapping is released, and not again.
   mapped->owner.reset();
   EXPECT_FALSE(check_lost_files());
   EXPECT_TRUE(check_lost_files());
@@ -69,8 +69,8 @@ TEST(MappedRanges, AFileThatIsWrittenInPlaceIsAnError) {
   EXPECT_TRUE(check_mapped_files());
 }
 
-// What is mapped stays as it was: a name is not the file.
-TEST(MappedRanges, AFileThatIsReplacedByNameIsAsGoodAsBefore) {
+// The mapping does not change: a name is not the file.
+TEST(MappedRanges, AFileThatIsReplacedByNameStaysValid) {
   testing::TempFolder folder;
   const std::string path = folder / "weights";
   testing::write_bytes(path, std::string(kMappedSize, 'w'));
@@ -106,7 +106,7 @@ TEST(MappedRanges, ManyMappingsAndThreads) {
   EXPECT_FALSE(check_lost_files());
 }
 
-// The signal that ends a child that runs `work`; 0: it goes on to its end.
+// The signal that ends a child process that runs `work`; 0 if it finishes.
 int signal_of(const std::function<void()>& work) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -118,8 +118,8 @@ int signal_of(const std::function<void()>& work) {
   return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-TEST(MappedRanges, OtherFaultsStayWhatTheyWere) {
-  if (testing::kSanitized) GTEST_SKIP() << "a sanitizer has a handler of its own";
+TEST(MappedRanges, OtherFaultsKeepTheirSignal) {
+  if (testing::kSanitized) GTEST_SKIP() << "a sanitizer has its own signal handler";
   testing::TempFolder folder;
   const std::string path = folder / "weights";
   testing::write_bytes(path, std::string(kMappedSize, 'w'));

@@ -55,7 +55,7 @@ TEST(PrivateFolder, NamesTheFolderThatOthersCanWriteTo) {
       set_mode(open, 0700);
     }
   }
-  // Others cannot replace what is not theirs in a sticky folder, but can add to it.
+  // In a sticky folder, others cannot replace files that they do not own, but can add files.
   set_mode(folder / "a", 01777);
   EXPECT_FALSE(find_folder_fault(folder / "a/b"));
   EXPECT_TRUE(find_folder_fault(folder / "a"));
@@ -69,7 +69,7 @@ TEST(PrivateFolder, LinksAreFollowed) {
   set_mode(folder / "open", 0777);
   ASSERT_TRUE(find_folder_fault(folder / "link"));
   EXPECT_EQ(find_folder_fault(folder / "link")->folder, folder / "open");
-  // Whoever may replace the link may say where it leads.
+  // Whoever may replace the link decides where it leads.
   fs::create_directories(folder / "safe");
   fs::create_directory_symlink(folder / "safe", folder / "open/link");
   ASSERT_TRUE(find_folder_fault(folder / "open/link"));
@@ -146,7 +146,7 @@ TEST(DiskCacheSafety, TheKeyIsThisUsersAlone) {
   EXPECT_FALSE(DiskCache({folder / "cache", {}}).get(kCachedName));
 }
 
-// What was made by another key's owner is no entry; so is what was there when the key went.
+// An entry with another owner's key is invalid, and so are entries older than a new key.
 TEST(DiskCacheSafety, AnEntryOfAnotherKeyIsRemovedWithAWarning) {
   testing::TempFolder folder;
   for (const char* name : {"mine", "theirs"}) {

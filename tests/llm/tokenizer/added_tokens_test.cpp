@@ -87,7 +87,7 @@ TEST(AddedTokens, SingleWordsTouchNoWordCharacter) {
 }
 
 TEST(AddedTokens, RawTokensGoBeforeNormalizedOnes) {
-  // Between two raw tokens the normalized one sees only its own part.
+  // Between two raw tokens, the normalized token sees only the text between them.
   EXPECT_EQ(pieces({{"abc", "normalized"}, {"bc"}}, "abcabc"), "a|[101:bc]|a|[101:bc]|");
   EXPECT_EQ(pieces({{"w", "normalized single_word"}, {"x"}}, "xwx"), "[101:x]|[100:w]|[101:x]|");
 }
@@ -100,7 +100,7 @@ TEST(AddedTokens, NormalizedTokensAreThemselvesNormalized) {
       R"({"type": "Replace", "pattern": {"String": "A"}, "content": "a"})";
   EXPECT_EQ(pieces({{"aB", "normalized"}, {"AB", "normalized special"}}, "ABaBab", letter),
             "[101:aB]|[101:aB]|ab|");
-  // Nothing is left of a token: it is never found.
+  // Nothing remains of a token, so it is never found.
   const std::string_view strip = R"({"type": "Strip", "strip_left": true, "strip_right": true})";
   EXPECT_EQ(pieces({{" ", "normalized"}}, " a b ", strip), "a b|");
 }

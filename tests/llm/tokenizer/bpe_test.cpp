@@ -34,7 +34,7 @@ Json two_letter_model(std::string_view rest) {
 
 TEST(Bpe, MergesTheLowestRankFirst) {
   const BpeModel model = read_model(sample_model());
-  // "b c" has the lowest rank, so that "ab" is never made here.
+  // "b c" has the lowest rank, so "ab" is never merged here.
   EXPECT_EQ(encode(model, "abc"), (Ids{'a', 257}));
   EXPECT_EQ(encode(model, "abab"), (Ids{256, 256}));
   EXPECT_EQ(encode(model, " abc"), (Ids{259, 257}));
@@ -62,7 +62,7 @@ TEST(Bpe, WholeWordsGoFirstWhereMergesAreIgnored) {
   EXPECT_EQ(encode(model, "abcd"), (Ids{'a', 257, 'd'}));
 }
 
-TEST(Bpe, BytesWithoutTokenAreLeftOut) {
+TEST(Bpe, BytesWithoutATokenAreSkipped) {
   const BpeModel model = read_model(two_letter_model(R"("merges": ["a b"])"));
   EXPECT_EQ(encode(model, "a?b!"), (Ids{2}));
 }
@@ -93,15 +93,15 @@ TEST(Bpe, CharactersMerge) {
 TEST(Bpe, UnknownCharactersBecomeTheirBytes) {
   const BpeModel model = characters();
   EXPECT_EQ(encode(model, "\u597d"), (Ids{5, 6, 7}));
-  // Bytes are symbols like others.
+  // Bytes are symbols like any others.
   EXPECT_EQ(encode(model, "ba"), (Ids{10}));
 }
 
 TEST(Bpe, UnknownCharactersWithoutBytesWait) {
-  // "x" and the emoji lack bytes; the bytes of "b" pass them.
+  // "x" and the emoji lack bytes; the bytes of "b" do not affect them.
   const BpeModel each = characters();
   EXPECT_EQ(encode(each, "xb\u00e9"), (Ids{8, 0, 2}));
-  EXPECT_EQ(encode(each, "x\U0001F600y"), (Ids{9, 0}));  // two unknown ones merge by "U U"
+  EXPECT_EQ(encode(each, "x\U0001F600y"), (Ids{9, 0}));  // two unknown characters merge by "U U"
   const BpeModel fused = characters(", \"fuse_unk\": true}");
   EXPECT_EQ(encode(fused, "x\U0001F600y"), (Ids{0}));
   EXPECT_EQ(encode(fused, "xby\u00e9"), (Ids{8, 0, 2}));
@@ -117,7 +117,7 @@ TEST(Bpe, WholeWordsOfCharactersGoFirstWhereMergesAreIgnored) {
   EXPECT_EQ(encode(model, "UU"), (Ids{9}));
 }
 
-// Merges by the definition: the first of the pairs with the lowest rank, again and again.
+// Merges by the definition: repeatedly the first of the pairs with the lowest rank.
 std::vector<std::string> merge_naively(
     std::vector<std::string> parts,
     const std::vector<std::pair<std::string, std::string>>& merges) {
@@ -135,7 +135,7 @@ std::vector<std::string> merge_naively(
   return parts;
 }
 
-// Long texts are cut where no merge can reach over; that must not show.
+// Long texts are split where no merge can cross; the result must not change.
 TEST(Bpe, LongTextsMergeByTheDefinition) {
   const std::vector<std::string> letters = {"a", "b", "\u00e9", "\u4f60", "_"};
   for (uint64_t seed = 0; seed < 40; ++seed) {

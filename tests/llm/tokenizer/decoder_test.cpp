@@ -16,7 +16,7 @@ Decoder read(std::string_view decoder) {
   return read ? std::move(*read) : Decoder();
 }
 
-// What comes with each token, and at the end: parts followed by "|".
+// The output of each token and at the end: parts followed by "|".
 std::string parts(std::string_view decoder, const Pieces& tokens) {
   const Decoder steps = read(decoder);
   DecodeStream stream(steps);
@@ -48,7 +48,7 @@ TEST(Decoder, LlamaDropsTheFirstSpaceOnly) {
 TEST(Decoder, BytesWaitForTheEndOfTheirRun) {
   EXPECT_EQ(parts(kLlama, {"<0xE4>", "<0xBD>", "<0xA0>", "a"}), "|||\u4F60a|");
   EXPECT_EQ(parts(kLlama, {"<0xE4>", "<0xbd>", "<0xa0>", "<0x41>"}), "||||\u4F60A");
-  // One byte too many spoils all of them.
+  // One byte too many invalidates all of them.
   EXPECT_EQ(parts(kLlama, {"<0xE4>", "<0xBD>", "<0xA0>", "<0xFF>", "a"}),
             "||||\uFFFD\uFFFD\uFFFD\uFFFDa|");
   EXPECT_EQ(parts(kLlama, {"<0xE4>", "<0xBD>"}), "||\uFFFD\uFFFD");
@@ -63,13 +63,13 @@ TEST(Decoder, ReplaceTakesRegularExpressionsInWholeTokens) {
   EXPECT_EQ(parts(R"({"type": "Replace", "pattern": {"Regex": "o*"}, "content": "b"})",
                   {"aow", "", "xoo"}),
             "babwb||bxb|");
-  // Behind Fuse the token ends with the text.
+  // After Fuse, the token ends with the text.
   const std::string fused =
       R"({"type": "Sequence", "decoders": [{"type": "Fuse"}, )" + std::string(digits) + "]}";
   EXPECT_EQ(parts(fused, {"a12", "3b"}), "||a$0b");
 }
 
-TEST(Decoder, ReplaceBehindFuseSeesAcrossTokens) {
+TEST(Decoder, ReplaceAfterFuseMatchesAcrossTokens) {
   const std::string_view fused = R"({"type": "Sequence", "decoders": [{"type": "Fuse"},
       {"type": "Replace", "pattern": {"String": "abc"}, "content": "-"}]})";
   EXPECT_EQ(parts(fused, {"xa", "b", "cab", "x"}), "x||-|abx|");

@@ -60,7 +60,7 @@ class TokenizerGolden : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     folder_ = testing::golden_path(std::string("tokenizer/") + GetParam());
-    // Where the folder has no tokenizer of its own, it is about the model of that name.
+    // A folder without its own tokenizer is for the model of that name.
     auto file = folder_ / "tokenizer.json";
     if (!std::filesystem::exists(file)) file = kSource / "models" / GetParam() / "tokenizer.json";
     auto parsed = Tokenizer::parse(read_text(file), file.string(), tokenizer::pcre2_regex_engine(),

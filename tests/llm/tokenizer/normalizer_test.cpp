@@ -72,7 +72,7 @@ TEST(Normalizer, StripTakesUnicodeWhiteSpace) {
             "");
 }
 
-TEST(Normalizer, ASequenceGoesInOrder) {
+TEST(Normalizer, ASequenceRunsInOrder) {
   const std::string_view llama = R"({"type": "Sequence", "normalizers": [
     {"type": "Prepend", "prepend": "\u2581"},
     {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}]})";
@@ -80,8 +80,7 @@ TEST(Normalizer, ASequenceGoesInOrder) {
 }
 
 TEST(Normalizer, FormsComposeAndDecompose) {
-  // Hangul, marks in another order, a composition that is excluded, a character outside the first
-  // plane.
+  // Hangul, marks in another order, an excluded composition, a character outside the BMP.
   const std::string text = "\u1100\u1161\u11a8 s\u0323\u0307 \u0958 \U0001d15e \ufb01\u00bd";
   EXPECT_EQ(normalized(R"({"type": "NFC"})", text),
             "\uac01 \u1e69 \u0915\u093c \U0001d157\U0001d165 \ufb01\u00bd");

@@ -95,8 +95,8 @@ TEST(PreTokenizer, EachPieceGetsItsPrefixSpace) {
       " a| -| b|");
 }
 
-TEST(PreTokenizer, StepsBehindByteLevelSeeTheByteAlphabet) {
-  // The space is spelled U+0120 by then, so that splitting at a plain space finds nothing.
+TEST(PreTokenizer, StepsAfterByteLevelSeeTheByteAlphabet) {
+  // The space is encoded as U+0120 by then, so splitting at a plain space finds nothing.
   const std::string space =
       R"({"type": "Split", "pattern": {"String": " "}, "behavior": "Isolated"})";
   const std::string spelled =
@@ -128,7 +128,7 @@ TEST(PreTokenizer, MetaspaceFirstIsAboutTheInput) {
   EXPECT_FALSE(read->byte_level());
   EXPECT_EQ(read->split("a b", true)->views(), (std::vector<std::string_view>{"_a", "_b"}));
   EXPECT_EQ(read->split("a b", false)->views(), (std::vector<std::string_view>{"a", "_b"}));
-  // Behind another step only the first word is at the beginning.
+  // After another step, only the first word is at the beginning.
   EXPECT_EQ(words(sequence({R"({"type": "Digits", "individual_digits": true})",
                             metaspace(R"(, "prepend_scheme": "first")")}),
                   "a1b c"),

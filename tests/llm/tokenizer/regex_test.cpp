@@ -44,7 +44,7 @@ TEST(Regex, KeepsTrailingSpaceForTheNextWord) {
 
 TEST(Regex, EmptyMatchesAdvanceByCharacters) {
   EXPECT_EQ(count("x*", "\u00e9\u4e2d"), 3u);  // before each character and at the end
-  EXPECT_EQ(count("x*", "axb"), 3u);           // at a, x, at the end; not empty behind x
+  EXPECT_EQ(count("x*", "axb"), 3u);           // at a, x, and the end; no empty match after x
   EXPECT_EQ(count("^", "a\nb"), 2u);
   EXPECT_EQ(count(".", ""), 0u);
 }
@@ -57,7 +57,8 @@ TEST(Regex, WhiteSpaceIsTheUnicodeProperty) {
 }
 
 TEST(Regex, WordCharactersAreOnigurumas) {
-  // A mark, a connector and a letter number are words; a fraction only outside brackets.
+  // A mark, a connector and a letter number are word characters; a fraction is one only outside
+  // brackets.
   EXPECT_EQ(count("\\w", "a\u0301\u203F\u2167\u00BD"), 5u);
   EXPECT_EQ(count("[\\w]", "a\u0301\u203F\u2167\u00BD"), 4u);
   EXPECT_EQ(count("\\W", "a-\u24B6"), 1u);  // circled letters are alphabetic
@@ -96,7 +97,7 @@ TEST(Regex, CodePointsAreSpelledInEveryForm) {
   EXPECT_EQ(matches("\\Qa\\E", "QaE a"), "QaE");
 }
 
-// Expected are what the tokenizers package makes of the same.
+// The expected results are those of the tokenizers package.
 TEST(Regex, ClassesInsideOfClasses) {
   const struct {
     const char* pattern;
@@ -149,7 +150,7 @@ TEST(Regex, RepeatedIntervalsAreNotPossessive) {
 }
 
 TEST(Regex, PropertiesAreThoseOfUnicode16) {
-  // Letters, digits, marks, symbols and a script that Unicode 15 and 16 brought.
+  // Letters, digits, marks, symbols and a script added in Unicode 15 and 16.
   EXPECT_EQ(count("\\p{L}", "\U00010D4A\U000105C0\U00031350"), 3u);
   EXPECT_EQ(count("[^\\s\\p{L}\\p{N}]", "\U00010D4A\U000105C0 \U00010D40"), 0u);
   EXPECT_EQ(count("\\p{N}", "\U00010D40\U00011F50"), 2u);
@@ -160,13 +161,13 @@ TEST(Regex, PropertiesAreThoseOfUnicode16) {
   EXPECT_EQ(count("\\p{Cn}", "\U00010D4A"), 0u);
 }
 
-// What is handed to PCRE2 (its own properties, and what is new) has the members of our table, so
-// that a newer or older library shows here.
+// Classes that are passed to PCRE2 (its own properties and new ones) have the members of our table,
+// so that a newer or older library is detected.
 TEST(Regex, LibraryAndTablesAgreeOnEveryCharacter) {
   std::vector<char32_t> characters;
   std::string every;
   for (char32_t c = 1; c <= 0x10FFFF; ++c) {
-    // Planes where nothing is assigned, or all to private use, stand for each other.
+    // Planes without assigned characters, or for private use only, are represented by one of them.
     const bool skipped =
         (c >= 0xD800 && c <= 0xDFFF) || (c >= 0x34000 && c < 0xE0000) || c > 0xF1000;
     if (skipped) continue;
@@ -237,7 +238,7 @@ TEST(Regex, RefusesWhatItCannotTranslate) {
   }
 }
 
-TEST(Regex, SaysWhereAPatternDoesNotCompile) {
+TEST(Regex, ReportsWhereAPatternDoesNotCompile) {
   const auto regex = pcre2_regex_engine().compile("a(b");
   ASSERT_FALSE(regex.has_value());
   EXPECT_EQ(regex.error().kind, ErrorKind::kUser);

@@ -1,4 +1,4 @@
-// A small tokenizer.json that tests change one field at a time.
+// A small tokenizer.json that tests change field by field.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ inline Json json_of(std::string_view text) {
   return json ? *json : Json();
 }
 
-// Ids 0 to 255 are the bytes, then: 256 "ab", 257 "bc", 258 "abc", 259 " a".
+// Ids 0 to 255 are the bytes; then 256 "ab", 257 "bc", 258 "abc", 259 " a".
 inline Json sample_model() {
   Json vocab = Json::object();
   for (int byte = 0; byte < 256; ++byte) {

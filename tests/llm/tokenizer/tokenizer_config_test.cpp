@@ -1,4 +1,5 @@
-// What the files beside a tokenizer.json change, beyond tests/golden/tokenizer/parts.jsonl.
+// The effects of the files beside a tokenizer.json, in addition to
+// tests/golden/tokenizer/parts.jsonl.
 #include "llm/tokenizer/tokenizer_config.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ Json with_template(const char* single) {
 
 constexpr const char* kBos = R"({"SpecialToken": {"id": "<s>", "type_id": 0}}, )";
 
-TEST(TokenizerConfig, FlagsMakeATemplateWhereThereIsNone) {
+TEST(TokenizerConfig, FlagsReplaceAMissingTemplate) {
   for (const char* post : {"null", R"({"type": "ByteLevel", "trim_offsets": false})"}) {
     Json file = sample_json();
     file.set("post_processor", json_of(post));
@@ -39,7 +40,7 @@ TEST(TokenizerConfig, FlagsMakeATemplateWhereThereIsNone) {
     EXPECT_TRUE(both->warnings().empty());
     const auto none = parse_with(file, R"({"bos_token": "<s>", "add_bos_token": false})");
     EXPECT_EQ(ids_of(*none, "ab"), Ids{256});
-    // Nothing names the token.
+    // No file names the token.
     EXPECT_EQ(ids_of(*parse_with(file, R"({"add_bos_token": true})"), "ab"), Ids{256});
     EXPECT_EQ(ids_of(*parse_with(file, R"({"add_bos_token": true, "bos_token": null})"), "ab"),
               Ids{256});

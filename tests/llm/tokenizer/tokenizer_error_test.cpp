@@ -1,5 +1,5 @@
-// Every fault of a tokenizer.json is a UserError that says where, what was expected and what is
-// there.
+// Every fault of a tokenizer.json is a UserError with the position, the expected and the found
+// value.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -11,11 +11,11 @@ namespace {
 
 struct Fault {
   const char* name;
-  // The member of the file that is replaced ("model.x" for one of the model), and its new value;
-  // an empty value takes the member away.
+  // The member of the file to replace ("model.x" for a member of the model), and its new value; an
+  // empty value removes the member.
   const char* member;
   const char* value;
-  // Parts of the message and of what was expected.
+  // Parts of the message and of the expected value.
   const char* message;
   const char* expected;
 };
@@ -236,14 +236,14 @@ const Fault kFaults[] = {
      "\"decoder.replacement\" is not one character", "one character"},
 };
 
-// `item` that many times, between commas.
+// `item` repeated that many times, separated by commas.
 std::string repeated(size_t count, const std::string& item) {
   std::string text;
   for (size_t i = 0; i < count; ++i) text += (i ? "," : "") + item;
   return text;
 }
 
-// Short files that would stand for texts, ids or call depth without end.
+// Short files that would expand to unlimited texts, ids or call depth.
 TEST(TokenizerFile, SizesAreBounded) {
   const std::pair<const char*, std::string> kFiles[] = {
       {"post_processor",
@@ -271,7 +271,7 @@ TEST(TokenizerFile, SizesAreBounded) {
 
 class TokenizerFault : public ::testing::TestWithParam<Fault> {};
 
-TEST_P(TokenizerFault, IsSaid) {
+TEST_P(TokenizerFault, IsReported) {
   const Fault& fault = GetParam();
   Json file = sample_json();
   const std::string_view member = fault.member;
@@ -303,7 +303,8 @@ TEST(TokenizerFile, ThatIsNotJsonIsRefused) {
   }
 }
 
-// Cut anywhere, and with any byte replaced, a file is read or refused, never anything else.
+// A file that is truncated anywhere, or has any byte replaced, is read or refused, never anything
+// else.
 TEST(TokenizerFile, DamageIsRefusedOrHarmless) {
   Json file = sample_json();
   file.set("normalizer", json_of(R"({"type": "Sequence", "normalizers": [

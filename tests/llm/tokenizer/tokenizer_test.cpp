@@ -42,7 +42,7 @@ TEST(Tokenizer, DecodesWithAndWithoutSpecialTokens) {
   EXPECT_EQ(tokenizer.decode(Ids{0xE4, 'a', 0xC3}), "\uFFFDa\uFFFD");
 }
 
-TEST(Tokenizer, AFuseBehindByteLevelChangesNothing) {
+TEST(Tokenizer, AFuseAfterByteLevelChangesNothing) {
   Json file = sample_json();
   file.set(
       "decoder",

@@ -14,7 +14,7 @@ TEST(Utf8, FindsTheFirstIllFormedByte) {
   EXPECT_EQ(find_invalid_utf8("\xED\xA0\x80"), 0u);      // surrogate
   EXPECT_EQ(find_invalid_utf8("\xF4\x90\x80\x80"), 0u);  // past U+10FFFF
   EXPECT_EQ(find_invalid_utf8("\xF5"), 0u);
-  EXPECT_EQ(find_invalid_utf8("\u00e9\xF0\x9F\x91"), 2u);  // cut off
+  EXPECT_EQ(find_invalid_utf8("\u00e9\xF0\x9F\x91"), 2u);  // truncated
 }
 
 TEST(Utf8, AppendIsTheInverseOfNext) {

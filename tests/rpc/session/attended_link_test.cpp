@@ -1,4 +1,4 @@
-// The second thread of a server's link, in front of a client that does not play along.
+// The second thread of a server's link, with a client that does not cooperate.
 #include "rpc/session/host/attended_link.h"
 
 #include <gtest/gtest.h>
@@ -21,10 +21,10 @@ TEST(AttendedLink, ReadsAheadWithinItsBound) {
   const std::vector<std::byte> head(kFrame);
   int taken = 0;
   while (taken < 64 && client->send(head, {}, Clock::now() + 300ms)) ++taken;
-  // The way holds two; of what is ahead at most one frame is beyond 4 MiB.
+  // The channel holds two; of the frames read ahead at most one exceeds 4 MiB.
   EXPECT_LE(taken, 2 + 5);
   link.end_work();
-  // All of it is there, in its order, and then there is room again.
+  // All frames arrive in order, and then there is space again.
   std::vector<std::byte> received;
   uint64_t payload = 0;
   for (int i = 0; i < taken; ++i) {
@@ -38,7 +38,7 @@ TEST(AttendedLink, AClientThatTakesNothingDoesNotHoldASend) {
   auto [server, client] = testing::memory_channels(1);
   AttendedLink link(*server, 10ms);
   link.begin_work();
-  // The first sign of life fills the way, the next one waits in vain.
+  // The first heartbeat fills the channel, the next one waits in vain.
   std::this_thread::sleep_for(300ms);
   link.end_work();
   auto sent = std::async(std::launch::async, [&] {

@@ -1,4 +1,4 @@
-// What a machine beside a remote device captures is what one here does, sent once.
+// A VM beside a remote device captures the same as a local VM, and sends each content once.
 #include "runtime/capture.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using runtime::Value;
 using testing::fault_of;
 using testing::MemoryServer;
 
-// Keeps all that it is given.
+// Keeps everything it receives.
 class Record : public runtime::CaptureSink {
  public:
   bool has(const std::string& hash) noexcept override {
@@ -103,7 +103,7 @@ class Capture : public ::testing::Test {
   std::unique_ptr<runtime::VirtualMachine> remote_, local_;
 };
 
-TEST_F(Capture, IsTheSameHereAndThere) {
+TEST_F(Capture, IsTheSameLocallyAndRemotely) {
   connect();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const CapturePlan& plan :
@@ -120,7 +120,7 @@ TEST_F(Capture, IsTheSameHereAndThere) {
     ASSERT_FALSE(here.calls.empty());
     expect_same(here, there);
     EXPECT_TRUE(here.calls.back().nan_after.back());
-    // Each once.
+    // Each content once.
     EXPECT_EQ(there.given.size(), there.contents.size());
   }
   Record none;
@@ -130,7 +130,7 @@ TEST_F(Capture, IsTheSameHereAndThere) {
   EXPECT_TRUE(none.calls.empty() && none.given.empty());
 }
 
-TEST_F(Capture, WhatIsWrittenBetweenRunsIsSeen) {
+TEST_F(Capture, SeesWritesBetweenRuns) {
   connect();
   Record here, there;
   for (auto* vm : {local_.get(), remote_.get()}) {
@@ -157,7 +157,7 @@ TEST_F(Capture, WhatIsWrittenBetweenRunsIsSeen) {
   expect_same(here, there);
 }
 
-TEST_F(Capture, ContentsThatAreHereAreNotSent) {
+TEST_F(Capture, LocalContentsAreNotSent) {
   connect();
   Record there;
   const std::string y = content_hash(f32({7, 7}));
@@ -169,7 +169,7 @@ TEST_F(Capture, ContentsThatAreHereAreNotSent) {
   const size_t given = there.given.size();
   ASSERT_TRUE(run(*remote_, {1, 2}, {7, 7}));
   EXPECT_EQ(there.given.size(), given);
-  // What is let go of comes again, and nothing else.
+  // A released content is sent again, and nothing else.
   const std::string x = content_hash(f32({1, 2}));
   there.contents.erase(x);
   there.dropped = {x};
@@ -208,15 +208,15 @@ TEST_F(Capture, WhatASinkFailsWithIsTheCallsError) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message, "the disk is full");
   EXPECT_EQ(there.given.size(), 1U) << "nothing more is given";
-  // Nobody knows what came: it is begun anew.
+  // The client no longer knows what it received: captures start from scratch.
   there = {};
   ASSERT_TRUE(run(*remote_, {1, 2}, {3, 4}));
   EXPECT_EQ(there.calls.size(), 3U);
   EXPECT_EQ(there.given.size(), there.contents.size());
 }
 
-// Also where the run is over by then: what it made there does not stay.
-TEST_F(Capture, NothingStaysOfARunWhoseSinkFails) {
+// Also if the run is over by then: its remote results are released.
+TEST_F(Capture, ARunWhoseSinkFailsLeavesNothing) {
   connect();
   class Late final : public Record {
    public:
@@ -251,7 +251,7 @@ TEST_F(Capture, IsGivenUpInTimeAndBeginsAnew) {
   EXPECT_EQ(there.calls.size(), 3U);
 }
 
-TEST_F(Capture, APlanThatMakesNoSenseIsRefused) {
+TEST_F(Capture, RefusesInvalidPlans) {
   connect();
   Record sink;
   for (runtime::VirtualMachine* vm : {local_.get(), remote_.get()}) {

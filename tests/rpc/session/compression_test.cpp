@@ -1,4 +1,4 @@
-// Packed payloads: where they pay, and what both ends make of them.
+// Compressed payloads: when compression pays, and that both ends agree.
 #include "rpc/session/compression.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ std::vector<std::byte> random_bytes(size_t size) {
   return bytes;
 }
 
-TEST(Zstd, GivesBackWhatItTook) {
+TEST(Zstd, RoundTrips) {
   const auto zstd = rpc::make_zstd();
   std::vector<std::byte> packed;
   const std::vector<std::byte> bytes = even_bytes(100000);
@@ -45,13 +45,13 @@ TEST(Zstd, GivesBackWhatItTook) {
   EXPECT_FALSE(zstd->pack(random_bytes(100000), packed)) << "no smaller";
 }
 
-TEST(Zstd, NeverWritesBehindWhatItFills) {
+TEST(Zstd, NeverWritesPastItsOutput) {
   const auto zstd = rpc::make_zstd();
   std::vector<std::byte> packed;
   ASSERT_TRUE(zstd->pack(even_bytes(100000), packed));
-  for (const size_t room : {size_t{0}, size_t{1}, size_t{99999}, size_t{100001}}) {
-    std::vector<std::byte> back(room + 64, std::byte{0x5a});
-    EXPECT_FALSE(zstd->unpack(packed, std::span(back).first(room))) << room;
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{99999}, size_t{100001}}) {
+    std::vector<std::byte> back(size + 64, std::byte{0x5a});
+    EXPECT_FALSE(zstd->unpack(packed, std::span(back).first(size))) << size;
     EXPECT_TRUE(
         std::all_of(back.end() - 64, back.end(), [](std::byte b) { return b == std::byte{0x5a}; }));
   }
@@ -60,38 +60,38 @@ TEST(Zstd, NeverWritesBehindWhatItFills) {
   EXPECT_FALSE(zstd->unpack(random_bytes(1000), back));
 }
 
-TEST(Packer, PacksWhereTheWayIsSlower) {
+TEST(Packer, PacksOnSlowConnections) {
   const std::vector<std::byte> bytes = even_bytes(1 << 20);
-  std::vector<std::byte> room;
+  std::vector<std::byte> buffer;
   Packer packer(rpc::make_zstd(), Compression::kMeasured);
   packer.enable();
-  EXPECT_TRUE(packer.pack(bytes, room).empty()) << "nothing is known of the way";
+  EXPECT_TRUE(packer.pack(bytes, buffer).empty()) << "the connection speed is unknown";
   for (int i = 0; i < 20; ++i) packer.sent(bytes.size(), 200us);
-  EXPECT_TRUE(packer.pack(bytes, room).empty()) << "5 GB/s";
+  EXPECT_TRUE(packer.pack(bytes, buffer).empty()) << "5 GB/s";
   for (int i = 0; i < 20; ++i) packer.sent(bytes.size(), 100s);
-  EXPECT_FALSE(packer.pack(bytes, room).empty()) << "10 KB/s";
-  EXPECT_FALSE(packer.pack(bytes, room).empty());
-  EXPECT_TRUE(packer.pack(std::span(bytes).first(1000), room).empty()) << "small";
-  EXPECT_TRUE(packer.pack(random_bytes(1 << 20), room).empty());
-  EXPECT_TRUE(packer.pack(bytes, room).empty()) << "it rests after what did not get smaller";
-  for (int i = 0; i < 20; ++i) packer.pack(bytes, room);
-  EXPECT_FALSE(packer.pack(bytes, room).empty()) << "and tries again";
+  EXPECT_FALSE(packer.pack(bytes, buffer).empty()) << "10 KB/s";
+  EXPECT_FALSE(packer.pack(bytes, buffer).empty());
+  EXPECT_TRUE(packer.pack(std::span(bytes).first(1000), buffer).empty()) << "small";
+  EXPECT_TRUE(packer.pack(random_bytes(1 << 20), buffer).empty());
+  EXPECT_TRUE(packer.pack(bytes, buffer).empty()) << "it pauses after incompressible data";
+  for (int i = 0; i < 20; ++i) packer.pack(bytes, buffer);
+  EXPECT_FALSE(packer.pack(bytes, buffer).empty()) << "and tries again";
 }
 
-TEST(Packer, DoesAsItIsTold) {
+TEST(Packer, ObeysItsMode) {
   const std::vector<std::byte> bytes = even_bytes(1 << 20);
-  std::vector<std::byte> room;
+  std::vector<std::byte> buffer;
   Packer always(rpc::make_zstd(), Compression::kAlways);
-  EXPECT_TRUE(always.pack(bytes, room).empty()) << "the other side may not know how";
+  EXPECT_TRUE(always.pack(bytes, buffer).empty()) << "the other side may not support it";
   always.enable();
-  EXPECT_FALSE(always.pack(bytes, room).empty());
+  EXPECT_FALSE(always.pack(bytes, buffer).empty());
   Packer never(rpc::make_zstd(), Compression::kNever);
   never.enable();
   for (int i = 0; i < 20; ++i) never.sent(bytes.size(), 100s);
-  EXPECT_TRUE(never.pack(bytes, room).empty());
+  EXPECT_TRUE(never.pack(bytes, buffer).empty());
 }
 
-// Writes and reads back; what went over the channel.
+// Writes and reads back; returns the traffic of the channel.
 rpc::RemoteSession::Traffic traffic_of(const std::vector<std::byte>& bytes, bool here, bool there,
                                        Compression mode = Compression::kAlways) {
   rpc::ServerOptions options;
@@ -113,7 +113,7 @@ rpc::RemoteSession::Traffic traffic_of(const std::vector<std::byte>& bytes, bool
   return session->traffic();
 }
 
-TEST(Compression, SparesBytesBothWays) {
+TEST(Compression, SavesBytesInBothDirections) {
   const std::vector<std::byte> bytes = even_bytes((9 << 20) + 12345);
   const auto packed = traffic_of(bytes, true, true);
   EXPECT_LT(packed.bytes_sent, 1 << 20);
@@ -126,7 +126,7 @@ TEST(Compression, SparesBytesBothWays) {
   EXPECT_GT(traffic_of(bytes, true, true, Compression::kNever).bytes_sent, 9 << 20);
 }
 
-TEST(Compression, WhatGetsNoSmallerGoesAsItIs) {
+TEST(Compression, IncompressibleDataIsSentUnchanged) {
   const auto traffic = traffic_of(random_bytes(5 << 20), true, true);
   EXPECT_GE(traffic.bytes_sent, 5 << 20);
   EXPECT_LE(traffic.bytes_sent, (5 << 20) + 5000);

@@ -1,4 +1,4 @@
-// Weights and modules are sent once to a server that keeps them.
+// Weights and modules are sent only once to a server that caches them.
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
@@ -18,7 +18,7 @@ using runtime::kDefaultStream;
 using testing::MemoryServer;
 using testing::TempFolder;
 
-// Bytes of their own for each seed.
+// Different bytes for each seed.
 std::vector<std::byte> content(uint64_t seed, size_t size) {
   std::vector<std::byte> bytes(size);
   RandomStream random(seed, "content");
@@ -26,7 +26,7 @@ std::vector<std::byte> content(uint64_t seed, size_t size) {
   return bytes;
 }
 
-// A server whose sessions share a folder, as the processes of a real one do.
+// A server whose sessions share a folder, like the processes of a real server.
 class Contents : public ::testing::Test {
  protected:
   struct Client {
@@ -34,7 +34,7 @@ class Contents : public ::testing::Test {
     std::unique_ptr<rpc::RemoteSession> session;
     rpc::RemoteSession& operator*() const { return *session; }
     rpc::RemoteSession* operator->() const { return session.get(); }
-    // Ends the session, and with it what it has of the store.
+    // Ends the session and its use of the store.
     void end() {
       session.reset();
       EXPECT_TRUE(server->join());
@@ -56,7 +56,7 @@ class Contents : public ::testing::Test {
     client.session = client.server->connect(connect);
     return client;
   }
-  // Writes `parts` into buffers of their own and reads them back.
+  // Writes `parts` into separate buffers and reads them back.
   static void write_and_check(rpc::RemoteSession& session,
                               const std::vector<std::vector<std::byte>>& parts) {
     std::vector<ContentWrite> writes;
@@ -115,7 +115,7 @@ TEST_F(Contents, TheSameTwiceInASessionIsSentOnce) {
   EXPECT_EQ(client->traffic().bytes_found, 300000);
 }
 
-TEST_F(Contents, PlainWritesAreNotAsked) {
+TEST_F(Contents, PlainWritesAreNotLookedUp) {
   Client client = connect();
   const std::vector<std::byte> bytes = content(1, 300000);
   const BufferId id{client->new_handle()};
@@ -202,7 +202,7 @@ TEST_F(Contents, ADamagedFileIsSentAgain) {
   }
 }
 
-// What a store gives is not trusted: even one that gives something else of the same size.
+// The client does not trust a store: this one returns other bytes of the same size.
 class LyingStore final : public rpc::ContentStore {
  public:
   std::optional<std::vector<std::byte>> get(const std::string&) noexcept override {
@@ -211,7 +211,7 @@ class LyingStore final : public rpc::ContentStore {
   void put(const std::string&, std::span<const std::byte>) noexcept override {}
 };
 
-TEST_F(Contents, WhatIsKeptIsCheckedByItsHash) {
+TEST_F(Contents, CachedContentIsCheckedByItsHash) {
   rpc::ServerOptions options;
   options.open_device = [](const std::string&) -> Result<std::shared_ptr<runtime::Device>> {
     return native_device();
@@ -223,7 +223,7 @@ TEST_F(Contents, WhatIsKeptIsCheckedByItsHash) {
   EXPECT_EQ(session->traffic().bytes_found, 0);
 }
 
-TEST_F(Contents, AFolderThatCannotBeUsedIsNoError) {
+TEST_F(Contents, AnUnusableFolderIsNotAnError) {
   testing::write_bytes(folder(), "a file");
   for (int i = 0; i < 2; ++i) {
     Client client = connect();
@@ -265,7 +265,7 @@ TEST_F(Contents, ExecutablesToo) {
   }
 }
 
-// A module or an executable is one content, however large.
+// A module or an executable is one content of any size.
 TEST_F(Contents, LargeExecutablesToo) {
   max_bytes_ = 256 << 20;
   Executable program = chain_program(native_blob());

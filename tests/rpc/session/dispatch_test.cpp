@@ -1,5 +1,5 @@
-// A machine beside a remote device whose kernel calls are computed on this side, as one here would
-// have it.
+// A VM beside a remote device whose kernel calls are computed locally: the results are those of a
+// local VM.
 #include "runtime/dispatch.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ const DispatchPlan kAdds{{0, 1}}, kLast{{2}}, kAll{{0, 1, 2}};
 
 class Dispatch : public ::testing::Test {
  protected:
-  // The machine's own add spoils its output where `entry` says so.
+  // With `entry`, the VM's own add can be made to spoil its output.
   void connect(const std::string& entry = "sentinel", const rpc::ConnectOptions& options = {},
                std::unique_ptr<MemoryServer> server = nullptr) {
     server_ = server ? std::move(server) : std::make_unique<MemoryServer>(device_);
@@ -76,7 +76,7 @@ class Dispatch : public ::testing::Test {
   Tensor x_, y_;
 };
 
-TEST_F(Dispatch, ThisSideComputesInsteadOfTheOther) {
+TEST_F(Dispatch, TheLocalSideComputesInsteadOfTheRemote) {
   connect();
   EXPECT_NE(*run(), (std::vector<float>{63, 126})) << "the sentinel shows where it runs";
   ASSERT_TRUE(remote_->set_dispatch(kAdds, &*offload_));
@@ -97,7 +97,7 @@ TEST_F(Dispatch, OnlyNewBytesTravel) {
   connect();
   ASSERT_TRUE(remote_->set_dispatch(kAdds, &*offload_));
   expect_right();
-  EXPECT_EQ(residency_->copies().to_target, 2) << "x and y; the sum between stays here";
+  EXPECT_EQ(residency_->copies().to_target, 2) << "x and y; the sum between stays local";
   EXPECT_EQ(residency_->copies().from_target, 2);
   expect_right();
   EXPECT_EQ(residency_->copies().to_target, 2) << "a run writes neither x nor y";
@@ -111,8 +111,8 @@ TEST_F(Dispatch, OnlyNewBytesTravel) {
   EXPECT_EQ(residency_->copies().to_target, 3);
 }
 
-// What the other side's kernels write between two dispatched calls is not what was copied before.
-TEST_F(Dispatch, WhatTheMachineWritesIsSeen) {
+// Writes of remote kernels between two dispatched calls invalidate the local copies.
+TEST_F(Dispatch, SeesWritesOfTheVirtualMachine) {
   connect("add");
   ASSERT_TRUE(remote_->set_dispatch({{1}}, &*offload_));
   for (const float first : {1.0F, 5.0F, 9.0F}) {
@@ -120,11 +120,11 @@ TEST_F(Dispatch, WhatTheMachineWritesIsSeen) {
     ASSERT_TRUE(there_->write(runtime::kDefaultStream, {x_.storage->buffer(), 0},
                               std::as_bytes(std::span(value))));
     x_.storage->written(0, 4);
-    auto result = run();  // t = x + y there, t + y here
+    auto result = run();  // t = x + y remotely, t + y locally
     ASSERT_TRUE(result) << result.error().to_string();
     EXPECT_EQ(*result, (std::vector<float>{(first + 20) * 3, 126}));
   }
-  ASSERT_TRUE(remote_->set_dispatch(kLast, &*offload_));  // over what was written there
+  ASSERT_TRUE(remote_->set_dispatch(kLast, &*offload_));  // over the values written remotely
   auto result = run();
   ASSERT_TRUE(result) << result.error().to_string();
   EXPECT_EQ(*result, (std::vector<float>{87, 126}));
@@ -158,7 +158,7 @@ TEST_F(Dispatch, IsCapturedAsAnyRun) {
   EXPECT_EQ(sink.given.size(), 5U) << "x, y, both sums and the result";
 }
 
-TEST_F(Dispatch, AnErrorHereEndsTheRunThere) {
+TEST_F(Dispatch, ALocalErrorEndsTheRemoteRun) {
   connect();
   ASSERT_TRUE(remote_->set_dispatch(kAdds, &*offload_));
   expect_right();
@@ -168,7 +168,7 @@ TEST_F(Dispatch, AnErrorHereEndsTheRunThere) {
   auto result = run();
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message, "it is gone");
-  // The session and the machine go on, and nothing is left of it.
+  // The session and the VM continue, and nothing of the run is left.
   open_target();
   ASSERT_TRUE(remote_->set_dispatch(kAdds, &*offload_));
   for (int i = 0; i < 5; ++i) expect_right();
@@ -176,7 +176,7 @@ TEST_F(Dispatch, AnErrorHereEndsTheRunThere) {
   EXPECT_EQ(device_->live_bytes(), live);
 }
 
-// Fails, or takes its time, at the call it is reported.
+// Fails or delays at the given call.
 class Special final : public runtime::Dispatcher {
  public:
   explicit Special(std::function<Status()> act) : act_(std::move(act)) {}
@@ -190,7 +190,7 @@ class Special final : public runtime::Dispatcher {
   std::function<Status()> act_;
 };
 
-TEST_F(Dispatch, ARunThatIsGivenUpLeavesTheMachineFree) {
+TEST_F(Dispatch, AnAbandonedRunFreesTheVirtualMachine) {
   connect("add");
   const auto start = rpc::Clock::now();
   Special slow([] {
@@ -199,7 +199,7 @@ TEST_F(Dispatch, ARunThatIsGivenUpLeavesTheMachineFree) {
   });
   ASSERT_TRUE(remote_->set_dispatch(kAdds, &slow));
   EXPECT_EQ(fault_of(run(start + 100ms)), PlatformFault::kTimeout);
-  EXPECT_EQ(slow.calls, 1) << "nothing goes on with the run after its deadline";
+  EXPECT_EQ(slow.calls, 1) << "nothing continues the run after its deadline";
   std::atomic<bool> interrupt = false;
   Special interrupts([&] {
     interrupt = true;
@@ -209,7 +209,8 @@ TEST_F(Dispatch, ARunThatIsGivenUpLeavesTheMachineFree) {
   ASSERT_TRUE(remote_->set_dispatch(kAdds, &interrupts));
   EXPECT_EQ(fault_of(run()), PlatformFault::kCancelled);
   remote_->set_interrupt(nullptr);
-  // While the other side computes, too: it gets to the dispatched call when nobody waits any more.
+  // Also while the remote side computes: it reaches the dispatched call after the client has given
+  // up.
   Special quick([] { return Status(); });
   device_->stop->launch_time = 200ms;
   ASSERT_TRUE(remote_->set_dispatch(kLast, &quick));
@@ -220,7 +221,7 @@ TEST_F(Dispatch, ARunThatIsGivenUpLeavesTheMachineFree) {
   expect_right();
 }
 
-// Each request has its own time, and what this side computes is none of the machine's.
+// Each request has its own time limit, and local computation does not count for the VM.
 TEST_F(Dispatch, TakesTheTimeOfItsRequests) {
   rpc::ConnectOptions options;
   options.request = 400ms;
@@ -233,20 +234,20 @@ TEST_F(Dispatch, TakesTheTimeOfItsRequests) {
   auto result = run();
   EXPECT_TRUE(result) << result.error().to_string();
   EXPECT_EQ(slow.calls, 3);
-  // One of which takes longer.
+  // One of them takes longer.
   device_->stop->launch_time = 600ms;
   ASSERT_TRUE(remote_->set_dispatch(kAdds, &slow));
   EXPECT_EQ(fault_of(run()), PlatformFault::kTimeout);
 }
 
-TEST_F(Dispatch, NothingIsComputedForARunThatWasGivenUp) {
+TEST_F(Dispatch, NothingIsComputedForAnAbandonedRun) {
   connect("add");
   std::atomic<bool> interrupt = false;
   remote_->set_interrupt(&interrupt);
   device_->stop->launch_time = 100ms;
   Special quick([] { return Status(); });
   ASSERT_TRUE(remote_->set_dispatch(kLast, &quick));
-  // The other side gets to the dispatched call within what it is given to answer a cancel.
+  // The remote side reaches the dispatched call within the time that it has to answer a cancel.
   auto setter = std::async(std::launch::async, [&] {
     std::this_thread::sleep_for(150ms);
     interrupt = true;
@@ -260,7 +261,7 @@ TEST_F(Dispatch, NothingIsComputedForARunThatWasGivenUp) {
   expect_right();
 }
 
-// More writes than a storage remembers: all of it counts as written then.
+// More writes than a storage remembers: all of it then counts as written.
 TEST_F(Dispatch, ManyWritesBetweenTwoCallsAreSeen) {
   connect("add");
   ASSERT_TRUE(remote_->set_dispatch({{1}}, &*offload_));
@@ -287,10 +288,10 @@ TEST_F(Dispatch, AResultGoesIntoTheNextRun) {
   auto second = remote_->call_and_read("main", next, 0);
   ASSERT_TRUE(second) << second.error().to_string();
   EXPECT_EQ(floats(second->bytes), (std::vector<float>{249, 498}));
-  EXPECT_EQ(residency_->copies().to_target, copied) << "it was computed here";
+  EXPECT_EQ(residency_->copies().to_target, copied) << "it was computed locally";
 }
 
-TEST_F(Dispatch, AMachineThatStandsForTooLongIsIdle) {
+TEST_F(Dispatch, AVirtualMachineSuspendedForTooLongIsIdle) {
   rpc::ServerOptions options;
   options.open_device = [this](const std::string&) { return device_; };
   options.limits.idle = 1s;
@@ -307,7 +308,7 @@ TEST_F(Dispatch, AMachineThatStandsForTooLongIsIdle) {
       << result.error().to_string();
 }
 
-// What is not written as it should be ends the run, and not with another result.
+// A failed write ends the run with an error, not with a different result.
 TEST_F(Dispatch, AWriteThatIsRefusedEndsTheRun) {
   connect("add");
   uint64_t unknown = 0;
@@ -339,7 +340,7 @@ TEST_F(Dispatch, APlanNamesSites) {
   expect_right();
 }
 
-TEST_F(Dispatch, AClientThatGoesWhileTheMachineStands) {
+TEST_F(Dispatch, AClientThatLeavesWhileTheVirtualMachineIsSuspended) {
   connect();
   Special cut([&] {
     server_->cut();

@@ -1,5 +1,4 @@
-// Requests that are given up, of every kind: in time, with nothing left of them, and the session
-// goes on.
+// Abandoned requests of every kind: they end in time and leave nothing, and the session continues.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -28,7 +27,7 @@ using testing::MemoryServer;
 using At = Stop::At;
 
 constexpr auto kTime = 100ms;
-// What a machine that is busy adds.
+// Extra time for a busy computer.
 constexpr auto kSlack = 500ms;
 constexpr size_t kHandles = 24;
 
@@ -82,7 +81,7 @@ class GiveUp : public ::testing::Test {
     EXPECT_TRUE(made) << made.error().to_string();
     return std::move(*made);
   }
-  // The session has all its handles, and the device nothing of its.
+  // The session has all its handles, and the device has no objects of the session.
   void expect_nothing_left() {
     const Status done = session_->synchronize(kDefaultStream, rpc::Clock::now() + 20s);
     ASSERT_TRUE(done) << done.error().to_string();
@@ -102,7 +101,7 @@ class GiveUp : public ::testing::Test {
     for (const BufferId id : ids) session_->release(id);
     EXPECT_TRUE(session_->synchronize(kDefaultStream));
   }
-  // `request` stops at `at`, and ends in time all the same.
+  // `request` blocks at `at`, and still ends in time.
   void give_up(At at, const std::function<Status(const Deadline&)>& request, bool cancel) {
     std::atomic<bool> interrupt{false};
     if (cancel) session_->set_interrupt([&] { return interrupt.load(); });
@@ -121,7 +120,7 @@ class GiveUp : public ::testing::Test {
     EXPECT_GE(took, kTime);
     EXPECT_LT(took, kTime + kSlack + (cancel ? rpc::ClientLink::kGrace : 0ms));
     if (cancel) {
-      // At once, as long as it holds.
+      // Immediately, while the block lasts.
       EXPECT_EQ(fault_of(session_->synchronize(kDefaultStream)), PlatformFault::kCancelled);
       session_->set_interrupt({});
     }
@@ -156,7 +155,7 @@ TEST_P(GiveUpEach, AModule) {
   EXPECT_TRUE(session_->load_module(id, native_blob())) << "the name is free";
 }
 
-TEST_P(GiveUpEach, TheQuestionForAModule) {
+TEST_P(GiveUpEach, TheLookupOfAModule) {
   connect();
   ModuleBlob blob = native_blob();
   blob.bytes.resize(rpc::kSmallContent);
@@ -185,7 +184,7 @@ TEST_P(GiveUpEach, AKernelThatItsModuleDoesNotList) {
   expect_nothing_left();
 }
 
-TEST_P(GiveUpEach, AMachine) {
+TEST_P(GiveUpEach, AVirtualMachine) {
   connect();
   const auto program = std::make_shared<const Executable>(adding_program());
   give_up(
@@ -291,7 +290,7 @@ TEST_F(GiveUp, TheTimeOfEveryRequestIsADefault) {
   const auto start = rpc::Clock::now();
   EXPECT_EQ(fault_of(session_->synchronize(kDefaultStream)), PlatformFault::kTimeout);
   EXPECT_LT(rpc::Clock::now() - start, kTime + kSlack);
-  // A deadline of its own holds.
+  // An explicit deadline has priority.
   std::thread opener([&] {
     std::this_thread::sleep_for(2 * kTime);
     stop().at = At::kNowhere;
@@ -309,7 +308,7 @@ TEST_F(GiveUp, AModuleThatWaitedTooLongIsNotCompiled) {
   const ModuleId id{session_->new_handle()};
   EXPECT_EQ(fault_of(session_->load_module(id, native_blob(), rpc::Clock::now() + kTime)),
             PlatformFault::kTimeout);
-  // The server counts from when it saw the request.
+  // The server counts from when it received the request.
   std::this_thread::sleep_for(kTime);
   stop().at = At::kNowhere;
   EXPECT_TRUE(busy.get());
@@ -346,7 +345,7 @@ TEST_F(GiveUp, AServerOfOneThreadKeepsTheTime) {
     for (int i = 0; i < 2; ++i) {
       EXPECT_EQ(fault_of((*vm)->call("spin", {}, rpc::Clock::now() + kTime)),
                 PlatformFault::kTimeout);
-      // The server has ended it by itself: nobody reads a cancel there.
+      // The server has ended the call itself: it does not read a cancel there.
       EXPECT_TRUE((*vm)->call("main", {}, rpc::Clock::now() + 20s));
     }
   }

@@ -1,4 +1,4 @@
-// What a client may do to a server: frames that no client of ours sends.
+// What a client may do to a server: frames that no correct client sends.
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
@@ -31,7 +31,7 @@ TEST(HostileClient, WrongTokens) {
     rpc::ServerOptions options;
     options.token = "secret";
     RawClient client(options);
-    client.hello(token, 7, 9);  // the token is looked at first
+    client.hello(token, 7, 9);  // the token is checked first
     ASSERT_EQ(client.next(), wire::Answer::Failure) << token;
     EXPECT_EQ(client.failure().kind, ErrorKind::kUser) << token;
     EXPECT_EQ(client.failure().fault, PlatformFault::kUnauthorized) << token;
@@ -129,7 +129,7 @@ TEST(HostileClient, FramesAboveTheLimits) {
   client.expect_broken("head");
 }
 
-TEST(HostileClient, APayloadThatNobodyTakes) {
+TEST(HostileClient, AnUnusedPayload) {
   RawClient client;
   client.open();
   client.send(allocate(1, 4), std::vector<std::byte>(16));
@@ -158,7 +158,7 @@ TEST(HostileClient, TooDeepValues) {
   client.expect_broken("depth");
 }
 
-TEST(HostileClient, WhatASessionKeepsCountsAsHandlesToItsEnd) {
+TEST(HostileClient, KeptObjectsCountAsHandlesToTheEnd) {
   rpc::ServerOptions options;
   options.limits.handles = 64;
   RawClient client(options);
@@ -166,7 +166,7 @@ TEST(HostileClient, WhatASessionKeepsCountsAsHandlesToItsEnd) {
   auto release = [&](wire::HandleKind kind, uint64_t id) {
     client.send([=](FlatBufferBuilder& b) { return wire::CreateRelease(b, kind, id); });
   };
-  // Buffers are given back, and so are names that stand for a failure.
+  // Buffers can be released, and so can names of failed objects.
   for (uint64_t id = 1; id <= 200; ++id) {
     client.send(allocate(id, 4));
     release(wire::HandleKind::Buffer, id);
@@ -176,7 +176,7 @@ TEST(HostileClient, WhatASessionKeepsCountsAsHandlesToItsEnd) {
   }
   client.synchronize();
   ASSERT_EQ(client.next(), wire::Answer::Done);
-  // Events are not.
+  // Events cannot.
   for (uint64_t id = 1; id <= 200; ++id) {
     client.send([=](FlatBufferBuilder& b) { return wire::CreateRecord(b, 0, id); });
     release(wire::HandleKind::Event, id);
@@ -195,7 +195,7 @@ TEST(HostileClient, EveryCancelReachesItsCall) {
     client.send([](FlatBufferBuilder& b) { return wire::CreateCallDirect(b, 1, "spin"); });
     calls.push_back(client.sent());
   }
-  // Those that wait first: what comes later must not make it forget them.
+  // The oldest waiting calls: later requests must not displace them.
   for (const size_t call : {2, 1, 0}) {
     client.send([&](FlatBufferBuilder& b) { return wire::CreateCancel(b, calls[call]); });
   }
@@ -223,7 +223,7 @@ TEST(HostileClient, TimeoutsOfEverySize) {
     EXPECT_EQ(synchronize(timeout, own), wire::Answer::Failure) << timeout << " " << own;
     EXPECT_EQ(client.failure().fault, PlatformFault::kTimeout);
   }
-  // Nothing is begun for whom nobody waits, and what was to be used up is used up.
+  // An abandoned request is not started, and its inputs are still consumed.
   client.send([](FlatBufferBuilder& b) { return wire::CreateCallDirect(b, 1, "spin"); }, {}, 0, 0);
   ASSERT_EQ(client.next(), wire::Answer::Failure);
   EXPECT_EQ(client.failure().fault, PlatformFault::kTimeout);
@@ -234,7 +234,7 @@ TEST(HostileClient, TimeoutsOfEverySize) {
   client.send([](FlatBufferBuilder& b) { return wire::CreateLoadModule(b, 9, 9); });
   ASSERT_EQ(client.next(), wire::Answer::Failure);
   EXPECT_NE(client.failure().to_string().find("no blob 9"), std::string::npos);
-  // One that has no answer has no time, and is not cancelled.
+  // A request without an answer has no time limit and cannot be canceled.
   client.send(allocate(5, 16), {}, 0, 0);
   client.send([&](FlatBufferBuilder& b) { return wire::CreateCancel(b, client.sent() + 2); });
   client.send(allocate(6, 16));
@@ -363,7 +363,7 @@ TEST(HostileClient, ASharedStringOrVectorIsCountedEachTime) {
     client.send(call(100));
     client.expect_broken("integers");
   }
-  // Over all requests of a frame: a failure that is kept has the name.
+  // Over all requests of a frame: the kept failure has the name.
   RawClient client;
   client.open();
   begin_blob(client, 0);
@@ -381,7 +381,7 @@ TEST(HostileClient, ASharedStringOrVectorIsCountedEachTime) {
   client.expect_broken("entries of several requests");
 }
 
-TEST(HostileClient, NonsenseIsRefusedAndTheSessionWorksOn) {
+TEST(HostileClient, InvalidRequestsAreRefusedAndTheSessionContinues) {
   RawClient client;
   client.open();
   client.send(allocate(5, 16));
@@ -436,7 +436,7 @@ TEST(HostileClient, NonsenseIsRefusedAndTheSessionWorksOn) {
   EXPECT_EQ(client.next(), wire::Answer::Done);
 }
 
-TEST(HostileClient, ReadsAndCallsOfNonsense) {
+TEST(HostileClient, InvalidReadsAndCalls) {
   RawClient client;
   client.open();
   client.send(allocate(5, 16));
@@ -466,7 +466,7 @@ TEST(HostileClient, ReadsAndCallsOfNonsense) {
   client.send([](FlatBufferBuilder& b) { return wire::CreateRead(b, 0, 5, 4, 0); });
   EXPECT_EQ(client.next(), wire::Answer::Done) << "nothing to read";
   client.close();
-  EXPECT_TRUE(client.join()) << "a client that goes is no error";
+  EXPECT_TRUE(client.join()) << "a client that disconnects is not an error";
 }
 
 }  // namespace

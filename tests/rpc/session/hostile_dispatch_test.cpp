@@ -1,4 +1,4 @@
-// What a client may do to a machine whose kernel calls are its own.
+// What a client may do to a VM whose kernel calls it computes.
 #include <gtest/gtest.h>
 
 #include "conformance/programs.h"
@@ -11,7 +11,7 @@ namespace {
 namespace wire = rpc::wire;
 using flatbuffers::FlatBufferBuilder;
 
-// A machine whose kernel calls are all the client's. Nobody computes them here.
+// A VM whose kernel calls are all dispatched to the client. The test computes none of them.
 class DispatchingClient : public RawClient {
  public:
   DispatchingClient() {
@@ -55,7 +55,7 @@ class DispatchingClient : public RawClient {
   }
 };
 
-TEST(HostileDispatch, GoesOnWithWhatDoesNotStand) {
+TEST(HostileDispatch, ContinuesACallThatIsNotSuspended) {
   DispatchingClient client;
   client.send(DispatchingClient::resume());
   client.expect_failure("is not suspended");
@@ -79,7 +79,7 @@ TEST(HostileDispatch, GoesOnWithWhatDoesNotStand) {
   client.expect_failure("is not suspended");
 }
 
-TEST(HostileDispatch, LeavesAMachineStanding) {
+TEST(HostileDispatch, LeavesAVirtualMachineSuspended) {
   {
     DispatchingClient client;
     client.send(client.call());
@@ -88,7 +88,7 @@ TEST(HostileDispatch, LeavesAMachineStanding) {
     client.expect_free();
     client.send(client.call(200));
     client.expect_stands(0);
-    // With all that it stands on.
+    // With everything that the suspended run uses.
     for (const uint64_t buffer : {1, 2, 200}) {
       client.send([=](FlatBufferBuilder& b) {
         return wire::CreateRelease(b, wire::HandleKind::Buffer, buffer);
@@ -106,7 +106,7 @@ TEST(HostileDispatch, LeavesAMachineStanding) {
   EXPECT_TRUE(client.join());
 }
 
-TEST(HostileDispatch, BreaksTheProtocolWhileAMachineStands) {
+TEST(HostileDispatch, BreaksTheProtocolWhileAVirtualMachineIsSuspended) {
   DispatchingClient client;
   client.send(client.call());
   client.expect_stands(0);
@@ -114,18 +114,18 @@ TEST(HostileDispatch, BreaksTheProtocolWhileAMachineStands) {
   client.expect_broken("a replayed frame");
 }
 
-TEST(HostileDispatch, DispatchesThatMakeNoSense) {
+TEST(HostileDispatch, InvalidDispatches) {
   DispatchingClient client;
   client.send(client.call(100, 10, {0, 3}));
   client.expect_failure("call site");
   client.send(client.call(100, 10, {-1}));
   client.expect_failure("call site");
-  client.send(client.call(1));  // a name that is taken
+  client.send(client.call(1));  // a name that is in use
   client.expect_failure("buffer");
   client.send(client.call(100, 0));
   client.expect_failure("0 that may be named");
   client.expect_free();
-  // Requests behind one that may go on later.
+  // Requests after one that may continue later.
   FlatBufferBuilder builder;
   std::vector<flatbuffers::Offset<wire::Request>> list;
   const auto call = client.call()(builder);

@@ -1,4 +1,4 @@
-// What a server may do to a client: replies that no server of ours sends.
+// What a server may do to a client: replies that no correct server sends.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -61,7 +61,7 @@ TEST(HostileServer, RepliesOutOfOrder) {
   }
 }
 
-// The next frame of the client; what it asks for lies in `head`.
+// The next frame of the client; `head` owns its contents.
 const wire::Requests* next_frame(rpc::Channel& channel, std::vector<std::byte>& head) {
   uint64_t payload = 0;
   EXPECT_TRUE(channel.receive(head, payload, rpc::Clock::now() + 5s));
@@ -73,7 +73,7 @@ const wire::Requests* next_frame(rpc::Channel& channel, std::vector<std::byte>& 
 TEST(HostileServer, WhoDoesNotAnswerIsNotWaitedFor) {
   RawServer server;
   auto session = server.open(rpc::kCapabilityVm);
-  server.done(4);  // a blob has two requests and no answer
+  server.done(4);  // a blob takes two requests and has no answer
   auto vm = session->open_vm(std::make_shared<const Executable>(small_program()));
   ASSERT_TRUE(vm) << vm.error().to_string();
   const auto start = rpc::Clock::now();
@@ -82,7 +82,7 @@ TEST(HostileServer, WhoDoesNotAnswerIsNotWaitedFor) {
   EXPECT_LT(rpc::Clock::now() - start, 580ms);
   EXPECT_EQ(fault_of(session->synchronize(kDefaultStream, rpc::Clock::now() + 80ms)),
             PlatformFault::kTimeout);
-  // What it was told: how long somebody waits, and what nobody wants any more.
+  // The frames it received: deadlines and cancels.
   std::vector<std::byte> head;
   const wire::Requests* frame = nullptr;
   do {
@@ -100,7 +100,7 @@ TEST(HostileServer, WhoDoesNotAnswerIsNotWaitedFor) {
   EXPECT_EQ(release->kind(), wire::HandleKind::Buffer);
   EXPECT_EQ(release->id(), first);
   EXPECT_EQ(release->count(), rpc::kMostNames);
-  // Whatever it says of them now is dropped.
+  // Further replies to them are dropped.
   const auto result = [](FlatBufferBuilder& b) {
     const std::vector<int64_t> sizes = {4, -1};
     return wire::CreateResultDirect(b, wire::CreateValue(b, wire::ValueKind::Tensor, 77, 99, -5),
@@ -131,7 +131,7 @@ class Sink final : public runtime::CaptureSink {
   int calls = 0;
 };
 
-// What a server sends in front of a result, with a good one in `send`.
+// What a server sends before a result, with a valid capture in `send`.
 PlatformFault capture(const std::function<void(RawServer&, uint64_t)>& send, Sink& sink,
                       bool captures = true) {
   RawServer server;
@@ -184,7 +184,7 @@ TEST(HostileServer, CapturesThatMakeNoSense) {
             PlatformFault::kNone);
   EXPECT_EQ(sink.calls, 1);
   EXPECT_EQ(sink.given.size(), 1U);
-  EXPECT_EQ(capture(good, sink, false), PlatformFault::kProtocol) << "nobody asked for it";
+  EXPECT_EQ(capture(good, sink, false), PlatformFault::kProtocol) << "it was not requested";
   const std::function<void(RawServer&, uint64_t)> bad[] = {
       content({1, 2}, f32, shape, 0, true, 8),
       content(std::vector<uint8_t>(32), f32, shape, 0, true, 8),
@@ -198,7 +198,7 @@ TEST(HostileServer, CapturesThatMakeNoSense) {
       content(hash, f32, shape, 0, false, 0),
       content(hash, f32, shape, 0, true, 16),
       content(hash, f32, shape, 0, true, 4, 8),
-      called(0, {2}, true, {1, 1, 0}, {0, 0, 1}, hashes),  // which never came
+      called(0, {2}, true, {1, 1, 0}, {0, 0, 1}, hashes),  // which was never sent
       [&](RawServer& s, uint64_t id) {
         content(hash, f32, shape, 0, false, 4)(s, id);
         called(0, {2}, false, {0, 0, 0}, {0, 0, 0}, {})(s, id);
@@ -225,7 +225,7 @@ TEST(HostileServer, CapturesThatMakeNoSense) {
   }
 }
 
-TEST(HostileServer, PartsThatAreSaidToBePacked) {
+TEST(HostileServer, InvalidPackedParts) {
   for (const uint64_t unpacked : {uint64_t{8}, uint64_t{16}, uint64_t{1} << 40, ~uint64_t{0}}) {
     RawServer server;
     auto session = server.open();
@@ -239,15 +239,15 @@ TEST(HostileServer, PartsThatAreSaidToBePacked) {
   }
 }
 
-TEST(HostileServer, ATraceOfNonsense) {
+TEST(HostileServer, AnInvalidTrace) {
   RawServer server;
   auto session = server.open();
-  // Without the capability nothing is asked for.
+  // Without the capability, no trace is requested.
   EXPECT_TRUE(session->start_trace());
   EXPECT_TRUE(session->take_trace()->empty());
 }
 
-TEST(HostileServer, ClocksThatAreNone) {
+TEST(HostileServer, InvalidClocks) {
   RawServer server;
   auto session = server.open(rpc::kCapabilityTrace);
   uint64_t request = 1;
@@ -260,7 +260,7 @@ TEST(HostileServer, ClocksThatAreNone) {
   pongs(INT64_MIN / 2);
   ASSERT_TRUE(session->start_trace());
   ++request;
-  pongs(INT64_MAX);  // further apart than a number holds
+  pongs(INT64_MAX);  // a larger difference than an integer holds
   server.reply(++request, [&](FlatBufferBuilder& b) {
     const std::vector<flatbuffers::Offset<flatbuffers::String>> names = {b.CreateString("k")};
     std::vector<wire::Event> list;
@@ -288,7 +288,7 @@ TEST(HostileServer, ATraceThatGrowsWithoutBound) {
   ASSERT_TRUE(session->start_trace());
   ++request;
   pong();
-  // 300 MB of names out of half a megabyte, and more to come.
+  // 300 MB of names from half a megabyte, and more to come.
   server.reply(++request, [](FlatBufferBuilder& b) {
     const std::vector<flatbuffers::Offset<flatbuffers::String>> names = {
         b.CreateString(std::string(300 << 10, 'x'))};
@@ -375,7 +375,7 @@ TEST(HostileServer, UnknownNumbersInFailures) {
   EXPECT_TRUE(session->synchronize(kDefaultStream));
 }
 
-TEST(HostileServer, AFaultGoesWithItsKind) {
+TEST(HostileServer, AFaultMatchesItsKind) {
   struct Case {
     ErrorKind kind;
     PlatformFault fault, taken;
@@ -399,16 +399,16 @@ TEST(HostileServer, AFaultGoesWithItsKind) {
   }
 }
 
-// Whether a call takes this value for its result, over one new buffer of 8 bytes.
+// Whether a call accepts this value as its result, over one new buffer of 8 bytes.
 bool call_answered(
     const std::function<flatbuffers::Offset<wire::Value>(FlatBufferBuilder&, uint64_t)>& value) {
   RawServer server;
   auto session = server.open();
-  server.done(4);  // behind a blob in one part
+  server.done(4);  // after a blob in one part
   auto vm = session->open_vm(std::make_shared<const Executable>(small_program()));
   EXPECT_TRUE(vm) << vm.error().to_string();
   if (!vm) return false;
-  const uint64_t first = session->new_handle() + 1;  // the call takes the names behind it
+  const uint64_t first = session->new_handle() + 1;  // the call uses the names after it
   server.reply(5, [&](FlatBufferBuilder& b) {
     const std::vector<int64_t> buffers = {8};
     const auto offset = value(b, first);
@@ -421,7 +421,7 @@ bool call_answered(
   return result.has_value();
 }
 
-TEST(HostileServer, ResultsThatAreNone) {
+TEST(HostileServer, InvalidResults) {
   using wire::ValueKind;
   const std::vector<int64_t> dims = {2}, most = {INT64_MAX, 4}, negative = {-1};
   auto tensor = [](uint8_t dtype, uint64_t after, int64_t offset,

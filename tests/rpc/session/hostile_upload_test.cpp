@@ -1,4 +1,4 @@
-// Bytes that a client uploads and that cannot be right: contents under a hash, packed payloads.
+// Invalid uploads from a client: contents under a wrong hash, malformed packed payloads.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -87,7 +87,7 @@ TEST(HostileUpload, AlteredContentIsRefusedAndNotKept) {
   client.expect_refused("not a SHA-256");
 }
 
-TEST(HostileUpload, PackedPayloadsThatCannotBeRight) {
+TEST(HostileUpload, InvalidPackedPayloads) {
   rpc::ServerOptions options;
   options.compressor = rpc::make_zstd();
   options.limits.payload_bytes = 1 << 20;
@@ -106,7 +106,7 @@ TEST(HostileUpload, PackedPayloadsThatCannotBeRight) {
         [&](FlatBufferBuilder& b) { return wire::CreateWrite(b, 0, buffer, 0, 0, unpacked); },
         payload);
   };
-  write(6, 1000, packed);  // it is far more
+  write(6, 1000, packed);  // the content is much larger
   client.expect_refused("does not unpack to the 1000 bytes");
   write(6, 4 << 20, packed);
   client.expect_refused("outside of its buffer");
@@ -114,7 +114,7 @@ TEST(HostileUpload, PackedPayloadsThatCannotBeRight) {
   client.expect_refused("is invalid");
   write(5, ~uint64_t{0}, packed);
   client.expect_refused("outside of its buffer");
-  write(5, 1 << 20, packed);  // it is four times that
+  write(5, 1 << 20, packed);  // the content is four times that size
   client.expect_refused("does not unpack to the 1048576 bytes");
   write(6, 900, std::vector<std::byte>(64, std::byte{7}));
   client.expect_refused("does not unpack");
@@ -126,7 +126,7 @@ TEST(HostileUpload, PackedPayloadsThatCannotBeRight) {
   client.expect_refused("does not unpack");
 }
 
-TEST(HostileUpload, PackedPayloadsWithoutACompressionInCommon) {
+TEST(HostileUpload, PackedPayloadsWithoutACommonCompression) {
   RawClient client;
   client.open();
   client.send(allocate(5, 1000));

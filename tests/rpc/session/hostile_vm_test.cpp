@@ -1,4 +1,4 @@
-// What a server may say of the kernel calls of its machines: times and dispatched calls.
+// What a server may send about the kernel calls of its VMs: times and dispatched calls.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,7 +18,7 @@ namespace wire = rpc::wire;
 using flatbuffers::FlatBufferBuilder;
 using testing::fault_of;
 
-TEST(HostileMachine, TimesThatMakeNoSense) {
+TEST(HostileVirtualMachine, InvalidTimes) {
   class Sink final : public runtime::TimingSink {
    public:
     Status timed(const runtime::TimedCall&) noexcept override {
@@ -53,7 +53,7 @@ TEST(HostileMachine, TimesThatMakeNoSense) {
   };
   EXPECT_EQ(timed(0, {2}, 5), PlatformFault::kNone);
   EXPECT_EQ(sink.calls, 1);
-  EXPECT_EQ(timed(0, {2}, 5, false), PlatformFault::kProtocol) << "nobody asked for it";
+  EXPECT_EQ(timed(0, {2}, 5, false), PlatformFault::kProtocol) << "it was not requested";
   EXPECT_EQ(timed(-1, {2}, 5), PlatformFault::kProtocol);
   EXPECT_EQ(timed(3, {2}, 5), PlatformFault::kProtocol);
   EXPECT_EQ(timed(0, {}, 5), PlatformFault::kProtocol);
@@ -62,7 +62,7 @@ TEST(HostileMachine, TimesThatMakeNoSense) {
   EXPECT_EQ(sink.calls, 1);
 }
 
-// What a server sends as a dispatched call; a good one is answered, and has its result then.
+// What a server sends as a dispatched call; a valid call is answered, and its result follows.
 PlatformFault dispatched(const std::function<flatbuffers::Offset<wire::Dispatched>(
                              FlatBufferBuilder&, uint64_t buffer, uint64_t lent)>& make,
                          int& calls, bool dispatches = true) {
@@ -102,16 +102,16 @@ PlatformFault dispatched(const std::function<flatbuffers::Offset<wire::Dispatche
   return fault_of((*vm)->call("main", args));
 }
 
-TEST(HostileMachine, DispatchedCallsThatMakeNoSense) {
+TEST(HostileVirtualMachine, InvalidDispatchedCalls) {
   struct Call {
     int32_t site = 0;
     std::vector<int64_t> scalars = {2};
     uint8_t dtype = static_cast<uint8_t>(DType::kF32);
     std::vector<int64_t> shape = {2}, lends = {8};
     size_t arguments = 3;
-    uint64_t last = 0;  // name of the last argument's buffer; 0: the first that is lent
+    uint64_t last = 0;  // name of the last argument's buffer; 0: the first lent one
     int64_t offset = 0;
-    std::vector<std::array<int64_t, 3>> written;  // in the buffer of the arguments, if 0
+    std::vector<std::array<int64_t, 3>> written;  // in the buffer of the arguments if 0
     auto make() const {
       return [*this](FlatBufferBuilder& b, uint64_t buffer, uint64_t lent) {
         std::vector<flatbuffers::Offset<wire::Value>> list;
@@ -134,7 +134,7 @@ TEST(HostileMachine, DispatchedCallsThatMakeNoSense) {
             PlatformFault::kNone);
   EXPECT_EQ(calls, 2);
   EXPECT_EQ(dispatched(Call{}.make(), calls, false), PlatformFault::kProtocol)
-      << "nobody asked for it";
+      << "it was not requested";
   const Call bad[] = {{.site = -1},
                       {.site = 3},
                       {.scalars = {}},

@@ -1,4 +1,4 @@
-// A language model on a remote machine: the same text, in one wait a token.
+// A language model on a remote VM: the same text, with one wait per token.
 #include <gtest/gtest.h>
 
 #include "support/compiled_models.h"
@@ -17,7 +17,7 @@ class RemoteModel : public ::testing::Test {
             std::make_shared<device::CpuDevice>(0, codegen::make_jit_loader()))),
         session_(server_.connect()) {}
 
-  // On a machine beside the device.
+  // On a VM beside the device.
   std::unique_ptr<llm::Engine> engine() {
     auto vm = session_->open_vm(model_.executable);
     EXPECT_TRUE(vm) << vm.error().to_string();
@@ -31,7 +31,7 @@ class RemoteModel : public ::testing::Test {
   std::unique_ptr<rpc::RemoteSession> session_;
 };
 
-TEST_F(RemoteModel, GeneratesTheSameInOneWaitAToken) {
+TEST_F(RemoteModel, GeneratesTheSameWithOneWaitPerToken) {
   const auto local = model_.engine();
   const auto remote = engine();
   llm::GenerateOptions options{.max_tokens = 12, .eos = {}, .sampler = {}};
@@ -59,10 +59,10 @@ TEST_F(RemoteModel, LogitsAreTheSameBitForBit) {
   EXPECT_TRUE(std::ranges::equal(found->logits.bytes(), expected->logits.bytes()));
 }
 
-TEST_F(RemoteModel, KernelCallsFromHereComputeTheSame) {
+TEST_F(RemoteModel, LocallyIssuedKernelCallsComputeTheSame) {
   llm::GenerateOptions options{.max_tokens = 6, .eos = {}, .sampler = {}};
   auto expected = model_.engine()->generate(prompt_, options);
-  // Its call point is on this side: what topdown needs.
+  // The call point is local, as topdown needs.
   auto engine =
       unwrap(llm::Engine::create(*session_, model_.executable, model_.golden.model.weights));
   auto found = engine->generate(prompt_, options);

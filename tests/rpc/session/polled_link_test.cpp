@@ -1,4 +1,4 @@
-// Signs of life from a server of one thread.
+// Heartbeats from a single-threaded server.
 #include "rpc/session/polled_link.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using rpc::PolledLink;
 
 class PolledLinkTest : public ::testing::Test {
  protected:
-  // Frames that the client has, all heartbeats.
+  // The number of frames that the client has, all heartbeats.
   int heartbeats() {
     int count = 0;
     std::vector<std::byte> head;
@@ -30,7 +30,7 @@ class PolledLinkTest : public ::testing::Test {
       memory_channels();
 };
 
-TEST_F(PolledLinkTest, SendsOneWhereItIsDue) {
+TEST_F(PolledLinkTest, SendsOneWhenItIsDue) {
   PolledLink link(*channels_.first, std::chrono::milliseconds(0));
   link.poll();
   EXPECT_EQ(heartbeats(), 0) << "nothing is waited for";

@@ -1,4 +1,4 @@
-// A client of the protocol without the manners of ours.
+// A protocol client that can break the rules.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,14 +18,14 @@ inline auto allocate(uint64_t id, int64_t bytes) {
   };
 }
 
-// A client that says what the test wants.
+// A client that sends what the test wants.
 class RawClient {
  public:
   explicit RawClient(rpc::ServerOptions options = {}) : server_(with_device(std::move(options))) {
     channel_ = server_.take_client();
   }
 
-  // One request in a frame of its own; its id is `id`, or else the next one.
+  // One request in its own frame; its id is `id`, or the next one.
   template <class Make>
   void send(Make&& make, std::vector<std::byte> payload = {}, uint64_t id = 0,
             int64_t timeout = -1) {
@@ -38,7 +38,7 @@ class RawClient {
     send_bytes(rpc::bytes_of(builder), payload);
   }
   void send_bytes(std::span<const std::byte> head, std::span<const std::byte> payload = {}) {
-    // A server that has had enough may be gone by now; what it said of it is looked at later.
+    // A server may have closed the connection by now; its reason is checked later.
     const Status sent = channel_->send(head, payload, rpc::Clock::now() + std::chrono::seconds(5));
     static_cast<void>(sent);
   }
@@ -54,7 +54,7 @@ class RawClient {
     hello();
     ASSERT_EQ(next(), rpc::wire::Answer::Welcome);
   }
-  // The program as machine 1, from blob 1.
+  // The program as VM 1, from blob 1.
   void open_vm(Executable program = small_program()) {
     ExecutableFile file;
     file.executable = std::move(program);
@@ -67,7 +67,7 @@ class RawClient {
     send([](flatbuffers::FlatBufferBuilder& b) { return rpc::wire::CreateOpenVm(b, 1, 1); });
     ASSERT_EQ(next(), rpc::wire::Answer::Done);
   }
-  // The type of the next reply; NONE where the channel ended.
+  // The type of the next reply; NONE if the channel ended.
   rpc::wire::Answer next() {
     do {
       uint64_t payload = 0;
@@ -102,7 +102,7 @@ class RawClient {
     ASSERT_FALSE(ended) << why;
     EXPECT_EQ(ended.error().fault, PlatformFault::kProtocol) << why;
   }
-  // What went wrong surfaces, and the session works on.
+  // The error surfaces, and the session continues.
   void expect_refused(const char* part) {
     synchronize();
     ASSERT_EQ(next(), rpc::wire::Answer::Failure) << part;

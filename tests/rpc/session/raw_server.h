@@ -1,4 +1,4 @@
-// A server of the protocol without the manners of ours.
+// A protocol server that can break the rules.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace tapml::test {
 
-// A server that says what the test wants, and a client's session with it.
+// A server that sends what the test wants, and a client session with it.
 class RawServer {
  public:
   RawServer() { std::tie(server_, client_) = testing::memory_channels(); }

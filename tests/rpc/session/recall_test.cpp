@@ -1,4 +1,4 @@
-// Arguments that are what they were in the call before, and results that are arguments.
+// Arguments that are unchanged since the previous call, and results that are arguments.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -26,7 +26,7 @@ using testing::fault_of;
 
 constexpr size_t kMany = 40;
 
-// many(x0, ..., prim, shape) -> (x0, ..., fresh), whose last field lies in a buffer of its own.
+// many(x0, ..., prim, shape) -> (x0, ..., fresh), whose last field has its own buffer.
 Executable many_program() {
   Executable program = chain_program(native_blob());
   using Op = Opcode;
@@ -58,7 +58,7 @@ class Recall : public ::testing::Test {
     for (size_t i = 0; i < kMany; ++i) args.emplace_back(tensor({static_cast<float>(i)}));
     return args;
   }
-  // Bytes that the call sends.
+  // The number of bytes that the call sends.
   int64_t call(std::span<const Value> args, Result<Value>& result, const char* function = "many") {
     EXPECT_TRUE(session_->synchronize(runtime::kDefaultStream));
     const int64_t before = session_->traffic().bytes_sent;
@@ -86,7 +86,7 @@ class Recall : public ::testing::Test {
   std::unique_ptr<runtime::VirtualMachine> vm_;
 };
 
-TEST_F(Recall, WhatStaysIsNotNamedAgain) {
+TEST_F(Recall, UnchangedArgumentsAreNotSentAgain) {
   const std::vector<Value> args = many();
   Result<Value> result = Value();
   const int64_t first = call(args, result);
@@ -99,7 +99,7 @@ TEST_F(Recall, WhatStaysIsNotNamedAgain) {
   EXPECT_LT(again, 200);
 }
 
-TEST_F(Recall, WhatChangesIs) {
+TEST_F(Recall, ChangedArgumentsAreSent) {
   std::vector<Value> args = many();
   Result<Value> result = Value();
   call(args, result);
@@ -130,7 +130,7 @@ TEST_F(Recall, WhatChangesIs) {
   expect_same(result, args);
 }
 
-TEST_F(Recall, ManyDimensionsAreNamedEachTime) {
+TEST_F(Recall, ManyDimensionsAreSentEachTime) {
   std::vector<Value> args = many();
   args[7] = Tensor{tensor({1}).storage, 0, DType::kF32, {1, 1, 1, 1, 1, 1, 1, 1}};
   for (int i = 0; i < 3; ++i) {
@@ -140,8 +140,8 @@ TEST_F(Recall, ManyDimensionsAreNamedEachTime) {
   }
 }
 
-// Neither side knows what the other remembers of a call that failed.
-TEST_F(Recall, AfterAFailureAllIsNamed) {
+// Neither side relies on what the other remembers of a failed call.
+TEST_F(Recall, AfterAFailureEverythingIsSent) {
   const std::vector<Value> args = many();
   Result<Value> result = Value();
   const int64_t first = call(args, result);
@@ -155,7 +155,7 @@ TEST_F(Recall, AfterAFailureAllIsNamed) {
   expect_same(result, args);
 }
 
-TEST_F(Recall, FunctionsAreRememberedApart) {
+TEST_F(Recall, FunctionsAreRememberedSeparately) {
   const std::vector<Value> args = many();
   Result<Value> result = Value();
   call(args, result);
@@ -170,7 +170,7 @@ TEST_F(Recall, FunctionsAreRememberedApart) {
   }
 }
 
-// A name is never used again, but memory is: what is remembered is the storage.
+// Names are never reused, but memory is: the storage identifies a remembered argument.
 TEST_F(Recall, ReleasedTensorsAreNotRecalled) {
   std::vector<Value> args = many();
   Result<Value> result = Value();
@@ -185,8 +185,9 @@ TEST_F(Recall, ReleasedTensorsAreNotRecalled) {
   }
 }
 
-// What a call can only read is not taken to have changed: copies of weights elsewhere hold.
-TEST_F(Recall, WhatIsOnlyReadIsNotWritten) {
+// Arguments that a call can only read count as unchanged: copies of weights on other devices stay
+// valid.
+TEST_F(Recall, ReadOnlyArgumentsCountAsUnchanged) {
   Executable program = chain_program(native_blob());
   VmFunction scale;  // scale(x, y): y = 3 * y, in place
   scale.name = "scale";
@@ -212,7 +213,7 @@ TEST_F(Recall, WhatIsOnlyReadIsNotWritten) {
   EXPECT_EQ(floats(*runtime::download(*args[1].tensor())), (std::vector<float>{90, 180}));
 }
 
-// --- peers without manners ----------------------------------------------------------------------
+// --- peers that break the rules ----------------------------------------------------------------
 
 class RecallingClient : public RawClient {
  public:
@@ -229,8 +230,8 @@ class RecallingClient : public RawClient {
       send([=](FlatBufferBuilder& b) { return wire::CreateAllocate(b, buffer, 8); });
     }
   }
-  // main(x, y), whose arguments are tensors in buffers, or Cached where they are 0; -1: a shape.
-  // `further`: of Cached.
+  // main(x, y) with tensors in buffers as arguments, or Cached for 0, or a shape for -1. `further`:
+  // further ones that a Cached stands for.
   wire::Answer call(std::vector<int> buffers, uint64_t after, const char* function = "main",
                     int64_t further = 0) {
     send([&](FlatBufferBuilder& b) {
@@ -256,7 +257,7 @@ class RecallingClient : public RawClient {
     });
     return next();
   }
-  // From now on main's first kernel call is the client's.
+  // From now on, main's first kernel call is dispatched to the client.
   void dispatch() { dispatches_ = true; }
   void expect_failure(const char* part) {
     EXPECT_FALSE(reply().answer_as_Failure()->fatal()) << part;
@@ -268,7 +269,7 @@ class RecallingClient : public RawClient {
   bool dispatches_ = false;
 };
 
-TEST(HostileRecall, OfNothing) {
+TEST(HostileRecall, WithoutAnEarlierCall) {
   RecallingClient client;
   ASSERT_EQ(client.call({0, 0}, 0), wire::Answer::Failure);
   client.expect_failure("argument 0 is marked as unchanged");
@@ -280,7 +281,7 @@ TEST(HostileRecall, OfNothing) {
   ASSERT_EQ(client.call({0, 2}, client.sent() - 1), wire::Answer::Failure);
 }
 
-TEST(HostileRecall, OfMoreThanThereWas) {
+TEST(HostileRecall, OfMoreArgumentsThanBefore) {
   RecallingClient client;
   ASSERT_EQ(client.call({1, 2}, 0), wire::Answer::Result);
   ASSERT_EQ(client.call({0}, client.sent(), "main", 1), wire::Answer::Result) << "both at once";
@@ -295,7 +296,7 @@ TEST(HostileRecall, OfMoreThanThereWas) {
   ASSERT_EQ(client.call({1, 2}, 0), wire::Answer::Result);
   ASSERT_EQ(client.call({0}, client.sent(), "main", -1), wire::Answer::Failure);
   client.expect_failure("number of unchanged arguments is negative");
-  // Nothing is known of a call that failed.
+  // Nothing is remembered of a failed call.
   ASSERT_EQ(client.call({0}, client.sent() - 1, "main", 1), wire::Answer::Failure);
   client.expect_failure("argument 0 is marked as unchanged");
 }
@@ -310,7 +311,7 @@ TEST(HostileRecall, OfAnotherFunctionAndOfNone) {
   client.expect_failure("argument 0 is marked as unchanged");
 }
 
-TEST(HostileRecall, OfWhatWasNoTensor) {
+TEST(HostileRecall, OfAnArgumentThatWasNotATensor) {
   RecallingClient client;
   ASSERT_EQ(client.call({1, -1}, 0), wire::Answer::Failure) << "main takes tensors";
   ASSERT_EQ(client.call({1, 0}, client.sent()), wire::Answer::Failure);
@@ -333,7 +334,7 @@ TEST(HostileRecall, OfABufferThatWasReleased) {
   ASSERT_EQ(client.call({1, 2}, 0), wire::Answer::Result);
 }
 
-// What is remembered keeps no memory: there is room for one of the two buffers.
+// Remembered arguments keep no memory alive: the limit allows only one of the two buffers.
 TEST(HostileRecall, ReleasedBuffersAreFree) {
   rpc::ServerOptions options;
   options.limits.memory_bytes = 3 << 20;
@@ -348,7 +349,7 @@ TEST(HostileRecall, ReleasedBuffersAreFree) {
   }
 }
 
-// The client releases what it calls with while the call stands at a kernel of its own.
+// The client releases an argument while the call is suspended at a dispatched kernel.
 TEST(HostileRecall, OfABufferThatWasReleasedDuringTheCall) {
   RecallingClient client(rpc::ServerOptions(), rpc::kCapabilityDispatch);
   client.dispatch();
@@ -375,7 +376,7 @@ TEST(HostileRecall, WithoutTheCapability) {
   EXPECT_EQ(client.failure().fault, PlatformFault::kProtocol);
 }
 
-// What a server says that a result is, of a call with a tensor and a scalar.
+// The server's description of the result of a call with a tensor and a scalar.
 PlatformFault answered(wire::ValueKind kind, int64_t offset) {
   RawServer server;
   auto session = server.open(rpc::kCapabilityVm | rpc::kCapabilityRecall);
@@ -396,7 +397,7 @@ PlatformFault answered(wire::ValueKind kind, int64_t offset) {
   return fault_of(result);
 }
 
-TEST(HostileRecall, ResultsThatMakeNoSense) {
+TEST(HostileRecall, InvalidResults) {
   EXPECT_EQ(answered(wire::ValueKind::Argument, 0), PlatformFault::kNone);
   EXPECT_EQ(answered(wire::ValueKind::Argument, 1), PlatformFault::kProtocol) << "no tensor";
   EXPECT_EQ(answered(wire::ValueKind::Argument, 2), PlatformFault::kProtocol) << "no argument";

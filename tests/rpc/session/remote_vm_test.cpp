@@ -1,4 +1,4 @@
-// Machines beside a remote device, and the virtual machine of this side over a remote session.
+// VMs beside a remote device, and the local virtual machine over a remote session.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -21,8 +21,8 @@ using runtime::ValueList;
 using runtime::VirtualMachine;
 using testing::MemoryServer;
 
-// spin(): calls itself for ever. swap(x, y) -> (y, x, (x, shape, prim)).
-// twice(x): x twice as large, in place.
+// spin(): calls itself forever. swap(x, y) -> (y, x, (x, shape, prim)).
+// twice(x): doubles x in place.
 Executable odd_program() {
   Executable program = chain_program(native_blob());
   using Op = Opcode;
@@ -135,7 +135,7 @@ TEST_F(RemoteVm, ResultsAreReleased) {
   }
 }
 
-TEST_F(RemoteVm, MachinesLeaveNoKernelsBehind) {
+TEST_F(RemoteVm, VirtualMachinesReleaseTheirKernels) {
   rpc::ServerOptions options;
   options.limits.handles = 40;
   auto device = native_device();
@@ -145,7 +145,7 @@ TEST_F(RemoteVm, MachinesLeaveNoKernelsBehind) {
   for (int i = 0; i < 50; ++i) {
     auto vm = session->open_vm(share(odd_program()));
     ASSERT_TRUE(vm) << i << ": " << vm.error().to_string();
-    // The machine here asks for each of its kernels by itself.
+    // The local VM requests each of its kernels separately.
     auto here = runtime::LocalVirtualMachine::create(*session, share(odd_program()));
     ASSERT_TRUE(here) << i << ": " << here.error().to_string();
   }
@@ -153,7 +153,7 @@ TEST_F(RemoteVm, MachinesLeaveNoKernelsBehind) {
   EXPECT_TRUE(done) << done.error().to_string();
 }
 
-TEST_F(RemoteVm, ErrorsAreThoseOfALocalMachine) {
+TEST_F(RemoteVm, ErrorsAreThoseOfALocalVirtualMachine) {
   auto device = native_device();
   auto home = std::move(*runtime::LocalSession::create(device));
   auto local = std::move(*home->open_vm(share(odd_program())));
@@ -175,12 +175,12 @@ TEST_F(RemoteVm, ErrorsAreThoseOfALocalMachine) {
   auto refused = remote->call("main", foreign);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kUser);
-  // And it works on.
+  // The VM continues.
   const std::vector<Value> args = {tensor({1}), tensor({1})};
   EXPECT_TRUE(remote->call("main", args));
 }
 
-TEST_F(RemoteVm, FunctionValuesDoNotTravel) {
+TEST_F(RemoteVm, FunctionValuesCannotBeSent) {
   auto vm = open(odd_program());
   const std::vector<Value> args = {tensor({1})};
   auto result = vm->call("curry", args);
@@ -256,7 +256,8 @@ TEST_F(RemoteVm, AClientThatVanishesEndsItsCall) {
   rpc::ConnectOptions connect;
   connect.silence = 300ms;
   {
-    // The wait ends by silence: the channel closes with the session while the call still runs.
+    // The wait ends when the client vanishes: the channel closes with the session while the call
+    // still runs.
     auto session = server.connect(connect);
     auto vm = std::move(*session->open_vm(share(odd_program())));
     EXPECT_FALSE(vm->call("spin", {}));
@@ -264,7 +265,7 @@ TEST_F(RemoteVm, AClientThatVanishesEndsItsCall) {
   EXPECT_TRUE(server.join());
 }
 
-TEST_F(RemoteVm, AVirtualMachineHereOverASessionThere) {
+TEST_F(RemoteVm, ALocalVirtualMachineOverARemoteSession) {
   auto vm = runtime::LocalVirtualMachine::create(*session_, share(odd_program()));
   ASSERT_TRUE(vm) << vm.error().to_string();
   const int64_t before = session_->traffic().waits;

@@ -1,4 +1,4 @@
-// What a session's server counts: handles, blobs and code.
+// The accounting of a session's server: handles, blobs and code.
 #include <gtest/gtest.h>
 
 #include "rpc/session/blob_table.h"
@@ -24,7 +24,7 @@ TEST(HandleTableTest, NamesAreUniqueByKindAndCountTogether) {
   EXPECT_TRUE(table.check_new(HandleKind::Kernel, 5));
 }
 
-TEST(HandleTableTest, ANameStandsForItsError) {
+TEST(HandleTableTest, ANameKeepsItsError) {
   HandleTable table(4);
   table.add(HandleKind::Kernel, 3, internal_error("no such entry"));
   EXPECT_TRUE(table.contains(HandleKind::Kernel, 3));
@@ -34,8 +34,8 @@ TEST(HandleTableTest, ANameStandsForItsError) {
   EXPECT_FALSE(table.is_failed(HandleKind::Kernel, 4));
 }
 
-// The first stream is the session's own; events of released names may still be needed.
-TEST(HandleTableTest, SomeNamesCountOtherwise) {
+// The first stream belongs to the session; events of released names may still be needed.
+TEST(HandleTableTest, SomeNamesCountDifferently) {
   HandleTable table(1);
   table.add_own(HandleKind::Stream, 0);
   EXPECT_TRUE(table.known(HandleKind::Stream, 0));
@@ -69,7 +69,7 @@ TEST(BlobTableTest, PartsBecomeTheBlob) {
   EXPECT_FALSE(table.contains(1));
 }
 
-TEST(BlobTableTest, WhatIsMissingOrAlteredIsRefused) {
+TEST(BlobTableTest, MissingOrAlteredPartsAreRefused) {
   BlobTable table(100);
   ASSERT_TRUE(table.begin(1, 4, std::nullopt));
   append(table, 1, "abc");
@@ -79,27 +79,27 @@ TEST(BlobTableTest, WhatIsMissingOrAlteredIsRefused) {
   EXPECT_EQ(testing::fault_of(table.take(2)), PlatformFault::kProtocol);
 }
 
-TEST(BlobTableTest, RoomIsCountedByWhatWasPromised) {
+TEST(BlobTableTest, SpaceIsCountedByTheDeclaredSize) {
   BlobTable table(10);
   EXPECT_EQ(testing::fault_of(table.begin(1, -1, std::nullopt)), PlatformFault::kLimit);
   ASSERT_TRUE(table.begin(1, 8, std::nullopt));
   EXPECT_EQ(testing::fault_of(table.begin(2, 3, std::nullopt)), PlatformFault::kLimit);
   EXPECT_FALSE(table.contains(2));
-  EXPECT_FALSE(table.take(1));  // incomplete, and gone
+  EXPECT_FALSE(table.take(1));  // incomplete, and removed
   EXPECT_TRUE(table.begin(2, 10, std::nullopt));
 }
 
-TEST(CodeBudgetTest, ModulesAndMachinesCountAlike) {
+TEST(CodeBudgetTest, ModulesAndVirtualMachinesCountAlike) {
   CodeBudget code(10);
   EXPECT_EQ(testing::fault_of(code.check(11)), PlatformFault::kLimit);
   code.hold_module(1, 6);
   code.hold_vm(1, 3);
   EXPECT_TRUE(code.check(1));
   EXPECT_EQ(testing::fault_of(code.check(2)), PlatformFault::kLimit);
-  code.release_module(2);  // nothing
+  code.release_module(2);  // no such module
   code.release_module(1);
   EXPECT_TRUE(code.check(7));
-  code.hold_vm(1, 9);  // in place of what the name had
+  code.hold_vm(1, 9);  // replaces the name's previous object
   EXPECT_TRUE(code.check(1));
   EXPECT_FALSE(code.check(2));
 }

@@ -1,5 +1,5 @@
-// A session behind the protocol: errors arrive typed and where a local session has them, deadlines
-// hold, limits hold. What every session does is in tests/conformance.
+// A session over the protocol: errors are typed and surface where they do in a local session,
+// deadlines and limits hold. tests/conformance covers what every session does.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -92,7 +92,7 @@ TEST(RemoteSession, ShowsTheDevice) {
   EXPECT_TRUE(processor.join());
 }
 
-TEST(RemoteSession, OnlyWaitsWait) {
+TEST(RemoteSession, OnlyWaitsBlock) {
   MemoryServer server(native_device());
   auto session = server.connect();
   const KernelId fold = new_kernel(*session, "fold");
@@ -149,13 +149,13 @@ TEST(RemoteSession, ErrorsOfWorkSurfaceAtTheNextWait) {
   EXPECT_EQ(values, (std::vector<int32_t>{5, 6, 7, 8}));
 }
 
-TEST(RemoteSession, AFailedAllocationSurfacesAndTheSessionGoesOn) {
+TEST(RemoteSession, AFailedAllocationSurfacesAndTheSessionContinues) {
   TestRemote remote;
   const KernelId ramp = new_kernel(*remote, "ramp");
   const BufferId good = new_buffer(*remote, 16);
   ASSERT_TRUE((*remote).synchronize(kDefaultStream));
   remote.behaviour().fail_allocations = 1;
-  const BufferId bad = new_buffer(*remote, 16);  // nobody has waited
+  const BufferId bad = new_buffer(*remote, 16);  // before any wait
   std::vector<int32_t> values(4, 9);
   EXPECT_TRUE((*remote).write(kDefaultStream, {bad, 0}, std::as_bytes(std::span(values))));
   EXPECT_TRUE(launch_on(*remote, ramp, bad, {1, 1}, 4));
@@ -249,12 +249,12 @@ TEST(RemoteSession, AllModulesOfASessionAreLimitedTogether) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().fault, PlatformFault::kLimit);
   testing::expect_parts(status.error(), {"100 bytes", "200 already", "250"});
-  // What is released makes room, and the session goes on.
+  // Releasing a module frees its space, and the session continues.
   (*remote).unload_module(first);
   EXPECT_TRUE((*remote).load_module(ModuleId{(*remote).new_handle()}, blob));
 }
 
-// A device whose launches take as long as the test wants.
+// A device whose launches last as long as the test wants.
 class Gate {
  public:
   void open() {
@@ -339,7 +339,7 @@ TEST(RemoteSession, ADeadlinePassesAndTheSessionStays) {
   EXPECT_EQ(status.error().fault, PlatformFault::kTimeout);
   EXPECT_EQ(values, std::vector<int32_t>(1 << 20, -1));
   device->gate->open();
-  // What the late replies bring is not taken for what is asked for now.
+  // Late replies are not taken for replies to the current request.
   ASSERT_TRUE(session->read(kDefaultStream, {buffer, 400},
                             std::as_writable_bytes(std::span(values).first(4))));
   EXPECT_EQ(values[0], 100);
@@ -391,7 +391,7 @@ TEST(RemoteSession, HeartbeatsComeBetweenManyShortRequests) {
   EXPECT_TRUE(status) << status.error().to_string();
 }
 
-TEST(RemoteSession, SilenceIsTheEnd) {
+TEST(RemoteSession, SilenceLosesTheSession) {
   auto device = std::make_shared<GateDevice>();
   rpc::ServerOptions options;
   options.limits.heartbeat = 10s;
@@ -406,7 +406,7 @@ TEST(RemoteSession, SilenceIsTheEnd) {
   Status status = session->synchronize(kDefaultStream);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().fault, PlatformFault::kLost);
-  // And it stays: at once, with the same error.
+  // The session stays lost: immediately, with the same error.
   status = session->allocate(BufferId{session->new_handle()}, 4);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().fault, PlatformFault::kLost);
@@ -477,7 +477,7 @@ TEST(RemoteSession, StatusOpensNoDevice) {
   EXPECT_EQ(status.error().kind, ErrorKind::kUser);
 }
 
-TEST(RemoteSession, OpeningTheDeviceFailsAsItDoesThere) {
+TEST(RemoteSession, OpeningTheDeviceFailsWithTheRemoteError) {
   rpc::ServerOptions options;
   std::string asked;
   options.open_device = [&](const std::string& target) -> Result<std::shared_ptr<runtime::Device>> {
@@ -496,7 +496,7 @@ TEST(RemoteSession, OpeningTheDeviceFailsAsItDoesThere) {
   EXPECT_FALSE(server.join());
 }
 
-TEST(RemoteSession, ActivityTellsWhatIsRunning) {
+TEST(RemoteSession, ActivityReportsWhatIsRunning) {
   auto device = std::make_shared<GateDevice>();
   std::atomic<bool> running = false;
   std::atomic<int> begun = 0;

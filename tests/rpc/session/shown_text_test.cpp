@@ -1,4 +1,4 @@
-// Text of the other side, which people read on their terminals: nothing in it acts on one.
+// Text from the other side that is shown on terminals: no part of it is a control sequence.
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -30,7 +30,7 @@ TEST(ShownText, OfAServersErrorsIsPrintable) {
   EXPECT_EQ(error.expected, kShown);
   EXPECT_EQ(error.found, kShown);
   EXPECT_EQ(error.hint, kShown);
-  // A line of the log stays one.
+  // A line of the log stays one line.
   EXPECT_EQ(error.where, std::string(kShown) +
                              "\nthe last lines of the server's log:\n"
                              "  \\x1b[2Jname\\x0d\\xc2\\x9b\\n\\xff");

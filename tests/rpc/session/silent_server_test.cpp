@@ -1,5 +1,4 @@
-// Servers that say nothing, or nothing but that they live: each request ends within the time that
-// requests are given.
+// Servers that send nothing, or only heartbeats: each request ends within its time limit.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -24,8 +23,8 @@ constexpr auto kRequest = 300ms;
 constexpr auto kSlackOfRequest = 1000ms;
 
 struct Manners {
-  bool lives = true;  // gives signs of life
-  bool takes = true;  // what is sent
+  bool lives = true;  // sends heartbeats
+  bool takes = true;  // reads what is sent
 };
 
 class SilentServer {
@@ -57,7 +56,7 @@ class SilentServer {
   }
 
   void serve(const std::stop_token& stop) {
-    // The hello, in any case: else there is no session.
+    // Answers the hello in any case, since there is no session without it.
     bool first = true;
     while (!stop.stop_requested()) {
       if (manners_.takes || first) {
@@ -105,7 +104,7 @@ Status write_much(rpc::RemoteSession& session, bool content) {
   return session.write_contents(kDefaultStream, {&write, 1});
 }
 
-// Each waits for an answer.
+// Requests that wait for an answer.
 std::vector<Asked> questions() {
   return {
       {"synchronize", [](rpc::RemoteSession& s) { return s.synchronize(kDefaultStream); }},
@@ -151,7 +150,7 @@ void expect_given_up(const Asked& asked, const Manners& manners) {
   EXPECT_EQ(fault_of(status), PlatformFault::kTimeout)
       << (status ? "it went well" : status.error().to_string());
   EXPECT_GE(rpc::Clock::now() - start, kRequest);
-  // With all that is let go of.
+  // Including everything that it releases.
   session.reset();
   EXPECT_LT(rpc::Clock::now() - start, kRequest + kSlackOfRequest);
 }
@@ -162,7 +161,7 @@ TEST(SilentServer, IsGivenUpInEveryQuestion) {
   }
 }
 
-// A server may say that it lives, and take nothing.
+// A server may send heartbeats and read nothing.
 TEST(SilentServer, IsGivenUpWhereItTakesNothing) {
   for (const bool lives : {true, false}) {
     const Manners manners{.lives = lives, .takes = false};
@@ -172,7 +171,7 @@ TEST(SilentServer, IsGivenUpWhereItTakesNothing) {
   }
 }
 
-// Thousands of buffers that nobody needs any more wait for no one.
+// Releasing thousands of buffers does not block.
 TEST(SilentServer, HoldsUpNobodyWhoLetsGo) {
   SilentServer server({.takes = false}, 0);
   auto session = server.connect();

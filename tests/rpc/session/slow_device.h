@@ -1,4 +1,4 @@
-// A device that stops where the test wants, and counts what is left on it.
+// A device that blocks where the test wants, and counts the objects left on it.
 #pragma once
 
 #include <atomic>
@@ -13,12 +13,12 @@
 
 namespace tapml::test {
 
-// Where work stops until it may go on.
+// Where work blocks until it may continue.
 struct Stop {
   enum class At : uint8_t { kNowhere, kAllocate, kLoad, kKernel, kLaunch, kWait, kContents };
   std::atomic<At> at = At::kNowhere;
   std::atomic<std::chrono::milliseconds> launch_time{std::chrono::milliseconds(0)};
-  std::atomic<int> loads{0}, modules{0}, launches{0};  // begun, alive, begun
+  std::atomic<int> loads{0}, modules{0}, launches{0};  // started, alive, started
 
   void pass(At where) const {
     while (at == where) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -105,7 +105,7 @@ class SlowDevice final : public runtime::Device {
   TestDevice device_;
 };
 
-// Keeps nothing, slowly.
+// Stores nothing, slowly.
 class SlowContents final : public rpc::ContentStore {
  public:
   explicit SlowContents(std::shared_ptr<Stop> stop) : stop_(std::move(stop)) {}

@@ -1,5 +1,5 @@
 // An executable of two functions without kernels: main() returns an empty shape, spin() calls
-// itself for ever.
+// itself forever.
 #pragma once
 
 #include "exec/executable.h"

@@ -1,4 +1,4 @@
-// Kernel calls of a machine beside a remote device are timed there.
+// Kernel calls of a VM beside a remote device are timed remotely.
 #include "runtime/timing.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ class Timing : public ::testing::Test {
   std::unique_ptr<runtime::VirtualMachine> remote_, local_;
 };
 
-TEST_F(Timing, SaysOfEachCallWhatItIsAndHowLongItTook) {
+TEST_F(Timing, ReportsTheKernelAndDurationOfEachCall) {
   device_->stop->launch_time = 2ms;
   for (runtime::VirtualMachine* vm : {local_.get(), remote_.get()}) {
     Times times;
@@ -75,7 +75,7 @@ TEST_F(Timing, SaysOfEachCallWhatItIsAndHowLongItTook) {
       EXPECT_EQ(call.scalars,
                 i % 3 == 2 ? (std::vector<int64_t>{extent, 3}) : (std::vector<int64_t>{extent}));
       EXPECT_GE(call.duration, 2'000'000);
-      // On the clock of this side, as well as the two were compared.
+      // On the local clock, up to the precision of the comparison of the two clocks.
       EXPECT_GE(call.start, begin - 5'000'000);
       EXPECT_LE(call.start + call.duration, end + 5'000'000);
       if (i == 0) continue;
@@ -87,7 +87,7 @@ TEST_F(Timing, SaysOfEachCallWhatItIsAndHowLongItTook) {
   }
 }
 
-TEST_F(Timing, ManyCallsComeInTheirOrder) {
+TEST_F(Timing, ManyCallsArriveInOrder) {
   Times times;
   ASSERT_TRUE(remote_->set_timing(&times));
   for (int i = 0; i < 400; ++i) ASSERT_TRUE(run(*remote_, {1}));
@@ -97,7 +97,7 @@ TEST_F(Timing, ManyCallsComeInTheirOrder) {
   }
 }
 
-TEST_F(Timing, TakesThePlaceOfACaptureAndTheOtherWayRound) {
+TEST_F(Timing, ReplacesACaptureAndViceVersa) {
   class Nothing final : public runtime::CaptureSink {
    public:
     bool has(const std::string&) noexcept override { return true; }
@@ -117,7 +117,7 @@ TEST_F(Timing, TakesThePlaceOfACaptureAndTheOtherWayRound) {
     EXPECT_EQ(captured.calls, 0);
     EXPECT_EQ(times.calls.size(), 3U);
     ASSERT_TRUE(vm->set_capture({}, &captured));
-    static_cast<void>(run(*vm, {1}));  // nothing has what this sink says it has
+    static_cast<void>(run(*vm, {1}));  // the contents that this sink claims to have do not exist
     EXPECT_EQ(times.calls.size(), 3U);
     ASSERT_TRUE(vm->set_capture({}, nullptr));
   }
@@ -136,7 +136,7 @@ TEST_F(Timing, WhatASinkFailsWithIsTheCallsError) {
   EXPECT_EQ(times.calls.size(), 4U);
 }
 
-TEST_F(Timing, ARunThatIsGivenUpIsTimedAsFarAsItCame) {
+TEST_F(Timing, AnAbandonedRunIsTimedAsFarAsItRan) {
   Times times;
   ASSERT_TRUE(remote_->set_timing(&times));
   device_->stop->launch_time = 100ms;

@@ -1,4 +1,4 @@
-// What both ends did, on the clock of one; and what was logged before a failure.
+// The actions of both ends on one clock, and the log lines before a failure.
 #include <gtest/gtest.h>
 
 #include "conformance/programs.h"
@@ -42,7 +42,8 @@ TEST(RemoteTrace, HasBothEndsOnOneClock) {
   EXPECT_EQ(fetch->kind, TraceEvent::Kind::kCopy);
   EXPECT_EQ(fetch->bytes, 8);
   ASSERT_FALSE(kernels.empty());
-  // The clocks' difference is known to half of the quickest of several round trips; a call is one.
+  // The clock offset is known up to half of the fastest of several round trips, and a call is one
+  // round trip.
   const int64_t slack = call->duration;
   EXPECT_GE(kernels.front().start, call->start - slack);
   EXPECT_LE(end_of(kernels.back()), end_of(*call) + slack);

@@ -35,7 +35,7 @@ Result<Frame> receive_frame(Channel& channel, runtime::Deadline deadline = {}) {
   return frame;
 }
 
-// Two ends of each kind of way.
+// The two ends of each kind of connection.
 struct Ends {
   std::unique_ptr<Channel> a, b;
 };
@@ -76,12 +76,12 @@ std::vector<std::byte> frame_bytes(uint32_t head_size, uint64_t payload_size,
   return bytes;
 }
 
-class Ways : public ::testing::TestWithParam<bool> {
+class Channels : public ::testing::TestWithParam<bool> {
  protected:
   Ends ends() const { return GetParam() ? pipe_ends() : socket_ends(); }
 };
 
-TEST_P(Ways, CarryFramesOfEverySizeBothWays) {
+TEST_P(Channels, CarryFramesOfEverySizeBothWays) {
   Ends way = ends();
   const std::vector<std::pair<size_t, size_t>> sizes = {
       {1, 0}, {1, 1}, {200, 0}, {65535, 65537}, {7, 64 << 10}, {100 << 10, 3}, {60, 5 << 20}};
@@ -103,7 +103,7 @@ TEST_P(Ways, CarryFramesOfEverySizeBothWays) {
   mirror.join();
 }
 
-TEST_P(Ways, TakePayloadsInPieces) {
+TEST_P(Channels, TakePayloadsInPieces) {
   Ends way = ends();
   const auto payload = pattern(10'000, 1);
   ASSERT_TRUE(way.a->send(pattern(5, 0), payload));
@@ -126,7 +126,7 @@ TEST_P(Ways, TakePayloadsInPieces) {
   EXPECT_EQ(head.size(), 6U);
 }
 
-TEST_P(Ways, TimeOutWhenNothingComes) {
+TEST_P(Channels, TimeOutWhenNothingComes) {
   Ends way = ends();
   std::vector<std::byte> head;
   uint64_t size = 0;
@@ -134,17 +134,17 @@ TEST_P(Ways, TimeOutWhenNothingComes) {
   auto nothing = way.a->receive(head, size, in(50));
   EXPECT_EQ(fault_of(nothing), PlatformFault::kTimeout);
   EXPECT_GE(Clock::now() - start, milliseconds(50));
-  // A deadline that has passed still takes what is there.
+  // An expired deadline still receives what has arrived.
   ASSERT_TRUE(way.b->send(pattern(4, 0), {}));
   std::this_thread::sleep_for(milliseconds(20));
   EXPECT_TRUE(way.a->receive(head, size, in(-1)));
 }
 
-TEST_P(Ways, GoOnWithAHalfSentFrameAfterATimeout) {
+TEST_P(Channels, GoOnWithAHalfSentFrameAfterATimeout) {
   Ends way = ends();
   const auto head = pattern(50, 1), payload = pattern(8 << 20, 2);
   ASSERT_EQ(fault_of(way.a->send(head, payload, in(50))), PlatformFault::kTimeout);
-  auto other = way.a->send(head, {}, in(50));  // not in the middle of one
+  auto other = way.a->send(head, {}, in(50));  // not in the middle of a frame
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().kind, ErrorKind::kInternal);
   std::thread reader([&] {
@@ -158,7 +158,7 @@ TEST_P(Ways, GoOnWithAHalfSentFrameAfterATimeout) {
   reader.join();
 }
 
-TEST_P(Ways, CloseWakesBothDirections) {
+TEST_P(Channels, CloseWakesBothDirections) {
   for (const bool with_deadline : {false, true}) {
     Ends way = ends();
     const runtime::Deadline deadline = with_deadline ? in(30'000) : runtime::Deadline();
@@ -171,7 +171,7 @@ TEST_P(Ways, CloseWakesBothDirections) {
       expect_parts(received.error(), {"closed on this side"});
     });
     std::thread sender([&] {
-      const auto payload = pattern(32 << 20, 2);  // more than the way holds
+      const auto payload = pattern(32 << 20, 2);  // more than the connection buffers
       EXPECT_EQ(fault_of(way.a->send(pattern(5, 1), payload, deadline)), PlatformFault::kLost);
     });
     std::this_thread::sleep_for(milliseconds(100));
@@ -186,11 +186,11 @@ TEST_P(Ways, CloseWakesBothDirections) {
   }
 }
 
-TEST_P(Ways, AnEndThatIsGoneIsLostAndNoSignal) {
+TEST_P(Channels, AClosedEndIsLostWithoutASignal) {
   Ends way = ends();
   ASSERT_TRUE(way.b->send(pattern(9, 4), {}));
   way.b.reset();
-  // What was sent before is still there.
+  // Frames sent before are still received.
   auto frame = receive_frame(*way.a);
   ASSERT_TRUE(frame) << frame.error().to_string();
   auto end = receive_frame(*way.a);
@@ -201,7 +201,7 @@ TEST_P(Ways, AnEndThatIsGoneIsLostAndNoSignal) {
   EXPECT_EQ(fault_of(way.a->send(pattern(9, 4), pattern(100, 1))), PlatformFault::kLost);
 }
 
-INSTANTIATE_TEST_SUITE_P(Channel, Ways, ::testing::Bool(), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Channel, Channels, ::testing::Bool(), [](const auto& info) {
   return std::string(info.param ? "pipes" : "socket");
 });
 
@@ -283,7 +283,7 @@ TEST(Channel, TheLastFrameIsOneThatAChannelReads) {
   EXPECT_TRUE(frame->payload.empty());
 }
 
-// A mirror behind a proxy: what goes wrong on the way shows in time and as what it is.
+// An echo server behind a proxy: network faults are reported in time and with the right kind.
 class Network {
  public:
   explicit Network(const testing::FaultProxy::Plan& plan) {
@@ -309,7 +309,7 @@ class Network {
   }
   ~Network() { end(); }
   Channel& client() { return *client_; }
-  // How the mirror saw it end.
+  // How the connection ended for the echo server.
   Error end() {
     if (client_) client_->close();
     if (mirror_.joinable()) mirror_.join();

@@ -11,7 +11,7 @@
 
 namespace tapml::testing {
 
-// What a typed error may take beyond its deadline.
+// Extra time that a typed error may take after its deadline.
 constexpr std::chrono::milliseconds kSlack{1000};
 
 inline Result<std::unique_ptr<rpc::RemoteSession>> open_session(const rpc::Endpoint& endpoint,

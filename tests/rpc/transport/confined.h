@@ -10,7 +10,7 @@
 
 namespace tapml::testing {
 
-// Whether `holds` in a process of its own, which is confined.
+// Whether `holds` is true in a separate, confined process.
 inline bool holds_when_confined(const std::function<bool()>& holds) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(rpc::confine_process() && holds() ? 0 : 1);

@@ -22,7 +22,7 @@ using testing::holds_when_confined;
 
 volatile sig_atomic_t g_heard = 0;
 
-TEST(Confinement, AProcessSignalsItselfAlone) {
+TEST(Confinement, AProcessSignalsOnlyItself) {
   const pid_t parent = ::getpid();
   EXPECT_TRUE(holds_when_confined([parent] {
     for (const pid_t other : {parent, pid_t{-1}, -parent, pid_t{1}}) {
@@ -40,7 +40,7 @@ TEST(Confinement, AProcessSignalsItselfAlone) {
   }));
 }
 
-TEST(Confinement, WhatItStartsIsConfinedToo) {
+TEST(Confinement, ChildProcessesAreConfinedToo) {
   const std::string command = "kill -0 " + std::to_string(::getpid()) + " 2>/dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0);
   EXPECT_TRUE(holds_when_confined(
@@ -63,7 +63,7 @@ TEST(Confinement, OtherProcessesAreNeitherReadNorChanged) {
   EXPECT_EQ(value, 7);
 }
 
-// The way through files, which a filter of system calls does not see.
+// Access through files, which a system call filter does not see.
 TEST(Confinement, ClosedMemoryIsClosedToTheSameUser) {
   const pid_t closed = ::fork();
   if (closed == 0) {
@@ -71,7 +71,7 @@ TEST(Confinement, ClosedMemoryIsClosedToTheSameUser) {
     for (;;) ::pause();
   }
   const std::string path = "/proc/" + std::to_string(closed) + "/mem";
-  // Until it has closed it, where the first look comes too early.
+  // Until the memory is closed: the first attempt may come too early.
   bool refused = false;
   for (int i = 0; i < 200 && !refused; ++i) {
     refused = holds_when_confined([&] { return ::open(path.c_str(), O_RDWR) < 0; });

@@ -1,4 +1,4 @@
-// Connecting ends in time, and when it is interrupted, whatever the other side does not do.
+// Connecting ends in time, and when it is interrupted, whatever the other side omits.
 #include "rpc/transport/connect.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(Connecting, ByName) {
   EXPECT_EQ(fault_of(connect(listener.endpoint("tcp:", "no-such-host.invalid"), Clock::now() + 60s,
                              {}, after(60s))),
             PlatformFault::kAbsent);
-  // What is too late, or interrupted already, is not begun.
+  // A connection that is too late or already interrupted is not started.
   EXPECT_EQ(fault_of(connect(listener.endpoint("tcp:", "localhost"), Clock::now() - 1s)),
             PlatformFault::kTimeout);
   EXPECT_EQ(fault_of(connect(listener.endpoint("tcp:", "localhost"), {}, {}, [] { return true; })),

@@ -1,4 +1,4 @@
-// Deadlines while the other side does not take what is sent.
+// Deadlines while the other side does not read what is sent.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -28,13 +28,13 @@ using testing::kSlack;
 using testing::pattern;
 using testing::ServerProcess;
 
-// Reads `frames` more of them, then nothing.
+// Reads `frames` more frames, then nothing.
 class PausedChannel final : public StreamChannel {
  public:
   using StreamChannel::StreamChannel;
   Status receive(std::vector<std::byte>& head, uint64_t& payload_bytes,
                  runtime::Deadline deadline) noexcept override {
-    // A test that fails is not to hang.
+    // A failing test must not hang.
     const auto until = Clock::now() + std::chrono::seconds(20);
     while (frames <= 0 && Clock::now() < until) std::this_thread::sleep_for(milliseconds(1));
     Status status = StreamChannel::receive(head, payload_bytes, deadline);
@@ -45,10 +45,10 @@ class PausedChannel final : public StreamChannel {
   static constexpr int kAll = 1 << 30;
 };
 
-TEST(Deadlines, PassWhileARequestDoesNotGoOutAndTheSessionGoesOn) {
+TEST(Deadlines, PassWhileARequestDoesNotGoOutAndTheSessionContinues) {
   auto pair = make_socket_pair();
   ASSERT_TRUE(pair);
-  const int small = 1;  // as small as the system has it
+  const int small = 1;  // the smallest size that the system allows
   ::setsockopt(pair->first.get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
   PausedChannel server(std::move(pair->second), FileDescriptor(), "the client");
   ServerOptions options;
@@ -64,7 +64,7 @@ TEST(Deadlines, PassWhileARequestDoesNotGoOutAndTheSessionGoesOn) {
     ASSERT_TRUE((*session)->allocate(buffer, 64 << 10));
     server.frames = 1;
     ASSERT_TRUE((*session)->synchronize(kDefaultStream));
-    // Stays behind until the wait: more than the way holds.
+    // Not sent before the wait: more than the connection buffers.
     ASSERT_TRUE((*session)->write(kDefaultStream, {buffer, 0}, std::span(bytes).first(15 << 10)));
     for (int i = 0; i < 3; ++i) {
       const auto start = Clock::now();
@@ -74,7 +74,7 @@ TEST(Deadlines, PassWhileARequestDoesNotGoOutAndTheSessionGoesOn) {
       EXPECT_LT(Clock::now() - start, milliseconds(100) + kSlack);
     }
     server.frames = PausedChannel::kAll;
-    // The half that went out is followed by its other half, and by all that came later.
+    // The rest of the half-sent frame follows, and then everything later.
     ASSERT_TRUE(
         (*session)->write(kDefaultStream, {buffer, 15 << 10}, std::span(bytes).subspan(15 << 10)));
     std::vector<std::byte> back(bytes.size());
@@ -84,12 +84,12 @@ TEST(Deadlines, PassWhileARequestDoesNotGoOutAndTheSessionGoesOn) {
   }
 }
 
-// What this side has computed of a dispatched call does not go out: neither does that the run is
-// given up, which has to come behind it.
-TEST(Deadlines, PassWhileADispatchedCallDoesNotGoOutAndTheMachineGoesOn) {
+// The local results of a dispatched call cannot be sent, and neither can the cancel, which must
+// follow them.
+TEST(Deadlines, PassWhileADispatchedCallIsNotSentAndTheVirtualMachineContinues) {
   auto pair = make_socket_pair();
   ASSERT_TRUE(pair);
-  const int small = 1;  // as small as the system has it
+  const int small = 1;  // the smallest size that the system allows
   ::setsockopt(pair->first.get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
   PausedChannel server(std::move(pair->second), FileDescriptor(), "the client");
   ServerOptions options;
@@ -137,7 +137,7 @@ TEST(Deadlines, PassWhileADispatchedCallDoesNotGoOutAndTheMachineGoesOn) {
   session->reset();
 }
 
-TEST(Deadlines, ASessionThatCannotSayItsLastWordsEndsSoon) {
+TEST(Deadlines, ASessionThatCannotSendItsReleasesEndsSoon) {
   auto pair = make_socket_pair();
   ASSERT_TRUE(pair);
   const int small = 1;
@@ -166,11 +166,11 @@ TEST(Deadlines, PassWhileAnotherThreadsBytesAreNotTaken) {
   Client client(server.endpoint());
   ASSERT_TRUE(client.session);
   const auto buffer = BufferId(client.session->new_handle());
-  constexpr int64_t kBytes = 128 << 20;  // more than any way holds
+  constexpr int64_t kBytes = 128 << 20;  // more than any connection buffers
   ASSERT_TRUE(client.session->allocate(buffer, kBytes));
   auto run = std::async(std::launch::async, [&] { return client.run("hang"); });
   std::this_thread::sleep_for(milliseconds(200));
-  // The server lives, so the upload waits; nothing of it is read while the kernel runs.
+  // The server is alive, so the upload waits; the server reads nothing while the kernel runs.
   auto upload = std::async(std::launch::async, [&] {
     const std::vector<std::byte> bytes(kBytes);
     return client.session->write(kDefaultStream, {buffer, 0}, bytes);
@@ -185,10 +185,10 @@ TEST(Deadlines, PassWhileAnotherThreadsBytesAreNotTaken) {
   expect_fault(upload.get(), PlatformFault::kLost, {});
 }
 
-// About 13 MB a second.
+// About 13 MB per second.
 const testing::Fault kThrottle{milliseconds(5), 64 << 10};
 
-// Ends `request` after 300 ms, and it must be over within a second of that.
+// Interrupts `request` after 300 ms; it must end within a second of that.
 Status interrupt(RemoteSession& session, const std::function<Status()>& request) {
   std::atomic<bool> flag = false;
   session.set_interrupt([&] { return flag.load(); });
@@ -204,7 +204,7 @@ Status interrupt(RemoteSession& session, const std::function<Status()>& request)
   return status;
 }
 
-TEST(Deadlines, AnUploadIsInterruptedAndTheSessionGoesOn) {
+TEST(Deadlines, AnUploadIsInterruptedAndTheSessionContinues) {
   ServerProcess server("127.0.0.1:0", {});
   testing::FaultProxy proxy(server.endpoint(), {{kThrottle, {}}});
   Client client(proxy.endpoint());
@@ -216,7 +216,7 @@ TEST(Deadlines, AnUploadIsInterruptedAndTheSessionGoesOn) {
   Status written = interrupt(
       *client.session, [&] { return client.session->write(kDefaultStream, {buffer, 0}, bytes); });
   expect_fault(written, PlatformFault::kCancelled, {});
-  // The part that was on its way arrives, whole.
+  // The part in flight arrives complete.
   std::vector<std::byte> back(1 << 10);
   Status read =
       client.session->read(kDefaultStream, {buffer, 0}, back, Clock::now() + milliseconds(20'000));
@@ -225,7 +225,7 @@ TEST(Deadlines, AnUploadIsInterruptedAndTheSessionGoesOn) {
   EXPECT_TRUE(client.run("fine"));
 }
 
-TEST(Deadlines, AReadIsInterruptedAndTheRestStaysThere) {
+TEST(Deadlines, AReadIsInterruptedAndTheRestStaysRemote) {
   ServerProcess server("127.0.0.1:0", {});
   testing::FaultProxy proxy(server.endpoint(), {{{}, kThrottle}});
   Client client(proxy.endpoint());
@@ -244,7 +244,7 @@ TEST(Deadlines, AReadIsInterruptedAndTheRestStaysThere) {
 
 TEST(Deadlines, PassOnAThrottledWayAndTheSessionGoesOn) {
   ServerProcess server("127.0.0.1:0", {});
-  // 200 KB a second.
+  // 200 KB per second.
   testing::FaultProxy proxy(server.endpoint(), {{{milliseconds(5), 1000}, {}}});
   Client client(proxy.endpoint());
   ASSERT_TRUE(client.session);

@@ -84,12 +84,12 @@ TEST(Endpoint, RefusesEveryMalformedForm) {
   }
 }
 
-TEST(Connect, SaysThatNothingListens) {
+TEST(Connect, ReportsThatNothingListens) {
   testing::TempFolder folder;
   auto nobody = connect(*parse_endpoint("unix:" + folder / "nobody"));
   EXPECT_EQ(fault_of(nobody), PlatformFault::kAbsent);
   expect_parts(nobody.error(), {"nothing listens", folder / "nobody", "tapml rpc serve"});
-  // Port 1 of this machine is nobody's.
+  // Nothing uses port 1 of this machine.
   auto closed = connect(*parse_endpoint("127.0.0.1:1"));
   EXPECT_EQ(fault_of(closed), PlatformFault::kAbsent);
   auto unknown = connect(*parse_endpoint("no-such-host.invalid:9000"));
@@ -105,7 +105,7 @@ TEST(Connect, StartsACommandWithoutAShell) {
   EXPECT_EQ(fault_of(absent), PlatformFault::kAbsent);
   expect_parts(absent.error(), {"cannot start", "/no/such/program"});
 
-  // cat is a mirror; a shell would make three words and a file of this.
+  // cat echoes its input; a shell would split this into three words and a file.
   auto mirror = connect(*parse_endpoint("pipe:cat - "));
   ASSERT_TRUE(mirror) << mirror.error().to_string();
   const std::string text = "a frame; $(true) > file";

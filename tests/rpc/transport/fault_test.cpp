@@ -1,5 +1,5 @@
-// What networks and clients do to a session: a typed error in time, the next session works, nothing
-// is left behind. docs/runtime.md lists the faults and their tests.
+// Faults of networks and clients: a typed error in time, the next session works, nothing is left.
+// docs/runtime.md lists the faults and their tests.
 #include <gtest/gtest.h>
 
 #include "client.h"
@@ -30,7 +30,7 @@ class Faults : public ::testing::Test {
   ServerProcess serve(ListenOptions options = {}) const {
     return {"unix:" + folder_ / "server", std::move(options)};
   }
-  // After every fault.
+  // Checked after every fault.
   void expect_nothing_left(ServerProcess& server) const {
     EXPECT_TRUE(server.becomes_idle());
     EXPECT_TRUE(Client(server.endpoint()).run("fine"));
@@ -41,7 +41,7 @@ class Faults : public ::testing::Test {
   testing::TempFolder folder_;
 };
 
-// Opens a session, writes and reads: how far it got is the fault's affair.
+// Opens a session, writes and reads; how far it gets depends on the fault.
 Status exchange(const Endpoint& endpoint, size_t size) {
   TAPML_ASSIGN(auto session, open_session(endpoint));
   const auto buffer = BufferId(session->new_handle());
@@ -57,7 +57,7 @@ Status exchange(const Endpoint& endpoint, size_t size) {
 TEST_F(Faults, AWayThatIsCutAnywhereIsLost) {
   ServerProcess server = serve();
   for (const Cut cut : {Cut::kHalfClose, Cut::kClose, Cut::kReset}) {
-    // In the handshake's prefix and head, then inside of requests and answers.
+    // In the handshake's prefix and head, then inside requests and answers.
     for (const int64_t after : {4, 40, 1000, 300'000}) {
       for (const bool up : {true, false}) {
         FaultProxy::Plan plan;
@@ -148,7 +148,7 @@ TEST_F(Faults, MemoryThatTheProcessMayNotHaveIsOutOfMemory) {
     if (allocated) allocated = client.session->synchronize(kDefaultStream);
     expect_fault(allocated, PlatformFault::kOutOfMemory, {});
     EXPECT_LT(Clock::now() - start, kSlack);
-    // The session goes on.
+    // The session continues.
     EXPECT_TRUE(client.run("fine"));
   }
   expect_nothing_left(server);
@@ -166,7 +166,7 @@ TEST_F(Faults, AKernelThatAllocatesWithoutEndRunsOutOfMemory) {
                  {"the session's process crashed: it ran out of memory", "at most 256 MiB: SIG",
                   "--process-memory"});
   }
-  // A crash with memory to spare is not taken for one.
+  // A crash with memory to spare is not reported as out of memory.
   Client client(server.endpoint());
   const Status crash = client.run("abort");
   ASSERT_FALSE(crash);
@@ -175,7 +175,7 @@ TEST_F(Faults, AKernelThatAllocatesWithoutEndRunsOutOfMemory) {
 }
 
 TEST_F(Faults, AKernelCannotEndTheServerOrAnotherSession) {
-  // The signals would reach everything here, where a process is not confined.
+  // Without confinement, the signals would reach every process here.
   if (!testing::can_confine()) FAIL() << "this system does not keep sessions apart";
   ServerProcess server = serve();
   {

@@ -1,5 +1,5 @@
-// A device whose kernels do to their process what bad kernels do: crash, abort, exit, kill others,
-// never end, at once or, as of drivers whose launches return first, when they are waited for.
+// A device with faulty kernels: they crash, abort, exit, kill others or never end, at the launch
+// or, like drivers whose launches return first, at the wait.
 #pragma once
 
 #include <unistd.h>
@@ -80,7 +80,8 @@ class FaultyDevice final : public runtime::Device {
     ~Queue() override { std::ignore = synchronize(); }
 
    private:
-    // Of C++, whose refused allocation ends the process, or of C, which uses what it did not get.
+    // With C++, where a refused allocation ends the process, or with C, which uses the null
+    // pointer.
     static void allocate_without_end(bool by_new) noexcept {
       constexpr size_t kPiece = 1 << 20;
       for (;;) {
@@ -89,8 +90,8 @@ class FaultyDevice final : public runtime::Device {
         for (size_t i = 0; i < kPiece; i += 4096) piece[i] = 1;
       }
     }
-    // The server, and all that the user has, which sessions beside this one are. Nothing is
-    // returned: who lives shows it.
+    // Kills the server and all processes of the user, including other sessions. Returns nothing:
+    // the survivors show the result.
     static void kill_others() noexcept {
       ::kill(::getppid(), SIGKILL);
       ::kill(-1, SIGKILL);

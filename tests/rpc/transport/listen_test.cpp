@@ -1,4 +1,4 @@
-// Where a server listens, and where it does not.
+// The addresses on which a server listens, and those that it refuses.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace {
 using testing::expect_fault;
 using testing::expect_parts;
 
-TEST(Listen, TheSocketsFileIsItsOwnersAndGoes) {
+TEST(Listen, TheSocketFileIsPrivateAndRemoved) {
   testing::TempFolder folder;
   const std::string path = folder / "server";
   {
@@ -25,7 +25,7 @@ TEST(Listen, TheSocketsFileIsItsOwnersAndGoes) {
     EXPECT_EQ(status.st_mode & 0777, 0600U);
     auto second = Server::listen(*parse_endpoint("unix:" + path), {});
     expect_fault(second, PlatformFault::kAbsent, {"another server listens"});
-    // One that took the path over stays.
+    // A file that replaced it at the path stays.
     ::unlink(path.c_str());
     testing::write_bytes(path, "mine");
   }
@@ -37,7 +37,7 @@ TEST(Listen, TheSocketsFileIsItsOwnersAndGoes) {
   EXPECT_EQ(testing::read_bytes(path), "mine");
 }
 
-TEST(Listen, BeyondThisMachineWithATokenAndInsecureOnly) {
+TEST(Listen, BeyondLoopbackNeedsATokenAndInsecure) {
   for (const char* text : {"0.0.0.0:0", "[::]:0"}) {
     for (const bool insecure : {false, true}) {
       for (const char* token : {"", "secret"}) {

@@ -1,4 +1,4 @@
-// Bytes that tell when they are moved, lost or mixed up.
+// Bytes that reveal moves, losses and mix-ups.
 #pragma once
 
 #include <cstddef>

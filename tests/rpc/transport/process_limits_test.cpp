@@ -15,7 +15,7 @@
 namespace tapml::rpc {
 namespace {
 
-// Whether `holds` in a process of its own, whose limits are nobody else's.
+// Whether `holds` is true in a separate process with its own limits.
 bool holds_in_child(const std::function<bool()>& holds) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(holds() ? 0 : 1);
@@ -35,14 +35,14 @@ TEST(ProcessLimits, DataIsLimitedAndSharedMemoryIsNot) {
     const int64_t grown = process_data_bytes() - before;
     return before > 0 && grown >= (64 << 20) && grown < (80 << 20);
   }));
-  // Nothing that the process has already is taken away.
+  // Memory that the process already has is not taken away.
   EXPECT_TRUE(holds_in_child([] {
     std::vector<char> some(size_t{64} << 20);
     return limit_process_memory(1 << 20) == 0 && std::vector<char>(1 << 20).size() == 1 << 20;
   }));
 }
 
-TEST(ProcessLimits, WithoutALimitItIsTheMachinesMemory) {
+TEST(ProcessLimits, WithoutALimitItIsTheSystemsMemory) {
   if (testing::kSanitized) GTEST_SKIP() << "memory cannot be limited under a sanitizer";
   EXPECT_GT(machine_memory(), int64_t{64} << 20);
   EXPECT_TRUE(holds_in_child([] { return limit_process_memory(0) == machine_memory(); }));
@@ -54,7 +54,7 @@ int oom_score() {
   return score;
 }
 
-TEST(ProcessLimits, TheSystemEndsForkedProcessesFirst) {
+TEST(ProcessLimits, TheSystemKillsForkedProcessesFirst) {
   const int own = oom_score();
   const EndedFirst first;
   first.begin();
@@ -72,7 +72,7 @@ TEST(ProcessLimits, ProcessorTimeCountsFromEachRequest) {
     if (::getrlimit(RLIMIT_CPU, &limit) != 0) return false;
     const rlim_t first = limit.rlim_cur;
     const auto cores = static_cast<rlim_t>(::sysconf(_SC_NPROCESSORS_ONLN));
-    // 60 s to spare, and 20 s for each core that it may use.
+    // 60 s of slack, and 20 s for each core that it may use.
     return first >= 80 && first <= 60 + 20 * cores + 5;
   }));
 }

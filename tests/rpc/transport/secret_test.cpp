@@ -1,4 +1,4 @@
-// Where a token may go: by the address that is connected to, and by the owner of a Unix socket.
+// Where a token may be sent: by the address of the connection, and by the owner of a Unix socket.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -25,8 +25,8 @@ Result<std::unique_ptr<Channel>> connect_with_secret(const std::string& endpoint
   return connect(*parse_endpoint(endpoint), Clock::now() + 200ms, trust);
 }
 
-TEST(Secret, DoesNotGoBeyondLoopbackInPlainTcp) {
-  // A number that the resolver takes for 192.0.2.1, and IPv4 in IPv6, are judged by the address.
+TEST(Secret, IsNotSentBeyondLoopbackInPlainTcp) {
+  // A number that the resolver reads as 192.0.2.1, and IPv4 in IPv6: the address decides.
   for (const char* endpoint :
        {"192.0.2.1:9000", "3221225985:9000", "[2001:db8::1]:9000", "[::ffff:192.0.2.1]:9000"}) {
     const auto start = Clock::now();
@@ -35,23 +35,23 @@ TEST(Secret, DoesNotGoBeyondLoopbackInPlainTcp) {
     EXPECT_EQ(refused.error().kind, ErrorKind::kUser) << refused.error().to_string();
     expect_parts(refused.error(), {"without encryption", parse_endpoint(endpoint)->text(),
                                    "tls:", "ssh -L", "--insecure", "the address "});
-    EXPECT_LT(Clock::now() - start, 200ms) << "nobody is called";
-    // Without a secret, or with --insecure, it is called, and does not answer.
+    EXPECT_LT(Clock::now() - start, 200ms) << "no connection is made";
+    // Without a secret, or with --insecure, it connects and gets no answer.
     auto called = connect_with_secret(endpoint, false);
     if (!called) {
       EXPECT_EQ(called.error().kind, ErrorKind::kPlatform) << called.error().to_string();
     }
   }
-  // Encryption is enough.
+  // Encryption suffices.
   auto encrypted = connect_with_secret("tls:192.0.2.1:9000");
   ASSERT_FALSE(encrypted);
   EXPECT_EQ(encrypted.error().kind, ErrorKind::kPlatform) << encrypted.error().to_string();
 }
 
-TEST(Secret, GoesToLoopbackHoweverItIsSpelled) {
+TEST(Secret, IsSentToLoopbackInEverySpelling) {
   const testing::SilentListener listener;
   const std::string port = ":" + std::to_string(listener.endpoint().port);
-  // One connection waits in its queue, and a further one would not be answered.
+  // One connection waits in the queue, and a further one would get no answer.
   for (const char* host :
        {"localhost", "127.0.0.1", "0.0.0.0", "2130706433", "[::ffff:127.0.0.1]"}) {
     auto connected = connect_with_secret(host + port);
@@ -61,7 +61,7 @@ TEST(Secret, GoesToLoopbackHoweverItIsSpelled) {
   }
 }
 
-TEST(Secret, LoopbackIsTheWholeOfIt) {
+TEST(Secret, LoopbackIsTheWholeRange) {
   const auto loopback = [](const char* host) {
     const auto addresses = resolve(*parse_endpoint(host + std::string(":1")), false);
     EXPECT_TRUE(addresses) << host;
@@ -96,7 +96,7 @@ TEST(SocketOwner, IsAskedBeforeAnythingIsSent) {
   EXPECT_TRUE(testing::Client(own.endpoint()).run("fine"));
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   ASSERT_EQ(::chmod((folder / "").c_str(), 0777), 0);
-  // Another user's program at the path where this one's was.
+  // Another user's program at the path of this user's server.
   auto ready = make_pipe();
   const Endpoint endpoint = *parse_endpoint("unix:" + folder / "other");
   const pid_t other = ::fork();
@@ -111,7 +111,7 @@ TEST(SocketOwner, IsAskedBeforeAnythingIsSent) {
     }
     const FileDescriptor client(::accept(socket->get(), nullptr, nullptr));
     char byte = 0;
-    ::_exit(::recv(client.get(), &byte, 1, 0) == 0 ? 0 : 3);  // it hears an end and nothing else
+    ::_exit(::recv(client.get(), &byte, 1, 0) == 0 ? 0 : 3);  // only the end of the stream
   }
   char byte = 0;
   ready->write.reset();
@@ -134,7 +134,7 @@ TEST(ChildPrograms, DoNotInheritTheToken) {
   ::unsetenv("TAPML_RPC_TOKEN");
   ::unsetenv("TAPML_TEST_OTHER");
   ASSERT_TRUE(channel) << channel.error().to_string();
-  channel->reset();  // waits for its end
+  channel->reset();  // waits for its exit
   const std::string variables = testing::read_bytes(folder / "out");
   EXPECT_NE(variables.find("TAPML_TEST_OTHER=kept"), std::string::npos) << variables;
   EXPECT_EQ(variables.find("TAPML_RPC_TOKEN"), std::string::npos) << variables;

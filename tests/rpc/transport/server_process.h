@@ -1,4 +1,4 @@
-// A server in a process of its own, and what is left of it.
+// A server in a separate process, and checks of what it leaves.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ inline std::string process_name(pid_t process) {
 
 class ServerProcess {
  public:
-  // Serves a FaultyDevice at `place`, unless `options` open another one.
+  // Serves a FaultyDevice at `endpoint`, unless `options` open another device.
   ServerProcess(const std::string& endpoint, rpc::ListenOptions options) {
     if (!options.server.open_device) {
       options.server.open_device =
@@ -76,7 +76,7 @@ class ServerProcess {
   ServerProcess(const ServerProcess&) = delete;
 
   const rpc::Endpoint& endpoint() const { return endpoint_; }
-  // The processes of sessions, without those that end their TLS.
+  // The processes of sessions, without the TLS relays.
   std::vector<pid_t> workers() const {
     std::vector<pid_t> workers = children();
     std::erase_if(workers, [](pid_t child) { return process_name(child) == "tapml tls"; });
@@ -86,7 +86,7 @@ class ServerProcess {
   bool becomes_idle() const {
     return becomes_true([&] { return children().empty(); });
   }
-  // The exit code, or 128 and the signal.
+  // Returns the exit code, or 128 plus the signal.
   int kill(int signal) {
     ::kill(process_, signal);
     int status = 0;

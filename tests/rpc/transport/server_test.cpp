@@ -63,7 +63,7 @@ TEST_P(Served, SeveralSessionsEachInItsProcess) {
   EXPECT_EQ(server.kill(SIGTERM), 0);
 }
 
-TEST_P(Served, AsManySessionsAtOnceAsItMay) {
+TEST_P(Served, AsManyConcurrentSessionsAsAllowed) {
   ServerProcess server = serve();
   {
     std::vector<std::unique_ptr<Client>> clients;
@@ -95,12 +95,12 @@ TEST_P(Served, EventsOfBothProcessesAreInOrder) {
   }
   ASSERT_EQ(kernels.size(), static_cast<size_t>(rounds));
   ASSERT_EQ(waits.size(), static_cast<size_t>(rounds));
-  // No round trip is quicker than what the clocks were compared by, give or take.
+  // No round trip is faster than those used to compare the clocks, with some tolerance.
   const int64_t slack = std::ranges::min_element(waits, {}, [](const auto& event) {
                           return event.duration;
                         })->duration;
   for (size_t i = 0; i < kernels.size(); ++i) {
-    // Sent before the wait for it began, perhaps, but after the one before had ended.
+    // Possibly sent before the wait for it began, but after the previous one had ended.
     if (i > 0) {
       EXPECT_GE(kernels[i].start, waits[i - 1].start + waits[i - 1].duration - slack);
     }
@@ -134,11 +134,11 @@ TEST_P(Served, ACrashIsToldAndTakesItsSessionOnly) {
   EXPECT_TRUE(becomes_true([&] { return server.workers().size() == 1; }));
 }
 
-TEST_P(Served, WhyASessionEndedIsToldToWhoeverSendsFirst) {
+TEST_P(Served, TheFirstSenderLearnsWhyTheSessionEnded) {
   ServerProcess server = serve();
   Client client(server.endpoint());
   ASSERT_TRUE(client.run("fine"));
-  std::this_thread::sleep_for(milliseconds(50));  // its process is out of the reply's frame
+  std::this_thread::sleep_for(milliseconds(50));  // its process has sent the reply
   ::kill(server.workers().front(), SIGKILL);
   EXPECT_TRUE(server.becomes_idle());
   const std::vector<std::byte> bytes(8 << 20);
@@ -232,7 +232,7 @@ TEST_P(Served, AKilledServerIsLostAndItsProcessesEnd) {
       EXPECT_TRUE(becomes_true([&] { return !testing::process_runs(worker); }));
     }
   }
-  // Its socket's file is still there, and no hindrance.
+  // Its socket file still exists and does not interfere.
   const ServerProcess next = serve();
   EXPECT_TRUE(Client(next.endpoint()).run("fine"));
 }
@@ -255,8 +255,8 @@ TEST_P(Served, SessionsBeyondTheLimitAreRefused) {
   EXPECT_TRUE(a.run("fine"));
 }
 
-// All are connected when the first of them says hello: the server has refused none.
-TEST_P(Served, OfHellosAtOnceAsManyAreWelcomedAsItMay) {
+// All are connected when the first one sends hello: the server has refused none.
+TEST_P(Served, OfConcurrentHellosTheAllowedNumberIsWelcomed) {
   constexpr int kMost = 2, kClients = 12;
   ListenOptions options;
   options.sessions = kMost;
@@ -286,7 +286,7 @@ TEST_P(Served, OfHellosAtOnceAsManyAreWelcomedAsItMay) {
       }
     }
     EXPECT_EQ(welcomed.size(), static_cast<size_t>(kMost));
-    // Nobody who was welcomed is sent away later.
+    // No client that was welcomed is disconnected later.
     for (int look = 0; look < 10; ++look) {
       for (auto& session : welcomed) {
         const Status well = session->synchronize(runtime::kDefaultStream);
@@ -346,12 +346,12 @@ TEST_P(Served, EachRequestOfAFrameHasItsOwnTime) {
   options.call = milliseconds(500);
   const ServerProcess server = serve(options);
   Client client(server.endpoint());
-  // Ten launches of 100 ms go out together with the wait for them.
+  // Ten launches of 100 ms are sent together with the wait for them.
   Status ran = client.run("slow", {}, 10);
   EXPECT_TRUE(ran) << ran.error().to_string();
 }
 
-// A socket that speaks for itself.
+// A raw socket.
 FileDescriptor raw_connection(const Endpoint& endpoint, const std::string& from = "") {
   auto address = resolve(endpoint, false);
   auto socket = open_socket(address->front(), false, "test");
@@ -363,7 +363,7 @@ FileDescriptor raw_connection(const Endpoint& endpoint, const std::string& from 
   return std::move(*socket);
 }
 
-// Whether the other side ends the connection before the deadline; what it says first is skipped.
+// Whether the other side ends the connection before the deadline; earlier bytes are skipped.
 bool ends_before(const FileDescriptor& socket, Clock::time_point deadline) {
   char bytes[1024];
   while (wait_ready(socket.get(), false, -1, deadline) == Ready::kYes) {
@@ -379,7 +379,7 @@ TEST_P(Served, ASlowClientHoldsOnlyItself) {
   const auto start = Clock::now();
   std::vector<FileDescriptor> slow;
   for (int i = 0; i < 5; ++i) slow.push_back(raw_connection(server.endpoint()));
-  // A frame's beginning, byte by byte, in the meantime others are served.
+  // The beginning of a frame, byte by byte, while others are served.
   const unsigned char beginning[] = {40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0};
   for (const unsigned char byte : beginning) {
     for (const FileDescriptor& socket : slow) ::send(socket.get(), &byte, 1, MSG_NOSIGNAL);
@@ -406,7 +406,7 @@ TEST_P(Served, ConnectionsThatSayNothingKeepNobodyOut) {
   EXPECT_TRUE(becomes_true([&] { return server.workers().size() == 2; }));
   Client a(server.endpoint());
   EXPECT_TRUE(a.run("fine"));
-  // However many there are: those that came first go first.
+  // For any number of connections: the oldest are closed first.
   connect_silently(80);
   Client b(server.endpoint());
   EXPECT_TRUE(b.run("fine"));
@@ -416,11 +416,11 @@ TEST_P(Served, ConnectionsThatSayNothingKeepNobodyOut) {
   EXPECT_TRUE(a.run("fine"));
 }
 
-// More than the server has processes for: the ends of TLS among them, which never begin.
+// More than the server has processes for, including TLS relays whose handshake never begins.
 TEST_P(Served, AFloodOfSilentConnectionsLetsOthersIn) {
   ListenOptions options;
   options.sessions = 2;
-  // A process for each takes long under sanitizers: a smaller flood meets smaller limits there.
+  // A process per connection is slow under sanitizers: a smaller flood meets smaller limits there.
   int flood = 300;
   if (testing::kSanitized) {
     flood = 60;
@@ -512,8 +512,8 @@ TEST_P(Served, AStalledWayIsNoticed) {
 
 TEST_P(Served, SlowAndCrossedConnectionsGiveTheSameBytes) {
   ServerProcess server = serve();
-  // The first connection is slower than the second, and stays behind in the middle of its bytes
-  // until the second is through: what goes out first arrives last.
+  // The first connection is slower than the second, and stalls in the middle of its bytes until the
+  // second is done: what is sent first arrives last.
   testing::Fault held{milliseconds(2), 211};
   held.hold = true;
   held.after = 12'000;

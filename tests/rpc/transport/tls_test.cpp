@@ -1,5 +1,5 @@
-// Encrypted places: who is believed, and what is said to whom does not speak TLS. What sessions do
-// is tested over TLS, too (server_test).
+// Encrypted endpoints: which peers are trusted, and the answer to peers without TLS. server_test
+// also tests sessions over TLS.
 #ifdef TAPML_HAS_OPENSSL
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
@@ -67,15 +67,15 @@ TEST_F(Tls, AServerIsBelievedByItsRootAndName) {
   const testing::Authority other("another root");
   other.write_root(folder_ / "other.pem");
   expect_refused(server.endpoint(), {folder_ / "other.pem"}, {"not accepted", "--tls-ca"});
-  expect_refused(server.endpoint(), {}, {"not accepted", "--tls-ca"});  // not one of the system's
+  expect_refused(server.endpoint(), {}, {"not accepted", "--tls-ca"});  // not a root of the system
   expect_refused(server.endpoint(), {folder_ / "nothing.pem"}, {"cannot be read", "nothing.pem"});
-  // A refusal is that client's own affair.
+  // A refusal affects only that client.
   EXPECT_TRUE(Client(server.endpoint(), "", {root_}).run("fine"));
   EXPECT_TRUE(server.becomes_idle());
   EXPECT_EQ(server.kill(SIGTERM), 0);
 }
 
-TEST_F(Tls, ANameThatIsNotTheCertificatesIsRefused) {
+TEST_F(Tls, ANameThatIsNotInTheCertificateIsRefused) {
   ServerProcess server("tls:127.0.0.1:0", options({.names = "DNS:board.local,IP:10.0.0.7"}));
   expect_refused(server.endpoint(), {root_},
                  {"mismatch", "a certificate for \"127.0.0.1\"", "one for board.local, 10.0.0.7"});
@@ -119,14 +119,14 @@ TEST_F(Tls, AServerWithoutTlsIsNoticed) {
   EXPECT_TRUE(Client(server.endpoint()).run("fine"));
 }
 
-TEST_F(Tls, AClientThatDoesNotEndItsHandshakeHoldsOnlyItself) {
+TEST_F(Tls, AClientThatDoesNotEndItsHandshakeBlocksOnlyItself) {
   ListenOptions slow = options();
   slow.server.limits.handshake = milliseconds(400);
   ServerProcess server("tls:127.0.0.1:0", slow);
   const auto start = Clock::now();
   auto address = resolve(server.endpoint(), false);
   std::vector<FileDescriptor> sockets;
-  // Nothing, and a client's first record that never ends.
+  // Nothing, and a first record from the client that never ends.
   for (const std::string& beginning : {std::string(), std::string("\x16\x03\x01\x02\x00\x01", 6)}) {
     auto socket = open_socket(address->front(), false, "test");
     ASSERT_EQ(::connect(socket->get(), address->front().get(), address->front().size), 0);
@@ -153,7 +153,7 @@ TEST_F(Tls, AServerThatDoesNotEndItsHandshakeTimesOut) {
   auto silent = connect(endpoint, start + milliseconds(200), {root_});
   expect_fault(silent, PlatformFault::kTimeout, {"handshake did not end in time"});
   EXPECT_LT(Clock::now() - start, milliseconds(200) + kSlack);
-  // One that goes away in the middle.
+  // A client that disconnects midway.
   std::thread leaves([&] {
     const auto next = [&] {
       wait_ready((*listener)->get(), false, -1, Clock::now() + std::chrono::seconds(5));
@@ -188,7 +188,7 @@ TEST_F(Tls, OldVersionsAreRefused) {
 }
 
 // Two ends over one connection: a client's stream, and a relay's plain side.
-TEST_F(Tls, CarriesFramesBothWaysAtOnceThroughANetworkThatCutsThemUp) {
+TEST_F(Tls, CarriesFramesBothWaysAtOnceThroughAFragmentingNetwork) {
   auto listener = Listener::open(*parse_endpoint("127.0.0.1:0"), false);
   ASSERT_TRUE(listener);
   const ListenOptions files = options();
@@ -202,7 +202,7 @@ TEST_F(Tls, CarriesFramesBothWaysAtOnceThroughANetworkThatCutsThemUp) {
   Result<std::unique_ptr<Channel>> client;
   std::thread connects(
       [&] { client = connect(proxy.endpoint(), Clock::now() + std::chrono::seconds(5), {root_}); });
-  // By this thread: a relay ends with the one that started it.
+  // In this thread: a relay ends with the thread that started it.
   wait_ready((*listener)->get(), false, -1, Clock::now() + std::chrono::seconds(5));
   auto plain = relays.start((*listener)->accept(), 1, [&] { (*listener)->forget(); });
   ASSERT_TRUE(plain) << plain.error().to_string();
@@ -213,7 +213,7 @@ TEST_F(Tls, CarriesFramesBothWaysAtOnceThroughANetworkThatCutsThemUp) {
   std::vector<std::byte> head(100), payload = testing::pattern(3 << 20);
   const auto send = [&](Channel& channel) {
     for (int i = 0; i < 3; ++i) {
-      // Deadlines that pass inside of frames: the same call goes on.
+      // Deadlines that pass inside frames: the same call continues.
       Status sent;
       do {
         sent = channel.send(head, payload, Clock::now() + milliseconds(3));
@@ -236,7 +236,7 @@ TEST_F(Tls, CarriesFramesBothWaysAtOnceThroughANetworkThatCutsThemUp) {
   std::thread down([&] { send(*server); });
   receive(**client);
   for (std::thread* one : {&up, &up_end, &down}) one->join();
-  // What is sent last arrives before the end does.
+  // The last bytes arrive before the end of the stream.
   ASSERT_TRUE(server->send(head, {}));
   server.reset();
   std::vector<std::byte> last;
@@ -248,11 +248,11 @@ TEST_F(Tls, CarriesFramesBothWaysAtOnceThroughANetworkThatCutsThemUp) {
   relays.end_all(milliseconds(2000));
 }
 
-TEST_F(Tls, WhatPassesIsEncrypted) {
+TEST_F(Tls, TrafficIsEncrypted) {
   ListenOptions with_token = options();
   with_token.server.token = "a token that nobody else may read";
   ServerProcess server("tls:127.0.0.1:0", with_token);
-  // A spy in the middle: it hears the whole conversation.
+  // A proxy in the middle records the whole conversation.
   auto listener = Listener::open(*parse_endpoint("127.0.0.1:0"), false);
   ASSERT_TRUE(listener);
   std::string heard;
@@ -283,7 +283,7 @@ TEST_F(Tls, WhatPassesIsEncrypted) {
   EXPECT_EQ(heard.find("null"), std::string::npos);
 }
 
-TEST_F(Tls, FilesThatDoNotDoAreTheUsersFault) {
+TEST_F(Tls, UnusableFilesAreUserErrors) {
   const ListenOptions good = options();
   testing::write_bytes(folder_ / "text.pem", "no certificate");
   ListenOptions other;
@@ -310,7 +310,7 @@ TEST_F(Tls, FilesThatDoNotDoAreTheUsersFault) {
   }
 }
 
-TEST_F(Tls, BeyondThisMachineTakesATokenToo) {
+TEST_F(Tls, BeyondLoopbackNeedsATokenToo) {
   for (const char* token : {"", "secret"}) {
     ListenOptions open = options();
     open.server.token = token;

@@ -7,24 +7,24 @@
 namespace tapml::rpc {
 namespace {
 
-TEST(UnfinishedHandshakes, TheOldestGivesWay) {
+TEST(UnfinishedHandshakes, TheOldestIsEvicted) {
   UnfinishedHandshakes all(3, 2);
   EXPECT_FALSE(all.gives_way("a"));
   all.add(1, "a");
   all.add(2, "b");
   EXPECT_FALSE(all.gives_way("a"));
   all.add(3, "b");
-  // In all as many as may be: the oldest of the peer with the most.
+  // The total limit is reached: the oldest of the peer with the most.
   EXPECT_EQ(all.gives_way("a"), 2);
   EXPECT_EQ(all.gives_way("c"), 2);
   all.remove(2);
   EXPECT_FALSE(all.gives_way("c"));
   all.add(4, "a");
-  // Two of one peer: its own oldest, although there is another one's too.
+  // Two of one peer: its own oldest, even if another peer has an older one.
   EXPECT_EQ(all.gives_way("a"), 1);
-  // Where all have as many, the oldest of all.
+  // If all have equally many, the oldest of all.
   EXPECT_EQ(all.gives_way("c"), 1);
-  all.remove(9);  // is none
+  all.remove(9);  // not registered
   EXPECT_EQ(all.count(), 3U);
   all.remove_if([](int64_t number) { return number < 4; });
   EXPECT_EQ(all.count(), 1U);

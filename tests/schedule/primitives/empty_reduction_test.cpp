@@ -1,4 +1,4 @@
-// Inits of reductions that may make no step, in front of their loops.
+// Inits of reductions that may run zero steps, before their loops.
 #include "tir/empty_reduction.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ prim def k(x: Buffer((m, 4, n), f32), out y: Buffer((n,), f32), n: i64, m: i64) 
   expect_same_results(func, after, {{{"n", 3}, {"m", 0}}, {{"n", 3}, {"m", 2}}});
 }
 
-// A constant number of steps needs nothing.
+// A constant number of steps needs no branch.
 TEST(EmptyReductions, ConstantExtentsStay) {
   tir::PrimFuncRef func = parse_program(kMatmul);
   EXPECT_EQ(tir::initialize_empty_reductions(func->body), func->body);

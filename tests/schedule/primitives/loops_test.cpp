@@ -36,7 +36,7 @@ struct Start {
   std::vector<Loop> loops;
 };
 
-TEST(Split, CutsOffWhatLiesBeyondTheExtent) {
+TEST(Split, GuardsThePartBeyondTheExtent) {
   Start start(kDouble, "double");
   start.schedule.split(start.loops[0], {std::nullopt, 4});
   start.schedule.split(start.loops[1], {3, std::nullopt});
@@ -114,7 +114,7 @@ TEST(Split, Refuses) {
   expect_program(s.func(), text::print(*s.func(), "k"));
 }
 
-// The extent rounded up to whole factors must be an index: (n + f - 1)//f * f for all n that end.
+// The extent rounded up to whole factors must fit an index: (n + f - 1)//f * f for all possible n.
 TEST(Split, RefusesFactorsWhoseIndicesOverflow) {
   constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
   Start start(kDouble, "double");
@@ -128,7 +128,7 @@ TEST(Split, RefusesFactorsWhoseIndicesOverflow) {
   }
   expect_user_error([&] { s.split(start.loops[1], {std::nullopt, kLargest - 10}); },
                     {"the extent 12 is rounded up", "at most 9223372036854775796"});
-  // The largest that are right.
+  // The largest valid factors.
   Schedule(s).split(start.loops[0], {std::nullopt, int64_t{1} << 62});
   Schedule(s).split(start.loops[1], {std::nullopt, kLargest - 11});
 }
@@ -150,7 +150,7 @@ prim def k(x: Buffer((100,), f32), out y: Buffer((100,), f32)) {
   expect_good(start.schedule, start.func, {{}});
 }
 
-// The init would be lost where the reduction makes no step.
+// The init would be lost if the reduction runs zero steps.
 TEST(Split, RefusesAReductionThatMayBeEmpty) {
   Start start(kSum, "sum");
   expect_user_error(
@@ -187,7 +187,7 @@ TEST(Fuse, ThenParallelAndSplit) {
   expect_good(start.schedule, start.func, kRowsAroundEight);
 }
 
-TEST(Fuse, RefusesAProductThatIsNoIndex) {
+TEST(Fuse, RefusesAProductThatDoesNotFitAnIndex) {
   const char* const nest = R"(
 prim def k(x: Buffer((65536,), f32), out y: Buffer((65536,), f32)) {
   for i: TYPE in serial(TYPE(ROWS)) {
@@ -278,7 +278,7 @@ prim def k(a: Buffer((n, 16), f32), b: Buffer((16, 32), f32), bias: Buffer((32,)
   expect_good(start.schedule, start.func, kRowsAroundEight);
 }
 
-// y[i] depends on y[i - 1]: neither loop may overtake the other's order.
+// y[i] depends on y[i - 1]: the order of neither loop may change.
 const char* const kScan = R"(
 prim def k(x: Buffer((4, 8), f32), inout y: Buffer((4, 8), f32)) {
   for i in serial(3) {
@@ -304,7 +304,7 @@ TEST(Reorder, Refuses) {
   expect_user_error([&] { s.reorder({start.loops[0], bias[1]}); }, {"not loops of one nest"});
 }
 
-// Two loops of a sum may change places, those of a recurrence may not.
+// Two loops of a sum may be swapped, those of a recurrence may not.
 TEST(Reorder, ReductionsWhoseOrderIsFree) {
   auto source = [](const std::string& update) {
     return R"(
@@ -390,8 +390,8 @@ prim def k(x: Buffer((8,), f32), inout y: Buffer((8,), f32)) {
                     {"a store to y outside blocks cannot be analyzed"});
 }
 
-// What a block writes decides where it writes next.
-TEST(Parallel, RefusesWhereResultsSteer) {
+// The values that a block writes decide where it writes next.
+TEST(Parallel, RefusesDataDependentWrites) {
   Start start(R"(
 prim def k(x: Buffer((8,), i64), inout y: Buffer((8,), i64)) {
   for i in serial(8) {
@@ -407,7 +407,7 @@ prim def k(x: Buffer((8,), i64), inout y: Buffer((8,), i64)) {
                     {"block b depends on y, which it writes"});
 }
 
-// Programs that come with marked loops are taken at their word, but nothing is moved into them.
+// Marked loops of the input program are trusted, but nothing is moved into them.
 TEST(Parallel, GivenMarksAreTrusted) {
   Start start(R"(
 prim def k(x: Buffer((8,), f32), at: Buffer((8,), i64), inout y: Buffer((8,), f32), inout z: Buffer((8,), f32)) {
@@ -511,7 +511,7 @@ TEST(Bind, GroupsStayOutermost) {
   expect_user_error([&] { s.reorder({start.loops[1], start.loops[0]}); }, {"would become invalid"});
 }
 
-TEST(Loops, ThatAreGoneAreNamed) {
+TEST(Loops, RemovedOnesAreNamed) {
   Start start(kDouble, "double");
   start.schedule.split(start.loops[0], {std::nullopt, 4});
   expect_user_error([&] { start.schedule.parallel(start.loops[0]); },

@@ -73,7 +73,7 @@ prim def k(inout x: Buffer((8,), f32)) {
                     {"block fold writes x in the same nest", "would be stale"});
 }
 
-TEST(CacheWrite, CopiesBehindTheNest) {
+TEST(CacheWrite, CopiesAfterTheNest) {
   tir::PrimFuncRef func = parse_program(kSum);
   Schedule s(func);
   Block copy = s.cache_write(s.block("sum"));
@@ -130,7 +130,7 @@ TEST(CacheWrite, Refuses) {
       {"block c uses y in the same nest"});
 }
 
-// A tile of the product in local memory: the usual way to registers.
+// A tile of the product in local memory: the usual path to registers.
 TEST(StoreAt, ATileOfAProduct) {
   tir::PrimFuncRef func = parse_program(kMatmul);
   Schedule s(func);

@@ -1,5 +1,5 @@
-// Random schedules as machine code: what primitives make runs on the processor with the results of
-// the interpreter, or is refused clearly.
+// Random schedules as machine code: scheduled programs run on the CPU with the results of the
+// interpreter, or are refused clearly.
 #include <gtest/gtest.h>
 
 #include "codegen/device_kernels.h"
@@ -20,13 +20,13 @@ bool has_groups(const tir::PrimFunc& func) {
   return found;
 }
 
-// Kernels of random schedules of every program, against the interpreter on the program as given.
+// Kernels of random schedules of every program, against the interpreter on the original program.
 void expect_agreement(const std::string& platform, uint64_t first_seed, uint64_t seeds, bool gpu) {
   const target::Target target = target::parse_target(platform);
   for (const Example& example : examples()) {
     tir::PrimFuncRef func = parse_program(example.source);
     DeviceKernels kernels(platform);
-    if (!kernels.here()) GTEST_SKIP() << platform << " is not here";
+    if (!kernels.here()) GTEST_SKIP() << platform << " is unavailable";
     std::vector<std::string> traces;
     for (uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
       RandomSchedule random(func, seed);
@@ -59,7 +59,7 @@ TEST(NativeSchedules, MachineCodeAgreesWithTheInterpreter) {
 
 TEST(NativeSchedules, OpenclAgreesWithTheInterpreter) { expect_agreement("opencl", 2000, 4, true); }
 
-// Blocks with init under reductions that make no step, as they are written.
+// Blocks with init under reductions that run zero steps, without changes.
 TEST(NativeSchedules, ReductionsWithoutStepsAreTheirInitialValue) {
   tir::PrimFuncRef func = parse_program(kSum);
   schedule::Schedule swapped(func);

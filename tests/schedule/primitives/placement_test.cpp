@@ -12,7 +12,7 @@ using schedule::Schedule;
 const std::vector<Sizes> kWidths = {{{"h", 0}}, {{"h", 1}}, {{"h", 4}}, {{"h", 7}}, {{"h", 9}}};
 
 // The window of 3 needs 6 elements for 4 results: the tiles overlap.
-TEST(ComputeAt, WhatATileReads) {
+TEST(ComputeAt, TheElementsThatATileReads) {
   tir::PrimFuncRef func = parse_program(R"(
 prim def k(x: Buffer((h + 2,), f32), out y: Buffer((h,), f32), h: i64) {
   alloc t: Buffer((h + 2,), f32)
@@ -59,7 +59,7 @@ prim def k(x: Buffer((h + 2,), f32), out y: Buffer((h,), f32), h: i64) {
   }
 }
 )");
-  // Neighbouring tiles write the same elements of t: parallel only once t is each tile's own.
+  // Neighboring tiles write the same elements of t: parallel only if each tile has its own t.
   expect_user_error([&] { s.parallel(loops[0]); },
                     {"block square writes elements of t that two iterations may share"});
   s.store_at(square, loops[0], "local");
@@ -91,7 +91,7 @@ TEST(ComputeAt, PaddingIntoAConvolution) {
   expect_good(s, func, kWidths);
 }
 
-TEST(ComputeAt, RefusesWhatItsReadersNeedElsewhere) {
+TEST(ComputeAt, RefusesIfReadersOutsideTheLoopNeedIt) {
   Schedule s(parse_program(kSoftmax));
   Block exp = s.block("exp"), total = s.block("total"), divide = s.block("divide");
   auto loops = s.loops(total);
@@ -136,7 +136,7 @@ prim def k(inout x: Buffer((8,), f32), out y: Buffer((8,), f32)) {
   }
 }
 
-// The init of the product would lie behind another block in a reduction that may be empty.
+// The init of the product would come after another block in a reduction that may be empty.
 TEST(ComputeAt, RefusesAReductionLoopThatMayBeEmpty) {
   Schedule s(parse_program(kAttention));
   Block weight = s.block("weight");
@@ -279,7 +279,7 @@ TEST(Inline, Refuses) {
   expect_user_error([&] { s.inline_block(product); },
                     {"inline of block matmul", "without reduction", "elementwise"});
   expect_user_error([&] { s.inline_block(bias); }, {"it writes the parameter d"});
-  // Readers of a padded buffer may look at what was never written.
+  // Readers of a padded buffer may read elements that were never written.
   Schedule padded(parse_program(kElementwise));
   Block add = padded.block("add");
   padded.storage_align(add, 0, 8, 0);

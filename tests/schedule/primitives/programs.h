@@ -1,4 +1,4 @@
-// Programs that tests of schedule primitives transform, and ways to run them.
+// Programs that tests of schedule primitives transform, and helpers to run them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ inline void expect_round_trip(const tir::PrimFuncRef& func) {
       << printed;
 }
 
-// Tensors for all parameters at the given sizes; small integers where `integral`, so that sums of
+// Tensors for all parameters at the given sizes; small integers if `integral`, so that sums of
 // floats are exact in any order.
 inline std::vector<HostTensor> make_arguments(const tir::PrimFunc& func, const Sizes& sizes,
                                               bool integral) {
@@ -106,7 +106,7 @@ inline bool same_tensors(const std::vector<HostTensor>& a, const std::vector<Hos
   return true;
 }
 
-// The interpreter gives the same before and after, at all sizes.
+// The interpreter gives the same results before and after, at all sizes.
 inline void expect_same_results(const tir::PrimFuncRef& before, const tir::PrimFuncRef& after,
                                 const std::vector<Sizes>& sizes, double tolerance = 0,
                                 bool integral = true) {
@@ -141,7 +141,7 @@ inline void expect_replays(const schedule::Schedule& schedule, const tir::PrimFu
       << printed;
 }
 
-// All that must hold after a legal sequence of primitives.
+// Everything that must hold after a legal sequence of primitives.
 inline void expect_good(const schedule::Schedule& schedule, const tir::PrimFuncRef& original,
                         const std::vector<Sizes>& sizes, double tolerance = 0,
                         bool integral = true) {
@@ -315,7 +315,7 @@ prim def k(x: Buffer((2, h), f32), w: Buffer((3, 2, 3), f32), out y: Buffer((3, 
 )";
 
 // scores = q k^T / 2, weights = scores * scores in place of softmax (exact on small integers), then
-// rows normalised by their largest and mixed with v.
+// rows normalized by their largest and mixed with v.
 inline const char* const kAttention = R"(
 prim def k(q: Buffer((n, 8), f32), key: Buffer((m, 8), f32), v: Buffer((m, 8), f32), out o: Buffer((n, 8), f32), n: i64, m: i64) {
   alloc s: Buffer((n, m), f32)

@@ -1,4 +1,4 @@
-// Random sequences of primitives: what is refused is left out, what is legal must stay right.
+// Random sequences of primitives: refused ones are skipped, legal ones must stay correct.
 #pragma once
 
 #include "programs.h"
@@ -10,7 +10,7 @@ struct Example {
   const char* name;
   const char* source;
   std::vector<Sizes> sizes;
-  // Values for which sums are exact in any order; else a tolerance is given.
+  // Sums of the values are exact in any order; otherwise a tolerance is given.
   bool integral = true;
   double tolerance = 0;
 };
@@ -32,7 +32,8 @@ inline std::vector<Example> examples() {
           {"attention", kAttention, both}};
 }
 
-// The program with the iterations of marked loops in reverse order: independent ones do not notice.
+// The program with the iterations of marked loops in reverse order: independent iterations give the
+// same results.
 inline tir::PrimFuncRef reversed(const tir::PrimFuncRef& func) {
   tir::Stmt body = tir::rewrite(func->body, {}, [](const tir::Stmt& s) -> tir::Stmt {
     if (s->kind != tir::StmtKind::kFor) return nullptr;
@@ -51,7 +52,7 @@ class RandomSchedule {
   RandomSchedule(tir::PrimFuncRef func, uint64_t seed)
       : schedule(std::move(func)), stream_(seed, "schedule") {}
 
-  // Tries one primitive; its name where it was legal, else empty.
+  // Tries one primitive; returns its name if it was legal, otherwise an empty string.
   std::string step() {
     try {
       return attempt();
@@ -65,7 +66,7 @@ class RandomSchedule {
   }
 
   schedule::Schedule schedule;
-  bool gpu = false;  // bind too
+  bool gpu = false;  // also try bind
 
  private:
   template <class T>
@@ -73,7 +74,7 @@ class RandomSchedule {
     return list[stream_.below(static_cast<uint32_t>(list.size()))];
   }
   schedule::Block a_block() { return schedule.block(pick(schedule.blocks()).name); }
-  // A loop of a block; UserError-like: nothing is tried where the block has none.
+  // A loop of a block; throws like a UserError if the block has none, so that nothing is tried.
   schedule::Loop a_loop(const schedule::Block& block) {
     auto loops = schedule.loops(block);
     if (loops.empty()) throw_user("no loops", "", "", "", "none");

@@ -1,5 +1,5 @@
-// Random legal sequences of primitives over several programs: the interpreter gives the same before
-// and after each, the result prints and parses, the trace replays.
+// Random legal sequences of primitives over several programs: the interpreter gives the same
+// results before and after each, the result prints and parses, the trace replays.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -9,7 +9,7 @@
 namespace tapml::testing {
 namespace {
 
-// TAPML_SCHEDULE_SEEDS=N tries N seeds a program.
+// TAPML_SCHEDULE_SEEDS=N tries N seeds per program.
 uint64_t seeds() {
   const char* text = std::getenv("TAPML_SCHEDULE_SEEDS");
   return text ? std::strtoull(text, nullptr, 10) : 25;
@@ -45,7 +45,7 @@ TEST(RandomSchedules, KeepTheMeaning) {
   std::string met;
   for (const auto& [name, count] : counts) met += name + " " + std::to_string(count) + ", ";
   SCOPED_TRACE(met);
-  // Every primitive is met (tensorize has tests of its own).
+  // Every primitive occurs (tensorize has its own tests).
   EXPECT_GE(counts.size(), seeds() >= 25 ? 17u : 1u);
 }
 

@@ -1,4 +1,4 @@
-// tensorize, and that each intrinsic does what its description says.
+// tensorize, and that each intrinsic computes what its description specifies.
 #include <gtest/gtest.h>
 
 #include "programs.h"

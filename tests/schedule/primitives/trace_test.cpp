@@ -43,7 +43,7 @@ TEST(TraceText, CommentsAndBlanks) {
   EXPECT_EQ(Trace::parse(trace.print()), trace);
 }
 
-TEST(TraceText, RefusesWhatIsNone) {
+TEST(TraceText, RefusesMalformedTraces) {
   auto refuse = [](const char* text, const std::vector<std::string>& parts) {
     expect_user_error([&] { Trace::parse(text, "t.txt"); }, parts);
   };
@@ -99,7 +99,7 @@ TEST(Replay, RefusesWithTheLine) {
   refuse("%b = block(\"matmul\")\n%i, %j, %k = loops(%b)\n%x = parallel(%i)", {"it has no result"});
 }
 
-// A refused primitive leaves program and trace as they were; copies are independent.
+// A refused primitive does not change program or trace; copies are independent.
 TEST(Schedules, AreValues) {
   tir::PrimFuncRef func = parse_program(kSum);
   Schedule s(func);
@@ -114,7 +114,7 @@ TEST(Schedules, AreValues) {
   EXPECT_NE(copy.trace().print(), trace);
 }
 
-TEST(Schedules, BlocksOfOneNameAreToldApart) {
+TEST(Schedules, BlocksOfOneNameAreDistinguished) {
   Schedule s(parse_program(R"(
 prim def k(x: Buffer((4,), f32), out y: Buffer((4,), f32), out z: Buffer((4,), f32)) {
   for i in serial(4) {
