@@ -203,8 +203,9 @@ and keeps its cache: ``"f32"``, ``"f16"`` or ``"bf16"``.
 
 Raises UserError for a folder that is not a model, and for an unknown architecture.)doc")
       .def_readonly("folder", &LanguageModel::folder)
-      .def_property_readonly("quantize", [](const LanguageModel& m) { return m.format.quantize; },
-                    "The format of its quantized weights; empty if they are not quantized.")
+      .def_property_readonly(
+          "quantize", [](const LanguageModel& m) { return m.format.quantize; },
+          "The format of its quantized weights; empty if they are not quantized.")
       .def_property_readonly(
           "module",
           [](const LanguageModel& m) { return Program{m.loaded->files.module, m.folder}; })

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <variant>
 
-#include "app/executable.h"
 #include "app/commands/carve_runs.h"
+#include "app/executable.h"
 #include "app/model.h"
 #include "base/log.h"
 #include "base/strings.h"
@@ -242,8 +242,7 @@ CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
     }
     const app::CarveSource source =
         app::carve_source(command, open->target(), compiled.executable, contained);
-    return finished(
-        app::carve_runs(*vm, source, command, carving, calls_of_runs, carve_hooks()));
+    return finished(app::carve_runs(*vm, source, command, carving, calls_of_runs, carve_hooks()));
   });
 }
 

@@ -113,7 +113,8 @@ class KernelCall {
     } else if (implementation.empty()) {
       fail("names @" + name + ", which has no attribute \"implementation\"");
     } else if (!implementation_) {
-      fail("names @" + name + ", whose implementation @" + implementation + " is not a tensor program");
+      fail("names @" + name + ", whose implementation @" + implementation +
+           " is not a tensor program");
     } else {
       return true;
     }

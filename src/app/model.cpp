@@ -128,8 +128,8 @@ LoadedModel load_model(const std::string& model, const std::string& folder,
                        const WorkWatcher& watcher) {
   if (!is_compiled(model)) {
     refuse_other_files(model);
-    frontend::HuggingFaceModel files =
-        frontend::read_model(model, find_quantization(format.quantize), precision_of(format), watcher);
+    frontend::HuggingFaceModel files = frontend::read_model(
+        model, find_quantization(format.quantize), precision_of(format), watcher);
     patterns.apply(files.module);
     log_warnings(files.warnings);
     Tokenizer tokenizer = load_tokenizer(files.folder);
@@ -200,8 +200,7 @@ ReadyModel make_ready(
                        : std::make_shared<const LoadedModel>(load_model(
                              options.model, "", options.patterns, options.format, options.watcher));
     if (before_compile) {
-      before_compile(model->tokenizer,
-                     unwrap(model_interface_of(model->files.module.all_attrs())));
+      before_compile(model->tokenizer, unwrap(model_interface_of(model->files.module.all_attrs())));
     }
     const double loaded = seconds_now();
     CompileCache cache(options.cache);

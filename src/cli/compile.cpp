@@ -62,8 +62,8 @@ Input from_model(const frontend::HuggingFaceModel& model, const std::string& fol
 // A package needs a tokenizer: a folder without one is rejected before the model is compiled.
 Input from_folder(const CompileOptions& options, const models::Quantization* quantization,
                   const WorkWatcher& watcher) {
-  frontend::HuggingFaceModel model = frontend::read_model(options.model, quantization,
-                                                             app::precision_of(options.format), watcher);
+  frontend::HuggingFaceModel model =
+      frontend::read_model(options.model, quantization, app::precision_of(options.format), watcher);
   if (!options.package.empty()) load_tokenizer(model.folder);
   Input input = from_model(model, options.model, !options.file.empty());
   input.model = std::move(model);

@@ -38,8 +38,7 @@ void add_options(CLI::App& command, app::ModelFormat& format) {
       .add_option("--activations", format.activations,
                   "Dtype that the model computes in: f32, f16 or bf16 (docs/quantization.md)")
       ->default_str("f32, or the quantization's");
-  command
-      .add_option("--kv-cache", format.kv_cache, "Dtype of the KV cache: f32, f16 or bf16")
+  command.add_option("--kv-cache", format.kv_cache, "Dtype of the KV cache: f32, f16 or bf16")
       ->default_str("as --activations");
 }
 

@@ -230,8 +230,7 @@ int verify(const SuiteCommand& command, const Output& output) {
         command.model,
         find_quantization(command.format.quantize.empty() ? check.suite.quantization
                                                           : command.format.quantize),
-        app::precision_of(command.format),
-        progress.watcher());
+        app::precision_of(command.format), progress.watcher());
     command.patterns.apply(model.module);
     auto gone = topdown::kernels_gone(check.suite, pipeline::form_kernels(model.module), file);
     if (!gone) check.faults.push_back(gone.error());

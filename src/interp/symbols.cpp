@@ -28,8 +28,7 @@ ModuleSymbols::ModuleSymbols(const Module& module)
     : module_(module), bounded_(any_bounds(module)) {}
 
 std::optional<int64_t> ModuleSymbols::most(const Var& var, const Function& function) const {
-  const bool is_kernel =
-      function.facts.kernel || function.facts.fused;
+  const bool is_kernel = function.facts.kernel || function.facts.fused;
   if (!bounded_ || is_kernel) return std::nullopt;
   return bound_of(var->name, module_, function);
 }

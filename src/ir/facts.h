@@ -39,10 +39,10 @@ struct FunctionFacts {
 
   // Of other graph-level functions.
   bool pattern = false;
-  bool fused = false;              // a group that becomes one kernel
-  bool is_private = false;         // "private": only the module calls it
-  bool is_inline = false;          // "inline"
-  bool optional = false;           // omitted where the target lacks a dtype
+  bool fused = false;                // a group that becomes one kernel
+  bool is_private = false;           // "private": only the module calls it
+  bool is_inline = false;            // "inline"
+  bool optional = false;             // omitted where the target lacks a dtype
   std::vector<std::string> outline;  // bindings to make a function of
   SymbolBounds bounds;
 };

@@ -33,9 +33,8 @@ const char* head_weight(const DecoderConfig& config) {
 }  // namespace
 
 DecoderFunction::DecoderFunction(const DecoderConfig& config,
-                                 const DecoderArchitecture& architecture,
-                                 const ModelDTypes& dtypes, const Module& module, PrimExpr tokens,
-                                 LogitsOf logits_of)
+                                 const DecoderArchitecture& architecture, const ModelDTypes& dtypes,
+                                 const Module& module, PrimExpr tokens, LogitsOf logits_of)
     : config_(config),
       architecture_(architecture),
       builder_(module),

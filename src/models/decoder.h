@@ -67,9 +67,10 @@ std::vector<WeightSpec> decoder_weights(const DecoderConfig& config,
 //        state): at random (models/draw.h)
 // `lengths` counts the tokens in the cache before the call. The logits are those of the last token,
 // f32[b, vocabulary], or of all, f32[b, n, vocabulary], in logits_all. Activations and pools have
-// the dtypes of `dtypes.precision` (default: f32, or what the quantization says); weights have the dtypes of `dtypes`; a quantized one is two
-// parameters (models/quantization.h). The pools are updated in place.
-// Module attributes: model_interface_attrs and "bound.n", "bound.p", the most that n and p can be.
+// the dtypes of `dtypes.precision` (default: f32, or what the quantization says); weights have the
+// dtypes of `dtypes`; a quantized one is two parameters (models/quantization.h). The pools are
+// updated in place. Module attributes: model_interface_attrs and "bound.n", "bound.p", the most
+// that n and p can be.
 Module build_decoder(const DecoderConfig& config, const DecoderArchitecture& architecture,
                      const ModelDTypes& dtypes);
 

@@ -112,9 +112,7 @@ void check_annotations(const Module& module, const std::string& source,
 
 }  // namespace
 
-bool is_planned(const Module& module) {
-  return module.facts.phase == "plan";
-}
+bool is_planned(const Module& module) { return module.facts.phase == "plan"; }
 
 void check_input(const Module& module, const std::string& source, const text::SourceMap* places) {
   analysis::verify_input(module, source, places);

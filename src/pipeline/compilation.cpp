@@ -39,9 +39,7 @@ std::string programs_text(const relax::Function& spec) {
 
 }  // namespace
 
-bool Compilation::has_kernels() const {
-  return formed_ || module_.facts.phase == kLastCommonPhase;
-}
+bool Compilation::has_kernels() const { return formed_ || module_.facts.phase == kLastCommonPhase; }
 
 KernelContext Compilation::context() const {
   return {*target_, options_, codegen::generator_of(*target_)};

@@ -83,8 +83,7 @@ TEST(Preparation, EachWeightIsPackedOnceForAllFunctions) {
   options.planned = &planned;
   options.instruments.verify = true;
   LoadedModel compiled(options);
-  EXPECT_EQ(planned.facts.prepared,
-            (std::vector<std::string>{"prepared.0", "prepared.1"}));
+  EXPECT_EQ(planned.facts.prepared, (std::vector<std::string>{"prepared.0", "prepared.1"}));
   const std::string prepare = text::print(*planned.find("prepare"), "prepare");
   EXPECT_NE(prepare.find("v: Tensor((80, 96), bf16)\n) -> Tuple(Tensor(("), std::string::npos)
       << prepare;

@@ -42,7 +42,7 @@ class SilentListener {
     }
   }
   rpc::Endpoint endpoint(const std::string& scheme = "tcp:",
-                      const std::string& host = "127.0.0.1") const {
+                         const std::string& host = "127.0.0.1") const {
     auto endpoint = rpc::parse_endpoint(scheme + host + ":" + std::to_string(port_));
     EXPECT_TRUE(endpoint) << endpoint.error().to_string();
     return *endpoint;

@@ -54,10 +54,11 @@ TEST_P(PrecisionPolicy, LogitsMatchTheReference) {
   // The weights are the same; only the roundings on the way to the logits are others.
   const HostTensor expected =
       evaluate_logits(wide.module, interface, wide.weights, tokens).to_host();
-  const double tolerance = testing::logit_tolerance(expected) *
-                           (activations == DType::kBF16 || test.precision.cache == DType::kBF16
-                                ? 800
-                                : activations == DType::kF16 ? 100 : 50);
+  const double tolerance =
+      testing::logit_tolerance(expected) *
+      (activations == DType::kBF16 || test.precision.cache == DType::kBF16 ? 800
+       : activations == DType::kF16                                        ? 100
+                                                                           : 50);
   auto executable = pipeline::compile(model.module, target::parse_target(test.platform));
   auto engine = unwrap(llm::Engine::create(*session, executable, model.weights));
   EXPECT_LE(testing::largest_difference(unwrap(engine->logits_all(tokens)), expected), tolerance);

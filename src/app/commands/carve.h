@@ -33,8 +33,8 @@ struct Carved {
   int64_t dropped() const;  // calls of the runs that the suite does not keep
 };
 
-// Carves into the folder, or into memory without one. After an interruption or NaN the tests carved so far are a suite too,
-// marked as incomplete. Throws, also for options that do not fit together.
+// Carves into the folder, or into memory without one. After an interruption or NaN the tests carved
+// so far are a suite too, marked as incomplete. Throws, also for options that do not fit together.
 Carved carve(const CarveCommand& command, const CommandHooks& hooks = {});
 
 }  // namespace tapml::app

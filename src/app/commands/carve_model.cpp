@@ -86,8 +86,8 @@ Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
   refuse(!command.function.empty(), "--function", "a text module", command.model.model);
   unwrap(llm::check_sampler_options(command.sampler));
   if (hooks.checked) hooks.checked();
-  const std::vector<Prompt> texts = command.tokens.empty() ? prompts_of(command)
-                                                           : std::vector<Prompt>();
+  const std::vector<Prompt> texts =
+      command.tokens.empty() ? prompts_of(command) : std::vector<Prompt>();
   if (command.weights == "reference" && is_compiled(command.model.model)) {
     throw_user("weights by reference are found in a model directory", "--weights",
                "a model directory as MODEL", command.model.model,
@@ -95,8 +95,8 @@ Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
   }
   if (hooks.phase) hooks.phase("load", 0);
   std::vector<std::vector<int32_t>> prompts = command.tokens;
-  CarvedEngine carved = open_engine(
-      command, hooks, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
+  CarvedEngine carved =
+      open_engine(command, hooks, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
         for (const Prompt& text : texts) {
           prompts.push_back(encode(tokenizer, interface.context, text));
         }

@@ -19,8 +19,8 @@ topdown::EdgeCases add_edge_cases(const CarveCommand& command, const CarveSource
                                   topdown::Suite& carved) {
   if (hooks.phase) hooks.phase("edge cases", 0);
   const bool stored = !command.folder.empty();
-  topdown::Suite suite = stored ? unwrap(topdown::load_suite(command.folder, "", hooks.watcher))
-                                : std::move(carved);
+  topdown::Suite suite =
+      stored ? unwrap(topdown::load_suite(command.folder, "", hooks.watcher)) : std::move(carved);
   topdown::Platform platform{source.target, &session};
   platform.open = source.open_contained;
   topdown::Sandbox sandbox(std::move(platform), hooks.cancelled);

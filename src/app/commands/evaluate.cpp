@@ -23,9 +23,9 @@ std::vector<PlatformChoice> platforms_of(const EvaluateCommand& command) {
   }
   if (command.reference.empty()) return platforms;
   if (!known(command.reference)) {
-    platforms.insert(platforms.begin(),
-                     PlatformChoice::of(command.reference, command.model.libraries,
-                                        command.model.remote));
+    platforms.insert(
+        platforms.begin(),
+        PlatformChoice::of(command.reference, command.model.libraries, command.model.remote));
   }
   if (platforms.size() == 1) {
     throw_user("the reference is the only platform, and agrees with itself", "--reference",

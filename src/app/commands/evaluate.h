@@ -12,8 +12,8 @@ struct EvaluateCommand {
   std::vector<PlatformChoice> targets;
   std::string tasks;                      // a file (docs/cli.md, eval)
   std::optional<std::string> tasks_text;  // its content, if the caller has it
-  std::string reference;     // target that the others are compared with; empty: none
-  bool unquantized = false;  // compares the quantized model with the original one
+  std::string reference;                  // target that the others are compared with; empty: none
+  bool unquantized = false;               // compares the quantized model with the original one
 };
 
 struct Evaluated {

@@ -102,9 +102,10 @@ HuggingFaceModel read_model(const std::string& path, const models::Quantization*
   // A tied head that is stored nonetheless duplicates the embedding.
   LoadedWeights loaded = load_weights(files, weights, {"lm_head.weight"}, quantization,
                                       mismatch_hint(model.config), watcher);
-  models::ModelDTypes dtypes{
-      .fallback = model.config.dtype, .by_name = {}, .quantization = quantization,
-       .precision = precision};
+  models::ModelDTypes dtypes{.fallback = model.config.dtype,
+                             .by_name = {},
+                             .quantization = quantization,
+                             .precision = precision};
   for (const auto& [name, source] : loaded.sources) dtypes.by_name[name] = source.dtype();
   model.module = architecture.build(model.config.model, dtypes);
   model.weights = std::move(loaded.tensors);
@@ -123,10 +124,10 @@ HuggingFaceModel read_config(const std::string& config_path,
   model.warnings = model.config.warnings;
   model.eos = model.config.eos;
   const models::Architecture& architecture = models::find_architecture(model.config.architecture);
-  model.module = architecture.build(
-      model.config.model,
-      {.fallback = model.config.dtype, .by_name = {}, .quantization = quantization,
-       .precision = precision});
+  model.module = architecture.build(model.config.model, {.fallback = model.config.dtype,
+                                                         .by_name = {},
+                                                         .quantization = quantization,
+                                                         .precision = precision});
   model.quantization = quantization;
   warn_of_unreachable_eos(model);
   return model;

@@ -24,7 +24,7 @@ bool ArgumentCache::has(size_t place, const Value& value) const noexcept {
 }
 
 void ArgumentCache::keep(size_t place, const Value& value) {
-  if (place >= kMostEndpoints) return;
+  if (place >= kMostPlaces) return;
   if (place >= places_.size()) places_.resize(place + 1);
   const Tensor* tensor = value.tensor();
   if (tensor && tensor->shape.size() <= kMostDimensions) {

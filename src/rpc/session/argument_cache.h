@@ -12,17 +12,17 @@ namespace tapml::rpc {
 
 // The tensor arguments of one call, by position. Does not keep their storages alive. The server
 // keeps the same ones (ServedArguments): tensors of at most kMostDimensions among the first
-// kMostEndpoints arguments.
+// kMostPlaces arguments.
 class ArgumentCache {
  public:
-  static constexpr size_t kMostEndpoints = size_t{1} << 16;
+  static constexpr size_t kMostPlaces = size_t{1} << 16;
   static constexpr size_t kMostDimensions = runtime::Extents::kInline;
 
   // The request of that call; 0: nothing is remembered.
   uint64_t request() const { return request_; }
   void called_by(uint64_t request) { request_ = request; }
   // The next call has `count` arguments: forgets those beyond.
-  void resize(size_t count) { places_.resize(std::min(count, kMostEndpoints)); }
+  void resize(size_t count) { places_.resize(std::min(count, kMostPlaces)); }
 
   // Whether the argument was this very tensor.
   bool has(size_t place, const runtime::Value& value) const noexcept;

@@ -23,7 +23,7 @@ void ServedArguments::begin(uint64_t after) {
 void ServedArguments::add(Value value, uint64_t name) {
   const Tensor* tensor = value.tensor();
   const bool stays = tensor && tensor->shape.size() <= ArgumentCache::kMostDimensions &&
-                     taken_ < ArgumentCache::kMostEndpoints;
+                     taken_ < ArgumentCache::kMostPlaces;
   if (!stays) passing_.push_back(taken_);
   if (taken_ == values_.size()) {
     values_.emplace_back();

@@ -1,7 +1,8 @@
+#include "topdown/runner/out_of_bounds_argument.h"
+
 #include <algorithm>
 
 #include "runtime/launch_note.h"
-#include "topdown/runner/out_of_bounds_argument.h"
 
 namespace tapml::topdown {
 
