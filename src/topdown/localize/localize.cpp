@@ -11,7 +11,6 @@
 #include "topdown/kernels/kernel_source.h"
 #include "topdown/localize/bisect.h"
 #include "topdown/replay/replay.h"
-#include "topdown/suite/carve.h"
 #include "topdown/suite/select_calls.h"
 
 namespace tapml::topdown {
@@ -23,23 +22,19 @@ class Localizer {
   Localizer(const Module& module, const std::map<std::string, HostTensor>& weights,
             const std::vector<int32_t>& prompt, const Platform& source, const Platform& target,
             const LocalizeOptions& options)
-      : module_(module),
-        weights_(weights),
-        source_(source),
+      : weights_(weights),
+        source_(module, weights, prompt, source, options),
         source_sandbox_(source, options.cancelled),
         sandbox_(
             has_session_faults(options) ? with_session_faults(target, session_faults_) : target,
             options.cancelled),
-        options_(options) {
-    run_.prompt = prompt;
-    run_.cancelled = options.cancelled;
-  }
+        options_(options) {}
 
   Localization run() {
     prepare_source();
     prepare_suite();
     if (result_.source_nan) return finish();
-    evaluate_model();
+    source_.evaluate_model();
     prepare_target();
     replay_all();
     bisect();
@@ -56,147 +51,64 @@ class Localizer {
   }
 
  private:
-  void evaluate_model() {
-    progress("evaluate the reference of the whole model");
-    interp::CallOptions evaluate;
-    evaluate.poll = [this] { check_cancelled(); };
-    evaluate.watcher = options_.watcher;
-    model_reference_.emplace(ModelReference::of(module_, weights_, *engine_, run_, evaluate));
-  }
   Localization finish() {
-    result_.timeline = timeline_.take();
-    result_.seconds = timeline_.now();
+    result_.timeline = source_.timeline().take();
+    result_.seconds = source_.timeline().now();
     return std::move(result_);
   }
   void progress(const std::string& step, int64_t done = 0, int64_t total = 0) {
     // Counted steps are of one kind, named by their first word.
-    timeline_.begin(total == 0 ? "steps" : step.substr(0, step.find(' ')), step);
+    source_.timeline().begin(total == 0 ? "steps" : step.substr(0, step.find(' ')), step);
     if (options_.progress) options_.progress(step, done, total);
   }
   void tell(const KernelEvent& event) const {
     if (options_.watch) options_.watch(event);
   }
-  void check_cancelled() const {
-    if (options_.cancelled && options_.cancelled()) {
-      throw_platform(PlatformFault::kCancelled, "interrupted");
-    }
-  }
-  pipeline::ImplementOptions implement_options() const {
-    pipeline::ImplementOptions implement;
-    implement.instruments.poll = [this] { check_cancelled(); };
-    implement.instruments.watcher = options_.watcher;
-    implement.libraries = options_.libraries;
-    implement.cache = options_.cache;
-    implement.module_per_kernel = true;
-    return implement;
-  }
-
   // Prepares the trusted side: the engine and the tokens to force.
   void prepare_source() {
-    progress("compile for " + source_.target.text);
-    fixed_ = pipeline::form_kernels(module_, implement_options().instruments);
     // Finds errors in custom kernels before the model runs.
-    const CustomKernels user(options_.custom_sources, fixed_);
-    user_code_ = user.compile(fixed_, sandbox_.target(), options_.cancelled);
+    const CustomKernels user(options_.custom_sources, source_.fixed());
+    user_code_ = user.compile(source_.fixed(), sandbox_.target(), options_.cancelled);
     user.check(user_code_, sandbox_.target(), sandbox_.session());
-    source_executable_ = pipeline::implement(fixed_, source_.target, implement_options());
-    engine_ = unwrap(llm::Engine::create(
-        unwrap(runtime::open_instrumented(*source_.session, source_executable_)), weights_,
-        {.weights_in_place = true, .sample_in_model = true}));
-    engine_->vm().set_interrupt(options_.interrupt);
-    engine_->set_watcher(options_.watcher);
-    source_sandbox_.load(source_executable_);
-    result_.source = source_.target.text;
+    source_.start();
+    source_sandbox_.load(source_.executable());
+    result_.source = source_.platform().target.text;
     result_.target = sandbox_.target().text;
-    result_.source_info = source_.session->info();
+    result_.source_info = source_.platform().session->info();
     result_.target_info = sandbox_.session().info();
-    progress("run on " + source_.target.text);
-    run_.forced = generate(options_.validation_tokens);
-  }
-
-  std::vector<int32_t> generate(int64_t count, bool not_finite_ends = true) {
-    llm::GenerateOptions generate;
-    generate.not_finite_ends = not_finite_ends;
-    generate.max_tokens = count;
-    generate.eos = options_.eos;
-    generate.sampler = options_.sampler;
-    generate.on_token = [this](int32_t) { return !options_.cancelled || !options_.cancelled(); };
-    llm::Generation own = unwrap(engine_->generate(run_.prompt, generate));
-    check_cancelled();
-    source_finite_ = own.reason != llm::StopReason::kNotFinite;
-    return std::move(own.tokens);
-  }
-  // Carving reports where NaN began, but not where infinities did.
-  void expect_finite_source() {
-    if (!source_finite_) generate(options_.validation_tokens, false);
-  }
-
-  // Carves the prompt's run: all calls of the kernels in `only`, or of all kernels.
-  Suite carve(const std::set<std::string>& only) {
-    unwrap(engine_->clear());
-    CarveOptions options;
-    options.kernels = only;
-    options.held = &weights_;
-    Carver carver(*source_executable_, options);
-    unwrap(engine_->vm().set_capture(carver.plan(), &carver));
-    // The prompt gives one token, and every decode step one more.
-    auto tokens = guard([&] { return generate(options_.validation_tokens + 1); });
-    unwrap(engine_->vm().set_capture({}, nullptr));
-    std::vector<int32_t> observed = unwrap(std::move(tokens));
-    observed.resize(std::min(observed.size(), run_.forced.size()));
-    if (observed != run_.forced) {
-      throw_internal("the observed run produced other tokens than the plain run");
-    }
-    if (only.empty()) result_.source_nan = carver.nan();
-    Suite suite = carver.take();
-    // Runs before this one do not count.
-    const int64_t first = suite.calls.empty() ? 0 : suite.calls[0].sequence;
-    for (SuiteCall& call : suite.calls) call.sequence -= first;
-    return suite;
+    source_.run_freely(options_.validation_tokens);
   }
 
   // Reads or carves the tests, and selects those of this model.
   void prepare_suite() {
-    const std::string& policy = fixed_.facts.fusion_policy;
+    const std::string& policy = source_.fixed().facts.fusion_policy;
+    Suite suite;
     if (!options_.suite) {
-      progress("carve");
-      suite_ = carve({});
+      suite = source_.carve();
+      result_.source_nan = source_.nan();
       if (result_.source_nan) return;
-      expect_finite_source();
+      source_.expect_finite();
     } else {
-      expect_finite_source();
-      suite_ = *options_.suite;
-      if (!policy.empty() && suite_.fusion_policy != policy) {
-        throw_user("the suite has another fusion policy", "--suite", policy, suite_.fusion_policy,
+      source_.expect_finite();
+      suite = *options_.suite;
+      if (!policy.empty() && suite.fusion_policy != policy) {
+        throw_user("the suite has another fusion policy", "--suite", policy, suite.fusion_policy,
                    "carve it from this model");
       }
     }
+    source_.take_suite(std::move(suite));
     result_.incomplete = suite_.incomplete;
-    result_.untested = called_kernels(*source_executable_, generation_functions_of_both());
     // Groups are not replayed here, so that only calls are tests.
+    result_.untested = source_.called(result_.target_info);
     std::erase_if(result_.untested, [&](const KernelUse& use) { return has_tests(use.kernel); });
     const bool any =
-        std::ranges::any_of(source_executable_->kernels,
+        std::ranges::any_of(source_.executable()->kernels,
                             [&](const KernelInfo& kernel) { return has_tests(kernel.name); });
     if (!any) {
       throw_user("the suite belongs to another model", "--suite", "kernels of this model",
                  suite_.kernels.empty() ? "none" : suite_.kernels[0].name + " and others",
                  "carve it from this model");
     }
-    reference_ = std::make_unique<KernelReference>(suite_);
-    reference_->set_poll([this] { check_cancelled(); });
-    reference_->set_watcher(options_.watcher);
-    reference_->set_tolerances(options_.tolerances);
-  }
-
-  // A target may draw tokens itself where the source cannot.
-  std::vector<std::string> generation_functions_of_both() {
-    std::vector<std::string> functions = generation_functions(
-        *source_executable_, options_.sampler.temperature, result_.source_info);
-    const std::vector<std::string> target_functions = generation_functions(
-        *source_executable_, options_.sampler.temperature, result_.target_info);
-    functions.insert(functions.end(), target_functions.begin(), target_functions.end());
-    return functions;
   }
 
   tir::PrimFuncRef rewritten(const std::string& kernel, tir::PrimFuncRef scheduled) const {
@@ -211,7 +123,7 @@ class Localizer {
       auto [kernel, kind] = parse_fault(text);
       if (is_of_session(kind)) continue;
       FaultyKernel faulty =
-          inject_fault(suite_, *reference_, kernel, kind, sandbox_, options_.cancelled);
+          inject_fault(suite_, source_.reference(), kernel, kind, sandbox_, options_.cancelled);
       faulty_[faulty.kernel] = faulty.implementation;
     }
     target_executable_ = implement_target({});
@@ -221,12 +133,12 @@ class Localizer {
 
   // Implements for the target, with the fallback schedule for the kernels in `plain`.
   std::shared_ptr<const Executable> implement_target(const std::set<std::string>& plain) const {
-    pipeline::ImplementOptions implement = implement_options();
+    pipeline::ImplementOptions implement = source_.implement_options();
     implement.foreign = user_code_;
     if (rewrites() || !plain.empty()) {
       implement.rewrite = [&](const std::string& kernel, tir::PrimFuncRef scheduled) {
         if (!plain.contains(kernel)) return rewritten(kernel, std::move(scheduled));
-        const tir::PrimFunc& loops = passes::kernel_implementation(fixed_, kernel);
+        const tir::PrimFunc& loops = passes::kernel_implementation(source_.fixed(), kernel);
         return schedule::fallback(loops, sandbox_.target()).func;
       };
       implement.rewrites = [&](const std::string& kernel) {
@@ -234,7 +146,7 @@ class Localizer {
         return options_.rewrite && (!options_.rewrites || options_.rewrites(kernel));
       };
     }
-    return pipeline::implement(fixed_, sandbox_.target(), implement);
+    return pipeline::implement(source_.fixed(), sandbox_.target(), implement);
   }
 
   static bool has_session_faults(const LocalizeOptions& options) {
@@ -261,7 +173,7 @@ class Localizer {
       bool has_effect = false;
       for (size_t site = 0; site < session_sites(kind) && !has_effect; ++site) {
         session_faults_->push_back({kernel, kind, site});
-        check_cancelled();
+        source_.check_cancelled();
         has_effect = !same_bits(tests, carved_outputs(suite_, kernel, sandbox_)) ||
                      !same_bits(logits, target_logits());
         if (!has_effect) session_faults_->pop_back();
@@ -289,10 +201,10 @@ class Localizer {
     for (int32_t kernel = 0; kernel < total; ++kernel) {
       const std::string& name = suite_.kernels[static_cast<size_t>(kernel)].name;
       if (!is_tested(name)) continue;
-      check_cancelled();
+      source_.check_cancelled();
       progress("replay " + name, kernel, total);
       tell({.kernel = name, .stage = KernelStage::kTesting});
-      KernelVerdict verdict = unwrap(replay_kernel(suite_, *reference_, kernel, sandbox_));
+      KernelVerdict verdict = unwrap(replay_kernel(suite_, source_.reference(), kernel, sandbox_));
       tell({.kernel = name,
             .stage = KernelStage::kDone,
             .verdict = &verdict,
@@ -322,7 +234,7 @@ class Localizer {
   // Finds culprits among the kernels whose tests pass.
   void bisect() {
     std::vector<std::string> candidates;
-    for (const KernelInfo& kernel : source_executable_->kernels) {
+    for (const KernelInfo& kernel : source_.executable()->kernels) {
       const bool accused = std::ranges::any_of(
           result_.culprits, [&](const Culprit& one) { return one.kernel == kernel.name; });
       if (!accused && target_executable_->find_kernel(kernel.name) >= 0) {
@@ -330,9 +242,9 @@ class Localizer {
       }
     }
     progress("hybrid runs");
-    Hybrid hybrid(*engine_, sandbox_);
+    Hybrid hybrid(source_.engine(), sandbox_);
     auto check = [&](const std::vector<size_t>& parts) {
-      return hybrid.check(named(parts, candidates), *model_reference_, run_);
+      return hybrid.check(named(parts, candidates), source_.model_reference(), run_);
     };
     const size_t before = result_.culprits.size();
     const std::set<std::string> accused = accuse(candidates, Evidence::kHybrid, check);
@@ -411,7 +323,7 @@ class Localizer {
                          const Check& check) {
     const auto ever_wrong = [&](const std::vector<size_t>& parts) {
       for (int64_t run = 0; run < RepeatedCheck::kRuns; ++run) {
-        check_cancelled();
+        source_.check_cancelled();
         if (!check(parts).passed) return true;
       }
       return false;
@@ -459,9 +371,10 @@ class Localizer {
     auto executable = implement_target(plain);
     sandbox_.load(executable);
     for (const std::string& kernel : plain) {
-      check_cancelled();
+      source_.check_cancelled();
       const int32_t number = suite_.find_kernel(kernel);
-      if (unwrap(replay_kernel(suite_, *reference_, number, sandbox_)).passed) away.erase(kernel);
+      if (unwrap(replay_kernel(suite_, source_.reference(), number, sandbox_)).passed)
+        away.erase(kernel);
     }
     const bool any = away.size() < result_.culprits.size();
     if (!any) sandbox_.load(target_executable_);
@@ -474,7 +387,7 @@ class Localizer {
                      const std::set<std::string>& away) {
     std::vector<std::string> candidates;
     for (const KernelInfo& kernel : executable->kernels) {
-      if (source_executable_->find_kernel(kernel.name) < 0) continue;
+      if (source_.executable()->find_kernel(kernel.name) < 0) continue;
       const bool accused = std::ranges::any_of(
           result_.culprits, [&](const Culprit& one) { return one.kernel == kernel.name; });
       if (!accused) candidates.push_back(kernel.name);
@@ -486,8 +399,8 @@ class Localizer {
       remote_target.insert(candidates.begin(), candidates.end());
       for (size_t part : parts) remote_target.erase(candidates[part]);
       ++result_.hybrid_runs;
-      check_cancelled();
-      return hybrid.check(remote_target, *model_reference_, run_);
+      source_.check_cancelled();
+      return hybrid.check(remote_target, source_.model_reference(), run_);
     };
     std::vector<size_t> all(candidates.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
@@ -531,8 +444,7 @@ class Localizer {
 
   // The suite's inputs did not show the fault: those of this prompt may.
   void replay_prompt(const std::set<std::string>& kernels, size_t first) {
-    progress("carve");
-    prompt_suite_ = carve(kernels);
+    prompt_suite_ = source_.carve(kernels);
     KernelReference reference(prompt_suite_);
     reference.set_tolerances(options_.tolerances);
     for (size_t i = first; i < result_.culprits.size(); ++i) {
@@ -552,7 +464,7 @@ class Localizer {
       ModelCheck check;
       {
         std::unique_ptr<llm::Engine> engine;
-        check = contained_check(sandbox_, *model_reference_, [&] {
+        check = contained_check(sandbox_, source_.model_reference(), [&] {
           engine = unwrap(llm::Engine::create(sandbox_.session(), target_executable_, weights_));
           engine->local_vm().set_interrupt(options_.interrupt);
           return forced_logits(*engine, run_);
@@ -580,7 +492,7 @@ class Localizer {
     reference.set_tolerances(options_.tolerances);
     std::optional<KernelVerdict> again;  // from the last run of that call alone
     auto run_again = [&] {
-      check_cancelled();
+      source_.check_cancelled();
       again = unwrap(replay_kernel(failing, reference, 0, sandbox_, {.launches = 1}));
       if (culprit.evidence != Evidence::kReplay) return;  // its rate is that of the hybrid runs
       ++culprit.runs;
@@ -618,33 +530,27 @@ class Localizer {
   }
 
   KernelSource source_of(const std::string& kernel) {
-    pipeline::ImplementOptions implement = implement_options();
+    pipeline::ImplementOptions implement = source_.implement_options();
     implement.foreign = user_code_;
     implement.rewrite = [this](const std::string& name, tir::PrimFuncRef scheduled) {
       return rewritten(name, std::move(scheduled));
     };
-    return kernel_source(fixed_, kernel, sandbox_.target(), std::move(implement),
+    return kernel_source(source_.fixed(), kernel, sandbox_.target(), std::move(implement),
                          options_.custom_sources);
   }
 
-  const Module& module_;
   const std::map<std::string, HostTensor>& weights_;
-  const Platform& source_;
+  SourceRun source_;
+  const Suite& suite_ = source_.suite();
+  const ForcedRun& run_ = source_.forced();
   Sandbox source_sandbox_;  // the source, for inputs without recorded outputs
   SessionFaults session_faults_ = std::make_shared<std::vector<SessionFault>>();
   Sandbox sandbox_;
   const LocalizeOptions& options_;
-  Module fixed_;
   std::map<std::string, pipeline::ForeignKernel> user_code_;
-  std::shared_ptr<const Executable> source_executable_, target_executable_;
-  std::unique_ptr<llm::Engine> engine_;
-  ForcedRun run_;
-  bool source_finite_ = true;
-  std::optional<ModelReference> model_reference_;
-  Suite suite_, prompt_suite_;
-  std::unique_ptr<KernelReference> reference_;
+  std::shared_ptr<const Executable> target_executable_;
+  Suite prompt_suite_;
   std::map<std::string, tir::PrimFuncRef> faulty_;
-  Timeline timeline_;
   Localization result_;
 };
 

@@ -15,36 +15,24 @@
 #include "topdown/results/verdict_line.h"
 #include "topdown/runner/hybrid.h"
 #include "topdown/runner/kernel_event.h"
+#include "topdown/source_run/source_run.h"
 #include "topdown/suite/coverage.h"
 #include "topdown/suite/source_nan.h"
 
 namespace tapml::topdown {
 
-struct LocalizeOptions {
+struct LocalizeOptions : SourceRunOptions {
   // Initial tests, of the same model; empty: the prompt's run is carved.
   std::optional<Suite> suite;
-  int64_t validation_tokens = 4;  // decode steps of that run, teacher-forced in hybrids
-  std::vector<int32_t> eos;
-  llm::SamplerOptions sampler;  // how that run is sampled
-  int64_t repeats = 5;          // runs of each culprit, to determine its rate
+  int64_t repeats = 5;  // runs of each culprit, to determine its rate
   // The time limit for the smallest failing input of each culprit; 0: none is searched.
   std::chrono::milliseconds shrink_time{10'000};
   std::vector<std::string> faults;  // KERNEL:KIND
-  Tolerances tolerances;
-  library::LibraryOptions libraries;
   // Custom kernels for the target (CustomKernels).
   std::vector<CustomSource> custom_sources;
-  // A cache of compiled kernels; may be null.
-  pipeline::KernelCache* cache = nullptr;
   // Rewrites each of the target's implementations after scheduling; may be empty.
   std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef scheduled)> rewrite;
   pipeline::KernelChoice rewrites;  // the kernels it may change; empty: all
-  // As in MigrateOptions.
-  std::function<void(const std::string& step, int64_t done, int64_t total)> progress;
-  WorkWatcher watcher;
-  KernelWatcher watch;
-  std::function<bool()> cancelled;
-  const std::atomic<bool>* interrupt = nullptr;
 };
 
 // Throws UserError (also for a suite of another model), PlatformError, InternalError.

@@ -13,11 +13,13 @@ namespace {
 // Several targets, each of which may end before the others.
 class RoundRobin {
  public:
-  RoundRobin(SourceRun& source, const std::vector<MigrationTarget>& targets) : source_(source) {
+  RoundRobin(SourceRun& source, const std::vector<MigrationTarget>& targets,
+             const MigrateOptions& options)
+      : source_(source), options_(options) {
     const bool several = targets.size() > 1;
     for (const MigrationTarget& target : targets) {
       if (!target.state.empty()) states_.push_back(target.state);
-      migrations_.push_back(std::make_unique<TargetMigration>(source, target, several));
+      migrations_.push_back(std::make_unique<TargetMigration>(source, target, options, several));
     }
     for (size_t t = 0; t < targets.size(); ++t) {
       if (targets[t].absent) end(*migrations_[t], *targets[t].absent);
@@ -34,7 +36,7 @@ class RoundRobin {
     if (!source_.nan()) {
       go_through("kernels", std::ssize(source_.suite().kernels), &TargetMigration::kernels_done,
                  &TargetMigration::move_next);
-      if (source_.options().plan.layer_by_layer) {
+      if (options_.plan.layer_by_layer) {
         const auto layers = std::ssize(ModelLayers(source_.suite()).all());
         go_through("layers", layers, &TargetMigration::layers_done,
                    &TargetMigration::move_next_layer);
@@ -65,7 +67,7 @@ class RoundRobin {
         if (!(one.*done)()) (one.*move)();
       });
     }
-    if (source_.options().progress) source_.options().progress(things, total, total);
+    if (options_.progress) options_.progress(things, total, total);
   }
 
   // `found`: kernels are being tried, so that there are results to keep.
@@ -89,6 +91,7 @@ class RoundRobin {
   }
 
   SourceRun& source_;
+  const MigrateOptions& options_;
   std::vector<std::unique_ptr<TargetMigration>> migrations_;
   std::vector<std::string> states_;
   std::optional<Error> first_error_;
@@ -101,7 +104,7 @@ Migrations migrate(const Module& module, const std::map<std::string, HostTensor>
                    const std::vector<int32_t>& prompt, const Platform& source,
                    const std::vector<MigrationTarget>& targets, const MigrateOptions& options) {
   SourceRun run(module, weights, prompt, source, options);
-  return RoundRobin(run, targets).run();
+  return RoundRobin(run, targets, options).run();
 }
 
 Migration migrate(const Module& module, const std::map<std::string, HostTensor>& weights,

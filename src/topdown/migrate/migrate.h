@@ -19,35 +19,14 @@
 #include "topdown/kernels/custom_source.h"
 #include "topdown/migrate/migration_plan.h"
 #include "topdown/results/migration.h"
-#include "topdown/runner/kernel_event.h"
+#include "topdown/source_run/source_run.h"
 
 namespace tapml::topdown {
 
-struct MigrateOptions {
-  int64_t max_tokens = 64;        // of the free-running continuations
-  int64_t validation_tokens = 4;  // decode steps that are carved, and teacher-forced in each
-                                  // hybrid; without one, the kernels of decode are untested
-  std::vector<int32_t> eos;
-  // How the texts are sampled: with a temperature, drawing migrates, too.
-  llm::SamplerOptions sampler;
+struct MigrateOptions : SourceRunOptions {
   PlanOptions plan;
-  Tolerances tolerances;
   bool measure_speed = false;  // of the kernels whose tests pass, on the target
   bool stop_at_first = false;  // after the first kernel that stays on the source
-  // Libraries of the user, for the platforms that accept them (option `libs`).
-  library::LibraryOptions libraries;
-  // For native kernels; null: none.
-  pipeline::KernelCache* cache = nullptr;
-  // Called as the work goes on; `total` may be 0 while it is unknown.
-  std::function<void(const std::string& step, int64_t done, int64_t total)> progress;
-  // Receives the progress within such a step; may be empty.
-  WorkWatcher watcher;
-  KernelWatcher watch;  // receives the events of each kernel; may be empty
-  // Polled between two tokens and two fault sites: true ends the migration with a PlatformError
-  // (kCancelled).
-  std::function<bool()> cancelled;
-  // Ends the VMs' runs once it is set; may be null.
-  const std::atomic<bool>* interrupt = nullptr;
 };
 
 // A new platform and its options.

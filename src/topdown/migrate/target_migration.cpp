@@ -41,10 +41,11 @@ class TargetMigration::ScopedTimer {
   double start_;
 };
 
-TargetMigration::TargetMigration(SourceRun& source, const MigrationTarget& target, bool several)
+TargetMigration::TargetMigration(SourceRun& source, const MigrationTarget& target,
+                                 const MigrateOptions& options, bool several)
     : source_(source),
       given_(target),
-      options_(source.options()),
+      options_(options),
       several_(several),
       sandbox_(target.platform, options_.cancelled),
       implement_(source.implement_options()) {

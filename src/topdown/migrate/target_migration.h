@@ -12,8 +12,8 @@
 #include "topdown/kernels/custom_kernels.h"
 #include "topdown/migrate/layer_moves.h"
 #include "topdown/migrate/migration_state.h"
-#include "topdown/migrate/source_run.h"
 #include "topdown/runner/hybrid.h"
+#include "topdown/source_run/source_run.h"
 
 namespace tapml::topdown {
 
@@ -22,8 +22,9 @@ namespace tapml::topdown {
 // sessions end with this object.
 class TargetMigration {
  public:
-  // Both outlive it. `several`: other targets work in between, and names distinguish them.
-  TargetMigration(SourceRun& source, const MigrationTarget& target, bool several);
+  // All outlive it. `several`: other targets work in between, and names distinguish them.
+  TargetMigration(SourceRun& source, const MigrationTarget& target, const MigrateOptions& options,
+                  bool several);
   TargetMigration(const TargetMigration&) = delete;
 
   // Compares the parts of the identity that need no run, to reject the state of another migration

@@ -1,4 +1,4 @@
-#include "topdown/migrate/source_run.h"
+#include "topdown/source_run/source_run.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,7 +7,6 @@
 #include "ir/exceptions.h"
 #include "pipeline/kernel_cache.h"
 #include "text/printer.h"
-#include "topdown/migrate/migration_state.h"
 #include "topdown/suite/carve.h"
 #include "topdown/suite/coverage.h"
 #include "topdown/suite/suite_hash.h"
@@ -16,8 +15,10 @@ namespace tapml::topdown {
 
 SourceRun::SourceRun(const Module& module, const std::map<std::string, HostTensor>& weights,
                      const std::vector<int32_t>& prompt, const Platform& source,
-                     const MigrateOptions& options)
-    : module_(module), weights_(weights), prompt_(prompt), platform_(source), options_(options) {
+                     const SourceRunOptions& options)
+    : module_(module), weights_(weights), platform_(source), options_(options) {
+  forced_.prompt = prompt;
+  forced_.cancelled = options_.cancelled;
   begin("compile for " + platform_.target.text);
   fixed_ = pipeline::form_kernels(module_, implement_options().instruments);
 }
@@ -32,32 +33,85 @@ pipeline::ImplementOptions SourceRun::implement_options() const {
   return implement;
 }
 
-void SourceRun::run() {
-  auto executable = pipeline::implement(fixed_, platform_.target, implement_options());
-  engine_ =
-      unwrap(llm::Engine::create(unwrap(runtime::open_instrumented(*platform_.session, executable)),
-                                 weights_, {.weights_in_place = true, .sample_in_model = true}));
+void SourceRun::start() {
+  executable_ = pipeline::implement(fixed_, platform_.target, implement_options());
+  engine_ = unwrap(
+      llm::Engine::create(unwrap(runtime::open_instrumented(*platform_.session, executable_)),
+                          weights_, {.weights_in_place = true, .sample_in_model = true}));
   engine_->vm().set_interrupt(options_.interrupt);
   engine_->set_watcher(options_.watcher);
-  executable_ = executable;
+}
 
+void SourceRun::run_freely(int64_t tokens) {
   begin("run on " + platform_.target.text);
-  llm::Generation own = generate(*engine_, options_.max_tokens);
+  llm::Generation own = generate(*engine_, tokens);
+  finite_ = own.reason != llm::StopReason::kNotFinite;
   tokens_ = std::move(own.tokens);
-  begin("carve");
-  carve(*executable);
-  if (own.reason == llm::StopReason::kNotFinite && !nan_) fail_not_finite(*engine_);
-  if (!nan_) {
-    reference_.emplace(suite_);
-    reference_->set_poll([this] { check_cancelled(); });
-    reference_->set_watcher(options_.watcher);
-    reference_->set_tolerances(options_.tolerances);
+  forced_.forced = tokens_;
+  if (std::ssize(tokens_) > options_.validation_tokens) {
+    forced_.forced.resize(static_cast<size_t>(options_.validation_tokens));
+  }
+}
 
-    begin("evaluate the reference of the whole model");
-    std::vector<int32_t> sequence = prompt_;
-    sequence.insert(sequence.end(), forced_.forced.begin(), forced_.forced.end());
-    model_reference_.emplace(reference_logits(sequence, prompt_.size() - 1),
-                             forced_logits(*engine_, forced_));
+void SourceRun::expect_finite() {
+  if (!finite_ && !nan_) fail_not_finite(*engine_);
+}
+
+Suite SourceRun::carve(const std::set<std::string>& only) {
+  begin("carve");
+  unwrap(engine_->clear());
+  CarveOptions options;
+  options.kernels = only;
+  options.held = &weights_;
+  Carver carver(*executable_, options);
+  unwrap(engine_->vm().set_capture(carver.plan(), &carver));
+  // The prompt gives one token, and every decode step one more.
+  auto generated = guard([&] { return generate(*engine_, options_.validation_tokens + 1).tokens; });
+  unwrap(engine_->vm().set_capture({}, nullptr));
+  std::vector<int32_t> tokens = unwrap(std::move(generated));
+  const size_t common = std::min(tokens.size(), tokens_.size());
+  if (!std::equal(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(common),
+                  tokens_.begin())) {
+    throw_internal("the observed run produced other tokens than the plain run");
+  }
+  if (only.empty()) {
+    nan_ = carver.nan();
+    forced_.forced = std::move(tokens);
+    if (std::ssize(forced_.forced) > options_.validation_tokens) forced_.forced.pop_back();
+  }
+  Suite suite = carver.take();
+  // Runs before this one do not count.
+  const int64_t first = suite.calls.empty() ? 0 : suite.calls[0].sequence;
+  for (SuiteCall& call : suite.calls) call.sequence -= first;
+  return suite;
+}
+
+void SourceRun::take_suite(Suite suite) {
+  suite_ = std::move(suite);
+  reference_.emplace(suite_);
+  reference_->set_poll([this] { check_cancelled(); });
+  reference_->set_watcher(options_.watcher);
+  reference_->set_tolerances(options_.tolerances);
+}
+
+void SourceRun::evaluate_model() {
+  begin("evaluate the reference of the whole model");
+  std::vector<int32_t> sequence = forced_.prompt;
+  sequence.insert(sequence.end(), forced_.forced.begin(), forced_.forced.end());
+  model_reference_.emplace(reference_logits(sequence, forced_.prompt.size() - 1),
+                           forced_logits(*engine_, forced_));
+}
+
+void SourceRun::run() {
+  start();
+  run_freely(options_.max_tokens);
+  Suite suite = carve();
+  expect_finite();
+  if (nan_) {
+    suite_ = std::move(suite);
+  } else {
+    take_suite(std::move(suite));
+    evaluate_model();
   }
   timeline_.end();
 }
@@ -65,28 +119,6 @@ void SourceRun::run() {
 void SourceRun::begin(const std::string& step) {
   timeline_.begin("steps", step);
   if (options_.progress) options_.progress(step, 0, 0);
-}
-
-void SourceRun::carve(const Executable& executable) {
-  unwrap(engine_->clear());
-  CarveOptions options;
-  options.held = &weights_;
-  Carver carver(executable, options);
-  unwrap(engine_->vm().set_capture(carver.plan(), &carver));
-  // The prompt gives one token, and every decode step one more.
-  std::vector<int32_t> tokens = generate(*engine_, options_.validation_tokens + 1).tokens;
-  unwrap(engine_->vm().set_capture({}, nullptr));
-  nan_ = carver.nan();
-  suite_ = carver.take();
-  const size_t common = std::min(tokens.size(), tokens_.size());
-  if (!std::equal(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(common),
-                  tokens_.begin())) {
-    throw_internal("the observed run produced other tokens than the plain run");
-  }
-  forced_.prompt = prompt_;
-  forced_.cancelled = options_.cancelled;
-  forced_.forced = std::move(tokens);
-  if (std::ssize(forced_.forced) > options_.validation_tokens) forced_.forced.pop_back();
 }
 
 llm::GenerateOptions SourceRun::generate_options(int64_t tokens) const {
@@ -101,28 +133,32 @@ llm::GenerateOptions SourceRun::generate_options(int64_t tokens) const {
 llm::Generation SourceRun::generate(llm::Engine& engine, int64_t tokens) const {
   llm::GenerateOptions options = generate_options(tokens);
   options.not_finite_ends = true;
-  llm::Generation result = unwrap(engine.generate(prompt_, options));
+  llm::Generation result = unwrap(engine.generate(forced_.prompt, options));
   check_cancelled();
   return result;
 }
 
 void SourceRun::fail_not_finite(llm::Engine& engine) const {
-  unwrap(engine.generate(prompt_, generate_options(options_.max_tokens)));
+  unwrap(engine.generate(forced_.prompt, generate_options(options_.max_tokens)));
 }
 
-std::vector<KernelUse> SourceRun::untested(const DeviceInfo& target) const {
+std::vector<KernelUse> SourceRun::called(const DeviceInfo& target) const {
   std::vector<std::string> functions =
       generation_functions(*executable_, options_.sampler.temperature, platform_.session->info());
   const std::vector<std::string> target_functions =
       generation_functions(*executable_, options_.sampler.temperature, target);
   functions.insert(functions.end(), target_functions.begin(), target_functions.end());
-  return untested_kernels(called_kernels(*executable_, functions), suite_);
+  return called_kernels(*executable_, functions);
+}
+
+std::vector<KernelUse> SourceRun::untested(const DeviceInfo& target) const {
+  return untested_kernels(called(target), suite_);
 }
 
 double SourceRun::margin_at(size_t at, const std::vector<int32_t>& tokens) {
   auto parting = partings_.find(at);
   if (parting == partings_.end()) {
-    std::vector<int32_t> sequence = prompt_;
+    std::vector<int32_t> sequence = forced_.prompt;
     sequence.insert(sequence.end(), tokens_.begin(),
                     tokens_.begin() + static_cast<std::ptrdiff_t>(at));
     const ModelReference reference(reference_logits(sequence, sequence.size() - 1), {});

@@ -1,4 +1,4 @@
-#include "topdown/migrate/reference_store.h"
+#include "topdown/source_run/reference_store.h"
 
 #include <algorithm>
 #include <filesystem>
