@@ -206,7 +206,7 @@ struct OperatorCall {
 };
 
 py::object operand_as_object(const Expr& operand) {
-  if (const auto* var = relax::as<relax::VarNode>(operand)) {
+  if (relax::as<relax::VarNode>(operand)) {
     return py::cast(GraphVar{std::static_pointer_cast<const relax::VarNode>(operand)});
   }
   if (const auto* tuple = relax::as<relax::TupleNode>(operand)) {

@@ -62,7 +62,12 @@ relax::Expr argument_of(const py::handle& value, const op::ArgumentSpec& spec, S
 // Integers if all elements are; else floats.
 AttrValue list_attribute(const py::handle& value, const std::string& where) {
   const auto list = value.cast<py::sequence>();
-  const auto all = [&](auto&& is) { return std::ranges::all_of(list, is); };
+  const auto all = [&](auto&& is) {
+    for (const py::handle one : list) {
+      if (!is(one)) return false;
+    }
+    return true;
+  };
   if (all([](const py::handle& one) { return py::isinstance<py::str>(one); }) && list.size() > 0) {
     return list.cast<std::vector<std::string>>();
   }

@@ -139,7 +139,7 @@ llm::SamplerOptions sampler_of(const SamplerTuple& values) {
 LanguageModel language_model_of(const py::object& model, const char* where) {
   if (py::isinstance<LanguageModel>(model)) return model.cast<LanguageModel>();
   if (py::isinstance<py::str>(model) || py::hasattr(model, "__fspath__")) {
-    return load_model(py::module_::import("os").attr("fspath")(model).cast<std::string>(), "");
+    return load_model(py::module_::import("os").attr("fspath")(model).cast<std::string>(), {});
   }
   throw_user("not a language model", where, "a tapml.LanguageModel, or the folder of one",
              py::str(py::type::of(model).attr("__name__")).cast<std::string>());

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "llm/generate.h"
+#include "llm/engine.h"
 #include "pipeline/compile.h"
 #include "topdown/profile/timeline.h"
 #include "topdown/reference_run/kernel_reference.h"
