@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "device/cpu/cpu_device.h"
+#include "support/expect_error.h"
 #include "support/memory_channel.h"
 #include "support/sessions.h"
 #include "support/toy_models.h"
@@ -76,6 +77,33 @@ TEST(OtherModels, AWrongStateKernelIsFound) {
   const Migration wrong = migrate(toy().module, toy().weights, kToyPrompt, source, to, options);
   ASSERT_EQ(wrong.culprits().size(), 1U);
   EXPECT_EQ(wrong.culprits()[0]->verdict.kernel, update->verdict.kernel);
+}
+
+// The encoder's kernels are carved and migrated like all others.
+TEST(OtherModels, AnEncoderDecoderMigrates) {
+  const testing::ToyModel model = testing::toy_encoder_decoder(5);
+  const HostTensor features = testing::toy_features(11);
+  const auto from = testing::open_session("cpu"), session = testing::open_session("opencl");
+  ASSERT_TRUE(session);
+  MigrateOptions options;
+  options.max_tokens = kToyTokens;
+  options.validation_tokens = 3;
+  options.features = features;
+  const Platform source{target::parse_target("cpu"), from.get(), {}};
+  const MigrationTarget to{.platform = {target::parse_target("opencl"), session.get(), {}}};
+  const Migration migration = migrate(model.module, model.weights, kToyPrompt, source, to, options);
+  EXPECT_TRUE(migration.passed());
+  EXPECT_TRUE(migration.untested.empty());
+  EXPECT_TRUE(migration.target_ran);
+  const std::vector<int32_t> expected = model.greedy(kToyPrompt, kToyTokens, features);
+  EXPECT_EQ(migration.source_tokens, expected);
+  EXPECT_EQ(migration.target_tokens, expected);
+
+  // Without features the model cannot run.
+  options.features = {};
+  testing::expect_user_error(
+      [&] { migrate(model.module, model.weights, kToyPrompt, source, to, options); },
+      {"needs features"});
 }
 
 }  // namespace

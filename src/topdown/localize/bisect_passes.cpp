@@ -127,7 +127,8 @@ class PassBisector {
     interp::CallOptions evaluate;
     evaluate.poll = [this] { check_cancelled(); };
     evaluate.watcher = options_.watcher;
-    const op::RefTensor logits = evaluate_logits(module_, interface_, weights_, tokens, evaluate);
+    const op::RefTensor logits =
+        evaluate_logits(module_, interface_, weights_, tokens, evaluate, run_.features);
     double largest = 1;
     for (double value : logits.values) largest = std::max(largest, std::abs(value));
     reference_.emplace(logits, run_.prompt.size(), own);

@@ -30,10 +30,15 @@ std::vector<int64_t> largest(const double* values, int64_t count, int64_t k) {
 
 }  // namespace
 
+void reset_engine(llm::Engine& engine, const HostTensor& features) {
+  unwrap(engine.clear());
+  if (features.size() > 0) unwrap(engine.set_features(features));
+}
+
 std::vector<HostTensor> forced_logits(llm::Engine& engine, const ForcedRun& run) {
   std::vector<HostTensor> logits;
   // A kernel that does not write the cache must not profit from an earlier run.
-  unwrap(engine.clear());
+  reset_engine(engine, run.features);
   logits.push_back(unwrap(runtime::download(unwrap(engine.prefill(run.prompt)))));
   const int64_t count = std::ssize(run.forced);
   for (size_t i = 0; i < run.forced.size(); ++i) {
@@ -89,6 +94,20 @@ class EvaluatedModel {
 
   // Appends tokens by prefill, decode or logits_all.
   op::RefTensor step(const char* name, const std::vector<int32_t>& tokens) {
+    const std::vector<interp::Value> results = call(name, tokens);
+    length_ += std::ssize(tokens);
+    return results.at(0).as_tensor();
+  }
+  // Fills the state that the encoder computes.
+  void encode(const HostTensor& features) {
+    if (features.size() == 0) return;
+    features_ = features;
+    call("encode", {});
+  }
+
+ private:
+  // The outputs; the state is updated.
+  std::vector<interp::Value> call(const char* name, const std::vector<int32_t>& tokens) {
     const ModelFunction* function = model_.find_function(name);
     if (!function) throw_user("the model has no such function", "the model's interface", name);
     std::vector<interp::Value> args;
@@ -98,15 +117,15 @@ class EvaluatedModel {
     }
     if (function->weights) args.insert(args.end(), weights_.begin(), weights_.end());
     const interp::Value result = interp::call(module_, name, args, options_);
+    std::vector<interp::Value> results = {result};
+    if (result.is_tuple()) results = {result.as_tuple().begin(), result.as_tuple().end()};
     size_t next = function->outputs.size();
     for (size_t i = 0; i < state_.size(); ++i) {
-      if (function->takes(model_.state[i].kind)) state_[i] = result.as_tuple().at(next++);
+      if (function->takes(model_.state[i].kind)) state_[i] = results.at(next++);
     }
-    length_ += std::ssize(tokens);
-    return result.as_tuple().at(0).as_tensor();
+    return results;
   }
 
- private:
   interp::Value input(Role role, const std::vector<int32_t>& tokens) const {
     const int64_t count = std::ssize(tokens);
     switch (role) {
@@ -123,9 +142,16 @@ class EvaluatedModel {
         return integers({1}, {static_cast<int32_t>(length_)});
       case Role::kSlots:
         return integers({1}, {0});
+      case Role::kFeatures: {
+        Shape shape = features_.shape();
+        shape.insert(shape.begin(), 1);
+        return value_of(features_.reshaped(shape));
+      }
+      case Role::kFeatureLengths:
+        return integers({1}, {static_cast<int32_t>(features_.shape()[0])});
       default:
         throw_user("the model has an input that text does not provide", "the model's interface",
-                   "tokens, positions, pages, lengths or slots", role_name(role));
+                   "tokens, positions, pages, lengths, slots or features", role_name(role));
     }
   }
 
@@ -134,6 +160,7 @@ class EvaluatedModel {
   const interp::CallOptions& options_;
   std::vector<int32_t> table_;
   std::vector<interp::Value> state_, weights_;
+  HostTensor features_;
   int64_t length_ = 0;
 };
 
@@ -148,14 +175,17 @@ HostTensor rounded(const op::RefTensor& logits) {
 op::RefTensor evaluate_logits(const Module& module, const ModelInterface& model,
                               const std::map<std::string, HostTensor>& weights,
                               const std::vector<int32_t>& tokens,
-                              const interp::CallOptions& options) {
-  return EvaluatedModel(module, model, weights, tokens.size(), options).step("logits_all", tokens);
+                              const interp::CallOptions& options, const HostTensor& features) {
+  EvaluatedModel evaluated(module, model, weights, tokens.size(), options);
+  evaluated.encode(features);
+  return evaluated.step("logits_all", tokens);
 }
 
 std::vector<HostTensor> evaluated_logits(const Module& module, const ModelInterface& model,
                                          const std::map<std::string, HostTensor>& weights,
                                          const ForcedRun& run, const interp::CallOptions& options) {
   EvaluatedModel evaluated(module, model, weights, run.prompt.size() + run.forced.size(), options);
+  evaluated.encode(run.features);
   std::vector<HostTensor> logits{rounded(evaluated.step("prefill", run.prompt))};
   for (const int32_t token : run.forced)
     logits.push_back(rounded(evaluated.step("decode", {token})));
@@ -188,8 +218,8 @@ ModelReference ModelReference::of(const Module& module,
                                   const interp::CallOptions& options) {
   std::vector<int32_t> sequence = run.prompt;
   sequence.insert(sequence.end(), run.forced.begin(), run.forced.end());
-  return {evaluate_logits(module, source.model(), weights, sequence, options), run.prompt.size(),
-          forced_logits(source, run)};
+  return {evaluate_logits(module, source.model(), weights, sequence, options, run.features),
+          run.prompt.size(), forced_logits(source, run)};
 }
 
 ModelCheck ModelReference::check(const std::vector<HostTensor>& logits) const {

@@ -19,6 +19,7 @@ SourceRun::SourceRun(const Module& module, const std::map<std::string, HostTenso
     : module_(module), weights_(weights), platform_(source), options_(options) {
   forced_.prompt = prompt;
   forced_.cancelled = options_.cancelled;
+  forced_.features = options_.features;
   begin("compile for " + platform_.target.text);
   fixed_ = pipeline::form_kernels(module_, implement_options().instruments);
 }
@@ -59,7 +60,7 @@ void SourceRun::expect_finite() {
 
 Suite SourceRun::carve(const std::set<std::string>& only) {
   begin("carve");
-  unwrap(engine_->clear());
+  reset_engine(*engine_, options_.features);
   CarveOptions options;
   options.kernels = only;
   options.held = &weights_;
@@ -133,6 +134,7 @@ llm::GenerateOptions SourceRun::generate_options(int64_t tokens) const {
 llm::Generation SourceRun::generate(llm::Engine& engine, int64_t tokens) const {
   llm::GenerateOptions options = generate_options(tokens);
   options.not_finite_ends = true;
+  if (options_.features.size() > 0) unwrap(engine.set_features(options_.features));
   llm::Generation result = unwrap(engine.generate(forced_.prompt, options));
   check_cancelled();
   return result;
@@ -175,7 +177,8 @@ double SourceRun::margin_at(size_t at, const std::vector<int32_t>& tokens) {
 void SourceRun::set_states(const std::vector<std::string>& folders) {
   if (folders.empty()) return;
   // Another build may evaluate differently.
-  const std::string program = pipeline::compiler_identity() + "\n" + text::print(module_);
+  std::string program = pipeline::compiler_identity() + "\n" + text::print(module_);
+  if (options_.features.size() > 0) program += "\n" + content_hash(options_.features);
   store_.emplace(weights_digest() + to_hex(sha256(program)), folders);
 }
 
@@ -191,7 +194,8 @@ ReferenceLogits SourceRun::reference_logits(const std::vector<int32_t>& tokens, 
   evaluate.poll = [this] { check_cancelled(); };
   evaluate.watcher = options_.watcher;
   ReferenceLogits logits = ReferenceLogits::of(
-      evaluate_logits(module_, engine_->model(), weights_, tokens, evaluate), first);
+      evaluate_logits(module_, engine_->model(), weights_, tokens, evaluate, options_.features),
+      first);
   if (store_) store_->keep(tokens, first, logits);
   return logits;
 }

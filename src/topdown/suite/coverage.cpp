@@ -37,6 +37,7 @@ std::vector<size_t> reached_functions(const Executable& executable,
 std::vector<std::string> generation_functions(const Executable& executable, double temperature,
                                               const DeviceInfo& device) {
   std::vector<std::string> functions = {"prefill", "decode"};
+  if (executable.find_function("encode")) functions.emplace_back("encode");
   if (temperature == 0) {
     functions.emplace_back("sample");
   } else if (executable.find_function("draw") &&
