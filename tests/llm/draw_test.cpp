@@ -213,7 +213,7 @@ TEST(OptionalDraw, IsLeftOutWithoutF64) {
   auto session = testing::open_session("vulkan");
   if (!session) GTEST_SKIP() << "vulkan is unavailable";
   const testing::GoldenModel golden = testing::golden_model("one_layer");
-  std::vector<pipeline::OmittedFunction> unsupported;
+  std::vector<pipeline::OmittedFunction> omitted;
   pipeline::ImplementOptions options;
   options.omitted_functions = &omitted;
   auto executable = pipeline::compile(

@@ -118,7 +118,9 @@ class EvaluatedModel {
     if (function->weights) args.insert(args.end(), weights_.begin(), weights_.end());
     const interp::Value result = interp::call(module_, name, args, options_);
     std::vector<interp::Value> results = {result};
-    if (result.is_tuple()) results = {result.as_tuple().begin(), result.as_tuple().end()};
+    if (const auto* fields = std::get_if<std::shared_ptr<const interp::ValueList>>(&result.data)) {
+      results = {(*fields)->begin(), (*fields)->end()};
+    }
     size_t next = function->outputs.size();
     for (size_t i = 0; i < state_.size(); ++i) {
       if (function->takes(model_.state[i].kind)) state_[i] = results.at(next++);
