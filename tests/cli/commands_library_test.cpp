@@ -43,7 +43,7 @@ TEST_F(Replays, RunsTheSelectedKernelsAndReportsThem) {
   EXPECT_TRUE(checked);
   const WantedTests wanted = replay.wanted({.kernel = "rms_norm"});
   ASSERT_FALSE(wanted.kernels.empty());
-  EXPECT_EQ(wanted.kernels.size() + wanted.unsupported.size(), suite_->kernels.size());
+  EXPECT_EQ(wanted.kernels.size() + wanted.not_selected.size(), suite_->kernels.size());
   replay.compile(wanted.compiled);
   const topdown::Replayed replayed = replay.run(wanted, true);
   EXPECT_EQ(phases, (std::vector<std::string>{"compile for cpu", "replay"}));
@@ -55,7 +55,7 @@ TEST_F(Replays, RunsTheSelectedKernelsAndReportsThem) {
   }
   EXPECT_EQ(replayed.suite, "a suite");
   EXPECT_EQ(replayed.target, "cpu");
-  EXPECT_EQ(replayed.unsupported, wanted.unsupported);
+  EXPECT_EQ(replayed.not_selected, wanted.not_selected);
   EXPECT_EQ(replayed.speed.kernels.size(), replayed.verdicts.size());
   // Compilation, a span for each kernel, and the speed.
   EXPECT_EQ(replayed.timeline.size(), replayed.verdicts.size() + 2);

@@ -50,7 +50,7 @@ TEST_P(FullDiskTest, AServersCacheIsLeftAloneAndTheNextSessionWorks) {
   BackgroundServer server({"--listen", "unix:" + folder / "server"},
                           {{"TAPML_CACHE", disk.path()}});
   for (const std::string platform : {"cpu", "opencl", "cpu"}) {
-    EXPECT_EQ(generated(platform + "@" + server.place(), options), text) << server.log();
+    EXPECT_EQ(generated(platform + "@" + server.endpoint(), options), text) << server.log();
   }
   EXPECT_FALSE(disk.has_remains());
   EXPECT_EQ(server.end(), 0) << server.log();

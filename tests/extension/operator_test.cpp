@@ -11,7 +11,7 @@
 #include "support/expect_error.h"
 #include "text/parser.h"
 #include "text/printer.h"
-#include "text/structural_equal.h"
+#include "text/structural.h"
 #include "topdown/reference_run/compare.h"
 #include "toy_operator.h"
 

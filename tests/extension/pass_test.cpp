@@ -6,7 +6,7 @@
 
 #include "pipeline/compile.h"
 #include "support/expect_error.h"
-#include "support/read_bytes.h"
+#include "support/temp_folder.h"
 #include "text/parser.h"
 #include "text/printer.h"
 #include "toy_pass.h"
@@ -14,7 +14,7 @@
 namespace tapml {
 namespace {
 
-constexpr const char* kProgram = R"(module
+constexpr const char* kNegatedTwice = R"(module
 
 def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   dataflow {
@@ -34,7 +34,7 @@ std::string kernels_of(const Executable& executable) {
 }
 
 TEST(ToyPass, RunsAfterTheOneItNamesAndThePolicyNamesIt) {
-  const Module module = text::parse(kProgram, "m.txt");
+  const Module module = text::parse(kNegatedTwice, "m.txt");
   const target::Target target = target::parse_target("cpu");
   EXPECT_NE(kernels_of(*pipeline::compile(module, target)).find("negative"), std::string::npos);
 
@@ -55,7 +55,7 @@ TEST(ToyPass, RunsAfterTheOneItNamesAndThePolicyNamesIt) {
 }
 
 TEST(ToyPass, IsRefusedWhereNoPassIsAdded) {
-  const Module module = text::parse(kProgram, "m.txt");
+  const Module module = text::parse(kNegatedTwice, "m.txt");
   auto compiled = [&](pipeline::AddedPass pass) {
     pipeline::Instruments instruments;
     instruments.added = {std::move(pass)};

@@ -124,7 +124,7 @@ TEST(Evaluate, TheModelsOwnContinuationIsRight) {
   EXPECT_EQ(correct, (std::vector<bool>{true, false, true, false, false}));
   EXPECT_EQ(result.scores[3].choice, 1);
   EXPECT_EQ(result.total.correct, 2);
-  EXPECT_EQ(result.compared(), 4);
+  EXPECT_EQ(result.scored(), 4);
   EXPECT_EQ(result.kinds.at(TaskKind::kExactMatch).correct, 1);
   EXPECT_EQ(result.scores[0].nll, result.scores[4].nll);
   EXPECT_LT(result.scores[0].nll, result.scores[1].nll);

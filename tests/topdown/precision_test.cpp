@@ -11,7 +11,7 @@
 namespace tapml::topdown {
 namespace {
 
-struct Case {
+struct PrecisionCase {
   const char* platform;
   const char* name;
   const char* config;
@@ -19,7 +19,7 @@ struct Case {
   models::Precision precision;
 };
 
-std::string name_of(const Case& test) {
+std::string case_name(const PrecisionCase& test) {
   std::string name = std::string(test.platform) + "_" + test.name;
   if (*test.quantization) name += std::string("_") + test.quantization;
   name += std::string("_") + dtype_name(*test.precision.activations);
@@ -27,25 +27,25 @@ std::string name_of(const Case& test) {
   return name;
 }
 
-void PrintTo(const Case& test, std::ostream* out) { *out << name_of(test); }
+void PrintTo(const PrecisionCase& test, std::ostream* out) { *out << case_name(test); }
 
-frontend::HuggingFaceModel read(const Case& test, const models::Precision& precision) {
+frontend::HuggingFaceModel read_case(const PrecisionCase& test, const models::Precision& precision) {
   testing::TempFolder folder;
   testing::write_model(folder, test.config);
   return frontend::read_model(folder.path(), app::find_quantization(test.quantization), precision);
 }
 
-class PrecisionPolicy : public ::testing::TestWithParam<Case> {};
+class PrecisionPolicy : public ::testing::TestWithParam<PrecisionCase> {};
 
 TEST_P(PrecisionPolicy, LogitsMatchTheReference) {
-  const Case& test = GetParam();
+  const PrecisionCase& test = GetParam();
   if (testing::kSanitized && std::string(test.platform) != "cpu") {
     GTEST_SKIP() << "takes minutes under a sanitizer";
   }
   auto session = testing::open_session(test.platform);
   if (!session) GTEST_SKIP() << test.platform << " is not here";
-  const auto model = read(test, test.precision);
-  const auto wide = read(test, {.activations = DType::kF32, .cache = DType::kF32});
+  const auto model = read_case(test, test.precision);
+  const auto wide = read_case(test, {.activations = DType::kF32, .cache = DType::kF32});
   const std::vector<int32_t> tokens = {5, 66, 0, 13, 13, 41, 2, 30, 8, 27, 60, 19};
   const ModelInterface interface = unwrap(model_interface_of(model.module.all_attrs()));
   const DType activations = *test.precision.activations;
@@ -75,11 +75,11 @@ TEST_P(PrecisionPolicy, LogitsMatchTheReference) {
   check(unwrap(engine->prefill(std::span(tokens).subspan(7))));
 }
 
-std::vector<Case> cases() {
+std::vector<PrecisionCase> precision_cases() {
   using testing::kQuantizedLlama;
   using testing::kQuantizedMoe;
   constexpr DType kF32 = DType::kF32, kF16 = DType::kF16, kBF16 = DType::kBF16;
-  std::vector<Case> all;
+  std::vector<PrecisionCase> all;
   for (const char* platform : {"cpu", "opencl", "vulkan"}) {
     all.push_back({platform, "llama", kQuantizedLlama, "", {kF16, {}}});
     all.push_back({platform, "llama", kQuantizedLlama, "", {kBF16, {}}});
@@ -91,8 +91,8 @@ std::vector<Case> cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Platforms, PrecisionPolicy, ::testing::ValuesIn(cases()),
-                         [](const auto& info) { return name_of(info.param); });
+INSTANTIATE_TEST_SUITE_P(Platforms, PrecisionPolicy, ::testing::ValuesIn(precision_cases()),
+                         [](const auto& info) { return case_name(info.param); });
 
 TEST(PrecisionOptions, AreNamedWhereTheyAreWrong) {
   testing::expect_user_error([] { app::precision_of({.activations = "f8"}); },

@@ -109,7 +109,7 @@ ReportTexts nasty_texts() {
   texts.command = "tapml migrate";
   texts.run = {.date = iso_date(0),
                .version = "9.8.7",
-               .vm = {"A <fast> one", 4, 3 << 20, "Minix & co"},
+               .machine = {"A <fast> one", 4, 3 << 20, "Minix & co"},
                .model = "models/<demo>",
                .hash = "0123abcd",
                .hashed = "weights"};
@@ -176,9 +176,9 @@ TEST(RunFacts, DescribeTheMachineAndASettableDate) {
   const RunFacts facts = run_facts("models/x", {{"w", HostTensor::zeros(DType::kF32, {2})}});
   unsetenv("SOURCE_DATE_EPOCH");
   EXPECT_EQ(facts.date, "2023-11-14T22:13:20Z");
-  EXPECT_NE(facts.vm.processor, "");
-  EXPECT_GT(facts.vm.cores, 0);
-  EXPECT_GT(facts.vm.memory_bytes, 1 << 20);
+  EXPECT_NE(facts.machine.processor, "");
+  EXPECT_GT(facts.machine.cores, 0);
+  EXPECT_GT(facts.machine.memory_bytes, 1 << 20);
   EXPECT_EQ(facts.hash.size(), 32u);
   EXPECT_NE(facts.hash, run_facts("models/x", {{"w", HostTensor::zeros(DType::kF32, {3})}}).hash);
   EXPECT_NE(run_facts("models/x", std::map<std::string, HostTensor>()).date, facts.date);
@@ -425,7 +425,7 @@ TEST(ReportPage, OfAReplay) {
   replayed.target = "opencl";
   replayed.verdicts = {verdict("a_1", 0, 0.5), verdict("b_2", 3, 0.5)};
   replayed.untested = {{"c_3", {"model.lm_head"}}};
-  replayed.unsupported = {"d_4"};
+  replayed.not_selected = {"d_4"};
   EXPECT_FALSE(replayed.passed());
   EXPECT_EQ(replay_verdict(replayed), "1 of 2 kernels is wrong on opencl.");
   CommandOptions options;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "ir/exceptions.h"
 #include "pipeline/compile.h"
 #include "runtime/local_virtual_machine.h"
 #include "support/sessions.h"
