@@ -29,7 +29,8 @@ std::string case_name(const PrecisionCase& test) {
 
 void PrintTo(const PrecisionCase& test, std::ostream* out) { *out << case_name(test); }
 
-frontend::HuggingFaceModel read_case(const PrecisionCase& test, const models::Precision& precision) {
+frontend::HuggingFaceModel read_case(const PrecisionCase& test,
+                                     const models::Precision& precision) {
   testing::TempFolder folder;
   testing::write_model(folder, test.config);
   return frontend::read_model(folder.path(), app::find_quantization(test.quantization), precision);
