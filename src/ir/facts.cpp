@@ -41,9 +41,9 @@ struct Type<std::optional<Field>> {
 
 const char* type_text(bool) { return "true or false"; }
 const char* type_text(int64_t) { return "an integer"; }
-const char* type_text(const std::string&) { return "a text"; }
+const char* type_text(const std::string&) { return "a string"; }
 const char* type_text(const std::vector<int64_t>&) { return "a list of integers"; }
-const char* type_text(const std::vector<std::string>&) { return "a list of texts"; }
+const char* type_text(const std::vector<std::string>&) { return "a list of strings"; }
 
 template <class Facts>
 void take(AttrMap& attrs, Facts& facts) {

@@ -162,7 +162,7 @@ TEST_F(BadSuite, WeightsByReference) {
   // The model moves.
   const std::string there = folder_ / "there";
   std::filesystem::rename(model, there);
-  expect_failure({"replay", suite}, 2, {"not there", model, "--model DIR", "content hash"});
+  expect_failure({"replay", suite}, 2, {"was not found", model, "--model DIR", "content hash"});
   result = testing::run_program({"replay", suite, "--model", there});
   EXPECT_EQ(result.exit_code, 0) << result.all();
   // The last weight of the file changes.

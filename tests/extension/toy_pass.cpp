@@ -10,18 +10,21 @@ namespace tapml::testing {
 
 using namespace relax;  // NOLINT: this file is about relax alone
 
-Module remove_double_negation(const Module& module) {
+Module cos_of_abs(const Module& module) {
   Module result = module;
   for (const auto& [name, source] : passes::graph_functions(module)) {
-    std::map<const VarNode*, Expr> negated;  // the operand of each variable that is a negative
+    std::map<const VarNode*, Expr> absolute;  // the operand of each variable that is an abs
     Expr body = map_blocks(source->body, [&](Block block) {
       for (Binding& binding : block.bindings) {
-        if (binding.match_cast || called_operator(binding.value) != "negative") continue;
-        const Expr operand = as<CallNode>(binding.value)->args.at(0);
-        const auto* var = as<VarNode>(operand);
-        const auto inner = var ? negated.find(var) : negated.end();
-        negated.emplace(binding.var.get(), operand);
-        if (inner != negated.end()) binding.value = inner->second;
+        const std::string& op = called_operator(binding.value);
+        if (binding.match_cast || (op != "abs" && op != "cos")) continue;
+        const auto& call = *as<CallNode>(binding.value);
+        const Expr operand = call.args.at(0);
+        if (op == "abs") {
+          absolute.emplace(binding.var.get(), operand);
+        } else if (const auto* var = as<VarNode>(operand); absolute.contains(var)) {
+          binding.value = make_call(call.callee, {absolute.at(var)}, call.attrs);
+        }
       }
       return block;
     });
@@ -30,9 +33,9 @@ Module remove_double_negation(const Module& module) {
   return result;
 }
 
-pipeline::AddedPass double_negation_pass() {
+pipeline::AddedPass cos_of_abs_pass() {
   return {
-      .name = "remove_double_negation", .after = "simplify_graph", .run = remove_double_negation};
+      .name = "cos_of_abs", .after = "simplify_graph", .run = cos_of_abs};
 }
 
 }  // namespace tapml::testing

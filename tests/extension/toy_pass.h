@@ -5,10 +5,10 @@
 
 namespace tapml::testing {
 
-// negative(negative(x)) becomes x.
-Module remove_double_negation(const Module& module);
+// cos(abs(x)) becomes cos(x).
+Module cos_of_abs(const Module& module);
 
 // Runs it after simplify_graph.
-pipeline::AddedPass double_negation_pass();
+pipeline::AddedPass cos_of_abs_pass();
 
 }  // namespace tapml::testing

@@ -81,7 +81,7 @@ TEST(Npy, RefusesInvalidFiles) {
             {"type"}},
            {npy(header("<f4", "(-2,)"), raw({1.f, 2.f})), {"header"}},
            {npy(header("<f4", "(99999999999, 99999999999)"), ""), {}},
-           {npy(header("<f4", "(3,)"), raw({1.f, 2.f})), {"does not fit", "12 bytes", "8"}}}) {
+           {npy(header("<f4", "(3,)"), raw({1.f, 2.f})), {"does not match", "12 bytes", "8"}}}) {
     const auto read = parse_npy(view_of(file), "x.npy");
     ASSERT_FALSE(read);
     testing::expect_parts(read.error(), parts);

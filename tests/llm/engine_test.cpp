@@ -55,7 +55,7 @@ TEST(Engine, RefusesTokensThatDoNotFit) {
                  {"longer than the model's context", "at most 128 tokens", "129 tokens"});
   EXPECT_EQ(engine->length(), 0);
   ASSERT_TRUE(engine->prefill(Tokens(128, 1)));
-  expect_refused(engine->decode(1), {"at most 128 tokens", "1 tokens behind 128"});
+  expect_refused(engine->decode(1), {"at most 128 tokens", "1 tokens after 128"});
   GenerateOptions options;
   expect_refused(engine->generate(Tokens{}, options), {"the prompt is empty"});
   expect_refused(engine->generate(Tokens(200, 1), options), {"200 tokens"});

@@ -245,7 +245,7 @@ def test_contents_of_a_carve(demo, cpu, tmp_path):
     weight = norm.inputs["weight"]  # bf16, as bits since NumPy has no such dtype
     assert weight.shape == (192,) and weight.dtype.itemsize == 2
     for arguments, text in [({"budget": "much"}, "size"), ({"budget": -1}, "budget"),
-                            ({"weights": "elsewhere"}, "place"), ({"decode": -1}, "steps"),
+                            ({"weights": "elsewhere"}, "unknown"), ({"decode": -1}, "steps"),
                             ({"quantize": "q4f32"}, "already loaded"),
                             ({"inputs": [[1]]}, "while it continues a text")]:
         with pytest.raises(tapml.UserError, match=text):
@@ -453,7 +453,7 @@ def test_evaluation(demo, cpu, opencl, tmp_path):
     one, other = tapml.evaluate(demo, [cpu, opencl], tasks, reference=cpu)
     assert one.target == "cpu" and other.target == "opencl" and other.passed
     assert other.verdict == "PASS"
-    assert one.tasks == 3 and one.compared == 2 and [task.id for task in one.results] == ["e", "2", "3"]
+    assert one.tasks == 3 and one.scored == 2 and [task.id for task in one.results] == ["e", "2", "3"]
     assert one.results[2].choice == 0 and one.results[2].correct and one.results[1].correct is None
     assert one.kinds["perplexity"].correct is None
     assert one.nll == pytest.approx(other.nll, rel=1e-4)

@@ -45,7 +45,7 @@ tir::PrimFuncRef scaled(const tir::PrimFunc& func) {
 
 // As text, without annotations.
 std::string loops_of(tir::PrimFunc func) {
-  func.attrs.clear();
+  func.set_attrs({});
   return text::print(func, "loops");
 }
 

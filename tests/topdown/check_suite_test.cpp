@@ -81,7 +81,7 @@ TEST(CheckSuite, KernelsThatDoNotFitTheirSpec) {
   expect_refused(suite, {"exp_"});
   suite = good_suite();
   suite.kernels.push_back(suite.kernels[0]);
-  expect_refused(suite, {"one name"});
+  expect_refused(suite, {"the same name"});
 }
 
 TEST(LoadSuite, ReportsAnAlteredSpec) {

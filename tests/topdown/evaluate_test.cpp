@@ -57,7 +57,7 @@ TEST(EvalTasks, BadFilesAreRefusedWithTheLine) {
        {"t.jsonl:3:", "too few"}},
       {"{\"kind\": \"multiple_choice\", \"prompt\": \"a\", \"choices\": [\"b\", \"b\"], "
        "\"answer\": 0}",
-       {"t.jsonl:3:", "one twice"}},
+       {"t.jsonl:3:", "duplicate"}},
       {"{\"kind\": \"multiple_choice\", \"prompt\": \"a\", \"choices\": [\"b\", \"c\"], "
        "\"answer\": 2}",
        {"t.jsonl:3:", "\"answer\"", "1", "2"}},

@@ -54,7 +54,9 @@ TEST_P(PrecisionPolicy, LogitsMatchTheReference) {
 
   // The weights are the same; only the roundings on the way to the logits are others.
   const HostTensor expected =
-      evaluate_logits(wide.module, interface, wide.weights, tokens).to_host();
+      evaluate_logits(wide.module, unwrap(model_interface_of(wide.module.all_attrs())),
+                      wide.weights, tokens)
+          .to_host();
   const double tolerance =
       testing::logit_tolerance(expected) *
       (activations == DType::kBF16 || test.precision.cache == DType::kBF16 ? 800

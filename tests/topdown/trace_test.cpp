@@ -29,11 +29,11 @@ TEST(ChromeTrace, HasAllTracksOnOneClock) {
   }
   EXPECT_EQ(text,
             "process_name 1.1 cpu\n"
-            "thread_name 1.1 here\n"
+            "thread_name 1.1 local\n"
             "add 1.1 kernel 0.0 2.0 {\"tensors\":\"f32[3]\"}\n"
             "process_name 2.1 opencl@there\n"
-            "thread_name 2.1 here\n"
-            "thread_name 2.2 there\n"
+            "thread_name 2.1 local\n"
+            "thread_name 2.2 remote\n"
             "call decode 2.1 wait 1.0 9.0 {}\n"
             "write 2.2 copy 4.0 1.0 {\"bytes\":64}\n");
 }

@@ -75,7 +75,7 @@ TEST(TrustedSuite, RefusesInconsistentCalls) {
   refused(wrong, "no such parameter");
   wrong = both_calls(x, trusted(x));
   wrong.calls = {1};
-  refused(wrong, "of no call of the group");
+  refused(wrong, "belongs to no call of the group");
 }
 
 TEST(SuiteGroups, RoundTrip) {

@@ -141,7 +141,7 @@ DeviceInfo get_device(const wire::Device& device) {
 
 std::vector<std::byte> encode_heartbeat(uint64_t request, int64_t done, int64_t total) noexcept {
   flatbuffers::FlatBufferBuilder builder;
-  const auto head = finish_reply(builder, request, 0, wire::CreateHeartbeat(builder, done, total));
+  const auto head = finish_reply(builder, 0, request, wire::CreateHeartbeat(builder, done, total));
   return {head.begin(), head.end()};
 }
 

@@ -96,19 +96,20 @@ class Localizer {
                    "carve it from this model");
       }
     }
+    const bool any = std::ranges::any_of(suite.calls, [&](const SuiteCall& call) {
+      const std::string& kernel = suite.kernels[static_cast<size_t>(call.kernel)].name;
+      return source_.executable()->find_kernel(kernel) >= 0;
+    });
+    if (!any) {
+      throw_user("the suite belongs to another model", "--suite", "kernels of this model",
+                 suite.kernels.empty() ? "none" : suite.kernels[0].name + " and others",
+                 "carve it from this model");
+    }
     source_.take_suite(std::move(suite));
     result_.incomplete = suite_.incomplete;
     // Groups are not replayed here, so that only calls are tests.
     result_.untested = source_.called(result_.target_info);
     std::erase_if(result_.untested, [&](const KernelUse& use) { return has_tests(use.kernel); });
-    const bool any =
-        std::ranges::any_of(source_.executable()->kernels,
-                            [&](const KernelInfo& kernel) { return has_tests(kernel.name); });
-    if (!any) {
-      throw_user("the suite belongs to another model", "--suite", "kernels of this model",
-                 suite_.kernels.empty() ? "none" : suite_.kernels[0].name + " and others",
-                 "carve it from this model");
-    }
   }
 
   tir::PrimFuncRef rewritten(const std::string& kernel, tir::PrimFuncRef scheduled) const {
