@@ -34,8 +34,7 @@ Module cos_of_abs(const Module& module) {
 }
 
 pipeline::AddedPass cos_of_abs_pass() {
-  return {
-      .name = "cos_of_abs", .after = "simplify_graph", .run = cos_of_abs};
+  return {.name = "cos_of_abs", .after = "simplify_graph", .run = cos_of_abs};
 }
 
 }  // namespace tapml::testing
