@@ -9,6 +9,7 @@
 #include "build/pattern_builder.h"
 #include "graph_values.h"
 #include "host_array.h"
+#include "passes/canonicalize.h"
 #include "passes/graph_functions.h"
 #include "pipeline/check_input.h"
 #include "pipeline/pass_table.h"
@@ -127,7 +128,7 @@ class GraphBuilder {
     add_function(*module_, name, pattern.function);
   }
   Program module(const std::string& name) const {
-    return {pipeline::normal_input(*module_, name), name};
+    return {pipeline::normal_input(passes::canonicalize(*module_), name), name};
   }
 
  private:
@@ -244,7 +245,8 @@ Program rewritten(const Program& program, const py::function& visit) {
     });
     result.functions[name] = passes::with_body(*source, std::move(body));
   }
-  return {pipeline::normal_input(result, program.name), program.name};
+  // A replaced result is another variable's value: readers take that variable.
+  return {pipeline::normal_input(passes::canonicalize(result), program.name), program.name};
 }
 
 Program run_passes(const Program& program, const std::vector<std::string>& names) {
