@@ -2,6 +2,7 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/undo_map.h"
 #include "ir/exceptions.h"
@@ -30,7 +31,7 @@ class Consumption {
     body(function.body);
     std::set<size_t> numbers;
     for (size_t i = 0; i < function.params.size(); ++i) {
-      if (consumed_.find(function.params[i].get())) numbers.insert(i);
+      if (consumer(function.params[i].get())) numbers.insert(i);
     }
     return numbers;
   }
@@ -62,7 +63,7 @@ class Consumption {
       consumed_.undo(before);
       return;
     }
-    if (const auto* var = as<VarNode>(binding.value)) alias_[binding.var.get()] = root(var);
+    share(binding.var.get(), binding.value);
     const auto* call = as<CallNode>(binding.value);
     const std::string& op = called_operator(binding.value);
     if (call) consume_by_call(binding, *call);
@@ -78,8 +79,44 @@ class Consumption {
     }
   }
 
+  // Records the storage that `var` shares as another name of a variable, as a tuple, or as a field.
+  void share(const VarNode* var, const Expr& value) {
+    if (const auto* other = as<VarNode>(value)) {
+      alias_[var] = root(other);
+    } else if (const auto* tuple = as<TupleNode>(value)) {
+      for (size_t i = 0; i < tuple->fields.size(); ++i) {
+        if (const auto* field = as<VarNode>(tuple->fields[i])) fields_[var][i] = root(field);
+      }
+    } else if (const auto* item = as<TupleGetItemNode>(value)) {
+      const auto* whole = as<VarNode>(item->tuple);
+      if (!whole) return;
+      // The first read of a field of an unknown tuple names it.
+      auto [it, is_new] = fields_[root(whole)].try_emplace(static_cast<size_t>(item->index), var);
+      if (!is_new) alias_[var] = it->second;
+    }
+  }
+
   void consume(const Expr& arg, const std::string& by) {
-    if (const auto* var = as<VarNode>(arg)) consumed_.set(root(var), by);
+    if (const auto* var = as<VarNode>(arg)) consume(root(var), by);
+  }
+  // Of a tuple, all fields.
+  void consume(const VarNode* own, const std::string& by) {
+    consumed_.set(own, by);
+    auto fields = fields_.find(own);
+    if (fields == fields_.end()) return;
+    for (const auto& [index, field] : fields->second) consume(field, by);
+  }
+
+  // What consumed the variable, or the field of a tuple; null if nothing did.
+  const std::string* consumer(const VarNode* var) const {
+    const VarNode* own = root(var);
+    if (const std::string* by = consumed_.find(own)) return by;
+    auto fields = fields_.find(own);
+    if (fields == fields_.end()) return nullptr;
+    for (const auto& [index, field] : fields->second) {
+      if (const std::string* by = consumer(field)) return by;
+    }
+    return nullptr;
   }
 
   // Handles calls of in-place kernels and of functions that update their parameters.
@@ -102,15 +139,34 @@ class Consumption {
 
   void uses(const Expr& value, const std::string& place) {
     if (!strict_) return;
+    const VarNode* whole = nullptr;  // the tuple of a projection, which uses one field only
     visit(value, [&](const Expr& expr) {
       const auto* var = as<VarNode>(expr);
-      if (!var) return;
-      const std::string* by = consumed_.find(root(var));
-      if (!by) return;
-      throw_user("'" + var->name + "' is used after " + *by + " updated it in place",
-                 "@" + name_ + ", " + place, "the result of " + *by, var->name,
-                 "copy(" + var->name + ") before the update keeps the old value");
+      if (const auto* item = as<TupleGetItemNode>(expr)) {
+        whole = as<VarNode>(item->tuple);
+        if (whole) use_field(*whole, item->index, place);
+      } else if (var && std::exchange(whole, nullptr) != var) {
+        use(consumer(var), var->name, place);
+      }
     });
+  }
+
+  void use_field(const VarNode& whole, int index, const std::string& place) {
+    const std::string* by = consumed_.find(root(&whole));
+    auto fields = fields_.find(root(&whole));
+    if (!by && fields != fields_.end()) {
+      auto field = fields->second.find(static_cast<size_t>(index));
+      if (field != fields->second.end()) by = consumer(field->second);
+    }
+    use(by, whole.name + "[" + std::to_string(index) + "]", place);
+  }
+
+  // Refuses a use of `what`, which `by` consumed, if anything did.
+  void use(const std::string* by, const std::string& what, const std::string& place) {
+    if (!by) return;
+    throw_user("'" + what + "' is used after " + *by + " updated it in place",
+               "@" + name_ + ", " + place, "the result of " + *by, what,
+               "copy(" + what + ") before the update keeps the old value");
   }
 
   const VarNode* root(const VarNode* var) const {
@@ -122,7 +178,8 @@ class Consumption {
   const Updates& updates_;
   bool strict_ = true;
   std::map<const VarNode*, const VarNode*> alias_;
-  UndoMap<const VarNode*, std::string> consumed_;  // by what consumed it
+  std::map<const VarNode*, std::map<size_t, const VarNode*>> fields_;  // known fields of tuples
+  UndoMap<const VarNode*, std::string> consumed_;                      // by what consumed it
 };
 
 }  // namespace
@@ -147,6 +204,12 @@ void check_values(const Function& function, const std::string& name, const Updat
         const auto* call = as<CallNode>(inner.value);
         if (call) refuse(call->callee);
       });
+    } else if (const auto* branch = as<IfNode>(binding.value)) {
+      // The bindings of both branches are visited by themselves.
+      for (const Expr& side : {branch->condition, branch->then_branch, branch->else_branch}) {
+        const auto* seq = as<SeqNode>(side);
+        visit(seq ? seq->result : side, refuse);
+      }
     } else {
       visit(binding.value, refuse);
     }

@@ -15,13 +15,13 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
+// `hint`: how to state the shape and dtype.
 const TensorAnnotation& known(const Annotation& annotation, const std::string& routine,
-                              const std::string& what) {
+                              const std::string& what, const char* hint) {
   const auto* tensor = as_tensor(annotation);
   if (!tensor || !tensor->shape || !tensor->dtype) {
     throw_user(what + " of library routine " + routine + " has no known shape and dtype",
-               "call of \"" + routine + "\"", "Tensor(shape, dtype)", to_string(annotation),
-               "a match_cast before the call gives it one");
+               "call of \"" + routine + "\"", "Tensor(shape, dtype)", to_string(annotation), hint);
   }
   return *tensor;
 }
@@ -47,11 +47,11 @@ Expr outline_library(Module& module, const CallNode& call) {
   std::vector<Var> vars;
   for (const Expr& tensor : tensors->fields) {
     inputs.push_back(annotation_of(tensor));
-    known(inputs.back(), routine, "an argument");
+    known(inputs.back(), routine, "an argument", "a match_cast before the call gives it one");
     collect_vars(inputs.back(), vars);
   }
   for (const Annotation& output : call.annotations) {
-    known(output, routine, "an output");
+    known(output, routine, "an output", "state the output's shape and dtype in the call");
     collect_vars(output, vars);
   }
   VarMap to_own;
@@ -60,7 +60,7 @@ Expr outline_library(Module& module, const CallNode& call) {
   std::vector<Expr> own_tensors;
   std::vector<tir::Param> program;
   auto buffer = [&](const std::string& name, const Annotation& annotation) {
-    const auto& tensor = known(annotation, routine, "a tensor");
+    const TensorAnnotation& tensor = *as_tensor(annotation);
     return tir::make_buffer(name, *tensor.dtype, *tensor.shape);
   };
   for (size_t i = 0; i < inputs.size(); ++i) {

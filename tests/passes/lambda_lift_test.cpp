@@ -4,9 +4,8 @@
 
 #include "analysis/verifier.h"
 #include "build/block_builder.h"
+#include "checked.h"
 #include "passes/dead_code.h"
-#include "passes/legalize.h"
-#include "support/expect_error.h"
 #include "text/parser.h"
 #include "text/printer.h"
 
@@ -144,37 +143,6 @@ def c(x: Tensor((n,), f32)) -> Tensor((n,), f32) {private: true} {
                                                   "test"));
   EXPECT_EQ(module.functions.size(), 2u);
   EXPECT_EQ(text::print(*module.find("main"), "main").find("pair"), std::string::npos);
-}
-
-TEST(CheckConsumption, LooksThroughCalls) {
-  const char* text = R"(
-def main(pool: Tensor((4, 2), f32), x: Tensor((1, 2), f32)) -> Tensor((4, 2), f32) {
-  a: Tensor((4, 2), f32) = @update(pool, x)
-  b: Tensor((4, 2), f32) = add(a, pool)
-  return b
-}
-def update(pool: Tensor((4, 2), f32), x: Tensor((1, 2), f32)) -> Tensor((4, 2), f32) {
-  r: Tensor((4, 2), f32) = if (const(bool, (), [true])) {
-    y: Tensor((4, 2), f32) = call_tir_inplace(@put, (pool, x), Tensor((4, 2), f32)) {inout_indices: [0]}
-    yield y
-  } else {
-    yield pool
-  }
-  return r
-}
-prim def put(inout pool: Buffer((4, 2), f32), x: Buffer((1, 2), f32)) {
-  for i in parallel(2) {
-    pool[0, i] = x[0, i]
-  }
-}
-)";
-  try {
-    legalize(text::parse(text, "test"));
-    FAIL() << "accepted";
-  } catch (const CompilerException& e) {
-    EXPECT_EQ(e.error().message, "'pool' is used after @update updated it in place");
-    EXPECT_EQ(e.error().where, "@main, b");
-  }
 }
 
 }  // namespace
