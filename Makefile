@@ -167,7 +167,7 @@ wasm: setup  ## build the WebAssembly part of the runtime, check that it does no
 	@scripts/build_wasm
 
 PREFIX ?= /usr/local
-install: release  ## install the program, libtapml and its headers under PREFIX (/usr/local)
+install: release  ## install the program, libtapml, the compiler's library and their headers under PREFIX (/usr/local)
 	@cmake --install build --prefix "$(PREFIX)"
 
 .PHONY: test-aarch64

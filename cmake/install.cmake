@@ -1,6 +1,6 @@
 # libtapml: the C interface of include/tapml/ for applications, without the compiler; and the files
 # of `make install`. find_package(tapml), target tapml::tapml, and pkg-config find an installed
-# tree.
+# tree. compiler_library.cmake adds the compiler.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -21,17 +21,17 @@ set_target_properties(
              SOVERSION ${PROJECT_VERSION_MAJOR} CXX_VISIBILITY_PRESET hidden
              LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 
-# Component `library` is what applications need to build.
+# Component `library` is what applications need to build; `compiler` is what the compiler adds.
 install(TARGETS tapml RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS tapml_embed EXPORT tapml LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/include/tapml" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 install(FILES "${CMAKE_SOURCE_DIR}/LICENSE" "${CMAKE_SOURCE_DIR}/THIRD_PARTY.md"
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(EXPORT tapml NAMESPACE tapml:: FILE tapml-config.cmake
+install(EXPORT tapml NAMESPACE tapml:: FILE tapml-library.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tapml COMPONENT library)
 write_basic_package_version_file(
   "${CMAKE_BINARY_DIR}/tapml-config-version.cmake" COMPATIBILITY SameMinorVersion)
-install(FILES "${CMAKE_BINARY_DIR}/tapml-config-version.cmake"
+install(FILES "${CMAKE_SOURCE_DIR}/cmake/tapml-config.cmake" "${CMAKE_BINARY_DIR}/tapml-config-version.cmake"
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tapml COMPONENT library)
 
 # The folder is relative to the file's location, so that an installed tree may be moved.
