@@ -5,6 +5,8 @@
 
 #include "arith/analyzer.h"
 #include "text/printer.h"
+#include "tir/async_copy.h"
+#include "tir/matrix.h"
 #include "tir/visit.h"
 
 namespace tapml::analysis {
@@ -122,9 +124,46 @@ class BoundsCheck {
         return stmt(as<AllocNode>(s).body, scope);
       case StmtKind::kBlock:
         return block(as<BlockNode>(s), scope);
+      case StmtKind::kMatrix:
+        return matrix(as<MatrixNode>(s), scope);
+      case StmtKind::kCopyAsync:
+        region(as<CopyAsyncNode>(s).from, scope);
+        return region(as<CopyAsyncNode>(s).to, scope);
       case StmtKind::kBarrier:
+      case StmtKind::kCommitCopies:
+      case StmtKind::kWaitCopies:
         return;
     }
+  }
+
+  void region(const Region& box, Context& scope) {
+    for (const PrimExpr& begin : box.begins) expr(begin, scope);
+    access(box.buffer, box.begins, scope, box.extents);
+  }
+
+  void matrix(const MatrixNode& node, Context& scope) {
+    if (node.op == MatrixOp::kFill) return expr(node.value, scope);
+    if (!node.memory || node.memory->shape.empty()) return;
+    for (const PrimExpr& index : node.indices) expr(index, scope);
+    expr(node.leading, scope);
+    // The rows or columns of the fragment, and the elements in each of them.
+    PrimExpr lines = fragment_rows(*node.fragment), length = fragment_columns(*node.fragment);
+    if (node.layout == MatrixLayout::kColumnMajor) std::swap(lines, length);
+    const Buffer& memory = node.memory;
+    const size_t last = memory->shape.size() - 1;
+    const PrimExpr leading = own(node.leading, scope);
+    // Where the lines follow a dimension, the fragment is a box.
+    for (size_t d = last; d-- > 0;) {
+      if (!stride_of(memory, last).is_int(1)) break;
+      if (!scope.facts.prove_equal(stride_of(memory, d), leading)) continue;
+      std::vector<PrimExpr> extents(memory->shape.size(), PrimExpr(1));
+      extents[d] = lines;
+      extents[last] = length;
+      return access(memory, node.indices, scope, extents);
+    }
+    const PrimExpr first = linear_index(memory, node.indices);
+    const PrimExpr extent = (lines - 1) * node.leading + length;
+    one_dimension(memory, node.indices, 0, {first, extent, buffer_size(memory)}, scope);
   }
 
   void branch(const Stmt& body, const PrimExpr& condition, Context& scope) {
@@ -215,24 +254,45 @@ class BoundsCheck {
 
   // ---- accesses
 
-  void access(const Buffer& buffer, const std::vector<PrimExpr>& indices, Context& scope) {
+  // Elements `first` to `first` + `count` - 1 of a dimension.
+  struct Elements {
+    PrimExpr first, count, dimension;
+  };
+
+  // `extents` has the lengths of a box that begins at the indices; empty for one element.
+  void access(const Buffer& buffer, const std::vector<PrimExpr>& indices, Context& scope,
+              const std::vector<PrimExpr>& extents = {}) {
     for (size_t d = 0; d < indices.size() && d < buffer->shape.size(); ++d) {
-      const PrimExpr index = wide(steady(own(indices[d], scope)));
-      const PrimExpr& extent = buffer->shape[d];
-      if (is_exact(index, scope) && scope.facts.prove_less_equal(0, index) &&
-          scope.facts.prove_less(index, extent)) {
-        continue;
-      }
-      UnprovedAccess one;
-      one.statement = statement_;
-      one.access = text_of(buffer, indices);
-      one.dimension = d;
-      one.last = text::print(scope.facts.simplify(extent - 1));
-      one.outside = is_outside(index, extent, scope);
-      one.index = one.outside ? outside_text_ : range_text(index, scope);
-      found_.push_back(std::move(one));
-      return;
+      const Elements elements = {indices[d], extents.empty() ? PrimExpr(1) : extents[d],
+                                 buffer->shape[d]};
+      if (!one_dimension(buffer, indices, d, elements, scope)) return;
     }
+  }
+
+  // Returns whether the elements are proved to be inside.
+  bool one_dimension(const Buffer& buffer, const std::vector<PrimExpr>& indices, size_t d,
+                     const Elements& elements, Context& scope) {
+    const PrimExpr first = wide(steady(own(elements.first, scope)));
+    const PrimExpr last = first + (wide(own(elements.count, scope)) - 1);
+    const PrimExpr& extent = elements.dimension;
+    if (is_exact(first, scope) && scope.facts.prove_less_equal(0, first) &&
+        scope.facts.prove_less(last, extent)) {
+      return true;
+    }
+    UnprovedAccess one;
+    one.statement = statement_;
+    one.access = text_of(buffer, indices);
+    one.dimension = d;
+    one.last = text::print(scope.facts.simplify(extent - 1));
+    one.outside = is_outside(last, extent, scope);
+    if (one.outside) {
+      one.index = outside_text_;
+    } else {
+      one.outside = is_outside(first, extent, scope);
+      one.index = one.outside ? outside_text_ : range_text(last, scope);
+    }
+    found_.push_back(std::move(one));
+    return false;
   }
 
   // Loads of memory that may be written have a new value each time.

@@ -49,6 +49,10 @@ class Finder {
         return store(as<StoreNode>(s));
       case StmtKind::kIf:
       case StmtKind::kBarrier:
+      case StmtKind::kMatrix:
+      case StmtKind::kCopyAsync:
+      case StmtKind::kCommitCopies:
+      case StmtKind::kWaitCopies:
         return false;
     }
     return false;

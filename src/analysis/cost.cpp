@@ -6,6 +6,8 @@
 
 #include "arith/analyzer.h"
 #include "ir/queries.h"
+#include "tir/async_copy.h"
+#include "tir/matrix.h"
 
 namespace tapml::analysis {
 
@@ -105,7 +107,17 @@ class Counter {
         for (const BlockIter& iter : block.iters) iterate(iter.var, largest(iter.extent));
         return flops(block.body);
       }
+      case StmtKind::kMatrix:
+        return matrix(as<MatrixNode>(s));
+      case StmtKind::kCopyAsync: {
+        const auto& copy = as<CopyAsyncNode>(s);
+        read_[copy.from.buffer.get()].add(copy.from.begins, box(copy.from));
+        written_[copy.to.buffer.get()].add(copy.to.begins, box(copy.to));
+        return 0;
+      }
       case StmtKind::kBarrier:
+      case StmtKind::kCommitCopies:
+      case StmtKind::kWaitCopies:
         return 0;
     }
     return 0;
@@ -127,6 +139,23 @@ class Counter {
   bool exact = true;
 
  private:
+  // Each thread of the subgroup does its share.
+  PrimExpr matrix(const MatrixNode& node) {
+    const int64_t elements = fragment_rows(*node.fragment) * fragment_columns(*node.fragment);
+    if (node.memory) {
+      Touched& touched = (node.op == MatrixOp::kLoad ? read_ : written_)[node.memory.get()];
+      touched.add(node.indices, passed_by(node.indices) * PrimExpr(elements));
+    }
+    if (node.op != MatrixOp::kMultiplyAdd || !is_float(node.fragment->dtype)) return 0;
+    return 2 * elements * fragment_columns(*node.left) / std::max<int64_t>(node.width, 1);
+  }
+
+  PrimExpr box(const Region& region) const {
+    PrimExpr elements = passed_by(region.begins);
+    for (const PrimExpr& extent : region.extents) elements = elements * extent;
+    return elements;
+  }
+
   // The extent with outer iterators at their last value, over the scalars alone.
   PrimExpr largest(const PrimExpr& extent) {
     if (has_load(extent)) {

@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "ir/exceptions.h"
 #include "schedule/primitives/site.h"
+#include "tir/async_copy.h"
 #include "tir/scalar_ranges.h"
 #include "tir/visit.h"
 
@@ -34,6 +35,11 @@ PrimFuncRef with_unique_names(const PrimFuncRef& func) {
 }
 
 void check_schedulable(const PrimFunc& func) {
+  visit(func.body, [](const Stmt& s) {
+    if (s->kind != StmtKind::kMatrix && !is_async(s)) return;
+    throw_user("the program has matrix operations or asynchronous copies", "", "", "",
+               "schedule programs without them");
+  });
   for (const Site& leaf : leaves(func)) {
     if (!leaf.is_block()) continue;
     bool nested = false;

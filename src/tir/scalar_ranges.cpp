@@ -60,14 +60,18 @@ class LoopCounter {
           changed |= !shape.back().same_as(dim);
         }
         if (!changed) return body == node.body ? stmt : make_alloc(node.buffer, std::move(body));
-        Buffer buffer = make_buffer(node.buffer->name, node.buffer->dtype, std::move(shape),
-                                    node.buffer->scope);
+        auto buffer = std::make_shared<BufferNode>(*node.buffer);
+        buffer->shape = std::move(shape);
         return make_alloc(buffer, replace_buffers(body, {{node.buffer.get(), buffer}}));
       }
       case StmtKind::kBlock:
         return block(stmt);
       case StmtKind::kStore:
       case StmtKind::kBarrier:
+      case StmtKind::kMatrix:
+      case StmtKind::kCopyAsync:
+      case StmtKind::kCommitCopies:
+      case StmtKind::kWaitCopies:
         return stmt;
     }
     return stmt;

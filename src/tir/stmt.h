@@ -11,7 +11,19 @@
 
 namespace tapml::tir {
 
-enum class StmtKind : uint8_t { kFor, kSeq, kStore, kIf, kAlloc, kBlock, kBarrier };
+enum class StmtKind : uint8_t {
+  kFor,
+  kSeq,
+  kStore,
+  kIf,
+  kAlloc,
+  kBlock,
+  kBarrier,
+  kMatrix,     // tir/matrix.h
+  kCopyAsync,  // tir/async_copy.h, and the next two
+  kCommitCopies,
+  kWaitCopies,
+};
 
 struct StmtNode {
   explicit StmtNode(StmtKind kind) : kind(kind) {}

@@ -79,7 +79,7 @@ std::optional<SubgroupOp> subgroup_reduction(ExprKind combination) {
 }
 
 bool joins_threads(const Stmt& stmt) {
-  if (stmt->kind == StmtKind::kBarrier) return true;
+  if (stmt->kind == StmtKind::kBarrier || stmt->kind == StmtKind::kMatrix) return true;
   return stmt->kind == StmtKind::kStore && as_subgroup_call(as<StoreNode>(stmt).value).has_value();
 }
 

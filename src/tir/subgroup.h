@@ -44,8 +44,8 @@ bool has_subgroup_ops(DType dtype);
 std::optional<ExprKind> combination_of(SubgroupOp op);
 std::optional<SubgroupOp> subgroup_reduction(ExprKind combination);  // the inverse
 
-// Whether the threads of a group reach the statement together: a barrier, or a store of a subgroup
-// call.
+// Whether the threads of a group or of a subgroup reach the statement together: a barrier, a store
+// of a subgroup call, or a matrix operation.
 bool joins_threads(const Stmt& stmt);
 // Whether any statement inside joins threads.
 bool has_joint(const Stmt& stmt);

@@ -29,6 +29,10 @@ int64_t unrolled_copies(const Stmt& stmt) {
                       unrolled_copies(as<BlockNode>(stmt).body));
     case StmtKind::kStore:
     case StmtKind::kBarrier:
+    case StmtKind::kMatrix:
+    case StmtKind::kCopyAsync:
+    case StmtKind::kCommitCopies:
+    case StmtKind::kWaitCopies:
       return 1;
   }
   return 1;

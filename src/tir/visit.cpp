@@ -1,6 +1,8 @@
 #include "tir/visit.h"
 
 #include "ir/queries.h"
+#include "tir/async_copy.h"
+#include "tir/matrix.h"
 
 namespace tapml::tir {
 
@@ -37,6 +39,7 @@ void visit(const Stmt& stmt, const std::function<void(const Stmt&)>& on_stmt,
     case StmtKind::kAlloc: {
       const auto& node = as<AllocNode>(stmt);
       for (const PrimExpr& dim : node.buffer->shape) expr(dim);
+      for (const PrimExpr& stride : node.buffer->strides) expr(stride);
       visit(node.body, on_stmt, on_expr);
       break;
     }
@@ -51,7 +54,22 @@ void visit(const Stmt& stmt, const std::function<void(const Stmt&)>& on_stmt,
       visit(node.body, on_stmt, on_expr);
       break;
     }
+    case StmtKind::kMatrix: {
+      const auto& node = as<MatrixNode>(stmt);
+      expr(node.value);
+      for (const PrimExpr& index : node.indices) expr(index);
+      expr(node.leading);
+      break;
+    }
+    case StmtKind::kCopyAsync:
+      for (const Region* region : {&as<CopyAsyncNode>(stmt).to, &as<CopyAsyncNode>(stmt).from}) {
+        for (const PrimExpr& begin : region->begins) expr(begin);
+        for (const PrimExpr& extent : region->extents) expr(extent);
+      }
+      break;
     case StmtKind::kBarrier:
+    case StmtKind::kCommitCopies:
+    case StmtKind::kWaitCopies:
       break;
   }
 }
@@ -94,12 +112,13 @@ class Rewriter {
     return result;
   }
 
+  Region region(const Region& one, bool& changed) {
+    return {one.buffer, exprs(one.begins, changed), exprs(one.extents, changed)};
+  }
+
   std::vector<Region> regions(const std::vector<Region>& list, bool& changed) {
     std::vector<Region> result;
-    for (const Region& region : list) {
-      result.push_back(
-          {region.buffer, exprs(region.begins, changed), exprs(region.extents, changed)});
-    }
+    for (const Region& one : list) result.push_back(region(one, changed));
     return result;
   }
 
@@ -148,7 +167,22 @@ class Rewriter {
         node->body = sub(node->body, changed);
         return changed ? node : stmt;
       }
+      case StmtKind::kMatrix: {
+        auto node = std::make_shared<MatrixNode>(as<MatrixNode>(stmt));
+        node->value = expr(node->value, changed);
+        node->indices = exprs(node->indices, changed);
+        node->leading = expr(node->leading, changed);
+        return changed ? node : stmt;
+      }
+      case StmtKind::kCopyAsync: {
+        auto node = std::make_shared<CopyAsyncNode>(as<CopyAsyncNode>(stmt));
+        node->to = region(node->to, changed);
+        node->from = region(node->from, changed);
+        return changed ? node : stmt;
+      }
       case StmtKind::kBarrier:
+      case StmtKind::kCommitCopies:
+      case StmtKind::kWaitCopies:
         return stmt;
     }
     return stmt;
@@ -159,7 +193,7 @@ class Rewriter {
 };
 
 Buffer mapped(const Buffer& buffer, const BufferMap& buffers) {
-  auto it = buffers.find(buffer.get());
+  auto it = buffer ? buffers.find(buffer.get()) : buffers.end();
   return it == buffers.end() ? buffer : it->second;
 }
 
@@ -199,6 +233,20 @@ Stmt replace_buffers(const Stmt& stmt, const BufferMap& buffers) {
           for (Region& r : node->writes) r.buffer = mapped(r.buffer, buffers);
           return node;
         }
+        if (s->kind == StmtKind::kMatrix) {
+          auto node = std::make_shared<MatrixNode>(as<MatrixNode>(s));
+          for (Buffer* buffer :
+               {&node->fragment, &node->memory, &node->left, &node->right, &node->accumulator}) {
+            *buffer = mapped(*buffer, buffers);
+          }
+          return node;
+        }
+        if (s->kind == StmtKind::kCopyAsync) {
+          auto node = std::make_shared<CopyAsyncNode>(as<CopyAsyncNode>(s));
+          node->to.buffer = mapped(node->to.buffer, buffers);
+          node->from.buffer = mapped(node->from.buffer, buffers);
+          return node;
+        }
         return nullptr;
       });
 }
@@ -213,10 +261,12 @@ Stmt substitute(const Stmt& stmt, const VarMap& values) {
     const Buffer& buffer = as<AllocNode>(s).buffer;
     auto copy = std::make_shared<BufferNode>(*buffer);
     bool changed = false;
-    for (PrimExpr& dim : copy->shape) {
-      PrimExpr replaced = tapml::substitute(dim, values);
-      changed |= !replaced.same_as(dim);
-      dim = replaced;
+    for (Dims* dims : {&copy->shape, &copy->strides}) {
+      for (PrimExpr& dim : *dims) {
+        PrimExpr replaced = tapml::substitute(dim, values);
+        changed |= !replaced.same_as(dim);
+        dim = replaced;
+      }
     }
     if (changed) buffers[buffer.get()] = copy;
   });
@@ -225,11 +275,20 @@ Stmt substitute(const Stmt& stmt, const VarMap& values) {
 
 std::set<const BufferNode*> loaded_buffers(const Stmt& stmt) {
   std::set<const BufferNode*> buffers;
-  visit(stmt, {}, [&](const PrimExpr& root) {
-    visit_expr(root, [&](const PrimExpr& e) {
-      if (e.kind() == ExprKind::kLoad) buffers.insert(load_buffer(e).get());
-    });
-  });
+  visit(
+      stmt,
+      [&](const Stmt& s) {
+        if (s->kind == StmtKind::kCopyAsync) {
+          buffers.insert(as<CopyAsyncNode>(s).from.buffer.get());
+        } else if (s->kind == StmtKind::kMatrix) {
+          for (const Buffer& buffer : read_buffers(as<MatrixNode>(s))) buffers.insert(buffer.get());
+        }
+      },
+      [&](const PrimExpr& root) {
+        visit_expr(root, [&](const PrimExpr& e) {
+          if (e.kind() == ExprKind::kLoad) buffers.insert(load_buffer(e).get());
+        });
+      });
   return buffers;
 }
 
@@ -237,6 +296,8 @@ std::set<const BufferNode*> stored_buffers(const Stmt& stmt) {
   std::set<const BufferNode*> buffers;
   visit(stmt, [&](const Stmt& s) {
     if (s->kind == StmtKind::kStore) buffers.insert(as<StoreNode>(s).buffer.get());
+    if (s->kind == StmtKind::kCopyAsync) buffers.insert(as<CopyAsyncNode>(s).to.buffer.get());
+    if (s->kind == StmtKind::kMatrix) buffers.insert(written_buffer(as<MatrixNode>(s)).get());
   });
   return buffers;
 }
@@ -320,11 +381,24 @@ void infer_regions(BlockNode& block) {
       region.extents[i] = buffer->shape[i];
     }
   };
+  auto whole = [&](std::vector<Region>& regions, const Buffer& buffer) {
+    if (local.contains(buffer.get())) return;
+    std::erase_if(regions, [&](const Region& known) { return known.buffer == buffer; });
+    regions.push_back(
+        {buffer, std::vector<PrimExpr>(buffer->shape.size(), PrimExpr(0)), buffer->shape});
+  };
   visit(
       block.body,
       [&](const Stmt& s) {
-        if (s->kind != StmtKind::kStore) return;
-        access(block.writes, as<StoreNode>(s).buffer, as<StoreNode>(s).indices);
+        if (s->kind == StmtKind::kStore) {
+          access(block.writes, as<StoreNode>(s).buffer, as<StoreNode>(s).indices);
+        } else if (s->kind == StmtKind::kMatrix) {
+          for (const Buffer& one : read_buffers(as<MatrixNode>(s))) whole(block.reads, one);
+          whole(block.writes, written_buffer(as<MatrixNode>(s)));
+        } else if (s->kind == StmtKind::kCopyAsync) {
+          whole(block.reads, as<CopyAsyncNode>(s).from.buffer);
+          whole(block.writes, as<CopyAsyncNode>(s).to.buffer);
+        }
       },
       [&](const PrimExpr& root) {
         visit_expr(root, [&](const PrimExpr& e) {

@@ -197,14 +197,11 @@ class Emitter {
       }
       case StmtKind::kAlloc: {
         const auto& node = as<AllocNode>(s);
-        int64_t elements = 1;
-        for (const PrimExpr& dim : node.buffer->shape) {
-          if (!dim.is_int()) throw_internal("local buffer of symbolic size", node.buffer->name);
-          elements *= dim->int_value;
-        }
+        const PrimExpr elements = buffer_size(node.buffer);
+        if (!elements.is_int()) throw_internal("local buffer of symbolic size", node.buffer->name);
         llvm::IRBuilder<> top(&current()->getEntryBlock(), current()->getEntryBlock().begin());
-        auto* memory = top.CreateAlloca(memory_type(node.buffer->dtype), top.getInt64(elements),
-                                        node.buffer->name);
+        auto* memory = top.CreateAlloca(memory_type(node.buffer->dtype),
+                                        top.getInt64(elements->int_value), node.buffer->name);
         memory->setAlignment(llvm::Align(64));
         buffers_[node.buffer.get()] = memory;
         stmt(node.body);
@@ -214,6 +211,12 @@ class Emitter {
         return;  // a single invocation
       case StmtKind::kBlock:
         throw_internal("a block reached code generation", function_.entry);
+      case StmtKind::kMatrix:
+      case StmtKind::kCopyAsync:
+      case StmtKind::kCommitCopies:
+      case StmtKind::kWaitCopies:
+        throw_internal("a matrix operation or an asynchronous copy reached code generation",
+                       function_.entry);
     }
   }
 
@@ -224,8 +227,13 @@ class Emitter {
     if (it == buffers_.end()) throw_internal("unknown buffer " + buffer->name, function_.entry);
     llvm::Value* index = builder_.getInt64(0);
     for (size_t i = 0; i < indices.size(); ++i) {
-      if (i > 0) index = builder_.CreateNSWMul(index, expr(buffer->shape[i]));
-      index = builder_.CreateNSWAdd(index, expr(indices[i]));
+      llvm::Value* step = expr(indices[i]);
+      if (!buffer->strides.empty()) {
+        step = builder_.CreateNSWMul(step, expr(buffer->strides[i]));
+      } else if (i > 0) {
+        index = builder_.CreateNSWMul(index, expr(buffer->shape[i]));
+      }
+      index = builder_.CreateNSWAdd(index, step);
     }
     return builder_.CreateInBoundsGEP(memory_type(buffer->dtype), it->second, index);
   }

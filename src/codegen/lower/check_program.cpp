@@ -4,6 +4,8 @@
 
 #include "ir/exceptions.h"
 #include "ir/intrinsics.h"
+#include "tir/async_copy.h"
+#include "tir/matrix.h"
 #include "tir/subgroup.h"
 #include "tir/unrolled.h"
 #include "tir/visit.h"
@@ -34,6 +36,9 @@ class ProgramCheck {
         if (node.buffer->scope == Scope::kShared) {
           needs_groups("shared buffer " + node.buffer->name);
           add_bytes(*node.buffer, 1, target_.limits.max_local_memory, shared_bytes_);
+        }
+        if (node.buffer->scope == Scope::kFragment) {
+          needs_matrix_units("fragment " + node.buffer->name);
         }
         if (node.buffer->scope == Scope::kLocal) {
           add_bytes(*node.buffer, copies_, target_.local_buffer_bytes, local_bytes_);
@@ -76,6 +81,14 @@ class ProgramCheck {
       case StmtKind::kStore:
         if (joins_threads(s)) needs_groups("a subgroup operation");
         return;
+      case StmtKind::kMatrix:
+        return needs_matrix_units(matrix_op_name(as<MatrixNode>(s).op));
+      case StmtKind::kCopyAsync:
+        return needs_async_copies("copy_async to " + as<CopyAsyncNode>(s).to.buffer->name);
+      case StmtKind::kCommitCopies:
+        return needs_async_copies("commit_copies");
+      case StmtKind::kWaitCopies:
+        return needs_async_copies("wait_copies");
     }
   }
 
@@ -105,12 +118,27 @@ class ProgramCheck {
     refuse(what + ": the target has no work groups", "serial, parallel or vectorized loops", what);
   }
 
+  void needs_matrix_units(const std::string& what) const {
+    if (!target_.computes) return;
+    refuse(what + ": the target's code has no matrix units",
+           "products and sums of elements in loops", what,
+           "run the program on a target with matrix units, or write the product as loops");
+  }
+
+  void needs_async_copies(const std::string& what) const {
+    if (!target_.computes) return;
+    refuse(what + ": the target's code has no asynchronous copies",
+           "stores to the shared buffer, then a barrier", what,
+           "replace copy_async by stores of loaded elements, and wait_copies by a barrier");
+  }
+
   // Adds the size of the launch's buffers, once for each copy of the code around them.
   void add_bytes(const BufferNode& buffer, int64_t copies, int64_t most, int64_t& sum) const {
     if (most == 0) return;
     bool fits = true;
     int64_t bytes = copies * static_cast<int64_t>(dtype_bytes(buffer.dtype));
-    for (const PrimExpr& dim : buffer.shape) {
+    const Dims padded = buffer.strides.empty() ? Dims() : Dims{buffer.shape[0], buffer.strides[0]};
+    for (const PrimExpr& dim : padded.empty() ? buffer.shape : padded) {
       if (!dim.is_int()) return;
       fits &= !__builtin_mul_overflow(bytes, dim->int_value, &bytes);
     }

@@ -149,10 +149,11 @@ class Narrower {
   Buffer narrow_buffer(const Buffer& buffer) {
     auto known = buffers_.find(buffer.get());
     if (known != buffers_.end()) return known->second;
-    Dims shape;
+    Dims shape, strides;
     for (const PrimExpr& dim : buffer->shape) shape.push_back(index(dim, Role::kExtent));
-    return buffers_[buffer.get()] =
-               make_buffer(buffer->name, buffer->dtype, std::move(shape), buffer->scope);
+    for (const PrimExpr& dim : buffer->strides) strides.push_back(index(dim, Role::kExtent));
+    return buffers_[buffer.get()] = make_buffer(buffer->name, buffer->dtype, std::move(shape),
+                                                buffer->scope, std::move(strides));
   }
 
   // ---- statements

@@ -198,6 +198,12 @@ class FunctionEmitter {
         return line(dialect_.barrier());
       case StmtKind::kBlock:
         throw_internal("a block reached code generation", function_.entry);
+      case StmtKind::kMatrix:
+      case StmtKind::kCopyAsync:
+      case StmtKind::kCommitCopies:
+      case StmtKind::kWaitCopies:
+        throw_internal("a matrix operation or an asynchronous copy reached code generation",
+                       function_.entry);
     }
   }
 

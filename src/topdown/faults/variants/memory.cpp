@@ -111,6 +111,10 @@ class Iterations {
         break;
       }
       case StmtKind::kBarrier:
+      case StmtKind::kMatrix:
+      case StmtKind::kCopyAsync:
+      case StmtKind::kCommitCopies:
+      case StmtKind::kWaitCopies:
         break;
     }
   }
