@@ -53,12 +53,22 @@ struct Generated {
   std::vector<int32_t> prompt;
 };
 
-LanguageModel load_model(const std::string& folder, const app::ModelFormat& format) {
+LanguageModel load_model(const std::string& folder, const app::ModelFormat& format,
+                         const app::FeatureOptions& features = {}) {
   return without_interpreter([&] {
     return LanguageModel{
-        folder, format,
+        folder, format, features,
         std::make_shared<const app::LoadedModel>(app::load_model(folder, "", {}, format))};
   });
+}
+
+// A file, or an array.
+app::FeatureOptions features_of(const py::object& given) {
+  if (given.is_none()) return {};
+  if (py::isinstance<py::str>(given) || py::hasattr(given, "__fspath__")) {
+    return {given.cast<Path>(), {}};
+  }
+  return {"", as_tensor(take_array(given, std::nullopt, "LanguageModel.load(features=...)").array)};
 }
 
 std::unique_ptr<Engine> make_engine(const LanguageModel& model, const py::object& device,
@@ -68,6 +78,7 @@ std::unique_ptr<Engine> make_engine(const LanguageModel& model, const py::object
   auto state = without_interpreter([&] {
     CompileSettings settings;
     settings.cache = cache;
+    const HostTensor features = model.features.load(model.loaded->files.module);
     auto compiled = compile(model.loaded->files.module, open->target(), settings, open);
     auto made = std::make_shared<Engine::State>();
     made->session = session;
@@ -75,6 +86,7 @@ std::unique_ptr<Engine> make_engine(const LanguageModel& model, const py::object
     made->engine =
         unwrap(llm::Engine::create(unwrap(session->open_vm(compiled->executable)),
                                    model.loaded->files.weights, {.weights_in_place = true}));
+    if (features.size() > 0) unwrap(made->engine->set_features(features));
     return made;
   });
   return std::make_unique<Engine>(open, model, std::move(state));
@@ -190,16 +202,18 @@ raises ends the generation. With ``logits`` the result contains the logits.)doc"
       .def_static(
           "load",
           [](const Path& folder, const std::string& quantize, const std::string& activations,
-             const std::string& kv_cache) {
-            return load_model(folder, {quantize, activations, kv_cache});
+             const std::string& kv_cache, const py::object& features) {
+            return load_model(folder, {quantize, activations, kv_cache}, features_of(features));
           },
           py::arg("folder"), py::kw_only(), py::arg("quantize") = "", py::arg("activations") = "",
-          py::arg("kv_cache") = "", R"doc(
+          py::arg("kv_cache") = "", py::arg("features") = py::none(), R"doc(
 Reads config.json, the weights (mapped, not copied) and tokenizer.json.
 
 ``quantize`` (``"q4f32"``, ``"q4f16"``) keeps the weights of linear layers as integers of four bits
 (docs/quantization.md). ``activations`` and ``kv_cache`` are the dtypes in which the model computes
-and keeps its cache: ``"f32"``, ``"f16"`` or ``"bf16"``.
+and keeps its cache: ``"f32"``, ``"f16"`` or ``"bf16"``. ``features`` is what the encoder of a
+model reads before each text: an array ``[m, ...]``, or a file of one (.npy, .npz, safetensors);
+commands in reports repeat only a file.
 
 Raises UserError for a folder that is not a model, and for an unknown architecture.)doc")
       .def_readonly("folder", &LanguageModel::folder)

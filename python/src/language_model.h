@@ -14,6 +14,7 @@ namespace tapml::python {
 struct LanguageModel {
   std::string folder;
   app::ModelFormat format;
+  app::FeatureOptions features;
   std::shared_ptr<const app::LoadedModel> loaded;
 };
 

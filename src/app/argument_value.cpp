@@ -3,16 +3,12 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <map>
 #include <optional>
 
 #include "app/argument_cursor.h"
+#include "app/tensor_file.h"
 #include "base/rng.h"
 #include "base/strings.h"
-#include "base/suggest.h"
-#include "io/host/files.h"
-#include "io/numpy.h"
-#include "io/safetensors.h"
 #include "ir/exceptions.h"
 
 namespace tapml::app {
@@ -20,12 +16,6 @@ namespace tapml::app {
 namespace {
 
 using Kind = HostValue::Kind;
-
-std::map<std::string, HostTensor> tensors_of(const std::string& path) {
-  const MappedFile file = unwrap(map_file(path));
-  if (path.ends_with(".npz")) return unwrap(parse_npz(file.bytes, path));
-  return unwrap(parse_safetensors(file.bytes, file.owner, path)).tensors;
-}
 
 class ValueReader : ArgumentCursor {
  public:
@@ -331,21 +321,7 @@ class ValueReader : ArgumentCursor {
     if (!std::filesystem::exists(path, ignored)) {
       fail("the argument is neither a value nor an existing file", in_quotes(path), kArgumentForms);
     }
-    if (path.ends_with(".npy")) {
-      const MappedFile file = unwrap(map_file(path));
-      return HostValue::of(unwrap(parse_npy(file.bytes, path)));
-    }
-    const std::map<std::string, HostTensor> tensors = tensors_of(path);
-    if (name.empty()) name = tensors.size() == 1 ? tensors.begin()->first : parameter();
-    const auto tensor = tensors.find(name);
-    if (tensor == tensors.end()) {
-      std::vector<std::string_view> names;
-      for (const auto& [known, value] : tensors) names.push_back(known);
-      throw_user("the file has no such tensor for argument " + parameter(), path,
-                 names.empty() ? "a file with tensors" : join_choices(names), in_quotes(name),
-                 suggestion(name, names));
-    }
-    return HostValue::of(tensor->second);
+    return HostValue::of(read_tensor(path, std::move(name), parameter()));
   }
 
   const relax::Annotation& annotation_;

@@ -202,6 +202,7 @@ ReadyModel make_ready(
     if (before_compile) {
       before_compile(model->tokenizer, unwrap(model_interface_of(model->files.module.all_attrs())));
     }
+    HostTensor features = options.features.load(model->files.module);
     const double loaded = seconds_now();
     CompileCache cache(options.cache);
     pipeline::ImplementOptions implement;
@@ -220,6 +221,7 @@ ReadyModel make_ready(
             model->files.weights,
             model->files.eos,
             std::shared_ptr<const Tokenizer>(model, &model->tokenizer),
+            std::move(features),
             loaded - start,
             seconds_now() - loaded,
             std::move(contained)};
@@ -233,6 +235,11 @@ ReadyModel make_ready(
         session = open_session(target, options.cache, options.libraries.load(), remote);
       });
   if (before_compile) before_compile(model.tokenizer, model.file.executable.model);
+  HostTensor features;
+  if (options.features.are_read_by(model.file.executable.model)) {
+    features =
+        options.features.load(text::parse(model.file.module, options.model + ", section module"));
+  }
   auto executable = std::make_shared<const Executable>(std::move(model.file.executable));
   auto contained = ContainedKernels::open(executable, target, options.libraries, options.remote,
                                           options.isolation);
@@ -244,21 +251,28 @@ ReadyModel make_ready(
           std::move(model.weights),
           std::move(model.eos),
           std::make_shared<const Tokenizer>(std::move(model.tokenizer)),
+          std::move(features),
           seconds_now() - start,
           0,
           std::move(contained)};
+}
+
+void ReadyModel::attach(llm::Engine& engine) const {
+  if (contained) contained->attach(engine.vm());
+  if (features.size() > 0) unwrap(engine.set_features(features));
 }
 
 std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model) {
   if (!has_own_process(model.target)) {
     auto engine = unwrap(llm::Engine::create(*model.session, model.executable, model.weights,
                                              {.weights_in_place = true}));
-    model.attach(engine->vm());
+    model.attach(*engine);
     unwrap(check_mapped_files());
     return engine;
   }
   auto engine =
       unwrap(llm::Engine::create(unwrap(model.session->open_vm(model.executable)), model.weights));
+  model.attach(*engine);
   unwrap(check_mapped_files());
   return engine;
 }

@@ -10,6 +10,7 @@
 
 #include "app/cache.h"
 #include "app/contained_kernels.h"
+#include "app/features.h"
 #include "app/libraries.h"
 #include "app/patterns.h"
 #include "app/remote.h"
@@ -64,6 +65,7 @@ struct ModelOptions {
   CacheOptions cache;
   PatternOptions patterns;
   ModelFormat format;
+  FeatureOptions features;
   LibraryFiles libraries;
   RemoteOptions remote;
   IsolationOptions isolation;  // for kernels that are not proved to stay within their buffers
@@ -84,18 +86,17 @@ struct ReadyModel {
   std::map<std::string, HostTensor> weights;
   std::vector<int32_t> eos;
   std::shared_ptr<const Tokenizer> tokenizer;
+  HostTensor features;  // that its encoder reads; empty without an encoder
   double load_seconds = 0, compile_seconds = 0;
   // For VMs of the executable; null: none is needed.
   std::unique_ptr<ContainedKernels> contained;
 
-  // Configures a VM of the model.
-  void attach(runtime::VirtualMachine& vm) const {
-    if (contained) contained->attach(vm);
-  }
+  // Configures an engine of the model: its VM, and the features that it reads.
+  void attach(llm::Engine& engine) const;
 };
 
 // `before_compile` is called between loading and compiling (so that a prompt is checked first); it
-// may be empty.
+// may be empty. Features are checked before compiling, too.
 ReadyModel make_ready(
     const ModelOptions& options,
     const std::function<void(const Tokenizer&, const ModelInterface&)>& before_compile);

@@ -22,6 +22,7 @@ constexpr OptionRow kRows[] = {
     {"--suite", kInput, "DIR"},
     {"--tasks", kInput, "FILE"},
     {"--inputs", kInput, "FILE"},
+    {"--features", kInput, "FILE"},
     {"--function", kInput, "NAME"},
     {"--args", kInput, "VALUE"},
     {"--edge", kInput, ""},

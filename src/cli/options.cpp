@@ -42,6 +42,11 @@ void add_options(CLI::App& command, app::ModelFormat& format) {
       ->default_str("as --activations");
 }
 
+void add_options(CLI::App& command, app::FeatureOptions& options) {
+  command.add_option("--features", options.file,
+                     "File of what the model's encoder reads (.npy, .npz or safetensors)");
+}
+
 void add_options(CLI::App& command, app::LibraryFiles& options) {
   command.add_option("--library", options.files,
                      "Shared object of routines for kernels (docs/libraries.md, repeatable)");
@@ -114,6 +119,7 @@ void add_options(CLI::App& command, app::ModelOptions& options) {
   add_options(command, options.cache);
   add_options(command, options.patterns);
   add_options(command, options.format);
+  add_options(command, options.features);
   add_options(command, options.libraries);
   add_options(command, options.remote);
   add_options(command, options.isolation);

@@ -14,6 +14,7 @@ namespace tapml::cli {
 void add_options(CLI::App& command, app::CacheOptions& options);    // --no-cache
 void add_options(CLI::App& command, app::PatternOptions& options);  // --patterns
 void add_options(CLI::App& command, app::ModelFormat& format);      // --quantize, --activations
+void add_options(CLI::App& command, app::FeatureOptions& options);  // --features
 void add_options(CLI::App& command, app::LibraryFiles& options);    // --library
 void add_options(CLI::App& command, app::RemoteOptions& options);   // --token-file, --tls-ca, ...
 void add_token_option(CLI::App& command, app::RemoteOptions& options);

@@ -69,7 +69,7 @@ CarvedEngine open_engine(
       llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
                           model.weights, {.weights_in_place = true, .sample_in_model = true}));
   carved.engine->set_watcher(hooks.watcher);
-  model.attach(carved.engine->vm());
+  model.attach(*carved.engine);
   return carved;
 }
 

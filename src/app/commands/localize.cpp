@@ -22,6 +22,7 @@ topdown::CommandOptions options_again(const ModelRun& command, const std::string
   options.quantize = command.model.format.quantize;
   options.activations = command.model.format.activations;
   options.kv_cache = command.model.format.kv_cache;
+  options.features = command.model.features.file;
   options.max_tokens = command.max_tokens;
   options.sampler = sampler;
   options.faults = command.faults;
@@ -44,6 +45,7 @@ void set_shared(Options& options, const ModelRun& command, const LoadedModel& mo
                 CompileCache& cache, const CommandHooks& hooks) {
   options.validation_tokens = command.max_tokens;
   options.eos = model.files.eos;
+  options.features = command.model.features.load(model.files.module);
   options.libraries = routine_options(command.libraries, command.model.patterns);
   options.cache = cache.kernels();
   set_hooks(options, hooks);

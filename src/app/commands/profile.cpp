@@ -27,7 +27,7 @@ Profiled profile(const ProfileCommand& command, const CommandHooks& hooks,
   auto engine = unwrap(
       llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
                           model.weights, {.weights_in_place = true, .sample_in_model = true}));
-  model.attach(engine->vm());
+  model.attach(*engine);
   engine->set_watcher(hooks.watcher);
   llm::GenerateOptions generate;
   generate.max_tokens = command.max_tokens;

@@ -39,6 +39,7 @@ class PassBisector {
         settings_(compiler_settings()) {
     run_.prompt = prompt;
     run_.cancelled = options.cancelled;
+    run_.features = options.features;
     if (!module.facts.fusion_policy.empty()) {
       throw_user("the passes have already run", "--bisect passes", "a model's folder",
                  "formed kernels", "give the model that this was compiled from");
@@ -118,6 +119,7 @@ class PassBisector {
     generate.eos = options_.eos;
     generate.on_token = [this](int32_t) { return !options_.cancelled || !options_.cancelled(); };
     generate.not_finite_ends = true;  // every arm may contain a wrong pass
+    reset_engine(*engine, run_.features);
     run_.forced = unwrap(engine->generate(run_.prompt, generate)).tokens;
     check_cancelled();
     const std::vector<HostTensor> own = forced_logits(*engine, run_);

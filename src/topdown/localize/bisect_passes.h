@@ -15,6 +15,7 @@ namespace tapml::topdown {
 struct BisectPassesOptions {
   int64_t validation_tokens = 4;  // decode steps, teacher-forced
   std::vector<int32_t> eos;
+  HostTensor features;  // as in SourceRunOptions
   library::LibraryOptions libraries;
   // Injected faults: in a pass (Instruments::rewrite), and in a schedule for the target
   // (ImplementOptions::rewrite).

@@ -52,8 +52,9 @@ std::string absolute_path(const std::string& path) {
 }
 
 CommandOptions with_absolute_paths(CommandOptions options) {
-  for (std::string* file : {&options.patterns, &options.kernels, &options.tolerance, &options.model,
-                            &options.token_file, &options.tls_ca}) {
+  for (std::string* file :
+       {&options.patterns, &options.features, &options.kernels, &options.tolerance, &options.model,
+        &options.token_file, &options.tls_ca}) {
     *file = absolute_path(*file);
   }
   for (std::string& library : options.libraries) library = absolute_path(library);
@@ -73,6 +74,7 @@ std::string model_command(const std::string& command, const std::string& model,
   add(line, "--quantize", options.quantize);
   add(line, "--activations", options.activations);
   add(line, "--kv-cache", options.kv_cache);
+  add(line, "--features", options.features);
   line += " --from " + quoted_word(source);
   for (const std::string& target : targets) line += " --to " + quoted_word(target);
   line += " --prompt " + quoted_word(prompt);

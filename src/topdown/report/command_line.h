@@ -16,6 +16,7 @@ namespace tapml::topdown {
 // Options of `replay`, `migrate` and `localize`; empty ones are omitted.
 struct CommandOptions {
   std::string quantize, activations, kv_cache;  // not for replay
+  std::string features;                         // not for replay
   std::optional<int64_t> max_tokens;            // not for replay
   llm::SamplerOptions sampler;                  // not for replay
   std::string patterns, kernels, tolerance;
