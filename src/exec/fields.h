@@ -42,6 +42,12 @@ void fields(A& a, LaunchLimit& x) {
 }
 
 template <class A>
+void fields(A& a, SharedBufferInfo& x) {
+  a(x.elements);
+  a(x.element_bytes);
+}
+
+template <class A>
 void fields(A& a, LaunchInfo& x) {
   a(x.entry);
   a(x.extent);
@@ -51,6 +57,8 @@ void fields(A& a, LaunchInfo& x) {
   a(x.limits);
   a(x.when);
   a(x.prepares);
+  a(x.grid);
+  a(x.shared);
 }
 
 template <class A>

@@ -49,6 +49,24 @@ Status check_launch(const LaunchInfo& launch, const KernelInfo& kernel, size_t t
   if (launch.workgroup_threads < 1) {
     return fail(refused(where, "a work group of " + std::to_string(launch.workgroup_threads)));
   }
+  if (launch.grid.size() > GridRest().size()) {
+    return fail(
+        refused(where, "a grid of " + std::to_string(launch.grid.size() + 1) + " dimensions"));
+  }
+  for (const ScalarProgram& groups : launch.grid) {
+    TAPML_TRY(check_program(groups, kernel.scalars.size(), where + ", grid"));
+  }
+  if (launch.shared.size() > kMostSharedBuffers) {
+    return fail(
+        refused(where, std::to_string(launch.shared.size()) + " shared buffers of symbolic size"));
+  }
+  for (const SharedBufferInfo& shared : launch.shared) {
+    TAPML_TRY(check_program(shared.elements, kernel.scalars.size(), where + ", shared buffer"));
+    if (shared.element_bytes < 1 || shared.element_bytes > 8) {
+      return fail(refused(where, "a shared buffer with elements of " +
+                                     std::to_string(shared.element_bytes) + " bytes"));
+    }
+  }
   for (int32_t buffer : launch.buffers) TAPML_TRY(check_index(buffer, tensors, where, "buffer"));
   for (int32_t scalar : launch.scalars) {
     TAPML_TRY(check_index(scalar, kernel.scalars.size(), where, "scalar"));
@@ -100,8 +118,13 @@ Status check_preparing(const LaunchInfo& launch, const Implementation& implement
                                 implementation.workspaces[scratch].mode == AccessMode::kPrepared;
     if (!fits) return fail(refused(where, "it uses data that is not available at load"));
   }
-  if (!launch.scalars.empty() || !launch.limits.empty() || !launch.when.code.empty() ||
-      !evaluate(launch.extent, {})) {
+  bool fixed = launch.scalars.empty() && launch.limits.empty() && launch.when.code.empty() &&
+               evaluate(launch.extent, {}).has_value();
+  for (const ScalarProgram& groups : launch.grid) fixed &= evaluate(groups, {}).has_value();
+  for (const SharedBufferInfo& shared : launch.shared) {
+    fixed &= evaluate(shared.elements, {}).has_value();
+  }
+  if (!fixed) {
     return fail(refused(where, "it depends on scalars"));
   }
   return {};

@@ -2,6 +2,7 @@
 
 #include "arith/scalar_program.h"
 #include "codegen/lower/check_program.h"
+#include "codegen/lower/describe_launch.h"
 #include "codegen/lower/narrow_index.h"
 #include "passes/lower_math.h"
 #include "pipeline/unproved_kernels.h"
@@ -138,15 +139,7 @@ void describe_launches(const KernelContext&, LoweredKernel& kernel) {
         if (index < own) continue;
         index += index < own + parts ? workspaces : -parts;
       }
-      LaunchInfo info;
-      info.entry = launch.entry;
-      info.extent = program(launch.invocations());
-      info.workgroup_threads = launch.workgroup_threads;
-      info.buffers = launch.buffer_indices;
-      info.scalars = launch.scalar_indices;
-      for (const codegen::IndexLimit& limit : launch.limits) {
-        info.limits.push_back({program(limit.value), limit.most, limit.what});
-      }
+      LaunchInfo info = codegen::describe_launch(launch, scalars);
       info.prepares = form.preparation.launches[number];
       if (left) info.when = program(form.whole ? left : PrimExpr(-1) - left);
       for (const codegen::SegmentedFunc::Rows& rows : kernel.symbolic) {

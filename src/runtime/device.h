@@ -45,6 +45,8 @@ struct LaunchArgs {
   int64_t extent = 0;  // work items, see LaunchInfo
   // Local size. On cpu: the minimum number of iterations per thread.
   int64_t workgroup_threads = 1;
+  GridRest grid = {1, 1};
+  std::span<const SharedSize> shared;
 };
 
 // A point in a queue that other queues of the device can wait for.

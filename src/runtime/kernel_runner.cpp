@@ -294,6 +294,31 @@ struct KernelRunner::State {
                                "kernel " + kernel.name));
   }
 
+  // The sizes of the launch's shared buffers that depend on the scalars. kLimit if they are larger
+  // than the memory of a work group.
+  Status shared_sizes(const LaunchInfo& info, std::span<const int64_t> scalars,
+                      std::span<SharedSize> sizes) const {
+    int64_t sum = 0;
+    for (size_t i = 0; i < info.shared.size(); ++i) {
+      TAPML_ASSIGN(const int64_t elements, evaluate(info.shared[i].elements, scalars));
+      sizes[i].elements = std::max<int64_t>(elements, 1);  // no language has an array of none
+      const int64_t most = session.info().limits.max_local_memory;
+      if (!__builtin_mul_overflow(sizes[i].elements, info.shared[i].element_bytes,
+                                  &sizes[i].bytes) &&
+          !__builtin_add_overflow(sum, sizes[i].bytes, &sum) && (most <= 0 || sum <= most)) {
+        continue;
+      }
+      return fail(platform_error(PlatformFault::kLimit,
+                                 "a shared buffer of " + std::to_string(elements) +
+                                     " elements of " +
+                                     std::to_string(info.shared[i].element_bytes) +
+                                     " bytes; the work groups of this device have " +
+                                     std::to_string(most) + " bytes of memory",
+                                 "launch of " + info.entry));
+    }
+    return {};
+  }
+
   // Launches one kernel with arguments at `places`.
   Status launch(const LaunchInfo& info, KernelId kernel, Places& places,
                 std::span<const int64_t> scalars, StreamId stream, DeviceKernel* object) {
@@ -304,6 +329,13 @@ struct KernelRunner::State {
       return fail(evaluate(info.extent, scalars).error());
     }
     extent = std::max<int64_t>(extent, 0);  // a loop of negative extent has no iterations
+    GridRest grid = {1, 1};
+    for (size_t i = 0; i < info.grid.size(); ++i) {
+      TAPML_ASSIGN(grid[i], evaluate(info.grid[i], scalars));
+      grid[i] = std::max<int64_t>(grid[i], 0);
+    }
+    SharedSize shared[kMostSharedBuffers];
+    TAPML_TRY(shared_sizes(info, scalars, shared));
     if (object) {
       Row<BufferArg> buffers;
       for (size_t i = 0; i < info.buffers.size(); ++i) {
@@ -315,6 +347,8 @@ struct KernelRunner::State {
       args.scalars = values.first(info.scalars.size());
       args.extent = extent;
       args.workgroup_threads = info.workgroup_threads;
+      args.grid = grid;
+      args.shared = std::span(shared).first(info.shared.size());
       return local->launch(stream, *object, info.entry, args);
     }
     Row<BufferRange> buffers;
@@ -328,6 +362,8 @@ struct KernelRunner::State {
     request.scalars = values.first(info.scalars.size());
     request.extent = extent;
     request.workgroup_threads = info.workgroup_threads;
+    request.grid = grid;
+    request.shared = std::span(shared).first(info.shared.size());
     return session.launch(stream, request);
   }
 

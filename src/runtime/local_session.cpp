@@ -216,12 +216,14 @@ Status LocalSession::launch(StreamId stream, const LaunchRequest& request) noexc
   args.scalars = request.scalars;
   args.extent = request.extent;
   args.workgroup_threads = request.workgroup_threads;
+  args.grid = request.grid;
+  args.shared = request.shared;
   return launch(stream, *kernel.kernel, kernel.entry, args);
 }
 
 Status LocalSession::launch(StreamId stream, DeviceKernel& kernel, const std::string& entry,
                             const LaunchArgs& args) noexcept {
-  TAPML_TRY(check_launch_size(args.extent, args.workgroup_threads));
+  TAPML_TRY(check_launch_size(args));
   if (stream == kDefaultStream) return launch_on(*default_stream_, kernel, entry, args);
   TAPML_ASSIGN(std::shared_ptr<Stream> on, find_stream(stream));
   return launch_on(*on, kernel, entry, args);
@@ -230,7 +232,7 @@ Status LocalSession::launch(StreamId stream, DeviceKernel& kernel, const std::st
 Status LocalSession::launch_on(Stream& stream, DeviceKernel& kernel, const std::string& entry,
                                const LaunchArgs& args) noexcept {
   LockGuard guard(stream.lock);
-  if (stream.error || args.extent == 0) return {};
+  if (stream.error || is_empty_launch(args)) return {};
   const TraceScope scope(trace(), TraceEvent::Kind::kKernel, entry);
   Status status = stream.queue->launch(kernel, args);
   if (status && trace().on()) status = stream.queue->synchronize();

@@ -49,6 +49,8 @@ struct LaunchRequest {
   std::span<const int64_t> scalars;
   int64_t extent = 0;
   int64_t workgroup_threads = 1;
+  GridRest grid = {1, 1};
+  std::span<const SharedSize> shared;
 };
 
 // All calls are thread-safe. Unknown handles are InternalErrors.

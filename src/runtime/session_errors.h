@@ -59,10 +59,37 @@ inline Status check_launch_argument(size_t index, int64_t offset, int64_t bytes,
                              " begins outside of its buffer"));
 }
 
-inline Status check_launch_size(int64_t extent, int64_t workgroup_threads) {
-  if (extent >= 0 && workgroup_threads >= 1) return {};
-  return fail(internal_error("a launch of " + std::to_string(extent) + " work items in groups of " +
-                             std::to_string(workgroup_threads)));
+// `launch`: LaunchArgs or a LaunchRequest.
+template <class Launch>
+Status check_launch_size(const Launch& launch) {
+  if (launch.extent < 0 || launch.workgroup_threads < 1) {
+    return fail(internal_error("a launch of " + std::to_string(launch.extent) +
+                               " work items in groups of " +
+                               std::to_string(launch.workgroup_threads)));
+  }
+  if (launch.grid[0] < 0 || launch.grid[1] < 0) {
+    return fail(internal_error("a launch of " + std::to_string(launch.grid[0]) + " by " +
+                               std::to_string(launch.grid[1]) +
+                               " work groups in its second and third dimension"));
+  }
+  if (launch.shared.size() > kMostSharedBuffers) {
+    return fail(platform_error(PlatformFault::kLimit,
+                               "a launch has " + std::to_string(launch.shared.size()) +
+                                   " shared buffers of its own size; the session allows " +
+                                   std::to_string(kMostSharedBuffers)));
+  }
+  for (const SharedSize& size : launch.shared) {
+    if (size.elements >= 1 && size.bytes >= size.elements) continue;
+    return fail(internal_error("a shared buffer of " + std::to_string(size.elements) +
+                               " elements in " + std::to_string(size.bytes) + " bytes"));
+  }
+  return {};
+}
+
+// Whether there is nothing to launch.
+template <class Launch>
+bool is_empty_launch(const Launch& launch) {
+  return launch.extent == 0 || launch.grid[0] == 0 || launch.grid[1] == 0;
 }
 
 inline Error past_deadline(const std::string& platform) {

@@ -270,6 +270,23 @@ const BrokenModule kTirCases[] = {
      "T8 in k, for j: a parallel loop is inside another parallel or work-group loop",
      R"(prim def k(out b: Buffer((4, 4), i64)) {
           for i in parallel(4) { for j in parallel(4) { b[i, j] = 0 } } })"},
+    {"T8GroupsApart",
+     "T8 in k, for j: a workgroup loop is inside another parallel or work-group loop, and not "
+     "directly inside a work-group loop",
+     R"(prim def k(out b: Buffer((4, 4), i64)) {
+          for i in workgroup(4) { for s in serial(1) { for j in workgroup(4) { b[i, j] = 0 } } } })"},
+    {"T8GroupsInSequence",
+     "T8 in k, for j: a workgroup loop is inside another parallel or work-group loop",
+     R"(prim def k(out b: Buffer((4, 4), i64)) {
+          for i in workgroup(4) { b[i, 0] = 0 for j in workgroup(4) { b[i, j] = 0 } } })"},
+    {"T8GroupsInParallel",
+     "T8 in k, for j: a workgroup loop is inside another parallel or work-group loop",
+     R"(prim def k(out b: Buffer((4, 4), i64)) {
+          for i in parallel(4) { for j in workgroup(4) { b[i, j] = 0 } } })"},
+    {"T8FourDimensions", "T8 in k, for l: a work-group loop is a fourth dimension of the grid",
+     R"(prim def k(out b: Buffer((4, 4), i64)) {
+          for i in workgroup(4) { for j in workgroup(4) { for k in workgroup(2) {
+          for l in workgroup(2) { b[i, j] = 0 } } } } })"},
     {"T8UnrolledIterations",
      "T8 in k, for i: an unrolled loop has 100000000 iterations, of at most 256",
      "prim def k(out b: Buffer((1,), i64)) { for i in unrolled(100000000) { b[0] = 0 } }"},

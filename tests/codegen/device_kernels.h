@@ -10,7 +10,7 @@
 
 #include "arith/scalar_program.h"
 #include "codegen/code_generators.h"
-#include "codegen/lower/device_func.h"
+#include "codegen/lower/describe_launch.h"
 #include "codegen/lower/narrow_index.h"
 #include "codegen/source/emitter.h"
 #include "codegen/source/spirv.h"
@@ -27,7 +27,10 @@ namespace tapml::testing {
 class DeviceKernels {
  public:
   explicit DeviceKernels(const std::string& platform)
-      : target_(target::parse_target(platform)), session_(open_session(platform)) {}
+      : DeviceKernels(platform, open_session(platform)) {}
+  // On a session of the platform, such as one behind the protocol.
+  DeviceKernels(const std::string& platform, std::unique_ptr<runtime::Session> session)
+      : target_(target::parse_target(platform)), session_(std::move(session)) {}
 
   // Whether the platform is available.
   bool here() const { return session_ != nullptr; }
@@ -69,16 +72,7 @@ class DeviceKernels {
         const bool must = codegen::generator_of(target_).needs_narrow_index();
         codegen::narrow_index(launch, true, name, must);
       }
-      implementation.launches.push_back({launch.entry,
-                                         arith::compile_scalar(launch.invocations(), func->scalars),
-                                         launch.workgroup_threads,
-                                         launch.buffer_indices,
-                                         launch.scalar_indices,
-                                         {}});
-      for (const codegen::IndexLimit& limit : launch.limits) {
-        implementation.launches.back().limits.push_back(
-            {arith::compile_scalar(limit.value, func->scalars), limit.most, limit.what});
-      }
+      implementation.launches.push_back(codegen::describe_launch(launch, func->scalars));
       functions_.push_back(std::move(launch));
     }
     executable_->implementations.push_back(std::move(implementation));
@@ -92,6 +86,9 @@ class DeviceKernels {
     ASSERT_TRUE(runner) << runner.error().to_string();
     runner_ = std::move(*runner);
   }
+
+  runtime::KernelRunner& runner() { return *runner_; }
+  runtime::Session& session() { return *session_; }
 
   // Runs kernel `number` and updates the written `arguments`. Bytes around each tensor must not
   // change.

@@ -62,6 +62,16 @@ TEST(Validate, Implementations) {
                  e.implementations[1].launches[0].limits = {{slot(2), 9, "rows"}});
   EXPECT_REFUSED("kernel scale_00000002, launch of scale, condition", "slot 2 of 2",
                  e.implementations[1].launches[0].when = slot(2));
+  EXPECT_REFUSED("kernel scale_00000002, launch of scale", "a grid of 4 dimensions",
+                 e.implementations[1].launches[0].grid.assign(3, slot(0)));
+  EXPECT_REFUSED("kernel scale_00000002, launch of scale, grid", "slot 2 of 2",
+                 e.implementations[1].launches[0].grid = {slot(2)});
+  EXPECT_REFUSED("kernel scale_00000002, launch of scale, shared buffer", "slot 2 of 2",
+                 (e.implementations[1].launches[0].shared = {{slot(2), 4}}));
+  EXPECT_REFUSED("kernel scale_00000002, launch of scale", "elements of 0 bytes",
+                 (e.implementations[1].launches[0].shared = {{slot(0), 0}}));
+  EXPECT_REFUSED("kernel scale_00000002, launch of scale", "9 shared buffers of symbolic size",
+                 (e.implementations[1].launches[0].shared.assign(9, {slot(0), 4})));
   EXPECT_REFUSED("kernel scale_00000002, launch of nothing", "its module does not list this entry",
                  e.implementations[1].launches[0].entry = "nothing");
 }

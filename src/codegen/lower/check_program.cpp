@@ -49,11 +49,13 @@ class ProgramCheck {
         const auto& node = as<ForNode>(s);
         if (node.for_kind == ForKind::kWorkgroup) {
           needs_groups("work-group loop over " + node.var->name);
-          if (!top) {
+          if (!top && s != in_group_) {
             refuse("the work-group loop over " + node.var->name + " is inside another loop",
-                   "a work-group loop around all others", node.var->name);
+                   "a work-group loop around all others, or directly inside such a loop",
+                   node.var->name);
           }
         }
+        in_group_ = node.for_kind == ForKind::kWorkgroup ? node.body : nullptr;
         if (node.for_kind == ForKind::kThread) threads(node);
         if (top) local_bytes_ = shared_bytes_ = 0;  // each nest is a launch
         const int64_t outer = copies_;
@@ -163,6 +165,7 @@ class ProgramCheck {
 
   const target::Description& target_;
   const std::string& where_;
+  Stmt in_group_;                               // directly inside a work-group loop
   int64_t copies_ = 1;                          // of this code, made by unrolling loops around it
   int64_t local_bytes_ = 0, shared_bytes_ = 0;  // of the launch
 };

@@ -175,6 +175,7 @@ void collect_arguments(DeviceFunc& launch, const std::vector<Param>& all,
     // Row-major strides are computed from the shape.
     for (const PrimExpr& dim : all[i].buffer->shape) collect_vars(dim, vars);
   }
+  for (const DeviceFunc::SharedBuffer& buffer : launch.shared) collect_vars(buffer.elements, vars);
   for (size_t i = 0; i < scalars.size(); ++i) {
     for (const Var& var : vars) {
       if (!var.same_as(scalars[i])) continue;
@@ -186,7 +187,28 @@ void collect_arguments(DeviceFunc& launch, const std::vector<Param>& all,
   }
 }
 
+// The work-group loops and the allocations that the launcher has to know.
+void describe_groups(DeviceFunc& launch) {
+  for (Stmt inner = launch.body; launch.thread && inner->kind == StmtKind::kFor;) {
+    const auto& loop = as<ForNode>(inner);
+    if (loop.for_kind != ForKind::kWorkgroup) break;
+    launch.grid.push_back(loop.extent);
+    inner = loop.body;
+  }
+  visit(launch.body, [&](const Stmt& s) {
+    if (s->kind != StmtKind::kAlloc) return;
+    const Buffer& buffer = as<AllocNode>(s).buffer;
+    if (buffer->scope != Scope::kShared) return;
+    const PrimExpr elements = buffer_size(buffer);
+    if (!elements.is_int()) launch.shared.push_back({elements, buffer->dtype});
+  });
+}
+
 }  // namespace
+
+int64_t shared_element_bytes(DType dtype) {
+  return std::max<int64_t>(4, static_cast<int64_t>(dtype_bytes(dtype)));
+}
 
 LoweredKernel lower_prim_func(const PrimFunc& func, const std::string& prefix) {
   LoweredKernel lowered;
@@ -241,6 +263,7 @@ LoweredKernel lower_prim_func(const PrimFunc& func, const std::string& prefix) {
             "kernel " + prefix);
       }
     });
+    describe_groups(launch);
     collect_arguments(launch, all, func.scalars, least);
     lowered.launches.push_back(std::move(launch));
   }

@@ -36,6 +36,15 @@ struct DeviceFunc {
   // `thread` is set; otherwise the invocations stride over the items.
   int64_t workgroup_threads = 1;
   Var thread;  // null unless items are work groups
+  // Work groups in the second and third dimension of the grid: the extents of the work-group loops
+  // that the body begins with, over the host's scalars.
+  std::vector<PrimExpr> grid;
+  // Shared buffers whose size depends on scalars, in the order of their allocations in the body.
+  struct SharedBuffer {
+    PrimExpr elements;  // over the host's scalars
+    DType dtype = DType::kF32;
+  };
+  std::vector<SharedBuffer> shared;
   // Functions of the item that the body refers to by name (name_coordinates).
   std::vector<std::pair<Var, PrimExpr>> coordinates;
   std::vector<Var> positive;  // scalars known to be positive, besides the factors of `extent`
@@ -52,6 +61,9 @@ struct DeviceFunc {
   // of all groups.
   PrimExpr invocations() const { return thread ? extent * workgroup_threads : extent; }
 };
+
+// Bytes of an element in shared memory: code holds narrow types in words there.
+int64_t shared_element_bytes(DType dtype);
 
 // A scheduled implementation split into its workspaces and its launches, in order.
 struct LoweredKernel {

@@ -39,6 +39,12 @@ class VectorOperations {
                                     const std::string& b) const = 0;
 };
 
+// The head of a loop, and a statement at the start of its body (may be empty).
+struct LoopText {
+  std::string head;
+  std::string first;
+};
+
 class Dialect {
  public:
   virtual ~Dialect() = default;
@@ -53,6 +59,7 @@ class Dialect {
   virtual std::string float_literal(double value, DType dtype) const = 0;
 
   // Opens the function up to and including its loop over items; `buffer_names` are unique.
+  // `sized_shared`: what sized_shared() returned, in order.
   // `vectors`: how many elements of each buffer are accessed at once, 4 or 8; otherwise 0
   // (vector_access.h).
   virtual std::string begin_kernel(const DeviceFunc& function,
@@ -60,6 +67,7 @@ class Dialect {
                                    const std::vector<std::string>& scalar_names,
                                    const std::string& item_name,
                                    const std::vector<std::string>& shared_declarations,
+                                   const std::vector<std::string>& sized_shared,
                                    const std::vector<int>& vectors) const = 0;
   virtual std::string end_kernel() const = 0;
 
@@ -102,6 +110,12 @@ class Dialect {
                                         int64_t elements) const;
   virtual std::string shared_declaration(const std::string& name, DType dtype,
                                          int64_t elements) const = 0;
+  // The `number`th shared buffer whose size the launcher gives.
+  virtual std::string sized_shared(const std::string& name, DType dtype, size_t number) const = 0;
+  // The loop of a group over [0, end) in dimension 1 or 2 of the grid; `index` is the type of
+  // `var`.
+  virtual LoopText group_loop(const std::string& var, const std::string& end, int dimension,
+                              DType index) const = 0;
   virtual std::string barrier() const = 0;
   // In [0, threads of the group). `subgroup_width`: width if the function uses subgroup operations,
   // otherwise 0; adjacent threads are then in one subgroup, in lane order.

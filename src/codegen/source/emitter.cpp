@@ -47,7 +47,7 @@ class FunctionEmitter {
         signs_(function) {}
 
   std::string run() {
-    std::vector<std::string> buffers, scalars, shared;
+    std::vector<std::string> buffers, scalars, shared, sized_shared;
     std::vector<int> vectors;
     vectors_ = vector_buffers(function_, dialect_.loads_narrow_vectors());
     for (const Param& param : function_.buffers) {
@@ -62,13 +62,18 @@ class FunctionEmitter {
     }
     std::string item = unique(function_.item->name);
     vars_[function_.item.get()] = item;
+    group_ = item;
     visit(function_.body, [&](const Stmt& s) {
       if (s->kind != StmtKind::kAlloc) return;
       const Buffer& buffer = as<AllocNode>(s).buffer;
       if (buffer->scope != Scope::kShared) return;
-      names_[buffer.get()] = unique(buffer->name);
-      shared.push_back(
-          dialect_.shared_declaration(names_[buffer.get()], buffer->dtype, constant_size(buffer)));
+      const std::string& name = names_[buffer.get()] = unique(buffer->name);
+      const PrimExpr elements = buffer_size(buffer);
+      if (elements.is_int()) {
+        shared.push_back(dialect_.shared_declaration(name, buffer->dtype, elements->int_value));
+      } else {
+        sized_shared.push_back(dialect_.sized_shared(name, buffer->dtype, sized_shared.size()));
+      }
     });
     const std::vector<std::string>& exchanges = subgroups_.declarations();
     shared.insert(shared.end(), exchanges.begin(), exchanges.end());
@@ -79,12 +84,13 @@ class FunctionEmitter {
       line("const " + dialect_.type_name(var.dtype()) + " " + vars_[var.get()] + " = " + text +
            ";");
     }
+    shares_ = !shared.empty() || !sized_shared.empty();
     stmt(function_.body);
     // A group processes several items: none may write shared memory that another still reads.
-    if (!shared.empty()) line(dialect_.barrier());
+    if (shares_) line(dialect_.barrier());
     std::string body = std::move(out_);
-    return dialect_.begin_kernel(function_, buffers, scalars, item, shared, vectors) + body +
-           dialect_.end_kernel();
+    return dialect_.begin_kernel(function_, buffers, scalars, item, shared, sized_shared, vectors) +
+           body + dialect_.end_kernel();
   }
 
  private:
@@ -121,12 +127,9 @@ class FunctionEmitter {
   }
 
   static int64_t constant_size(const Buffer& buffer) {
-    int64_t elements = 1;
-    for (const PrimExpr& dim : buffer->shape) {
-      if (!dim.is_int()) throw_internal("local buffer of symbolic size", buffer->name);
-      elements *= dim->int_value;
-    }
-    return elements;
+    const PrimExpr elements = buffer_size(buffer);
+    if (!elements.is_int()) throw_internal("local buffer of symbolic size", buffer->name);
+    return elements->int_value;
   }
 
   // ---- statements
@@ -220,11 +223,12 @@ class FunctionEmitter {
     std::string var = unique(node.var->name);
     std::string extent = expr(node.extent);
     vars_[node.var.get()] = var;
+    if (node.for_kind == ForKind::kWorkgroup) return groups(node, var, extent);
     if (node.for_kind == ForKind::kThread && node.extent.is_int(function_.workgroup_threads)) {
       // One iteration a thread; no loop, so that barriers inside are in uniform control flow.
       return block("", [&] {
-        const std::string index = dialect_.thread_in_turn(dialect_.thread_index(subgroups_.width()),
-                                                          vars_.at(function_.item.get()));
+        const std::string index =
+            dialect_.thread_in_turn(dialect_.thread_index(subgroups_.width()), group_);
         line("const " + type + " " + var + " = " + index + ";");
         thread_ = node.var;
         stmt(node.body);
@@ -248,6 +252,18 @@ class FunctionEmitter {
     });
     vectorized_ = outer;
     --loop_depth_;
+  }
+
+  // The second or third dimension of the grid.
+  void groups(const ForNode& node, const std::string& var, const std::string& extent) {
+    const LoopText text = dialect_.group_loop(var, extent, ++dimension_, node.var.dtype());
+    block(text.head, [&] {
+      if (!text.first.empty()) line(text.first);
+      const std::string outer = std::exchange(group_, var);
+      stmt(node.body);
+      group_ = outer;
+      if (shares_) line(dialect_.barrier());
+    });
   }
 
   void subgroup(const StoreNode& node) {
@@ -597,7 +613,10 @@ class FunctionEmitter {
   std::map<const ExprNode*, std::string> loaded_;  // loaded vectors, by load, in a loop over lanes
   int64_t part_ = 0;                               // the lane
   bool vectorized_ = false;                        // the innermost loop may be vectorized
-  Var thread_;  // of the loop over a group's threads that is being emitted
+  std::string group_;    // the innermost variable that says which group it is
+  int dimension_ = 0;    // of the grid
+  bool shares_ = false;  // whether there are shared buffers
+  Var thread_;           // of the loop over a group's threads that is being emitted
 };
 
 }  // namespace

@@ -118,6 +118,7 @@ class Glsl : public Dialect, public VectorOperations {
   std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
                            const std::vector<std::string>& scalars, const std::string& item,
                            const std::vector<std::string>& shared,
+                           const std::vector<std::string>& sized_shared,
                            const std::vector<int>& vectors) const override {
     if (function.index != DType::kI32) refuse("indices of 64 bits");
     if (scalars.size() + 1 > kPushConstantWords) {
@@ -146,16 +147,20 @@ class Glsl : public Dialect, public VectorOperations {
     for (const std::string& scalar : scalars) text += " int " + scalar + ";";
     text += " };\n";
     for (const std::string& declaration : shared) text += declaration + "\n";
+    for (const std::string& declaration : sized_shared) text += declaration + "\n";
     bool groups = static_cast<bool>(function.thread);
     std::string first = groups ? "gl_WorkGroupID.x" : "gl_GlobalInvocationID.x";
     std::string step = groups ? "gl_NumWorkGroups.x" : "gl_NumWorkGroups.x * gl_WorkGroupSize.x";
     // The extent is a number of invocations.
     std::string end = groups ? "extent / " + std::to_string(function.workgroup_threads) : "extent";
-    // Unsigned, because the step past the end exceeds int.
-    std::string at = "at_" + item;
-    return text + "void main() {\n  for (uint " + at + " = " + first + "; " + at + " < uint(" +
-           end + "); " + at + " += " + step + ") {\n    const int " + item + " = int(" + at +
-           ");\n";
+    const LoopText loop = strided(item, end, first, step);
+    return text + "void main() {\n  " + loop.head + " {\n    " + loop.first + "\n";
+  }
+
+  LoopText group_loop(const std::string& var, const std::string& end, int dimension,
+                      DType) const override {
+    const std::string of(1, ".xyz"[dimension + 1]);
+    return strided(var, end, "gl_WorkGroupID." + of, "gl_NumWorkGroups." + of);
   }
 
   std::string end_kernel() const override { return "  }\n}\n"; }
@@ -254,6 +259,11 @@ class Glsl : public Dialect, public VectorOperations {
   std::string shared_declaration(const std::string& name, DType dtype,
                                  int64_t elements) const override {
     return "shared " + type_name(dtype) + " " + name + "[" + std::to_string(elements) + "];";
+  }
+  // An array whose size is a specialization constant: the device sets those from number 1000 on.
+  std::string sized_shared(const std::string& name, DType dtype, size_t number) const override {
+    return "layout(constant_id = " + std::to_string(1000 + number) + ") const int " + name +
+           "_size = 1;\nshared " + type_name(dtype) + " " + name + "[" + name + "_size];";
   }
   std::string barrier() const override {
     return "memoryBarrierBuffer(); memoryBarrierShared(); barrier();";
@@ -393,6 +403,15 @@ class Glsl : public Dialect, public VectorOperations {
   }
 
  private:
+  // Unsigned, because the step past the end may exceed int.
+  static LoopText strided(const std::string& var, const std::string& end, const std::string& first,
+                          const std::string& step) {
+    const std::string at = "at_" + var;
+    return {"for (uint " + at + " = " + first + "; " + at + " < uint(" + end + "); " + at +
+                " += " + step + ")",
+            "const int " + var + " = int(" + at + ");"};
+  }
+
   static constexpr const char* kRoundF16 = "tapml_round_f16(";
   static constexpr const char* kSubgroupWidth = "tapml_subgroup_width";
 

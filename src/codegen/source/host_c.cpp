@@ -139,7 +139,7 @@ std::string HostC::float_literal(double value, DType dtype) const {
 
 std::string HostC::begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
                                 const std::vector<std::string>& scalars, const std::string& item,
-                                const std::vector<std::string>&,
+                                const std::vector<std::string>&, const std::vector<std::string>&,
                                 const std::vector<int>& vectors) const {
   if (function.thread) throw_internal("work groups in C", function.entry);
   std::string text = "void " + function.entry +
@@ -195,6 +195,14 @@ std::string HostC::make_vector(const std::string& type,
 
 std::string HostC::shared_declaration(const std::string& name, DType, int64_t) const {
   throw_internal("memory of a work group in C", name);
+}
+
+std::string HostC::sized_shared(const std::string& name, DType, size_t) const {
+  throw_internal("memory of a work group in C", name);
+}
+
+LoopText HostC::group_loop(const std::string&, const std::string&, int, DType) const {
+  throw_internal("work groups in C");
 }
 
 std::string HostC::barrier() const { throw_internal("a barrier in C"); }

@@ -20,7 +20,7 @@ class HostC : public Dialect {
 
   std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
                            const std::vector<std::string>& scalars, const std::string& item,
-                           const std::vector<std::string>&,
+                           const std::vector<std::string>&, const std::vector<std::string>&,
                            const std::vector<int>& vectors) const override;
   std::string end_kernel() const override;
 
@@ -36,6 +36,8 @@ class HostC : public Dialect {
                           const std::vector<std::string>& parts) const override;
 
   std::string shared_declaration(const std::string& name, DType, int64_t) const override;
+  std::string sized_shared(const std::string& name, DType, size_t) const override;
+  LoopText group_loop(const std::string&, const std::string&, int, DType) const override;
   std::string barrier() const override;
   std::string thread_index(int64_t) const override;
 

@@ -105,6 +105,7 @@ class OpenClC : public Dialect, public VectorOperations {
   std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
                            const std::vector<std::string>& scalars, const std::string& item,
                            const std::vector<std::string>& shared,
+                           const std::vector<std::string>& sized_shared,
                            const std::vector<int>&) const override {
     std::string text = "__kernel void " + function.entry + "(";
     const std::string alone = function.may_alias ? "" : "restrict ";
@@ -117,7 +118,9 @@ class OpenClC : public Dialect, public VectorOperations {
     for (const std::string& scalar : scalars) {
       text += std::string("long ") + (narrow ? "wide_" : "") + scalar + ", ";
     }
-    text += "long extent) {\n";
+    text += "long extent";
+    for (const std::string& parameter : sized_shared) text += ", " + parameter;
+    text += ") {\n";
     for (const std::string& scalar : scalars) {
       if (narrow) text += "  const int " + scalar + " = (int)wide_" + scalar + ";\n";
     }
@@ -131,16 +134,20 @@ class OpenClC : public Dialect, public VectorOperations {
     }
     for (const std::string& declaration : shared) text += "  " + declaration + "\n";
     bool groups = static_cast<bool>(function.thread);
-    // Unsigned, because the step past the end exceeds int.
-    std::string type = narrow ? "uint" : "long", at = narrow ? "at_" + item : item;
     // The extent is a number of invocations.
     std::string threads = std::to_string(function.workgroup_threads);
-    std::string end = groups ? "(extent / " + threads + ")" : "extent";
-    text += "  for (" + type + " " + at + " = " +
-            (groups ? "get_group_id(0)" : "get_global_id(0)") + "; " + at + " < " +
-            (narrow ? "(uint)" : "") + end + "; " + at +
-            " += " + (groups ? "get_num_groups(0)" : "get_global_size(0)") + ") {\n";
-    return narrow ? text + "    const int " + item + " = (int)" + at + ";\n" : text;
+    const LoopText loop =
+        groups ? strided(item, "(extent / " + threads + ")", "get_group_id(0)", "get_num_groups(0)",
+                         function.index)
+               : strided(item, "extent", "get_global_id(0)", "get_global_size(0)", function.index);
+    text += "  " + loop.head + " {\n";
+    return loop.first.empty() ? text : text + "    " + loop.first + "\n";
+  }
+
+  LoopText group_loop(const std::string& var, const std::string& end, int dimension,
+                      DType index) const override {
+    const std::string of = "(" + std::to_string(dimension) + ")";
+    return strided(var, "(" + end + ")", "get_group_id" + of, "get_num_groups" + of, index);
   }
 
   std::string end_kernel() const override { return "  }\n}\n"; }
@@ -235,6 +242,9 @@ class OpenClC : public Dialect, public VectorOperations {
   std::string shared_declaration(const std::string& name, DType dtype,
                                  int64_t elements) const override {
     return "__local " + type_name(dtype) + " " + name + "[" + std::to_string(elements) + "];";
+  }
+  std::string sized_shared(const std::string& name, DType dtype, size_t) const override {
+    return "__local " + type_name(dtype) + "* restrict " + name;
   }
   std::string barrier() const override {
     return "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
@@ -371,6 +381,16 @@ class OpenClC : public Dialect, public VectorOperations {
   }
 
  private:
+  // Unsigned where indices have 32 bits, because the step past the end may exceed int.
+  static LoopText strided(const std::string& var, const std::string& end, const std::string& first,
+                          const std::string& step, DType index) {
+    const bool narrow = index == DType::kI32;
+    const std::string at = narrow ? "at_" + var : var;
+    return {std::string("for (") + (narrow ? "uint " : "long ") + at + " = " + first + "; " + at +
+                " < " + (narrow ? "(uint)" : "") + end + "; " + at + " += " + step + ")",
+            narrow ? "const int " + var + " = (int)" + at + ";" : ""};
+  }
+
   // Several extensions provide subgroups; missing ones are not used. They are used if each has the
   // width that the kernel is compiled for and all are full, which a running group checks.
   static constexpr const char* kSubgroups =

@@ -29,6 +29,9 @@ class InlineQueue final : public runtime::DeviceQueue {
     return {};
   }
   Status launch(runtime::DeviceKernel& kernel, const runtime::LaunchArgs& args) noexcept override {
+    if (args.grid != GridRest{1, 1} || !args.shared.empty()) {
+      return fail(internal_error("a launch of work groups on a platform that has none"));
+    }
     return static_cast<const InlineKernel&>(kernel).run(args, *shares_);
   }
   Status read(DeviceMemory& from, int64_t offset, std::span<std::byte> bytes) noexcept override {

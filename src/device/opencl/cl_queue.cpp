@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "device/opencl/cl_context.h"
 
@@ -92,11 +93,12 @@ class ClQueue final : public DeviceQueue {
   Status launch(DeviceKernel& kernel, const LaunchArgs& args) noexcept override {
     marker_.reset();
     auto& code = static_cast<ClKernel&>(kernel);
-    if (code.arguments != 2 * args.buffers.size() + args.scalars.size() + 1) {
+    if (code.arguments != 2 * args.buffers.size() + args.scalars.size() + 1 + args.shared.size()) {
       return fail(internal_error("kernel " + code.entry + " declares " +
                                      std::to_string(code.arguments) + " arguments for " +
-                                     std::to_string(args.buffers.size()) + " buffers and " +
-                                     std::to_string(args.scalars.size()) + " scalars",
+                                     std::to_string(args.buffers.size()) + " buffers, " +
+                                     std::to_string(args.scalars.size()) + " scalars and " +
+                                     std::to_string(args.shared.size()) + " shared buffers",
                                  "opencl"));
     }
     auto threads = static_cast<size_t>(args.workgroup_threads);
@@ -107,12 +109,14 @@ class ClQueue final : public DeviceQueue {
                                      std::to_string(code.max_group),
                                  "opencl"));
     }
-    int64_t groups = std::min((args.extent - 1) / args.workgroup_threads + 1, context_->max_groups);
-    size_t global = static_cast<size_t>(groups) * threads;
+    const std::array<size_t, 3> groups = grid_of(args, context_->max_groups);
+    const std::array<size_t, 3> global = {groups[0] * threads, groups[1], groups[2]};
+    const std::array<size_t, 3> local = {threads, 1, 1};
+    const cl_uint dimensions = groups[2] > 1 ? 3 : groups[1] > 1 ? 2 : 1;
     std::lock_guard guard(code.lock);
     TAPML_TRY(set_arguments(code.kernel.get(), args));
-    return cl_status(clEnqueueNDRangeKernel(queue_.get(), code.kernel.get(), 1, nullptr, &global,
-                                            &threads, 0, nullptr, nullptr),
+    return cl_status(clEnqueueNDRangeKernel(queue_.get(), code.kernel.get(), dimensions, nullptr,
+                                            global.data(), local.data(), 0, nullptr, nullptr),
                      "clEnqueueNDRangeKernel");
   }
 
@@ -176,6 +180,20 @@ class ClQueue final : public DeviceQueue {
     return copy_apart(aside.get(), 0, handle_of(memory), to, size);
   }
 
+  // Work groups in each dimension. Kernels stride over their grid, so that more than keep the
+  // device busy are not launched.
+  static std::array<size_t, 3> grid_of(const LaunchArgs& args, int64_t most) {
+    std::array<size_t, 3> groups;
+    const int64_t asked[] = {(args.extent - 1) / args.workgroup_threads + 1, args.grid[0],
+                             args.grid[1]};
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const int64_t here = std::min(asked[i], std::max<int64_t>(most, 1));
+      groups[i] = static_cast<size_t>(here);
+      most /= here;
+    }
+    return groups;
+  }
+
   static Status set_arguments(cl_kernel kernel, const LaunchArgs& args) {
     cl_uint index = 0;
     for (const BufferArg& buffer : args.buffers) {
@@ -187,7 +205,12 @@ class ClQueue final : public DeviceQueue {
       TAPML_TRY(set_long(kernel, index++, buffer.offset));
     }
     for (int64_t scalar : args.scalars) TAPML_TRY(set_long(kernel, index++, scalar));
-    return set_long(kernel, index, args.extent);
+    TAPML_TRY(set_long(kernel, index++, args.extent));
+    for (const SharedSize& size : args.shared) {
+      TAPML_TRY(cl_status(clSetKernelArg(kernel, index++, static_cast<size_t>(size.bytes), nullptr),
+                          "clSetKernelArg"));
+    }
+    return {};
   }
 
   static Status set_long(cl_kernel kernel, cl_uint index, int64_t number) {

@@ -66,7 +66,9 @@ Result<std::shared_ptr<VulkanContext>> VulkanContext::open(const VulkanOptions& 
                                           : devices[static_cast<size_t>(options.device)];
   context->info = describe_vulkan_device(context->physical_);
   context->capabilities = vulkan_capabilities(context->physical_);
-  context->max_groups = context->physical_.properties.limits.maxComputeWorkGroupCount[0];
+  for (size_t i = 0; i < context->max_groups.size(); ++i) {
+    context->max_groups[i] = context->physical_.properties.limits.maxComputeWorkGroupCount[i];
+  }
   TAPML_TRY(context->create_device());
   TAPML_TRY(context->create_heaps(options.map_memory));
   TAPML_TRY(context->valid());

@@ -1,6 +1,7 @@
 // State that the parts of one Vulkan device share.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -70,8 +71,8 @@ class VulkanContext {
   std::set<uint32_t> capabilities;  // that kernels may declare
   // Whether shaders may request that 32-bit subnormals are kept, independently of other widths.
   bool keeps_denormals() const;
-  int64_t max_groups = 1;                // maximum useful work groups of a launch
-  std::shared_ptr<DiskCache> pipelines;  // null: none
+  std::array<int64_t, 3> max_groups = {1, 1, 1};  // maximum work groups in each dimension
+  std::shared_ptr<DiskCache> pipelines;           // null: none
 
  private:
   VulkanContext() = default;

@@ -1,6 +1,7 @@
 #include "device/vulkan/vulkan_kernel.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tapml::device {
 
@@ -13,16 +14,37 @@ Result<std::shared_ptr<VulkanKernel>> VulkanKernel::create(
   return kernel;
 }
 
-Result<std::shared_ptr<VulkanPipeline>> VulkanKernel::pipeline() {
+Result<std::shared_ptr<VulkanPipeline>> VulkanKernel::pipeline(std::span<const SharedSize> shared) {
+  // A size is part of the pipeline: a long generation may see thousands.
+  constexpr size_t kMostPipelines = 32;
+  if (shared.size() != code_.facts.sized_shared) {
+    return fail(
+        internal_error("kernel " + code_.name + " has " + std::to_string(code_.facts.sized_shared) +
+                           " shared buffers of symbolic size, not " + std::to_string(shared.size()),
+                       "vulkan"));
+  }
+  Sizes sizes;
+  for (const SharedSize& size : shared) {
+    if (!std::in_range<int32_t>(size.elements)) {
+      return fail(platform_error(PlatformFault::kLimit,
+                                 "kernel " + code_.name + " needs a shared buffer of " +
+                                     std::to_string(size.elements) + " elements",
+                                 "vulkan"));
+    }
+    sizes.push_back(static_cast<int32_t>(size.elements));
+  }
   std::lock_guard guard(lock_);
-  if (pipeline_) return pipeline_;
+  for (const auto& [of, pipeline] : pipelines_) {
+    if (of == sizes) return pipeline;
+  }
   TAPML_TRY(context_->alive());
-  TAPML_ASSIGN(std::shared_ptr<VulkanPipeline> made, make_pipeline());
+  TAPML_ASSIGN(std::shared_ptr<VulkanPipeline> made, make_pipeline(sizes));
   TAPML_TRY(context_->valid());
-  pipeline_ = std::move(made);
-  code_.words = {};
+  if (sizes.empty()) code_.words = {};
+  if (pipelines_.size() >= kMostPipelines) pipelines_.pop_back();
+  pipelines_.emplace(pipelines_.begin(), std::move(sizes), made);
   cache_->grown();
-  return pipeline_;
+  return made;
 }
 
 Status VulkanKernel::check_limits() const {
@@ -62,7 +84,7 @@ Status VulkanKernel::check_limits() const {
                      "vulkan"));
 }
 
-Result<std::shared_ptr<VulkanPipeline>> VulkanKernel::make_pipeline() const {
+Result<std::shared_ptr<VulkanPipeline>> VulkanKernel::make_pipeline(const Sizes& sizes) const {
   const VulkanFunctions& vk = context_->vk;
   TAPML_ASSIGN(VulkanLayout layout, context_->layout(code_.buffers, code_.push_bytes));
   auto made = std::make_shared<VulkanPipeline>(context_, layout);
@@ -80,6 +102,17 @@ Result<std::shared_ptr<VulkanPipeline>> VulkanKernel::make_pipeline() const {
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.pName = "main";
   info.layout = layout.pipeline;
+  std::vector<VkSpecializationMapEntry> constants;
+  for (uint32_t i = 0; i < sizes.size(); ++i) {
+    constants.push_back(
+        {kFirstSizedShared + i, static_cast<uint32_t>(i * sizeof(int32_t)), sizeof(int32_t)});
+  }
+  VkSpecializationInfo specialization{};
+  specialization.mapEntryCount = static_cast<uint32_t>(constants.size());
+  specialization.pMapEntries = constants.data();
+  specialization.dataSize = sizes.size() * sizeof(int32_t);
+  specialization.pData = sizes.data();
+  if (!sizes.empty()) info.stage.pSpecializationInfo = &specialization;
   // If no width can be requested, all pipelines have the same one, and groups are divisible by it.
   VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroups{};
   subgroups.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "device/vulkan/vulkan_pipeline_cache.h"
 
@@ -32,22 +35,25 @@ class VulkanKernel final : public runtime::DeviceKernel {
                                                       SpirvKernel code);
 
   const std::string& entry() const { return code_.name; }
-  // Created by the first call: drivers are slow for large kernels, and many kernels of a module are
-  // never launched (those for tensors that exceed a binding). Thread-safe.
-  Result<std::shared_ptr<VulkanPipeline>> pipeline();
+  // The pipeline for shared buffers of these sizes. Created by the first call: drivers are slow for
+  // large kernels, and many kernels of a module are never launched (those for tensors that exceed a
+  // binding). Thread-safe.
+  Result<std::shared_ptr<VulkanPipeline>> pipeline(std::span<const SharedSize> shared);
 
  private:
   VulkanKernel(std::shared_ptr<VulkanContext> context, std::shared_ptr<VulkanPipelineCache> cache,
                SpirvKernel code)
       : context_(std::move(context)), cache_(std::move(cache)), code_(std::move(code)) {}
   Status check_limits() const;
-  Result<std::shared_ptr<VulkanPipeline>> make_pipeline() const;
+  using Sizes = std::vector<int32_t>;  // elements of the shared buffers
+  Result<std::shared_ptr<VulkanPipeline>> make_pipeline(const Sizes& sizes) const;
 
   const std::shared_ptr<VulkanContext> context_;
   const std::shared_ptr<VulkanPipelineCache> cache_;
   std::mutex lock_;
-  SpirvKernel code_;  // without words after the pipeline is created
-  std::shared_ptr<VulkanPipeline> pipeline_;
+  SpirvKernel code_;  // without words after the only pipeline is created
+  // The newest ones, the last created first.
+  std::vector<std::pair<Sizes, std::shared_ptr<VulkanPipeline>>> pipelines_;
 };
 
 }  // namespace tapml::device

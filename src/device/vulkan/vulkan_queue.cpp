@@ -366,7 +366,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
   }
 
   Status launch_kernel(VulkanKernel& kernel, const LaunchArgs& args) {
-    TAPML_ASSIGN(const std::shared_ptr<VulkanPipeline> made, kernel.pipeline());
+    TAPML_ASSIGN(const std::shared_ptr<VulkanPipeline> made, kernel.pipeline(args.shared));
     const VulkanPipeline& pipeline = *made;
     std::array<int32_t, kMostPushConstants> constants;
     TAPML_TRY(push_constants(kernel, pipeline, args, constants));
@@ -382,9 +382,13 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
       vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout.pipeline,
                                0, 1, &set, 0, nullptr);
     }
-    const int64_t groups =
-        std::min((args.extent - 1) / args.workgroup_threads + 1, context_->max_groups);
-    vk.CmdDispatch(commands, static_cast<uint32_t>(groups), 1, 1);
+    const int64_t asked[] = {(args.extent - 1) / args.workgroup_threads + 1, args.grid[0],
+                             args.grid[1]};
+    uint32_t groups[3];
+    for (size_t i = 0; i < 3; ++i) {
+      groups[i] = static_cast<uint32_t>(std::min(asked[i], context_->max_groups[i]));
+    }
+    vk.CmdDispatch(commands, groups[0], groups[1], groups[2]);
     batch->hold(made);
     return {};
   }

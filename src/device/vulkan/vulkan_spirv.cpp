@@ -125,7 +125,13 @@ Result<SpirvFacts> read_spirv(std::span<const uint32_t> words, const std::string
     } else if (op == kOpSpecConstant && operands.size() >= 3 && operands[1] == width_id) {
       facts.subgroup_width = operands[2];
     } else if (op == kOpDecorate && operands.size() >= 3) {
-      if (operands[1] == kDecorationSpecId && operands[2] == 0) width_id = operands[0];
+      if (operands[1] == kDecorationSpecId) {
+        if (operands[2] == 0) width_id = operands[0];
+        if (operands[2] >= kFirstSizedShared &&
+            operands[2] - kFirstSizedShared < kMostSharedBuffers) {
+          facts.sized_shared = std::max(facts.sized_shared, operands[2] - kFirstSizedShared + 1);
+        }
+      }
       if (operands[1] == kDecorationSet && operands[2] != 0) {
         return bad("has a descriptor of set " + std::to_string(operands[2]));
       }

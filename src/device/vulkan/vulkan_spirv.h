@@ -29,6 +29,9 @@ enum class SpirvCapability : uint32_t {
   kRoundingModeRTE = 4467,
 };
 
+// The specialization constants before it are the code's own (codegen/source/glsl.cpp).
+inline constexpr uint32_t kFirstSizedShared = 1000;
+
 struct SpirvFacts {
   std::set<uint32_t> capabilities;
   uint32_t group[3] = {1, 1, 1};  // work group size
@@ -36,6 +39,9 @@ struct SpirvFacts {
   // The subgroup width that the kernel is made for, as a number of threads: specialization constant
   // 0, if it uses subgroups. 0: any.
   uint32_t subgroup_width = 0;
+  // Shared buffers whose size the launcher gives: specialization constants from kFirstSizedShared
+  // on.
+  uint32_t sized_shared = 0;
 };
 
 // InternalError unless `words` are a complete module with a compute entry point "main" and all

@@ -247,9 +247,9 @@ Status ClientSession::launch(StreamId stream, const runtime::LaunchRequest& requ
       TAPML_TRY(runtime::check_launch_argument(i, range.offset, buffer->second, kernel->second));
     }
   }
-  TAPML_TRY(runtime::check_launch_size(request.extent, request.workgroup_threads));
+  TAPML_TRY(runtime::check_launch_size(request));
   TAPML_TRY(check(stream));
-  if (request.extent == 0) return {};
+  if (runtime::is_empty_launch(request)) return {};
   return link_->post([&](Builder& builder) {
     wire::Range ranges[runtime::kMaxLaunchBuffers];
     for (size_t i = 0; i < request.buffers.size(); ++i) {
@@ -257,8 +257,16 @@ Status ClientSession::launch(StreamId stream, const runtime::LaunchRequest& requ
     }
     const auto buffers = builder.CreateVectorOfStructs(ranges, request.buffers.size());
     const auto scalars = builder.CreateVector(request.scalars.data(), request.scalars.size());
+    wire::SharedSize sizes[kMostSharedBuffers];
+    for (size_t i = 0; i < request.shared.size(); ++i) {
+      sizes[i] = wire::SharedSize(request.shared[i].elements, request.shared[i].bytes);
+    }
+    const auto shared = request.shared.empty()
+                            ? flatbuffers::Offset<flatbuffers::Vector<const wire::SharedSize*>>()
+                            : builder.CreateVectorOfStructs(sizes, request.shared.size());
     return wire::CreateLaunch(builder, raw_handle(stream), raw_handle(request.kernel), buffers,
-                              scalars, request.extent, request.workgroup_threads);
+                              scalars, request.extent, request.workgroup_threads, request.grid[0],
+                              request.grid[1], shared);
   });
 }
 

@@ -178,6 +178,20 @@ Status ServerCore::handle(const wire::Launch& request) noexcept {
   launch.scalars = scalars;
   launch.extent = request.extent();
   launch.workgroup_threads = request.workgroup_threads();
+  launch.grid = {request.groups_y(), request.groups_z()};
+  SharedSize shared[kMostSharedBuffers];
+  const size_t sizes = request.shared() ? request.shared()->size() : 0;
+  if (sizes > kMostSharedBuffers) {
+    return fail(platform_error(PlatformFault::kLimit,
+                               "a launch has " + std::to_string(sizes) +
+                                   " shared buffers of its own size; the session allows " +
+                                   std::to_string(kMostSharedBuffers)));
+  }
+  for (size_t i = 0; i < sizes; ++i) {
+    const wire::SharedSize* size = request.shared()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    shared[i] = {size->elements(), size->bytes()};
+  }
+  launch.shared = std::span(shared).first(sizes);
   return session_->launch(StreamId{request.stream()}, launch);
 }
 

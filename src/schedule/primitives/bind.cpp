@@ -12,9 +12,15 @@ PrimFuncRef bind(const PrimFunc& func, const Var& loop, const std::string& axis)
     refuse("bind", "loop " + loop->name, reason, hint);
   };
   if (axis == "workgroup") {
-    require_only_launch_axis(site, "bind");
-    if (site.loops().size() != 1) {
-      no("it is inside another loop", "bind an outermost loop to the work groups");
+    for (const Stmt& inner : loops_inside(site)) {
+      const ForKind kind = as<ForNode>(inner).for_kind;
+      if (kind != ForKind::kWorkgroup && kind != ForKind::kParallel) continue;
+      no(std::string("the ") + for_kind_name(kind) + " loop " + as<ForNode>(inner).var->name +
+             " is inside it",
+         "bind the outer loop first");
+    }
+    if (const std::string why = why_no_grid_dimension(site); !why.empty()) {
+      no(why, "bind an outermost loop to the work groups, then loops directly inside it");
     }
     require_independent(func, site, "bind");
     return with_kind(func, site, ForKind::kWorkgroup);

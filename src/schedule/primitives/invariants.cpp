@@ -72,9 +72,7 @@ std::string why_not_marked(const PrimFunc& func, const Site& site) {
   const ForNode& loop = site.loop();
   std::string why =
       loop.for_kind == ForKind::kVectorized ? why_not_lanes(func, site) : why_dependent(func, site);
-  if (why.empty() && loop.for_kind == ForKind::kWorkgroup && site.loops().size() != 1) {
-    why = "it is inside another loop";
-  }
+  if (why.empty() && loop.for_kind == ForKind::kWorkgroup) why = why_no_grid_dimension(site);
   if (why.empty() && loop.for_kind == ForKind::kThread) {
     bool grouped = false;
     for (const Stmt& stmt : site.path) {

@@ -56,6 +56,19 @@ void require_only_launch_axis(const Site& site, const std::string& primitive) {
   for (const Stmt& stmt : loops_inside(site)) check(stmt, "inside it");
 }
 
+std::string why_no_grid_dimension(const Site& site) {
+  const std::vector<Stmt> loops = site.loops();
+  if (loops.size() > static_cast<size_t>(kGridDimensions)) return "the grid has three dimensions";
+  for (size_t i = 0; i + 1 < loops.size(); ++i) {
+    const auto& around = as<ForNode>(loops[i]);
+    if (around.for_kind != ForKind::kWorkgroup) return "it is inside another loop";
+    if (around.body != loops[i + 1]) {
+      return "there is more than loops between it and its work-group loop";
+    }
+  }
+  return "";
+}
+
 void require_independent(const PrimFunc& func, const Site& site, const std::string& primitive) {
   std::string why = why_dependent(func, site);
   if (why.empty()) return;

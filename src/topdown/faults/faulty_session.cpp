@@ -85,7 +85,8 @@ class FaultySession : public runtime::ForwardingSession {
                 stream,
                 request,
                 {request.buffers.begin(), request.buffers.end()},
-                {request.scalars.begin(), request.scalars.end()}};
+                {request.scalars.begin(), request.scalars.end()},
+                {request.shared.begin(), request.shared.end()}};
     if (wrong(next.entry, FaultKind::kLostLaunch) && ++launches_[next.entry] % 3 == 0) return {};
     bind_stale(next);
     // Runs before the work it should wait for, but still waits for its own launches.
@@ -106,6 +107,7 @@ class FaultySession : public runtime::ForwardingSession {
     LaunchRequest request;
     std::vector<BufferRange> buffers;
     std::vector<int64_t> scalars;
+    std::vector<SharedSize> shared;
   };
 
   const SessionFault* wrong(const std::string& entry, FaultKind kind) const noexcept {
@@ -119,6 +121,7 @@ class FaultySession : public runtime::ForwardingSession {
     LaunchRequest request = launch.request;
     request.buffers = launch.buffers;
     request.scalars = launch.scalars;
+    request.shared = launch.shared;
     return ForwardingSession::launch(launch.stream, request);
   }
 

@@ -111,6 +111,13 @@ Plain plain_launches(const tir::PrimFunc& func, const std::string& name,
   const Header header = header_of(func, name, named_tensors(func, lowered));
   plain.header = header.text + "\n";
   for (codegen::DeviceFunc& launch : lowered.launches) {
+    if (!launch.grid.empty() || !launch.shared.empty()) {
+      throw_user("kernel " + name +
+                     " has a grid of several dimensions, or shared memory whose size "
+                     "depends on its scalars",
+                 "", "a kernel that a custom kernel can replace", launch.entry,
+                 "fuse its work-group loops, and give its shared buffers a constant shape");
+    }
     if (generator.needs_narrow_index()) {
       const bool wide = target.description.features.compute_dtypes.contains(DType::kI64);
       // Narrow scalars are not the scalars of the extent.

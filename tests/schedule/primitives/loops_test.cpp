@@ -489,6 +489,25 @@ TEST(Bind, GroupsAndThreads) {
   expect_good(s, start.func, kRowsAroundEight);
 }
 
+TEST(Bind, AGridHasUpToThreeDimensions) {
+  Start start(kDouble, "double");
+  Schedule& s = start.schedule;
+  const std::vector<Loop> rows = s.split(start.loops[0], {std::nullopt, 2});
+  const std::vector<Loop> columns = s.split(start.loops[1], {3, std::nullopt});
+  expect_user_error([&] { s.bind(rows[1], "workgroup"); }, {"it is inside another loop"});
+  s.bind(rows[0], "workgroup");
+  expect_user_error([&] { s.bind(columns[0], "workgroup"); }, {"it is inside another loop"});
+  s.bind(rows[1], "workgroup");
+  s.bind(columns[0], "workgroup");
+  expect_user_error([&] { s.bind(columns[1], "workgroup"); }, {"the grid has three dimensions"});
+  s.bind(columns[1], "thread");
+  std::string printed = text::print(*s.func(), "k");
+  EXPECT_NE(printed.find("for i_0 in workgroup((n + 1)//2)"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("for i_1 in workgroup(2)"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("for j_0 in workgroup(3)"), std::string::npos) << printed;
+  expect_good(s, start.func, kRowsAroundEight);
+}
+
 TEST(Bind, OnlyLoopsBetweenGroupAndThread) {
   Start start(kMatmul, "matmul");
   Schedule& s = start.schedule;
