@@ -13,7 +13,8 @@ namespace {
 constexpr std::array<ForKind, 6> kForKinds = {ForKind::kSerial,     ForKind::kParallel,
                                               ForKind::kVectorized, ForKind::kUnrolled,
                                               ForKind::kWorkgroup,  ForKind::kThread};
-constexpr std::array<Scope, 3> kScopes = {Scope::kGlobal, Scope::kShared, Scope::kLocal};
+constexpr std::array<Scope, 4> kScopes = {Scope::kGlobal, Scope::kShared, Scope::kLocal,
+                                          Scope::kFragment};
 
 }  // namespace
 
@@ -125,18 +126,26 @@ Buffer Parser::buffer_type(const std::string& name) {
   expect(",", "the buffer's shape");
   DType type = dtype();
   Scope scope = Scope::kGlobal;
-  if (accept(",")) {
-    bool found = false;
-    for (Scope candidate : kScopes) {
-      if (!at(scope_name(candidate))) continue;
-      scope = candidate;
-      found = true;
+  Dims strides;
+  bool more = accept(",");
+  for (Scope candidate : kScopes) {
+    if (!more || !accept(scope_name(candidate))) continue;
+    scope = candidate;
+    more = accept(",");
+    break;
+  }
+  if (more) {
+    if (!accept("strides")) unexpected("global, shared, local, fragment or strides=");
+    expect("=");
+    const Token& place = peek();
+    strides = dims();
+    if (strides.size() != shape.size()) {
+      source_.fail(place.offset, "wrong number of strides of buffer '" + name + "'",
+                   std::to_string(shape.size()), std::to_string(strides.size()));
     }
-    if (!found) unexpected("global, shared or local");
-    advance();
   }
   expect(")");
-  return make_buffer(name, type, std::move(shape), scope);
+  return make_buffer(name, type, std::move(shape), scope, std::move(strides));
 }
 
 const Buffer& Parser::buffer(const Token& name) {
@@ -191,8 +200,11 @@ Stmt Parser::stmt() {
   if (at("block")) return block();
   if (at("{")) return braced_stmts();
   if (accept("barrier")) return make_barrier();
+  if (at_name() && at("(", 1)) return call_statement();
+  if (at_name() && at("=", 1)) return matrix_operation();
   if (at_name()) return store();
-  unexpected("a statement: for, if, block, alloc, barrier, a store or '}'");
+  unexpected(
+      "a statement: for, if, block, alloc, barrier, a store, a matrix operation, a copy or '}'");
 }
 
 Stmt Parser::loop() {
@@ -234,6 +246,9 @@ Stmt Parser::store() {
   std::vector<PrimExpr> indices = scalar_list("]");
   check_rank(name, *target, indices.size());
   expect("=", "the indices");
+  if (at(matrix_op_name(MatrixOp::kStore)) && at("(", 1)) {
+    return matrix_store(target, std::move(indices));
+  }
   PrimExpr value = scalar();
   return make_store(target, std::move(indices), std::move(value));
 }
@@ -258,20 +273,24 @@ BlockIter Parser::block_iter() {
   return iter;
 }
 
+Region Parser::region() {
+  const Token& name = expect_name("a buffer");
+  Region region;
+  region.buffer = buffer(name);
+  expect("[", "the buffer's name");
+  while (!accept("]")) {
+    region.begins.push_back(scalar());
+    region.extents.push_back(accept("+:") ? scalar() : PrimExpr(1));
+    if (!at("]") && !accept(",")) unexpected("'+:', ',' or ']'");
+  }
+  check_rank(name, *region.buffer, region.begins.size());
+  return region;
+}
+
 std::vector<Region> Parser::regions() {
   std::vector<Region> list;
   do {
-    const Token& name = expect_name("a buffer");
-    Region region;
-    region.buffer = buffer(name);
-    expect("[", "the buffer's name");
-    while (!accept("]")) {
-      region.begins.push_back(scalar());
-      region.extents.push_back(accept("+:") ? scalar() : PrimExpr(1));
-      if (!at("]") && !accept(",")) unexpected("'+:', ',' or ']'");
-    }
-    check_rank(name, *region.buffer, region.begins.size());
-    list.push_back(std::move(region));
+    list.push_back(region());
   } while (accept(","));
   return list;
 }

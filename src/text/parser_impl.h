@@ -11,6 +11,7 @@
 #include "text/lexer.h"
 #include "text/parser.h"
 #include "text/scope.h"
+#include "tir/matrix.h"
 #include "tir/prim_func.h"
 
 namespace tapml::text {
@@ -124,9 +125,20 @@ class Parser {
   tir::Stmt loop();
   tir::Stmt block();
   tir::BlockIter block_iter();
+  tir::Region region();
   std::vector<tir::Region> regions();
   tir::Stmt branch();
   tir::Stmt store();
+  // Matrix operations and asynchronous copies (parse_matrix.cpp).
+  struct Element {
+    tir::Buffer buffer;
+    std::vector<PrimExpr> indices;
+  };
+  Element element();
+  tir::MatrixLayout matrix_layout();
+  tir::Stmt matrix_operation();
+  tir::Stmt matrix_store(tir::Buffer memory, std::vector<PrimExpr> indices);
+  tir::Stmt call_statement();
 
   // Graph level (parse_relax.cpp).
   Sized<relax::FunctionRef> function(bool pure);

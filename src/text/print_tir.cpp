@@ -12,6 +12,10 @@ void Printer::buffer_type(const BufferNode& buffer) {
   dims(buffer.shape);
   out_ += std::string(", ") + dtype_name(buffer.dtype);
   if (buffer.scope != Scope::kGlobal) out_ += std::string(", ") + scope_name(buffer.scope);
+  if (!buffer.strides.empty()) {
+    out_ += ", strides=";
+    dims(buffer.strides);
+  }
   out_ += ')';
 }
 
@@ -22,24 +26,27 @@ void Printer::buffer_access(const BufferNode& buffer, const std::vector<PrimExpr
   out_ += ']';
 }
 
+void Printer::region(const Region& region) {
+  name_of(region.buffer.get(), region.buffer->name);
+  out_ += '[';
+  for (size_t i = 0; i < region.begins.size(); ++i) {
+    if (i) out_ += ", ";
+    scalar(region.begins[i]);
+    const PrimExpr& extent = region.extents[i];
+    if (extent.is_int(1) && extent.dtype() == DType::kI64) continue;
+    out_ += " +: ";
+    scalar(extent);
+  }
+  out_ += ']';
+}
+
 void Printer::regions(const char* keyword, const std::vector<Region>& regions) {
   if (regions.empty()) return;
   start_line();
   out_ += keyword;
   for (size_t r = 0; r < regions.size(); ++r) {
-    const Region& region = regions[r];
     out_ += r ? ", " : " ";
-    name_of(region.buffer.get(), region.buffer->name);
-    out_ += '[';
-    for (size_t i = 0; i < region.begins.size(); ++i) {
-      if (i) out_ += ", ";
-      scalar(region.begins[i]);
-      const PrimExpr& extent = region.extents[i];
-      if (extent.is_int(1) && extent.dtype() == DType::kI64) continue;
-      out_ += " +: ";
-      scalar(extent);
-    }
-    out_ += ']';
+    region(regions[r]);
   }
   out_ += '\n';
 }
@@ -154,6 +161,14 @@ void Printer::one_stmt(const Stmt& stmt, bool last) {
       break;
     case StmtKind::kBarrier:
       out_ += "barrier";
+      break;
+    case StmtKind::kMatrix:
+      matrix(as<MatrixNode>(stmt));
+      break;
+    case StmtKind::kCopyAsync:
+    case StmtKind::kCommitCopies:
+    case StmtKind::kWaitCopies:
+      async(stmt);
       break;
     case StmtKind::kSeq:
     case StmtKind::kAlloc:

@@ -7,6 +7,7 @@
 #include "relax/expr.h"
 #include "text/common.h"
 #include "text/names.h"
+#include "tir/matrix.h"
 #include "tir/prim_func.h"
 
 namespace tapml::text {
@@ -47,10 +48,14 @@ class Printer {
 
   void buffer_type(const tir::BufferNode& buffer);
   void buffer_access(const tir::BufferNode& buffer, const std::vector<PrimExpr>& indices);
+  void region(const tir::Region& region);
   void regions(const char* keyword, const std::vector<tir::Region>& regions);
   void block(const tir::BlockNode& block);
   void loop(const tir::ForNode& loop);
   void one_stmt(const tir::Stmt& stmt, bool last);
+  // Matrix operations and asynchronous copies (print_matrix.cpp).
+  void matrix(const tir::MatrixNode& node);
+  void async(const tir::Stmt& stmt);
   // "{", the statements indented by one step, "}" without a newline.
   void braced(const tir::Stmt& stmt);
 

@@ -8,6 +8,8 @@
 #include "text/normal_form.h"
 #include "text/printer.h"
 #include "text/structural.h"
+#include "tir/async_copy.h"
+#include "tir/matrix.h"
 
 namespace tapml::text {
 
@@ -350,7 +352,7 @@ class Comparer {
       return differ(std::string(dtype_name(a.dtype)) + " in " + tir::scope_name(a.scope),
                     std::string(dtype_name(b.dtype)) + " in " + tir::scope_name(b.scope));
     }
-    return lists(a.shape, b.shape);
+    return lists(a.shape, b.shape) && lists(a.strides, b.strides);
   }
   bool define_buffer(const tir::Buffer& a, const tir::Buffer& b) {
     if (!buffer_types(*a, *b)) return false;
@@ -400,12 +402,25 @@ class Comparer {
     if (a.size() != b.size()) return count("regions", a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i) {
       Step step(*this, "region ", i);
-      if (!use_buffer(a[i].buffer, b[i].buffer)) {
-        return differ(a[i].buffer->name, b[i].buffer->name);
-      }
-      if (!lists(a[i].begins, b[i].begins) || !lists(a[i].extents, b[i].extents)) return false;
+      if (!one_region(a[i], b[i])) return false;
     }
     return true;
+  }
+
+  bool one_region(const tir::Region& a, const tir::Region& b) {
+    if (!use_buffer(a.buffer, b.buffer)) return differ(a.buffer->name, b.buffer->name);
+    return lists(a.begins, b.begins) && lists(a.extents, b.extents);
+  }
+
+  bool matrices(const tir::MatrixNode& a, const tir::MatrixNode& b) {
+    const bool same = a.op == b.op && a.layout == b.layout && a.width == b.width;
+    if (!same || !use_buffer(a.fragment, b.fragment)) return false;
+    for (auto buffer : {&tir::MatrixNode::memory, &tir::MatrixNode::left, &tir::MatrixNode::right,
+                        &tir::MatrixNode::accumulator}) {
+      if (a.*buffer && !use_buffer(a.*buffer, b.*buffer)) return false;
+    }
+    return lists(a.indices, b.indices) && scalars(a.leading, b.leading) &&
+           scalars(a.value, b.value);
   }
 
   bool blocks(const tir::BlockNode& a, const tir::BlockNode& b) {
@@ -474,6 +489,16 @@ class Comparer {
       }
       case tir::StmtKind::kBlock:
         return blocks(as<tir::BlockNode>(a), as<tir::BlockNode>(b));
+      case tir::StmtKind::kMatrix:
+        return matrices(as<tir::MatrixNode>(a), as<tir::MatrixNode>(b)) || no();
+      case tir::StmtKind::kCopyAsync: {
+        const auto &x = as<tir::CopyAsyncNode>(a), &y = as<tir::CopyAsyncNode>(b);
+        return one_region(x.to, y.to) && one_region(x.from, y.from);
+      }
+      case tir::StmtKind::kWaitCopies:
+        return as<tir::WaitCopiesNode>(a).outstanding == as<tir::WaitCopiesNode>(b).outstanding ||
+               no();
+      case tir::StmtKind::kCommitCopies:
       case tir::StmtKind::kBarrier:
       case tir::StmtKind::kSeq:
         return true;

@@ -5,6 +5,8 @@
 #include "text/literals.h"
 #include "text/normal_form.h"
 #include "text/structural.h"
+#include "tir/async_copy.h"
+#include "tir/matrix.h"
 
 namespace tapml::text {
 
@@ -201,6 +203,8 @@ class Hasher {
     number(static_cast<uint64_t>(buffer.dtype));
     number(static_cast<uint64_t>(buffer.scope));
     scalars(buffer.shape);
+    // Kernels are named by their hash, so that of a compact buffer stays what it was without them.
+    if (!buffer.strides.empty()) scalars(buffer.strides);
   }
   void define_buffer(const tir::BufferNode& buffer) {
     buffer_type(buffer);
@@ -263,11 +267,25 @@ class Hasher {
 
   void regions(const std::vector<tir::Region>& list) {
     number(list.size());
-    for (const tir::Region& region : list) {
-      use_buffer(*region.buffer);
-      scalars(region.begins);
-      scalars(region.extents);
+    for (const tir::Region& one : list) region(one);
+  }
+
+  void region(const tir::Region& one) {
+    use_buffer(*one.buffer);
+    scalars(one.begins);
+    scalars(one.extents);
+  }
+
+  void matrix(const tir::MatrixNode& node) {
+    number(static_cast<uint64_t>(node.op) << 8 | static_cast<uint64_t>(node.layout));
+    number(static_cast<uint64_t>(node.width));
+    use_buffer(*node.fragment);
+    for (const tir::Buffer& buffer : {node.memory, node.left, node.right, node.accumulator}) {
+      if (buffer) use_buffer(*buffer);
     }
+    scalars(node.indices);
+    scalar(node.leading);
+    scalar(node.value);
   }
 
   void block(const tir::BlockNode& node) {
@@ -322,6 +340,17 @@ class Hasher {
       case tir::StmtKind::kBlock:
         block(as<tir::BlockNode>(s));
         break;
+      case tir::StmtKind::kMatrix:
+        matrix(as<tir::MatrixNode>(s));
+        break;
+      case tir::StmtKind::kCopyAsync:
+        region(as<tir::CopyAsyncNode>(s).to);
+        region(as<tir::CopyAsyncNode>(s).from);
+        break;
+      case tir::StmtKind::kWaitCopies:
+        number(static_cast<uint64_t>(as<tir::WaitCopiesNode>(s).outstanding));
+        break;
+      case tir::StmtKind::kCommitCopies:
       case tir::StmtKind::kBarrier:
       case tir::StmtKind::kSeq:
         break;
