@@ -51,19 +51,9 @@ Scheduled stage_by_stage(const tir::PrimFunc& func, const StagedProgram& program
   return {finish(func, program, tir::make_seq(std::move(nests)), workgroup_threads), rules};
 }
 
-// Platforms without narrow stores need whole words from each invocation.
-bool stores_are_allowed(const StagedProgram& program, const Features& features) {
-  if (features.narrow_stores) return true;
-  return std::all_of(program.stages.begin(), program.stages.end(), [](const Stage& stage) {
-    return stage.simple && dtype_bytes(stage.final_out->dtype) >= 4;
-  });
-}
-
 Scheduled gpu_schedule(const tir::PrimFunc& func, const target::Target& target) {
   auto program = find_stages(func);
-  if (!program || !stores_are_allowed(*program, target.description.features)) {
-    return fallback(func, target);
-  }
+  if (!program) return fallback(func, target);
   inline_producers(*program);
   fold_epilogues(*program);
   const Group group(target.description);

@@ -87,6 +87,8 @@ class DeviceKernels {
     runner_ = std::move(*runner);
   }
 
+  // May be changed before the first kernel is added.
+  target::Target& target() { return target_; }
   runtime::KernelRunner& runner() { return *runner_; }
   runtime::Session& session() { return *session_; }
 
@@ -145,11 +147,8 @@ class DeviceKernels {
   std::unique_ptr<runtime::KernelRunner> runner_;
 };
 
-// Runs `kernels` at all their sizes on the device of `target`, within their error bounds; skips the
-// test if the platform is unavailable.
-inline void expect_on_device(const std::string& target, const std::vector<KernelProgram>& kernels) {
-  DeviceKernels device(target);
-  if (!device.here()) GTEST_SKIP() << target << " is unavailable";
+// Runs `kernels` at all their sizes on the device, within their error bounds.
+inline void expect_on_device(DeviceKernels& device, const std::vector<KernelProgram>& kernels) {
   for (const KernelProgram& kernel : kernels) device.add(*kernel.func);
   device.load();
   if (::testing::Test::HasFatalFailure()) return;
@@ -163,6 +162,13 @@ inline void expect_on_device(const std::string& target, const std::vector<Kernel
       if (!expect_within_bounds(kernels[k], sizes, arguments, expected)) break;
     }
   }
+}
+
+// The same on the device of `target`; skips the test if the platform is unavailable.
+inline void expect_on_device(const std::string& target, const std::vector<KernelProgram>& kernels) {
+  DeviceKernels device(target);
+  if (!device.here()) GTEST_SKIP() << target << " is unavailable";
+  expect_on_device(device, kernels);
 }
 
 }  // namespace tapml::testing

@@ -392,10 +392,22 @@ TEST(GpuRules, ADeviceWithoutLocalMemoryHasTheFallback) {
     EXPECT_EQ(schedule::schedule_for(*product.func, target).rule, "fallback");
     EXPECT_EQ(schedule::schedule_for(*rows.func, target).rule, "fallback");
   }
+}
+
+// Stores of narrow elements are part of words there, whatever the schedule.
+TEST(GpuRules, ADeviceWithoutNarrowStoresHasTheSameSchedules) {
+  Var n = make_var("n");
   target::Target target = target::parse_target("opencl:groups=gpu");
-  target.description.features.narrow_stores = false;
-  KernelProgram narrow = operator_program("softmax", {{{n, 64}, kF16}}, {});
-  EXPECT_EQ(schedule::schedule_for(*narrow.func, target).rule, "fallback");
+  const KernelProgram rows = operator_program("softmax", {{{n, 64}, kF16}}, {});
+  const KernelProgram product =
+      operator_program("matmul", {{{n, 64}, kF16}, {{64, 64}, kF16}}, {}, kTransposed);
+  for (const KernelProgram* kernel : {&rows, &product}) {
+    const std::string before = schedule::schedule_for(*kernel->func, target).rule;
+    EXPECT_NE(before, "fallback");
+    target::Target other = target;
+    other.description.features.narrow_stores = false;
+    EXPECT_EQ(schedule::schedule_for(*kernel->func, other).rule, before);
+  }
 }
 
 // A group's result does not depend on the group or on how many items it processed before.

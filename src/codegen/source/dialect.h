@@ -81,16 +81,17 @@ class Dialect {
   virtual std::string vector_type(DType dtype) const = 0;
   virtual std::string load_vector(const std::string& buffer, const std::string& index,
                                   DType dtype) const = 0;
-  // Whether four or eight 16-bit floats can be loaded at once: a value that holds them, starting at
-  // element 8 * `index`, its type, and its first or second four as a vector.
-  virtual bool loads_narrow_vectors() const { return false; }
+  // Whether 16-bit floats can be loaded by fours or eights and stored by fours: a value that holds
+  // them, starting at element 8 * `index`, its type, and its first or second four as a vector.
+  virtual bool has_narrow_vectors() const { return false; }
   virtual std::string eight_type() const { return {}; }
   virtual std::string half_of_eight(const std::string& eight, bool second, DType dtype) const {
     static_cast<void>(second);
     static_cast<void>(dtype);
     return eight;
   }
-  virtual std::string store_vector(const std::string& buffer, const std::string& index,
+  // `value`: four f32 for a buffer of 16-bit floats, which it rounds to nearest.
+  virtual std::string store_vector(const std::string& buffer, const std::string& index, DType dtype,
                                    const std::string& value) const = 0;
   virtual std::string make_vector(const std::string& type,
                                   const std::vector<std::string>& parts) const = 0;

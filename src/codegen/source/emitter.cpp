@@ -49,7 +49,7 @@ class FunctionEmitter {
   std::string run() {
     std::vector<std::string> buffers, scalars, shared, sized_shared;
     std::vector<int> vectors;
-    vectors_ = vector_buffers(function_, dialect_.loads_narrow_vectors());
+    vectors_ = vector_buffers(function_, dialect_.has_narrow_vectors());
     for (const Param& param : function_.buffers) {
       const auto lanes = vectors_.find(param.buffer.get());
       vectors.push_back(lanes == vectors_.end() ? 0 : lanes->second);
@@ -303,19 +303,35 @@ class FunctionEmitter {
     const bool whole = vectors_.contains(store.buffer.get());
     if (!whole) {
       each_lane(node.var, [&] { stmt(node.body); });
+    } else if (dtype_bytes(store.buffer->dtype) < 4) {
+      store_lanes(node, narrow_lanes(node));
     } else if (dialect_.vectors() == nullptr) {
       store_lanes(node, dialect_.make_vector(dialect_.vector_type(store.buffer->dtype),
                                              each_lane(node.var, store.value)));
     } else {
-      const VectorLanes lanes = {
-          node.var, loaded_, [this](const PrimExpr& e) { return expr(e); },
-          [this, &node](const PrimExpr& e) { return each_lane(node.var, e); },
-          [this](const std::string& text, DType dtype) {
-            return named(text, dialect_.vector_type(dtype));
-          }};
-      store_lanes(node, vector_expr(store.value, lanes, dialect_));
+      store_lanes(node, vector(node, store.value));
     }
     loaded_.clear();
+  }
+
+  // The lanes of a loop as one expression.
+  std::string vector(const ForNode& node, const PrimExpr& value) {
+    const VectorLanes lanes = {node.var, loaded_, [this](const PrimExpr& e) { return expr(e); },
+                               [this, &node](const PrimExpr& e) { return each_lane(node.var, e); },
+                               [this](const std::string& text, DType dtype) {
+                                 return named(text, dialect_.vector_type(dtype));
+                               }};
+    return vector_expr(value, lanes, dialect_);
+  }
+
+  // Four values for a buffer of 16-bit floats. The store rounds them, so the last rounding of an
+  // f32 value is left to it; arithmetic in the narrow type is rounded after every step, by lane.
+  std::string narrow_lanes(const ForNode& node) {
+    const PrimExpr& value = as<StoreNode>(node.body).value;
+    const bool is_rounded =
+        value.kind() == ExprKind::kCast && value.operand(0).dtype() == DType::kF32;
+    if (is_rounded && dialect_.vectors() != nullptr) return vector(node, value.operand(0));
+    return dialect_.make_vector(dialect_.vector_type(DType::kF32), each_lane(node.var, value));
   }
 
   template <class F>
@@ -336,7 +352,8 @@ class FunctionEmitter {
   void store_lanes(const ForNode& loop, const std::string& value) {
     const auto& store = as<StoreNode>(loop.body);
     line(dialect_.store_vector(name(store.buffer),
-                               place_of_lanes(store.buffer, store.indices, loop.var), value));
+                               place_of_lanes(store.buffer, store.indices, loop.var),
+                               store.buffer->dtype, value));
   }
 
   // Half of eight elements, which are loaded once for both halves in a scope.

@@ -213,16 +213,20 @@ class Glsl : public Dialect, public VectorOperations {
     return std::string(wide_words_ ? "tapml_wide_" : "tapml_four_") + dtype_name(dtype) + "(" +
            words + ")";
   }
-  bool loads_narrow_vectors() const override { return true; }
+  bool has_narrow_vectors() const override { return true; }
   std::string eight_type() const override { return wide_words_ ? "u64vec2" : "uvec4"; }
   std::string half_of_eight(const std::string& eight, bool second, DType dtype) const override {
     const char* half = wide_words_ ? (second ? ".y" : ".x") : second ? ".zw" : ".xy";
     return std::string(wide_words_ ? "tapml_wide_" : "tapml_four_") + dtype_name(dtype) + "(" +
            eight + half + ")";
   }
-  std::string store_vector(const std::string& buffer, const std::string& index,
+  std::string store_vector(const std::string& buffer, const std::string& index, DType dtype,
                            const std::string& value) const override {
-    return buffer + "[" + index + "] = " + value + ";";
+    const bool is_narrow = memory_bits(dtype) == 16;
+    return buffer + "[" + index + "] = " +
+           (is_narrow ? "tapml_words_of_" + std::string(dtype_name(dtype)) + "(" + value + ")"
+                      : value) +
+           ";";
   }
   std::string make_vector(const std::string& type,
                           const std::vector<std::string>& parts) const override {

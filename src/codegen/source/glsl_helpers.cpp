@@ -65,6 +65,18 @@ vec4 tapml_four_f16(uvec2 words) {
 }
 )"},
     // Converts from the buffer's declared type.
+    // Four neighbours, the first in the low half of the first word.
+    {"tapml_words_of_bf16", R"(
+uvec2 tapml_words_of_bf16(vec4 x) {
+  uvec4 bits = uvec4(floatBitsToUint(tapml_round_bf16(x.x)), floatBitsToUint(tapml_round_bf16(x.y)),
+                     floatBitsToUint(tapml_round_bf16(x.z)), floatBitsToUint(tapml_round_bf16(x.w)));
+  return bits.xz >> 16 | (bits.yw & 0xffff0000u);
+})"},
+    {"tapml_words_of_f16", R"(
+uvec2 tapml_words_of_f16(vec4 x) {
+  return uvec2(tapml_bits_of_f16(x.x) | tapml_bits_of_f16(x.y) << 16,
+               tapml_bits_of_f16(x.z) | tapml_bits_of_f16(x.w) << 16);
+})"},
     {"tapml_wide_f32", R"(
 vec4 tapml_wide_f32(vec4 x) { return x; }
 vec4 tapml_wide_f32(u64vec2 words) {

@@ -183,7 +183,7 @@ std::string HostC::load_vector(const std::string& buffer, const std::string& ind
   return buffer + "[" + index + "]";
 }
 
-std::string HostC::store_vector(const std::string& buffer, const std::string& index,
+std::string HostC::store_vector(const std::string& buffer, const std::string& index, DType,
                                 const std::string& value) const {
   return buffer + "[" + index + "] = " + value + ";";
 }

@@ -30,7 +30,7 @@ class HostC : public Dialect {
   std::string vector_type(DType dtype) const override;
   std::string load_vector(const std::string& buffer, const std::string& index,
                           DType) const override;
-  std::string store_vector(const std::string& buffer, const std::string& index,
+  std::string store_vector(const std::string& buffer, const std::string& index, DType,
                            const std::string& value) const override;
   std::string make_vector(const std::string& type,
                           const std::vector<std::string>& parts) const override;

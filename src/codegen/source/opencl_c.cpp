@@ -175,7 +175,7 @@ class OpenClC : public Dialect, public VectorOperations {
                           DType) const override {
     return "vload4(" + index + ", " + buffer + ")";
   }
-  std::string store_vector(const std::string& buffer, const std::string& index,
+  std::string store_vector(const std::string& buffer, const std::string& index, DType,
                            const std::string& value) const override {
     return "vstore4(" + value + ", " + index + ", " + buffer + ");";
   }

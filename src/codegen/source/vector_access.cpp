@@ -156,11 +156,11 @@ std::map<const BufferNode*, int> vector_buffers(const DeviceFunc& function, bool
     const DType dtype = buffer->dtype;
     const bool is_word = dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kU32;
     const bool is_read = param.mode == AccessMode::kIn || param.mode == AccessMode::kPrepared;
-    const bool is_narrow = is_read && (dtype == DType::kF16 || dtype == DType::kBF16);
+    const bool is_narrow = dtype == DType::kF16 || dtype == DType::kBF16;
     auto found = lanes.counts.find(buffer);
     if ((is_word || (narrow && is_narrow)) && found != lanes.counts.end() &&
         found->second == all[buffer]) {
-      const bool by_eights = is_narrow && lanes.halves[buffer] == found->second;
+      const bool by_eights = is_narrow && is_read && lanes.halves[buffer] == found->second;
       result[buffer] = by_eights ? 2 * kVectorLanes : kVectorLanes;
     }
   }

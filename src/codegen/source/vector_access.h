@@ -26,9 +26,9 @@ struct Half {
 std::optional<Half> half_of_eight(const PrimExpr& first);
 
 // Parameters with 32-bit elements whose every access is in a vector loop, as four adjacent
-// elements, and unconditional or at the index of the loop's store. `narrow`: also 16-bit float
-// parameters that are only read. The result is the number of elements in one element of the buffer:
-// four, or eight if every access to a narrow buffer is half of these.
+// elements, and unconditional or at the index of the loop's store. `narrow`: also parameters of
+// 16-bit floats. The result is the number of elements in one element of the buffer: four, or eight
+// if a narrow buffer is only read, every time as half of these.
 std::map<const tir::BufferNode*, int> vector_buffers(const DeviceFunc& function,
                                                      bool narrow = false);
 
