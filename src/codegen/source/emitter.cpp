@@ -7,6 +7,7 @@
 
 #include "codegen/lower/data.h"
 #include "codegen/lower/index_signs.h"
+#include "codegen/source/code_text.h"
 #include "codegen/source/operations.h"
 #include "codegen/source/readable.h"
 #include "codegen/source/subgroup.h"
@@ -32,7 +33,7 @@ std::string Dialect::multiply_add(const std::string& a, const std::string& b, co
 
 namespace {
 
-class FunctionEmitter {
+class FunctionEmitter : private CodeText {
  public:
   FunctionEmitter(const DeviceFunc& function, const Dialect& dialect, Readers readers)
       : function_(function),
@@ -77,7 +78,6 @@ class FunctionEmitter {
     });
     const std::vector<std::string>& exchanges = subgroups_.declarations();
     shared.insert(shared.end(), exchanges.begin(), exchanges.end());
-    depth_ = 2;
     for (const auto& [var, value] : function_.coordinates) {
       const std::string text = expr(value);
       vars_[var.get()] = unique(var->name);
@@ -88,44 +88,12 @@ class FunctionEmitter {
     stmt(function_.body);
     // A group processes several items: none may write shared memory that another still reads.
     if (shares_) line(dialect_.barrier());
-    std::string body = std::move(out_);
+    std::string body = take();
     return dialect_.begin_kernel(function_, buffers, scalars, item, shared, sized_shared, vectors) +
            body + dialect_.end_kernel();
   }
 
  private:
-  // ---- names and lines
-
-  std::string unique(const std::string& hint) {
-    std::string base;
-    // No two underscores in a row, no gl_, no leading digit: languages reserve such names.
-    for (char c : hint) {
-      if (!isalnum(static_cast<unsigned char>(c))) c = '_';
-      if (c != '_' || (!base.empty() && base.back() != '_')) base += c;
-    }
-    while (base.ends_with('_')) base.pop_back();
-    if (base.empty() || isdigit(static_cast<unsigned char>(base[0])) || base.starts_with("gl_")) {
-      base = "v" + base;
-    }
-    // Always add a suffix, to avoid the language's keywords.
-    std::string name = base + "_" + std::to_string(counters_[base]++);
-    return name;
-  }
-
-  // Writes the pending declaration.
-  void define() {
-    if (!declared_.empty()) line(std::exchange(declared_, {}) + ";");
-  }
-
-  void line(const std::string& text) {
-    const std::string declared = std::exchange(declared_, {});
-    const std::string name = declared.substr(declared.rfind(' ') + 1);
-    const bool defines = !declared.empty() && text.starts_with(name + " = ");
-    if (!declared.empty() && !defines) line(declared + ";");
-    out_ += std::string(2 * depth_, ' ') + (defines ? declared + text.substr(name.size()) : text) +
-            "\n";
-  }
-
   static int64_t constant_size(const Buffer& buffer) {
     const PrimExpr elements = buffer_size(buffer);
     if (!elements.is_int()) throw_internal("local buffer of symbolic size", buffer->name);
@@ -133,25 +101,6 @@ class FunctionEmitter {
   }
 
   // ---- statements
-
-  template <class F>
-  void block(const std::string& head, F&& body) {
-    line(head.empty() ? "{" : head + " {");
-    scope(body);
-    line("}");
-  }
-
-  // Names defined in `body` are visible only there.
-  template <class F>
-  void scope(F&& body) {
-    const size_t before = index_names_.size();
-    ++depth_;
-    body();
-    --depth_;
-    for (; index_names_.size() > before; index_names_.pop_back()) {
-      index_values_.erase(index_names_.back());
-    }
-  }
 
   void stmt(const Stmt& s) {
     switch (s->kind) {
@@ -187,8 +136,7 @@ class FunctionEmitter {
         if (buffer->scope == Scope::kLocal) {
           names_[buffer.get()] = unique(buffer->name);
           if (is_variable(buffer)) {
-            define();
-            declared_ = dialect_.type_name(buffer->dtype) + " " + names_[buffer.get()];
+            declare(dialect_.type_name(buffer->dtype) + " " + names_[buffer.get()]);
           } else {
             line(dialect_.local_declaration(names_[buffer.get()], buffer->dtype,
                                             constant_size(buffer)));
@@ -201,6 +149,13 @@ class FunctionEmitter {
         return line(dialect_.barrier());
       case StmtKind::kBlock:
         throw_internal("a block reached code generation", function_.entry);
+      case StmtKind::kMatrix:
+      case StmtKind::kCopyAsync:
+      case StmtKind::kCommitCopies:
+      case StmtKind::kWaitCopies:
+        // check_program has refused them.
+        throw_internal("a matrix operation or an asynchronous copy reached code generation",
+                       function_.entry);
       case StmtKind::kMatrix:
       case StmtKind::kCopyAsync:
       case StmtKind::kCommitCopies:
@@ -484,7 +439,7 @@ class FunctionEmitter {
     std::string result = unique("chosen");
     line(dialect_.type_name(e.dtype()) + " " + result + ";");
     auto assign = [&](const Aside& side) {
-      out_ += side.statements;
+      append(side.statements);
       line(result + " = " + side.value + ";");
     };
     block("if (" + condition + ")", [&] { assign(a); });
@@ -498,13 +453,8 @@ class FunctionEmitter {
     std::string statements, value;
   };
   Aside aside(const PrimExpr& e) {
-    define();
-    std::string before = std::move(out_);
-    out_.clear();
     Aside result;
-    scope([&] { result.value = expr(e); });
-    result.statements = std::move(out_);
-    out_ = std::move(before);
+    result.statements = CodeText::aside([&] { result.value = expr(e); });
     return result;
   }
 
@@ -540,7 +490,7 @@ class FunctionEmitter {
         std::string result = unique("holds");
         line(dialect_.type_name(DType::kBool) + " " + result + " = " + a + ";");
         block("if (" + std::string(e.kind() == ExprKind::kAnd ? "" : "!") + result + ")", [&] {
-          out_ += second.statements;
+          append(second.statements);
           line(result + " = " + second.value + ";");
         });
         return result;
@@ -582,21 +532,7 @@ class FunctionEmitter {
   }
 
   std::string named(const std::string& text, const std::string& type) {
-    bool simple = text.find_first_of(" (?[") == std::string::npos;
-    if (simple) return text;
-    std::string definition = type;
-    definition += " = " + text;
-    if (names_indices_) {
-      auto known = index_values_.find(definition);
-      if (known != index_values_.end()) return known->second;
-    }
-    std::string result = unique("t");
-    line("const " + type + " " + result + " = " + text + ";");
-    if (names_indices_) {
-      index_values_.emplace(definition, result);
-      index_names_.push_back(std::move(definition));
-    }
-    return result;
+    return CodeText::named(text, type, names_indices_);
   }
 
   std::string call(const PrimExpr& e) {
@@ -612,18 +548,11 @@ class FunctionEmitter {
   const Dialect& dialect_;
   const bool readable_;
   const Operations operations_;
-  std::map<std::string, int> counters_;
   const SubgroupEmitter subgroups_;
   const IndexSigns signs_;
-  std::string out_;
-  int depth_ = 0;
-  std::string declared_;  // "float sum": not written yet, the next line may initialize it
   std::map<const ExprNode*, std::string> vars_;
   std::set<const ExprNode*> data_vars_;
   std::map<const BufferNode*, std::string> names_;
-  // Variables that hold indices in scope, by type and text; the texts in order of definition.
-  std::map<std::string, std::string> index_values_;
-  std::vector<std::string> index_names_;
   bool names_indices_ = false;  // the value being named is an index
   int loop_depth_ = 0;
   std::map<const BufferNode*, int> vectors_;       // elements accessed at once
