@@ -1,10 +1,14 @@
-// Passes as text: tests/pipeline/cases/*.tapml hold programs before and after. TAPML_UPDATE_DOCS=1
-// writes the results after "# becomes"; review the difference.
+// Passes and steps as text: tests/pipeline/cases/*.tapml hold programs before and after.
+// TAPML_UPDATE_DOCS=1 writes the results after "# becomes"; review the difference.
 //
 // The sections are those of support/language_case.h, with
 //
-//   # passes: canonicalize,dead_code     run in order
-//   # shows: main                        the functions to compare; all if absent
+//   # passes: canonicalize,dead_code     run in order, or
+//   # step: narrow_indices               the module after this step of a compilation; the programs
+//                                        of kernels are those of the step
+//   # target: opencl                     of the compilation, and for passes that need one
+//   # shows: main,add_*                  the functions to compare; all if absent; a star stands for
+//                                        a part of a name
 //   # refused: ...                       parts of the UserError of the passes
 //   # becomes                            ends the first program; nothing after it: no change
 //
@@ -13,8 +17,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "analysis/verifier.h"
@@ -49,22 +55,47 @@ std::string before_of(const LanguageCase& test) {
   return test.source.substr(0, test.source.find(kBecomes));
 }
 
-std::string shown(const Module& module, const std::vector<std::string>& names) {
-  if (names.empty()) return text::print(module);
+// Whether `pattern`, which may contain a star, matches the name.
+bool names(const std::string& pattern, const std::string& name) {
+  const size_t star = pattern.find('*');
+  if (star == std::string::npos) return name == pattern;
+  return name.size() + 1 >= pattern.size() && name.starts_with(pattern.substr(0, star)) &&
+         name.ends_with(pattern.substr(star + 1));
+}
+
+std::string shown(const Module& module, const std::vector<std::string>& patterns) {
+  if (patterns.empty()) return text::print(module);
   Module some;
-  for (const std::string& name : names) {
-    auto it = module.functions.find(name);
-    if (it != module.functions.end()) some.functions[name] = it->second;
+  for (const auto& [name, function] : module.functions) {
+    if (std::ranges::any_of(patterns, [&](const std::string& one) { return names(one, name); })) {
+      some.functions[name] = function;
+    }
   }
   return text::print(some);
 }
 
-Module passed(const Module& module, const std::vector<std::string>& passes) {
+// The module after a step of its compilation.
+Module after_step(const Module& module, const std::string& step, const target::Target& target) {
+  std::optional<Module> found;
+  pipeline::ImplementOptions options;
+  options.instruments.verify = true;
+  options.instruments.after = [&](const std::string& name, const Module& current) {
+    if (name == step) found = current;
+  };
+  pipeline::compile(module, target, options);
+  if (!found) throw_user("no such step", "", "", step);
+  return *found;
+}
+
+Module passed(const LanguageCase& test, const Module& module) {
+  const std::vector<std::string> targets = list_of(test, "target"), steps = list_of(test, "step");
+  const target::Target target = target::parse_target(targets.empty() ? "null" : targets[0]);
+  if (!steps.empty()) return after_step(module, steps[0], target);
   Module current = module;
-  for (const std::string& name : passes) {
+  for (const std::string& name : list_of(test, "passes")) {
     const pipeline::PassInfo* pass = pipeline::find_pass(name);
-    if (!pass || !pass->run) throw_user("no such pass", "", "", name);
-    current = pass->run(current);
+    if (!pass || pass->not_by_name) throw_user("no such pass", "", "", name);
+    current = pass->run ? pass->run(current) : pass->run_for(current, target);
     analysis::verify(current, name);
     if (current.facts.phase != "plan") {
       build::check_annotations(current, name);
@@ -80,10 +111,10 @@ std::string renewed(const LanguageCase& test) {
   const Module module = pipeline::normal_input(text::parse(before, test.name), test.name);
   testing::expect_calls(module, test);
   if (!test.refused.empty()) {
-    testing::expect_user_error([&] { passed(module, passes); }, test.refused);
+    testing::expect_user_error([&] { passed(test, module); }, test.refused);
     return test.source;
   }
-  const Module result = passed(module, passes);
+  const Module result = passed(test, module);
   testing::expect_calls(result, test);
   std::string after = shown(result, shows);
   // Parsed programs are in A-normal form.
@@ -115,15 +146,24 @@ TEST(PassCaseFiles, AreWritten) {
   for (const auto& [name, text] : files) std::ofstream(kFolder + "/" + name + ".tapml") << text;
 }
 
-// Every pass that can be run by name has cases.
-TEST(PassCaseFiles, CoverThePassesByName) {
+// Each row of the table has a test under its name: cases that run the pass or step, or a file of
+// tests. Passes that are only called by name have cases.
+TEST(PassCaseFiles, CoverTheTable) {
+  const std::string tests = TAPML_SOURCE_DIR "/tests/";
   const std::vector<LanguageCase> cases = testing::load_case_folder(kFolder);
   for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
-    if (!pass.is_by_name_only()) continue;
-    EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [&](const LanguageCase& test) {
-      const std::vector<std::string> passes = list_of(test, "passes");
-      return std::find(passes.begin(), passes.end(), pass.name) != passes.end();
-    })) << pass.name;
+    const std::string name = pass.name;
+    const bool has_case = std::ranges::any_of(cases, [&](const LanguageCase& test) {
+      const std::vector<std::string> passes = list_of(test, "passes"), step = list_of(test, "step");
+      return test.name.starts_with(name + ":") &&
+             (std::ranges::find(passes, name) != passes.end() || step == std::vector{name});
+    });
+    const std::string file = name + "_test.cpp";
+    const bool has_tests = std::filesystem::exists(tests + "passes/" + file) ||
+                           std::filesystem::exists(tests + "pipeline/" + file);
+    EXPECT_TRUE(has_case || (has_tests && !pass.is_by_name_only()))
+        << name << " has neither tests/pipeline/cases/" << name << ".tapml nor " << file
+        << " in tests/passes/ or tests/pipeline/";
   }
 }
 

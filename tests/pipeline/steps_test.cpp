@@ -1,5 +1,4 @@
-// The steps of a compilation: their order, what the instruments see of each, and memory planning
-// from the requirements of kernels.
+// The steps of a compilation: their order, and what the instruments see of each.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,30 +7,15 @@
 
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
-#include "passes/lift_workspaces.h"
-#include "passes/plan_memory.h"
 #include "pipeline/compile.h"
+#include "steps_program.h"
 #include "support/expect_error.h"
 #include "support/temp_folder.h"
 #include "text/parser.h"
 #include "text/printer.h"
-#include "text/structural.h"
 
 namespace tapml::pipeline {
 namespace {
-
-// A product with a weight, a softmax over columns, which needs scratch memory, and a chain.
-const char* const kProgram = R"(module {model.weights: ["w"]}
-def main(x: Tensor((n, 64), f32), w: Tensor((64, 64), f32)) -> Tensor((n, 64), f32) {
-  dataflow {
-    a: Tensor((n, 64), f32) = matmul(x, w) {transpose_b: true}
-    b: Tensor((n, 64), f32) = softmax(a) {axis: 0}
-    y: Tensor((n, 64), f32) = tanh(b)
-    output y
-  }
-  return y
-}
-)";
 
 std::vector<std::string> names_of(const std::vector<std::pair<std::string, double>>& times) {
   std::vector<std::string> names;
@@ -43,7 +27,7 @@ std::vector<std::string> steps_for(const char* target, ImplementOptions options 
   std::vector<std::pair<std::string, double>> times;
   options.instruments.times = &times;
   options.instruments.verify = true;
-  compile(text::parse(kProgram, "program"), target::parse_target(target), options);
+  compile(text::parse(kStepsProgram, "program"), target::parse_target(target), options);
   return names_of(times);
 }
 
@@ -70,7 +54,7 @@ TEST(Steps, RunInTheOrderOfTheTable) {
 }
 
 TEST(Steps, SkipsOptionalSteps) {
-  const Module module = text::parse(kProgram, "program");
+  const Module module = text::parse(kStepsProgram, "program");
   const target::Target target = target::parse_target("cpu");
   auto implementation = [&](const char* omitted) {
     ImplementOptions options;
@@ -101,7 +85,7 @@ TEST(Steps, AreDumpedAndReadAgain) {
   options.instruments.dump_folder = dumps;
   std::vector<PassEffect> effects;
   options.instruments.effect = [&](const PassEffect& effect) { effects.push_back(effect); };
-  compile(text::parse(kProgram, "program"), target::parse_target("vulkan"), options);
+  compile(text::parse(kStepsProgram, "program"), target::parse_target("vulkan"), options);
   const auto ran = table_without({"unmark_weights", "order_bindings"});
   ASSERT_EQ(effects.size(), ran.size());
   std::map<std::string, std::string> texts;
@@ -130,7 +114,7 @@ TEST(Steps, AreDumpedAndReadAgain) {
 }
 
 TEST(Steps, TheResultDoesNotDependOnThreads) {
-  const Module module = text::parse(kProgram, "program");
+  const Module module = text::parse(kStepsProgram, "program");
   for (const char* target : {"cpu", "opencl"}) {
     ImplementOptions one, many;
     one.threads = 1;
@@ -147,7 +131,7 @@ TEST(Steps, TheResultDoesNotDependOnThreads) {
 
 // On many threads, the first failing kernel in order is the one that is reported.
 TEST(Steps, TheFirstKernelThatFailsIsReported) {
-  Module module = form_kernels(text::parse(kProgram, "program"));
+  Module module = form_kernels(text::parse(kStepsProgram, "program"));
   std::vector<std::string> kernels;
   for (const auto& [name, function] : module.functions) {
     if (passes::is_kernel(function.get())) kernels.push_back(name);
@@ -168,74 +152,6 @@ TEST(Steps, TheFirstKernelThatFailsIsReported) {
     EXPECT_NE(result.error().to_string().find(kernels[0]), std::string::npos)
         << result.error().to_string();
   }
-}
-
-// A kernel's loops determine which tensors may share memory and the scratch size; explicit
-// requirements override them.
-TEST(Requirements, MemoryIsPlannedFromThemAlone) {
-  const char* const source = R"(module {phase: "fuse"}
-def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
-  a: Tensor((n,), f32) = call_tir(@k, (x,), Tensor((n,), f32))
-  b: Tensor((n,), f32) = call_tir(@k, (a,), Tensor((n,), f32))
-  c: Tensor((n,), f32) = call_tir(@k, (b,), Tensor((n,), f32))
-  return c
-}
-def k(x: Tensor((n,), f32)) -> Tensor((n,), f32) {implementation: "k_impl", kernel: true} {
-  y: Tensor((n,), f32) = exp(x)
-  return y
-}
-prim def k_impl(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64)REQUIRES {spec: "k"} {
-  for i in serial(n) { block "exp" (v: spatial(n) = i) { reads x[v] writes y[v] y[v] = exp(x[v]) } }
-}
-)";
-  auto planned = [&](const std::string& requirements) {
-    std::string text = source;
-    text.replace(text.find("REQUIRES"), 8, requirements);
-    const Module module =
-        passes::plan_memory(passes::lift_workspaces(text::parse(text, "requirements")));
-    return text::print(*module.find("main"), "main");
-  };
-  auto storages = [&](const std::string& text) {
-    int count = 0;
-    for (size_t at = 0; (at = text.find("alloc_storage", at)) != std::string::npos; ++at) ++count;
-    return count;
-  };
-  const std::string by_loops = planned("");
-  EXPECT_EQ(planned(" requires {in_place: [0, 1]}"), by_loops);
-  EXPECT_GT(storages(planned(" requires {}")), storages(by_loops)) << by_loops;
-  EXPECT_EQ(by_loops.find("workspace"), std::string::npos);
-  const std::string scratch = planned(" requires {workspace: n*4096, in_place: [0, 1]}");
-  EXPECT_NE(scratch.find("n*4096"), std::string::npos) << scratch;
-}
-
-TEST(Requirements, AreThoseOfTheImplementations) {
-  Module planned;
-  ImplementOptions options;
-  options.planned = &planned;
-  options.instruments.verify = true;
-  const auto executable =
-      compile(text::parse(kProgram, "program"), target::parse_target("cpu"), options);
-  int prepared = 0, in_place = 0, workspaces = 0;
-  for (const Implementation& implementation : executable->implementations) {
-    const KernelInfo& kernel = executable->kernels[static_cast<size_t>(implementation.kernel)];
-    const auto& requirements = passes::kernel_implementation(planned, kernel.name).requirements;
-    ASSERT_TRUE(requirements) << kernel.name;
-    EXPECT_EQ(requirements->prepared.has_value(), has_prepared(implementation)) << kernel.name;
-    if (requirements->prepared) {
-      ++prepared;
-      EXPECT_EQ(requirements->prepared->bytes, *prepared_bytes(implementation));
-      EXPECT_EQ(requirements->prepared->digest, implementation.preparation);
-      EXPECT_EQ(requirements->prepared->sources, prepared_sources(implementation, kernel));
-    }
-    const bool scratch = std::ranges::any_of(implementation.workspaces, [](const ParamInfo& one) {
-      return one.mode == AccessMode::kWorkspace;
-    });
-    EXPECT_EQ(static_cast<bool>(requirements->workspace), scratch) << kernel.name;
-    workspaces += scratch;
-    in_place += requirements->in_place.empty() ? 0 : 1;
-  }
-  EXPECT_GT(prepared, 0);
-  EXPECT_GT(workspaces + in_place, 0);
 }
 
 }  // namespace
