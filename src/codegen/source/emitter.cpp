@@ -153,13 +153,6 @@ class FunctionEmitter : private CodeText {
       case StmtKind::kCopyAsync:
       case StmtKind::kCommitCopies:
       case StmtKind::kWaitCopies:
-        // check_program has refused them.
-        throw_internal("a matrix operation or an asynchronous copy reached code generation",
-                       function_.entry);
-      case StmtKind::kMatrix:
-      case StmtKind::kCopyAsync:
-      case StmtKind::kCommitCopies:
-      case StmtKind::kWaitCopies:
         throw_internal("a matrix operation or an asynchronous copy reached code generation",
                        function_.entry);
     }
