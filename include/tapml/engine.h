@@ -29,7 +29,8 @@ typedef struct tapml_engine tapml_engine; /* a loaded language model and its con
 
 typedef struct tapml_engine_options {
   size_t size;
-  int64_t context; /* maximum tokens of a conversation; 0: the model's context, the upper limit */
+  int64_t context; /* tokens that the cache holds, the most of a conversation unless the model
+                      reads only a window of them; 0: the model's context, the upper limit */
 } tapml_engine_options;
 #define TAPML_ENGINE_OPTIONS {sizeof(tapml_engine_options), 0}
 

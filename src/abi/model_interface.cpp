@@ -132,6 +132,16 @@ bool ModelInterface::has_state(StateKind kind) const {
   return std::ranges::find(state, kind, &StateTensor::kind) != state.end();
 }
 
+int64_t ModelInterface::paged_window() const {
+  int64_t largest = 0;
+  for (const StateTensor& one : state) {
+    if (one.kind != StateKind::kPaged) continue;
+    if (one.window == 0) return 0;
+    largest = std::max(largest, one.window);
+  }
+  return largest;
+}
+
 std::string state_text(const StateTensor& state) {
   std::string text = state.name + ": " + state_kind_name(state.kind) + " " +
                      dtype_name(state.dtype) + shape_to_string(state.shape);

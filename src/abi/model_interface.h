@@ -49,7 +49,7 @@ struct StateTensor {
   StateKind kind = StateKind::kPaged;
   DType dtype = DType::kF32;
   Shape shape;         // of a row
-  int64_t window = 0;  // paged: number of newest tokens that are read; 0: all
+  int64_t window = 0;  // paged: a call reads this many tokens before its own; 0: all
 
   bool operator==(const StateTensor&) const = default;
 };
@@ -81,6 +81,8 @@ struct ModelInterface {
 
   const ModelFunction* find_function(std::string_view name) const;
   bool has_state(StateKind kind) const;
+  // The number of newest tokens that a call reads of paged state; 0: all of them.
+  int64_t paged_window() const;
 };
 
 // Converts a state tensor and a function to one line each, and back; UserError that shows the text.

@@ -125,7 +125,7 @@ Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<runtime::VirtualM
 const ModelInterface& Engine::model() const { return state_->model; }
 runtime::VirtualMachine& Engine::vm() const { return *state_->vm; }
 runtime::LocalVirtualMachine& Engine::local_vm() const { return *state_->local_vm; }
-int64_t Engine::capacity() const { return state_->capacity; }
+int64_t Engine::capacity() const { return state_->longest_text; }
 int64_t Engine::length() const { return state_->own.size(); }
 double Engine::load_seconds() const { return state_->load_seconds; }
 void Engine::set_watcher(WorkWatcher watcher) { state_->watcher = std::move(watcher); }
@@ -141,7 +141,11 @@ void Engine::rewind(int64_t length) {
   length = std::max<int64_t>(length, 0);
   if (length >= own.size()) return;
   state_->last.function = nullptr;
-  if (length <= own.length && !state_->model.has_state(StateKind::kRecurrent)) {
+  // Whether the state still has what the next call reads.
+  const int64_t first_read = std::max<int64_t>(length - state_->window, 0);
+  const bool has_rows =
+      !state_->model.has_state(StateKind::kRecurrent) && own.pages.first_kept() <= first_read;
+  if (length <= own.length && has_rows) {
     own.unread.clear();
     own.rewind(length);
   } else if (length <= own.length) {
@@ -188,11 +192,12 @@ Result<Tensor> Engine::decode(int32_t token) {
 Result<HostTensor> Engine::logits_all(std::span<const int32_t> tokens) {
   Sequence* own = &state_->own;
   TAPML_TRY(state_->check_tokens(*own, tokens));
+  TAPML_TRY(state_->read_unread({&own, 1}));
   LogitRows rows(state_->model.vocabulary);
   PromptWatch watch(state_->watcher, *state_->vm, state_->local_vm, "logits_all",
                     std::ssize(tokens));
   while (!tokens.empty()) {
-    const size_t count = std::min(tokens.size(), static_cast<size_t>(state_->prefill_chunk));
+    const auto count = static_cast<size_t>(state_->piece_of({&own, 1}, std::ssize(tokens)));
     watch.begin(static_cast<int64_t>(count));
     TAPML_ASSIGN(Tensor logits, state_->step("logits_all", {&own, 1}, tokens.first(count)));
     TAPML_TRY(watch.end());

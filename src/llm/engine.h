@@ -17,7 +17,9 @@
 namespace tapml::llm {
 
 struct EngineOptions {
-  // Tokens that the cache can hold, at most the model's context; 0: that.
+  // Tokens that the cache can hold for a text, at most the model's context; 0: that. A text may be
+  // longer, up to the context, if all paged state has a window and the cache holds it and one page
+  // more: pages that left the window are used again.
   int64_t capacity = 0;
   // Tokens that it has room for before it first grows.
   int64_t first_capacity = 512;
@@ -80,8 +82,8 @@ class Engine {
   runtime::VirtualMachine& vm() const;
   // The VM of this process, as the first create() makes it. Not for engines with a remote VM.
   runtime::LocalVirtualMachine& local_vm() const;
-  int64_t capacity() const;
-  int64_t length() const;  // tokens in the cache
+  int64_t capacity() const;  // most tokens of a text
+  int64_t length() const;    // tokens in the cache
   double load_seconds() const;
   // Reports the prompt tokens that are done, and the generated tokens; unset: reports nothing.
   // Costs a long prompt a few waits for the device.
@@ -90,8 +92,9 @@ class Engine {
 
   // Forgets the sequence, and frees its pages.
   void reset();
-  // Forgets the tokens after the first `length`; has no effect if there are no more than that. A
-  // model with recurrent state reads the remaining tokens again with the next call.
+  // Forgets the tokens after the first `length`; has no effect if there are no more than that. The
+  // next call reads the remaining tokens again if the model has recurrent state, or if the window
+  // before `length` has left the cache.
   void rewind(int64_t length);
   // Forgets the sequence and zeroes the pools, so that data of an earlier run cannot hide a write
   // that is missing in the next one.

@@ -58,8 +58,21 @@ Status Engine::State::grow(int64_t needed, int64_t sequences) {
   return {};
 }
 
+int64_t Engine::State::piece_of(std::span<Sequence* const> sequences, int64_t count) const {
+  int64_t width = std::min(count, prefill_chunk);
+  for (const Sequence* sequence : sequences) {
+    if (window == 0) break;
+    const int64_t released = std::max<int64_t>(sequence->length - window, 0) / model.page_size;
+    width = std::min(width, (released + pages_for(capacity)) * model.page_size - sequence->length);
+  }
+  return width;
+}
+
 Status Engine::State::reserve_pages(std::span<Sequence* const> sequences, int64_t count) {
   if (!model.has_state(StateKind::kPaged)) return {};
+  for (Sequence* sequence : sequences) {
+    if (window > 0) sequence->pages.release_before(sequence->length - window);
+  }
   int64_t needed = rows.pages.pages() - rows.pages.free_pages();
   for (const Sequence* sequence : sequences) {
     needed += pages_for(sequence->length + count) - std::ssize(sequence->pages.table());
@@ -117,13 +130,13 @@ Status Engine::State::check_tokens(const Sequence& sequence,
                            std::to_string(tokens[i])));
   }
   const auto count = static_cast<int64_t>(tokens.size());
-  if (count > capacity - sequence.size()) {
+  if (count > longest_text - sequence.size()) {
     std::string found = std::to_string(count) + " tokens";
     if (sequence.size() > 0) found += " after " + std::to_string(sequence.size());
-    const bool whole = capacity == model.context;
+    const bool whole = longest_text == model.context;
     return fail(user_error(
         whole ? "the text is longer than the model's context" : "the text is longer than the cache",
-        "prompt", "at most " + std::to_string(capacity) + " tokens", std::move(found),
+        "prompt", "at most " + std::to_string(longest_text) + " tokens", std::move(found),
         whole ? "shorten the prompt" : "shorten the prompt, or make the cache larger"));
   }
   return {};
@@ -237,12 +250,17 @@ void Engine::State::note_call(const char* function, std::span<Sequence* const> s
   last.offset = logits.offset;
 }
 
-Result<Tensor> Engine::State::step(const char* name, std::span<Sequence* const> sequences,
-                                   std::span<const int32_t> tokens, bool read) {
+Status Engine::State::read_unread(std::span<Sequence* const> sequences) {
   for (Sequence* sequence : sequences) {
     const std::vector<int32_t> unread = std::exchange(sequence->unread, {});
     if (!unread.empty()) TAPML_TRY(prefill({&sequence, 1}, unread));
   }
+  return {};
+}
+
+Result<Tensor> Engine::State::step(const char* name, std::span<Sequence* const> sequences,
+                                   std::span<const int32_t> tokens, bool read) {
+  TAPML_TRY(read_unread(sequences));
   const int64_t count = std::ssize(tokens) / std::ssize(sequences);
   TAPML_TRY(reserve_pages(sequences, count));
   TAPML_TRY(reserve_slots(sequences));
@@ -273,18 +291,20 @@ Result<HostTensor> Engine::State::bytes_of(const Tensor& logits) {
 
 Result<Tensor> Engine::State::prefill(std::span<Sequence* const> sequences,
                                       std::span<const int32_t> tokens) {
+  TAPML_TRY(read_unread(sequences));
   const size_t batch = sequences.size(), count = tokens.size() / batch;
-  const auto chunk = static_cast<size_t>(prefill_chunk);
   PromptWatch watch(watcher, *vm, local_vm, "prefill", std::ssize(tokens));
   std::vector<int32_t> piece;
-  for (size_t first = 0;; first += chunk) {
-    const size_t width = std::min(chunk, count - first);
+  for (size_t first = 0;;) {
+    const auto width =
+        static_cast<size_t>(piece_of(sequences, static_cast<int64_t>(count - first)));
     piece.clear();
     for (size_t i = 0; i < batch; ++i) {
       const auto row = tokens.subspan(i * count + first, width);
       piece.insert(piece.end(), row.begin(), row.end());
     }
-    const bool last = first + width == count;
+    first += width;
+    const bool last = first == count;
     watch.begin(std::ssize(piece));
     TAPML_ASSIGN(Tensor logits, step("prefill", sequences, piece, last));
     TAPML_TRY(watch.end());

@@ -49,6 +49,8 @@ struct Engine::State {
         samples_in_model(local_vm || options.sample_in_model),
         model(vm->executable().model),
         capacity(options.capacity ? options.capacity : model.context),
+        window(model.paged_window()),
+        longest_text(holds_window() ? model.context : capacity),
         prefill_chunk(options.prefill_chunk),
         rows{PageAllocator(pages_for(std::min(capacity, options.first_capacity))), PageAllocator(1),
              model.page_size},
@@ -58,17 +60,26 @@ struct Engine::State {
 
   Status load(const std::map<std::string, HostTensor>& host_weights, bool in_place);
   int64_t pages_for(int64_t tokens) const { return ceil_div(tokens, model.page_size); }
+  // Whether the cache has room for a step of any text, because older pages are released.
+  bool holds_window() const {
+    return window > 0 && pages_for(capacity) * model.page_size >= window + model.page_size;
+  }
   Status prepare(std::vector<runtime::Value>& weights);
   // The interface's entry; create() has checked that the required ones exist.
   const ModelFunction& function(const char* name) const { return *model.find_function(name); }
   // Makes room for `pages`: at least doubles it, but for at most `sequences` full texts, so that a
   // long context costs memory only when it is used.
   Status grow(int64_t pages, int64_t sequences);
-  // Reserves pages for `count` more tokens of each sequence.
+  // The number of the next `count` tokens of each sequence that one call takes.
+  int64_t piece_of(std::span<Sequence* const> sequences, int64_t count) const;
+  // Releases pages that left the window; then reserves pages for `count` more tokens of each
+  // sequence.
   Status reserve_pages(std::span<Sequence* const> sequences, int64_t count);
   // Reserves a slot for each sequence, with the encoder's output for the features.
   Status reserve_slots(std::span<Sequence* const> sequences);
   Status encode(Sequence& sequence);
+  // Reads the tokens that a sequence starts over with.
+  Status read_unread(std::span<Sequence* const> sequences);
   Status check_tokens(const Sequence& sequence, std::span<const int32_t> tokens) const;
   // Sets the tokens, and the inputs that follow from the sequences, as `function` takes them.
   Status set_inputs(const ModelFunction& function, std::span<Sequence* const> sequences,
@@ -119,7 +130,10 @@ struct Engine::State {
   runtime::LocalVirtualMachine* local_vm;  // null: the VM is remote
   const bool samples_in_model;             // by the model's functions
   const ModelInterface& model;
-  int64_t capacity, prefill_chunk;
+  int64_t capacity;      // tokens that the pages of a text can hold
+  int64_t window;        // ModelInterface::paged_window()
+  int64_t longest_text;  // tokens
+  int64_t prefill_chunk;
   StateRows rows;
   Sequence own;
   ModelState state;

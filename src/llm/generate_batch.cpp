@@ -111,7 +111,7 @@ class Engine::BatchGenerator {
       Text& text = *texts[i];
       text.token = tokens[i];
       if (text.token >= 0) {
-        text.more = text.text.accept(text.token, text.sequence.length >= state_.capacity);
+        text.more = text.text.accept(text.token, text.sequence.length >= state_.longest_text);
       } else {
         text.text.end_not_finite();
         text.more = false;

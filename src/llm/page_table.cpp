@@ -38,9 +38,18 @@ Status SequencePages::reserve(int64_t tokens) {
 
 void SequencePages::shrink(int64_t tokens) {
   while (!table_.empty() && (std::ssize(table_) - 1) * page_size_ >= tokens) {
-    allocator_.give_back(table_.back());
+    if (std::ssize(table_) > released_) allocator_.give_back(table_.back());
     table_.pop_back();
   }
+  released_ = std::min(released_, std::ssize(table_));
+}
+
+void SequencePages::release_before(int64_t first) {
+  const auto count = static_cast<size_t>(std::max<int64_t>(first, 0) / page_size_);
+  for (; released_ < static_cast<int64_t>(count); ++released_) {
+    allocator_.give_back(table_[static_cast<size_t>(released_)]);
+  }
+  std::fill_n(table_.begin(), count, table_[count]);
 }
 
 }  // namespace tapml::llm

@@ -26,7 +26,8 @@ class PageAllocator {
   std::vector<int32_t> free_;  // a heap whose top is the lowest page
 };
 
-// The pages of one sequence, in the order of its tokens.
+// The pages of one sequence, in the order of its tokens. The oldest may be released: their entries
+// then name the first page that is not.
 class SequencePages {
  public:
   SequencePages(PageAllocator& allocator, int64_t page_size)
@@ -39,6 +40,10 @@ class SequencePages {
   Status reserve(int64_t tokens);
   // Frees the pages after those that `tokens` tokens need.
   void shrink(int64_t tokens);
+  // Frees the pages whose tokens are all before token `first`, which must have a page.
+  void release_before(int64_t first);
+  // The first token whose page is not released.
+  int64_t first_kept() const { return released_ * page_size_; }
   void clear() { shrink(0); }
   const std::vector<int32_t>& table() const { return table_; }
 
@@ -46,6 +51,7 @@ class SequencePages {
   PageAllocator& allocator_;
   int64_t page_size_;
   std::vector<int32_t> table_;
+  int64_t released_ = 0;  // pages
 };
 
 }  // namespace tapml::llm

@@ -138,6 +138,7 @@ Result<std::optional<NonFiniteOrigin>> Engine::State::trace_all_calls(
   std::optional<NonFiniteOrigin> found;
   Status status = state.clear();
   sequence.is_encoded = false;
+  if (window > 0) sequence.pages.clear();  // the released ones are needed again
   for (size_t i = 0; i < sequence.calls.size() && status && !found; ++i) {
     const auto count = static_cast<size_t>(sequence.calls[i].tokens);
     const auto logits = step(sequence.calls[i].function, {&one, 1}, tokens.first(count), false);
@@ -149,6 +150,7 @@ Result<std::optional<NonFiniteOrigin>> Engine::State::trace_all_calls(
     tokens = tokens.subspan(count);
   }
   sequence.length = length;
+  if (window > 0) sequence.start_over(length);  // the pages at the end are gone
   TAPML_TRY(status);
   return found;
 }

@@ -57,6 +57,17 @@ TEST(ModelInterface, RoundTripsThroughAttributes) {
   EXPECT_EQ(back->page_size, 4);
 }
 
+TEST(ModelInterface, TheWidestWindowCountsIfAllPagedStateHasOne) {
+  ModelInterface model = every_kind();
+  EXPECT_EQ(model.paged_window(), 0);
+  model.state[0].window = 5000;
+  EXPECT_EQ(model.paged_window(), 5000);
+  model.state[0].window = 8;
+  EXPECT_EQ(model.paged_window(), 4096);
+  model.state.erase(model.state.begin(), model.state.begin() + 2);
+  EXPECT_EQ(model.paged_window(), 0) << "no paged state";
+}
+
 TEST(ModelInterface, IsAskedByName) {
   const ModelInterface model = every_kind();
   ASSERT_TRUE(model.find_function("encode"));

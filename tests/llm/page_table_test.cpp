@@ -73,5 +73,32 @@ TEST(SequencePages, ShrinksToWhatIsNeeded) {
   EXPECT_EQ(allocator.free_pages(), 4);
 }
 
+TEST(SequencePages, ReleasesThePagesBeforeAToken) {
+  PageAllocator allocator(5);
+  SequencePages pages(allocator, 4);
+  ASSERT_TRUE(pages.reserve(13));
+  pages.release_before(-3);
+  pages.release_before(3);
+  EXPECT_EQ(pages.table(), (Table{0, 1, 2, 3}));
+  EXPECT_EQ(pages.first_kept(), 0);
+  pages.release_before(11);
+  EXPECT_EQ(pages.table(), (Table{2, 2, 2, 3})) << "released pages have the entry of the oldest";
+  EXPECT_EQ(pages.first_kept(), 8);
+  EXPECT_EQ(allocator.free_pages(), 3);
+  // The others are taken again, and released pages are not given back twice.
+  ASSERT_TRUE(pages.reserve(21));
+  EXPECT_EQ(pages.table(), (Table{2, 2, 2, 3, 0, 1}));
+  pages.release_before(8);
+  EXPECT_EQ(pages.table(), (Table{2, 2, 2, 3, 0, 1}));
+  pages.shrink(9);
+  EXPECT_EQ(pages.table(), (Table{2, 2, 2}));
+  EXPECT_EQ(allocator.free_pages(), 4);
+  pages.clear();
+  EXPECT_EQ(allocator.free_pages(), 5);
+  EXPECT_EQ(pages.first_kept(), 0);
+  ASSERT_TRUE(pages.reserve(20));
+  EXPECT_EQ(pages.table(), (Table{0, 1, 2, 3, 4}));
+}
+
 }  // namespace
 }  // namespace tapml::llm

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include "abi/model_interface.h"
 #include "build/block_builder.h"
 #include "ir/symbol.h"
+#include "support/toy_rows.h"
 
 namespace tapml::testing {
 
@@ -16,16 +16,6 @@ using namespace relax;  // NOLINT: graph-level functions are built here
 
 constexpr int64_t kVocabulary = ToyModel::kVocabulary, kHidden = ToyModel::kHidden,
                   kRows = ToyModel::kRows, kFeatures = ToyModel::kFeatures;
-
-HostTensor random_tensor(std::mt19937& random, const Shape& shape, float scale) {
-  int64_t size = 1;
-  for (const int64_t dim : shape) size *= dim;
-  std::vector<float> values;
-  for (int64_t i = 0; i < size; ++i) {
-    values.push_back(scale * (static_cast<float>(random() % 2001) / 1000 - 1));
-  }
-  return HostTensor::from<float>(DType::kF32, shape, values);
-}
 
 // A function of the model under construction.
 class ToyFunction {
@@ -177,31 +167,6 @@ ToyModel toy_model(unsigned seed, bool has_encoder) {
       {"prefill", prefill}, {"decode", decode}, {"logits_all", all}, {"sample", sample}};
   if (has_encoder) module.functions["encode"] = encode;
   return model;
-}
-
-using Row = std::vector<double>;
-
-// Row `index` of a matrix.
-Row row_of(const HostTensor& matrix, int64_t index) {
-  const auto width = static_cast<size_t>(matrix.shape()[1]);
-  const auto values = matrix.values<float>().subspan(static_cast<size_t>(index) * width, width);
-  return {values.begin(), values.end()};
-}
-
-// x times the matrix.
-Row product(const Row& x, const HostTensor& matrix) {
-  Row y(static_cast<size_t>(matrix.shape()[1]), 0);
-  for (size_t i = 0; i < x.size(); ++i) {
-    const Row row = row_of(matrix, static_cast<int64_t>(i));
-    for (size_t j = 0; j < y.size(); ++j) y[j] += x[i] * row[j];
-  }
-  return y;
-}
-
-double dot(const Row& a, const Row& b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
 }
 
 // y plus the mean of the rows of `memory`, weighted by softmax of their products with y.

@@ -6,6 +6,7 @@
 #include "support/expect_error.h"
 #include "support/memory_channel.h"
 #include "support/sessions.h"
+#include "support/toy_decoder.h"
 #include "support/toy_models.h"
 #include "topdown/migrate/migrate.h"
 #include "topdown/small_model.h"
@@ -104,6 +105,27 @@ TEST(OtherModels, AnEncoderDecoderMigrates) {
   testing::expect_user_error(
       [&] { migrate(model.module, model.weights, kToyPrompt, source, to, options); },
       {"needs features"});
+}
+
+// Pages that leave the window are used again in the source's run, in the hybrids and on the target;
+// the reference keeps all.
+TEST(OtherModels, ADecoderWithAWindowMigrates) {
+  const testing::ToyDecoder model = testing::toy_decoder(9, 6);
+  const std::vector<int32_t> prompt = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3};
+  const auto from = testing::open_session("cpu"), session = testing::open_session("opencl");
+  ASSERT_TRUE(session);
+  MigrateOptions options;
+  options.max_tokens = 12;
+  options.validation_tokens = 6;
+  const Platform source{target::parse_target("cpu"), from.get(), {}};
+  const MigrationTarget to{.platform = {target::parse_target("opencl"), session.get(), {}}};
+  const Migration migration = migrate(model.module, model.weights, prompt, source, to, options);
+  EXPECT_TRUE(migration.passed());
+  EXPECT_TRUE(migration.untested.empty());
+  EXPECT_TRUE(migration.target_ran);
+  const std::vector<int32_t> expected = model.greedy(prompt, options.max_tokens);
+  EXPECT_EQ(migration.source_tokens, expected);
+  EXPECT_EQ(migration.target_tokens, expected);
 }
 
 }  // namespace
