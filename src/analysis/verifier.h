@@ -39,15 +39,34 @@
 //   T6   `in` and `prepared` parameters are never stored to.
 //   T7   `out` parameters are stored to.
 //   T8   Parallel and work-group loops are not inside other parallel or work-group loops; unrolled
-//        and thread loops have constant extents, shared and local buffers constant shapes. Unrolled
-//        loops have at most 256 iterations, nested ones 4,096 together.
+//        and thread loops have constant extents, local buffers constant shapes; the shape of a
+//        shared buffer may use scalar parameters. Unrolled loops have at most 256 iterations,
+//        nested ones 4,096 together.
 //   T9   Operands have the number and dtypes that their operation asks for; constants fit theirs.
 //   T10  Statements are complete: extents, bindings, values and bodies are present.
-//   T11  A subgroup operation (tir/subgroup.h) is the whole value of a store below a loop over
-//        threads, whose extent is a multiple of its width.
+//   T11  A subgroup operation (tir/subgroup.h) is the whole value of a store. It and a matrix
+//        operation are below a loop over threads, whose extent is a multiple of their width, a
+//        power of two of at least 2.
 //   T12  A barrier is below a loop over threads.
 //   T13  Requirements name parameters: in_place an input and an output, prepared inputs. Bytes of a
 //        workspace are an integer over the scalar parameters, those of prepared data at least 0.
+//   T14  Only shared and local buffers have strides: one integer for each dimension, constant or,
+//        in shared buffers, over the scalar parameters. Each is proved to be at least the next
+//        stride times the next dimension, the last one at least 1, so that elements do not share
+//        memory.
+//   T15  A fragment has two constant positive dimensions, is allocated below a loop over threads
+//        and is used by matrix operations alone.
+//   T16  Matrix operations (tir/matrix.h) have one width in a program, and operands whose scopes,
+//        dtypes and extents fit together. A fragment has one role in all products: left operand,
+//        right operand or sum.
+//   T17  copy_async (tir/async_copy.h) copies a box of a global buffer to one of a shared buffer of
+//        the same dtype; their extents are positive constants and equal, apart from extents of 1.
+//        It, commit_copies and wait_copies (at least 0 groups) are below a loop over threads.
+//   T18  In program order, a shared buffer to which only copy_async has written so far is not read
+//        before a wait covers the first copy and a barrier follows, and its memory does not end
+//        before such a wait. Statements count as executed; loops count as two iterations or as
+//        their constant extent. A read in a branch is not compared with copies outside it. A later
+//        copy to the same buffer is not followed: the interpreter finds its missing waits.
 #pragma once
 
 #include <string>

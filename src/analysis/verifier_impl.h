@@ -1,12 +1,15 @@
 // The verifier's two halves and their shared parts.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analysis/verifier.h"
 #include "relax/expr.h"
+#include "tir/async_copy.h"
+#include "tir/matrix.h"
 #include "tir/prim_func.h"
 
 namespace tapml::analysis {
@@ -38,6 +41,28 @@ void verify_graph(const Module& module, const relax::Function& function, Report&
 void verify_prim_func(const tir::PrimFunc& func, Report& report);
 // T9 (and T2 for loads) for one expression tree; does not check variables.
 void verify_expr(const PrimExpr& expr, Report& report);
+// T16: operands of the matrix operations of one program. Indices and scopes are checked before.
+class MatrixVerifier {
+ public:
+  explicit MatrixVerifier(Report& report) : report_(report) {}
+  void check(const tir::MatrixNode& node);
+
+ private:
+  enum class Role : uint8_t { kLeft, kRight, kSum };
+  void memory(const tir::MatrixNode& node);
+  void product(const tir::MatrixNode& node);
+  void role(const tir::BufferNode& fragment, Role role);
+  void fail(const std::string& what);
+
+  Report& report_;
+  const char* name_ = "";  // of the operation
+  int64_t width_ = 0;      // of the first operation
+  std::map<const tir::BufferNode*, Role> roles_;
+};
+// T17 for one copy.
+void verify_copy(const tir::CopyAsyncNode& node, Report& report);
+// T18 for a program that has no other violations.
+void verify_async(const tir::Stmt& body, Report& report);
 // R6 and R7 (except later uses) for one call of the call_tir family.
 void verify_kernel_call(const Module& module, const std::string& op, const relax::CallNode& call,
                         Report& report);

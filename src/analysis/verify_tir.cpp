@@ -1,10 +1,14 @@
-// Invariants T1 to T13.
+// Invariants T1 to T15; T16 to T18 are in files of their own.
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 
 #include "analysis/verifier_impl.h"
+#include "arith/analyzer.h"
+#include "ir/queries.h"
 #include "text/printer.h"
+#include "tir/scalar_ranges.h"
 #include "tir/subgroup.h"
 #include "tir/unrolled.h"
 
@@ -16,7 +20,8 @@ namespace {
 
 class PrimFuncVerifier {
  public:
-  PrimFuncVerifier(const PrimFunc& func, Report& report) : func_(func), report_(report) {}
+  PrimFuncVerifier(const PrimFunc& func, Report& report)
+      : func_(func), report_(report), matrix_(report) {}
 
   void run() {
     for (const Var& var : func_.scalars) {
@@ -29,7 +34,10 @@ class PrimFuncVerifier {
         return;
       }
       report_.at("parameter " + param.buffer->name);
-      bind_buffer(*param.buffer);
+      if (param.buffer->scope == Scope::kFragment) {
+        report_.add("T15", "the parameter '" + param.buffer->name + "' is a fragment");
+      }
+      bind_buffer(param.buffer);
       modes_[param.buffer.get()] = param.mode;
     }
     report_.at("");
@@ -90,7 +98,8 @@ class PrimFuncVerifier {
   }
   void unbind(const Var& var) { visible_.erase(var.get()); }
 
-  void bind_buffer(const BufferNode& buffer) {
+  void bind_buffer(const Buffer& bound) {
+    const BufferNode& buffer = *bound;
     if (!known_buffers_.insert(&buffer).second) {
       report_.add("T1", "the buffer '" + buffer.name + "' is bound twice");
     }
@@ -99,13 +108,75 @@ class PrimFuncVerifier {
       if (!is_integer(dim.dtype())) {
         report_.add("T2", "the dimension " + text::print(dim) + " is not an integer");
       }
-      if (buffer.scope != Scope::kGlobal && !dim.is_int()) {
-        report_.add("T8", "the " + std::string(scope_name(buffer.scope)) + " buffer '" +
-                              buffer.name + "' has the dimension " + text::print(dim) +
-                              ", which is not constant");
-      }
+      const bool fits = buffer.scope == Scope::kGlobal || dim.is_int() ||
+                        (buffer.scope == Scope::kShared && of_scalars(dim));
+      if (fits || buffer.scope == Scope::kFragment) continue;
+      report_.add("T8",
+                  "the " + std::string(scope_name(buffer.scope)) + " buffer '" + buffer.name +
+                      "' has the dimension " + text::print(dim) +
+                      (buffer.scope == Scope::kShared ? ", which uses more than scalar parameters"
+                                                      : ", which is not constant"));
     }
+    if (!buffer.strides.empty()) strides(bound);
     live_.insert(&buffer);
+  }
+
+  // Whether the expression has the same value in a whole launch.
+  bool of_scalars(const PrimExpr& e) const {
+    return !has_load(e) && std::ranges::all_of(free_vars(e), [&](const Var& v) {
+      return scalars_.contains(v.get());
+    });
+  }
+
+  void strides(const Buffer& buffer) {
+    const std::string name = "'" + buffer->name + "'";
+    if (buffer->scope != Scope::kShared && buffer->scope != Scope::kLocal) {
+      return report_.add("T14", "the " + std::string(scope_name(buffer->scope)) + " buffer " +
+                                    name + " has strides");
+    }
+    if (buffer->strides.size() != buffer->shape.size()) {
+      return report_.add("T14", name + " has " + std::to_string(buffer->strides.size()) +
+                                    " strides for " + std::to_string(buffer->shape.size()) +
+                                    " dimensions");
+    }
+    for (const PrimExpr& stride : buffer->strides) {
+      if (!value(stride, "T10", "a stride is missing")) return;
+      const bool constant = stride.is_int();
+      if (is_integer(stride.dtype()) &&
+          (constant || (buffer->scope == Scope::kShared && of_scalars(stride)))) {
+        continue;
+      }
+      return report_.add("T14", name + " has the stride " + text::print(stride) +
+                                    ", which is not an integer over scalar parameters");
+    }
+    if (!report_.clean()) return;
+    arith::Analyzer analyzer;
+    bind_scalars(func_, analyzer);
+    PrimExpr least = 1;  // elements between neighbors, at least
+    for (size_t d = buffer->strides.size(); d-- > 0;) {
+      const PrimExpr& stride = buffer->strides[d];
+      if (!analyzer.prove_less_equal(least, stride)) {
+        return report_.add("T14", name + " has the stride " + text::print(stride) +
+                                      ", which is not proved to be at least " + text::print(least));
+      }
+      least = analyzer.simplify(stride * buffer->shape[d]);
+    }
+  }
+
+  void fragment(const BufferNode& buffer) {
+    const std::string name = "the fragment '" + buffer.name + "'";
+    if (threads_ == 0) report_.add("T15", name + " is allocated outside a loop over threads");
+    if (buffer.shape.size() != 2 || fragment_rows(buffer) < 1 || fragment_columns(buffer) < 1) {
+      report_.add("T15", name + " does not have two constant positive dimensions");
+    }
+  }
+
+  // A plain access.
+  void use_elements(const BufferNode& buffer) {
+    use_buffer(buffer);
+    if (buffer.scope != Scope::kFragment) return;
+    report_.add("T15", "the fragment '" + buffer.name +
+                           "' is accessed by something other than a matrix operation");
   }
 
   void use_buffer(const BufferNode& buffer) {
@@ -138,7 +209,7 @@ class PrimFuncVerifier {
       report_.add("T11", text::print(e) + " is not the whole value of a store");
     }
     if (e.kind() == ExprKind::kLoad && e->object) {
-      use_buffer(static_cast<const BufferNode&>(*e->object));
+      use_elements(static_cast<const BufferNode&>(*e->object));
     }
     for (const PrimExpr& operand : e->operands) use_vars(operand);
   }
@@ -203,9 +274,14 @@ class PrimFuncVerifier {
     report_.at("for " + (node.var ? node.var->name : ""));
     integer(node.extent, node.var, "the extent");
     bool outermost = node.for_kind == ForKind::kParallel || node.for_kind == ForKind::kWorkgroup;
-    if (outermost && in_parallel_) {
+    const bool is_group = node.for_kind == ForKind::kWorkgroup;
+    const int dimension = std::exchange(dimension_, 0);  // of the grid; 0 for the first
+    if (is_group && dimension == kGridDimensions) {
+      report_.add("T8", "a work-group loop is a fourth dimension of the grid");
+    } else if (outermost && in_parallel_ && !(is_group && dimension > 0)) {
       report_.add("T8", std::string("a ") + for_kind_name(node.for_kind) +
-                            " loop is inside another parallel or work-group loop");
+                            " loop is inside another parallel or work-group loop" +
+                            (is_group ? ", and not directly inside a work-group loop" : ""));
     }
     bool constant = node.for_kind == ForKind::kUnrolled || node.for_kind == ForKind::kThread;
     if (constant && node.extent && !node.extent.is_int()) {
@@ -225,7 +301,9 @@ class PrimFuncVerifier {
     }
     bind(node.var, "the loop variable");
     if (in_block_) inner_.insert(node.var.get());
+    if (is_group && node.body && node.body->kind == StmtKind::kFor) dimension_ = dimension + 1;
     stmt(node.body);
+    dimension_ = 0;
     unbind(node.var);
     in_parallel_ = saved;
     threads_ = outer_threads;
@@ -233,16 +311,21 @@ class PrimFuncVerifier {
     report_.at(outer);
   }
 
+  void writes(const BufferNode& buffer) {
+    stored_.insert(&buffer);
+    auto mode = modes_.find(&buffer);
+    if (mode == modes_.end() ||
+        (mode->second != AccessMode::kIn && mode->second != AccessMode::kPrepared)) {
+      return;
+    }
+    report_.add("T6", "the parameter '" + buffer.name + "' of mode " +
+                          access_mode_name(mode->second) + " is stored to");
+  }
+
   void store(const StoreNode& node) {
     if (!node.buffer) return report_.add("T10", "a store has no buffer");
-    use_buffer(*node.buffer);
-    stored_.insert(node.buffer.get());
-    auto mode = modes_.find(node.buffer.get());
-    if (mode != modes_.end() &&
-        (mode->second == AccessMode::kIn || mode->second == AccessMode::kPrepared)) {
-      report_.add("T6", "the parameter '" + node.buffer->name + "' of mode " +
-                            access_mode_name(mode->second) + " is stored to");
-    }
+    use_elements(*node.buffer);
+    writes(*node.buffer);
     indices(*node.buffer, node.indices);
     if (auto call = as_subgroup_call(node.value)) subgroup(node.value, *call);
     joint_ = node.value;
@@ -256,11 +339,57 @@ class PrimFuncVerifier {
   }
 
   void subgroup(const PrimExpr& e, const SubgroupCall& call) {
+    below_threads(text::print(e), call.width);
+  }
+
+  void below_threads(const std::string& what, int64_t width) {
     if (threads_ == 0) {
-      report_.add("T11", text::print(e) + " is outside a loop over threads");
-    } else if (call.width < 1 || threads_ % call.width != 0) {
-      report_.add("T11", text::print(e) + " is below a loop over " + std::to_string(threads_) +
+      report_.add("T11", what + " is outside a loop over threads");
+    } else if (width < 1 || threads_ % width != 0) {
+      report_.add("T11", what + " is below a loop over " + std::to_string(threads_) +
                              " threads, which is not a multiple of its width");
+    }
+  }
+
+  void matrix(const MatrixNode& node) {
+    const bool of_memory = node.op == MatrixOp::kLoad || node.op == MatrixOp::kStore;
+    std::vector<Buffer> used = read_buffers(node);
+    used.push_back(written_buffer(node));
+    if (std::ranges::count(used, nullptr) > 0) {
+      return report_.add("T10", "a matrix operation has no buffer");
+    }
+    for (const Buffer& buffer : used) use_buffer(*buffer);
+    writes(*written_buffer(node));
+    const std::string name = matrix_op_name(node.op);
+    if (node.width < 2 || !std::has_single_bit(static_cast<uint64_t>(node.width))) {
+      report_.add("T11", name + " has the width " + std::to_string(node.width) +
+                             ", which is not a power of two of at least 2");
+    } else {
+      below_threads(name, node.width);
+    }
+    if (node.op == MatrixOp::kFill) value(node.value, "T10", "a fill has no value");
+    if (of_memory) {
+      indices(*node.memory, node.indices);
+      value(node.leading, "T10", "a leading dimension is missing");
+    }
+    matrix_.check(node);
+  }
+
+  void copy(const CopyAsyncNode& node) {
+    if (!node.to.buffer || !node.from.buffer) return report_.add("T10", "a copy has no buffer");
+    async("copy_async");
+    for (const Region* region : {&node.to, &node.from}) {
+      use_elements(*region->buffer);
+      indices(*region->buffer, region->begins);
+      indices(*region->buffer, region->extents);
+    }
+    writes(*node.to.buffer);
+    verify_copy(node, report_);
+  }
+
+  void async(const char* what) {
+    if (threads_ == 0) {
+      report_.add("T17", std::string(what) + " is outside a loop over threads");
     }
   }
 
@@ -331,7 +460,8 @@ class PrimFuncVerifier {
       case StmtKind::kAlloc: {
         const auto& node = as<AllocNode>(s);
         if (!node.buffer) return report_.add("T10", "an alloc has no buffer");
-        bind_buffer(*node.buffer);
+        bind_buffer(node.buffer);
+        if (node.buffer->scope == Scope::kFragment) fragment(*node.buffer);
         stmt(node.body);
         live_.erase(node.buffer.get());
         break;
@@ -341,6 +471,21 @@ class PrimFuncVerifier {
         break;
       case StmtKind::kBarrier:
         if (threads_ == 0) report_.add("T12", "a barrier is outside a loop over threads");
+        break;
+      case StmtKind::kMatrix:
+        matrix(as<MatrixNode>(s));
+        break;
+      case StmtKind::kCopyAsync:
+        copy(as<CopyAsyncNode>(s));
+        break;
+      case StmtKind::kCommitCopies:
+        async("commit_copies");
+        break;
+      case StmtKind::kWaitCopies:
+        async("wait_copies");
+        if (as<WaitCopiesNode>(s).outstanding < 0) {
+          report_.add("T17", "wait_copies has a negative number of groups");
+        }
         break;
     }
   }
@@ -354,15 +499,18 @@ class PrimFuncVerifier {
   std::map<const BufferNode*, AccessMode> modes_;
   bool in_block_ = false;
   bool in_parallel_ = false;
+  int dimension_ = 0;    // of the work-group loop that comes next, directly inside others
   int64_t copies_ = 1;   // of the current code, from the unrolled loops around it
   int64_t threads_ = 0;  // of the enclosing loop over threads; 0 if there is none
   PrimExpr joint_;       // the value of the store that is being verified
+  MatrixVerifier matrix_;
 };
 
 }  // namespace
 
 void verify_prim_func(const PrimFunc& func, Report& report) {
   PrimFuncVerifier(func, report).run();
+  if (report.clean()) verify_async(func.body, report);
 }
 
 }  // namespace tapml::analysis

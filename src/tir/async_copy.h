@@ -4,10 +4,10 @@
 //   commit_copies()                              makes a group of the copies since the last commit
 //   wait_copies(1)                               waits until at most 1 group is still on its way
 //
-// Groups belong to the thread that starts the copies, and complete in their order. The thread sees
-// a copied box after a wait that covers its group, the others of its work group after a barrier
-// that follows this wait. Until then the box has no defined value, and nobody may write it or its
-// source. All copies to a buffer are complete when the buffer's memory ends.
+// Groups belong to the thread that starts the copies, and complete in their order. The threads of
+// the work group see a copied box after a wait of that thread for the group and a barrier that
+// follows. Until then the box has no defined value, and nobody may write it or its source. A wait
+// for all copies to a buffer comes before the buffer's memory ends.
 #pragma once
 
 #include "tir/stmt.h"

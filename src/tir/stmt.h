@@ -38,9 +38,12 @@ enum class ForKind : uint8_t {
                 // threads on cpu, grid-stride over all invocations on GPU-like platforms
   kVectorized,  // iterations may run as lanes; a float sum over it may be reassociated
   kUnrolled,    // constant extent
-  kWorkgroup,   // GPU: the work-group index; independent groups (launch extent = number of groups)
+  kWorkgroup,   // GPU: the work-group index; independent groups. Up to three of them, each directly
+                // inside the one before, are the dimensions of the grid
   kThread,      // GPU: the invocation inside its work group; constant extent <= workgroup_threads
 };
+// Work-group loops that may be nested.
+inline constexpr int kGridDimensions = 3;
 const char* for_kind_name(ForKind kind);  // "serial", "parallel", ...
 
 // for var in [0, extent): body
