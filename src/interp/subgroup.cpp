@@ -25,19 +25,19 @@ struct SubgroupCode final : StmtCode {
   }
 
   void run_group(std::vector<Frame>& frames) const override {
-    if (frames.size() % width != 0) {
+    if (frames.size() % lanes != 0) {
       throw_internal("a group of " + std::to_string(frames.size()) +
-                     " threads is not made of subgroups of " + std::to_string(width));
+                     " threads is not made of subgroups of " + std::to_string(lanes));
     }
     std::vector<LaneValue> given;
     given.reserve(frames.size());
     for (Frame& frame : frames) given.push_back(read(frame));
-    for (size_t first = 0; first < frames.size(); first += width) {
+    for (size_t first = 0; first < frames.size(); first += lanes) {
       LaneValue all = given[first];
-      for (size_t lane = 1; lane < width && !shuffles; ++lane) {
+      for (size_t lane = 1; lane < lanes && !shuffles; ++lane) {
         all = join(frames[first], all, given[first + lane]);
       }
-      for (size_t lane = 0; lane < width; ++lane) {
+      for (size_t lane = 0; lane < lanes; ++lane) {
         write(frames[first + lane], shuffles ? given[first + (lane ^ mask)] : all);
       }
     }
@@ -95,7 +95,7 @@ struct SubgroupCode final : StmtCode {
   }
 
   DType dtype = DType::kF32;
-  size_t width = 1;
+  size_t lanes = 1;
   bool shuffles = false;
   size_t mask = 0;
   bool with_bounds = false;
@@ -118,7 +118,7 @@ StmtPtr compile_subgroup_store(ExprCompiler& compiler, const tir::StoreNode& nod
   const tir::SubgroupCall call = *tir::as_subgroup_call(node.value);
   auto code = std::make_unique<SubgroupCode>();
   code->dtype = node.buffer->dtype;
-  code->width = static_cast<size_t>(call.width);
+  code->lanes = static_cast<size_t>(call.width);
   code->mask = static_cast<size_t>(call.mask);
   code->with_bounds = compiler.with_bounds;
   code->slot = compiler.buffer_slot(node.buffer);

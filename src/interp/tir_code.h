@@ -1,6 +1,7 @@
 // Tensor programs compiled to trees of small objects: variables and buffers are slots of a frame.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "interp/shadow.h"
+#include "tir/matrix.h"
 #include "tir/prim_func.h"
 
 namespace tapml::interp {
@@ -15,7 +17,23 @@ namespace tapml::interp {
 struct BufferSlot {
   std::byte* data = nullptr;
   std::vector<int64_t> dims;
-  Shadow* shadows = nullptr;  // one per element, with bounds; integers use only `moved`
+  std::vector<int64_t> strides;  // in elements; empty if the buffer is compact
+  Shadow* shadows = nullptr;     // one per element, with bounds; integers use only `moved`
+};
+
+// Elements that the buffer reserves.
+int64_t reserved_elements(const BufferSlot& buffer);
+
+// An asynchronous copy that has not arrived (tir/async_copy.h).
+struct PendingCopy {
+  DType dtype = DType::kF32;
+  BufferSlot to, from;
+  std::vector<int64_t> to_elements, from_elements;
+  bool in_doubt = false;  // with bounds: a float decided that the copy was started
+};
+struct PendingCopies {
+  std::vector<PendingCopy> uncommitted;
+  std::deque<std::vector<PendingCopy>> groups;  // the oldest first
 };
 
 // State of one invocation.
@@ -30,6 +48,7 @@ struct Frame {
   // `doubtful` is above 0 under a condition in doubt: values stored there are unknown. `skipping`
   // is above 0 in the branch not taken: stores then only mark their element as doubtful.
   int doubtful = 0, skipping = 0;
+  PendingCopies copies;
   // Called periodically by loops; may be null.
   const std::function<void()>* poll = nullptr;
   uint32_t steps = 0;
@@ -59,7 +78,16 @@ struct StmtCode {
   virtual void run_group(std::vector<Frame>& frames) const {
     for (Frame& frame : frames) run(frame);
   }
+  // Whether threads join inside, and how many take the same path there: the width of the subgroups,
+  // or 0 for all threads of the group.
   bool has_barrier = false;
+  size_t together = 0;
+
+  void contains(const StmtCode& part) {
+    if (!part.has_barrier) return;
+    together = !has_barrier || together == part.together ? part.together : 0;
+    has_barrier = true;
+  }
 };
 using StmtPtr = std::unique_ptr<StmtCode>;
 
@@ -100,5 +128,10 @@ void store_float(DType dtype, std::byte* data, int64_t index, double value);
 StmtPtr compile_stmt(ExprCompiler& compiler, const tir::Stmt& stmt);
 // Compiles a store of a subgroup operation.
 StmtPtr compile_subgroup_store(ExprCompiler& compiler, const tir::StoreNode& node);
+StmtPtr compile_matrix(ExprCompiler& compiler, const tir::MatrixNode& node);
+// Compiles copy_async, commit_copies or wait_copies.
+StmtPtr compile_async(ExprCompiler& compiler, const tir::Stmt& stmt);
+// Throws an InternalError if a copy to or from memory that ends has not arrived.
+void check_copies(const Frame& frame, const BufferSlot& ending, const std::string& name);
 
 }  // namespace tapml::interp

@@ -86,7 +86,8 @@ IntPtr ExprCompiler::offset(const tir::Buffer& buffer, const std::vector<PrimExp
   std::vector<IntPtr> codes;
   for (const PrimExpr& index : indices) codes.push_back(integer(index));
   std::string name = buffer->name;
-  return make_int_code([slot, name, codes = std::move(codes)](Frame& frame) {
+  const bool strided = !buffer->strides.empty();
+  return make_int_code([slot, name, strided, codes = std::move(codes)](Frame& frame) {
     int64_t position = 0;
     for (size_t d = 0; d < codes.size(); ++d) {
       int64_t index = codes[d]->run(frame);
@@ -96,7 +97,8 @@ IntPtr ExprCompiler::offset(const tir::Buffer& buffer, const std::vector<PrimExp
                        std::to_string(d) + " of buffer " + name + ", which has extent " +
                        std::to_string(extent));
       }
-      position = position * extent + index;
+      position =
+          strided ? position + index * frame.buffers[slot].strides[d] : position * extent + index;
     }
     return position;
   });

@@ -24,6 +24,13 @@ float narrowed(double value) { return static_cast<float>(value); }
 
 }  // namespace
 
+int64_t reserved_elements(const BufferSlot& buffer) {
+  if (!buffer.strides.empty()) return buffer.dims[0] * buffer.strides[0];
+  int64_t elements = 1;
+  for (int64_t dim : buffer.dims) elements *= dim;
+  return elements;
+}
+
 int64_t wrap_integer(DType dtype, int64_t value) {
   switch (dtype) {
     case DType::kBool:

@@ -1,6 +1,7 @@
 // Statements of tensor programs, and running a program on host tensors.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "interp/interpreter.h"
 #include "interp/tir_code.h"
@@ -11,16 +12,37 @@ namespace tapml::interp {
 
 namespace {
 
-bool any_barrier(const std::vector<StmtPtr>& stmts) {
-  for (const StmtPtr& stmt : stmts) {
-    if (stmt && stmt->has_barrier) return true;
+// Runs the frames of equal `key` together. Each `together` neighbors must have the same key; all
+// frames, if it is 0.
+void run_equal(std::vector<Frame>& frames, size_t together, const char* what,
+               const std::function<int64_t(Frame&)>& key,
+               const std::function<void(std::vector<Frame>&, int64_t)>& run) {
+  std::vector<int64_t> keys;
+  keys.reserve(frames.size());
+  for (Frame& frame : frames) keys.push_back(key(frame));
+  if (std::ranges::all_of(keys, [&](int64_t one) { return one == keys[0]; })) {
+    return run(frames, keys[0]);
   }
-  return false;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (together != 0 && keys[i] == keys[i - i % together]) continue;
+    throw_internal(std::string(what) + " differs between invocations");
+  }
+  for (int64_t one : std::set<int64_t>(keys.begin(), keys.end())) {
+    std::vector<Frame> some;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      if (keys[i] == one) some.push_back(std::move(frames[i]));
+    }
+    run(some, one);
+    auto next = some.begin();
+    for (size_t i = 0; i < keys.size(); ++i) {
+      if (keys[i] == one) frames[i] = std::move(*next++);
+    }
+  }
 }
 
 struct SeqCode final : StmtCode {
   explicit SeqCode(std::vector<StmtPtr> list) : stmts(std::move(list)) {
-    has_barrier = any_barrier(stmts);
+    for (const StmtPtr& stmt : stmts) contains(*stmt);
   }
   void run(Frame& frame) const override {
     for (const StmtPtr& stmt : stmts) stmt->run(frame);
@@ -49,6 +71,7 @@ struct ForCode final : StmtCode {
       frame.step();
       frame.ints[slot] = i;
       body->run(frame);
+      if (is_thread) frame.copies = {};  // they belong to the thread
     }
   }
 
@@ -61,17 +84,16 @@ struct ForCode final : StmtCode {
   // Every invocation of the group takes the same steps around a barrier.
   void run_group(std::vector<Frame>& frames) const override {
     if (!has_barrier || frames.empty()) return StmtCode::run_group(frames);
-    int64_t count = extent->run(frames[0]);
-    for (Frame& frame : frames) {
-      if (extent->run(frame) != count) {
-        throw_internal("a loop around a barrier differs between invocations");
-      }
-    }
-    for (int64_t i = 0; i < count; ++i) {
-      frames[0].step();
-      for (Frame& frame : frames) frame.ints[slot] = i;
-      body->run_group(frames);
-    }
+    run_equal(
+        frames, together, "a loop around a barrier",
+        [&](Frame& frame) { return extent->run(frame); },
+        [&](std::vector<Frame>& some, int64_t count) {
+          for (int64_t i = 0; i < count; ++i) {
+            some[0].step();
+            for (Frame& frame : some) frame.ints[slot] = i;
+            body->run_group(some);
+          }
+        });
   }
 
   size_t slot = 0;
@@ -139,17 +161,16 @@ struct IfCode final : StmtCode {
   }
   void run_group(std::vector<Frame>& frames) const override {
     if (!has_barrier || frames.empty()) return StmtCode::run_group(frames);
-    bool taken = condition->run(frames[0]) != 0;
-    for (Frame& frame : frames) {
-      if ((condition->run(frame) != 0) != taken) {
-        throw_internal("a branch around a barrier differs between invocations");
-      }
-    }
-    if (taken) {
-      then_body->run_group(frames);
-    } else if (else_body) {
-      else_body->run_group(frames);
-    }
+    run_equal(
+        frames, together, "a branch around a barrier",
+        [&](Frame& frame) -> int64_t { return condition->run(frame) != 0 ? 1 : 0; },
+        [&](std::vector<Frame>& some, int64_t taken) {
+          if (taken != 0) {
+            then_body->run_group(some);
+          } else if (else_body) {
+            else_body->run_group(some);
+          }
+        });
   }
   IntPtr condition;
   DoubtPtr doubt;  // with bounds, and only if a float decides
@@ -165,13 +186,17 @@ struct AllocCode final : StmtCode {
   Memory allocate(Frame& frame) const {
     BufferSlot& buffer = frame.buffers[slot];
     buffer.dims.clear();
+    buffer.strides.clear();
     for (const IntPtr& dim : dims) buffer.dims.push_back(dim->run(frame));
-    Result<int64_t> bytes = checked_byte_count(dtype, buffer.dims);
+    for (const IntPtr& stride : strides) buffer.strides.push_back(stride->run(frame));
+    Result<int64_t> bytes = checked_byte_count(
+        dtype, buffer.strides.empty() ? buffer.dims
+                                      : std::vector<int64_t>{buffer.dims[0], buffer.strides[0]});
     Memory memory;
     memory.bytes.assign(static_cast<size_t>(unwrap(std::move(bytes))) + 1, std::byte{0xff});
     buffer.data = memory.bytes.data();
     if (with_bounds) {
-      memory.shadows.assign(static_cast<size_t>(element_count(buffer.dims)),
+      memory.shadows.assign(static_cast<size_t>(reserved_elements(buffer)),
                             Shadow::unknown(std::nan("")));
       buffer.shadows = memory.shadows.data();
     }
@@ -180,6 +205,7 @@ struct AllocCode final : StmtCode {
   void run(Frame& frame) const override {
     Memory memory = allocate(frame);
     body->run(frame);
+    check_copies(frame, frame.buffers[slot], name);
   }
   void run_group(std::vector<Frame>& frames) const override {
     if (!has_barrier) return StmtCode::run_group(frames);
@@ -192,12 +218,14 @@ struct AllocCode final : StmtCode {
       }
     }
     body->run_group(frames);
+    for (const Frame& frame : frames) check_copies(frame, frame.buffers[slot], name);
   }
   DType dtype = DType::kF32;
   size_t slot = 0;
   bool shared = false;
   bool with_bounds = false;
-  std::vector<IntPtr> dims;
+  std::string name;
+  std::vector<IntPtr> dims, strides;
   StmtPtr body;
 };
 
@@ -271,7 +299,7 @@ StmtPtr compile_for(ExprCompiler& compiler, const tir::ForNode& node) {
   code->is_thread = node.for_kind == tir::ForKind::kThread;
   code->reduces = loops_over_reduction(node);
   // The loop over threads handles the barriers inside it.
-  code->has_barrier = code->body->has_barrier && !code->is_thread;
+  if (!code->is_thread) code->contains(*code->body);
   return code;
 }
 
@@ -313,7 +341,7 @@ StmtPtr compile_block(ExprCompiler& compiler, const tir::BlockNode& node) {
   if (node.predicate) code->predicate = compiler.integer(node.predicate);
   if (node.init) code->init = compile_stmt(compiler, node.init);
   code->body = compile_stmt(compiler, node.body);
-  code->has_barrier = code->body->has_barrier;
+  code->contains(*code->body);
   return code;
 }
 
@@ -341,8 +369,8 @@ StmtPtr compile_stmt(ExprCompiler& compiler, const tir::Stmt& stmt) {
       if (compiler.with_bounds) code->doubt = compile_doubt(compiler, node.condition);
       code->then_body = compile_stmt(compiler, node.then_body);
       if (node.else_body) code->else_body = compile_stmt(compiler, node.else_body);
-      code->has_barrier =
-          code->then_body->has_barrier || (code->else_body && code->else_body->has_barrier);
+      code->contains(*code->then_body);
+      if (code->else_body) code->contains(*code->else_body);
       return code;
     }
     case tir::StmtKind::kAlloc: {
@@ -350,17 +378,29 @@ StmtPtr compile_stmt(ExprCompiler& compiler, const tir::Stmt& stmt) {
       auto code = std::make_unique<AllocCode>();
       code->dtype = node.buffer->dtype;
       code->slot = compiler.buffer_slot(node.buffer, true);
-      code->shared = node.buffer->scope != tir::Scope::kLocal;
+      // The first thread of a subgroup has the memory of its fragment.
+      code->shared =
+          node.buffer->scope == tir::Scope::kGlobal || node.buffer->scope == tir::Scope::kShared;
       code->with_bounds = compiler.with_bounds;
+      code->name = node.buffer->name;
       for (const PrimExpr& dim : node.buffer->shape) code->dims.push_back(compiler.integer(dim));
+      for (const PrimExpr& stride : node.buffer->strides) {
+        code->strides.push_back(compiler.integer(stride));
+      }
       code->body = compile_stmt(compiler, node.body);
-      code->has_barrier = code->body->has_barrier;
+      code->contains(*code->body);
       return code;
     }
     case tir::StmtKind::kBlock:
       return compile_block(compiler, tir::as<tir::BlockNode>(stmt));
     case tir::StmtKind::kBarrier:
       return std::make_unique<BarrierCode>();
+    case tir::StmtKind::kMatrix:
+      return compile_matrix(compiler, tir::as<tir::MatrixNode>(stmt));
+    case tir::StmtKind::kCopyAsync:
+    case tir::StmtKind::kCommitCopies:
+    case tir::StmtKind::kWaitCopies:
+      return compile_async(compiler, stmt);
   }
   throw_internal("unknown statement");
 }
@@ -400,8 +440,8 @@ void run(const tir::PrimFunc& func, std::vector<HostTensor>& params,
                      shape_to_string(dims) + ", but is given " + dtype_name(params[i].dtype()) +
                      shape_to_string(params[i].shape()));
     }
-    frame.buffers[buffer_slots[i]] = {params[i].mutable_bytes().data(), dims,
-                                      shadows.empty() ? nullptr : shadows[i].data()};
+    frame.buffers[buffer_slots[i]] = {
+        params[i].mutable_bytes().data(), dims, {}, shadows.empty() ? nullptr : shadows[i].data()};
   }
   body->run(frame);
 }
