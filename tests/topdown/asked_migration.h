@@ -43,6 +43,12 @@ inline Asked short_run() {
   return options;
 }
 
+// The result of a short run.
+inline const Migration& ordinary_migration() {
+  static const Migration migration = migrated(short_run());
+  return migration;
+}
+
 inline std::vector<std::string> kernels_of(const Migration& migration) {
   std::vector<std::string> names;
   for (const MigrationStep& step : migration.steps) names.push_back(step.verdict.kernel);

@@ -264,5 +264,43 @@ TEST(ResultJson, RefusesInvalidDocuments) {
   EXPECT_NE(read_with("difference", map), "accepted");
 }
 
+TEST(ReadVerdict, EverythingIsReadAsItWasWritten) {
+  MigrationStep step;
+  step.unit = "u";
+  step.verdict.kernel = "k_12345678";
+  step.verdict.origin = {"model.layers.0", "lm_head"};
+  step.verdict.calls = 3;
+  step.verdict.shapes = {"[1]", "[2]"};
+  step.verdict.worst.target = {
+      0.1, std::numeric_limits<double>::infinity(), 1e-7, 5, 2, 3, 0.5, 1.0 / 3, 2, 77};
+  step.verdict.worst.source.max_ratio = 2;
+  step.verdict.worst.target_ok = false;
+  step.verdict.worst.outcome = Outcome::kFail;
+  step.verdict.worst.allowed = 1e-300;
+  step.verdict.worst_output = "out";
+  step.verdict.worst_sequence = 9;
+  step.verdict.source_wrong = true;
+  step.verdict.source_error = {
+      .output = "out", .sequence = 1, .error = 2, .bound = 0.5, .ratio = 4};
+  step.verdict.passed = false;
+  step.verdict.failed = Failure::kTimeout;
+  step.verdict.failure = "no end\n\"quoted\"";
+  step.verdict.provider = "user:a.cl";
+  step.hybrid = {false, 1, 2, 3, 4, "f", 5, 6, 7, 0.25, 8, 9, 10, 0.125};
+  step.dispatched = 12;
+  step.copies.bytes_from_target = 1;
+  step.verdict.launches = {20, 3, 4, 5, true, true};
+  step.repeated = {5, 2, {"a", "b"}};
+  const Json json = unwrap(parse_json(step_json(step).dump(), "step"));
+  const MigrationStep read = unwrap(read_step(JsonObjectReader(json, "step")));
+  EXPECT_EQ(step_json(read).dump(), json.dump());
+  EXPECT_EQ(read.verdict.worst.outcome, Outcome::kFail);
+  EXPECT_EQ(read.verdict.worst.target.max_ratio, step.verdict.worst.target.max_ratio);
+  EXPECT_EQ(read.verdict.worst.target.compared, 77);
+  EXPECT_EQ(read.hybrid.margin, 0.125);
+  EXPECT_EQ(read.verdict.origin, step.verdict.origin);
+  EXPECT_TRUE(read.repeated.flaky());
+}
+
 }  // namespace
 }  // namespace tapml::topdown

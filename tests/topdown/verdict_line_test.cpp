@@ -1,8 +1,9 @@
-// The last line of commands that validate.
+// The last line of commands that validate, and their table of kernels.
 #include <gtest/gtest.h>
 
 #include "topdown/report/localize_report.h"
 #include "topdown/report/verdict_lines.h"
+#include "topdown/wrong_migration.h"
 
 namespace tapml::topdown {
 namespace {
@@ -174,6 +175,25 @@ TEST(VerdictLine, OfSuitesTasksAndDevices) {
   EXPECT_EQ(device_verdict_line(7, 7, 2).text(), "PASS 7 of 7 checks, 2 devices");
   EXPECT_EQ(device_verdict_line(6, 7, 1).text(), "FAIL 6 of 7 checks, 1 device");
   EXPECT_EQ(device_verdict_line(0, 0, 0).text(), "NOT PROVEN 0 of 0 checks, 0 devices");
+}
+
+TEST(VerdictTable, NamesTheCallersOfAKernelAndFits80Columns) {
+  KernelVerdict both = verdict_in_two_layers("dequantize_matmul_add_0123abcd", 0.5, 0.5);
+  both.groups.push_back({"decode", {"model.layers.0.mlp"}, 9, 1, 1, 0.5});
+  const KernelVerdict one = verdict_in_two_layers("rms_norm_01234567", 0.5, 0.5);
+  const TableLayout table = verdict_table({one.kernel, both.kernel}, 80, false);
+  const std::string rows = verdict_header(table) + "\n" + verdict_row(table, both, "mismatch") +
+                           "\n" + verdict_row(table, one, "pass");
+  EXPECT_EQ(rows,
+            "kernel             in       calls     error     bound  verdict     time\n"
+            "    shapes; layers\n"
+            "dequantize_matmul_add_0123abcd\n"
+            "                   both         2  5.00e-01  2.50e-01  mismatch  0.00 s\n"
+            "    [1, 4]; layers.{0,1}.mlp\n"
+            "rms_norm_01234567  prefill      2  5.00e-01  2.50e-01  pass      0.00 s\n"
+            "    [1, 4]; layers.{0,1}.mlp");
+  EXPECT_EQ(used_in(std::set<std::string>{"decode", "draw"}), "decode+draw");
+  EXPECT_EQ(used_in(std::set<std::string>()), "");
 }
 
 }  // namespace
