@@ -121,7 +121,7 @@ tapml_status tapml_value_tuple(const tapml_value* const* fields, int32_t count,
     list->push_back(fields[i]->value);
   }
   if (list->nesting > kMostNesting) {
-    return failed(user_error("tuples are nested too deep", "tapml_value_tuple",
+    return failed(user_error("tuples are nested too deeply", "tapml_value_tuple",
                              "at most " + std::to_string(kMostNesting), ""));
   }
   runtime::Value tuple;

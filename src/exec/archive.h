@@ -147,7 +147,7 @@ class ByteReader {
   }
   template <class T>
   void operator()(T& structure) {
-    if (depth_ >= kMaxDepth) return refuse("it is nested too deep");
+    if (depth_ >= kMaxDepth) return refuse("it is nested too deeply");
     ++depth_;
     fields(*this, structure);
     --depth_;

@@ -78,7 +78,7 @@ class FunctionChecker {
   }
 
   Status check_check(const ValueCheck& check, const std::string& where, int depth) const {
-    if (depth > kMaxCheckDepth) return fail(refused(where, "tuples are nested too deep"));
+    if (depth > kMaxCheckDepth) return fail(refused(where, "tuples are nested too deeply"));
     if (check.kind > ValueCheck::Kind::kCallable)
       return fail(refused(where, "its kind is unknown"));
     if (check.has_dtype && !is_known(check.dtype)) {

@@ -120,7 +120,7 @@ class Interpreter {
 
   Item invoke(std::shared_ptr<const Closure> callee, std::vector<Item> args) {
     if (depth_ >= kMaxDepth || std::abs(stack_base_ - stack_position()) > kMaxStack) {
-      throw_user("functions call each other too deep", "function " + callee->name,
+      throw_user("function calls are nested too deeply", "function " + callee->name,
                  "at most " + std::to_string(kMaxDepth) + " calls in progress");
     }
     ++depth_;
@@ -221,7 +221,7 @@ class Interpreter {
     if (!as<VarNode>(call.callee)) return nullptr;
     Item item = evaluate(call.callee, scope);
     if (item.kind != ItemKind::kFunction) {
-      throw_user("a call of what is no function value", "", "a function value", describe(item));
+      throw_user("the called value is not a function", "", "a function value", describe(item));
     }
     return item.closure;
   }
@@ -264,7 +264,7 @@ class Interpreter {
         Item tuple = evaluate(node->tuple, scope);
         auto index = static_cast<size_t>(node->index);
         if (tuple.kind != ItemKind::kTuple || index >= tuple.fields.size()) {
-          throw_user("a field that does not exist is taken", "",
+          throw_user("the tuple does not have this field", "",
                      "a tuple of more than " + std::to_string(node->index), describe(tuple));
         }
         return tuple.fields[index];

@@ -138,7 +138,8 @@ int64_t value_of(const PrimExpr& expr, const Symbols& symbols) {
   if (value) return *value;
   for (const Var& var : free_vars(expr)) {
     if (!symbols.contains(var.get())) {
-      throw_internal("no value of the symbolic variable " + var->name + " in " + to_string(expr));
+      throw_internal("the symbolic variable " + var->name + " in " + to_string(expr) +
+                     " has no value");
     }
   }
   throw_error(arithmetic_error(expr, symbols));
@@ -150,7 +151,7 @@ Error arithmetic_error(const PrimExpr& expr, const Symbols& symbols) {
   for (const Var& var : vars) slots.push_back(symbols.at(var.get()));
   auto computed = guard([&] { return unwrap(evaluate(arith::compile_scalar(expr, vars), slots)); });
   if (!computed) return std::move(computed).error();
-  return user_error("a host scalar is beyond its dtype", "",
+  return user_error("a host scalar does not fit its dtype", "",
                     std::string("a value of ") + dtype_name(expr.dtype()),
                     std::to_string(*computed));
 }

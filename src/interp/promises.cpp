@@ -20,7 +20,7 @@ void Promises::add(Promise promise) {
     if (known.annotation == promise.annotation && known.symbols == promise.symbols) return;
   }
   if (promises_.size() >= kMaxDepth) {
-    throw_user("functions call each other too deep", promise.place,
+    throw_user("function calls are nested too deeply", promise.place,
                "at most " + std::to_string(kMaxDepth) + " different results in progress");
   }
   promises_.push_back(std::move(promise));

@@ -36,7 +36,7 @@ int64_t elements_of(const Shape& shape) {
 // A tensor with its storage, which is the tensor itself if it is not a view.
 Item placed(const Item& item) {
   if (item.kind != ItemKind::kTensor) {
-    throw_user("no tensor is written or viewed", "", "a tensor", describe(item));
+    throw_user("the value to write or view is not a tensor", "", "a tensor", describe(item));
   }
   if (item.storage) return item;
   Item result = item;
@@ -86,7 +86,7 @@ Item slice(const Item& of, const std::vector<int64_t>& begin, const Shape& size)
     if (inside) offset += begin[d] * of.strides[d];
   }
   if (!inside) {
-    throw_user("a part of a tensor is not inside of it", "", "a part of " + describe(of),
+    throw_user("a part of a tensor is out of bounds", "", "a part of " + describe(of),
                shape_to_string(size) + " from " + shape_to_string(begin));
   }
   return view(of, size, offset, of.strides);
@@ -95,8 +95,8 @@ Item slice(const Item& of, const std::vector<int64_t>& begin, const Shape& size)
 void check_assign(const Item& target, const Item& source) {
   if (source.kind != ItemKind::kTensor || source.tensor->shape != target.tensor->shape ||
       source.tensor->dtype != target.storage->dtype) {
-    throw_user("what is assigned has another shape or dtype than its target", "", describe(target),
-               describe(source));
+    throw_user("the assigned value does not have the shape and dtype of its target", "",
+               describe(target), describe(source));
   }
 }
 
@@ -150,7 +150,7 @@ Item call_storage(StorageOp op, const relax::CallNode& call, const std::vector<I
       break;
     case StorageOp::kAssignSlice:
       if (args[1].kind != ItemKind::kTensor) {
-        throw_user("no tensor is assigned", "", "a tensor", describe(args[1]));
+        throw_user("the assigned value is not a tensor", "", "a tensor", describe(args[1]));
       }
       write(slice(target, args[2].ints, args[1].tensor->shape), args[1]);
       break;
@@ -158,11 +158,11 @@ Item call_storage(StorageOp op, const relax::CallNode& call, const std::vector<I
       return slice(target, args[1].ints, args[2].ints);
     case StorageOp::kViewReshape: {
       if (!is_tensor) {
-        throw_user("a view that is not compact is reshaped", "",
+        throw_user("a view that is not compact cannot be reshaped", "",
                    "a tensor, or a view of whole rows of one", describe(args[0]));
       }
       if (elements_of(args[1].ints) != elements_of(shape)) {
-        throw_user("a view has another number of elements", "",
+        throw_user("the shape of a view has a different number of elements", "",
                    std::to_string(elements_of(shape)) + " elements", describe(args[1]));
       }
       return view(target, args[1].ints, target.offset, compact_strides(args[1].ints));
@@ -191,7 +191,7 @@ Item call_storage(StorageOp op, const relax::CallNode& call, const std::vector<I
     default: {
       const auto* axes = find_attr<std::vector<int64_t>>(call.attrs, "axes");
       if (!axes || axes->size() != shape.size()) {
-        throw_user("view_transpose has another number of axes than its tensor", "",
+        throw_user("view_transpose needs an axis for each dimension of its tensor", "",
                    std::to_string(shape.size()) + " axes", std::to_string(axes ? axes->size() : 0));
       }
       Shape turned;

@@ -34,7 +34,7 @@ Status gather(const std::vector<Value>& registers, const std::vector<int32_t>& l
     into.push_back(value);
   }
   if (into.nesting <= kMaxNesting) return {};
-  return fail(user_error("tuples and function values are nested too deep", "",
+  return fail(user_error("tuples and function values are nested too deeply", "",
                          "at most " + std::to_string(kMaxNesting) + " levels"));
 }
 
@@ -255,8 +255,8 @@ Status Execution::set_offset(const Frame& frame, int32_t layout, Tensor& tensor)
     return {};
   }
   return fail(internal_error(
-      "a tensor begins at byte " + std::to_string(tensor.offset) + " of " + std::to_string(room) +
-          ", not at a multiple of " + std::to_string(kTensorAlignment) + " inside of its storage",
+      "a tensor begins at byte " + std::to_string(tensor.offset) + " of a storage of " +
+          std::to_string(room) + " bytes, not at a multiple of " + std::to_string(kTensorAlignment),
       "function " + frame.function->name + ", instruction " + std::to_string(frame.next - 1)));
 }
 
@@ -362,7 +362,7 @@ Status Execution::make_prim(Frame& frame, const Instruction& inst) {
   Prim prim{static_cast<DType>(inst.c), 0};
   TAPML_TRY(compute(frame, inst.b, prim.value));
   if (!holds(prim.dtype, prim.value)) {
-    return fail(user_error("a host scalar is beyond its dtype", "",
+    return fail(user_error("a host scalar does not fit its dtype", "",
                            std::string("a value of ") + dtype_name(prim.dtype),
                            std::to_string(prim.value)));
   }
@@ -391,7 +391,7 @@ Status Execution::call_function(const VmFunction& callee, std::span<const Value>
   if ((!tail && depth_ >= kMaxFrames) ||
       live_registers_ + static_cast<size_t>(callee.registers) > kMaxRegisters) {
     return fail(user_error(
-        "functions call each other too deep", "function " + frames_[depth_ - 1].function->name,
+        "function calls are nested too deeply", "function " + frames_[depth_ - 1].function->name,
         "at most " + std::to_string(kMaxFrames) + " calls in progress", "",
         "bind the call last and return it unchanged: a tail call needs no stack"));
   }
@@ -421,7 +421,7 @@ Status Execution::call_function(const VmFunction& callee, std::span<const Value>
 Status Execution::call_value(Frame& frame, const Instruction& inst) {
   const auto* held = std::get_if<std::shared_ptr<const Closure>>(&frame.registers[inst.b].data);
   if (!held) {
-    return fail(user_error("a call of what is no function value", "", "a function value",
+    return fail(user_error("the called value is not a function", "", "a function value",
                            describe(frame.registers[inst.b])));
   }
   // The frame that holds it may be replaced.
@@ -449,7 +449,7 @@ Status Execution::promise(Frame& frame, const Instruction& inst) {
     if (known) continue;
     if (frame.promises.size() >= kMaxPromises) {
       return fail(
-          user_error("functions call each other too deep", check.where,
+          user_error("function calls are nested too deeply", check.where,
                      "at most " + std::to_string(kMaxPromises) + " different results in progress"));
     }
     frame.promises.push_back({frame.function, &check, frame.slots});

@@ -56,16 +56,16 @@ Result<Value> reshape(View view, const Value& of, const Value& wanted) {
   const Shape* shape = wanted.shape();
   if (!shape) {
     return fail(
-        user_error("the shape of a view is not a shape value", "", "a shape", describe(wanted)));
+        user_error("the shape of a view must be a shape value", "", "a shape", describe(wanted)));
   }
   if (!lies_together(view.shape, view.strides)) {
-    return fail(user_error("a view that is not compact is reshaped", "",
+    return fail(user_error("a view that is not compact cannot be reshaped", "",
                            "a tensor, or a view of whole rows of one", describe(of)));
   }
   const int64_t elements = element_count(view.shape);
   Result<int64_t> bytes = checked_byte_count(view.base.dtype, *shape);
   if (!bytes || *bytes != elements * static_cast<int64_t>(dtype_bytes(view.base.dtype))) {
-    return fail(user_error("a view has another number of elements", "",
+    return fail(user_error("the shape of a view has a different number of elements", "",
                            std::to_string(elements) + " elements", describe(wanted)));
   }
   view.strides = compact_strides(*shape);
@@ -76,7 +76,7 @@ Result<Value> reshape(View view, const Value& of, const Value& wanted) {
 Result<Value> slice(View view, const Value& of, const Value& from, const Value& wanted) {
   const Shape *begin = from.shape(), *size = wanted.shape();
   if (!begin || !size) {
-    return fail(user_error("the bounds of a part of a tensor are not shapes", "", "shapes",
+    return fail(user_error("the bounds of a part of a tensor must be shapes", "", "shapes",
                            describe(begin ? wanted : from)));
   }
   bool inside = begin->size() == view.shape.size() && size->size() == view.shape.size();
@@ -87,8 +87,7 @@ Result<Value> slice(View view, const Value& of, const Value& from, const Value& 
     if (inside) first += (*begin)[d] * view.strides[d];
   }
   if (!inside) {
-    return fail(user_error("a part of a tensor is not inside of it", "",
-                           "a part of " + describe(of),
+    return fail(user_error("a part of a tensor is out of bounds", "", "a part of " + describe(of),
                            shape_to_string(*size) + " from " + shape_to_string(*begin)));
   }
   // An empty part may begin after the last element, outside of the storage.
@@ -99,7 +98,7 @@ Result<Value> slice(View view, const Value& of, const Value& from, const Value& 
 
 Result<Value> transpose(View view, std::span<const int32_t> axes) {
   if (axes.size() != view.shape.size()) {
-    return fail(user_error("view_transpose has another number of axes than its tensor", "",
+    return fail(user_error("view_transpose needs an axis for each dimension of its tensor", "",
                            std::to_string(view.shape.size()) + " axes",
                            std::to_string(axes.size())));
   }
@@ -121,7 +120,7 @@ Result<Value> check_assign(const View& target, const Value& to, const Value& fro
   const View source = placed(from);
   if (!source.base.storage || source.shape != target.shape ||
       source.base.dtype != target.base.dtype) {
-    return fail(user_error("what is assigned has another shape or dtype than its target", "",
+    return fail(user_error("the assigned value does not have the shape and dtype of its target", "",
                            describe(to), describe(from)));
   }
   Value nothing;
@@ -163,7 +162,8 @@ Result<Value> storage_operation(StorageAction action, const Value& of,
                                 std::span<const int32_t> axes) noexcept {
   View view = placed(of);
   if (!view.base.storage) {
-    return fail(user_error("no tensor is written or viewed", "", "a tensor", describe(of)));
+    return fail(
+        user_error("the value to write or view is not a tensor", "", "a tensor", describe(of)));
   }
   switch (action) {
     case StorageAction::kReshape:

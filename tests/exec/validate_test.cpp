@@ -181,7 +181,7 @@ TEST(Validate, Functions) {
 
 TEST(Validate, ChecksHaveANestingLimit) {
   EXPECT_REFUSED(
-      "function main, check 0", "tuples are nested too deep", ValueCheck check;
+      "function main, check 0", "tuples are nested too deeply", ValueCheck check;
       for (int i = 0; i < 100; ++i) {
         ValueCheck outer;
         outer.kind = ValueCheck::Kind::kTuple;

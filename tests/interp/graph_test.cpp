@@ -154,7 +154,7 @@ TEST_F(Graph, EndlessRecursionIsAnError) {
             }),
             "function f: a run makes more than 500 calls:  / ");
   EXPECT_EQ(error_of([&] { call(module, "g", {vector({1})}); }),
-            "function g: functions call each other too deep: at most 1000 calls in progress / ");
+            "function g: function calls are nested too deeply: at most 1000 calls in progress / ");
 }
 
 TEST_F(Graph, SignatureIsChecked) {

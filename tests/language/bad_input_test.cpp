@@ -145,10 +145,10 @@ def g(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
 TEST(BadInput, CyclicCalls) {
   Module module = checked(kCyclic);
   testing::expect_user_error([&] { interp::call(module, "f", {vector(1)}); },
-                             {"functions call each other too deep"});
+                             {"function calls are nested too deeply"});
   CompiledProgram compiled(kCyclic);
   testing::expect_user_error([&] { compiled.call("f", {vector(1)}); },
-                             {"functions call each other too deep"});
+                             {"function calls are nested too deeply"});
 }
 
 TEST(BadInput, CyclicCallsAreInlinedOnce) {

@@ -46,7 +46,7 @@ void expect_compiled(const LanguageCase& test, const Executable& executable) {
 // and bounds of inlined code, which are checked at the call.
 bool has_own_words(const LanguageCase& test, const Error& error) {
   const std::string& text = error.message;
-  return text.starts_with("functions call each other too deep") ||
+  return text.starts_with("function calls are nested too deeply") ||
          text.starts_with("nobody offers ") ||
          (text.find("above its bound") != std::string::npos &&
           test.source.find("inline: true") != std::string::npos);

@@ -164,7 +164,7 @@ def main(x: Shape((n,))) -> Object {
                                           "test"));
   build::check_annotations(module, "name_shapes");
   testing::expect_user_error([&] { interp::call(module, "main", {interp::Value::shape({2})}); },
-                             {"a call of what is no function value"});
+                             {"the called value is not a function"});
 }
 
 TEST(FoundByGraphs, SignaturesThatShareSymbolsReadAsTheSame) {

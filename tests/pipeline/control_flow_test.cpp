@@ -135,7 +135,7 @@ def main(i0: Prim(i64, i), k0: Prim(i64, k), x: Tensor((n,), f32)) -> Tensor((n,
   auto deep = p.call({Prim{DType::kI64, 0}, Prim{DType::kI64, 1000000}, x});
   ASSERT_FALSE(deep);
   EXPECT_EQ(deep.error().kind, ErrorKind::kUser);
-  EXPECT_EQ(deep.error().message, "functions call each other too deep");
+  EXPECT_EQ(deep.error().message, "function calls are nested too deeply");
   EXPECT_NE(deep.error().where.find("binding y"), std::string::npos) << deep.error().where;
   EXPECT_NE(deep.error().where.find("... 9990 more"), std::string::npos) << deep.error().where;
   EXPECT_EQ(p.numbers({Prim{DType::kI64, 0}, Prim{DType::kI64, 100}, x}), (Numbers{107}));

@@ -87,25 +87,27 @@ TEST_F(StorageOp, ReportsInvalidArguments) {
   auto message = [](const Result<Value>& result) {
     return result ? std::string("fine") : result.error().message;
   };
-  const std::string outside = "a part of a tensor is not inside of it";
+  const std::string outside = "a part of a tensor is out of bounds";
   EXPECT_EQ(message(slice(tensor_, {0, 1}, {2, 3})), outside);
   EXPECT_EQ(slice(tensor_, {0, 1}, {2, 3}).error().found, "[2, 3] from [0, 1]");
   EXPECT_EQ(message(slice(tensor_, {0}, {1})), outside);
   EXPECT_EQ(message(slice(tensor_, {INT64_MAX, 0}, {1, 1})), outside);
   EXPECT_EQ(message(slice(tensor_, {-1, 0}, {1, 1})), outside);
   EXPECT_EQ(message(transpose(tensor_, {0})),
-            "view_transpose has another number of axes than its tensor");
+            "view_transpose needs an axis for each dimension of its tensor");
   auto turned = transpose(tensor_, {1, 0});
   ASSERT_TRUE(turned);
-  EXPECT_EQ(message(reshape(*turned, {6})), "a view that is not compact is reshaped");
-  EXPECT_EQ(message(reshape(tensor_, {5})), "a view has another number of elements");
-  EXPECT_EQ(message(reshape(tensor_, {INT64_MAX, 4})), "a view has another number of elements");
+  EXPECT_EQ(message(reshape(*turned, {6})), "a view that is not compact cannot be reshaped");
+  EXPECT_EQ(message(reshape(tensor_, {5})),
+            "the shape of a view has a different number of elements");
+  EXPECT_EQ(message(reshape(tensor_, {INT64_MAX, 4})),
+            "the shape of a view has a different number of elements");
   EXPECT_EQ(message(reshape(tensor_, {3, 2})), "fine");
-  EXPECT_EQ(message(transpose(Value(Shape{2}), {0})), "no tensor is written or viewed");
+  EXPECT_EQ(message(transpose(Value(Shape{2}), {0})), "the value to write or view is not a tensor");
   const Value other = tensor_;
   const Value* operands[] = {&other};
   EXPECT_EQ(message(storage_operation(StorageAction::kCheckAssign, *turned, operands, {})),
-            "what is assigned has another shape or dtype than its target");
+            "the assigned value does not have the shape and dtype of its target");
   EXPECT_EQ(message(storage_operation(StorageAction::kCheckAssign, other, operands, {})), "fine");
 }
 

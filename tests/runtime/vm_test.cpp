@@ -328,9 +328,10 @@ TEST_F(VmTest, TensorsLieAtOffsetsInTheirStorage) {
   EXPECT_EQ(good->tensor()->offset, 512);
   // Misaligned, before the storage, after it, and with too few bytes left in it.
   for (auto [offset, message] :
-       {std::pair<int64_t, const char*>{16, "begins at byte 16 of 544, not at a multiple of 256"},
+       {std::pair<int64_t, const char*>{
+            16, "begins at byte 16 of a storage of 544 bytes, not at a multiple of 256"},
         {-256, "begins at byte -256"},
-        {1024, "begins at byte 1024 of 544"},
+        {1024, "begins at byte 1024 of a storage of 544 bytes"},
         {int64_t{1} << 62, "begins at byte 4611686018427387904"}}) {
     auto result = at(544, offset);
     ASSERT_FALSE(result);

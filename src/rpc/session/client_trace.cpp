@@ -27,7 +27,7 @@ Result<ClientSession::ClockOffset> ClientSession::compare_clocks() noexcept {
     TAPML_TRY(link_->call([](Builder& builder) { return wire::CreatePing(builder); }, reply));
     const int64_t after = runtime::trace_now();
     const auto* pong = reply.answer<wire::Pong>();
-    if (!pong) return fail(protocol_error("the answer to a ping is of another kind"));
+    if (!pong) return fail(protocol_error("a ping was answered by a message of another kind"));
     if (after - before >= quickest) continue;
     quickest = after - before;
     // Unsigned arithmetic wraps around, whatever the other side sends.
@@ -70,7 +70,9 @@ Result<std::vector<TraceEvent>> ClientSession::take_trace() noexcept {
     ClientLink::Reply reply;
     TAPML_TRY(link_->call([](Builder& builder) { return wire::CreateReadTrace(builder); }, reply));
     const auto* answer = reply.answer<wire::Events>();
-    if (!answer) return fail(protocol_error("the answer to a trace request is of another kind"));
+    if (!answer) {
+      return fail(protocol_error("a trace request was answered by a message of another kind"));
+    }
     const auto count = answer->list() ? answer->list()->size() : 0;
     more = answer->more() && count > 0;
     for (flatbuffers::uoffset_t i = 0; i < count; ++i) {

@@ -114,7 +114,9 @@ Status RemoteVirtualMachine::set_timing(runtime::TimingSink* sink) noexcept {
 }
 
 Status RemoteVirtualMachine::take_times(const wire::Timed* timed) noexcept {
-  if (!timed) return fail(protocol_error("a reply with the times of calls is of another kind"));
+  if (!timed) {
+    return fail(protocol_error("a request for times was answered by a message of another kind"));
+  }
   for (flatbuffers::uoffset_t i = 0; timed->calls() && i < timed->calls()->size(); ++i) {
     const wire::TimedCall& call = *timed->calls()->Get(i);
     const bool known = call.site() >= 0 && static_cast<size_t>(call.site()) < sites_.size();

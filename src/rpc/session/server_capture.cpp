@@ -109,7 +109,7 @@ Status ServerCore::begin_capture(const wire::Capture& request, ServedVm& served)
     TAPML_TRY(runtime::check_plan(executable, plan));
     served.capture.reset(new Capture(*this, executable, std::move(plan)));
   } else if (!served.capture) {
-    return fail(internal_error("a capture that has not begun cannot go on"));
+    return fail(internal_error("a capture was continued before it began"));
   }
   for_each_hash(request.held(), [&](std::string hash) { served.capture->know(std::move(hash)); });
   for_each_hash(request.dropped(), [&](const std::string& hash) { served.capture->forget(hash); });

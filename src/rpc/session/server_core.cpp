@@ -243,9 +243,9 @@ Status ServerCore::run(const wire::Requests& frame) noexcept {
     if (takes ? !last : last && payload_ > 0) {
       return fail(protocol_error("the payload is not that of the last request"));
     }
-    const bool stands = type == wire::Body::Resume ||
-                        (type == wire::Body::Call && request.body_as_Call()->dispatch());
-    if (stands && !last) {
+    const bool may_suspend = type == wire::Body::Resume ||
+                             (type == wire::Body::Call && request.body_as_Call()->dispatch());
+    if (may_suspend && !last) {
       return fail(protocol_error("a request that may be suspended is not the last of its frame"));
     }
     if (i > 0 && options_.activity) options_.activity(true);  // each has its own time limit

@@ -50,7 +50,7 @@ class ServerCore {
     StorageNames names = {};   // of storages requested or known so far
     bool names_whole = false;  // they include those of all arguments
     uint64_t released = 0;     // released_ when the call began
-    bool stands = false;
+    bool suspended = false;
     std::optional<Error> failed = {};  // error of a request while it was suspended
   };
   class Dispatch;

@@ -93,14 +93,14 @@ Status ServerCore::stand(ServedCall& call) noexcept {
   // The frame of the call, which is used again once the call is done.
   std::vector<std::byte> head = std::move(head_);
   const CopyBudget copies = copies_;
-  call.stands = true;
+  call.suspended = true;
   work(false);
-  while (call.stands && !broken_) {
+  while (call.suspended && !broken_) {
     Status taken = take_frame(Clock::now() + options_.limits.idle);
     if (!taken && !broken_) broken_ = std::move(taken).error();
   }
   work(true);
-  call.stands = false;
+  call.suspended = false;
   head_ = std::move(head);
   copies_ = copies;
   if (broken_) return fail(*broken_);
@@ -112,12 +112,12 @@ Status ServerCore::stand(ServedCall& call) noexcept {
 }
 
 Status ServerCore::resume(uint64_t id, const wire::Resume& request) noexcept {
-  if (!call_ || !call_->stands || call_->vm != request.vm()) {
+  if (!call_ || !call_->suspended || call_->vm != request.vm()) {
     // A client that gives up cannot know how far the VM got.
     if (request.abandoned()) return {};
-    return fail(internal_error("a call that is not suspended at a dispatched call cannot go on"));
+    return fail(internal_error("a call was resumed that is not suspended at a dispatched call"));
   }
-  call_->stands = false;
+  call_->suspended = false;
   call_->request = request.abandoned() ? 0 : id;
   if (Status written = surface(); !written) call_->failed = std::move(written).error();
   return {};

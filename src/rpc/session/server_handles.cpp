@@ -51,9 +51,9 @@ void ServerCore::release(wire::HandleKind kind, uint64_t id) noexcept {
     case wire::HandleKind::VirtualMachine:
       vms_.erase(id);
       code_.release_vm(id);
-      if (call_ && call_->stands && call_->vm == id) {
+      if (call_ && call_->suspended && call_->vm == id) {
         call_->request = 0;
-        call_->stands = false;
+        call_->suspended = false;
       }
       break;
     case wire::HandleKind::Kernel:

@@ -40,7 +40,7 @@ class ValueWriter {
 
   Result<flatbuffers::Offset<wire::Value>> write(const Value& value, int depth) {
     if (depth > kMaxNesting) {
-      return fail(user_error("a value is nested too deep for a remote VM", where_(),
+      return fail(user_error("a value is nested too deeply for a remote VM", where_(),
                              "at most " + std::to_string(kMaxNesting) + " levels of tuples"));
     }
     if (const Tensor* tensor = value.tensor()) return write(*tensor);
@@ -131,7 +131,7 @@ Result<Tensor> tensor_of_wire(const wire::Value& value, std::span<const int64_t>
 
 Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_of,
                             CopyBudget& copies, std::span<const Value> arguments, int depth) {
-  if (depth > kMaxNesting) return fail(protocol_error("a value is nested too deep"));
+  if (depth > kMaxNesting) return fail(protocol_error("a value is nested too deeply"));
   std::vector<int64_t> integers;
   if (value.integers()) {
     if (value.integers()->size() > kMaxIntegers) {

@@ -137,9 +137,9 @@ class FileStream final : public ByteStream {
 }  // namespace
 
 Error ByteStream::lost(const std::string& why) const {
-  return platform_error(
-      PlatformFault::kLost,
-      closed_ ? "the connection was closed on this side" : "the connection " + why, peer_);
+  return platform_error(PlatformFault::kLost,
+                        closed_ ? "the connection was closed locally" : "the connection " + why,
+                        peer_);
 }
 
 Status ByteStream::wait(int fd, bool writing, int wake, runtime::Deadline deadline) const noexcept {

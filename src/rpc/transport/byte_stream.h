@@ -37,7 +37,7 @@ class ByteStream {
   // Ends both directions; calls in progress on this stream return kLost.
   virtual void close() noexcept = 0;
 
-  // "the connection <why>", or that it was closed on this side.
+  // "the connection <why>", or that it was closed locally.
   Error lost(const std::string& why) const;
 
  protected:

@@ -44,7 +44,7 @@ Result<size_t> StreamChannel::read_some(std::span<std::byte> to,
   if (count > 0) return count;
   const bool between = begin_ == end_ && !prefix_known_ && payload_left_ == 0;
   return fail(stream_->lost(between ? "was closed by the other side"
-                                    : "was closed by the other side inside of a frame"));
+                                    : "was closed by the other side within a frame"));
 }
 
 Status StreamChannel::send(std::span<const std::byte> head, std::span<const std::byte> payload,

@@ -168,7 +168,7 @@ TEST_P(Channels, CloseWakesBothDirections) {
       uint64_t size = 0;
       auto received = way.a->receive(head, size, deadline);
       EXPECT_EQ(fault_of(received), PlatformFault::kLost);
-      expect_parts(received.error(), {"closed on this side"});
+      expect_parts(received.error(), {"closed locally"});
     });
     std::thread sender([&] {
       const auto payload = pattern(32 << 20, 2);  // more than the connection buffers
@@ -196,7 +196,7 @@ TEST_P(Channels, AClosedEndIsLostWithoutASignal) {
   auto end = receive_frame(*way.a);
   EXPECT_EQ(fault_of(end), PlatformFault::kLost);
   expect_parts(end.error(), {"closed by the other side"});
-  EXPECT_EQ(end.error().to_string().find("inside of a frame"), std::string::npos);
+  EXPECT_EQ(end.error().to_string().find("within a frame"), std::string::npos);
   // SIGPIPE would end this program.
   EXPECT_EQ(fault_of(way.a->send(pattern(9, 4), pattern(100, 1))), PlatformFault::kLost);
 }
@@ -259,7 +259,7 @@ TEST(Channel, AnEndInsideOfAFrameIsLost) {
     end.raw.reset();
     auto frame = receive_frame(*end.channel, in(5000));
     EXPECT_EQ(fault_of(frame), PlatformFault::kLost) << cut;
-    expect_parts(frame.error(), {"inside of a frame"});
+    expect_parts(frame.error(), {"within a frame"});
   }
 }
 
