@@ -147,7 +147,9 @@ class PrimFuncVerifier {
         continue;
       }
       return report_.add("T14", name + " has the stride " + text::print(stride) +
-                                    ", which is not an integer over scalar parameters");
+                                    (buffer->scope == Scope::kShared
+                                         ? ", which is not an integer over scalar parameters"
+                                         : ", which is not a constant integer"));
     }
     if (!report_.clean()) return;
     arith::Analyzer analyzer;

@@ -1,4 +1,4 @@
-// The examples of docs/text-format.md satisfy every invariant.
+// The examples of the pages about the text format satisfy every invariant.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -9,8 +9,9 @@
 namespace tapml::analysis {
 namespace {
 
-TEST(TextFormatPage, ExamplesSatisfyEveryInvariant) {
-  std::ifstream file(std::string(TAPML_SOURCE_DIR) + "/docs/text-format.md");
+// Returns the number of examples.
+int verify_examples(const std::string& page) {
+  std::ifstream file(std::string(TAPML_SOURCE_DIR) + "/docs/" + page);
   std::string line, text;
   bool inside = false;
   int examples = 0;
@@ -28,7 +29,12 @@ TEST(TextFormatPage, ExamplesSatisfyEveryInvariant) {
       text += line + "\n";
     }
   }
-  EXPECT_EQ(examples, 3);
+  return examples;
+}
+
+TEST(TextFormatPage, ExamplesSatisfyEveryInvariant) {
+  EXPECT_EQ(verify_examples("text-format.md"), 3);
+  EXPECT_EQ(verify_examples("matrix-units.md"), 1);
 }
 
 }  // namespace

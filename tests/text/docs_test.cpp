@@ -1,4 +1,4 @@
-// The examples of docs/text-format.md.
+// The examples of the pages about the text format.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -11,8 +11,8 @@
 namespace tapml::text {
 namespace {
 
-std::vector<std::string> examples() {
-  std::ifstream file(std::string(TAPML_SOURCE_DIR) + "/docs/text-format.md");
+std::vector<std::string> examples(const std::string& page) {
+  std::ifstream file(std::string(TAPML_SOURCE_DIR) + "/docs/" + page);
   std::vector<std::string> found;
   std::string line;
   bool inside = false;
@@ -30,8 +30,9 @@ std::vector<std::string> examples() {
 }
 
 TEST(TextFormatPage, ExamplesParseAndPrintBack) {
-  std::vector<std::string> texts = examples();
+  std::vector<std::string> texts = examples("text-format.md");
   ASSERT_EQ(texts.size(), 3u);
+  texts.push_back(examples("matrix-units.md").at(0));
   for (const std::string& text : texts) {
     Module module = parse(text, "docs/text-format.md");
     Module again = parse(print(module), "printed");

@@ -140,6 +140,23 @@ const RefusedText kRefusedTexts[] = {
      "prim def f(out b: Buffer((), i64)) requires {prepared: [0], bytes: 4} { b[] = 0 }", "1:45",
      "the requirements of prepared data are incomplete", "prepared, bytes and digest together",
      "'{'"},
+    {"UnknownCallStatement", "prim def f() { copy_asinc(x[0], y[0]) }", "1:16",
+     "'copy_asinc' is not a statement", "copy_async, commit_copies or wait_copies", "'copy_asinc'"},
+    {"UnknownMatrixOperation",
+     "prim def f(out y: Buffer((1, 1), f32)) { alloc c: Buffer((1, 1), f32, fragment)\n"
+     "c = matrix_zero(32) }",
+     "2:5", kSyntax, "matrix_fill, matrix_load or matrix_multiply_add", "'matrix_zero'"},
+    {"MatrixLayout",
+     "prim def f(x: Buffer((1, 1), f32)) { alloc c: Buffer((1, 1), f32, fragment)\n"
+     "c = matrix_load(x[0, 0], 1, rows, 32) }",
+     "2:29", kSyntax, "row_major or column_major", "'rows'"},
+    {"MatrixStoreOfAValue",
+     "prim def f(out y: Buffer((1, 1), f32)) { y[0, 0] = matrix_store(f32(0), 1, row_major, 32) }",
+     "1:65", kSyntax, "a fragment", "'f32'"},
+    {"StrideCount", "prim def f() { alloc s: Buffer((4, 2), f32, shared, strides=(2, 2, 1)) }",
+     "1:61", "wrong number of strides of buffer 's'", "2", "3"},
+    {"UnknownScope", "prim def f() { alloc s: Buffer((4, 2), f32, register) }", "1:45", kSyntax,
+     "global, shared, local, fragment or strides=", "'register'"},
     {"ParameterMode", "prim def f(output b: Buffer((), f32)) { }", "1:12", kSyntax,
      "a parameter: in, out, inout, workspace or prepared, then its name", "'output'"},
 };

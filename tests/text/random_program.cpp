@@ -4,7 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "tir/stmt.h"
+#include "tir/async_copy.h"
+#include "tir/matrix.h"
 
 namespace tapml::text {
 
@@ -164,7 +165,38 @@ std::vector<PrimExpr> RandomProgram::indices(const tir::Buffer& buffer) {
 tir::Buffer RandomProgram::buffer(tir::Scope scope) {
   Dims shape;
   for (uint32_t i = below(3); i > 0; --i) shape.push_back(scalar(DType::kI64, 2));
-  return tir::make_buffer(name(), dtype(), std::move(shape), scope);
+  Dims strides;
+  if (below(4) == 0) {
+    for (size_t i = 0; i < shape.size(); ++i) strides.push_back(scalar(DType::kI64, 1));
+  }
+  return tir::make_buffer(name(), dtype(), std::move(shape), scope, std::move(strides));
+}
+
+tir::Region RandomProgram::region() {
+  tir::Region region{pick(buffers_), {}, {}};
+  region.begins = indices(region.buffer);
+  for (size_t i = 0; i < region.begins.size(); ++i) {
+    region.extents.push_back(below(2) ? PrimExpr(1) : scalar(DType::kI64, 1));
+  }
+  return region;
+}
+
+tir::Stmt RandomProgram::matrix() {
+  const auto layout = static_cast<tir::MatrixLayout>(below(2));
+  const int64_t width = random_.between(-1, 64);
+  const tir::Buffer memory = pick(buffers_), fragment = pick(buffers_);
+  switch (below(4)) {
+    case 0:
+      return tir::make_matrix_fill(fragment, scalar(dtype(), 2), width);
+    case 1:
+      return tir::make_matrix_load(fragment, memory, indices(memory), scalar(DType::kI64, 2),
+                                   layout, width);
+    case 2:
+      return tir::make_matrix_store(memory, indices(memory), fragment, scalar(DType::kI64, 2),
+                                    layout, width);
+    default:
+      return tir::make_matrix_multiply_add(fragment, memory, pick(buffers_), pick(buffers_), width);
+  }
 }
 
 tir::Stmt RandomProgram::block(int depth) {
@@ -181,14 +213,6 @@ tir::Stmt RandomProgram::block(int depth) {
   }
   vars_.insert(vars_.end(), iters.begin(), iters.end());
   if (below(3) == 0) node->predicate = scalar(DType::kBool, 2);
-  auto region = [&] {
-    tir::Region region{pick(buffers_), {}, {}};
-    region.begins = indices(region.buffer);
-    for (size_t i = 0; i < region.begins.size(); ++i) {
-      region.extents.push_back(below(2) ? PrimExpr(1) : scalar(DType::kI64, 1));
-    }
-    return region;
-  };
   for (uint32_t i = below(3); i > 0; --i) node->reads.push_back(region());
   for (uint32_t i = below(2); i > 0; --i) node->writes.push_back(region());
   if (below(3) == 0) node->init = stmt(depth - 1);
@@ -198,7 +222,7 @@ tir::Stmt RandomProgram::block(int depth) {
 }
 
 tir::Stmt RandomProgram::stmt(int depth) {
-  uint32_t kind = depth <= 0 ? 0 : below(8);
+  uint32_t kind = depth <= 0 ? 0 : below(10);
   switch (kind) {
     case 1: {
       PrimExpr extent = scalar(DType::kI64, 1);
@@ -218,7 +242,7 @@ tir::Stmt RandomProgram::stmt(int depth) {
       return tir::make_if(scalar(DType::kBool, 2), stmt(depth - 1),
                           below(2) ? stmt(depth - 1) : nullptr);
     case 5: {
-      tir::Buffer local = buffer(static_cast<tir::Scope>(below(3)));
+      tir::Buffer local = buffer(static_cast<tir::Scope>(below(4)));
       buffers_.push_back(local);
       tir::Stmt body = stmt(depth - 1);
       buffers_.pop_back();
@@ -228,6 +252,15 @@ tir::Stmt RandomProgram::stmt(int depth) {
       return block(depth);
     case 7:
       return tir::make_barrier();
+    case 8:
+      return matrix();
+    case 9: {
+      const uint32_t step = below(3);
+      if (step == 0) return tir::make_commit_copies();
+      if (step == 1) return tir::make_wait_copies(random_.between(-1, 3));
+      tir::Region to = region();
+      return tir::make_copy_async(std::move(to), region());
+    }
     default: {
       const tir::Buffer target = pick(buffers_);
       return tir::make_store(target, indices(target), scalar(target->dtype, 3));

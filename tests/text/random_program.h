@@ -37,6 +37,8 @@ class RandomProgram {
   std::vector<PrimExpr> indices(const tir::Buffer& buffer);
   tir::Stmt stmt(int depth);
   tir::Stmt block(int depth);
+  tir::Stmt matrix();
+  tir::Region region();
   tir::Buffer buffer(tir::Scope scope);
 
   PrimExpr dim();

@@ -162,6 +162,85 @@ prim def all(
 )");
 }
 
+TEST(RoundTrip, FormsOfMatrixUnits) {
+  expect_stable(R"(module
+
+prim def all(
+    x: Buffer((m, k), f16),
+    w: Buffer((n, k), f16),
+    out y: Buffer((m, n), f32),
+    m: i64,
+    k: i64,
+    n: i64
+) {workgroup_threads: 32} {
+  for i in workgroup(m//16) {
+    alloc xs: Buffer((2, 16, 16), f16, shared, strides=(384, 24, 1))
+    alloc row: Buffer((k,), f32, shared)
+    for t in thread(32) {
+      alloc left: Buffer((16, 16), f16, fragment)
+      alloc right: Buffer((16, 16), f16, fragment)
+      alloc `for`: Buffer((16, 16), f32, fragment)
+      alloc own: Buffer((2, 4), i8, local, strides=(8, 1))
+      copy_async(xs[0, t//2, t % 2*8 +: 8], x[i*16 + t//2, t % 2*8 +: 8])
+      commit_copies()
+      wait_copies(1)
+      barrier
+      `for` = matrix_fill(f32(0.0), 32)
+      left = matrix_load(xs[0, 0, 0], 24, row_major, 32)
+      right = matrix_load(w[0, 0], k, column_major, 32)
+      `for` = matrix_multiply_add(left, right, `for`, 32)
+      y[i*16, 0] = matrix_store(`for`, n, row_major, 32)
+    }
+  }
+}
+)");
+}
+
+// Everything that the text shows makes programs unequal, and their hashes too.
+TEST(RoundTrip, MatrixOperationsDifferInEachPart) {
+  const char* const parts[] = {"c = matrix_fill(f32(0.0), 32)",
+                               "c = matrix_fill(f32(1.0), 32)",
+                               "c = matrix_fill(f32(0.0), 16)",
+                               "d = matrix_fill(f32(0.0), 32)",
+                               "c = matrix_load(x[0, 0], 16, row_major, 32)",
+                               "c = matrix_load(x[0, 1], 16, row_major, 32)",
+                               "c = matrix_load(x[0, 0], 17, row_major, 32)",
+                               "c = matrix_load(x[0, 0], 16, column_major, 32)",
+                               "c = matrix_load(y[0, 0], 16, row_major, 32)",
+                               "y[0, 0] = matrix_store(c, 16, row_major, 32)",
+                               "y[0, 0] = matrix_store(c, 16, column_major, 32)",
+                               "c = matrix_multiply_add(c, d, c, 32)",
+                               "c = matrix_multiply_add(d, c, c, 32)",
+                               "c = matrix_multiply_add(c, d, d, 32)",
+                               "copy_async(y[0, 0 +: 4], x[0, 0 +: 4])",
+                               "copy_async(y[0, 0 +: 4], x[1, 0 +: 4])",
+                               "copy_async(y[0, 0 +: 2], x[0, 0 +: 2])",
+                               "commit_copies()",
+                               "wait_copies(0)",
+                               "wait_copies(1)",
+                               "alloc s: Buffer((4, 2), f32, shared)",
+                               "alloc s: Buffer((4, 2), f32, shared, strides=(2, 1))",
+                               "alloc s: Buffer((4, 2), f32, shared, strides=(3, 1))",
+                               "alloc s: Buffer((4, 2), f32, fragment)"};
+  std::vector<Module> modules;
+  std::set<uint64_t> hashes;
+  for (const char* part : parts) {
+    modules.push_back(text_module(
+        std::string("prim def k(x: Buffer((16, 16), f32), out y: Buffer((16, 16), f32)) {\n"
+                    "alloc c: Buffer((16, 16), f32, fragment)\n"
+                    "alloc d: Buffer((16, 16), f32, fragment)\n") +
+        "y[0, 0] = x[0, 0]\n" + part + "\n}"));
+    expect_round_trip(modules.back());
+    hashes.insert(structural_hash(modules.back()));
+  }
+  EXPECT_EQ(hashes.size(), std::size(parts));
+  for (size_t i = 0; i < modules.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      EXPECT_FALSE(structural_equal(modules[i], modules[j])) << parts[i] << " and " << parts[j];
+    }
+  }
+}
+
 TEST(RoundTrip, LargeConstantsAreStoredSeparately) {
   Module module = text_module("def f() -> Object { return const(f32, (2,), [1.0, 2.0]) }");
   HostTensor big = HostTensor::zeros(DType::kF32, {257});
