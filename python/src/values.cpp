@@ -51,16 +51,6 @@ py::sequence sequence(const py::object& x, const char* what, const std::string& 
 
 }  // namespace
 
-const ValueCheck* check_of_parameter(const VmFunction& function, size_t parameter) {
-  for (const Instruction& instruction : function.code) {
-    if (instruction.op != Opcode::kCheck) break;
-    if (instruction.a == static_cast<int32_t>(parameter)) {
-      return &function.checks[static_cast<size_t>(instruction.b)];
-    }
-  }
-  return nullptr;
-}
-
 Value to_value(const py::object& x, const ValueCheck* check, const SessionRef& open,
                const std::string& where) {
   using Kind = ValueCheck::Kind;

@@ -15,9 +15,6 @@ runtime::Value to_value(const py::object& x, const ValueCheck* check, const Sess
 // Tensors, tuples, numbers; a shape is a tuple of integers. Function values stay opaque.
 py::object from_value(const SessionRef& open, const runtime::Value& value);
 
-// The description of parameter `index` of `function`; null if there is none.
-const ValueCheck* check_of_parameter(const VmFunction& function, size_t parameter);
-
 // The tensors in it, in order.
 void collect_tensors(const runtime::Value& value, std::vector<runtime::Tensor>& tensors);
 

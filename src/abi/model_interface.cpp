@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array kRoleNames = {"tokens",     "positions", "page_table",      "lengths",
                                    "slots",      "features",  "feature_lengths", "logits",
-                                   "parameters", "generator"};
+                                   "parameters", "generator", "embeddings",      "placement"};
 static_assert(kRoleNames.size() == kRoles);
 constexpr std::array kKindNames = {"paged", "recurrent", "fixed"};
 static_assert(kKindNames.size() == kStateKinds);
@@ -121,6 +121,10 @@ const char* state_kind_name(StateKind kind) { return kKindNames[static_cast<size
 
 bool ModelFunction::takes(StateKind kind) const {
   return std::ranges::find(state, kind) != state.end();
+}
+
+bool ModelFunction::takes(Role input) const {
+  return std::ranges::find(inputs, input) != inputs.end();
 }
 
 const ModelFunction* ModelInterface::find_function(std::string_view name) const {

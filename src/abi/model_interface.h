@@ -26,8 +26,10 @@ enum class Role : uint8_t {
   kLogits,          // f32[b, v], or f32[b, n, v] of logits_all
   kParameters,      // [b, 2] or [b, 3]: sampling parameters
   kGenerator,       // i64[2] or i64[b, 2]: key and counter of the random numbers
+  kEmbeddings,      // [b, m, d]: embeddings that take the place of tokens' own
+  kPlacement,       // i32[b, n]: the row of embeddings of each token, or -1
 };
-inline constexpr int kRoles = static_cast<int>(Role::kGenerator) + 1;
+inline constexpr int kRoles = static_cast<int>(Role::kPlacement) + 1;
 
 // "page_table"
 const char* role_name(Role role);
@@ -64,6 +66,7 @@ struct ModelFunction {
   bool weights = false;
 
   bool takes(StateKind kind) const;
+  bool takes(Role input) const;
   bool operator==(const ModelFunction&) const = default;
 };
 

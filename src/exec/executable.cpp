@@ -42,6 +42,16 @@ Result<int64_t> prepared_bytes(const Implementation& implementation) {
   return total;
 }
 
+const ValueCheck* check_of_parameter(const VmFunction& function, size_t parameter) {
+  for (const Instruction& instruction : function.code) {
+    if (instruction.op != Opcode::kCheck) break;
+    if (instruction.a == static_cast<int32_t>(parameter)) {
+      return &function.checks[static_cast<size_t>(instruction.b)];
+    }
+  }
+  return nullptr;
+}
+
 const VmFunction* Executable::find_function(std::string_view name) const {
   for (const VmFunction& function : functions) {
     if (function.name == name) return &function;

@@ -196,6 +196,9 @@ struct VmFunction {
   std::vector<SymbolSource> sources;
 };
 
+// The check of parameter `parameter`; null if there is none.
+const ValueCheck* check_of_parameter(const VmFunction& function, size_t parameter);
+
 struct Executable {
   std::string target;         // as the user wrote it: "cpu:threads=2"
   std::string fusion_policy;  // executables with different policies cannot migrate into each other

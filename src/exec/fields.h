@@ -154,7 +154,7 @@ void fields(A& a, VmFunction& x) {
 
 template <class A>
 void fields(A& a, Role& x) {
-  a.choice(x, Role::kGenerator);
+  a.choice(x, Role::kPlacement);
 }
 
 template <class A>

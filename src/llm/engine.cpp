@@ -20,13 +20,18 @@ struct Known {
 };
 
 const std::vector<Known>& known_functions() {
-  static const std::vector<Role> texts = {Role::kTokens,  Role::kPositions, Role::kPageTable,
-                                          Role::kLengths, Role::kSlots,     Role::kFeatureLengths};
+  static const std::vector<Role> tokens = {Role::kTokens,  Role::kPositions, Role::kPageTable,
+                                           Role::kLengths, Role::kSlots,     Role::kFeatureLengths};
+  static const std::vector<Role> texts = [] {
+    std::vector<Role> roles = tokens;
+    roles.insert(roles.end(), {Role::kEmbeddings, Role::kPlacement});
+    return roles;
+  }();
   static const std::vector<Role> drawing = {Role::kLogits, Role::kParameters, Role::kGenerator};
   static const std::vector<Role> drawn = {Role::kTokens, Role::kGenerator};
   static const std::vector<Known> all = {
       {"prefill", texts, {Role::kLogits}},
-      {"decode", texts, {Role::kLogits}},
+      {"decode", tokens, {Role::kLogits}},
       {"logits_all", texts, {Role::kLogits}},
       {"sample", drawing, drawn},
       {"draw", drawing, drawn, false},
@@ -173,6 +178,16 @@ Status Engine::set_features(HostTensor features) {
   }
   reset();
   state_->features = std::move(features);
+  return {};
+}
+
+bool Engine::takes_embeddings() const { return state_->embedding_row.has_value(); }
+
+Status Engine::set_embeddings(PlacedEmbeddings embeddings) {
+  TAPML_TRY(state_->check_embeddings(embeddings));
+  reset();
+  state_->embeddings = std::move(embeddings);
+  state_->uploaded_embeddings = {};
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include "base/work.h"
 #include "llm/page_table.h"
 #include "llm/sampler.h"
+#include "llm/text_inputs.h"
 #include "runtime/local_virtual_machine.h"
 
 namespace tapml::llm {
@@ -104,6 +105,14 @@ class Engine {
   // Sets the features, [rows, ...]; forgets the sequence. UserError for a model that reads none.
   // Calls of a model that needs features are UserErrors without them.
   Status set_features(HostTensor features);
+  // Whether embeddings can take the place of tokens in the model's texts.
+  bool takes_embeddings() const;
+  // Sets the embeddings of each text from now on: the tokens at their positions have no effect, but
+  // must be in the vocabulary. No rows: none. Forgets the sequence. UserError for a model that
+  // takes none, for rows of another dtype or width than its prefill takes, and for positions that
+  // are not one for each row, different and in the context. decode() places none: it is a UserError
+  // at such a position.
+  Status set_embeddings(PlacedEmbeddings embeddings);
   // Appends tokens and returns the logits f32[1, vocabulary] of the last one, on the session,
   // without waiting. UserError for no tokens, a token outside the vocabulary, and more than fit.
   Result<runtime::Tensor> prefill(std::span<const int32_t> tokens);

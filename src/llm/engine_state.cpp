@@ -19,6 +19,7 @@ constexpr const char* kEncode = "encode";
 }  // namespace
 
 Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights, bool in_place) {
+  TAPML_TRY(find_embedding_row());
   std::vector<const HostTensor*> contents;
   for (const std::string& name : model.weights) {
     auto it = host_weights.find(name);
@@ -198,6 +199,18 @@ Status Engine::State::set_inputs(const ModelFunction& function,
       case Role::kFeatureLengths:
         TAPML_TRY(set_each(role, [this](const Sequence&) { return features.shape()[0]; }));
         break;
+      case Role::kEmbeddings:
+        TAPML_TRY(set_embedding_rows(batch));
+        break;
+      case Role::kPlacement: {
+        std::vector<int32_t> placement;
+        for (const Sequence* sequence : sequences) {
+          const std::vector<int32_t> own = embeddings.placement(sequence->length, count);
+          placement.insert(placement.end(), own.begin(), own.end());
+        }
+        TAPML_TRY(arguments.set(role, {batch, count}, placement));
+        break;
+      }
       default:  // check_model() takes no function with others
         return fail(internal_error("an input that the engine does not support", role_name(role)));
     }
@@ -265,6 +278,7 @@ Result<Tensor> Engine::State::step(const char* name, std::span<Sequence* const> 
   TAPML_TRY(reserve_pages(sequences, count));
   TAPML_TRY(reserve_slots(sequences));
   const ModelFunction& called = function(name);
+  if (!called.takes(Role::kPlacement)) TAPML_TRY(check_unplaced(sequences, count));
   TAPML_TRY(set_inputs(called, sequences, tokens));
   // A separate read of a remote device costs one more wait: the logits come with the result.
   const bool comes_along = !samples_in_model && read;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -80,6 +81,13 @@ struct Engine::State {
   Status encode(Sequence& sequence);
   // Reads the tokens that a sequence starts over with.
   Status read_unread(std::span<Sequence* const> sequences);
+  // Finds `embedding_row`; UserError for a prefill that does not declare it.
+  Status find_embedding_row();
+  Status check_embeddings(const PlacedEmbeddings& placed) const;
+  // UserError if one of the next `count` tokens of a sequence has an embedding.
+  Status check_unplaced(std::span<Sequence* const> sequences, int64_t count) const;
+  // Sets the embeddings, [sequences, m, d]: zeros if there are none.
+  Status set_embedding_rows(int64_t sequences);
   Status check_tokens(const Sequence& sequence, std::span<const int32_t> tokens) const;
   // Sets the tokens, and the inputs that follow from the sequences, as `function` takes them.
   Status set_inputs(const ModelFunction& function, std::span<Sequence* const> sequences,
@@ -139,6 +147,12 @@ struct Engine::State {
   ModelState state;
   CallArguments arguments;
   HostTensor features;  // for models with an encoder
+  // For models that take embeddings: dtype and shape [d] of a row, and those of the texts, which
+  // are uploaded for as many sequences as the last call had.
+  std::optional<std::pair<DType, Shape>> embedding_row;
+  PlacedEmbeddings embeddings;
+  runtime::Tensor uploaded_embeddings;
+  uint64_t uploaded_generation = 0;
   SamplerOptions sampler;
   runtime::Value sampler_parameters, sampler_state;
   runtime::Tensor draw_parameters;  // for a temperature above 0

@@ -19,7 +19,8 @@ ModelInterface every_kind() {
                  {.name = "cross", .kind = StateKind::kFixed, .dtype = DType::kBF16, .shape = {5}}};
   model.functions = {
       {"prefill",
-       {Role::kTokens, Role::kPositions, Role::kPageTable, Role::kLengths, Role::kSlots},
+       {Role::kTokens, Role::kPositions, Role::kPageTable, Role::kLengths, Role::kSlots,
+        Role::kEmbeddings, Role::kPlacement},
        {Role::kLogits},
        {StateKind::kPaged, StateKind::kRecurrent, StateKind::kFixed},
        true},
@@ -42,8 +43,8 @@ TEST(ModelInterface, RoundTripsThroughAttributes) {
                                       "conv: recurrent f32[]", "cross: fixed bf16[5]"}));
   EXPECT_EQ(std::get<std::vector<std::string>>(attrs.at("model.functions")),
             (std::vector<std::string>{
-                "prefill(tokens, positions, page_table, lengths, slots, state, weights) -> "
-                "(logits, state)",
+                "prefill(tokens, positions, page_table, lengths, slots, embeddings, placement, "
+                "state, weights) -> (logits, state)",
                 "encode(features, feature_lengths, fixed, weights) -> (fixed)",
                 "sample(logits, parameters, generator) -> (tokens, generator)",
                 "both(paged, fixed) -> (paged, fixed)"}));

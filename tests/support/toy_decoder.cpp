@@ -20,17 +20,24 @@ class DecoderPart {
   DecoderPart(const ToyDecoder& model, const Module& module, PrimExpr n)
       : model_(model), builder_(module), n_(std::move(n)) {}
 
-  FunctionRef text_function(bool all) {
+  // `places`: embeddings may take the place of tokens.
+  FunctionRef text_function(bool all, bool places) {
     const Variable tokens = integers("tokens", {b_, n_});
     table_ = integers("page_table", {b_, p_});
     lengths_ = integers("lengths", {b_});
+    Variable embeddings, placement;
+    if (places) {
+      embeddings = floats("embeddings", {b_, make_size("m"), kHidden});
+      placement = integers("placement", {b_, n_});
+    }
     const Variable pool = floats("memory", {make_size("pages"), ToyDecoder::kPage, 1, kHidden});
     for (const auto& [name, weight] : model_.weights) {
       weights_[name] = floats(name.c_str(), Dims(weight.shape().begin(), weight.shape().end()));
     }
     builder_.begin_dataflow();
     builder_.set_origin({"model.layers.0.self_attn"});
-    const Variable x = op("take", {weights_.at("embed"), tokens}, {{"axis", int64_t{0}}});
+    Variable x = op("take", {weights_.at("embed"), tokens}, {{"axis", int64_t{0}}});
+    if (places) x = placed(x, embeddings, placement);
     const Variable memory =
         op("kv_append",
            {pool, op("reshape", {x, make_shape({b_, n_, 1, kHidden})}), table_, lengths_});
@@ -79,6 +86,18 @@ class DecoderPart {
     }
     return op("reshape", {row, make_shape({b_, kHidden})});
   }
+  // x, and the row of the embeddings where the placement has one.
+  Variable placed(const Variable& x, const Variable& embeddings, const Variable& placement) {
+    builder_.set_origin({"model.embed_tokens"});
+    const Variable row = op("reshape", {placement, make_shape({b_, n_, 1})});
+    const Variable rows = op("broadcast_to", {row, make_shape({b_, n_, kHidden})});
+    const Variable own = op("gather", {embeddings, rows}, {{"axis", int64_t{1}}});
+    const Variable zero =
+        op("full", {make_shape({1, 1, 1})}, {{"value", 0.0}, {"dtype", DType::kI32}});
+    const Variable mixed = op("where", {op("less", {row, zero}), x, own});
+    builder_.set_origin({"model.layers.0.self_attn"});
+    return mixed;
+  }
   // The mean of the rows in the window, weighted by softmax of their products with x.
   Variable attend(const Variable& x, const Variable& memory) {
     const PrimExpr rows = p_ * ToyDecoder::kPage;
@@ -119,8 +138,12 @@ ModelInterface interface_of(const ToyDecoder& model) {
   interface.state.push_back(
       {.name = "memory", .shape = {1, ToyDecoder::kHidden}, .window = model.window});
   for (const char* name : {"prefill", "decode", "logits_all"}) {
+    std::vector<Role> inputs = {Role::kTokens, Role::kPageTable, Role::kLengths};
+    if (model.takes_embeddings && std::string_view(name) != "decode") {
+      inputs.insert(inputs.end(), {Role::kEmbeddings, Role::kPlacement});
+    }
     interface.functions.push_back({.name = name,
-                                   .inputs = {Role::kTokens, Role::kPageTable, Role::kLengths},
+                                   .inputs = std::move(inputs),
                                    .outputs = {Role::kLogits},
                                    .state = {StateKind::kPaged},
                                    .weights = true});
@@ -134,10 +157,11 @@ ModelInterface interface_of(const ToyDecoder& model) {
 
 }  // namespace
 
-ToyDecoder toy_decoder(unsigned seed, int64_t window) {
+ToyDecoder toy_decoder(unsigned seed, int64_t window, bool takes_embeddings) {
   std::mt19937 random(seed);
   ToyDecoder model;
   model.window = window;
+  model.takes_embeddings = takes_embeddings;
   model.weights["embed"] = random_tensor(random, {ToyDecoder::kVocabulary, ToyDecoder::kHidden}, 1);
   model.weights["head"] = random_tensor(random, {ToyDecoder::kVocabulary, ToyDecoder::kHidden}, 1);
   model.weights["mix"] = random_tensor(random, {ToyDecoder::kHidden, ToyDecoder::kHidden}, 1);
@@ -146,7 +170,8 @@ ToyDecoder toy_decoder(unsigned seed, int64_t window) {
   module.facts.bounds["n"] = ToyDecoder::kContext;
   module.facts.bounds["p"] = ToyDecoder::kContext / ToyDecoder::kPage;
   const auto text = [&](PrimExpr n, bool all) {
-    return DecoderPart(model, module, std::move(n)).text_function(all);
+    const bool places = takes_embeddings && !n.is_int(1);
+    return DecoderPart(model, module, std::move(n)).text_function(all, places);
   };
   const FunctionRef prefill = text(make_size("n"), false), decode = text(1, false),
                     all = text(make_size("n"), true),
@@ -156,10 +181,19 @@ ToyDecoder toy_decoder(unsigned seed, int64_t window) {
   return model;
 }
 
-std::vector<std::vector<double>> ToyDecoder::logits(const std::vector<int32_t>& tokens) const {
+llm::PlacedEmbeddings toy_embeddings(unsigned seed, std::vector<int64_t> positions) {
+  std::mt19937 random(seed);
+  HostTensor rows = random_tensor(random, {std::ssize(positions), ToyDecoder::kHidden}, 1);
+  return {std::move(rows), std::move(positions)};
+}
+
+std::vector<std::vector<double>> ToyDecoder::logits(const std::vector<int32_t>& tokens,
+                                                    const llm::PlacedEmbeddings& placed) const {
   std::vector<Row> rows, all;
   for (const int32_t token : tokens) {
-    const Row x = row_of(weights.at("embed"), token);
+    Row x = row_of(weights.at("embed"), token);
+    const auto at = std::ranges::find(placed.positions, std::ssize(rows));
+    if (at != placed.positions.end()) x = row_of(placed.rows, at - placed.positions.begin());
     rows.push_back(x);
     const size_t first =
         window > 0 && std::ssize(rows) > window ? rows.size() - static_cast<size_t>(window) : 0;
@@ -180,10 +214,11 @@ std::vector<std::vector<double>> ToyDecoder::logits(const std::vector<int32_t>& 
   return all;
 }
 
-std::vector<int32_t> ToyDecoder::greedy(std::vector<int32_t> prompt, int64_t count) const {
+std::vector<int32_t> ToyDecoder::greedy(std::vector<int32_t> prompt, int64_t count,
+                                        const llm::PlacedEmbeddings& placed) const {
   std::vector<int32_t> text;
   for (int64_t i = 0; i < count; ++i) {
-    const Row row = logits(prompt).back();
+    const Row row = logits(prompt, placed).back();
     text.push_back(static_cast<int32_t>(std::ranges::max_element(row) - row.begin()));
     prompt.push_back(text.back());
   }

@@ -1,5 +1,5 @@
-// A small decoder over paged state that reads a window of it, with seeded weights, and its results
-// computed without a compiler.
+// A small decoder over paged state that reads a window of it and may take embeddings, with seeded
+// weights, and its results computed without a compiler.
 #pragma once
 
 #include <map>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/module.h"
+#include "llm/text_inputs.h"
 #include "tensor/host_tensor.h"
 
 namespace tapml::testing {
@@ -18,12 +19,18 @@ struct ToyDecoder {
   std::map<std::string, HostTensor> weights;
   int64_t window = 0;  // tokens that a token attends to, with itself; 0: all before it
 
+  bool takes_embeddings = false;
+
   // Logits of each token of a text, in f64.
-  std::vector<std::vector<double>> logits(const std::vector<int32_t>& tokens) const;
+  std::vector<std::vector<double>> logits(const std::vector<int32_t>& tokens,
+                                          const llm::PlacedEmbeddings& placed = {}) const;
   // The most likely continuation.
-  std::vector<int32_t> greedy(std::vector<int32_t> prompt, int64_t count) const;
+  std::vector<int32_t> greedy(std::vector<int32_t> prompt, int64_t count,
+                              const llm::PlacedEmbeddings& placed = {}) const;
 };
 
-ToyDecoder toy_decoder(unsigned seed, int64_t window);
+ToyDecoder toy_decoder(unsigned seed, int64_t window, bool takes_embeddings = false);
+// Random rows for these positions.
+llm::PlacedEmbeddings toy_embeddings(unsigned seed, std::vector<int64_t> positions);
 
 }  // namespace tapml::testing

@@ -89,7 +89,7 @@ TEST(OtherModels, AnEncoderDecoderMigrates) {
   MigrateOptions options;
   options.max_tokens = kToyTokens;
   options.validation_tokens = 3;
-  options.features = features;
+  options.inputs.features = features;
   const Platform source{target::parse_target("cpu"), from.get(), {}};
   const MigrationTarget to{.platform = {target::parse_target("opencl"), session.get(), {}}};
   const Migration migration = migrate(model.module, model.weights, kToyPrompt, source, to, options);
@@ -101,7 +101,7 @@ TEST(OtherModels, AnEncoderDecoderMigrates) {
   EXPECT_EQ(migration.target_tokens, expected);
 
   // Without features the model cannot run.
-  options.features = {};
+  options.inputs = {};
   testing::expect_user_error(
       [&] { migrate(model.module, model.weights, kToyPrompt, source, to, options); },
       {"needs features"});
@@ -126,6 +126,36 @@ TEST(OtherModels, ADecoderWithAWindowMigrates) {
   const std::vector<int32_t> expected = model.greedy(prompt, options.max_tokens);
   EXPECT_EQ(migration.source_tokens, expected);
   EXPECT_EQ(migration.target_tokens, expected);
+}
+
+// Embeddings are part of the source's run, of the hybrids, of the reference and of a remote target.
+TEST(OtherModels, ADecoderWithEmbeddingsMigratesToARemoteDevice) {
+  const testing::ToyDecoder model = testing::toy_decoder(11, 0, true);
+  const llm::PlacedEmbeddings placed = testing::toy_embeddings(12, {1, 2, 4});
+  const auto from = testing::open_session("cpu");
+  testing::MemoryServer server(testing::open_device("cpu"));
+  const auto session = server.connect();
+  ASSERT_TRUE(session);
+  MigrateOptions options;
+  options.max_tokens = kToyTokens;
+  options.validation_tokens = 3;
+  options.cache = &kernel_cache();
+  options.inputs.embeddings = placed;
+  const Platform source{target::parse_target("cpu"), from.get(), {}};
+  const MigrationTarget to{.platform = {target::parse_target("cpu"), session.get(), {}}};
+  const Migration migration = migrate(model.module, model.weights, kToyPrompt, source, to, options);
+  EXPECT_TRUE(migration.passed());
+  EXPECT_TRUE(migration.untested.empty());
+  EXPECT_TRUE(migration.target_ran);
+  const std::vector<int32_t> expected = model.greedy(kToyPrompt, kToyTokens, placed);
+  EXPECT_NE(expected, model.greedy(kToyPrompt, kToyTokens));
+  EXPECT_EQ(migration.source_tokens, expected);
+  EXPECT_EQ(migration.target_tokens, expected);
+  // Without any, the reference evaluates the tokens' own embeddings, as the engine does.
+  options.inputs = {};
+  const Migration plain = migrate(model.module, model.weights, kToyPrompt, source, to, options);
+  EXPECT_TRUE(plain.passed());
+  EXPECT_EQ(plain.target_tokens, model.greedy(kToyPrompt, kToyTokens));
 }
 
 }  // namespace

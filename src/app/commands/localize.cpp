@@ -45,7 +45,7 @@ void set_shared(Options& options, const ModelRun& command, const LoadedModel& mo
                 CompileCache& cache, const CommandHooks& hooks) {
   options.validation_tokens = command.max_tokens;
   options.eos = model.files.eos;
-  options.features = command.model.features.load(model.files.module);
+  options.inputs.features = command.model.features.load(model.files.module);
   options.libraries = routine_options(command.libraries, command.model.patterns);
   options.cache = cache.kernels();
   set_hooks(options, hooks);

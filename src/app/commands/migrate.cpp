@@ -165,7 +165,7 @@ Migrated migrate(const MigrateCommand& command, const CommandHooks& hooks) {
   targets.warn_of_source(source);
   const std::shared_ptr<const LoadedModel> model = command.model.load(hooks.watcher);
   const std::vector<int32_t> prompt = encode_prompt(*model, command.prompt);
-  options.features = command.model.features.load(model->files.module);
+  options.inputs.features = command.model.features.load(model->files.module);
   if (hooks.opened) {
     hooks.opened(*source.session, "from " + source.target.text);
     targets.tell_opened(hooks);

@@ -39,7 +39,7 @@ class PassBisector {
         settings_(compiler_settings()) {
     run_.prompt = prompt;
     run_.cancelled = options.cancelled;
-    run_.features = options.features;
+    run_.inputs = options.inputs;
     if (!module.facts.fusion_policy.empty()) {
       throw_user("the passes have already run", "--bisect passes", "a model's folder",
                  "formed kernels", "give the model that this was compiled from");
@@ -119,7 +119,7 @@ class PassBisector {
     generate.eos = options_.eos;
     generate.on_token = [this](int32_t) { return !options_.cancelled || !options_.cancelled(); };
     generate.not_finite_ends = true;  // every arm may contain a wrong pass
-    reset_engine(*engine, run_.features);
+    reset_engine(*engine, run_.inputs);
     run_.forced = unwrap(engine->generate(run_.prompt, generate)).tokens;
     check_cancelled();
     const std::vector<HostTensor> own = forced_logits(*engine, run_);
@@ -130,7 +130,7 @@ class PassBisector {
     evaluate.poll = [this] { check_cancelled(); };
     evaluate.watcher = options_.watcher;
     const op::RefTensor logits =
-        evaluate_logits(module_, interface_, weights_, tokens, evaluate, run_.features);
+        evaluate_logits(module_, interface_, weights_, tokens, evaluate, run_.inputs);
     double largest = 1;
     for (double value : logits.values) largest = std::max(largest, std::abs(value));
     reference_.emplace(logits, run_.prompt.size(), own);

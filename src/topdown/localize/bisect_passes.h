@@ -6,6 +6,7 @@
 #include <atomic>
 #include <optional>
 
+#include "llm/text_inputs.h"
 #include "topdown/localize/compiler_settings.h"
 #include "topdown/results/pass_bisection.h"
 #include "topdown/runner/platform.h"
@@ -15,7 +16,7 @@ namespace tapml::topdown {
 struct BisectPassesOptions {
   int64_t validation_tokens = 4;  // decode steps, teacher-forced
   std::vector<int32_t> eos;
-  HostTensor features;  // as in SourceRunOptions
+  llm::TextInputs inputs;
   library::LibraryOptions libraries;
   // Injected faults: in a pass (Instruments::rewrite), and in a schedule for the target
   // (ImplementOptions::rewrite).

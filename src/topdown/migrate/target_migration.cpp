@@ -236,7 +236,7 @@ MigrationIdentity TargetMigration::known_identity() {
   std::string prompt;
   for (int32_t token : source_.prompt()) prompt += std::to_string(token) + " ";
   prompt += sampler_words(options_.sampler);
-  if (options_.features.size() > 0) prompt += " features " + content_hash(options_.features);
+  prompt += options_.inputs.digest();
   return {{"source", result_.source},
           {"target", result_.target},
           {"fusion policy", source_.fixed().facts.fusion_policy},

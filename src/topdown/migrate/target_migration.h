@@ -11,6 +11,7 @@
 
 #include "topdown/kernels/custom_kernels.h"
 #include "topdown/migrate/layer_moves.h"
+#include "topdown/migrate/migrate.h"
 #include "topdown/migrate/migration_state.h"
 #include "topdown/runner/hybrid.h"
 #include "topdown/source_run/source_run.h"

@@ -7,6 +7,7 @@
 
 #include "base/rounding.h"
 #include "ir/exceptions.h"
+#include "relax/expr.h"
 #include "topdown/reference_run/divergence.h"
 
 namespace tapml::topdown {
@@ -30,15 +31,20 @@ std::vector<int64_t> largest(const double* values, int64_t count, int64_t k) {
 
 }  // namespace
 
-void reset_engine(llm::Engine& engine, const HostTensor& features) {
+void set_inputs(llm::Engine& engine, const llm::TextInputs& inputs) {
+  if (inputs.features.size() > 0) unwrap(engine.set_features(inputs.features));
+  if (inputs.embeddings.rows.size() > 0) unwrap(engine.set_embeddings(inputs.embeddings));
+}
+
+void reset_engine(llm::Engine& engine, const llm::TextInputs& inputs) {
   unwrap(engine.clear());
-  if (features.size() > 0) unwrap(engine.set_features(features));
+  set_inputs(engine, inputs);
 }
 
 std::vector<HostTensor> forced_logits(llm::Engine& engine, const ForcedRun& run) {
   std::vector<HostTensor> logits;
   // A kernel that does not write the cache must not profit from an earlier run.
-  reset_engine(engine, run.features);
+  reset_engine(engine, run.inputs);
   logits.push_back(unwrap(runtime::download(unwrap(engine.prefill(run.prompt)))));
   const int64_t count = std::ssize(run.forced);
   for (size_t i = 0; i < run.forced.size(); ++i) {
@@ -68,8 +74,8 @@ class EvaluatedModel {
  public:
   EvaluatedModel(const Module& module, const ModelInterface& model,
                  const std::map<std::string, HostTensor>& weights, size_t capacity,
-                 const interp::CallOptions& options)
-      : module_(module), model_(model), options_(options) {
+                 const interp::CallOptions& options, const llm::TextInputs& inputs)
+      : module_(module), model_(model), options_(options), inputs_(inputs) {
     const int64_t page = model.page_size;
     const int64_t pages = ceil_div(static_cast<int64_t>(capacity), page);
     for (int64_t i = 0; i < pages; ++i) table_.push_back(static_cast<int32_t>(i));
@@ -90,6 +96,8 @@ class EvaluatedModel {
       const interp::Value made = interp::call(module, "prepare", weights_, options);
       weights_.insert(weights_.end(), made.as_tuple().begin(), made.as_tuple().end());
     }
+    // Fills the state that the encoder computes.
+    if (inputs_.features.size() > 0) call("encode", {});
   }
 
   // Appends tokens by prefill, decode or logits_all.
@@ -98,12 +106,6 @@ class EvaluatedModel {
     length_ += std::ssize(tokens);
     return results.at(0).as_tensor();
   }
-  // Fills the state that the encoder computes.
-  void encode(const HostTensor& features) {
-    if (features.size() == 0) return;
-    features_ = features;
-    call("encode", {});
-  }
 
  private:
   // The outputs; the state is updated.
@@ -111,7 +113,7 @@ class EvaluatedModel {
     const ModelFunction* function = model_.find_function(name);
     if (!function) throw_user("the model has no such function", "the model's interface", name);
     std::vector<interp::Value> args;
-    for (const Role role : function->inputs) args.push_back(input(role, tokens));
+    for (const Role role : function->inputs) args.push_back(input(*function, role, tokens));
     for (size_t i = 0; i < state_.size(); ++i) {
       if (function->takes(model_.state[i].kind)) args.push_back(state_[i]);
     }
@@ -128,7 +130,8 @@ class EvaluatedModel {
     return results;
   }
 
-  interp::Value input(Role role, const std::vector<int32_t>& tokens) const {
+  interp::Value input(const ModelFunction& function, Role role,
+                      const std::vector<int32_t>& tokens) const {
     const int64_t count = std::ssize(tokens);
     switch (role) {
       case Role::kTokens:
@@ -144,17 +147,40 @@ class EvaluatedModel {
         return integers({1}, {static_cast<int32_t>(length_)});
       case Role::kSlots:
         return integers({1}, {0});
-      case Role::kFeatures: {
-        Shape shape = features_.shape();
-        shape.insert(shape.begin(), 1);
-        return value_of(features_.reshaped(shape));
-      }
+      case Role::kFeatures:
+        return of_one_text(inputs_.features);
       case Role::kFeatureLengths:
-        return integers({1}, {static_cast<int32_t>(features_.shape()[0])});
+        return integers({1}, {static_cast<int32_t>(inputs_.features.shape()[0])});
+      case Role::kEmbeddings:
+        return of_one_text(inputs_.embeddings.rows.size() > 0 ? inputs_.embeddings.rows
+                                                              : no_embeddings(function));
+      case Role::kPlacement:
+        return integers({1, count}, inputs_.embeddings.placement(length_, count));
       default:
         throw_user("the model has an input that text does not provide", "the model's interface",
-                   "tokens, positions, pages, lengths, slots or features", role_name(role));
+                   "tokens, positions, pages, lengths, slots, features or embeddings",
+                   role_name(role));
     }
+  }
+
+  static interp::Value of_one_text(const HostTensor& tensor) {
+    Shape shape = tensor.shape();
+    shape.insert(shape.begin(), 1);
+    return value_of(tensor.reshaped(shape));
+  }
+
+  // A row that no token takes.
+  HostTensor no_embeddings(const ModelFunction& function) const {
+    const auto at = std::ranges::find(function.inputs, Role::kEmbeddings) - function.inputs.begin();
+    const relax::Function& callee = *relax::as_relax_function(module_.find(function.name));
+    const relax::TensorAnnotation* tensor =
+        relax::as_tensor(callee.params.at(static_cast<size_t>(at))->annotation);
+    if (!tensor || !tensor->dtype || !tensor->shape || tensor->shape->size() != 3 ||
+        !tensor->shape->back().is_int()) {
+      throw_user("the model does not declare the embeddings that it takes", "the model's interface",
+                 "embeddings [b, m, d] with a constant d", model_function_text(function));
+    }
+    return HostTensor::zeros(*tensor->dtype, {1, tensor->shape->back()->int_value});
   }
 
   const Module& module_;
@@ -162,7 +188,7 @@ class EvaluatedModel {
   const interp::CallOptions& options_;
   std::vector<int32_t> table_;
   std::vector<interp::Value> state_, weights_;
-  HostTensor features_;
+  const llm::TextInputs& inputs_;
   int64_t length_ = 0;
 };
 
@@ -177,17 +203,16 @@ HostTensor rounded(const op::RefTensor& logits) {
 op::RefTensor evaluate_logits(const Module& module, const ModelInterface& model,
                               const std::map<std::string, HostTensor>& weights,
                               const std::vector<int32_t>& tokens,
-                              const interp::CallOptions& options, const HostTensor& features) {
-  EvaluatedModel evaluated(module, model, weights, tokens.size(), options);
-  evaluated.encode(features);
+                              const interp::CallOptions& options, const llm::TextInputs& inputs) {
+  EvaluatedModel evaluated(module, model, weights, tokens.size(), options, inputs);
   return evaluated.step("logits_all", tokens);
 }
 
 std::vector<HostTensor> evaluated_logits(const Module& module, const ModelInterface& model,
                                          const std::map<std::string, HostTensor>& weights,
                                          const ForcedRun& run, const interp::CallOptions& options) {
-  EvaluatedModel evaluated(module, model, weights, run.prompt.size() + run.forced.size(), options);
-  evaluated.encode(run.features);
+  EvaluatedModel evaluated(module, model, weights, run.prompt.size() + run.forced.size(), options,
+                           run.inputs);
   std::vector<HostTensor> logits{rounded(evaluated.step("prefill", run.prompt))};
   for (const int32_t token : run.forced)
     logits.push_back(rounded(evaluated.step("decode", {token})));
@@ -220,7 +245,7 @@ ModelReference ModelReference::of(const Module& module,
                                   const interp::CallOptions& options) {
   std::vector<int32_t> sequence = run.prompt;
   sequence.insert(sequence.end(), run.forced.begin(), run.forced.end());
-  return {evaluate_logits(module, source.model(), weights, sequence, options, run.features),
+  return {evaluate_logits(module, source.model(), weights, sequence, options, run.inputs),
           run.prompt.size(), forced_logits(source, run)};
 }
 

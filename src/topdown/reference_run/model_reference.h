@@ -18,11 +18,13 @@ namespace tapml::topdown {
 struct ForcedRun {
   std::vector<int32_t> prompt, forced;
   std::function<bool()> cancelled;  // polled between two tokens; may be empty
-  HostTensor features;              // of a model with an encoder; else empty
+  llm::TextInputs inputs;
 };
 
-// Forgets what the engine has read, and sets the features if there are any.
-void reset_engine(llm::Engine& engine, const HostTensor& features);
+// Sets the features and embeddings of the engine's texts, if there are any.
+void set_inputs(llm::Engine& engine, const llm::TextInputs& inputs);
+// The same for an engine that forgets what it has read.
+void reset_engine(llm::Engine& engine, const llm::TextInputs& inputs);
 
 // Logits of the last prompt token and of every forced token after it. Throws.
 std::vector<HostTensor> forced_logits(llm::Engine& engine, const ForcedRun& run);
@@ -32,7 +34,7 @@ op::RefTensor evaluate_logits(const Module& module, const ModelInterface& model,
                               const std::map<std::string, HostTensor>& weights,
                               const std::vector<int32_t>& tokens,
                               const interp::CallOptions& options = {},
-                              const HostTensor& features = {});
+                              const llm::TextInputs& inputs = {});
 // The same as forced_logits(), by the interpreter: `module` is the model, before or after passes.
 std::vector<HostTensor> evaluated_logits(const Module& module, const ModelInterface& model,
                                          const std::map<std::string, HostTensor>& weights,

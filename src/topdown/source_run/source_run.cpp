@@ -19,7 +19,7 @@ SourceRun::SourceRun(const Module& module, const std::map<std::string, HostTenso
     : module_(module), weights_(weights), platform_(source), options_(options) {
   forced_.prompt = prompt;
   forced_.cancelled = options_.cancelled;
-  forced_.features = options_.features;
+  forced_.inputs = options_.inputs;
   begin("compile for " + platform_.target.text);
   fixed_ = pipeline::form_kernels(module_, implement_options().instruments);
 }
@@ -60,7 +60,7 @@ void SourceRun::expect_finite() {
 
 Suite SourceRun::carve(const std::set<std::string>& only) {
   begin("carve");
-  reset_engine(*engine_, options_.features);
+  reset_engine(*engine_, options_.inputs);
   CarveOptions options;
   options.kernels = only;
   options.held = &weights_;
@@ -134,7 +134,7 @@ llm::GenerateOptions SourceRun::generate_options(int64_t tokens) const {
 llm::Generation SourceRun::generate(llm::Engine& engine, int64_t tokens) const {
   llm::GenerateOptions options = generate_options(tokens);
   options.not_finite_ends = true;
-  if (options_.features.size() > 0) unwrap(engine.set_features(options_.features));
+  set_inputs(engine, options_.inputs);
   llm::Generation result = unwrap(engine.generate(forced_.prompt, options));
   check_cancelled();
   return result;
@@ -178,7 +178,9 @@ void SourceRun::set_states(const std::vector<std::string>& folders) {
   if (folders.empty()) return;
   // Another build may evaluate differently.
   std::string program = pipeline::compiler_identity() + "\n" + text::print(module_);
-  if (options_.features.size() > 0) program += "\n" + content_hash(options_.features);
+  if (const std::string inputs = options_.inputs.digest(); !inputs.empty()) {
+    program += "\n" + inputs;
+  }
   store_.emplace(weights_digest() + to_hex(sha256(program)), folders);
 }
 
@@ -194,7 +196,7 @@ ReferenceLogits SourceRun::reference_logits(const std::vector<int32_t>& tokens, 
   evaluate.poll = [this] { check_cancelled(); };
   evaluate.watcher = options_.watcher;
   ReferenceLogits logits = ReferenceLogits::of(
-      evaluate_logits(module_, engine_->model(), weights_, tokens, evaluate, options_.features),
+      evaluate_logits(module_, engine_->model(), weights_, tokens, evaluate, options_.inputs),
       first);
   if (store_) store_->keep(tokens, first, logits);
   return logits;

@@ -32,7 +32,7 @@ struct SourceRunOptions {
   std::vector<int32_t> eos;
   // How the texts are sampled: with a temperature, drawing is tested, too.
   llm::SamplerOptions sampler;
-  HostTensor features;  // of a model with an encoder, which reads them before each text; else empty
+  llm::TextInputs inputs;  // of all texts
   Tolerances tolerances;
   // Libraries of the user, for the platforms that accept them (option `libs`).
   library::LibraryOptions libraries;

@@ -1,0 +1,169 @@
+// Embeddings that take the place of tokens in a prompt.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "llm/engine.h"
+#include "pipeline/compile.h"
+#include "support/expect_error.h"
+#include "support/sessions.h"
+#include "support/toy_decoder.h"
+#include "support/toy_models.h"
+
+namespace tapml::llm {
+namespace {
+
+using testing::ToyDecoder;
+using Tokens = std::vector<int32_t>;
+
+const Tokens kPrompt = {3, 1, 4, 1, 5, 9, 2, 6, 5, 35, 8};
+const std::vector<int64_t> kPositions = {7, 1, 2, 3};
+
+TEST(PlacedEmbeddings, PlaceRowsByPosition) {
+  const PlacedEmbeddings placed{HostTensor(), kPositions};
+  EXPECT_EQ(placed.placement(0, 5), (Tokens{-1, 1, 2, 3, -1}));
+  EXPECT_EQ(placed.placement(3, 5), (Tokens{3, -1, -1, -1, 0}));
+  EXPECT_EQ(placed.placement(8, 2), (Tokens{-1, -1}));
+}
+
+TEST(PlacedEmbeddings, TheDigestTellsInputsApart) {
+  EXPECT_EQ(TextInputs().digest(), "");
+  const std::vector<TextInputs> all = {{testing::toy_features(1), {}},
+                                       {testing::toy_features(2), {}},
+                                       {{}, testing::toy_embeddings(1, {1, 2})},
+                                       {{}, testing::toy_embeddings(1, {2, 1})},
+                                       {{}, testing::toy_embeddings(2, {1, 2})}};
+  std::set<std::string> digests;
+  for (const TextInputs& one : all) digests.insert(one.digest());
+  EXPECT_EQ(digests.size(), all.size());
+}
+
+class Embeddings : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    session_ = testing::open_session(GetParam());
+    ASSERT_TRUE(session_) << GetParam() << " is unavailable";
+  }
+  std::unique_ptr<Engine> engine(const Module& module,
+                                 const std::map<std::string, HostTensor>& weights,
+                                 const EngineOptions& options = {}) {
+    const auto executable = pipeline::compile(module, target::parse_target(GetParam()));
+    return unwrap(Engine::create(*session_, executable, weights, options));
+  }
+  static void expect_logits(const HostTensor& found, const std::vector<std::vector<double>>& rows,
+                            size_t first = 0) {
+    const auto width = static_cast<size_t>(ToyDecoder::kVocabulary);
+    const auto values = found.values<float>();
+    ASSERT_EQ(values.size(), (rows.size() - first) * width);
+    for (size_t i = 0; i < values.size(); ++i) {
+      ASSERT_NEAR(values[i], rows[first + i / width][i % width], 5e-4) << i;
+    }
+  }
+
+  std::unique_ptr<runtime::Session> session_;
+};
+
+// In one piece and in several, alone and with other texts, again after a rewind.
+TEST_P(Embeddings, TakeThePlaceOfTokens) {
+  const ToyDecoder model = testing::toy_decoder(1, 0, true);
+  const PlacedEmbeddings placed = testing::toy_embeddings(2, kPositions);
+  const auto expected = model.logits(kPrompt, placed);
+  GenerateOptions options;
+  options.max_tokens = 6;
+  const Tokens text = model.greedy(kPrompt, 6, placed);
+  EXPECT_NE(text, model.greedy(kPrompt, 6)) << "the embeddings make no difference";
+  for (const int64_t chunk : {1, 3, 512}) {
+    auto engine = this->engine(model.module, model.weights, {.prefill_chunk = chunk});
+    EXPECT_TRUE(engine->takes_embeddings());
+    expect_logits(unwrap(engine->logits_all(kPrompt)), model.logits(kPrompt));
+    unwrap(engine->set_embeddings(placed));
+    expect_logits(unwrap(engine->logits_all(kPrompt)), expected);
+    engine->rewind(2);
+    expect_logits(unwrap(engine->logits_all(std::span(kPrompt).subspan(2))), expected, 2);
+    EXPECT_EQ(unwrap(engine->generate(kPrompt, options)).tokens, text);
+    Tokens other = kPrompt;
+    other[1] = 36;  // under an embedding
+    other[0] = 7;
+    const std::vector<Tokens> prompts = {kPrompt, other, Tokens(9, 12)};
+    const auto together = unwrap(engine->generate_batch(prompts, options));
+    for (size_t i = 0; i < prompts.size(); ++i) {
+      EXPECT_EQ(together[i].tokens, model.greedy(prompts[i], 6, placed)) << i;
+    }
+    unwrap(engine->set_embeddings({}));
+    EXPECT_EQ(unwrap(engine->generate(kPrompt, options)).tokens, model.greedy(kPrompt, 6));
+  }
+}
+
+// Tokens that left a window are read again with their embeddings.
+TEST_P(Embeddings, AreReadAgainAfterTheyLeftTheWindow) {
+  const ToyDecoder model = testing::toy_decoder(3, 6, true);
+  const PlacedEmbeddings placed = testing::toy_embeddings(4, kPositions);
+  auto engine = this->engine(model.module, model.weights, {.capacity = 12});
+  unwrap(engine->set_embeddings(placed));
+  Tokens text = kPrompt;
+  for (int32_t i = 0; i < 20; ++i) text.push_back((7 * i) % 37);
+  expect_logits(unwrap(engine->logits_all(text)), model.logits(text, placed));
+  engine->rewind(9);
+  text.resize(9);
+  const Tokens more = {2, 30, 4};
+  text.insert(text.end(), more.begin(), more.end());
+  expect_logits(unwrap(engine->logits_all(more)), model.logits(text, placed), 9);
+}
+
+TEST_P(Embeddings, ThatDoNotFitAreRefused) {
+  const ToyDecoder model = testing::toy_decoder(5, 0, true);
+  auto engine = this->engine(model.module, model.weights);
+  const auto refused = [&](const PlacedEmbeddings& placed, const std::vector<std::string>& parts) {
+    const Status status = engine->set_embeddings(placed);
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().kind, ErrorKind::kUser);
+    testing::expect_parts(status.error(), parts);
+  };
+  refused({HostTensor::zeros(DType::kF32, {2, 11}), {0, 1}},
+          {"do not fit", "f32[m, 12]", "f32[2, 11]"});
+  refused({HostTensor::zeros(DType::kF16, {2, 12}), {0, 1}}, {"f16[2, 12]"});
+  refused({HostTensor(), {0}}, {"do not fit"});
+  for (const std::vector<int64_t>& positions :
+       {std::vector<int64_t>{0}, {0, 0}, {-1, 0}, {0, ToyDecoder::kContext}}) {
+    refused({HostTensor::zeros(DType::kF32, {2, 12}), positions},
+            {"positions of the embeddings are wrong", "each of 2 rows", "from 0 to 95"});
+  }
+  // decode places none.
+  unwrap(engine->set_embeddings(testing::toy_embeddings(1, {0, 4})));
+  unwrap(engine->prefill(Tokens{1, 2, 3}));
+  unwrap(engine->decode(4));
+  const auto decoded = engine->decode(5);
+  ASSERT_FALSE(decoded);
+  testing::expect_parts(decoded.error(), {"ends before an embedding's position", "position 4"});
+
+  const testing::ToyModel other = testing::toy_recurrent_model(1);
+  engine = this->engine(other.module, other.weights);
+  EXPECT_FALSE(engine->takes_embeddings());
+  refused(testing::toy_embeddings(1, {0}), {"takes no embeddings", "toy_recurrent"});
+}
+
+TEST_P(Embeddings, GoWithAPlacementInPrefillAndLogitsAll) {
+  const ToyDecoder model = testing::toy_decoder(6, 0, true);
+  const auto executable = pipeline::compile(model.module, target::parse_target(GetParam()));
+  const auto refused = [&](size_t function, const std::vector<std::string>& parts) {
+    auto changed = std::make_shared<Executable>(*executable);
+    std::erase(changed->model.functions[function].inputs, Role::kPlacement);
+    const auto engine = Engine::create(*session_, changed, model.weights);
+    ASSERT_FALSE(engine);
+    testing::expect_parts(engine.error(), parts);
+  };
+  ASSERT_EQ(executable->model.functions[0].name, "prefill");
+  ASSERT_EQ(executable->model.functions[2].name, "logits_all");
+  refused(0, {"go together"});
+  refused(2, {"go together"});
+  auto changed = std::make_shared<Executable>(*executable);
+  changed->model.functions[1].inputs.push_back(Role::kPlacement);
+  const auto engine = Engine::create(*session_, changed, model.weights);
+  ASSERT_FALSE(engine);
+  testing::expect_parts(engine.error(), {"decode", "unsupported inputs"});
+}
+
+INSTANTIATE_TEST_SUITE_P(Platforms, Embeddings, ::testing::Values("cpu", "opencl"));
+
+}  // namespace
+}  // namespace tapml::llm
