@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tapml
-from conftest import AFFINE, Server
+from conftest import AFFINE, DEMO, Server
 
 
 def test_the_classes():
@@ -86,6 +86,17 @@ def test_files(tmp_path):
         tapml.LanguageModel.load(str(tmp_path))
     with pytest.raises(tapml.UserError):
         tapml.Suite.load(str(tmp_path))
+
+
+def test_features_of_a_model_without_an_encoder(cpu, tmp_path):
+    features = np.zeros((2, 3), np.float32)
+    np.save(tmp_path / "features.npy", features)
+    for given in (features, tmp_path / "features.npy", str(tmp_path / "features.npy")):
+        model = tapml.LanguageModel.load(DEMO, features=given)
+        for run in (lambda: model.engine(cpu), lambda: tapml.carve(model, cpu, prompt="a"),
+                    lambda: tapml.migrate(model, cpu, cpu, "a")):
+            with pytest.raises(tapml.UserError, match="reads no features"):
+                run()
 
 
 def test_things_of_another_kind(cpu):

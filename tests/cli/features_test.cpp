@@ -1,0 +1,108 @@
+// --features of every command that runs a model, with a package whose model has an encoder.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "app/executable.h"
+#include "io/safetensors.h"
+#include "ir/exceptions.h"
+#include "llm/package.h"
+#include "llm/tokenizer/sample_tokenizer.h"
+#include "pipeline/compile.h"
+#include "support/program.h"
+#include "support/toy_models.h"
+
+namespace tapml {
+namespace {
+
+using testing::expect_failure;
+using testing::ProgramResult;
+using testing::run_program;
+using testing::TempFolder;
+using testing::ToyModel;
+
+const ToyModel& toy() {
+  static const ToyModel model = testing::toy_encoder_decoder(5);
+  return model;
+}
+const HostTensor& features() {
+  static const HostTensor tensor = testing::toy_features(11);
+  return tensor;
+}
+// A byte of a prompt is a token.
+const std::string kText = "\x03\x01\x04\x01\x05";
+const std::vector<int32_t> kTokens = {3, 1, 4, 1, 5};
+
+// The package, beside a file of features.
+const std::string& folder() {
+  static const TempFolder folder;
+  static const bool is_written = [] {
+    std::ofstream(folder / "tokenizer.json") << tokenizer::sample_json().dump(1);
+    const target::Target target = target::parse_target("cpu");
+    const auto executable = pipeline::compile(toy().module, target);
+    unwrap(llm::write_package(
+        folder / "package",
+        {.file = app::executable_file(*executable, target, pipeline::form_kernels(toy().module),
+                                      ModelSource()),
+         .weights = toy().weights,
+         .end_tokens = {},
+         .tokenizer_folder = folder.path()}));
+    const auto image = write_safetensors({{"frames", features()}});
+    std::ofstream(folder / "features.safetensors", std::ios::binary)
+        .write(reinterpret_cast<const char*>(image.data()), std::ssize(image));
+    return true;
+  }();
+  EXPECT_TRUE(is_written);
+  return folder.path();
+}
+std::string package() { return folder() + "/package"; }
+std::string file() { return folder() + "/features.safetensors"; }
+
+TEST(FeatureOption, RunsAndCarvesAndProfiles) {
+  const ProgramResult run = run_program(
+      {"run", package(), "--features", file(), "--prompt", kText, "--max-tokens", "6", "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.all();
+  EXPECT_EQ(testing::integers(run.json().find("tokens")), toy().greedy(kTokens, 6, features()));
+  const TempFolder out;
+  const ProgramResult carved = run_program(
+      {"carve", package(), "--features", file(), "--prompt", kText, "-o", out / "suite", "--json"});
+  EXPECT_EQ(carved.exit_code, 0) << carved.all();
+  const ProgramResult replayed = run_program({"replay", out / "suite", "--target", "cpu"});
+  EXPECT_EQ(replayed.exit_code, 0) << replayed.all();
+  EXPECT_TRUE(replayed.last_line().starts_with("PASS")) << replayed.all();
+  const ProgramResult profiled = run_program({"profile", package(), "--features", file(),
+                                              "--prompt", kText, "--max-tokens", "2", "--json"});
+  EXPECT_EQ(profiled.exit_code, 0) << profiled.all();
+}
+
+TEST(FeatureOption, MigratesAndLocalizesAndEvaluates) {
+  const ProgramResult migrated =
+      run_program({"migrate", package(), "--from", "cpu", "--to", "cpu:threads=1", "--features",
+                   file(), "--prompt", kText, "--max-tokens", "4", "--json"});
+  ASSERT_EQ(migrated.exit_code, 0) << migrated.all();
+  const std::string command = migrated.json().find("run")->find("command")->as_string();
+  EXPECT_NE(command.find("--features '" + file() + "'"), std::string::npos) << command;
+  // The command of the report runs.
+  EXPECT_EQ(testing::run_line(folder(), command), 0) << command;
+  const ProgramResult localized =
+      run_program({"localize", package(), "--from", "cpu", "--to", "cpu:threads=1", "--features",
+                   file(), "--prompt", kText, "--max-tokens", "2"});
+  EXPECT_EQ(localized.exit_code, 0) << localized.all();
+  std::ofstream(folder() + "/tasks.jsonl") << R"({"kind": "perplexity", "text": "\u0003\u0001"})"
+                                           << "\n";
+  const ProgramResult evaluated = run_program(
+      {"eval", package(), "--features", file(), "--tasks", folder() + "/tasks.jsonl", "--json"});
+  EXPECT_EQ(evaluated.exit_code, 0) << evaluated.all();
+}
+
+TEST(FeatureOption, GoesWithAnEncoder) {
+  expect_failure({"run", package(), "--prompt", kText}, 2,
+                 {"needs features", "give --features FILE"});
+  expect_failure({"run", testing::kDemoModel, "--features", file(), "--prompt", "a"}, 2,
+                 {"reads no features", "leave --features out"});
+  expect_failure({"run", package(), "--features", folder() + "/absent.npy", "--prompt", kText}, 2,
+                 {"absent.npy"});
+}
+
+}  // namespace
+}  // namespace tapml
