@@ -110,6 +110,35 @@ TEST(AccessBounds, DoesNotTrustChangingData) {
             "");
 }
 
+// A copy or a fragment reaches to the end of its box.
+TEST(AccessBounds, CoversBoxesOfCopiesAndFragments) {
+  const auto copied = [](const std::string& from) {
+    return unproved(
+        "prim def f(x: Buffer((n, 16), f32), n: i64) {\n"
+        "  for i in workgroup(n // 4) { alloc s: Buffer((4, 8), f32, shared)\n"
+        "    for t in thread(2) { copy_async(s[0 +: 4, 0 +: 8], x[" +
+        from + "]) } }\n}");
+  };
+  EXPECT_EQ(copied("i*4 +: 4, t*8 +: 8"), "");
+  EXPECT_EQ(copied("i*4 + 1 +: 4, t*8 +: 8"), "x[i*4 + 1, t*8], 0, i*4 + 4, at least 4 of n - 1");
+  EXPECT_EQ(copied("i*4 +: 4, t*8 + 1 +: 8"), "x[i*4, t*8 + 1], 1, 16 where t is 1, outside of 15");
+  const auto loaded = [](const std::string& operands) {
+    return unproved(
+        "prim def f(x: Buffer((n, 20), f32), n: i64) {\n"
+        "  for i in workgroup(n // 16) { for t in thread(32) {\n"
+        "    alloc c: Buffer((16, 4), f32, fragment)\n"
+        "    c = matrix_load(" +
+        operands + ", 32) } }\n}");
+  };
+  EXPECT_EQ(loaded("x[i*16, 16], 20, row_major"), "");
+  EXPECT_EQ(loaded("x[i*16, 4], 20, column_major"), "");
+  EXPECT_EQ(loaded("x[i*16, 17], 20, row_major"), "x[i*16, 17], 1, 20, outside of 19");
+  EXPECT_EQ(loaded("x[i*16 + 12, 5], 20, column_major"), "x[i*16 + 12, 5], 1, 20, outside of 19");
+  // Rows that are not those of the buffer: within its memory.
+  EXPECT_EQ(loaded("x[i*16, 0], 10, row_major"), "");
+  EXPECT_NE(loaded("x[i*16, 0], 30, row_major"), "");
+}
+
 // A scalar that is not the dimension of a tensor may be negative, narrow arithmetic wraps, and
 // division by zero is 0.
 TEST(AccessBounds, AssumesNothingAboutScalars) {

@@ -82,6 +82,31 @@ TEST(Cost, ASliceOfATensor) {
   EXPECT_EQ(text::print(cost.bytes), std::to_string(3 * (16 + 16)));
 }
 
+// The product counts once for the 32 threads that compute it together: 2 * 16^3 operations.
+TEST(Cost, ThreadsShareAMatrixOperation) {
+  Cost cost = cost_of_text(
+      R"(prim def f(x: Buffer((16, 16), f16), w: Buffer((16, 16), f16), out y: Buffer((16, 16), f32)) {
+           for g in workgroup(1) {
+             alloc s: Buffer((16, 16), f16, shared)
+             for t in thread(32) {
+               alloc a: Buffer((16, 16), f16, fragment)
+               alloc b: Buffer((16, 16), f16, fragment)
+               alloc c: Buffer((16, 16), f32, fragment)
+               copy_async(s[t//2, t%2*8 +: 8], w[t//2, t%2*8 +: 8])
+               commit_copies()
+               wait_copies(0)
+               barrier
+               a = matrix_load(x[0, 0], 16, row_major, 32)
+               b = matrix_load(s[0, 0], 16, row_major, 32)
+               c = matrix_fill(f32(0.0), 32)
+               c = matrix_multiply_add(a, b, c, 32)
+               y[0, 0] = matrix_store(c, 16, row_major, 32)
+             } } })");
+  EXPECT_EQ(text::print(cost.flops), std::to_string(2 * 16 * 16 * 16));
+  EXPECT_EQ(text::print(cost.bytes), std::to_string(16 * 16 * (2 + 2 + 4)));
+  EXPECT_TRUE(cost.exact);
+}
+
 TEST(Cost, MasksByDataAreNotExact) {
   auto masked = [](const std::string& condition) {
     return cost_of_text(R"(prim def f(x: Buffer((n,), f32), length: Buffer((), i64),

@@ -41,6 +41,19 @@ prim def k(x: Buffer((n, 5, 4), f32), out y: Buffer((n, 4, 5), f32), n: i64)
 }
 )";
 
+// A tile whose rows have gaps between their elements too, in the form that the cpu transposes in
+// registers.
+constexpr const char* kByGaps = R"(
+prim def k(x: Buffer((n, 5, 4), f32), out y: Buffer((n, 4, 5), f32), n: i64) {
+  for b in parallel(n) {
+    alloc s: Buffer((5, 4), f32, local, strides=(9, 2))
+    for i in serial(5) { for j in serial(4) { s[i, j] = x[b, i, j] } }
+    for r in vectorized(4) { for c in unrolled(4) { y[b, c, r] = s[r, c] } }
+    for j in serial(4) { y[b, j, 4] = s[4, j] }
+  }
+}
+)";
+
 void expect_transposed(const std::string& platform, const std::string& source) {
   DeviceKernels kernels(platform);
   if (!kernels.here()) GTEST_SKIP() << platform << " is unavailable";
@@ -60,6 +73,7 @@ void expect_transposed(const std::string& platform, const std::string& source) {
 }
 
 TEST(PaddedBuffers, LocalOnTheCpu) { expect_transposed("cpu", kByLocal); }
+TEST(PaddedBuffers, WithGapsOnTheCpu) { expect_transposed("cpu", kByGaps); }
 TEST(PaddedBuffers, LocalOnOpenCl) { expect_transposed("opencl", kByLocal); }
 TEST(PaddedBuffers, LocalOnVulkan) { expect_transposed("vulkan", kByLocal); }
 TEST(PaddedBuffers, SharedOnOpenCl) { expect_transposed("opencl", kByShared); }

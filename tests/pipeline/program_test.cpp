@@ -245,6 +245,27 @@ TEST(ProgramFaults, AreInputErrorsWithAPosition) {
                  {"@f", "256 threads", "4096"});
 }
 
+TEST(ProgramFaults, NoTargetHasMatrixUnitsYet) {
+  const auto group = [](const std::string& body) {
+    return "for g in workgroup(n // 256) { alloc s: Buffer((256,), f32, shared) "
+           "for t in thread(32) { y[g*256 + t] = f32(0.0) " +
+           body + " } }";
+  };
+  const std::string fragment = group(
+      "alloc c: Buffer((16, 16), f32, fragment) "
+      "c = matrix_load(x[g*256], 16, row_major, 32) "
+      "y[g*256] = matrix_store(c, 16, row_major, 32)");
+  const std::string copy =
+      group("copy_async(s[t*8 +: 8], x[g*256 + t*8 +: 8]) commit_copies() wait_copies(0)");
+  for (const char* target : {"opencl", "vulkan"}) {
+    expect_refused(fragment, target, {"@f", "fragment c", "no matrix units", target});
+    expect_refused(copy, target, {"@f", "copy_async to s", "no asynchronous copies", target});
+  }
+  for (const char* target : {"cpu", "wasm"}) {
+    expect_refused(fragment, target, {"@f", "no work groups", target});
+  }
+}
+
 // Local memory that exceeds a thread's stack, alone or in total, in each copy of an unrolled loop.
 TEST(ProgramFaults, LocalMemoryIsLimited) {
   const std::string huge =

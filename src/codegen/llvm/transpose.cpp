@@ -9,8 +9,8 @@ using namespace tir;  // NOLINT: this file is about tir alone
 namespace {
 
 // Whether adjacent values of `var` are adjacent in memory.
-bool is_contiguous(const std::vector<PrimExpr>& indices, const Var& var) {
-  if (indices.empty()) return false;
+bool is_contiguous(const Buffer& buffer, const std::vector<PrimExpr>& indices, const Var& var) {
+  if (indices.empty() || !stride_of(buffer, indices.size() - 1).is_int(1)) return false;
   arith::Analyzer analyzer;
   VarMap next = {{var.get(), var + 1}};
   for (size_t i = 0; i < indices.size(); ++i) {
@@ -46,8 +46,8 @@ std::optional<Transposition> find_transposition(const ForNode& loop) {
   if (value.kind() != ExprKind::kLoad || value.dtype() == DType::kBool) return std::nullopt;
   Buffer from = load_buffer(value);
   if (from == tile.store->buffer || from->dtype != tile.store->buffer->dtype) return std::nullopt;
-  if (!is_contiguous(tile.store->indices, tile.row) ||
-      !is_contiguous(value->operands, tile.column) || !loads_nothing(tile.store->indices) ||
+  if (!is_contiguous(tile.store->buffer, tile.store->indices, tile.row) ||
+      !is_contiguous(from, value->operands, tile.column) || !loads_nothing(tile.store->indices) ||
       !loads_nothing(value->operands)) {
     return std::nullopt;
   }
