@@ -23,7 +23,7 @@ prim def put(inout pool: Buffer((4,), f32), x: Buffer((4,), f32)) {
 }
 )";
 
-Module parsed(const std::string& text) { return text::parse("module\n" + text + kPut, "test"); }
+Module with_put(const std::string& text) { return text::parse("module\n" + text + kPut, "test"); }
 
 // main with this body, of a condition and two tensors.
 std::string main_of(const std::string& body) {
@@ -32,13 +32,13 @@ std::string main_of(const std::string& body) {
          body + "}\n";
 }
 
-void expect_accepted(const std::string& text) {
-  EXPECT_NO_THROW(check_consumption(parsed(text))) << text;
+void expect_unconsumed(const std::string& text) {
+  EXPECT_NO_THROW(check_consumption(with_put(text))) << text;
 }
 
 // The whole message.
-void expect_refused(const std::string& text, const std::string& message) {
-  const Status status = guard([&] { check_consumption(parsed(text)); });
+void expect_consumed(const std::string& text, const std::string& message) {
+  const Status status = guard([&] { check_consumption(with_put(text)); });
   ASSERT_FALSE(status) << "accepted:\n" << text;
   EXPECT_EQ(status.error().kind, ErrorKind::kUser);
   EXPECT_EQ(status.error().to_string(), message) << text;
@@ -51,23 +51,23 @@ const char* const kPoolIsGone = R"('pool' is used after @put updated it in place
   hint: copy(pool) before the update keeps the old value)";
 
 TEST(CheckConsumption, AnUpdatedTensorIsNotReadAgain) {
-  expect_refused(main_of(R"(
+  expect_consumed(main_of(R"(
   a: Tensor((4,), f32) = call_tir_inplace(@put, (pool, x), Tensor((4,), f32)) {inout_indices: [0]}
   b: Tensor((4,), f32) = add(a, pool)
   return b
 )"),
-                 kPoolIsGone);
-  expect_refused(main_of(R"(
+                  kPoolIsGone);
+  expect_consumed(main_of(R"(
   a: Tensor((4,), f32) = call_tir_inplace(@put, (pool, x), Tensor((4,), f32)) {inout_indices: [0]}
   return pool
 )"),
-                 R"('pool' is used after @put updated it in place
+                  R"('pool' is used after @put updated it in place
   where: @main, the result
   expected: the result of @put
   found: pool
   hint: copy(pool) before the update keeps the old value)");
   // Reads before the update, of its result and of a copy.
-  expect_accepted(main_of(R"(
+  expect_unconsumed(main_of(R"(
   kept: Tensor((4,), f32) = copy(pool)
   before: Tensor((4,), f32) = add(pool, x)
   a: Tensor((4,), f32) = call_tir_inplace(@put, (pool, before), Tensor((4,), f32)) {inout_indices: [0]}
@@ -89,29 +89,29 @@ def main(pool: Tensor((3, 2, 1, 1), f32), fresh: Tensor((1, 2, 1, 1), f32), tabl
     std::string text = append;
     return text.replace(text.find("READ"), 4, variable);
   };
-  expect_refused(reading("pool"), R"('pool' is used after kv_append updated it in place
+  expect_consumed(reading("pool"), R"('pool' is used after kv_append updated it in place
   where: @main, b
   expected: the result of kv_append
   found: pool
   hint: copy(pool) before the update keeps the old value)");
-  expect_accepted(reading("fresh"));
+  expect_unconsumed(reading("fresh"));
 }
 
 TEST(CheckConsumption, OtherNamesAndViewsShareTheTensor) {
-  expect_refused(main_of(R"(
+  expect_consumed(main_of(R"(
   other: Tensor((4,), f32) = pool
   a: Tensor((4,), f32) = call_tir_inplace(@put, (other, x), Tensor((4,), f32)) {inout_indices: [0]}
   b: Tensor((4,), f32) = add(a, pool)
   return b
 )"),
-                 kPoolIsGone);
-  expect_refused(main_of(R"(
+                  kPoolIsGone);
+  expect_consumed(main_of(R"(
   square: Tensor((2, 2), f32) = reshape(pool, shape(2, 2))
   a: Tensor((4,), f32) = call_tir_inplace(@put, (pool, x), Tensor((4,), f32)) {inout_indices: [0]}
   b: Tensor((2, 2), f32) = negative(square)
   return a
 )"),
-                 R"('square' is used after @put updated it in place
+                  R"('square' is used after @put updated it in place
   where: @main, b
   expected: the result of @put
   found: square
@@ -123,13 +123,13 @@ TEST(CheckConsumption, TuplesShareTheirFields) {
   p: Tuple(Tensor((4,), f32), Tensor((4,), f32)) = (pool, x)
   a: Tensor((4,), f32) = call_tir_inplace(@put, (pool, x), Tensor((4,), f32)) {inout_indices: [0]}
 )";
-  expect_refused(main_of(pair + "  b: Tensor((4,), f32) = p[0]\n  return b\n"),
-                 R"('p[0]' is used after @put updated it in place
+  expect_consumed(main_of(pair + "  b: Tensor((4,), f32) = p[0]\n  return b\n"),
+                  R"('p[0]' is used after @put updated it in place
   where: @main, b
   expected: the result of @put
   found: p[0]
   hint: copy(p[0]) before the update keeps the old value)");
-  expect_accepted(main_of(pair + "  b: Tensor((4,), f32) = p[1]\n  return b\n"));
+  expect_unconsumed(main_of(pair + "  b: Tensor((4,), f32) = p[1]\n  return b\n"));
   // A field of a parameter.
   const std::string fields = R"(
 def main(p: Tuple(Tensor((4,), f32), Tensor((4,), f32))) -> Tensor((4,), f32) {
@@ -137,15 +137,15 @@ def main(p: Tuple(Tensor((4,), f32), Tensor((4,), f32))) -> Tensor((4,), f32) {
   x: Tensor((4,), f32) = p[1]
   a: Tensor((4,), f32) = call_tir_inplace(@put, (pool, x), Tensor((4,), f32)) {inout_indices: [0]}
 )";
-  expect_refused(fields + "  b: Tensor((4,), f32) = p[0]\n  return b\n}\n",
-                 R"('p[0]' is used after @put updated it in place
+  expect_consumed(fields + "  b: Tensor((4,), f32) = p[0]\n  return b\n}\n",
+                  R"('p[0]' is used after @put updated it in place
   where: @main, b
   expected: the result of @put
   found: p[0]
   hint: copy(p[0]) before the update keeps the old value)");
-  expect_accepted(fields + "  b: Tensor((4,), f32) = p[1]\n  return b\n}\n");
+  expect_unconsumed(fields + "  b: Tensor((4,), f32) = p[1]\n  return b\n}\n");
   // A function that updates a field consumes its argument, with all fields.
-  expect_refused(main_of(R"(
+  expect_consumed(main_of(R"(
   p: Tuple(Tensor((4,), f32), Tensor((4,), f32)) = (pool, x)
   a: Tensor((4,), f32) = @first(p)
   b: Tensor((4,), f32) = add(a, pool)
@@ -158,7 +158,7 @@ def first(p: Tuple(Tensor((4,), f32), Tensor((4,), f32))) -> Tensor((4,), f32) {
   return a
 }
 )",
-                 R"('pool' is used after @first updated it in place
+                  R"('pool' is used after @first updated it in place
   where: @main, b
   expected: the result of @first
   found: pool
@@ -176,9 +176,9 @@ TEST(CheckConsumption, OneBranchRuns) {
     yield e
   }
 )";
-  expect_accepted(main_of(branches + "  return a\n"));
-  expect_refused(main_of(branches + "  b: Tensor((4,), f32) = add(a, pool)\n  return b\n"),
-                 R"('pool' is used after @update updated it in place
+  expect_unconsumed(main_of(branches + "  return a\n"));
+  expect_consumed(main_of(branches + "  b: Tensor((4,), f32) = add(a, pool)\n  return b\n"),
+                  R"('pool' is used after @update updated it in place
   where: @main, b
   expected: the result of @update
   found: pool
@@ -203,18 +203,18 @@ def inner(pool: Tensor((4,), f32), x: Tensor((4,), f32), c: Prim(bool)) -> Tenso
   return a
 }
 )";
-  expect_refused(main_of(R"(
+  expect_consumed(main_of(R"(
   a: Tensor((4,), f32) = @outer(x, c, pool)
   b: Tensor((4,), f32) = add(a, pool)
   return b
 )") + functions,
-                 R"('pool' is used after @outer updated it in place
+                  R"('pool' is used after @outer updated it in place
   where: @main, b
   expected: the result of @outer
   found: pool
   hint: copy(pool) before the update keeps the old value)");
   // The other argument keeps its value.
-  expect_accepted(main_of(R"(
+  expect_unconsumed(main_of(R"(
   a: Tensor((4,), f32) = @outer(x, c, pool)
   b: Tensor((4,), f32) = add(a, x)
   return b
@@ -228,27 +228,27 @@ TEST(CheckConsumption, AFunctionThatUpdatesIsNotAValue) {
   found: @update
   hint: copy(x) before the update keeps the argument)";
   const std::string type = "Callable((Tensor((4,), f32), Tensor((4,), f32)), Tensor((4,), f32))";
-  expect_refused(main_of("  f: " + type + " = @update\n  return x\n"), message);
-  expect_refused(main_of("  f: " + type + R"( = if (c) {
+  expect_consumed(main_of("  f: " + type + " = @update\n  return x\n"), message);
+  expect_consumed(main_of("  f: " + type + R"( = if (c) {
     yield @update
   } else {
     yield @update
   }
   return x
 )"),
-                 message);
-  expect_refused(main_of("  a: Tensor((4,), f32) = @twice(@update, pool, x)\n  return a\n") +
-                     "def twice(f: " + type +
-                     R"(, pool: Tensor((4,), f32), x: Tensor((4,), f32)) -> Tensor((4,), f32) {
+                  message);
+  expect_consumed(main_of("  a: Tensor((4,), f32) = @twice(@update, pool, x)\n  return a\n") +
+                      "def twice(f: " + type +
+                      R"(, pool: Tensor((4,), f32), x: Tensor((4,), f32)) -> Tensor((4,), f32) {
   a: Tensor((4,), f32) = f(pool, x)
   return a
 }
 )",
-                 message);
+                  message);
   // A function that updates only its own copy is one.
-  expect_accepted(main_of("  f: " + type + " = @updated\n  a: Tensor((4,), f32) = f(pool, x)\n" +
-                          "  b: Tensor((4,), f32) = add(a, pool)\n  return b\n") +
-                  R"(
+  expect_unconsumed(main_of("  f: " + type + " = @updated\n  a: Tensor((4,), f32) = f(pool, x)\n" +
+                            "  b: Tensor((4,), f32) = add(a, pool)\n  return b\n") +
+                    R"(
 def updated(pool: Tensor((4,), f32), x: Tensor((4,), f32)) -> Tensor((4,), f32) {
   own: Tensor((4,), f32) = copy(pool)
   a: Tensor((4,), f32) = @update(own, x)

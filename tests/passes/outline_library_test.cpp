@@ -218,8 +218,8 @@ prim def scale_c98903ac_impl(
 )");
 }
 
-void expect_refused(const std::string& params, const std::string& call, const std::string& result,
-                    const std::string& message) {
+void expect_call_refused(const std::string& params, const std::string& call,
+                         const std::string& result, const std::string& message) {
   const Module module = text::parse("def main(" + params + ") -> " + result + " {\n  y: " + result +
                                         " = " + call + "\n  return y\n}",
                                     "m.txt");
@@ -230,15 +230,17 @@ void expect_refused(const std::string& params, const std::string& call, const st
 }
 
 TEST(OutlineLibrary, TensorsNeedAShapeAndADtype) {
-  expect_refused("x: Tensor(ndim=1, f32)",
-                 "call_dps_library(extern \"scale\", (x,), Tensor((4,), f32))", "Tensor((4,), f32)",
-                 R"(an argument of library routine scale has no known shape and dtype
+  expect_call_refused("x: Tensor(ndim=1, f32)",
+                      "call_dps_library(extern \"scale\", (x,), Tensor((4,), f32))",
+                      "Tensor((4,), f32)",
+                      R"(an argument of library routine scale has no known shape and dtype
   where: call of "scale"
   expected: Tensor(shape, dtype)
   found: Tensor(ndim=1, f32)
   hint: a match_cast before the call gives it one)");
-  expect_refused("x: Tensor((4,), f32)", "call_dps_library(extern \"scale\", (x,), Tensor((4,)))",
-                 "Tensor((4,))", R"(an output of library routine scale has no known shape and dtype
+  expect_call_refused("x: Tensor((4,), f32)",
+                      "call_dps_library(extern \"scale\", (x,), Tensor((4,)))", "Tensor((4,))",
+                      R"(an output of library routine scale has no known shape and dtype
   where: call of "scale"
   expected: Tensor(shape, dtype)
   found: Tensor((4,))
@@ -250,7 +252,7 @@ TEST(OutlineLibrary, TheCallNamesARoutineAndATupleOfTensors) {
        {"call_dps_library(x, Tensor((4,), f32))", "call_dps_library(x, (x,), Tensor((4,), f32))",
         "call_dps_library(extern \"scale\", x, Tensor((4,), f32))",
         "call_dps_library(extern \"scale\", (x,), (x,), Tensor((4,), f32))"}) {
-    expect_refused(
+    expect_call_refused(
         "x: Tensor((4,), f32)", call, "Tensor((4,), f32)",
         R"(call_dps_library takes a routine, a tuple of tensors and the annotations of its outputs
   where: call_dps_library
