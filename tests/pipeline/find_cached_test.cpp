@@ -65,6 +65,7 @@ TEST_F(FindCached, OnlyTheKernelsThatChangedAreLowered) {
 TEST_F(FindCached, WithoutACacheOrForModulesOfSeveralKernelsAllAreLowered) {
   generated();
   ImplementOptions options;
+  options.cache = &cache_;
   leave_out({"find_cached"}, "test", options);
   EXPECT_EQ(options.cache, nullptr);
   const std::set<std::string> all = {"matmul", "softmax", "tanh"};
