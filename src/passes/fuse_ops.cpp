@@ -241,15 +241,24 @@ std::string fusion_policy_of(const Module& module) {
   return module.facts.fusion_policy.empty() ? kDefaultFusionPolicy : module.facts.fusion_policy;
 }
 
-Module annotate_patterns(const Module& module) {
-  Module result = module;
-  for (const auto& [name, function] : module.functions) {
+namespace {
+
+// Annotates the kernels of `module` that `known` does not have.
+void annotate_new_patterns(Module& module, const Module& known) {
+  for (auto& [name, function] : module.functions) {
     const tir::PrimFunc* func = tir::as_prim_func(function.get());
-    if (!func || func->facts.spec.empty()) continue;
+    if (!func || func->facts.spec.empty() || known.functions.contains(name)) continue;
     auto copy = std::make_shared<tir::PrimFunc>(*func);
     copy->facts.pattern_kind = analysis::pattern_kind_name(analysis::pattern_kind(*func));
-    result.functions[name] = copy;
+    function = std::move(copy);
   }
+}
+
+}  // namespace
+
+Module annotate_patterns(const Module& module) {
+  Module result = module;
+  annotate_new_patterns(result, {});
   return result;
 }
 
@@ -264,6 +273,7 @@ Module fuse_ops(const Module& module) {
     });
     result.functions[name] = with_body(*source, std::move(body));
   }
+  annotate_new_patterns(result, module);  // those of views
   return result;
 }
 

@@ -282,5 +282,23 @@ def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
             "rotate_negative_add");
 }
 
+// A view between two kernels becomes a kernel of the group, with a pattern kind like the others.
+TEST(Loops, KernelsOfViewsHaveAPatternKind) {
+  const Module module = through({legalize, annotate_patterns, fuse_ops}, R"(
+def main(x: Tensor((n, 4), f32)) -> Tensor((4*n,), f32) {
+  dataflow {
+    a: Tensor((n, 4), f32) = exp(x)
+    b: Tensor((4*n,), f32) = reshape(a, shape(4*n))
+    y: Tensor((4*n,), f32) = negative(b)
+    output y
+  }
+  return y
+}
+)");
+  const std::string found = text::print(module);
+  EXPECT_NE(found.find("@reshape_"), std::string::npos) << found;
+  EXPECT_EQ(text::print(annotate_patterns(module)), found);
+}
+
 }  // namespace
 }  // namespace tapml::passes
