@@ -23,18 +23,10 @@ bool all_of_dtype(const Matched& kernel, DType dtype) {
                      [&](const Operand& operand) { return operand.dtype == dtype; });
 }
 
-namespace {
-
-bool holds(const PrimExpr& condition) { return arith::analyzer_of({condition}).prove(condition); }
-
-}  // namespace
-
 bool is_at_least(const PrimExpr& dim, int64_t least) {
-  return dim.is_int() ? dim->int_value >= least : holds(le(least, dim));
-}
-
-bool is_at_most(const PrimExpr& dim, int64_t most) {
-  return dim.is_int() ? dim->int_value <= most : holds(le(dim, most));
+  if (dim.is_int()) return dim->int_value >= least;
+  const PrimExpr condition = le(least, dim);
+  return arith::analyzer_of({condition}).prove(condition);
 }
 
 bool never(const Matched&) { return false; }

@@ -62,9 +62,8 @@ std::span<const Library> libraries();
 
 // Whether all tensors have this dtype.
 bool all_of_dtype(const Matched& kernel, DType dtype);
-// Whether this is provable for all values of the variables (which are not negative).
+// Whether dim >= least is provable for all values of the variables (which are not negative).
 bool is_at_least(const PrimExpr& dim, int64_t least);
-bool is_at_most(const PrimExpr& dim, int64_t most);
 bool never(const Matched& kernel);
 // A pattern of one call of the operators (joined by '|') with any operands.
 relax::FunctionRef one_call(const std::string& operators, size_t operands);

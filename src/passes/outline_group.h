@@ -9,9 +9,6 @@
 
 namespace tapml::passes {
 
-// Attribute of a function whose calls are to become one kernel.
-inline constexpr const char* kFusedAttr = "fused";
-
 // Operands from outside the group, in order of first use: distinct tensor variables, and every
 // occurrence of a constant (it has no variable that identifies it). A null entry is an operand that
 // no function could take as a parameter: a tuple or a tensor of unknown shape.

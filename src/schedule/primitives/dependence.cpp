@@ -300,11 +300,6 @@ std::vector<Site> writers_of(const PrimFunc& func, const BufferNode* buffer) {
   return result;
 }
 
-bool is_parameter(const PrimFunc& func, const BufferNode* buffer) {
-  return std::any_of(func.params.begin(), func.params.end(),
-                     [&](const Param& param) { return param.buffer.get() == buffer; });
-}
-
 Buffer written_by(const BlockNode& block) {
   Buffer found;
   bool several = false;

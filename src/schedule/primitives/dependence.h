@@ -45,7 +45,6 @@ bool cuts_only_the_outside(const tir::PrimFunc& func, const Site& block);
 // The leaves that load / store the buffer.
 std::vector<Site> readers_of(const tir::PrimFunc& func, const tir::BufferNode* buffer);
 std::vector<Site> writers_of(const tir::PrimFunc& func, const tir::BufferNode* buffer);
-bool is_parameter(const tir::PrimFunc& func, const tir::BufferNode* buffer);
 
 // The only buffer that the block stores to; null if there are several.
 tir::Buffer written_by(const tir::BlockNode& block);

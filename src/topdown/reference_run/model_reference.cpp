@@ -239,16 +239,6 @@ ModelReference::ModelReference(ReferenceLogits logits, const std::vector<HostTen
   bound_ = (std::isfinite(source_error_) ? 4 * source_error_ : 0) + 1e-4 * logits_.largest;
 }
 
-ModelReference ModelReference::of(const Module& module,
-                                  const std::map<std::string, HostTensor>& weights,
-                                  llm::Engine& source, const ForcedRun& run,
-                                  const interp::CallOptions& options) {
-  std::vector<int32_t> sequence = run.prompt;
-  sequence.insert(sequence.end(), run.forced.begin(), run.forced.end());
-  return {evaluate_logits(module, source.model(), weights, sequence, options, run.inputs),
-          run.prompt.size(), forced_logits(source, run)};
-}
-
 ModelCheck ModelReference::check(const std::vector<HostTensor>& logits) const {
   ModelCheck result;
   result.bound = bound_;

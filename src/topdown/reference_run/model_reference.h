@@ -58,10 +58,6 @@ class ModelReference {
   // `logits` of all tokens, the first `prompt` of which are the prompt.
   ModelReference(const op::RefTensor& logits, size_t prompt, const std::vector<HostTensor>& source)
       : ModelReference(ReferenceLogits::of(logits, prompt - 1), source) {}
-  // The reference of `run`; the source's engine makes the run once.
-  static ModelReference of(const Module& module, const std::map<std::string, HostTensor>& weights,
-                           llm::Engine& source, const ForcedRun& run,
-                           const interp::CallOptions& options = {});
 
   ModelCheck check(const std::vector<HostTensor>& logits) const;
   // The difference in logits between the reference's first choice and `token` after forced token
