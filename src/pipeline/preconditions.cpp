@@ -80,7 +80,7 @@ void check_precondition(const Module& module, const PassInfo& pass) {
   }
   if (!missing.empty()) {
     throw_user("pass " + name + " requires passes that did not run", where_of(pass),
-               "a module in which " + missing + " have nothing left to do", "one that they change",
+               "a module that " + missing + " would leave as it is", "one that they change",
                "run them earlier: --passes " + missing + "," + name);
   }
   if (pass.on_operators && is_legalized(module)) {

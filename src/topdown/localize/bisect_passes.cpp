@@ -52,7 +52,7 @@ class PassBisector {
     result_.target = sandbox_.target().text;
     result_.target_info = sandbox_.session().info();
     prepare_reference();
-    result_.whole = check(all(true), "run with all settings on");
+    result_.whole = check(all(true), "run with all passes");
     if (!result_.whole.passed) {
       result_.bare = check(all(false), "run with all settings off");
       if (result_.bare.passed) {
