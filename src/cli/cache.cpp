@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/sizes.h"
 #include "ir/exceptions.h"
 
@@ -56,13 +57,10 @@ void add_cache(Registration registration) {
   app->add_option("--max-size", command->max_size,
                   "Largest size of the cache from now on, such as 512MB");
   auto* clear = app->add_subcommand("clear", "Remove all entries of the compile cache");
-  for (auto* each : {app, clear}) {
-    each->add_flag("--json", registration.output.json,
-                   "Print one JSON document on standard output");
-  }
-  app->callback([command, registration, clear] {
+  add_json(*clear, registration.output);
+  set_runner(*app, registration, [command, registration, clear] {
     command->clear = clear->parsed();
-    registration.selected = [command, registration] { return run(*command, registration.output); };
+    return run(*command, registration.output);
   });
 }
 

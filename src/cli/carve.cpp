@@ -127,10 +127,7 @@ void add_carve(Registration registration) {
   app->add_option("--function", command->function, "Function of a text module")
       ->default_str("the only one, or main");
   app->get_option("--target")->description("Trusted platform: kind[:key=value,...][@endpoint]");
-  app->add_flag("--json", registration.output.json, "Print one JSON document on standard output");
-  app->callback([options, registration] {
-    registration.selected = [options, registration] { return run(*options, registration.output); };
-  });
+  set_runner(*app, registration, options, run);
 }
 
 }  // namespace tapml::cli

@@ -316,11 +316,9 @@ void add_compile(Registration registration) {
   add_options(*command, options->format);
   add_options(*command, options->libraries);
   options->shapes.add_to(*command);
-  command->add_flag("--json", registration.output.json,
-                    "Print one JSON document on standard output");
-  command->callback([options, registration, memory] {
+  set_runner(*command, registration, [options, registration, memory] {
     options->print_memory = memory->count() > 0;
-    registration.selected = [options, registration] { return run(*options, registration.output); };
+    return run(*options, registration.output);
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "target/target.h"
 
 namespace tapml::cli {
@@ -154,15 +155,12 @@ void add_completion(Registration registration) {
   app->add_option("SHELL", *shell, "Shell that runs the script")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh"}));
-  app->add_flag("--json", registration.output.json, "Print one JSON document on standard output");
-  app->callback([shell, registration] {
-    registration.selected = [shell, registration] {
-      const std::vector<Completed> all = commands_of(registration.app);
-      const std::string script = script_of(*shell == "bash" ? kBash : kZsh, all);
-      registration.output.text(script);
-      registration.output.document(Json::object({{"script", Json::string(script)}}));
-      return kDone;
-    };
+  set_runner(*app, registration, [shell, registration] {
+    const std::vector<Completed> all = commands_of(registration.app);
+    const std::string script = script_of(*shell == "bash" ? kBash : kZsh, all);
+    registration.output.text(script);
+    registration.output.document(Json::object({{"script", Json::string(script)}}));
+    return kDone;
   });
 }
 

@@ -162,8 +162,7 @@ void add_devices(Registration registration, const DeviceWork& work) {
   auto* command =
       registration.app.add_subcommand("devices", "List the platforms, available or not");
   command->footer("Example: tapml devices --json");
-  command->add_flag("--json", registration.output.json,
-                    "Print one JSON document on standard output");
+  add_json(*command, registration.output);
   auto choices = std::make_shared<Choices>();
   command
       ->add_option("--target", choices->targets,

@@ -148,15 +148,12 @@ void add_eval(Registration registration) {
                 "Compare the quantized model with the unquantized one on the first target");
   add_options(*app, command->model.libraries);
   add_options(*app, command->model.remote);
-  app->add_flag("--json", registration.output.json, "Print one JSON document on standard output");
-  app->callback([command, targets, registration] {
-    registration.selected = [command, targets, registration] {
-      for (const std::string& target : *targets) {
-        command->targets.push_back(
-            app::PlatformChoice::of(target, command->model.libraries, command->model.remote));
-      }
-      return run(*command, registration.output);
-    };
+  set_runner(*app, registration, [command, targets, registration] {
+    for (const std::string& target : *targets) {
+      command->targets.push_back(
+          app::PlatformChoice::of(target, command->model.libraries, command->model.remote));
+    }
+    return run(*command, registration.output);
   });
 }
 

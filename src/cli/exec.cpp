@@ -238,11 +238,8 @@ void add_exec(Registration registration) {
   add_options(*command, options->patterns);
   add_options(*command, options->libraries);
   add_options(*command, options->remote);
-  command->add_flag("--json", registration.output.json,
-                    "Print one JSON document on standard output");
-  command->callback([options, registration] {
-    registration.selected = [options, registration] { return run(*options, registration.output); };
-  });
+  set_runner(*command, registration,
+             [options, registration] { return run(*options, registration.output); });
 }
 
 }  // namespace tapml::cli

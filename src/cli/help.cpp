@@ -7,6 +7,7 @@
 #include "base/suggest.h"
 #include "cli/command.h"
 #include "cli/help_text.h"
+#include "cli/options.h"
 #include "ir/exceptions.h"
 
 namespace tapml::cli {
@@ -57,14 +58,11 @@ void add_help(Registration registration) {
   app->add_option("COMMAND", *words, "Command to describe, such as rpc serve");
   auto markdown = std::make_shared<bool>(false);
   app->add_flag("--markdown", *markdown, "Print the options as Markdown tables");
-  app->add_flag("--json", registration.output.json, "Print one JSON document on standard output");
-  app->callback([words, markdown, registration] {
-    registration.selected = [words, markdown, registration] {
-      const std::string help = help_of(registration.app, *words, *markdown);
-      registration.output.text(help);
-      registration.output.document(Json::object({{"help", Json::string(help)}}));
-      return kDone;
-    };
+  set_runner(*app, registration, [words, markdown, registration] {
+    const std::string help = help_of(registration.app, *words, *markdown);
+    registration.output.text(help);
+    registration.output.document(Json::object({{"help", Json::string(help)}}));
+    return kDone;
   });
 }
 

@@ -186,7 +186,7 @@ int show(const ShowOptions& options, const Output& output) {
 void add_show(CLI::App& command, Registration registration) {
   auto* show_command = command.add_subcommand(
       "show", "Print a kernel's specification, scheduled loops and code for a target");
-  show_command->footer("Example: tapml kernel show models/demo \"rms_norm*\" --target opencl");
+  show_command->footer("Example: tapml kernel show models/demo rms_norm_485247dc --target opencl");
   auto options = std::make_shared<ShowOptions>();
   show_command
       ->add_option("model", options->model,
@@ -204,11 +204,7 @@ void add_show(CLI::App& command, Registration registration) {
   add_options(*show_command, options->format);
   add_options(*show_command, options->patterns);
   add_options(*show_command, options->libraries);
-  show_command->add_flag("--json", registration.output.json,
-                         "Print one JSON document on standard output");
-  show_command->callback([options, registration] {
-    registration.selected = [options, registration] { return show(*options, registration.output); };
-  });
+  set_runner(*show_command, registration, options, show);
 }
 
 }  // namespace
@@ -221,7 +217,7 @@ void add_kernel(Registration registration) {
       command->add_subcommand("skeleton", "Print a source to start a custom kernel from");
   skeleton->footer(
       "Example: tapml kernel skeleton out/suite rms_norm_485247dc --target opencl -o "
-      "kernels/rms.cl");
+      "rms.cl");
   auto options = std::make_shared<SkeletonOptions>();
   skeleton->add_option("suite", options->suite, "Folder of the suite")->required();
   skeleton
@@ -232,11 +228,7 @@ void add_kernel(Registration registration) {
       ->capture_default_str();
   skeleton->add_option("-o,--output", options->file, "File for the source")
       ->default_str("standard output");
-  skeleton->add_flag("--json", registration.output.json,
-                     "Print one JSON document on standard output");
-  skeleton->callback([options, registration] {
-    registration.selected = [options, registration] { return run(*options, registration.output); };
-  });
+  set_runner(*skeleton, registration, options, run);
   add_show(*command, registration);
 }
 

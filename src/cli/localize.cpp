@@ -230,10 +230,7 @@ void add_localize(Registration registration) {
   app->add_option(
       "--inject-fault", command->faults,
       "Fault to inject into the target (repeatable), or PASS:wrong-operator for --bisect passes");
-  app->add_flag("--json", registration.output.json, "Print one JSON document on standard output");
-  app->callback([command, registration] {
-    registration.selected = [command, registration] { return run(*command, registration.output); };
-  });
+  set_runner(*app, registration, command, run);
 }
 
 }  // namespace tapml::cli

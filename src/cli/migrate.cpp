@@ -184,10 +184,7 @@ void add_migrate(Registration registration) {
   app->get_option("--trace")->excludes(app->get_option("--kernel-timeout"));
   app->add_option("--inject-fault", command->inject_fault,
                   "Fault to inject into the target, or TARGET/KERNEL:KIND for one of several");
-  app->add_flag("--json", registration.output.json, "Print one JSON document on standard output");
-  app->callback([command, registration] {
-    registration.selected = [command, registration] { return run(*command, registration.output); };
-  });
+  set_runner(*app, registration, command, run);
 }
 
 }  // namespace tapml::cli

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/dumps.h"
+#include "cli/options.h"
 #include "cli/shapes.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
@@ -126,11 +127,7 @@ void add_opt(Registration registration) {
   options->dumps.add_to(*command);
   options->shapes.add_to(*command);
   command->add_flag("--list-passes", options->list, "Print the known passes");
-  command->add_flag("--json", registration.output.json,
-                    "Print one JSON document on standard output");
-  command->callback([options, registration] {
-    registration.selected = [options, registration] { return run(*options, registration.output); };
-  });
+  set_runner(*command, registration, options, run);
 }
 
 }  // namespace tapml::cli

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <limits>
+#include <utility>
 
 #include "base/log.h"
 
@@ -20,6 +21,16 @@ std::string is_seed(const std::string& text) {
 }
 
 }  // namespace
+
+void add_json(CLI::App& command, Output& output) {
+  command.add_flag("--json", output.json, "Print one JSON document on standard output");
+}
+
+void set_runner(CLI::App& command, Registration registration, Runner runner) {
+  add_json(command, registration.output);
+  command.callback(
+      [&selected = registration.selected, runner = std::move(runner)] { selected = runner; });
+}
 
 void add_options(CLI::App& command, app::CacheOptions& options) {
   command.add_flag("--no-cache", options.off, "Do not use the compile cache");

@@ -1,15 +1,27 @@
-// Command-line options for the structs of app/.
+// Command-line options that commands share: --json, and those of the structs of app/.
 #pragma once
+
+#include <memory>
+#include <type_traits>
 
 #include "app/isolation.h"
 #include "app/model.h"
+#include "cli/command.h"
 #include "llm/sampler.h"
 
-namespace CLI {
-class App;
-}
-
 namespace tapml::cli {
+
+void add_json(CLI::App& command, Output& output);
+// Adds --json, and makes `runner` the function to run if the command is chosen.
+void set_runner(CLI::App& command, Registration registration, Runner runner);
+// The runner is run(*options, output).
+template <class Options>
+void set_runner(CLI::App& command, Registration registration,
+                const std::shared_ptr<Options>& options,
+                std::type_identity_t<int (*)(const Options&, const Output&)> run) {
+  set_runner(command, registration,
+             [options, run, &output = registration.output] { return run(*options, output); });
+}
 
 void add_options(CLI::App& command, app::CacheOptions& options);    // --no-cache
 void add_options(CLI::App& command, app::PatternOptions& options);  // --patterns

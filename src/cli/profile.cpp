@@ -117,11 +117,7 @@ void add_profile(Registration registration) {
   command->add_option("--max-tokens", options->max_tokens, "Most decode steps of the run")
       ->capture_default_str();
   add_options(*command, options->trace);
-  command->add_flag("--json", registration.output.json,
-                    "Print one JSON document on standard output");
-  command->callback([options, registration] {
-    registration.selected = [options, registration] { return run(*options, registration.output); };
-  });
+  set_runner(*command, registration, options, run);
 }
 
 }  // namespace tapml::cli

@@ -219,12 +219,8 @@ void add_replay(Registration registration) {
   watch->excludes(command->get_option("--junit"))->excludes(command->get_option("--markdown"));
   options->tolerance.add_to(*command);
   add_options(*command, options->isolation);
-  command
-      ->add_flag("--json", registration.output.json, "Print one JSON document on standard output")
-      ->excludes(watch);
-  command->callback([options, registration] {
-    registration.selected = [options, registration] { return run(*options, registration.output); };
-  });
+  set_runner(*command, registration, options, run);
+  command->get_option("--json")->excludes(watch);
 }
 
 }  // namespace tapml::cli

@@ -241,13 +241,7 @@ void add_serve(CLI::App& rpc, const Registration& registration) {
                    "Largest size of weights and modules kept on disk for later sessions (0: none)")
       ->capture_default_str();
   command->add_flag("--quiet", options->quiet, "Do not print a line for each session");
-  command->add_flag("--json", registration.output.json,
-                    "Print one JSON document on standard output");
-  command->callback([options, registration] {
-    registration.selected = [options, registration] {
-      return serve(*options, registration.output);
-    };
-  });
+  set_runner(*command, registration, options, serve);
 }
 
 void add_status(CLI::App& rpc, const Registration& registration) {
@@ -259,13 +253,7 @@ void add_status(CLI::App& rpc, const Registration& registration) {
                    "Endpoint: host:port, tls:host:port, unix:path or pipe:command")
       ->required();
   add_options(*command, options->remote);
-  command->add_flag("--json", registration.output.json,
-                    "Print one JSON document on standard output");
-  command->callback([options, registration] {
-    registration.selected = [options, registration] {
-      return status(*options, registration.output);
-    };
-  });
+  set_runner(*command, registration, options, status);
 }
 
 }  // namespace

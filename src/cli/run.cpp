@@ -144,11 +144,8 @@ void add_run(Registration registration) {
   command->add_option("--dump-logits", options->dump_logits,
                       "File for the tokens and logits (safetensors)");
   add_options(*command, options->trace);
-  command->add_flag("--json", registration.output.json,
-                    "Print one JSON document on standard output");
-  command->callback([options, registration] {
-    registration.selected = [options, registration] { return run(*options, registration.output); };
-  });
+  set_runner(*command, registration,
+             [options, registration] { return run(*options, registration.output); });
 }
 
 }  // namespace tapml::cli

@@ -276,12 +276,7 @@ CLI::App& add(CLI::App& suite, const Registration& registration, const char* nam
               const char* example, const std::shared_ptr<SuiteCommand>& command, Work work) {
   CLI::App* app = suite.add_subcommand(name, doc);
   app->footer(std::string("Example: tapml suite ") + example);
-  app->add_flag("--json", registration.output.json, "Print one JSON document on standard output");
-  app->callback([command, registration, work] {
-    registration.selected = [command, registration, work] {
-      return work(*command, registration.output);
-    };
-  });
+  set_runner(*app, registration, command, work);
   return *app;
 }
 
