@@ -1,7 +1,5 @@
 #include "tir/matrix.h"
 
-#include "tir/visit.h"
-
 namespace tapml::tir {
 
 namespace {
@@ -118,12 +116,6 @@ bool has_matrix_product(DType left, DType right, DType accumulator) {
     default:
       return false;
   }
-}
-
-bool has_matrix_ops(const Stmt& stmt) {
-  bool found = false;
-  visit(stmt, [&](const Stmt& s) { found |= s->kind == StmtKind::kMatrix; });
-  return found;
 }
 
 }  // namespace tapml::tir

@@ -68,7 +68,4 @@ const Buffer& written_buffer(const MatrixNode& node);
 // f16 to f16.
 bool has_matrix_product(DType left, DType right, DType accumulator);
 
-// Whether a statement inside is a matrix operation.
-bool has_matrix_ops(const Stmt& stmt);
-
 }  // namespace tapml::tir

@@ -139,8 +139,6 @@ TEST(StmtTest, MatrixOperationsJoinThreads) {
   Units units;
   EXPECT_TRUE(joins_threads(units.product));
   EXPECT_FALSE(joins_threads(units.copy));
-  EXPECT_TRUE(has_matrix_ops(units.body));
-  EXPECT_FALSE(has_matrix_ops(units.copy));
   EXPECT_EQ(box_extents(as<CopyAsyncNode>(units.copy).to), (std::vector<int64_t>{8}));
   EXPECT_EQ(box_extents({units.x, {0, 0}, {units.i, 8}}), std::nullopt);
 }

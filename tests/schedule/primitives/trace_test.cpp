@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "programs.h"
+#include "support/matrix_program.h"
 
 namespace tapml::testing {
 namespace {
@@ -150,6 +151,8 @@ prim def k(out y: Buffer((4,), f32)) {
 )"));
       },
       {"block outer contains other blocks"});
+  expect_user_error([] { Schedule(parse_program(matrix_program())); },
+                    {"the program has matrix operations or asynchronous copies"});
   expect_user_error(
       [] {
         Schedule(parse_program(R"(
