@@ -8,9 +8,9 @@
 
 namespace tapml {
 
-enum class LogLevel { kDebug, kInfo, kWarning, kError };
+enum class LogLevel { kInfo, kWarning };
 
-const char* log_level_name(LogLevel level);  // "debug", "info", "warning", "error"
+const char* log_level_name(LogLevel level);  // "info", "warning"
 
 using LogSink = std::function<void(LogLevel level, std::string_view message)>;
 
@@ -18,10 +18,7 @@ using LogSink = std::function<void(LogLevel level, std::string_view message)>;
 // it before other threads log. The sink may be called from any thread.
 void set_log_sink(LogSink sink, LogLevel lowest = LogLevel::kWarning);
 
-// Whether a message of this level reaches the sink; check it before building costly text.
-bool log_enabled(LogLevel level);
 void log_message(LogLevel level, std::string_view message);
-inline void log_debug(std::string_view message) { log_message(LogLevel::kDebug, message); }
 inline void log_info(std::string_view message) { log_message(LogLevel::kInfo, message); }
 inline void log_warning(std::string_view message) { log_message(LogLevel::kWarning, message); }
 

@@ -13,17 +13,6 @@ PhiloxCounter block_at(PhiloxKey key, uint64_t index) {
                       key);
 }
 
-// Calls set(i, word) for i in [0, count).
-template <class Set>
-void for_each_word(size_t count, PhiloxKey key, uint64_t first, Set set) {
-  PhiloxCounter block{};
-  for (size_t i = 0; i < count; ++i) {
-    uint64_t element = first + i;
-    if (i == 0 || element % 4 == 0) block = block_at(key, element / 4);
-    set(i, block[element % 4]);
-  }
-}
-
 }  // namespace
 
 PhiloxCounter philox_block(PhiloxCounter c, PhiloxKey k) {
@@ -47,13 +36,9 @@ PhiloxKey philox_key(uint64_t seed, std::string_view name) {
   return {word(0), word(4)};
 }
 
-void fill_random_words(std::span<uint32_t> values, PhiloxKey key, uint64_t first) {
-  for_each_word(values.size(), key, first, [&](size_t i, uint32_t word) { values[i] = word; });
-}
-
 void fill_uniform(std::span<float> values, PhiloxKey key, uint64_t first) {
-  for_each_word(values.size(), key, first,
-                [&](size_t i, uint32_t word) { values[i] = unit_float(word); });
+  RandomStream stream(key, first);
+  for (float& value : values) value = unit_float(stream.next());
 }
 
 uint32_t RandomStream::next() {

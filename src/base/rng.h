@@ -24,8 +24,7 @@ PhiloxKey philox_key(uint64_t seed, std::string_view name);
 // Uniform in [-1, 1) in steps of 2^-23, exact in f32.
 inline float unit_float(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-23f - 1.0f; }
 
-// Elements first, first + 1, ... of the stream, as words and as unit_float of these.
-void fill_random_words(std::span<uint32_t> values, PhiloxKey key, uint64_t first = 0);
+// unit_float of the elements first, first + 1, ... of the stream.
 void fill_uniform(std::span<float> values, PhiloxKey key, uint64_t first = 0);
 
 // The same stream, drawn one element at a time; `position` is the next element's index.

@@ -220,19 +220,6 @@ Result<std::vector<int64_t>> JsonObjectReader::required_int_array(std::string_vi
   return values;
 }
 
-Result<std::vector<double>> JsonObjectReader::required_float_array(std::string_view key) const {
-  TAPML_ASSIGN(const std::vector<Json>* items, required_array(key));
-  std::vector<double> values;
-  for (const Json& item : *items) {
-    if (!item.is_number()) {
-      std::string path = std::string(key) + "[" + std::to_string(values.size()) + "]";
-      return fail(item_error(item, path, "is not a number", "a number"));
-    }
-    values.push_back(item.as_double());
-  }
-  return values;
-}
-
 Result<std::vector<std::string>> JsonObjectReader::required_string_array(
     std::string_view key) const {
   TAPML_ASSIGN(const std::vector<Json>* items, required_array(key));

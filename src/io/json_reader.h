@@ -72,7 +72,6 @@ class JsonObjectReader {
   Result<const std::vector<Json>*> optional_array(std::string_view key) const;  // absent: nullptr
   Result<std::vector<int64_t>> required_int_array(std::string_view key, int64_t min = kMinInt,
                                                   int64_t max = kMaxInt) const;
-  Result<std::vector<double>> required_float_array(std::string_view key) const;
   Result<std::vector<std::string>> required_string_array(std::string_view key) const;
 
   // For checks by the caller: `config.json: "key" <problem>`, at the field's position.

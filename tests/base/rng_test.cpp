@@ -26,24 +26,27 @@ TEST(RngTest, KeyIsTheStartOfTheHashOfSeedAndName) {
 
 TEST(RngTest, ElementsAreAFunctionOfTheirIndex) {
   PhiloxKey key = philox_key(3, "stream");
-  std::vector<uint32_t> whole(103);
-  fill_random_words(whole, key);
+  std::vector<float> whole(103);
+  fill_uniform(whole, key);
   for (uint64_t first : {0, 1, 2, 3, 4, 5, 50, 99}) {
-    std::vector<uint32_t> part(whole.size() - first);
-    fill_random_words(part, key, first);
+    std::vector<float> part(whole.size() - first);
+    fill_uniform(part, key, first);
     EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + static_cast<long>(first)))
         << first;
   }
   RandomStream stream(3, "stream");
-  for (uint32_t word : whole) EXPECT_EQ(stream.next(), word);
+  for (uint32_t i = 0; i < whole.size(); ++i) {
+    const uint32_t word = stream.next();
+    EXPECT_EQ(word, philox_block({i / 4, 0, 0, 0}, key)[i % 4]) << i;
+    EXPECT_EQ(whole[i], unit_float(word)) << i;
+  }
   EXPECT_EQ(stream.position(), whole.size());
 }
 
 TEST(RngTest, CounterCarriesIntoItsSecondWord) {
   PhiloxKey key = {1, 2};
-  std::vector<uint32_t> words(1);
-  fill_random_words(words, key, (uint64_t{1} << 34) + 4 * 5 + 2);
-  EXPECT_EQ(words[0], philox_block({5, 1, 0, 0}, key)[2]);
+  RandomStream stream(key, (uint64_t{1} << 34) + 4 * 5 + 2);
+  EXPECT_EQ(stream.next(), philox_block({5, 1, 0, 0}, key)[2]);
 }
 
 TEST(RngTest, UnitFloatIsExactAndHalfOpen) {
