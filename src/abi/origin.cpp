@@ -15,7 +15,6 @@ namespace {
 struct Part {
   std::string name;
   std::set<int64_t> numbers;  // not empty: `name` is not used
-  bool operator==(const Part&) const = default;
 };
 
 using Path = std::vector<Part>;

@@ -33,10 +33,9 @@ class CompileCache {
  public:
   explicit CompileCache(const CacheOptions& options);
   // Null where there is none.
-  pipeline::KernelCache* kernels() { return kernels_ ? kernels_.get() : nullptr; }
-  // Cache hits and misses so far.
+  pipeline::KernelCache* kernels() { return kernels_.get(); }
+  // Cache hits so far.
   int64_t hits() const { return disk_ ? disk_->hits() : 0; }
-  int64_t misses() const { return disk_ ? disk_->misses() : 0; }
 
  private:
   std::shared_ptr<DiskCache> disk_;

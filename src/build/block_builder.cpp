@@ -101,14 +101,13 @@ Variable FunctionBuilder::emit_op(const std::string& op, std::vector<Expr> args,
   return emit(make_op_call(op, std::move(args), std::move(attrs)), name, output);
 }
 
-Variable FunctionBuilder::emit_match_cast(Expr value, Annotation annotation,
-                                          const std::string& name, bool output) {
+Variable FunctionBuilder::emit_match_cast(Expr value, Annotation annotation) {
   value = atom(value);
   if (!compatible(annotation_of(value), annotation)) {
     throw_user("match_cast can never succeed", "", to_string(annotation),
                to_string(annotation_of(value)));
   }
-  return bind(value, annotation, annotation, name, output);
+  return bind(value, annotation, annotation, "", false);
 }
 
 FunctionRef FunctionBuilder::finish(Expr result, AttrMap attrs) {

@@ -52,8 +52,7 @@ class FunctionBuilder {
   relax::Variable emit(relax::Expr value, const std::string& name = "", bool output = false);
   relax::Variable emit_op(const std::string& op, std::vector<relax::Expr> args, AttrMap attrs = {},
                           const std::string& name = "", bool output = false);
-  relax::Variable emit_match_cast(relax::Expr value, relax::Annotation annotation,
-                                  const std::string& name = "", bool output = false);
+  relax::Variable emit_match_cast(relax::Expr value, relax::Annotation annotation);
   // `result` is an atom or tuple of atoms; the function gets its annotation.
   relax::FunctionRef finish(relax::Expr result, AttrMap attrs = {});
 

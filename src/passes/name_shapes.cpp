@@ -95,9 +95,7 @@ class ShapeNamer {
     for (const Block& block : seq->blocks) {
       Block result{.dataflow = block.dataflow, .bindings = {}};
       const size_t learned_before = known_.changes();
-      for (const Binding& binding : block.bindings) {
-        bind(binding, block.dataflow, result.bindings);
-      }
+      for (const Binding& binding : block.bindings) bind(binding, result.bindings);
       add_block(std::move(result), learned_before, blocks);
     }
     return make_seq(std::move(blocks), substitute(seq->result, known_.entries()));
@@ -147,7 +145,7 @@ class ShapeNamer {
     for (const auto& [var, value] : plain) known_.set(var, value);
   }
 
-  void bind(Binding binding, bool dataflow, std::vector<Binding>& into) {
+  void bind(Binding binding, std::vector<Binding>& into) {
     binding.value = run(binding.value);
     const auto* call = as<CallNode>(binding.value);
     if (binding.match_cast || as<IfNode>(binding.value) || as<FunctionNode>(binding.value)) {
@@ -159,7 +157,7 @@ class ShapeNamer {
                info || is_call_tir(binding.value)) {
       binding.value = with_shapes(*call, info, binding, into);
       if (info) {
-        compute(std::move(binding), *info, dataflow, 0, into);
+        compute(std::move(binding), *info, 0, into);
       } else {
         into.push_back(std::move(binding));
       }
@@ -221,7 +219,7 @@ class ShapeNamer {
   }
 
   // Appends the call of an operator whose operands have shapes.
-  void compute(Binding binding, const op::OperatorInfo& info, bool dataflow, int decisions,
+  void compute(Binding binding, const op::OperatorInfo& info, int decisions,
                std::vector<Binding>& into) {
     const auto& call = *as<CallNode>(binding.value);
     Annotation found = op::deduce(call);
@@ -271,7 +269,7 @@ class ShapeNamer {
                   binding.origin, binding.check};
     const VarNode* asked = inner.var.get();
     Expr var = inner.var;
-    compute(std::move(inner), info, false, decisions + 1, block.bindings);
+    compute(std::move(inner), info, decisions + 1, block.bindings);
     if (const Expr* known = known_.find(asked)) var = *known;
     for (Binding& check : block.bindings) check.origin = binding.origin;
     return make_seq({block}, var);

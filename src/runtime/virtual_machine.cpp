@@ -7,14 +7,14 @@
 namespace tapml::runtime {
 
 Result<std::unique_ptr<VirtualMachine>> open_instrumented(
-    Session& session, std::shared_ptr<const Executable> executable, Deadline deadline) noexcept {
-  TAPML_ASSIGN(auto vm, session.open_vm(executable, deadline));
+    Session& session, std::shared_ptr<const Executable> executable) noexcept {
+  TAPML_ASSIGN(auto vm, session.open_vm(executable));
   Status can = vm->set_capture({}, nullptr);
   if (can) can = vm->set_dispatch({}, nullptr);
   if (can) can = vm->set_timing(nullptr);
   if (can) return vm;
   if (can.error().fault != PlatformFault::kAbsent) return fail(std::move(can).error());
-  return LocalVirtualMachine::create(session, std::move(executable), {}, deadline);
+  return LocalVirtualMachine::create(session, std::move(executable));
 }
 
 Result<const Tensor*> result_tensor(const Value& result, std::string_view function,

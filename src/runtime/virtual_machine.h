@@ -65,8 +65,7 @@ class VirtualMachine {
 // A VM for the executable whose calls can be captured, dispatched and timed: the session's own, or
 // a local one if the session is remote and does not support that.
 Result<std::unique_ptr<VirtualMachine>> open_instrumented(
-    Session& session, std::shared_ptr<const Executable> executable,
-    Deadline deadline = {}) noexcept;
+    Session& session, std::shared_ptr<const Executable> executable) noexcept;
 
 // Field `field` of a tuple, or a result that is a tensor itself (field 0). UserError for other
 // values.

@@ -222,24 +222,20 @@ std::optional<Reducer> find_reducer(const BlockNode& block) {
   return std::nullopt;
 }
 
-std::string why_in_conflict(const Stmt& moved, const std::vector<Site>& passed,
-                            const Stmt& except) {
+std::string why_in_conflict(const Stmt& moved, const Site& passed) {
+  if (joins_threads(passed.stmt())) return passed.describe() + " is in between";
   auto reads = loaded_buffers(moved), writes = stored_buffers(moved);
-  for (const Site& leaf : passed) {
-    if (leaf.stmt() == moved || leaf.stmt() == except) continue;
-    if (joins_threads(leaf.stmt())) return leaf.describe() + " is in between";
-    for (const BufferNode* buffer : stored_buffers(leaf.stmt())) {
-      if (reads.contains(buffer)) {
-        return leaf.describe() + " writes " + buffer->name + ", which it reads";
-      }
-      if (writes.contains(buffer)) {
-        return leaf.describe() + " writes " + buffer->name + " too";
-      }
+  for (const BufferNode* buffer : stored_buffers(passed.stmt())) {
+    if (reads.contains(buffer)) {
+      return passed.describe() + " writes " + buffer->name + ", which it reads";
     }
-    for (const BufferNode* buffer : loaded_buffers(leaf.stmt())) {
-      if (writes.contains(buffer)) {
-        return leaf.describe() + " reads " + buffer->name + ", which it writes";
-      }
+    if (writes.contains(buffer)) {
+      return passed.describe() + " writes " + buffer->name + " too";
+    }
+  }
+  for (const BufferNode* buffer : loaded_buffers(passed.stmt())) {
+    if (writes.contains(buffer)) {
+      return passed.describe() + " reads " + buffer->name + ", which it writes";
     }
   }
   return "";

@@ -23,10 +23,9 @@ struct Reducer {
 // Matches sums, products, minima, maxima, conjunctions and disjunctions; nullopt for other bodies.
 std::optional<Reducer> find_reducer(const tir::BlockNode& block);
 
-// The reason why the blocks of `passed` (other than `except`) conflict with `moved`, such as "block
-// copy writes x, which it reads"; empty if there is no conflict.
-std::string why_in_conflict(const tir::Stmt& moved, const std::vector<Site>& passed,
-                            const tir::Stmt& except = nullptr);
+// The reason why `passed` conflicts with `moved`, such as "block copy writes x, which it reads";
+// empty if there is no conflict.
+std::string why_in_conflict(const tir::Stmt& moved, const Site& passed);
 
 // A block with one store and no reduction, out[v0, v1, ...] = value: each index is a distinct
 // iterator of the block, or 0 where the dimension is 1.

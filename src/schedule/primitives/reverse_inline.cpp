@@ -86,10 +86,9 @@ PrimFuncRef reverse_inline(const PrimFunc& func, const std::string& name) {
     no("it does not have one point for each element of " + buffer->name,
        "inline a block over the same shape");
   }
-  std::string why;
   for (const Site& leaf : leaves_between(func, *source, site)) {
     if (leaf.stmt() == source->stmt() || leaf.stmt() == site.stmt()) continue;
-    why = why_in_conflict(site.stmt(), {leaf});
+    const std::string why = why_in_conflict(site.stmt(), leaf);
     if (!why.empty()) no(why, "keep it where it is");
   }
   if (loaded_buffers(source->stmt()).contains(consumer->out.get())) {

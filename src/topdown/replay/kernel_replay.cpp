@@ -398,9 +398,8 @@ Result<KernelVerdict> replay_kernel(const Suite& suite, KernelReference& referen
 }
 
 Result<KernelVerdict> replay_call(const Suite& suite, KernelReference& reference, size_t call,
-                                  Sandbox& sandbox, const ReplayOptions& options) {
-  return KernelReplay(suite, reference, suite.calls[call].kernel, nullptr, &sandbox, options)
-      .run(call);
+                                  Sandbox& sandbox) {
+  return KernelReplay(suite, reference, suite.calls[call].kernel, nullptr, &sandbox, {}).run(call);
 }
 
 }  // namespace tapml::topdown

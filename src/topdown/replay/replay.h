@@ -22,6 +22,6 @@ Result<KernelVerdict> replay_kernel(const Suite& suite, KernelReference& referen
                                     Sandbox& sandbox, const ReplayOptions& options = {});
 // The same for one carved call (index into the suite's calls) alone.
 Result<KernelVerdict> replay_call(const Suite& suite, KernelReference& reference, size_t call,
-                                  Sandbox& sandbox, const ReplayOptions& options = {});
+                                  Sandbox& sandbox);
 
 }  // namespace tapml::topdown
