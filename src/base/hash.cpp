@@ -87,9 +87,9 @@ std::string to_hex(std::span<const uint8_t> bytes) {
   return text;
 }
 
-std::string hash_hex(uint64_t hash, int digits) {
+std::string hash_hex(uint64_t hash) {
   std::string text;
-  for (int i = 0; i < digits; ++i) text += kHexDigits[(hash >> (60 - 4 * i)) & 15];
+  for (int i = 0; i < 16; ++i) text += kHexDigits[(hash >> (60 - 4 * i)) & 15];
   return text;
 }
 

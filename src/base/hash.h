@@ -37,8 +37,7 @@ Sha256Digest sha256(std::string_view text);
 
 // Lower-case hexadecimal digits.
 std::string to_hex(std::span<const uint8_t> bytes);
-// The upper `digits` hexadecimal digits of a 64-bit hash (1 to 16).
-std::string hash_hex(uint64_t hash, int digits = 16);
+std::string hash_hex(uint64_t hash);  // 16 digits
 
 // 64-bit hashes that are the same on every platform and in every run.
 uint64_t hash_bytes(std::span<const std::byte> bytes);

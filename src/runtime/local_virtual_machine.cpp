@@ -155,7 +155,6 @@ Session& LocalVirtualMachine::session() const noexcept { return state_->session;
 const Executable& LocalVirtualMachine::executable() const noexcept {
   return state_->runner->executable();
 }
-KernelRunner& LocalVirtualMachine::runner() const { return *state_->runner; }
 CallPoint& LocalVirtualMachine::call_point() const { return state_->point; }
 const std::vector<CallSite>& LocalVirtualMachine::call_sites() const { return state_->sites; }
 int64_t LocalVirtualMachine::peak_bytes() const { return state_->pool.peak_bytes(); }

@@ -39,7 +39,6 @@ class LocalVirtualMachine final : public VirtualMachine {
 
   Session& session() const noexcept override;
   const Executable& executable() const noexcept override;
-  KernelRunner& runner() const;
   CallPoint& call_point() const;
   const std::vector<CallSite>& call_sites() const;
   // Peak bytes of storage that the VM has held.

@@ -282,9 +282,9 @@ ModelCheck ModelReference::check(const std::vector<HostTensor>& logits) const {
   return result;
 }
 
-double ModelReference::margin(size_t i, int32_t token) const {
+double ModelReference::margin(int32_t token) const {
   if (token < 0 || token >= vocabulary_) return std::numeric_limits<double>::infinity();
-  const double* values = row(i);
+  const double* values = row(0);
   return values[argmax(values, vocabulary_)] - values[token];
 }
 

@@ -60,9 +60,9 @@ class ModelReference {
       : ModelReference(ReferenceLogits::of(logits, prompt - 1), source) {}
 
   ModelCheck check(const std::vector<HostTensor>& logits) const;
-  // The difference in logits between the reference's first choice and `token` after forced token
-  // `i`; infinite for a token outside the vocabulary.
-  double margin(size_t i, int32_t token) const;
+  // The difference in logits between the reference's first choice after the prompt and `token`;
+  // infinite for a token outside the vocabulary.
+  double margin(int32_t token) const;
   double bound() const { return bound_; }
 
  private:

@@ -107,7 +107,6 @@ class KernelReplay {
   };
 
   void prepare(std::optional<size_t> only);
-  std::vector<size_t> next_order();
   Status launch_all();
   Result<std::vector<HostTensor>> launch(size_t call);
   Result<std::vector<HostTensor>> launch_once(size_t call);

@@ -168,9 +168,9 @@ double SourceRun::margin_at(size_t at, const std::vector<int32_t>& tokens) {
     keep_reference();
   }
   const ModelReference& reference = parting->second;
-  if (at < tokens.size()) return reference.margin(0, tokens[at]);
+  if (at < tokens.size()) return reference.margin(tokens[at]);
   double least = std::numeric_limits<double>::infinity();
-  for (int32_t token : options_.eos) least = std::min(least, reference.margin(0, token));
+  for (int32_t token : options_.eos) least = std::min(least, reference.margin(token));
   return least;
 }
 
