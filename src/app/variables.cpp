@@ -8,7 +8,6 @@
 #include "ir/exceptions.h"
 #include "passes/graph_functions.h"
 #include "relax/bounds.h"
-#include "relax/memory.h"
 
 namespace tapml::app {
 

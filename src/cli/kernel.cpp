@@ -11,7 +11,6 @@
 #include "app/model.h"
 #include "base/host/interrupt.h"
 #include "base/host/table.h"
-#include "base/suggest.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "io/host/files.h"

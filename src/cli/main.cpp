@@ -2,7 +2,6 @@
 
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
-#include "base/host/terminal.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "base/suggest.h"

@@ -4,7 +4,6 @@
 
 #include "base/host/table.h"
 #include "topdown/report/layer_table.h"
-#include "topdown/report/report_parts.h"
 #include "topdown/report/side_by_side.h"
 #include "topdown/report/speed_table.h"
 #include "topdown/suite/coverage.h"

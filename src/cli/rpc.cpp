@@ -15,7 +15,6 @@
 #include "base/host/table.h"
 #include "base/log.h"
 #include "base/printable.h"
-#include "base/strings.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "cli/command.h"

@@ -3,9 +3,6 @@
 #include <filesystem>
 
 #include "base/host/progress.h"
-#include "base/host/terminal.h"
-#include "base/log.h"
-#include "base/units.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/sizes.h"

@@ -1,7 +1,6 @@
 #include "cli/suite_completeness.h"
 
 #include "base/host/terminal.h"
-#include "topdown/report/report_parts.h"
 #include "topdown/results/result_json.h"
 #include "topdown/suite/coverage.h"
 

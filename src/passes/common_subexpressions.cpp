@@ -6,7 +6,6 @@
 #include "op/operator.h"
 #include "passes/forward_rewrite.h"
 #include "passes/graph_functions.h"
-#include "passes/kernel.h"
 #include "text/printer.h"
 
 namespace tapml::passes {

@@ -4,7 +4,6 @@
 
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
-#include "passes/lambda_lift.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {

@@ -8,7 +8,6 @@
 #include "build/block_builder.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
-#include "passes/lambda_lift.h"
 #include "relax/bounds.h"
 #include "relax/kernel_call.h"
 #include "relax/rewrite.h"

@@ -3,7 +3,6 @@
 #include "build/block_builder.h"
 #include "op/operator.h"
 #include "passes/graph_functions.h"
-#include "passes/kernel.h"
 #include "relax/check_location.h"
 #include "relax/visit.h"
 

@@ -5,7 +5,6 @@
 
 #include "op/operator.h"
 #include "passes/graph_functions.h"
-#include "passes/kernel.h"
 #include "relax/rewrite.h"
 #include "relax/visit.h"
 

@@ -6,7 +6,6 @@
 #include "passes/fusion_cost.h"
 #include "passes/fusion_graph.h"
 #include "passes/graph_functions.h"
-#include "passes/kernel.h"
 #include "passes/legalize.h"
 #include "passes/outline_group.h"
 #include "relax/visit.h"

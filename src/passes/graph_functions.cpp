@@ -2,7 +2,6 @@
 
 #include "build/pattern.h"
 #include "passes/kernel.h"
-#include "passes/outline_group.h"
 
 namespace tapml::passes {
 

@@ -5,7 +5,6 @@
 
 #include "passes/contradictions.h"
 #include "passes/graph_functions.h"
-#include "passes/kernel.h"
 #include "passes/symbol_scope.h"
 #include "relax/captures.h"
 #include "relax/check_location.h"

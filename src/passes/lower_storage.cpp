@@ -9,7 +9,6 @@
 #include "op/shapes.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
-#include "passes/lambda_lift.h"
 #include "passes/legalize.h"
 #include "passes/storage/copy_programs.h"
 #include "passes/storage/view_flow.h"

@@ -11,7 +11,6 @@
 #include "op/operand_checks.h"
 #include "passes/contradictions.h"
 #include "passes/graph_functions.h"
-#include "passes/kernel.h"
 #include "passes/shape_check.h"
 #include "relax/check_location.h"
 #include "relax/rewrite.h"

@@ -7,7 +7,6 @@
 #include "passes/kernel.h"
 #include "relax/kernel_call.h"
 #include "relax/symbol_ranges.h"
-#include "relax/visit.h"
 
 namespace tapml::passes {
 

@@ -6,7 +6,6 @@
 #include "relax/check_location.h"
 #include "relax/kernel_call.h"
 #include "relax/symbol_ranges.h"
-#include "relax/visit.h"
 
 namespace tapml::passes {
 

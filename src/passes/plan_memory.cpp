@@ -7,7 +7,6 @@
 #include "passes/graph_functions.h"
 #include "passes/memory/call_depth.h"
 #include "passes/memory/plan_function.h"
-#include "relax/memory.h"
 
 namespace tapml::passes {
 

@@ -8,7 +8,6 @@
 #include "op/shapes.h"
 #include "passes/forward_rewrite.h"
 #include "passes/graph_functions.h"
-#include "passes/kernel.h"
 
 namespace tapml::passes {
 

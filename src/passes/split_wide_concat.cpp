@@ -4,7 +4,6 @@
 
 #include "op/operator.h"
 #include "passes/graph_functions.h"
-#include "passes/kernel.h"
 #include "relax/check_location.h"
 #include "relax/visit.h"
 

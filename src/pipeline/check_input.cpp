@@ -7,12 +7,10 @@
 #include "build/block_builder.h"
 #include "ir/exceptions.h"
 #include "passes/a_normal_form.h"
-#include "passes/fuse_ops.h"
 #include "passes/kernel.h"
 #include "passes/weights.h"
 #include "pipeline/check_dimensions.h"
 #include "pipeline/unproved_kernels.h"
-#include "relax/memory.h"
 
 namespace tapml::pipeline {
 

@@ -2,7 +2,6 @@
 
 #include "analysis/access_bounds.h"
 #include "ir/exceptions.h"
-#include "passes/kernel.h"
 #include "passes/storage/copy_programs.h"
 #include "text/parser.h"
 #include "tir/prim_func.h"

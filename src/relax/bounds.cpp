@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "relax/memory.h"
 #include "relax/rewrite.h"
 
 namespace tapml::relax {

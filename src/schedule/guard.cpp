@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "tir/queries.h"
-#include "tir/visit.h"
 
 namespace tapml::schedule {
 

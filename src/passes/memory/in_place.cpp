@@ -4,7 +4,6 @@
 
 #include "analysis/computation.h"
 #include "arith/analyzer.h"
-#include "passes/kernel.h"
 
 namespace tapml::passes {
 

@@ -3,10 +3,8 @@
 #include <algorithm>
 
 #include "arith/symbols.h"
-#include "passes/graph_functions.h"
 #include "passes/memory/call_depth.h"
 #include "relax/memory.h"
-#include "relax/subtype.h"
 #include "relax/tail_call.h"
 #include "relax/visit.h"
 

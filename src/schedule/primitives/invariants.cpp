@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "analysis/verifier.h"
-#include "ir/exceptions.h"
 #include "ir/queries.h"
 #include "schedule/primitives/mark.h"
 #include "tir/visit.h"

@@ -1,7 +1,6 @@
 #include "schedule/primitives/mark.h"
 
 #include "ir/queries.h"
-#include "tir/visit.h"
 
 namespace tapml::schedule::primitives {
 

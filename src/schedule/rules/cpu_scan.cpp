@@ -1,4 +1,3 @@
-#include "arith/analyzer.h"
 #include "ir/queries.h"
 #include "schedule/rules/rules.h"
 #include "tir/visit.h"

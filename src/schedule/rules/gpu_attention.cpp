@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "arith/analyzer.h"
 #include "schedule/rules/gpu_row_group.h"
 #include "schedule/rules/online_softmax.h"
 #include "schedule/rules/row_buffers.h"

@@ -1,7 +1,6 @@
 #include "schedule/rules/access.h"
 #include "schedule/rules/gpu_groups.h"
 #include "schedule/rules/rules.h"
-#include "tir/visit.h"
 
 namespace tapml::schedule {
 

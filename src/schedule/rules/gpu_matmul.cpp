@@ -1,7 +1,6 @@
 // Sums of products on work groups.
 #include <algorithm>
 
-#include "arith/analyzer.h"
 #include "base/rounding.h"
 #include "schedule/rules/access.h"
 #include "schedule/rules/gpu_products.h"

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "arith/analyzer.h"
 #include "schedule/rules/gpu_row_group.h"
 #include "schedule/rules/row_buffers.h"
 #include "schedule/rules/row_stages.h"

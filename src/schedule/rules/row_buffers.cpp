@@ -4,7 +4,6 @@
 
 #include "arith/analyzer.h"
 #include "tir/queries.h"
-#include "tir/visit.h"
 
 namespace tapml::schedule {
 

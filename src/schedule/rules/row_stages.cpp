@@ -4,7 +4,6 @@
 #include <set>
 
 #include "arith/analyzer.h"
-#include "tir/visit.h"
 
 namespace tapml::schedule {
 

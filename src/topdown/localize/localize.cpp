@@ -5,7 +5,6 @@
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "schedule/rules.h"
-#include "text/printer.h"
 #include "topdown/faults/faulty_session.h"
 #include "topdown/kernels/custom_kernels.h"
 #include "topdown/kernels/kernel_source.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/strings.h"
 #include "ir/exceptions.h"
 #include "topdown/faults/fault_kinds.h"
 

@@ -5,7 +5,6 @@
 #include "base/strings.h"
 #include "base/units.h"
 #include "topdown/report/report_parts.h"
-#include "topdown/report/speed_table.h"
 #include "topdown/suite/coverage.h"
 
 namespace tapml::topdown {

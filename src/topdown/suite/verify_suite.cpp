@@ -1,7 +1,6 @@
 #include "topdown/suite/verify_suite.h"
 
 #include "io/host/files.h"
-#include "passes/kernel.h"
 #include "topdown/suite/check_suite.h"
 #include "topdown/suite/suite_weights.h"
 #include "topdown/suite/tensor_file.h"

@@ -1,5 +1,4 @@
 // Faults that end the process of a kernel, or make it hang.
-#include "tir/visit.h"
 #include "topdown/faults/variants/sites.h"
 
 namespace tapml::topdown::variants {

@@ -1,5 +1,4 @@
 // Faults of types: values that are rounded too early, truncated, or unpacked wrongly.
-#include "tir/visit.h"
 #include "topdown/faults/variants/sites.h"
 
 namespace tapml::topdown::variants {

@@ -1,7 +1,6 @@
 // Faults of arithmetic: constants, operands, functions.
 #include <cmath>
 
-#include "tir/visit.h"
 #include "topdown/faults/variants/sites.h"
 
 namespace tapml::topdown::variants {
