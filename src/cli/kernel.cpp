@@ -47,6 +47,12 @@ topdown::Suite read_suite(const std::string& folder) {
   return unwrap(topdown::parse_suite_index(unwrap(read_text_file(file)), file));
 }
 
+void print_or_write(const std::string& text, const std::string& file, const Output& output) {
+  if (file.empty()) return output.text(text);
+  unwrap(write_text_atomic(file, text));
+  output.line(file);
+}
+
 int run(const SkeletonOptions& options, const Output& output) {
   const target::Target target = target::parse_target(options.target);
   const topdown::Suite suite = read_suite(options.suite);
@@ -54,12 +60,7 @@ int run(const SkeletonOptions& options, const Output& output) {
       topdown::find_kernel(topdown::kernel_names(suite), options.kernel, {"NAME", "the suite"});
   const topdown::KernelReference reference(suite);
   const std::string text = topdown::kernel_skeleton(reference.module(), kernel, target);
-  if (options.file.empty()) {
-    output.text(text);
-  } else {
-    unwrap(write_text_atomic(options.file, text));
-    output.line(options.file);
-  }
+  print_or_write(text, options.file, output);
   output.document(Json::object({{"kernel", Json::string(kernel)},
                                 {"target", Json::string(options.target)},
                                 {"file", Json::string(options.file)},
@@ -164,12 +165,7 @@ int show(const ShowOptions& options, const Output& output) {
   } else {
     text += "\n# No code for " + target.text + ": " + source.provider + "\n";
   }
-  if (options.file.empty()) {
-    output.text(text);
-  } else {
-    unwrap(write_text_atomic(options.file, text));
-    output.line(options.file);
-  }
+  print_or_write(text, options.file, output);
   output.document(Json::object({{"kernel", Json::string(kernel)},
                                 {"target", Json::string(target.text)},
                                 {"used_by", Json::array(std::move(used))},

@@ -23,7 +23,7 @@ Status CaptureReader::take_content(const wire::Content& part,
   if (!digest) return fail(protocol_error("the hash of a captured content is not a SHA-256"));
   const std::string hash = to_hex(*digest);
   if (hash_.empty()) {
-    const size_t dimensions = part.shape() ? part.shape()->size() : 0;
+    const size_t dimensions = size_of(part.shape());
     if (part.dtype() > static_cast<uint8_t>(DType::kF64) || dimensions > kMostDimensions) {
       return fail(protocol_error("a captured content is not a tensor"));
     }
@@ -67,7 +67,6 @@ Status CaptureReader::take_call(const wire::Captured& captured) noexcept {
   const CallSiteInfo& site = executable_.call_sites[static_cast<size_t>(captured.site())];
   const KernelInfo& kernel = executable_.kernels[static_cast<size_t>(site.kernel)];
   const size_t count = kernel.params.size();
-  const auto size_of = [](const auto* vector) { return vector ? size_t{vector->size()} : 0; };
   if (size_of(captured.before()) != count || size_of(captured.after()) != count ||
       size_of(captured.scalars()) != kernel.scalars.size()) {
     return nonsense("does not have the parameters of its kernel");

@@ -9,15 +9,6 @@ using runtime::Storage;
 using runtime::Tensor;
 using runtime::Value;
 
-namespace {
-
-template <class Element>
-size_t size_of(const flatbuffers::Vector<Element>* vector) {
-  return vector ? vector->size() : 0;
-}
-
-}  // namespace
-
 Status note_written(const flatbuffers::Vector<const wire::Written*>* written,
                     const Storages& storages) noexcept {
   for (flatbuffers::uoffset_t i = 0; i < size_of(written); ++i) {

@@ -73,7 +73,7 @@ Result<std::vector<TraceEvent>> ClientSession::take_trace() noexcept {
     if (!answer) {
       return fail(protocol_error("a trace request was answered by a message of another kind"));
     }
-    const auto count = answer->list() ? answer->list()->size() : 0;
+    const size_t count = size_of(answer->list());
     more = answer->more() && count > 0;
     for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
       const wire::Event* event = answer->list()->Get(i);

@@ -120,7 +120,7 @@ Status RemoteVirtualMachine::take_times(const wire::Timed* timed) noexcept {
   for (flatbuffers::uoffset_t i = 0; timed->calls() && i < timed->calls()->size(); ++i) {
     const wire::TimedCall& call = *timed->calls()->Get(i);
     const bool known = call.site() >= 0 && static_cast<size_t>(call.site()) < sites_.size();
-    const size_t scalars = call.scalars() ? call.scalars()->size() : 0;
+    const size_t scalars = size_of(call.scalars());
     if (!known || scalars != sites_[static_cast<size_t>(call.site())].kernel->scalars.size() ||
         call.duration() < 0) {
       return fail(protocol_error("the time of a call is malformed"));

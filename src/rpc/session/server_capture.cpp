@@ -93,8 +93,7 @@ void ServerCore::CaptureDeleter::operator()(Capture* capture) const noexcept { d
 Status ServerCore::begin_capture(const wire::Capture& request, ServedVm& served) noexcept {
   const auto* kernels = request.kernels();
   const uint64_t bytes = (kernels ? kernels->size() * sizeof(int32_t) : 0) +
-                         (request.held() ? request.held()->size() : 0) +
-                         (request.dropped() ? request.dropped()->size() : 0);
+                         size_of(request.held()) + size_of(request.dropped());
   if (!copies_.take(bytes)) return {};
   for (const auto* hashes : {request.held(), request.dropped()}) {
     if (hashes && hashes->size() % Sha256Digest().size() != 0) {

@@ -158,7 +158,7 @@ Status ServerCore::handle(const wire::FillZero& request) noexcept {
 Status ServerCore::handle(const wire::Launch& request) noexcept {
   TAPML_TRY(handles_.known(HandleKind::Stream, request.stream()));
   TAPML_TRY(handles_.known(HandleKind::Kernel, request.kernel()));
-  const size_t count = request.buffers() ? request.buffers()->size() : 0;
+  const size_t count = size_of(request.buffers());
   TAPML_TRY(runtime::check_launch_buffers(count));
   BufferRange ranges[runtime::kMaxLaunchBuffers];
   for (size_t i = 0; i < count; ++i) {
@@ -180,7 +180,7 @@ Status ServerCore::handle(const wire::Launch& request) noexcept {
   launch.workgroup_threads = request.workgroup_threads();
   launch.grid = {request.groups_y(), request.groups_z()};
   SharedSize shared[kMostSharedBuffers];
-  const size_t sizes = request.shared() ? request.shared()->size() : 0;
+  const size_t sizes = size_of(request.shared());
   if (sizes > kMostSharedBuffers) {
     return fail(platform_error(PlatformFault::kLimit,
                                "a launch has " + std::to_string(sizes) +
@@ -286,7 +286,7 @@ Status ServerCore::take_arguments(ServedCall& call, const wire::Call& request) n
     return storage;
   };
   call.arguments.begin(request.after());
-  const size_t count = request.arguments() ? request.arguments()->size() : 0;
+  const size_t count = size_of(request.arguments());
   for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
     const wire::Value& value = *request.arguments()->Get(i);
     if (value.kind() == wire::ValueKind::Cached) {

@@ -100,6 +100,12 @@ inline Error shared_parts_error() {
   return protocol_error("a message has parts that share their bytes");
 }
 
+// 0 for a missing list.
+template <class Element>
+size_t size_of(const flatbuffers::Vector<Element>* list) {
+  return list ? list->size() : 0;
+}
+
 // Empty for a missing text.
 std::string text_of(const flatbuffers::String* text);
 // The same for a text that people read, perhaps on a terminal (base/printable.h).
