@@ -350,7 +350,7 @@ def main(x: Tensor((1,), f32)) -> Tensor((1,), f32) {
           interp::call(result, "main",
                        {interp::Value::tensor(op::RefTensor::zeros(DType::kF32, {1}))});
         },
-        {"a field that does not exist", "main"});
+        {"does not have this field", "main"});
   }
 }
 
