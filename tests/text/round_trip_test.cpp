@@ -181,7 +181,7 @@ prim def all(
       alloc right: Buffer((16, 16), f16, fragment)
       alloc `for`: Buffer((16, 16), f32, fragment)
       alloc own: Buffer((2, 4), i8, local, strides=(8, 1))
-      copy_async(xs[0, t//2, t % 2*8 +: 8], x[i*16 + t//2, t % 2*8 +: 8])
+      copy_async(xs[0, t//2, t%2*8 +: 8], x[i*16 + t//2, t%2*8 +: 8])
       commit_copies()
       wait_copies(1)
       barrier
