@@ -197,11 +197,11 @@ class Emitter {
       }
       case StmtKind::kAlloc: {
         const auto& node = as<AllocNode>(s);
-        const PrimExpr elements = buffer_size(node.buffer);
-        if (!elements.is_int()) throw_internal("local buffer of symbolic size", node.buffer->name);
+        const std::optional<int64_t> elements = constant_size(node.buffer);
+        if (!elements) throw_internal("local buffer of symbolic size", node.buffer->name);
         llvm::IRBuilder<> top(&current()->getEntryBlock(), current()->getEntryBlock().begin());
-        auto* memory = top.CreateAlloca(memory_type(node.buffer->dtype),
-                                        top.getInt64(elements->int_value), node.buffer->name);
+        auto* memory = top.CreateAlloca(memory_type(node.buffer->dtype), top.getInt64(*elements),
+                                        node.buffer->name);
         memory->setAlignment(llvm::Align(64));
         buffers_[node.buffer.get()] = memory;
         stmt(node.body);

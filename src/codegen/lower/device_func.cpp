@@ -199,8 +199,7 @@ void describe_groups(DeviceFunc& launch) {
     if (s->kind != StmtKind::kAlloc) return;
     const Buffer& buffer = as<AllocNode>(s).buffer;
     if (buffer->scope != Scope::kShared) return;
-    const PrimExpr elements = buffer_size(buffer);
-    if (!elements.is_int()) launch.shared.push_back({elements, buffer->dtype});
+    if (!constant_size(buffer)) launch.shared.push_back({buffer_size(buffer), buffer->dtype});
   });
 }
 

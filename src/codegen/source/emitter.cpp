@@ -69,9 +69,8 @@ class FunctionEmitter : private CodeText {
       const Buffer& buffer = as<AllocNode>(s).buffer;
       if (buffer->scope != Scope::kShared) return;
       const std::string& name = names_[buffer.get()] = unique(buffer->name);
-      const PrimExpr elements = buffer_size(buffer);
-      if (elements.is_int()) {
-        shared.push_back(dialect_.shared_declaration(name, buffer->dtype, elements->int_value));
+      if (const auto elements = constant_size(buffer)) {
+        shared.push_back(dialect_.shared_declaration(name, buffer->dtype, *elements));
       } else {
         sized_shared.push_back(dialect_.sized_shared(name, buffer->dtype, sized_shared.size()));
       }
@@ -94,10 +93,10 @@ class FunctionEmitter : private CodeText {
   }
 
  private:
-  static int64_t constant_size(const Buffer& buffer) {
-    const PrimExpr elements = buffer_size(buffer);
-    if (!elements.is_int()) throw_internal("local buffer of symbolic size", buffer->name);
-    return elements->int_value;
+  static int64_t local_size(const Buffer& buffer) {
+    const std::optional<int64_t> elements = constant_size(buffer);
+    if (!elements) throw_internal("local buffer of symbolic size", buffer->name);
+    return *elements;
   }
 
   // ---- statements
@@ -139,7 +138,7 @@ class FunctionEmitter : private CodeText {
             declare(dialect_.type_name(buffer->dtype) + " " + names_[buffer.get()]);
           } else {
             line(dialect_.local_declaration(names_[buffer.get()], buffer->dtype,
-                                            constant_size(buffer)));
+                                            local_size(buffer)));
           }
         }
         stmt(as<AllocNode>(s).body);
@@ -363,7 +362,7 @@ class FunctionEmitter : private CodeText {
 
   // Readable code has one local element as a variable.
   bool is_variable(const Buffer& buffer) const {
-    return readable_ && buffer->scope == Scope::kLocal && constant_size(buffer) == 1;
+    return readable_ && buffer->scope == Scope::kLocal && local_size(buffer) == 1;
   }
 
   std::string element(const Buffer& buffer, const std::string& index) {
