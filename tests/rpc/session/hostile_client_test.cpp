@@ -266,7 +266,7 @@ TEST(HostileClient, CapturesThatMakeNoSense) {
     EXPECT_NE(client.failure().to_string().find(part), std::string::npos)
         << client.failure().to_string();
   };
-  expect_refused({false, {}, 0, {}, {}}, "has not begun");
+  expect_refused({false, {}, 0, {}, {}}, "before it began");
   expect_refused({true, {0}, 0, {}, {}}, "the executable lacks");
   expect_refused({true, {INT32_MIN}, 0, {}, {}}, "the executable lacks");
   expect_refused({true, {}, INT64_MIN, {}, {}}, "negative number of calls");
