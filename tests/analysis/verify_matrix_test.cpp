@@ -139,8 +139,9 @@ const Case kInThreads[] = {
     {"T17Outstanding", "T17: wait_copies has a negative number of groups", "wait_copies(-1)"},
 };
 
-std::string case_name(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }
-INSTANTIATE_TEST_SUITE_P(Operands, MatrixInvariants, ::testing::ValuesIn(kInThreads), case_name);
+std::string matrix_case_name(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(Operands, MatrixInvariants, ::testing::ValuesIn(kInThreads),
+                         matrix_case_name);
 
 // Copies to s, then what follows; the copies of the cases are complete at the end.
 const Case kInOrder[] = {
@@ -206,7 +207,7 @@ const Case kInOrder[] = {
      R"({ alloc p: Buffer((2,), f16, shared) copy_async(p[0], x[0, 0]) commit_copies() }
         wait_copies(0))"},
 };
-INSTANTIATE_TEST_SUITE_P(Order, MatrixInvariants, ::testing::ValuesIn(kInOrder), case_name);
+INSTANTIATE_TEST_SUITE_P(Order, MatrixInvariants, ::testing::ValuesIn(kInOrder), matrix_case_name);
 
 TEST(MatrixPrograms, ThatStageTilesAreValid) {
   EXPECT_EQ(violations_of(testing::matrix_program()), "");

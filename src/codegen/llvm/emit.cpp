@@ -12,6 +12,7 @@
 #include "codegen/lower/data.h"
 #include "codegen/lower/index_signs.h"
 #include "ir/exceptions.h"
+#include "tir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::codegen {

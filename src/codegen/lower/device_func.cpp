@@ -6,6 +6,7 @@
 #include "ir/exceptions.h"
 #include "tir/empty_reduction.h"
 #include "tir/scalar_ranges.h"
+#include "tir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::codegen {

@@ -15,6 +15,7 @@
 #include "codegen/source/vector_expr.h"
 #include "ir/exceptions.h"
 #include "ir/queries.h"
+#include "tir/queries.h"
 #include "tir/visit.h"
 
 namespace tapml::codegen {
