@@ -64,14 +64,4 @@ PrimExpr buffer_size(const Buffer& buffer) {
   return size;
 }
 
-std::optional<int64_t> constant_size(const Buffer& buffer) {
-  const Dims padded = buffer->strides.empty() ? Dims() : Dims{buffer->shape[0], buffer->strides[0]};
-  int64_t elements = 1;
-  for (const PrimExpr& dim : buffer->strides.empty() ? buffer->shape : padded) {
-    if (!dim.is_int()) return std::nullopt;
-    if (__builtin_mul_overflow(elements, dim->int_value, &elements)) return 0;
-  }
-  return elements;
-}
-
 }  // namespace tapml::tir

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "ir/expr.h"
@@ -46,7 +45,5 @@ PrimExpr stride_of(const Buffer& buffer, size_t dimension);
 PrimExpr linear_index(const Buffer& buffer, const std::vector<PrimExpr>& indices);
 // Elements to reserve: the product of the dimensions, and the padding of strides.
 PrimExpr buffer_size(const Buffer& buffer);
-// The same if all dimensions and strides are constant; 0 elements if the product overflows.
-std::optional<int64_t> constant_size(const Buffer& buffer);
 
 }  // namespace tapml::tir
