@@ -10,7 +10,7 @@
 namespace tapml::testing {
 namespace {
 
-tir::PrimFuncRef program(const std::string& source) {
+tir::PrimFuncRef parsed_program(const std::string& source) {
   const Module module = text::parse(source, "test");
   return std::dynamic_pointer_cast<const tir::PrimFunc>(module.functions.begin()->second);
 }
@@ -57,7 +57,7 @@ prim def k(x: Buffer((n, 5, 4), f32), out y: Buffer((n, 4, 5), f32), n: i64) {
 void expect_transposed(const std::string& platform, const std::string& source) {
   DeviceKernels kernels(platform);
   if (!kernels.here()) GTEST_SKIP() << platform << " is unavailable";
-  kernels.add_scheduled(*program(source));
+  kernels.add_scheduled(*parsed_program(source));
   kernels.load();
   if (::testing::Test::HasFatalFailure()) return;
   constexpr int64_t n = 9;
@@ -79,9 +79,10 @@ TEST(PaddedBuffers, LocalOnVulkan) { expect_transposed("vulkan", kByLocal); }
 TEST(PaddedBuffers, SharedOnOpenCl) { expect_transposed("opencl", kByShared); }
 TEST(PaddedBuffers, SharedOnVulkan) { expect_transposed("vulkan", kByShared); }
 
-std::string emitted(const std::string& source, const std::string& text) {
+std::string padded_source(const std::string& source, const std::string& text) {
   const target::Target target = target::parse_target(text);
-  codegen::DeviceFunc launch = codegen::lower_prim_func(*program(source), "kernel").launches.at(0);
+  codegen::DeviceFunc launch =
+      codegen::lower_prim_func(*parsed_program(source), "kernel").launches.at(0);
   if (target.description.index_bits == 32) codegen::narrow_index(launch, true, "kernel", true);
   return codegen::generator_of(target).source_text({launch}, target);
 }
@@ -90,7 +91,7 @@ std::string emitted(const std::string& source, const std::string& text) {
 TEST(PaddedBuffers, ReserveThePadding) {
   for (const char* platform : {"opencl", "vulkan"}) {
     for (const char* source : {kByLocal, kByShared}) {
-      const std::string code = emitted(source, platform);
+      const std::string code = padded_source(source, platform);
       EXPECT_NE(code.find("[35]"), std::string::npos) << code;
       EXPECT_EQ(code.find("[20]"), std::string::npos) << code;
     }
@@ -101,10 +102,11 @@ TEST(PaddedBuffers, ReserveThePadding) {
 TEST(PaddedBuffers, CountWithTheirPadding) {
   target::Target target = target::parse_target("opencl:groups=gpu");
   target.description.limits.max_local_memory = 5 * 7 * 4;
-  EXPECT_NO_THROW(codegen::check_program(*program(kByShared), target.description, "kernel k"));
+  EXPECT_NO_THROW(
+      codegen::check_program(*parsed_program(kByShared), target.description, "kernel k"));
   target.description.limits.max_local_memory -= 1;
   expect_user_error(
-      [&] { codegen::check_program(*program(kByShared), target.description, "kernel k"); },
+      [&] { codegen::check_program(*parsed_program(kByShared), target.description, "kernel k"); },
       {"the shared buffers up to s need more memory", "kernel k", "140 bytes"});
 }
 
@@ -129,7 +131,7 @@ class WithoutMatrixUnits : public ::testing::TestWithParam<const char*> {};
 TEST_P(WithoutMatrixUnits, MatrixOperationsAndAsynchronousCopiesAreRefused) {
   const target::Target target = target::parse_target(GetParam());
   const auto check = [&](const std::string& source) {
-    codegen::check_program(*program(source), target.description, "kernel k");
+    codegen::check_program(*parsed_program(source), target.description, "kernel k");
   };
   if (!target.description.gpu_like) {
     for (const std::string& source : {matrix_program(), std::string(kCopies)}) {

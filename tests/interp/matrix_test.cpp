@@ -4,33 +4,13 @@
 
 #include <cmath>
 
-#include "analysis/verifier.h"
 #include "base/rng.h"
 #include "interp/interpreter.h"
-#include "ir/exceptions.h"
 #include "support/matrix_program.h"
-#include "text/parser.h"
+#include "verified_program.h"
 
 namespace tapml::interp {
 namespace {
-
-tir::PrimFuncRef parse_program(const std::string& text) {
-  const Module module = text::parse("module\n" + text, "test");
-  for (const auto& violation : analysis::find_violations(module)) {
-    ADD_FAILURE() << violation.to_string();
-  }
-  return std::dynamic_pointer_cast<const tir::PrimFunc>(module.functions.begin()->second);
-}
-
-std::string internal_error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const CompilerException& e) {
-    EXPECT_EQ(e.error().kind, ErrorKind::kInternal);
-    return e.error().message;
-  }
-  return "no error";
-}
 
 // Multiples of 1/8 from -1 to 1: all sums of the tests are exact in f32.
 HostTensor eighths(DType dtype, Shape shape, const std::string& name) {
@@ -45,12 +25,13 @@ HostTensor eighths(DType dtype, Shape shape, const std::string& name) {
 // The product in plain loops of the language, in the accumulator's dtype.
 HostTensor by_loops(const HostTensor& x, const HostTensor& w, DType dtype) {
   const std::string in = dtype_name(x.dtype()), out = dtype_name(dtype);
-  const auto func = parse_program("prim def loops(x: Buffer((m, k), " + in +
-                                  "), w: Buffer((k, n), " + in + "), out y: Buffer((m, n), " + out +
-                                  "), m: i64, k: i64, n: i64) {\n"
-                                  "for i in serial(m) { for j in serial(n) {\n y[i, j] = cast(" +
-                                  out + ", 0)\n for r in serial(k) {\n y[i, j] = y[i, j] + cast(" +
-                                  out + ", x[i, r])*cast(" + out + ", w[r, j])\n } } } }");
+  const auto func =
+      verified_program("prim def loops(x: Buffer((m, k), " + in + "), w: Buffer((k, n), " + in +
+                       "), out y: Buffer((m, n), " + out +
+                       "), m: i64, k: i64, n: i64) {\n"
+                       "for i in serial(m) { for j in serial(n) {\n y[i, j] = cast(" +
+                       out + ", 0)\n for r in serial(k) {\n y[i, j] = y[i, j] + cast(" + out +
+                       ", x[i, r])*cast(" + out + ", w[r, j])\n } } } }");
   const int64_t m = x.shape()[0], k = x.shape()[1], n = w.shape()[1];
   std::vector<HostTensor> params = {x, w, HostTensor::zeros(dtype, {m, n})};
   run_prim_func(*func, params, {m, k, n});
@@ -58,7 +39,7 @@ HostTensor by_loops(const HostTensor& x, const HostTensor& w, DType dtype) {
 }
 
 TEST(MatrixPrograms, ATiledProductEqualsPlainLoops) {
-  const auto func = parse_program(testing::matrix_program());
+  const auto func = verified_program(testing::matrix_program());
   for (const auto& [m, k, n] : std::vector<std::array<int64_t, 3>>{
            {32, 16, 32}, {32, 32, 64}, {64, 48, 32}, {32, 512, 64}, {64, 1024, 32}}) {
     SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(k) + " x " + std::to_string(n));
@@ -74,7 +55,7 @@ TEST(MatrixPrograms, ATiledProductEqualsPlainLoops) {
 
 // The reference with bounds: the f64 value, and a bound that a f32 product stays within.
 TEST(MatrixPrograms, TheTiledProductHasBounds) {
-  const auto func = parse_program(testing::matrix_program());
+  const auto func = verified_program(testing::matrix_program());
   constexpr int64_t m = 32, k = 512, n = 32;
   HostTensor x = HostTensor::zeros(DType::kF16, {m, k}), w = HostTensor::zeros(DType::kF16, {k, n});
   RandomStream stream(9, "bounds");
@@ -135,7 +116,7 @@ TEST_P(MatrixDtypes, EachProductAndLayout) {
   for (int64_t i = 0; i < 256; ++i) turned.set_f64(i % 16 * 16 + i / 16, w.at_f64(i));
   const HostTensor product = by_loops(x, w, out);
   for (const bool by_rows : {true, false}) {
-    const auto func = parse_program(
+    const auto func = verified_program(
         one_product(dtype_name(in), dtype_name(out), "(16, 16), ", "x[0, 0], 16, row_major",
                     by_rows ? "w[0, 0], 16, row_major" : "w[0, 0], 16, column_major"));
     std::vector<HostTensor> params = {x, by_rows ? w : turned, c, HostTensor::zeros(out, {16, 16})};
@@ -157,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // A sum of f16 rounds at every step: 2048 + 1 is 2048.
 TEST(MatrixPrograms, SumsRoundToTheAccumulator) {
-  const auto func = parse_program(
+  const auto func = verified_program(
       one_product("f16", "f16", "(16, 16), ", "x[0, 0], 16, row_major", "w[0, 0], 16, row_major"));
   HostTensor ones = HostTensor::zeros(DType::kF16, {16, 16});
   HostTensor large = HostTensor::zeros(DType::kF16, {16, 16});
@@ -172,7 +153,7 @@ TEST(MatrixPrograms, SumsRoundToTheAccumulator) {
 
 // Fragments of other extents, from a flat buffer by its leading dimension.
 TEST(MatrixPrograms, ExtentsAndLeadingDimensionsMayDiffer) {
-  const auto func = parse_program(R"(
+  const auto func = verified_program(R"(
 prim def k(x: Buffer((200,), i8), w: Buffer((200,), i8), out y: Buffer((8, 32), i32)) {
   for g in workgroup(1) { for t in thread(16) {
     alloc a: Buffer((8, 4), i8, fragment)
@@ -213,7 +194,7 @@ prim def k(x: Buffer((32,), f32), out y: Buffer((64, 16), f32)) {
 std::vector<HostTensor> run_subgroups(const std::string& body) {
   std::vector<HostTensor> params = {HostTensor::zeros(DType::kF32, {32}),
                                     HostTensor::zeros(DType::kF32, {64, 16})};
-  run_prim_func(*parse_program(two_subgroups(body)), params, {});
+  run_prim_func(*verified_program(two_subgroups(body)), params, {});
   return params;
 }
 

@@ -3,32 +3,12 @@
 
 #include <cmath>
 
-#include "analysis/verifier.h"
 #include "interp/interpreter.h"
-#include "ir/exceptions.h"
 #include "support/matrix_program.h"
-#include "text/parser.h"
+#include "verified_program.h"
 
 namespace tapml::interp {
 namespace {
-
-tir::PrimFuncRef parse(const std::string& text, const std::string& violation = "") {
-  const Module module = text::parse("module\n" + text, "test");
-  std::string found;
-  for (const auto& one : analysis::find_violations(module)) found += one.to_string();
-  EXPECT_EQ(found, violation);
-  return std::dynamic_pointer_cast<const tir::PrimFunc>(module.functions.begin()->second);
-}
-
-std::string internal_error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const CompilerException& e) {
-    EXPECT_EQ(e.error().kind, ErrorKind::kInternal);
-    return e.error().message;
-  }
-  return "no error";
-}
 
 HostTensor counting(DType dtype, Shape shape) {
   HostTensor tensor = HostTensor::zeros(dtype, std::move(shape));
@@ -46,7 +26,7 @@ std::string reversed_pairs(const std::string& wait, const std::string& dtype = "
 
 HostTensor run_pairs(const std::string& text, const std::string& violation, DType dtype) {
   std::vector<HostTensor> params = {counting(dtype, {16}), HostTensor::zeros(dtype, {16})};
-  run_prim_func(*parse(text, violation), params, {});
+  run_prim_func(*verified_program(text, violation), params, {});
   return params[1];
 }
 
@@ -77,7 +57,8 @@ TEST(AsyncCopies, HoldNoValueBeforeIt) {
 }
 
 TEST(AsyncCopies, WaitsKeepTheLastGroups) {
-  const auto func = parse(R"(prim def k(x: Buffer((6,), f32), out y: Buffer((3, 6), f32)) {
+  const auto func =
+      verified_program(R"(prim def k(x: Buffer((6,), f32), out y: Buffer((3, 6), f32)) {
     for g in workgroup(1) { for t in thread(1) {
       alloc s: Buffer((6,), f32, shared)
       copy_async(s[0 +: 2], x[0 +: 2])
@@ -126,20 +107,20 @@ TEST(AsyncCopies, AMissingWaitInALaterStepShows) {
                                     HostTensor::zeros(DType::kF32, {m, n})};
   params[0] = HostTensor::zeros(DType::kF16, {m, k});
   params[1] = HostTensor::zeros(DType::kF16, {k, n});
-  run_prim_func(*parse(text), params, {m, k, n});
+  run_prim_func(*verified_program(text), params, {m, k, n});
   for (int64_t i = 0; i < m * n; ++i) ASSERT_TRUE(std::isnan(params[2].at_f64(i))) << i;
 }
 
 TEST(AsyncCopies, OfMemoryThatEndsAreAnError) {
-  const auto func =
-      parse(R"(prim def k(x: Buffer((6,), f32), out y: Buffer((1,), f32)) {
+  const auto func = verified_program(
+      R"(prim def k(x: Buffer((6,), f32), out y: Buffer((1,), f32)) {
     for g in workgroup(1) { for t in thread(1) {
       { alloc s: Buffer((6,), f32, shared) copy_async(s[0 +: 2], x[0 +: 2]) commit_copies() }
       wait_copies(0)
       y[0] = x[0]
     } } })",
-            "T18 in k: the memory of 's' ends before a wait for the copies to it; wait_copies(0) "
-            "waits for all");
+      "T18 in k: the memory of 's' ends before a wait for the copies to it; wait_copies(0) "
+      "waits for all");
   std::vector<HostTensor> params = {counting(DType::kF32, {6}),
                                     HostTensor::zeros(DType::kF32, {1})};
   EXPECT_EQ(internal_error_of([&] { run_prim_func(*func, params, {}); }),
@@ -147,7 +128,8 @@ TEST(AsyncCopies, OfMemoryThatEndsAreAnError) {
 }
 
 TEST(AsyncCopies, StayInTheirBuffers) {
-  const auto func = parse(R"(prim def k(x: Buffer((6,), f32), out y: Buffer((1,), f32), n: i64) {
+  const auto func =
+      verified_program(R"(prim def k(x: Buffer((6,), f32), out y: Buffer((1,), f32), n: i64) {
     for g in workgroup(1) { alloc s: Buffer((6,), f32, shared) for t in thread(1) {
       copy_async(s[0 +: 2], x[n +: 2])
       commit_copies()
@@ -165,7 +147,8 @@ TEST(AsyncCopies, StayInTheirBuffers) {
 
 // A box of two dimensions, between buffers of different rank and strides, with bounds.
 TEST(AsyncCopies, BoxesOfSeveralDimensionsKeepTheirBounds) {
-  const auto func = parse(R"(prim def k(x: Buffer((2, 3, 4), f32), out y: Buffer((3, 2), f32)) {
+  const auto func =
+      verified_program(R"(prim def k(x: Buffer((2, 3, 4), f32), out y: Buffer((3, 2), f32)) {
     for g in workgroup(1) { alloc s: Buffer((4, 3), f32, shared, strides=(5, 1))
     for t in thread(1) {
       copy_async(s[1 +: 3, 1 +: 2], x[1, 0 +: 3, 2 +: 2])
@@ -189,11 +172,11 @@ TEST(AsyncCopies, BoxesOfSeveralDimensionsKeepTheirBounds) {
 // A transposition through padded rows, in both scopes.
 TEST(Strides, PadRowsWithoutAnEffectOnValues) {
   for (const char* scope : {"local", "shared"}) {
-    const auto func = parse(std::string(R"(prim def k(x: Buffer((5, 4), f32),
+    const auto func = verified_program(std::string(R"(prim def k(x: Buffer((5, 4), f32),
                                                       out y: Buffer((4, 5), f32)) {
       for g in workgroup(1) { for t in thread(1) {
         alloc s: Buffer((5, 4), f32, )") +
-                            scope + R"(, strides=(7, 1))
+                                       scope + R"(, strides=(7, 1))
         for i in serial(5) { for j in serial(4) { s[i, j] = x[i, j] } }
         for i in serial(5) { for j in serial(4) { y[j, i] = s[i, j] } }
       } } })");
@@ -205,7 +188,8 @@ TEST(Strides, PadRowsWithoutAnEffectOnValues) {
 }
 
 TEST(SharedBuffers, MayDependOnScalars) {
-  const auto func = parse(R"(prim def k(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {
+  const auto func =
+      verified_program(R"(prim def k(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {
     for g in workgroup(1) { alloc s: Buffer((n, 2), f32, shared, strides=(3, 1))
     for t in thread(4) {
       for i in serial((n + 3)//4) { if i*4 + t < n { s[i*4 + t, 1] = x[i*4 + t] } }

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "interp/interpreter.h"
-#include "ir/exceptions.h"
 #include "support/dtypes.h"
 #include "tir/builder.h"
 #include "tir/subgroup.h"
+#include "verified_program.h"
 
 namespace tapml::interp {
 namespace {
@@ -22,16 +22,6 @@ double value_of(const PrimExpr& value) {
   std::vector<HostTensor> params = {HostTensor::zeros(value.dtype(), {1})};
   run_prim_func(*func, params, {});
   return params[0].at_f64(0);
-}
-
-std::string internal_error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const CompilerException& e) {
-    EXPECT_EQ(e.error().kind, ErrorKind::kInternal);
-    return e.error().message;
-  }
-  return "no error";
 }
 
 PrimExpr f32(double value) { return make_float(value, kF32); }
