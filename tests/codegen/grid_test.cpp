@@ -74,9 +74,9 @@ TEST(GridText, EachLanguageStridesOverEachDimension) {
 }
 
 TEST(GridText, TheLauncherKnowsTheSizes) {
-  const codegen::DeviceFunc launch =
-      codegen::lower_prim_func(*program(kReversedRows), "kernel").launches.at(0);
-  const LaunchInfo info = codegen::describe_launch(launch, program(kReversedRows)->scalars);
+  const tir::PrimFuncRef func = program(kReversedRows);
+  const LaunchInfo info = codegen::describe_launch(
+      codegen::lower_prim_func(*func, "kernel").launches.at(0), func->scalars);
   const std::vector<int64_t> sizes = {5, 7, 100};
   EXPECT_EQ(*evaluate(info.extent, sizes), 5 * 32);
   ASSERT_EQ(info.grid.size(), 2u);
