@@ -17,13 +17,14 @@ using testing::ToyDecoder;
 using Tokens = std::vector<int32_t>;
 
 const Tokens kPrompt = {3, 1, 4, 1, 5, 9, 2, 6, 5, 35, 8};
-const std::vector<int64_t> kPositions = {7, 1, 2, 3};
+// The last token of the prompt is among them.
+const std::vector<int64_t> kPositions = {10, 1, 2, 3};
 
 TEST(PlacedEmbeddings, PlaceRowsByPosition) {
   const PlacedEmbeddings placed{HostTensor(), kPositions};
   EXPECT_EQ(placed.placement(0, 5), (Tokens{-1, 1, 2, 3, -1}));
-  EXPECT_EQ(placed.placement(3, 5), (Tokens{3, -1, -1, -1, 0}));
-  EXPECT_EQ(placed.placement(8, 2), (Tokens{-1, -1}));
+  EXPECT_EQ(placed.placement(3, 5), (Tokens{3, -1, -1, -1, -1}));
+  EXPECT_EQ(placed.placement(8, 3), (Tokens{-1, -1, 0}));
 }
 
 TEST(PlacedEmbeddings, TheDigestTellsInputsApart) {
@@ -44,11 +45,8 @@ class Embeddings : public ::testing::TestWithParam<const char*> {
     session_ = testing::open_session(GetParam());
     ASSERT_TRUE(session_) << GetParam() << " is unavailable";
   }
-  std::unique_ptr<Engine> engine(const Module& module,
-                                 const std::map<std::string, HostTensor>& weights,
-                                 const EngineOptions& options = {}) {
-    const auto executable = pipeline::compile(module, target::parse_target(GetParam()));
-    return unwrap(Engine::create(*session_, executable, weights, options));
+  static std::shared_ptr<const Executable> compiled(const Module& module) {
+    return pipeline::compile(module, target::parse_target(GetParam()));
   }
   static void expect_logits(const HostTensor& found, const std::vector<std::vector<double>>& rows,
                             size_t first = 0) {
@@ -71,9 +69,11 @@ TEST_P(Embeddings, TakeThePlaceOfTokens) {
   GenerateOptions options;
   options.max_tokens = 6;
   const Tokens text = model.greedy(kPrompt, 6, placed);
+  const auto executable = compiled(model.module);
   EXPECT_NE(text, model.greedy(kPrompt, 6)) << "the embeddings make no difference";
   for (const int64_t chunk : {1, 3, 512}) {
-    auto engine = this->engine(model.module, model.weights, {.prefill_chunk = chunk});
+    auto engine =
+        unwrap(Engine::create(*session_, executable, model.weights, {.prefill_chunk = chunk}));
     EXPECT_TRUE(engine->takes_embeddings());
     expect_logits(unwrap(engine->logits_all(kPrompt)), model.logits(kPrompt));
     unwrap(engine->set_embeddings(placed));
@@ -84,7 +84,7 @@ TEST_P(Embeddings, TakeThePlaceOfTokens) {
     Tokens other = kPrompt;
     other[1] = 36;  // under an embedding
     other[0] = 7;
-    const std::vector<Tokens> prompts = {kPrompt, other, Tokens(9, 12)};
+    const std::vector<Tokens> prompts = {kPrompt, other, Tokens(13, 12)};
     const auto together = unwrap(engine->generate_batch(prompts, options));
     for (size_t i = 0; i < prompts.size(); ++i) {
       EXPECT_EQ(together[i].tokens, model.greedy(prompts[i], 6, placed)) << i;
@@ -98,7 +98,8 @@ TEST_P(Embeddings, TakeThePlaceOfTokens) {
 TEST_P(Embeddings, AreReadAgainAfterTheyLeftTheWindow) {
   const ToyDecoder model = testing::toy_decoder(3, 6, true);
   const PlacedEmbeddings placed = testing::toy_embeddings(4, kPositions);
-  auto engine = this->engine(model.module, model.weights, {.capacity = 12});
+  auto engine =
+      unwrap(Engine::create(*session_, compiled(model.module), model.weights, {.capacity = 12}));
   unwrap(engine->set_embeddings(placed));
   Tokens text = kPrompt;
   for (int32_t i = 0; i < 20; ++i) text.push_back((7 * i) % 37);
@@ -112,7 +113,7 @@ TEST_P(Embeddings, AreReadAgainAfterTheyLeftTheWindow) {
 
 TEST_P(Embeddings, ThatDoNotFitAreRefused) {
   const ToyDecoder model = testing::toy_decoder(5, 0, true);
-  auto engine = this->engine(model.module, model.weights);
+  auto engine = unwrap(Engine::create(*session_, compiled(model.module), model.weights));
   const auto refused = [&](const PlacedEmbeddings& placed, const std::vector<std::string>& parts) {
     const Status status = engine->set_embeddings(placed);
     ASSERT_FALSE(status);
@@ -137,14 +138,14 @@ TEST_P(Embeddings, ThatDoNotFitAreRefused) {
   testing::expect_parts(decoded.error(), {"ends before an embedding's position", "position 4"});
 
   const testing::ToyModel other = testing::toy_recurrent_model(1);
-  engine = this->engine(other.module, other.weights);
+  engine = unwrap(Engine::create(*session_, compiled(other.module), other.weights));
   EXPECT_FALSE(engine->takes_embeddings());
   refused(testing::toy_embeddings(1, {0}), {"takes no embeddings", "toy_recurrent"});
 }
 
 TEST_P(Embeddings, GoWithAPlacementInPrefillAndLogitsAll) {
   const ToyDecoder model = testing::toy_decoder(6, 0, true);
-  const auto executable = pipeline::compile(model.module, target::parse_target(GetParam()));
+  const auto executable = compiled(model.module);
   const auto refused = [&](size_t function, const std::vector<std::string>& parts) {
     auto changed = std::make_shared<Executable>(*executable);
     std::erase(changed->model.functions[function].inputs, Role::kPlacement);

@@ -53,9 +53,11 @@ class Windows : public ::testing::TestWithParam<const char*> {
     session_ = testing::open_session(GetParam());
     ASSERT_TRUE(session_) << GetParam() << " is unavailable";
   }
+  static std::shared_ptr<const Executable> compiled(const ToyDecoder& model) {
+    return pipeline::compile(model.module, target::parse_target(GetParam()));
+  }
   std::unique_ptr<Engine> engine(const ToyDecoder& model, const EngineOptions& options = {}) {
-    const auto executable = pipeline::compile(model.module, target::parse_target(GetParam()));
-    return unwrap(Engine::create(*session_, executable, model.weights, options));
+    return unwrap(Engine::create(*session_, compiled(model), model.weights, options));
   }
   // `found` are the logits of the tokens from `first` on.
   static void expect_logits(const HostTensor& found, const std::vector<std::vector<double>>& rows,
@@ -104,7 +106,9 @@ TEST_P(Windows, TheCacheDoesNotChangeATextsTokens) {
   GenerateOptions options;
   options.max_tokens = 40;
   const std::vector<Tokens> prompts = {random_tokens(20, 4), {5}, random_tokens(20, 6), {7, 8, 9}};
-  auto large = engine(model), small = engine(model, kSmall);
+  const auto executable = compiled(model);
+  auto large = unwrap(Engine::create(*session_, executable, model.weights)),
+       small = unwrap(Engine::create(*session_, executable, model.weights, kSmall));
   for (const Tokens& prompt : prompts) {
     const Tokens expected = model.greedy(prompt, options.max_tokens);
     EXPECT_EQ(unwrap(large->generate(prompt, options)).tokens, expected);
