@@ -276,11 +276,13 @@ const BrokenModule kTirCases[] = {
      R"(prim def k(out b: Buffer((4, 4), i64)) {
           for i in workgroup(4) { for s in serial(1) { for j in workgroup(4) { b[i, j] = 0 } } } })"},
     {"T8GroupsInSequence",
-     "T8 in k, for j: a workgroup loop is inside another parallel or work-group loop",
+     "T8 in k, for j: a workgroup loop is inside another parallel or work-group loop, and not "
+     "directly inside a work-group loop",
      R"(prim def k(out b: Buffer((4, 4), i64)) {
           for i in workgroup(4) { b[i, 0] = 0 for j in workgroup(4) { b[i, j] = 0 } } })"},
     {"T8GroupsInParallel",
-     "T8 in k, for j: a workgroup loop is inside another parallel or work-group loop",
+     "T8 in k, for j: a workgroup loop is inside another parallel or work-group loop, and not "
+     "directly inside a work-group loop",
      R"(prim def k(out b: Buffer((4, 4), i64)) {
           for i in parallel(4) { for j in workgroup(4) { b[i, j] = 0 } } })"},
     {"T8FourDimensions", "T8 in k, for l: a work-group loop is a fourth dimension of the grid",

@@ -68,7 +68,8 @@ TEST(Validate, Implementations) {
                  e.implementations[1].launches[0].grid = {slot(2)});
   EXPECT_REFUSED("kernel scale_00000002, launch of scale, shared buffer", "slot 2 of 2",
                  (e.implementations[1].launches[0].shared = {{slot(2), 4}}));
-  EXPECT_REFUSED("kernel scale_00000002, launch of scale", "elements of 0 bytes",
+  EXPECT_REFUSED("kernel scale_00000002, launch of scale",
+                 "a shared buffer with elements of 0 bytes",
                  (e.implementations[1].launches[0].shared = {{slot(0), 0}}));
   EXPECT_REFUSED("kernel scale_00000002, launch of scale", "9 shared buffers of symbolic size",
                  (e.implementations[1].launches[0].shared.assign(9, {slot(0), 4})));
