@@ -60,6 +60,12 @@ class LoadedModel {
     vm_ = std::move(*vm);
   }
   const Executable& executable() const { return *executable_; }
+  // A runner of single kernels, with memory of its own.
+  std::unique_ptr<runtime::KernelRunner> kernel_runner() {
+    auto runner = runtime::KernelRunner::create(*session_, executable_);
+    EXPECT_TRUE(runner) << runner.error().to_string();
+    return runner ? std::move(*runner) : nullptr;
+  }
   runtime::LocalVirtualMachine& vm() { return *vm_; }
   runtime::Value upload(const HostTensor& tensor) { return *runtime::upload(*session_, tensor); }
   runtime::Value call(const std::string& function, const std::vector<runtime::Value>& args) {
@@ -202,7 +208,9 @@ TEST(Preparation, AKernelAloneComputesTheSame) {
     const KernelInfo* kernels = nullptr;
     int calls = 0, equal = 0;
   } recorder;
-  recorder.runner = &packed.vm().runner();
+  const std::unique_ptr<runtime::KernelRunner> runner = packed.kernel_runner();
+  ASSERT_NE(runner, nullptr);
+  recorder.runner = runner.get();
   recorder.kernels = packed.executable().kernels.data();
   std::vector<runtime::Value> args = {packed.upload(x), packed.upload(w), packed.upload(v)};
   const runtime::Value prepared =
