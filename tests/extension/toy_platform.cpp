@@ -49,11 +49,8 @@ class ToyDialect : public codegen::HostC {
            HostC::prelude(functions);
   }
   std::string begin_kernel(const codegen::DeviceFunc& function,
-                           const std::vector<std::string>& buffers,
-                           const std::vector<std::string>& scalars, const std::string& item,
-                           const std::vector<std::string>& shared,
-                           const std::vector<int>& vectors) const override {
-    const std::string text = HostC::begin_kernel(function, buffers, scalars, item, shared, vectors);
+                           const codegen::KernelNames& names) const override {
+    const std::string text = HostC::begin_kernel(function, names);
     return "kernel" + text.substr(text.find(' '));
   }
 };

@@ -39,6 +39,16 @@ class VectorOperations {
                                     const std::string& b) const = 0;
 };
 
+// What a function calls its parts; names are unique.
+struct KernelNames {
+  std::vector<std::string> buffers, scalars;
+  std::string item;
+  std::vector<std::string> shared;        // what shared_declaration() returned
+  std::vector<std::string> sized_shared;  // what sized_shared() returned, in order
+  // How many elements of each buffer are accessed at once, 4 or 8; otherwise 0 (vector_access.h).
+  std::vector<int> vectors;
+};
+
 // The head of a loop, and a statement at the start of its body (may be empty).
 struct LoopText {
   std::string head;
@@ -58,17 +68,8 @@ class Dialect {
   virtual std::string int_literal(int64_t value, DType dtype) const = 0;
   virtual std::string float_literal(double value, DType dtype) const = 0;
 
-  // Opens the function up to and including its loop over items; `buffer_names` are unique.
-  // `sized_shared`: what sized_shared() returned, in order.
-  // `vectors`: how many elements of each buffer are accessed at once, 4 or 8; otherwise 0
-  // (vector_access.h).
-  virtual std::string begin_kernel(const DeviceFunc& function,
-                                   const std::vector<std::string>& buffer_names,
-                                   const std::vector<std::string>& scalar_names,
-                                   const std::string& item_name,
-                                   const std::vector<std::string>& shared_declarations,
-                                   const std::vector<std::string>& sized_shared,
-                                   const std::vector<int>& vectors) const = 0;
+  // Opens the function up to and including its loop over items.
+  virtual std::string begin_kernel(const DeviceFunc& function, const KernelNames& names) const = 0;
   virtual std::string end_kernel() const = 0;
 
   // Access to a parameter: a pointer in some languages, an indexed binding in others.

@@ -49,48 +49,46 @@ class FunctionEmitter : private CodeText {
         signs_(function) {}
 
   std::string run() {
-    std::vector<std::string> buffers, scalars, shared, sized_shared;
-    std::vector<int> vectors;
+    KernelNames names;
     vectors_ = vector_buffers(function_, dialect_.has_narrow_vectors());
     for (const Param& param : function_.buffers) {
       const auto lanes = vectors_.find(param.buffer.get());
-      vectors.push_back(lanes == vectors_.end() ? 0 : lanes->second);
-      buffers.push_back(unique(param.buffer->name));
-      names_[param.buffer.get()] = buffers.back();
+      names.vectors.push_back(lanes == vectors_.end() ? 0 : lanes->second);
+      names.buffers.push_back(unique(param.buffer->name));
+      names_[param.buffer.get()] = names.buffers.back();
     }
     for (const Var& scalar : function_.scalars) {
-      scalars.push_back(unique(scalar->name));
-      vars_[scalar.get()] = scalars.back();
+      names.scalars.push_back(unique(scalar->name));
+      vars_[scalar.get()] = names.scalars.back();
     }
-    std::string item = unique(function_.item->name);
-    vars_[function_.item.get()] = item;
-    group_ = item;
+    names.item = unique(function_.item->name);
+    vars_[function_.item.get()] = group_ = names.item;
     visit(function_.body, [&](const Stmt& s) {
       if (s->kind != StmtKind::kAlloc) return;
       const Buffer& buffer = as<AllocNode>(s).buffer;
       if (buffer->scope != Scope::kShared) return;
       const std::string& name = names_[buffer.get()] = unique(buffer->name);
       if (const auto elements = constant_size(buffer)) {
-        shared.push_back(dialect_.shared_declaration(name, buffer->dtype, *elements));
+        names.shared.push_back(dialect_.shared_declaration(name, buffer->dtype, *elements));
       } else {
-        sized_shared.push_back(dialect_.sized_shared(name, buffer->dtype, sized_shared.size()));
+        names.sized_shared.push_back(
+            dialect_.sized_shared(name, buffer->dtype, names.sized_shared.size()));
       }
     });
     const std::vector<std::string>& exchanges = subgroups_.declarations();
-    shared.insert(shared.end(), exchanges.begin(), exchanges.end());
+    names.shared.insert(names.shared.end(), exchanges.begin(), exchanges.end());
     for (const auto& [var, value] : function_.coordinates) {
       const std::string text = expr(value);
       vars_[var.get()] = unique(var->name);
       line("const " + dialect_.type_name(var.dtype()) + " " + vars_[var.get()] + " = " + text +
            ";");
     }
-    shares_ = !shared.empty() || !sized_shared.empty();
+    shares_ = !names.shared.empty() || !names.sized_shared.empty();
     stmt(function_.body);
     // A group processes several items: none may write shared memory that another still reads.
     if (shares_) line(dialect_.barrier());
     std::string body = take();
-    return dialect_.begin_kernel(function_, buffers, scalars, item, shared, sized_shared, vectors) +
-           body + dialect_.end_kernel();
+    return dialect_.begin_kernel(function_, names) + body + dialect_.end_kernel();
   }
 
  private:

@@ -115,11 +115,8 @@ class Glsl : public Dialect, public VectorOperations {
     return text;
   }
 
-  std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
-                           const std::vector<std::string>& scalars, const std::string& item,
-                           const std::vector<std::string>& shared,
-                           const std::vector<std::string>& sized_shared,
-                           const std::vector<int>& vectors) const override {
+  std::string begin_kernel(const DeviceFunc& function, const KernelNames& names) const override {
+    const auto& [buffers, scalars, item, shared, sized_shared, vectors] = names;
     if (function.index != DType::kI32) refuse("indices of 64 bits");
     if (scalars.size() + 1 > kPushConstantWords) {
       refuse(std::to_string(scalars.size()) + " scalars: push constants take " +

@@ -137,10 +137,8 @@ std::string HostC::float_literal(double value, DType dtype) const {
   return decimal_operand(value, dtype, dtype == DType::kF64 ? "" : "f");
 }
 
-std::string HostC::begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
-                                const std::vector<std::string>& scalars, const std::string& item,
-                                const std::vector<std::string>&, const std::vector<std::string>&,
-                                const std::vector<int>& vectors) const {
+std::string HostC::begin_kernel(const DeviceFunc& function, const KernelNames& names) const {
+  const auto& [buffers, scalars, item, shared, sized_shared, vectors] = names;
   if (function.thread) throw_internal("work groups in C", function.entry);
   std::string text = "void " + function.entry +
                      "(void* const* buffers, const int64_t* scalars, int64_t begin, int64_t end) "

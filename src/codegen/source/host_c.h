@@ -18,10 +18,7 @@ class HostC : public Dialect {
   std::string int_literal(int64_t value, DType dtype) const override;
   std::string float_literal(double value, DType dtype) const override;
 
-  std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
-                           const std::vector<std::string>& scalars, const std::string& item,
-                           const std::vector<std::string>&, const std::vector<std::string>&,
-                           const std::vector<int>& vectors) const override;
+  std::string begin_kernel(const DeviceFunc& function, const KernelNames& names) const override;
   std::string end_kernel() const override;
 
   std::string load(const std::string& buffer, const std::string& index, DType dtype) const override;

@@ -102,11 +102,8 @@ class OpenClC : public Dialect, public VectorOperations {
     return std::isnan(narrow) ? float_bits(narrow) : decimal_operand(narrow, dtype, "f");
   }
 
-  std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
-                           const std::vector<std::string>& scalars, const std::string& item,
-                           const std::vector<std::string>& shared,
-                           const std::vector<std::string>& sized_shared,
-                           const std::vector<int>&) const override {
+  std::string begin_kernel(const DeviceFunc& function, const KernelNames& names) const override {
+    const auto& [buffers, scalars, item, shared, sized_shared, vectors] = names;
     std::string text = "__kernel void " + function.entry + "(";
     const std::string alone = function.may_alias ? "" : "restrict ";
     for (const std::string& buffer : buffers) {
