@@ -8,7 +8,6 @@
 namespace tapml::llm {
 
 using runtime::Tensor;
-using runtime::Value;
 
 namespace {
 

@@ -6,8 +6,6 @@
 
 namespace tapml::llm {
 
-using runtime::Tensor;
-
 namespace {
 
 constexpr const char *kPrefill = "prefill", *kLogitsAll = "logits_all";
