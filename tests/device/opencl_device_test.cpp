@@ -180,7 +180,8 @@ TEST_F(OpenClDeviceTest, LaunchesThatDoNotFitSurfaceAtTheWait) {
   ASSERT_TRUE(session_->launch(kDefaultStream, request));
   Status status = session_->synchronize(kDefaultStream);
   ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().message, "kernel one declares 4 arguments for 1 buffers and 0 scalars");
+  EXPECT_EQ(status.error().message,
+            "kernel one declares 4 arguments for 1 buffers, 0 scalars and 0 shared buffers");
 
   request.scalars = std::span(&scalar, 1);
   request.workgroup_threads = int64_t{1} << 30;

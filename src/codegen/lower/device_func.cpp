@@ -5,8 +5,8 @@
 #include "arith/analyzer.h"
 #include "ir/exceptions.h"
 #include "tir/empty_reduction.h"
-#include "tir/scalar_ranges.h"
 #include "tir/queries.h"
+#include "tir/scalar_ranges.h"
 #include "tir/visit.h"
 
 namespace tapml::codegen {
