@@ -144,20 +144,20 @@ ONLY_READERS = $(if $(ONLY),--only $(ONLY))
 
 .PHONY: fuzz-readers
 fuzz-readers: setup  ## search for inputs that break a reader (MINUTES=1 each, ONLY=json,text)
-	@cmake --preset asan --log-level=WARNING
-	@cmake --build --preset asan --target fuzz_readers
+	@cmake --preset libfuzzer --log-level=WARNING
+	@cmake --build --preset libfuzzer --target fuzz_readers
 	@scripts/fuzz_readers --minutes $(MINUTES) $(ONLY_READERS)
 
 .PHONY: fuzz-rpc
 fuzz-rpc: setup  ## search for bytes that break an end of the protocol (MINUTES=1 for all together)
-	@cmake --preset asan --log-level=WARNING
-	@cmake --build --preset asan --target fuzz_rpc_server fuzz_rpc_client fuzz_rpc_bytes
+	@cmake --preset libfuzzer --log-level=WARNING
+	@cmake --build --preset libfuzzer --target fuzz_rpc_server fuzz_rpc_client fuzz_rpc_bytes
 	@scripts/fuzz_readers --minutes $(MINUTES) --only rpc --together
 
 .PHONY: fuzz-text
 fuzz-text: setup  ## search for programs that break the parser or the passes (MINUTES=1)
-	@cmake --preset asan --log-level=WARNING
-	@cmake --build --preset asan --target fuzz_program
+	@cmake --preset libfuzzer --log-level=WARNING
+	@cmake --build --preset libfuzzer --target fuzz_program
 	@scripts/fuzz_readers --minutes $(MINUTES) --only program
 
 check-components:  ## check the includes of src/ against the component table

@@ -24,7 +24,7 @@ HostTensor random_weight(const models::WeightSpec& spec, DType dtype) {
 frontend::HuggingFaceModel random_model(const std::string& file, const RandomWeights& weights) {
   frontend::HuggingFaceModel model = frontend::read_config(file);
   const auto& architecture = models::find_architecture(model.config.architecture);
-  const models::WeightDTypes dtypes = {
+  const models::ModelDTypes dtypes = {
       .fallback = weights.dtype, .by_name = {}, .quantization = weights.quantization};
   model.module = architecture.build(model.config.model, dtypes);
   model.quantization = weights.quantization;

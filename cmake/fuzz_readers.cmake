@@ -1,6 +1,6 @@
-# libFuzzer harnesses of the readers: tests/fuzz/readers/<name>.cpp becomes fuzz_<name>. They need a
-# build whose TAPML_SANITIZE has fuzzer-no-link (preset asan). Each is a CTest entry with the label
-# fuzz, which runs the committed inputs once; `make fuzz-readers` searches for new ones.
+# libFuzzer harnesses of the readers: tests/fuzz/readers/<name>.cpp becomes fuzz_<name>. Each is a
+# CTest entry with the label fuzz, which runs the committed inputs once (preset asan); `make
+# fuzz-readers` searches for new ones, in a build with coverage (preset libfuzzer).
 
 # tapml_fuzz_reader(<name> <target>...): adds a harness that is linked to the targets.
 function(tapml_fuzz_reader name)

@@ -57,7 +57,7 @@ class VirtualMachine {
   // has launched so far; empty: never. A VM of this process ignores it: its call point has
   // observers.
   using CallWatcher = std::function<void(int64_t launched)>;
-  virtual void set_call_watcher(CallWatcher watcher) noexcept { static_cast<void>(watcher); }
+  virtual void set_call_watcher(const CallWatcher& watcher) noexcept { static_cast<void>(watcher); }
   virtual Session& session() const noexcept = 0;
   virtual const Executable& executable() const noexcept = 0;
 };

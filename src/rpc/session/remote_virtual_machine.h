@@ -36,9 +36,7 @@ class RemoteVirtualMachine final : public runtime::VirtualMachine {
   Status set_dispatch(const runtime::DispatchPlan& plan,
                       runtime::Dispatcher* dispatcher) noexcept override;
   Status set_timing(runtime::TimingSink* sink) noexcept override;
-  void set_call_watcher(CallWatcher watcher) noexcept override {
-    call_watcher_ = std::move(watcher);
-  }
+  void set_call_watcher(const CallWatcher& watcher) noexcept override { call_watcher_ = watcher; }
   runtime::Session& session() const noexcept override { return session_; }
   const Executable& executable() const noexcept override { return *executable_; }
 
