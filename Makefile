@@ -116,7 +116,7 @@ asan: setup  ## unit tests and the inputs of the fuzzers under sanitizers (build
 	@echo "== Clang 19, address and undefined-behaviour sanitizers (build/asan/)"
 	@cmake --preset asan --log-level=WARNING
 	@cmake --build --preset asan --target unit_tests fuzz_readers
-	@ctest --preset asan
+	@ulimit -s 65536; ctest --preset asan  # frames of sanitized code that is not optimized are large
 
 .PHONY: asan-fuzz
 asan-fuzz: setup  ## the inputs of the fuzzers alone under sanitizers (build/asan/)

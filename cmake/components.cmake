@@ -2,6 +2,8 @@
 # docs/architecture.md; scripts/check_components checks includes against the same table.
 
 set(TAPML_COMPONENTS "")
+# What tests spend their time in, which is optimized in a build with TAPML_OPTIMIZE=0 too.
+set(TAPML_ALWAYS_OPTIMIZED base tensor arith op interp)
 
 # tapml_component(<name> [DEPS <component>...] [PRIVATE <target>...] [ALSO <glob>] [EXCEPT <glob>])
 # Compiles all of src/<name>/**/*.cpp, without EXCEPT and with ALSO (below src/), into tapml_<name>,
@@ -23,7 +25,11 @@ function(tapml_component name)
     add_library(tapml_${name} STATIC ${sources})
     target_include_directories(tapml_${name} PUBLIC "${CMAKE_SOURCE_DIR}/src")
     target_link_libraries(tapml_${name} PUBLIC ${component_DEPS} PRIVATE ${component_PRIVATE})
-    tapml_precompile(tapml_${name} tapml_pch_library)
+    if(NOT TAPML_OPTIMIZE AND name IN_LIST TAPML_ALWAYS_OPTIMIZED)
+      target_compile_options(tapml_${name} PRIVATE -O1)  # no precompiled header: these have -O0
+    else()
+      tapml_precompile(tapml_${name} tapml_pch_library)
+    endif()
     tapml_unity(tapml_${name} ${sources})
   else()
     add_library(tapml_${name} INTERFACE)

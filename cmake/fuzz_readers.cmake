@@ -38,16 +38,11 @@ endforeach()
 
 # Fuzzes programs through the parser, the checks and the passes; tests/fuzz/programs/ has the
 # harness and its mutator. `make fuzz-text` builds the target.
-file(GLOB random_programs CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/support/random_*.cpp")
 add_executable(
   fuzz_program "${CMAKE_SOURCE_DIR}/tests/fuzz/programs/program.cpp"
-               "${CMAKE_SOURCE_DIR}/tests/fuzz/programs/mutator.cpp"
-               "${CMAKE_SOURCE_DIR}/tests/support/library_calls.cpp"
-               ${random_programs})
-target_include_directories(
-  fuzz_program PRIVATE "${CMAKE_SOURCE_DIR}/tests/fuzz/programs" "${CMAKE_SOURCE_DIR}/tests"
-                       "${CMAKE_SOURCE_DIR}/src")
-target_link_libraries(fuzz_program PRIVATE tapml_pipeline)
+               "${CMAKE_SOURCE_DIR}/tests/fuzz/programs/mutator.cpp")
+target_include_directories(fuzz_program PRIVATE "${CMAKE_SOURCE_DIR}/tests/fuzz/programs")
+target_link_libraries(fuzz_program PRIVATE tapml_test_support)
 target_link_options(fuzz_program PRIVATE -fsanitize=fuzzer)
 set_target_properties(
   fuzz_program PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fuzz")

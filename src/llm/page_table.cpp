@@ -46,6 +46,7 @@ void SequencePages::shrink(int64_t tokens) {
 
 void SequencePages::release_before(int64_t first) {
   const auto count = static_cast<size_t>(std::max<int64_t>(first, 0) / page_size_);
+  if (count == 0) return;
   for (; released_ < static_cast<int64_t>(count); ++released_) {
     allocator_.give_back(table_[static_cast<size_t>(released_)]);
   }

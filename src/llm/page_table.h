@@ -40,7 +40,8 @@ class SequencePages {
   Status reserve(int64_t tokens);
   // Frees the pages after those that `tokens` tokens need.
   void shrink(int64_t tokens);
-  // Frees the pages whose tokens are all before token `first`, which must have a page.
+  // Frees the pages whose tokens are all before token `first`, which must have a page unless it is
+  // at most 0.
   void release_before(int64_t first);
   // The first token whose page is not released.
   int64_t first_kept() const { return released_ * page_size_; }
