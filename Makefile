@@ -118,6 +118,12 @@ asan: setup  ## unit tests and the inputs of the fuzzers under sanitizers (build
 	@cmake --build --preset asan --target unit_tests fuzz_readers
 	@ulimit -s 65536; ctest --preset asan  # frames of sanitized code that is not optimized are large
 
+.PHONY: asan-rest
+asan-rest: setup  ## the unit tests that asan leaves out, because others run the same code (CMakePresets.json)
+	@cmake --preset asan --log-level=WARNING
+	@cmake --build --preset asan --target unit_tests
+	@ulimit -s 65536; ctest --preset asan-rest
+
 .PHONY: asan-fuzz
 asan-fuzz: setup  ## the inputs of the fuzzers alone under sanitizers (build/asan/)
 	@cmake --preset asan --log-level=WARNING
