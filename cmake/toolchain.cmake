@@ -12,8 +12,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 # Debug keeps assertions and line tables. TAPML_OPTIMIZE is 1, since numeric tests at -O0 lose more
-# time than -O1 costs in compilation, and 0 under the address sanitizer, where -O1 takes three times
-# as long to compile.
+# time than -O1 costs in compilation, and 0 under the address sanitizer, whose code takes long to
+# optimize.
 set(CMAKE_CXX_FLAGS_DEBUG "-O${TAPML_OPTIMIZE} -g1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 

@@ -11,7 +11,6 @@
 #include "pipeline/check_input.h"
 #include "pipeline/compile.h"
 #include "support/expect_error.h"
-#include "support/sanitized.h"
 #include "support/sessions.h"
 #include "support/vm_values.h"
 #include "text/parser.h"
@@ -40,10 +39,9 @@ interp::Value vector(int64_t size) {
   return interp::Value::tensor(op::RefTensor::zeros(DType::kF32, {size}));
 }
 
-// Under sanitizers a fifth of them.
 TEST(BadInput, AHundredThousandBindings) {
   std::string source = "def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {\n";
-  const int count = testing::kSanitized ? 20'000 : 100'000;
+  const int count = 100'000;
   std::string last = "x";
   for (int i = 0; i < count; ++i) {
     std::string name = "v" + std::to_string(i);

@@ -9,7 +9,6 @@
 #include "runtime/local_virtual_machine.h"
 #include "support/expect_error.h"
 #include "support/language_case.h"
-#include "support/sanitized.h"
 #include "support/sessions.h"
 #include "support/vm_values.h"
 #include "text/parser.h"
@@ -127,16 +126,12 @@ INSTANTIATE_TEST_SUITE_P(Storage, LanguageOnDevices,
                          ::testing::Combine(::testing::Values("cpu", "opencl", "vulkan"),
                                             ::testing::ValuesIn(testing::load_storage_cases())),
                          case_and_platform);
-// Sanitizers check the compiler, which runs with one platform's dialect as with another's.
-const std::vector<const char*> kScalarPlatforms =
-    testing::kSanitized
-        ? std::vector<const char*>{"cpu", "vulkan"}
-        : std::vector<const char*>{"cpu", "opencl", "opencl:index=32", "vulkan", "wasm"};
-INSTANTIATE_TEST_SUITE_P(Scalars, LanguageOnDevices,
-                         ::testing::Combine(::testing::ValuesIn(kScalarPlatforms),
-                                            ::testing::ValuesIn(testing::load_case_folder(
-                                                TAPML_SOURCE_DIR "/tests/language/scalars"))),
-                         case_and_platform);
+INSTANTIATE_TEST_SUITE_P(
+    Scalars, LanguageOnDevices,
+    ::testing::Combine(::testing::Values("cpu", "opencl", "opencl:index=32", "vulkan", "wasm"),
+                       ::testing::ValuesIn(testing::load_case_folder(TAPML_SOURCE_DIR
+                                                                     "/tests/language/scalars"))),
+    case_and_platform);
 
 }  // namespace
 }  // namespace tapml

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "passes/kernel.h"
-#include "support/sanitized.h"
 #include "support/sessions.h"
 #include "topdown/faults/inject_fault.h"
 #include "topdown/replay/replay.h"
@@ -85,7 +84,6 @@ TEST(DrawSuite, TheReferenceDecidesEveryElement) {
 
 TEST(DrawSuite, PassesOnEveryPlatform) {
   for (const char* platform : {"cpu", "opencl", "vulkan"}) {
-    if (testing::kSanitized && std::string(platform) != "cpu") continue;  // takes a minute each
     if (!testing::open_session(platform)) continue;
     for (const char* kernel : {"topk", "draw_token"}) {
       const KernelVerdict verdict = replayed(kernel_called(kernel), platform);
