@@ -68,6 +68,7 @@ Item apply_operator(const CallNode& node, const std::vector<Item>& items,
                                   : empty_tensor(types[i], view.info.name, limits));
   }
   for (op::RefTensor& output : outputs) {
+    output.products = limits.products;
     if (output.values.size() == limits.wanted.size()) output.wanted = limits.wanted;
   }
   view.info.reference(view.attrs, args, outputs);

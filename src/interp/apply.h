@@ -10,6 +10,7 @@ struct ApplyLimits {
   int64_t max_elements;
   const std::function<void()>& poll;
   const std::vector<uint8_t>& wanted;
+  op::ProductRounding products;
 };
 
 // Evaluates the reference of the operator that `node` calls on `items` in place of its operands.

@@ -62,6 +62,9 @@ struct CallOptions {
   // One flag per element of the result: costly operators may skip elements that are not wanted. It
   // is passed to every operator whose result has as many elements.
   std::vector<uint8_t> wanted;
+  // How every operator rounds its products (RefTensor): exactly, but where a cause of imprecision
+  // is tried.
+  op::ProductRounding products;
   HostFunctions packed;
   // Maximum number of consecutive tail calls: more are considered an endless loop.
   int64_t max_tail_calls = 1'000'000;

@@ -292,7 +292,7 @@ ShadowPtr binary(ExprCompiler& compiler, const PrimExpr& expr, F f) {
 }  // namespace
 
 double Shadow::bound() const {
-  double bound = moved + op::kSumFactor * std::sqrt(squared_rounding);
+  double bound = moved + op::kTails * std::sqrt(squared_rounding);
   return std::isnan(bound) ? kInfinity : bound;
 }
 

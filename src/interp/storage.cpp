@@ -104,6 +104,9 @@ void write(const Item& target, const Item& source) {
   check_assign(target, source);
   const op::RefTensor values = *source.tensor;  // a copy: it may share the storage
   op::RefTensor& storage = *target.storage;
+  // Only the bound of a storage's elements is kept.
+  storage.systematic = {};
+  storage.deviation = {};
   for_each(values.shape, target.offset, target.strides, [&](size_t from, size_t to) {
     storage.values[to] = values.values[from];
     if (!storage.bound.empty()) storage.bound[to] = values.bound.empty() ? 0 : values.bound[from];

@@ -13,7 +13,8 @@
 
 namespace tapml::op {
 
-// Values in f64. Values of a given f32 tensor are not copied until one is changed.
+// Values in f64. Those of a given tensor of f32, f16, bf16 or bytes are not copied until one is
+// changed: weights would take up to eight times their memory.
 class RefValues {
  public:
   RefValues() = default;
@@ -23,7 +24,10 @@ class RefValues {
 
   size_t size() const { return given_ ? given_size_ : own_.size(); }
   bool empty() const { return size() == 0; }
-  double operator[](size_t i) const { return given_ ? given_[i] : own_[i]; }
+  double operator[](size_t i) const {
+    if (!given_) return own_[i];
+    return dtype_ == DType::kF32 ? static_cast<const float*>(given_)[i] : given_at(i);
+  }
   double& operator[](size_t i) { return mine()[i]; }
   void assign(size_t size, double value) { *this = std::vector<double>(size, value); }
   // Copies `count` elements, starting at `first` and `stride` apart, to positions `to_stride`
@@ -62,9 +66,11 @@ class RefValues {
     return own_;
   }
   void copy_given();
+  double given_at(size_t i) const;
 
   std::vector<double> own_;
-  const float* given_ = nullptr;  // data of owner_; if null, own_ is used
+  const void* given_ = nullptr;  // data of owner_; if null, own_ is used
+  DType dtype_ = DType::kF32;    // of it
   size_t given_size_ = 0;
   HostTensor owner_;
 };

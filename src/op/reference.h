@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "abi/attributes.h"
+#include "op/product_rounding.h"
 #include "op/ref_elements.h"
 #include "tensor/host_tensor.h"
 
@@ -15,17 +16,27 @@ namespace tapml::op {
 // `values[i]` is the exact-as-f64-allows element; `bound[i]` >= 0 bounds |implementation - value|
 // over correct implementations whose inputs are already off by their own bounds. Integer and bool
 // tensors have bound 0 unless a discrete choice (argmax) is ambiguous within its inputs' bounds.
+//
+// kRandomlyWanted among the flags of wanted elements: drawn at random, not chosen by its error.
+inline constexpr uint8_t kRandomlyWanted = 2;
 struct RefTensor {
   DType dtype = DType::kF32;  // the program's dtype, not that of `values`
   Shape shape;
   RefValues values;
   RefBounds bound;
+  // The two parts of an honest error: `systematic[i]` bounds what many elements may share or what
+  // always has one sign (a function's ULPs); the rest is random, with mean 0 and a standard
+  // deviation of at most `deviation[i]`. Both are empty where only the bound is known.
+  RefBounds systematic, deviation;
   // For i64 and u64 tensors, the exact elements (two's complement bits), which a double cannot
   // hold; `values` are the rounded elements. Empty for other dtypes.
   std::vector<int64_t> integers;
   // One flag per element; if empty, every element counts. Costly references skip elements that are
-  // not wanted; their values have no meaning.
+  // not wanted (0); their values have no meaning.
   std::vector<uint8_t> wanted;
+  // Of a result: how the operator that computes it shall round its products. Exact, but where a
+  // cause of imprecision is tried.
+  ProductRounding products;
 
   // Element of an integer or bool tensor, exactly (two's complement bits for u64).
   int64_t integer(size_t element) const {
@@ -37,6 +48,10 @@ struct RefTensor {
   void set_value(size_t element, double value);
 
   bool wants(size_t element) const { return wanted.empty() || wanted[element] != 0; }
+
+  double systematic_at(size_t element) const {
+    return systematic.empty() ? bound[element] : systematic[element];
+  }
 
   static RefTensor zeros(DType dtype, Shape shape);
   // Exact inputs: bound 0. The bytes must not change during its lifetime.
@@ -52,10 +67,10 @@ struct RefArg {
   std::vector<int64_t> ints;
 };
 
-// The constants of the error rules (shared/verdict reasoning in docs/verdicts.md).
-//   sum of K terms:  kSumFactor * u_acc * sqrt(K) * sum |term|
-//   any result:      kRoundFactor * u_out * |value|
-inline constexpr double kSumFactor = 8;
+// The constants of the error rules (docs/verdicts.md).
+//   random part:  kTails standard deviations
+//   any result:   kRoundFactor * u_out * |value|
+inline constexpr double kTails = 8;
 inline constexpr double kRoundFactor = 2;
 
 // The type in which sums are accumulated (f32 for narrower floats).

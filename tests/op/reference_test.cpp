@@ -110,8 +110,12 @@ TEST(Reference, Matmul) {
   RefTensor a = tensor({2, 3}, {1, 2, 3, 4, 5, 6}), b = tensor({3, 2}, {1, -1, 0, 2, 5, 3});
   RefTensor y = run("matmul", {a, b}, RefTensor::zeros(kF32, {2, 2}));
   expect_values(y, {16, 12, 34, 24});
-  // S of element (0, 1) is 1 + 4 + 9.
-  EXPECT_NEAR(y.bound[1], 8 * kUnitF32 * std::sqrt(3) * 14 + 2 * kUnitF32 * 12, 1e-9);
+  // The partial sums of element (0, 1) are -1, 3 and 12, its terms -1, 4 and 9. The reference
+  // estimates the partial sums.
+  const double deviation = kUnitF32 * std::sqrt((1 + 9 + 144 + 1 + 16 + 81) / 3.0);
+  EXPECT_NEAR(y.bound[1], 8 * deviation + 2 * kUnitF32 * 12, 0.8 * deviation);
+  EXPECT_NEAR(y.deviation[1], std::hypot(deviation, kUnitF32 * 16 / std::sqrt(12)), 0.1 * deviation);
+  EXPECT_EQ(y.systematic[1], 0);
   RefTensor bt = tensor({2, 3}, {1, 0, 5, -1, 2, 3});
   expect_values(run("matmul", {a, bt}, RefTensor::zeros(kF32, {2, 2}), {{"transpose_b", true}}),
                 {16, 12, 34, 24});

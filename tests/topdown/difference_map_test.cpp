@@ -32,7 +32,7 @@ HostTensor zeros_but(const Shape& shape, const std::vector<std::pair<size_t, flo
 TEST(DifferenceMap, OfASmallOutputHasABlockAnElement) {
   const HostTensor value =
       zeros_but({2, 1, 3}, {{1, 0.25f}, {4, 3.0f}, {5, std::numeric_limits<float>::quiet_NaN()}});
-  const DifferenceMap map = difference_map(value, reference_of({2, 1, 3}, 0.5), 0.5);
+  const DifferenceMap map = difference_map(value, reference_of({2, 1, 3}, 1), {});
   EXPECT_EQ(map.shape, (Shape{2, 1, 3}));
   EXPECT_EQ(map.height, 2);
   EXPECT_EQ(map.width, 3);
@@ -47,7 +47,7 @@ TEST(DifferenceMap, OfASmallOutputHasABlockAnElement) {
 TEST(DifferenceMap, OfALargeOutputHasFewBlocks) {
   // 130 x 200: 44 x 50 blocks of 3 x 4.
   const HostTensor value = zeros_but({130, 200}, {{0, 2.0f}, {129 * 200 + 199, 7.0f}});
-  const DifferenceMap map = difference_map(value, reference_of({130, 200}, 1), 0);
+  const DifferenceMap map = difference_map(value, reference_of({130, 200}, 1), {});
   EXPECT_EQ(map.block_height, 3);
   EXPECT_EQ(map.block_width, 4);
   EXPECT_EQ(map.rows, 44);
@@ -62,7 +62,7 @@ TEST(DifferenceMap, OfALargeOutputHasFewBlocks) {
 TEST(DifferenceMap, UncomparedElementsAreNotShownAsCorrect) {
   op::RefTensor reference = reference_of({4}, 1);
   reference.wanted = {1, 0, 1, 0};
-  const DifferenceMap map = difference_map(zeros_but({4}, {{1, 5.0f}, {2, 0.5f}}), reference, 0);
+  const DifferenceMap map = difference_map(zeros_but({4}, {{1, 5.0f}, {2, 0.5f}}), reference, {});
   EXPECT_EQ(map.blocks, (std::vector<double>{0, DifferenceMap::kNotCompared, 0.5,
                                              DifferenceMap::kNotCompared}));
   EXPECT_EQ(map.outside, 0);
@@ -70,14 +70,14 @@ TEST(DifferenceMap, UncomparedElementsAreNotShownAsCorrect) {
 }
 
 TEST(DifferenceMap, OfAnEmptyTensorAndAScalar) {
-  EXPECT_TRUE(difference_map(zeros_but({0, 3}, {}), reference_of({0, 3}, 1), 0).blocks.empty());
-  EXPECT_TRUE(difference_map(zeros_but({3, 0}, {}), reference_of({3, 0}, 1), 0).blocks.empty());
-  EXPECT_EQ(difference_map(zeros_but({}, {{0, 2.0f}}), reference_of({}, 1), 0).blocks,
+  EXPECT_TRUE(difference_map(zeros_but({0, 3}, {}), reference_of({0, 3}, 1), {}).blocks.empty());
+  EXPECT_TRUE(difference_map(zeros_but({3, 0}, {}), reference_of({3, 0}, 1), {}).blocks.empty());
+  EXPECT_EQ(difference_map(zeros_but({}, {{0, 2.0f}}), reference_of({}, 1), {}).blocks,
             std::vector<double>{2});
 }
 
 TEST(DifferenceMap, RoundingKeepsOutliersOutside) {
-  const DifferenceMap map = difference_map(zeros_but({1}, {{0, 1.0001f}}), reference_of({1}, 1), 0);
+  const DifferenceMap map = difference_map(zeros_but({1}, {{0, 1.0001f}}), reference_of({1}, 1), {});
   EXPECT_GT(map.blocks[0], 1);
   EXPECT_EQ(map.outside, 1);
 }

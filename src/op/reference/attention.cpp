@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ir/exceptions.h"
-#include "op/reference/helpers.h"
+#include "op/reference/dot.h"
 
 namespace tapml::op::reference {
 
@@ -27,16 +27,25 @@ void rope(const AttrMap&, Args args, Outputs outputs) {
       size_t start = (row * heads + head) * width;
       for (size_t j = 0; j < half; ++j) {
         double a = x.values[start + j], b = x.values[start + j + half];
-        double ea = x.bound[start + j], eb = x.bound[start + j + half];
+        const Error ea = error_of(x, start + j), eb = error_of(x, start + j + half);
         double c = cosine[j], s = sine[j], e = error[j];
-        double carried = (std::fabs(a) + std::fabs(b) + ea + eb) * e;
-        auto rounding = [&](double p, double q) {
-          return 2 * kRoundFactor * unit * (std::fabs(p) + std::fabs(q));
+        // p * cosine + q * sine, up to signs.
+        auto put_turned = [&](size_t at, double value, double p, const Error& ep, double q,
+                              const Error& eq) {
+          auto carried = [&](double p_error, double q_error) {
+            return (std::fabs(p) + std::fabs(q) + p_error + q_error) * e +
+                   p_error * std::fabs(c) + q_error * std::fabs(s);
+          };
+          const double parts = std::fabs(p * c) + std::fabs(q * s);
+          const double random =
+              ep.variance * c * c + eq.variance * s * s + rounding_variance(unit, p * c) +
+              rounding_variance(unit, q * s) + rounding_variance(unit, value);
+          put(outputs[0], at, value,
+              {carried(ep.bound, eq.bound) + 2 * kRoundFactor * unit * parts,
+               carried(ep.systematic, eq.systematic), random});
         };
-        put(outputs[0], start + j, a * c - b * s,
-            carried + ea * std::fabs(c) + eb * std::fabs(s) + rounding(a * c, b * s));
-        put(outputs[0], start + j + half, b * c + a * s,
-            carried + eb * std::fabs(c) + ea * std::fabs(s) + rounding(b * c, a * s));
+        put_turned(start + j, a * c - b * s, a, ea, b, eb);
+        put_turned(start + j + half, b * c + a * s, b, eb, a, ea);
       }
     }
   }
@@ -99,7 +108,8 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
   size_t group = heads / std::max<size_t>(kv_heads, 1);
 
   std::vector<size_t> rows;
-  std::vector<double> weights, errors;
+  std::vector<double> weights;
+  std::vector<Error> errors;
   for (size_t b = 0; b < batch; ++b) {
     auto before = static_cast<int64_t>(lengths.values[b]);
     rows.clear();
@@ -115,33 +125,35 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
         if (!wanted) continue;
         auto cached = [&](size_t t) { return (rows[t] * kv_heads + head / group) * width; };
         weights.assign(seen, 0);
-        errors.assign(seen, 0);
+        errors.assign(seen, {});
         for (size_t t = 0; t < seen; ++t) {
           size_t key = cached(t);
-          double dot = 0, magnitude = 0, reach = 0;
-          for (size_t d = 0; d < width; ++d) {
-            double a = q.values[query + d], k = keys.values[key + d];
-            dot += a * k;
-            magnitude += std::fabs(a * k);
-            reach += (std::fabs(a) + q.bound[query + d]) * (std::fabs(k) + keys.bound[key + d]);
-          }
-          weights[t] = dot * scale;
-          errors[t] = (reach - magnitude + sum_error(unit, width, reach)) * std::fabs(scale) +
-                      scaled(dot * scale, 2 * kRoundFactor * unit);
+          ProductSum score(product_rounding(q, keys, outputs[0]));
+          for (size_t d = 0; d < width; ++d) score.add(q, query + d, keys, key + d);
+          weights[t] = score.value * scale;
+          const Error moved = scaled(scale, score.error(unit));
+          // The scale's own rounding and that of the product with it.
+          errors[t] = Error::of(moved.systematic + scaled(weights[t], unit),
+                                moved.variance + rounding_variance(unit, weights[t]));
         }
-        softmax_row(weights, errors, unit);
+        const Error shared = softmax_row(weights, errors, unit);
         for (size_t d = 0; d < width; ++d) {
-          double value = 0, magnitude = 0, reach = 0;
+          ProductSum sum(product_rounding(q, values, outputs[0]));
+          double bound = 0;
           for (size_t t = 0; t < seen; ++t) {
-            size_t at = cached(t) + d;
-            double v = values.values[at];
-            value += weights[t] * v;
-            magnitude += weights[t] * std::fabs(v);
-            reach += (weights[t] + errors[t]) * (std::fabs(v) + values.bound[at]);
+            const size_t at = cached(t) + d;
+            const double v = values.values[at];
+            const Error error = error_of(values, at);
+            sum.add(weights[t], errors[t], v, error);
+            bound += weights[t] * error.bound + errors[t].bound * (std::fabs(v) + error.bound);
           }
-          double error =
-              reach - magnitude + sum_error(unit, seen, reach) + scaled(value, kMathFactor * unit);
-          put(outputs[0], query + d, value, error);
+          Error error = sum.error(unit);
+          const double own = scaled(sum.value, kMathFactor * unit);
+          // Few weights are off by much less than kTails deviations of many.
+          error.bound = std::min(error.bound + scaled(sum.value, shared.bound),
+                                 bound + kTails * std::sqrt(sum.rounding(unit))) + own;
+          error.systematic += scaled(sum.value, shared.bound) + own;
+          put(outputs[0], query + d, sum.value, error);
         }
       }
     }

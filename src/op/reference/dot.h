@@ -5,29 +5,59 @@
 
 namespace tapml::op::reference {
 
+// The error of a product a * b by those of its factors.
+inline void add_product_error(double a, const Error& ea, double b, const Error& eb, Error& sum) {
+  const double x = a * a, y = b * b;
+  sum.systematic += std::fabs(a) * eb.systematic + std::fabs(b) * ea.systematic +
+                    ea.systematic * eb.systematic;
+  sum.variance += x * eb.variance + y * ea.variance + ea.variance * eb.variance;
+}
+
+// How a product of x and y rounds for `out`.
+inline ProductRounding product_rounding(const RefTensor& x, const RefTensor& y,
+                                        const RefTensor& out) {
+  return {format_of(out.products.first, x.dtype), format_of(out.products.second, y.dtype),
+          out.products.terms};
+}
+
 // A sum of products, accumulated term by term.
 struct ProductSum {
-  double value = 0;      // sum x*y
-  double magnitude = 0;  // sum |x||y|
-  double reach = 0;      // sum (|x| + ex)(|y| + ey)
-  uint64_t bits = 0;     // for integers: the sum modulo 2^64
-  size_t count = 0;
+  double value = 0;   // sum x*y
+  uint64_t bits = 0;  // for integers: the sum modulo 2^64
+
+  ProductSum() = default;
+  explicit ProductSum(const ProductRounding& rounding)
+      : exact_(rounding.is_exact()), formats_(rounding) {}
 
   void add(const RefTensor& x, size_t i, const RefTensor& y, size_t j) {
-    double a = x.values[i], b = y.values[j];
-    value += a * b;
-    magnitude += std::fabs(a * b);
-    reach += (std::fabs(a) + x.bound[i]) * (std::fabs(b) + y.bound[j]);
-    ++count;
+    add(x.values[i], error_of(x, i), y.values[j], error_of(y, j));
+  }
+  void add(double a, const Error& ea, double b, const Error& eb) {
+    double term = a * b;
+    if (!exact_) {
+      term = rounded(formats_.terms, rounded(formats_.first, a) * rounded(formats_.second, b));
+    }
+    value += term;
+    rounding_.add(term);
+    add_product_error(a, ea, b, eb, moved_);
   }
   void add_integer(const RefTensor& x, size_t i, const RefTensor& y, size_t j) {
     bits += static_cast<uint64_t>(x.integer(i)) * static_cast<uint64_t>(y.integer(j));
   }
-  // Bound on the effect of the inputs' bounds and of the roundings of the additions, in a type of
-  // round-off `unit`.
-  double error(double unit) const {
-    return (reach > magnitude ? reach - magnitude : 0) + sum_error(unit, count, reach);
+  // The effect of the factors' errors and of the roundings of the products and additions, in a type
+  // of round-off `unit`.
+  Error error(double unit) const {
+    return Error::of(moved_.systematic, moved_.variance + rounding_.variance(unit));
   }
+
+  // Variance of the roundings alone.
+  double rounding(double unit) const { return rounding_.variance(unit); }
+
+ private:
+  bool exact_ = true;
+  ProductRounding formats_;
+  SumRounding rounding_;
+  Error moved_;
 };
 
 // Round-off of the type in which a product of these accumulates.
@@ -41,7 +71,7 @@ inline double product_unit(const RefTensor& x, const RefTensor& y, const RefTens
 template <class Terms>
 void put_product_sum(RefTensor& out, size_t at, const RefTensor& x, const RefTensor& y, double unit,
                      Terms&& with_terms) {
-  ProductSum sum;
+  ProductSum sum(product_rounding(x, y, out));
   if (is_float(out.dtype)) {
     with_terms([&](size_t i, size_t j) { sum.add(x, i, y, j); });
     put(out, at, sum.value, sum.error(unit));

@@ -30,8 +30,15 @@ void map_real(Args args, Outputs outputs, const RealFunction& function) {
   for (size_t i = 0; i < x.values.size(); ++i) {
     double value = x.values[i], e = real_bound(x, i, out.dtype);
     double y = function.value(value);
-    double error = reach(function, value, e, y) + function.own(value, y, u);
-    put(out, i, y, error);
+    const double own = function.own(value, y, u);
+    const double error = reach(function, value, e, y) + own;
+    if (x.deviation[i] == 0 || !std::isfinite(error)) {
+      put(out, i, y, error);
+      continue;
+    }
+    const double random = reach(function, value, x.deviation[i], y);
+    put(out, i, y,
+        {error, reach(function, value, x.systematic_at(i), y) + own, random * random});
   }
 }
 

@@ -62,11 +62,23 @@ void zip_real(Args args, Outputs outputs, F&& f) {
   RefTensor& out = outputs[0];
   double u = real_unit(out.dtype);
   if (is_float(a.dtype)) u = std::min(real_unit(a.dtype), real_unit(b.dtype));
+  const bool exact = a.deviation.empty() && b.deviation.empty();
   walk_pairs(args, out, [&](size_t i, size_t j, size_t k) {
+    auto error_for = [&](double ea, double eb) {
+      double error = 0;
+      f(a.values[j], ea, b.values[k], eb, u, error);
+      return error;
+    };
     double error = 0;
     double value = f(a.values[j], real_bound(a, j, out.dtype), b.values[k],
                      real_bound(b, k, out.dtype), u, error);
-    put(out, i, value, error);
+    if (exact || !std::isfinite(error)) return put(out, i, value, error);
+    const double own = error_for(0, 0);
+    const double by_a = error_for(a.deviation[j], 0) - own;
+    const double by_b = error_for(0, b.deviation[k]) - own;
+    const double together = &a == &b ? by_a + by_b : std::hypot(by_a, by_b);
+    put(out, i, value,
+        {error, error_for(a.systematic_at(j), b.systematic_at(k)), together * together});
   });
 }
 

@@ -46,14 +46,35 @@ double highest_value(DType dtype) {
   return std::ldexp(1.0, dtype_bits(dtype) - (is_signed_integer(dtype) ? 1 : 0)) - 1;
 }
 
-void put_exact(RefTensor& out, size_t i, double value, double bound) {
-  out.set_value(i, value);
-  out.bound.set(i, std::isnan(bound) ? kInfinity : bound);
+namespace {
+
+// Sets the parts of an error beside its bound.
+void put_parts(RefTensor& out, size_t i, double systematic, double deviation) {
+  if (out.systematic.empty()) {
+    // Until now only bounds were known.
+    out.systematic = out.bound;
+    out.deviation.assign(out.values.size(), 0);
+  }
+  out.systematic.set(i, systematic);
+  out.deviation.set(i, deviation);
 }
 
-void put(RefTensor& out, size_t i, double value, double error) {
-  if (std::isnan(error)) error = kInfinity;
-  if (!is_float(out.dtype) || !std::isfinite(value)) return put_exact(out, i, value, error);
+}  // namespace
+
+void put_bound(RefTensor& out, size_t i, double bound) {
+  out.bound.set(i, std::isnan(bound) ? kInfinity : bound);
+  put_parts(out, i, out.bound[i], 0);
+}
+
+void put_exact(RefTensor& out, size_t i, double value, Error error) {
+  out.set_value(i, value);
+  out.bound.set(i, std::isnan(error.bound) ? kInfinity : error.bound);
+  put_parts(out, i, error.systematic, std::sqrt(error.variance));
+}
+
+void put(RefTensor& out, size_t i, double value, Error full) {
+  double error = std::isnan(full.bound) ? kInfinity : full.bound;
+  if (!is_float(out.dtype) || !std::isfinite(value)) return put_exact(out, i, value, full);
   double unit = unit_roundoff(out.dtype);
   // Magnitudes from this limit up round to infinity.
   double limit = largest(out.dtype) * (1 + unit / 2);
@@ -64,16 +85,24 @@ void put(RefTensor& out, size_t i, double value, double error) {
   }
   if (magnitude + error >= limit) return put_exact(out, i, value, kInfinity);
   double rounding = kRoundFactor * unit * (magnitude + error) + underflow(out.dtype);
-  put_exact(out, i, value, error + rounding);
+  // Half of the spacing at the value is the largest rounding; each up to it is as likely.
+  int exponent = 0;
+  std::frexp(magnitude, &exponent);
+  const double spacing = std::max(std::ldexp(2 * unit, exponent - 1), underflow(out.dtype));
+  const double factor = out.dtype == DType::kF64 ? 2 : 1;  // the reference rounds as well
+  const double flushed = magnitude * unit < underflow(out.dtype) ? underflow(out.dtype) : 0;
+  put_exact(out, i, value,
+            {error + rounding, full.systematic + flushed,
+             full.variance + factor * spacing * spacing / 12});
 }
 
 void put_moved(RefTensor& out, size_t i, const RefTensor& from, size_t j) {
   bool rounds = is_float(out.dtype) && unit_roundoff(out.dtype) > unit_roundoff(from.dtype);
   bool f16_range = out.dtype == DType::kF16 && from.dtype == DType::kBF16;
   if (rounds || f16_range) {
-    put(out, i, from.values[j], from.bound[j]);
+    put(out, i, from.values[j], error_of(from, j));
   } else {
-    put_exact(out, i, from.values[j], from.bound[j]);
+    put_exact(out, i, from.values[j], error_of(from, j));
     if (!out.integers.empty() && !from.integers.empty()) out.integers[i] = from.integers[j];
   }
 }
@@ -84,7 +113,7 @@ void put_integer(RefTensor& out, size_t i, int64_t value, double bound) {
 }
 
 double sum_error(double unit, size_t count, double magnitude) {
-  return scaled(magnitude, kSumFactor * unit * std::sqrt(static_cast<double>(count)));
+  return scaled(magnitude, kTails * unit * std::sqrt(static_cast<double>(count)));
 }
 
 bool is_exact(const RefTensor& tensor) { return tensor.bound.all_zero(); }
@@ -114,28 +143,45 @@ AxisView::AxisView(const Shape& shape, int64_t axis) {
   }
 }
 
-void softmax_row(std::vector<double>& scores, std::vector<double>& errors, double unit) {
+Error softmax_row(std::vector<double>& scores, std::vector<Error>& errors, double unit) {
   double peak = -kInfinity;
   for (double score : scores) peak = std::max(peak, score);
   double total = 0;
+  SumRounding rounding;
   for (size_t k = 0; k < scores.size(); ++k) {
     double shifted = scores[k] - peak;
     // The difference is rounded before exp magnifies the error.
-    errors[k] += kRoundFactor * unit * std::fabs(shifted);
+    errors[k].bound += kRoundFactor * unit * std::fabs(shifted);
+    errors[k].variance += rounding_variance(unit, shifted);
     scores[k] = std::exp(shifted);
     total += scores[k];
+    rounding.add(scores[k]);
   }
+  const double sum_variance = rounding.variance(unit) / (total * total);
   double least_total = 0;
+  Error shared;
   for (size_t k = 0; k < scores.size(); ++k) {
     scores[k] /= total;
-    if (scores[k] > 0) least_total += scores[k] * std::exp(-errors[k]);
+    if (scores[k] == 0) continue;
+    least_total += scores[k] * std::exp(-errors[k].bound);
+    shared.systematic += scores[k] * errors[k].systematic;
+    shared.variance += scores[k] * scores[k] * errors[k].variance;
   }
-  double own = 2 * kMathFactor * unit + sum_error(unit, scores.size(), 1);
+  // Of the total: its exponentials and the roundings of their sum.
+  shared = Error::of(shared.systematic + kMathFactor * unit, shared.variance + sum_variance);
+  const double own = 2 * kMathFactor * unit + kTails * std::sqrt(sum_variance);
   for (size_t k = 0; k < scores.size(); ++k) {
-    double growth = std::exp(errors[k]) / least_total * (1 + own) - 1;
-    errors[k] = scores[k] == 0 && std::isfinite(growth) ? 0 : std::min(1.0, scores[k] * growth);
-    if (std::isnan(errors[k])) errors[k] = 1;
+    Error& error = errors[k];
+    double growth = std::exp(error.bound) / least_total * (1 + own) - 1;
+    double bound = scores[k] == 0 && std::isfinite(growth) ? 0 : std::min(1.0, scores[k] * growth);
+    if (std::isnan(bound)) bound = 1;
+    // exp and the division; beyond small errors, exp is not linear.
+    const double systematic = scores[k] * (std::expm1(error.systematic) + 2 * kMathFactor * unit);
+    const bool linear = error.systematic + kTails * std::sqrt(error.variance) < 0.1;
+    error = linear ? Error{bound, systematic, scores[k] * scores[k] * error.variance}
+                   : Error::within(bound);
   }
+  return shared;
 }
 
 }  // namespace tapml::op::reference

@@ -30,11 +30,43 @@ inline double scaled(double factor, double error) {
   return error == 0 ? 0 : std::fabs(factor) * error;
 }
 
-// Sets element i to `value`, computed within `error`, and adds the rounding to the tensor's dtype.
+// How far a correct implementation's element may be from its value (RefTensor).
+struct Error {
+  double bound = 0;
+  double systematic = 0;
+  double variance = 0;  // of the random part
+
+  // Of which no more is known than the bound.
+  static Error within(double bound) { return {bound, bound, 0}; }
+  // Of many independent parts, so that the random part stays within kTails standard deviations.
+  static Error of(double systematic, double variance) {
+    return {systematic + kTails * std::sqrt(variance), systematic, variance};
+  }
+};
+
+// The error of element i.
+inline Error error_of(const RefTensor& x, size_t i) {
+  const double deviation = x.deviation[i];
+  return {x.bound[i], x.systematic_at(i), deviation * deviation};
+}
+inline Error scaled(double factor, const Error& error) {
+  return {scaled(factor, error.bound), scaled(factor, error.systematic),
+          scaled(factor * factor, error.variance)};
+}
+
+// Sets element i to `value`, computed with `error`, and adds the rounding to the tensor's dtype.
 // Values that overflow the dtype become infinite; near the limit, the bound is infinite.
-void put(RefTensor& out, size_t i, double value, double error);
+void put(RefTensor& out, size_t i, double value, Error error);
+inline void put(RefTensor& out, size_t i, double value, double error) {
+  put(out, i, value, Error::within(error));
+}
 // The same without rounding, for moved elements and exact results.
-void put_exact(RefTensor& out, size_t i, double value, double bound);
+void put_exact(RefTensor& out, size_t i, double value, Error error);
+inline void put_exact(RefTensor& out, size_t i, double value, double bound) {
+  put_exact(out, i, value, Error::within(bound));
+}
+// Replaces the error of element i by a bound.
+void put_bound(RefTensor& out, size_t i, double bound);
 // Sets an integer or bool result, wrapped to the dtype's width.
 void put_integer(RefTensor& out, size_t i, int64_t value, double bound = 0);
 // Sets element i of `out` to element j of `from`, rounded if the dtype is narrower.
@@ -42,6 +74,36 @@ void put_moved(RefTensor& out, size_t i, const RefTensor& from, size_t j);
 
 // Error of a sum of `count` terms in a type of round-off `unit`; `magnitude` is sum |term|.
 double sum_error(double unit, size_t count, double magnitude);
+
+// Variance of one rounding of a value in a type of round-off `unit`, wherever the value is between
+// two powers of 2. The reference rounds f64 itself.
+inline double rounding_variance(double unit, double value) {
+  const double variance = unit * unit * value * value / 3;
+  return unit <= 0x1p-53 ? 2 * variance : variance;
+}
+
+// Variance of the roundings of a sum, and of its terms, in the worst honest order. Rounding the
+// partial sum S_k adds at most (u S_k)^2 / 3. A sequential sum has the largest partial sums, unless
+// terms cancel their neighbors: then those of eight interleaved lanes may be larger.
+class SumRounding {
+ public:
+  void add(double term) {
+    double& lane = lanes_[count_++ % 8];
+    lane += term;
+    sum_ += term;
+    by_lanes_ += lane * lane;
+    sequential_ += sum_ * sum_;
+    terms_ += term * term;
+  }
+  double variance(double unit) const {
+    return rounding_variance(unit, 1) * (std::max(sequential_, by_lanes_) + terms_);
+  }
+
+ private:
+  double sum_ = 0, sequential_ = 0, by_lanes_ = 0, terms_ = 0;
+  double lanes_[8] = {};
+  size_t count_ = 0;
+};
 
 // Marks every element as unknown.
 inline void open_all(RefTensor& out) { out.bound.assign(out.values.size(), kInfinity); }
@@ -77,8 +139,9 @@ struct AxisView {
   size_t at(size_t o, size_t k, size_t i) const { return (o * extent + k) * inner + i; }
 };
 
-// Weights of a softmax over `scores` (each within its error), with their errors, in a type of
-// round-off `unit`. Entries with infinite error get an error of 1.
-void softmax_row(std::vector<double>& scores, std::vector<double>& errors, double unit);
+// Weights of a softmax over `scores`, with their errors, in a type of round-off `unit`. Entries with
+// infinite error get an error of 1. The result is the error that all weights share, relative to
+// them; it is no part of their own systematic and random errors, but of their bounds.
+Error softmax_row(std::vector<double>& scores, std::vector<Error>& errors, double unit);
 
 }  // namespace tapml::op::reference

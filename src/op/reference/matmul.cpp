@@ -11,52 +11,75 @@ namespace {
 // Number of adjacent columns to copy together if columns are not contiguous.
 constexpr size_t kColumnsTogether = 16;
 
-// Sums of one row of a with one column of b, both contiguous.
-struct Sums {
-  double value = 0;      // sum a*b
-  double magnitude = 0;  // sum |a||b|
-  double reach = 0;      // sum (|a| + ea)(|b| + eb)
+// The product of one row of a with one column of b, both contiguous.
+struct Dot {
+  double value = 0;     // sum a*b
+  double rounding = 0;  // the variance of its roundings, in units of rounding_variance(unit, 1)
 };
 
+// Terms of a block, within which the partial sums are estimated.
+constexpr size_t kBlock = 256;
+
+// Sum of S^2 over `count` partial sums S of a block of terms, which lead from `first` to `last`: a
+// straight line, and around it a random walk that is fixed at both ends, whose variance is on
+// average a sixth of `squares`, the sum of the terms' squares. SumRounding has the exact sum.
+[[gnu::always_inline]] inline double squares_between(double first, double last, double squares,
+                                                     double count) {
+  return count * ((first * first + first * last + last * last) / 3 + squares / 6);
+}
+
 // Two groups of four lanes, so that additions of partial sums do not wait for each other.
-[[gnu::always_inline]] inline Sums dot_by_lanes(const double* a, const double* b, size_t k) {
-  constexpr size_t kLanes = 4, kVectors = 2;
+[[gnu::always_inline]] inline Dot dot_by_lanes(const double* a, const double* b, size_t k) {
+  constexpr size_t kLanes = 4, kVectors = 2, kTogether = kLanes * kVectors;
   using Lanes [[gnu::vector_size(kLanes * sizeof(double))]] = double;
-  Lanes value[kVectors] = {}, magnitude[kVectors] = {};
-  size_t r = 0;
-  for (; r + kVectors * kLanes <= k; r += kVectors * kLanes) {
+  Lanes value[kVectors] = {};
+  double sum = 0, terms = 0, sequential = 0, by_lanes = 0;
+  for (size_t start = 0; start < k; start += kBlock) {
+    const size_t end = std::min(k, start + kBlock);
+    Lanes squares[kVectors] = {};
+    const Lanes before[kVectors] = {value[0], value[1]};
+    size_t r = start;
+    for (; r + kTogether <= end; r += kTogether) {
 #pragma GCC unroll 2
-    for (size_t vector = 0; vector < kVectors; ++vector) {
-      Lanes x, y;
-      std::memcpy(&x, a + r + vector * kLanes, sizeof x);
-      std::memcpy(&y, b + r + vector * kLanes, sizeof y);
-      const Lanes term = x * y;
-      value[vector] += term;
-      magnitude[vector] += term < 0 ? -term : term;
+      for (size_t vector = 0; vector < kVectors; ++vector) {
+        Lanes x, y;
+        std::memcpy(&x, a + r + vector * kLanes, sizeof x);
+        std::memcpy(&y, b + r + vector * kLanes, sizeof y);
+        const Lanes term = x * y;
+        value[vector] += term;
+        squares[vector] += term * term;
+      }
     }
+    for (; r < end; ++r) {  // of the last block
+      const double term = a[r] * b[r];
+      value[0][r % kLanes] += term;
+      squares[0][r % kLanes] += term * term;
+    }
+    const auto count = static_cast<double>(end - start);
+    double block_squares = 0, next = 0;
+    for (size_t vector = 0; vector < kVectors; ++vector) {
+      for (size_t lane = 0; lane < kLanes; ++lane) {
+        by_lanes += squares_between(before[vector][lane], value[vector][lane],
+                                    squares[vector][lane], count / static_cast<double>(kTogether));
+        block_squares += squares[vector][lane];
+        next += value[vector][lane];
+      }
+    }
+    sequential += squares_between(sum, next, block_squares, count);
+    terms += block_squares;
+    sum = next;
   }
-  Sums sums;
-  const Lanes values = value[0] + value[1], magnitudes = magnitude[0] + magnitude[1];
-  for (size_t lane = 0; lane < kLanes; ++lane) {
-    sums.value += values[lane];
-    sums.magnitude += magnitudes[lane];
-  }
-  for (; r < k; ++r) {
-    sums.value += a[r] * b[r];
-    sums.magnitude += std::fabs(a[r] * b[r]);
-  }
-  sums.reach = sums.magnitude;
-  return sums;
+  return {sum, std::max(sequential, by_lanes) + terms};
 }
 
 #if defined(__x86_64__)
 // The same operations in wider registers, with identical bits.
-[[gnu::target("avx2")]] Sums dot_avx2(const double* a, const double* b, size_t k) {
+[[gnu::target("avx2")]] Dot dot_avx2(const double* a, const double* b, size_t k) {
   return dot_by_lanes(a, b, k);
 }
 #endif
 
-Sums dot(const double* a, const double* b, size_t k) {
+Dot dot(const double* a, const double* b, size_t k) {
 #if defined(__x86_64__)
   static const bool kHasAvx2 = __builtin_cpu_supports("avx2") != 0;
   if (kHasAvx2) return dot_avx2(a, b, k);
@@ -64,13 +87,6 @@ Sums dot(const double* a, const double* b, size_t k) {
   return dot_by_lanes(a, b, k);
 }
 
-double reach_of(const double* a, const double* ea, const double* b, const double* eb, size_t k) {
-  double reach = 0;
-  for (size_t r = 0; r < k; ++r) {
-    reach += (std::fabs(a[r]) + ea[r]) * (std::fabs(b[r]) + eb[r]);
-  }
-  return reach;
-}
 
 // Shape and storage of an operand: (rows, columns), read through its transpose flag.
 struct Operand {
@@ -105,14 +121,25 @@ class Lines {
   Lines(const RefTensor& tensor, size_t k, size_t between, size_t along, bool exact)
       : tensor_(tensor), k_(k), between_(between), along_(along), exact_(exact) {}
 
-  // Copies `count` lines of the matrix that begins at element `base`.
-  void take(size_t base, size_t first, size_t count) {
-    copy(tensor_.values, base + first * between_, count, values_);
-    if (!exact_) copy(tensor_.bound, base + first * between_, count, bound_);
+  // Copies `count` lines of the matrix that begins at element `base`, rounded to `format`.
+  void take(size_t base, size_t first, size_t count, ProductFormat format) {
+    const size_t at = base + first * between_;
+    copy(tensor_.values, at, count, values_);
+    if (format != ProductFormat::kExact) {
+      for (double& value : values_) value = rounded(format, value);
+    }
+    if (exact_) return;
+    copy(tensor_.systematic.empty() ? tensor_.bound : tensor_.systematic, at, count, systematic_);
+    if (tensor_.deviation.empty()) {
+      deviation_.assign(count * k_, 0);
+    } else {
+      copy(tensor_.deviation, at, count, deviation_);
+    }
   }
   // Values of a copied line.
   const double* values(size_t line) const { return values_.data() + line * k_; }
-  const double* bound(size_t line) const { return bound_.data() + line * k_; }
+  const double* systematic(size_t line) const { return systematic_.data() + line * k_; }
+  const double* deviation(size_t line) const { return deviation_.data() + line * k_; }
 
  private:
   template <class Elements>
@@ -130,8 +157,19 @@ class Lines {
   const RefTensor& tensor_;
   size_t k_, between_, along_;
   bool exact_;
-  std::vector<double> values_, bound_;
+  std::vector<double> values_, systematic_, deviation_;
 };
+
+// The error of a product by those of its factors.
+Error moved_by(const Lines& a, size_t row, const Lines& b, size_t column, size_t k) {
+  const double *x = a.values(row), *sx = a.systematic(row), *dx = a.deviation(row);
+  const double *y = b.values(column), *sy = b.systematic(column), *dy = b.deviation(column);
+  Error sum;
+  for (size_t r = 0; r < k; ++r) {
+    add_product_error(x[r], {0, sx[r], dx[r] * dx[r]}, y[r], {0, sy[r], dy[r] * dy[r]}, sum);
+  }
+  return sum;
+}
 
 }  // namespace
 
@@ -142,7 +180,8 @@ void matmul(const AttrMap& attrs, Args args, Outputs outputs) {
   Operand right(b, false, attr_or(attrs, "transpose_b", false));
   size_t m = left.rows, n = right.columns, k = left.columns;
   double unit = product_unit(a, b, out);
-  bool exact = is_exact(a) && is_exact(b);
+  const bool exact = is_exact(a) && is_exact(b);
+  const ProductRounding formats = product_rounding(a, b, out);
 
   Shape batch(out.shape.begin(), out.shape.end() - (a.shape.size() > 1) - (b.shape.size() > 1));
   std::vector<size_t> b_offsets(static_cast<size_t>(element_count(batch)));
@@ -152,8 +191,9 @@ void matmul(const AttrMap& attrs, Args args, Outputs outputs) {
   Lines columns(b, k, right.column_stride(), right.row_stride(), exact);
   walk(batch, broadcast_strides(left.batch, batch), 0, [&](size_t i, size_t j) {
     size_t a_base = j * left.size(), b_base = b_offsets[i];
-    if (!is_float(out.dtype)) {
+    if (!is_float(out.dtype) || formats.terms != ProductFormat::kExact) {
       for (size_t cell = 0; cell < m * n; ++cell) {
+        if (!out.wants(i * m * n + cell)) continue;
         put_product_sum(out, i * m * n + cell, a, b, unit, [&](auto&& add) {
           for (size_t r = 0; r < k; ++r) {
             add(left.at(a_base, cell / n, r), right.at(b_base, r, cell % n));
@@ -162,21 +202,28 @@ void matmul(const AttrMap& attrs, Args args, Outputs outputs) {
       }
       return;
     }
-    rows.take(a_base, 0, m);
+    rows.take(a_base, 0, m, formats.first);
     for (size_t first = 0; first < n; first += kColumnsTogether) {
       const size_t end = std::min(n, first + kColumnsTogether);
-      columns.take(b_base, first, end - first);
+      const auto wanted_in = [&](size_t row) {
+        for (size_t column = first; column < end; ++column) {
+          if (out.wants((i * m + row) * n + column)) return true;
+        }
+        return false;
+      };
+      bool wanted = out.wanted.empty();
+      for (size_t row = 0; row < m && !wanted; ++row) wanted = wanted_in(row);
+      if (!wanted) continue;
+      columns.take(b_base, first, end - first, formats.second);
       for (size_t row = 0; row < m; ++row) {
         for (size_t column = first; column < end; ++column) {
           const size_t cell = (i * m + row) * n + column;
           if (!out.wants(cell)) continue;
-          const double *x = rows.values(row), *y = columns.values(column - first);
-          Sums sums = dot(x, y, k);
-          if (!exact) {
-            sums.reach = reach_of(x, rows.bound(row), y, columns.bound(column - first), k);
-          }
-          double moved = std::max(0.0, sums.reach - sums.magnitude);
-          put(out, cell, sums.value, moved + sum_error(unit, k, sums.reach));
+          const Dot product = dot(rows.values(row), columns.values(column - first), k);
+          Error moved;
+          if (!exact) moved = moved_by(rows, row, columns, column - first, k);
+          const double rounding = product.rounding * rounding_variance(unit, 1);
+          put(out, cell, product.value, Error::of(moved.systematic, moved.variance + rounding));
         }
       }
     }

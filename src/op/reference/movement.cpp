@@ -23,6 +23,8 @@ void reshape(const AttrMap&, Args args, Outputs outputs) {
   const RefTensor& x = *args[0].tensor;
   outputs[0].values = x.values;
   outputs[0].bound = x.bound;
+  outputs[0].systematic = x.systematic;
+  outputs[0].deviation = x.deviation;
   outputs[0].integers = x.integers;
 }
 

@@ -89,26 +89,39 @@ void rms_norm(const AttrMap& attrs, Args args, Outputs outputs) {
   auto count = static_cast<double>(width);
   for (size_t row = 0; row < rows; ++row) {
     const size_t at = row * width;
-    double squares = 0, reach = 0;
+    double squares = 0;
+    Error moved;
+    SumRounding rounding;
     for (size_t j = 0; j < width; ++j) {
       const double value = x.values[at + j];
-      double most = std::fabs(value) + x.bound[at + j];
+      const Error error = error_of(x, at + j);
       squares += value * value;
-      reach += most * most;
+      rounding.add(value * value);
+      moved.systematic += (2 * std::fabs(value) + error.systematic) * error.systematic;
+      moved.variance += 4 * value * value * error.variance + error.variance * error.variance;
     }
     double mean = squares / count + epsilon;
-    double mean_error = (reach - squares + sum_error(unit, width, reach)) / count +
-                        (kMathFactor + kRoundFactor) * unit * mean;
+    // The row shares this error, so its random part counts as systematic.
+    double mean_error =
+        Error::of(moved.systematic, moved.variance + rounding.variance(unit)).bound / count +
+        (kMathFactor + kRoundFactor) * unit * mean;
     double scale = 1 / std::sqrt(mean);
     double least = std::max(mean - mean_error, std::max(epsilon / 2, 0x1p-126));
     double scale_error = 1 / std::sqrt(least) - scale + kMathFactor * unit * scale;
     for (size_t j = 0; j < width; ++j) {
-      const double value = x.values[at + j];
-      double y = value * scale * weight.values[j];
-      double most = (std::fabs(value) + x.bound[at + j]) * (scale + scale_error) *
-                    (std::fabs(weight.values[j]) + weight.bound[j]);
-      double error = most - std::fabs(y) + scaled(y, 2 * kRoundFactor * unit);
-      put(outputs[0], at + j, y, error);
+      const double value = x.values[at + j], w = weight.values[j];
+      const Error ex = error_of(x, at + j), ew = error_of(weight, j);
+      double y = value * scale * w;
+      auto beyond = [&](double x_error, double w_error) {
+        return (std::fabs(value) + x_error) * (scale + scale_error) * (std::fabs(w) + w_error) -
+               std::fabs(y);
+      };
+      const double random = ex.variance * scale * scale * w * w +
+                            ew.variance * value * value * scale * scale +
+                            2 * rounding_variance(unit, y);
+      put(outputs[0], at + j, y,
+          {beyond(ex.bound, ew.bound) + scaled(y, 2 * kRoundFactor * unit),
+           beyond(ex.systematic, ew.systematic), random});
     }
   }
 }
@@ -117,15 +130,17 @@ void softmax(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor& x = *args[0].tensor;
   AxisView view(x.shape, attr_or<int64_t>(attrs, "axis", -1));
   double unit = compute_unit(x.dtype);
-  std::vector<double> values(view.extent), errors(view.extent);
+  std::vector<double> values(view.extent);
+  std::vector<Error> errors(view.extent);
   for (size_t o = 0; o < view.outer; ++o) {
     for (size_t i = 0; i < view.inner; ++i) {
       for (size_t k = 0; k < view.extent; ++k) {
         values[k] = x.values[view.at(o, k, i)];
-        errors[k] = x.bound[view.at(o, k, i)];
+        errors[k] = error_of(x, view.at(o, k, i));
       }
-      softmax_row(values, errors, unit);
+      const Error shared = softmax_row(values, errors, unit);
       for (size_t k = 0; k < view.extent; ++k) {
+        errors[k].systematic += values[k] * shared.bound;
         put(outputs[0], view.at(o, k, i), values[k], errors[k]);
       }
     }

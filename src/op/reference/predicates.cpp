@@ -78,9 +78,8 @@ void where(const AttrMap&, Args args, Outputs outputs) {
     first ? put_moved(out, i, a, j) : put_moved(out, i, b, k);
     if (condition.bound[conditions[i]] > 0) {
       double apart = std::fabs(a.values[j] - b.values[k]);
-      out.bound[i] = a.values[j] == b.values[k] ? std::max(a.bound[j], b.bound[k])
-                                                : std::max(a.bound[j], b.bound[k]) + apart;
-      if (std::isnan(out.bound[i])) out.bound[i] = kInfinity;
+      const double bound = std::max(a.bound[j], b.bound[k]);
+      put_bound(out, i, a.values[j] == b.values[k] ? bound : bound + apart);
     }
   });
 }

@@ -21,7 +21,10 @@ void outer(const AttrMap&, Args args, Outputs outputs) {
       continue;
     }
     double x = a.values[row], y = b.values[column], ex = a.bound[row], ey = b.bound[column];
-    put(out, i, x * y, scaled(x, ey) + scaled(y, ex) + scaled(ex, ey));
+    Error error;
+    add_product_error(x, error_of(a, row), y, error_of(b, column), error);
+    error.bound = scaled(x, ey) + scaled(y, ex) + scaled(ex, ey);
+    put(out, i, x * y, error);
   }
 }
 
@@ -33,11 +36,13 @@ void linear(const AttrMap&, Args args, Outputs outputs) {
   for (size_t at = 0; at < out.values.size(); ++at) {
     if (!out.wants(at)) continue;
     size_t row = at / n, column = at % n;
-    ProductSum sum;
+    ProductSum sum(product_rounding(x, weight, out));
     for (size_t r = 0; r < k; ++r) sum.add(x, row * k + r, weight, column * k + r);
-    double value = sum.value + bias.values[column];
-    double error = sum.error(unit) + bias.bound[column];
-    put(out, at, value, error + kRoundFactor * unit * (std::fabs(value) + error));
+    const double value = sum.value + bias.values[column];
+    const Error own = sum.error(unit), moved = error_of(bias, column);
+    put(out, at, value,
+        Error::of(own.systematic + moved.systematic,
+                  own.variance + moved.variance + rounding_variance(unit, value)));
   }
 }
 
@@ -57,7 +62,7 @@ void gather_matmul(const AttrMap&, Args args, Outputs outputs) {
     for (size_t column = 0; column < n; ++column) {
       const size_t at = i * n + column;
       if (!out.wants(at)) continue;
-      ProductSum sum;
+      ProductSum sum(product_rounding(x, weight, out));
       for (size_t r = 0; matrix && r < k; ++r) {
         sum.add(x, row * k + r, weight, (*matrix * n + column) * k + r);
       }

@@ -17,9 +17,11 @@ void dequantize(const AttrMap& attrs, Args args, Outputs outputs) {
     const double level =
         static_cast<double>((column % 2 == 0 ? byte : byte >> 4) & 15) - kQuantizedZero;
     const double value = level * scales.values[scale];
-    double error =
-        scaled(level, scales.bound[scale]) + scaled(value, kRoundFactor * compute_unit(out.dtype));
-    if (packed.bound[at] > 0) error = kInfinity;  // any other nibble
+    const double unit = compute_unit(out.dtype);
+    Error error = scaled(level, error_of(scales, scale));
+    error.bound += scaled(value, kRoundFactor * unit);
+    error.variance += rounding_variance(unit, value);
+    if (packed.bound[at] > 0) error = Error::within(kInfinity);  // any other nibble
     put(out, i, value, error);
   }
 }

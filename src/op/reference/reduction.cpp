@@ -40,6 +40,9 @@ Sample sample_of(const RefTensor& x, const std::vector<size_t>& group) {
   for (size_t i : group) {
     sample.values.push_back(x.values[i]);
     sample.bounds.push_back(x.bound[i]);
+    const Error error = error_of(x, i);
+    sample.systematic.push_back(error.systematic);
+    sample.variances.push_back(error.variance);
   }
   return sample;
 }
@@ -52,14 +55,17 @@ void over_groups(const AttrMap& attrs, Args args, Outputs outputs, F&& f) {
 }
 
 // Sum of a sample and its error.
-double sum_of(const Sample& sample, double unit, double& error) {
-  double total = 0, moved = 0, magnitude = 0;
+double sum_of(const Sample& sample, double unit, Error& error) {
+  double total = 0, systematic = 0, variance = 0;
+  SumRounding rounding;
+  const bool only_bounds = sample.variances.empty();
   for (size_t k = 0; k < sample.values.size(); ++k) {
     total += sample.values[k];
-    moved += sample.bounds[k];
-    magnitude += std::fabs(sample.values[k]) + sample.bounds[k];
+    rounding.add(sample.values[k]);
+    systematic += only_bounds ? sample.bounds[k] : sample.systematic[k];
+    if (!only_bounds) variance += sample.variances[k];
   }
-  error = moved + sum_error(unit, sample.values.size(), magnitude);
+  error = Error::of(systematic, variance + rounding.variance(unit));
   return total;
 }
 
@@ -117,7 +123,7 @@ void extremum(const AttrMap& attrs, Args args, Outputs outputs, int direction) {
       far = std::max(far, direction * x.values[i] + x.bound[i]);
     }
     double value = direction * x.values[best];
-    if (near != far) out.bound[t] = std::max(far - value, value - near);
+    if (near != far) put_bound(out, t, std::max(far - value, value - near));
   });
 }
 
@@ -165,9 +171,9 @@ void truth(const AttrMap& attrs, Args args, Outputs outputs, bool decides) {
 Moments moments_of(const Sample& sample, double unit, double correction) {
   Moments m;
   auto count = static_cast<double>(sample.values.size());
-  double error = 0;
+  Error error;
   m.mean = sum_of(sample, unit, error) / count;
-  m.mean_error = error / count + scaled(m.mean, kMathFactor * unit);
+  m.mean_error = error.bound / count + scaled(m.mean, kMathFactor * unit);
   Sample squares;
   for (size_t k = 0; k < sample.values.size(); ++k) {
     double d = sample.values[k] - m.mean;
@@ -177,7 +183,7 @@ Moments moments_of(const Sample& sample, double unit, double correction) {
   }
   double divisor = std::max(count - correction, 0.0);
   m.variance = sum_of(squares, unit, error) / divisor;
-  m.variance_error = error / divisor + scaled(m.variance, kMathFactor * unit);
+  m.variance_error = error.bound / divisor + scaled(m.variance, kMathFactor * unit);
   return m;
 }
 
@@ -210,7 +216,7 @@ void sum(const AttrMap& attrs, Args args, Outputs outputs) {
   }
   const RefTensor& x = *args[0].tensor;
   over_groups(attrs, args, outputs, [&](size_t t, const std::vector<size_t>& group) {
-    double error = 0;
+    Error error;
     double total = sum_of(sample_of(x, group), compute_unit(x.dtype), error);
     put(outputs[0], t, total, error);
   });
@@ -220,10 +226,12 @@ void mean(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor& x = *args[0].tensor;
   double unit = compute_unit(x.dtype);
   over_groups(attrs, args, outputs, [&](size_t t, const std::vector<size_t>& group) {
-    double error = 0;
+    Error error;
     auto count = static_cast<double>(group.size());
     double value = sum_of(sample_of(x, group), unit, error) / count;
-    put(outputs[0], t, value, error / count + scaled(value, kMathFactor * unit));
+    error = scaled(1 / count, error);
+    put(outputs[0], t, value,
+        Error::of(error.systematic + scaled(value, kMathFactor * unit), error.variance));
   });
 }
 

@@ -8,9 +8,11 @@ namespace tapml::op::reference {
 Rule sum, mean, prod, max, min, any, all;
 Rule argmax, argmin, variance, logsumexp;
 
-// The elements of a reduction as (value, bound) pairs.
+// The elements of a reduction.
 struct Sample {
   std::vector<double> values, bounds;
+  // The parts of their errors; both empty where only bounds are known.
+  std::vector<double> systematic, variances;
 };
 
 // Mean of a sample and 1 / n of the sum of squared deviations, in a type of round-off `unit`.

@@ -101,7 +101,7 @@ void put_values(const RefTensor& x, int64_t axis, bool descending, size_t places
   sort_rows(x, axis, descending, places, [&](size_t to, size_t place, const SortedRow& row) {
     if (place == 0) bounds = place_bounds(x, row, descending);
     put_moved(out, to, x, row.elements[row.places[place]]);
-    out.bound[to] = bounds[place];
+    put_bound(out, to, bounds[place]);
   });
 }
 

@@ -27,10 +27,17 @@ double number_at(const HostTensor& tensor, int64_t element) {
 }  // namespace
 
 ElementError element_error(const HostTensor& value, const op::RefTensor& reference, int64_t element,
-                           double slack, const Tolerance* tolerance) {
+                           const Slack& slack, const Tolerance* tolerance) {
   ElementError result;
   const auto at = static_cast<size_t>(element);
   const double v = number_at(value, element), j = reference.values[at];
+  // Any value is right.
+  if (std::isinf(reference.bound[at])) {
+    result.finite = std::isfinite(v) && std::isfinite(j);
+    result.bound = reference.bound[at];
+    if (result.finite) result.error = std::abs(v - j);
+    return result;
+  }
   if (std::isnan(v) != std::isnan(j) || std::isinf(v) != std::isinf(j) ||
       (std::isinf(v) && v != j)) {
     result.mask_mismatch = true;
@@ -43,7 +50,7 @@ ElementError element_error(const HostTensor& value, const op::RefTensor& referen
   if (!reference.integers.empty() && value.values<int64_t>()[at] != reference.integers[at]) {
     result.error = std::max(result.error, 1.0);
   }
-  result.bound = reference.bound[at] + slack;
+  result.bound = reference.bound[at] + slack.at(element);
   if (tolerance) result.bound = tolerance->factor * result.bound + tolerance->absolute;
   result.ratio = result.error == 0  ? 0
                  : result.bound > 0 ? result.error / result.bound
@@ -51,11 +58,25 @@ ElementError element_error(const HostTensor& value, const op::RefTensor& referen
   return result;
 }
 
-Errors measure(const HostTensor& value, const op::RefTensor& reference, double slack,
+Slack::Slack(const HostTensor& source, const op::RefTensor& reference) {
+  width_ = source.shape().empty() ? 1 : std::max<int64_t>(1, source.shape().back());
+  rows_.assign(static_cast<size_t>((source.size() + width_ - 1) / width_), 0);
+  const double rounding = unit_roundoff(reference.dtype);
+  for (int64_t i = 0; i < source.size(); ++i) {
+    const auto at = static_cast<size_t>(i);
+    if (!reference.wants(at) || std::isinf(reference.bound[at])) continue;
+    const double error = std::abs(number_at(source, i) - reference.values[at]);
+    double& row = rows_[static_cast<size_t>(i / width_)];
+    if (std::isfinite(error)) {
+      row = std::max(row, 4 * (error - rounding * std::abs(reference.values[at])));
+    }
+  }
+}
+
+Errors measure(const HostTensor& value, const op::RefTensor& reference, const Slack& slack,
                const Tolerance* tolerance) {
   Errors errors;
   double dot = 0, norm_value = 0, norm_reference = 0, squared = 0;
-  const double rounding = unit_roundoff(reference.dtype);
   const int64_t size = value.size();
   for (int64_t i = 0; i < size; ++i) {
     if (!reference.wants(static_cast<size_t>(i))) continue;
@@ -74,8 +95,6 @@ Errors measure(const HostTensor& value, const op::RefTensor& reference, double s
     }
     const double v = value.at_f64(i), j = reference.values[static_cast<size_t>(i)];
     errors.max_abs = std::max(errors.max_abs, one.error);
-    errors.max_beyond_rounding =
-        std::max(errors.max_beyond_rounding, one.error - rounding * std::abs(j));
     dot += v * j;
     norm_value += v * v;
     norm_reference += j * j;
@@ -87,6 +106,7 @@ Errors measure(const HostTensor& value, const op::RefTensor& reference, double s
   if (norm_value > 0 && norm_reference > 0)
     errors.cosine = dot / std::sqrt(norm_value * norm_reference);
   if (norm_reference > 0) errors.nmse = squared / norm_reference;
+  errors.precision = output_precision(value, reference, tolerance);
   return errors;
 }
 
@@ -94,32 +114,39 @@ bool within_bound(const Errors& errors) {
   return errors.max_ratio <= 1 && errors.mask_mismatches == 0;
 }
 
+bool is_right(const Errors& errors) { return within_bound(errors) && errors.precision.passed(); }
+
 Comparison compare(const HostTensor& target, const HostTensor& source,
                    const op::RefTensor& reference, const Tolerance* tolerance) {
   Comparison result;
-  result.source = measure(source, reference, 0);
-  result.slack = within_bound(result.source) ? 4 * result.source.max_beyond_rounding : 0;
+  result.source = measure(source, reference, {});
+  if (is_right(result.source)) result.slack = Slack(source, reference);
   result.target = measure(target, reference, result.slack, tolerance);
   result.allowed = result.target.bound_at_max;
   settle(result);
   result.tolerated =
-      tolerance && result.target_ok && !within_bound(measure(target, reference, result.slack));
+      tolerance && result.target_ok && !is_right(measure(target, reference, result.slack));
   return result;
 }
 
 void settle(Comparison& comparison) {
-  comparison.target_ok = within_bound(comparison.target);
-  comparison.outcome = !comparison.target_ok              ? Outcome::kFail
-                       : !within_bound(comparison.source) ? Outcome::kSourceWrong
-                                                          : Outcome::kPass;
+  comparison.target_ok = is_right(comparison.target);
+  comparison.outcome = !within_bound(comparison.target) ? Outcome::kFail
+                       : !comparison.target_ok          ? Outcome::kImprecise
+                       : !is_right(comparison.source)   ? Outcome::kSourceWrong
+                                                        : Outcome::kPass;
 }
 
 bool is_worse(const Comparison& a, const Comparison& b) {
   auto badness = [](const Comparison& one) {
     const bool source = one.outcome == Outcome::kSourceWrong;
     const Errors& errors = source ? one.source : one.target;
-    return std::tuple(one.target_ok ? (source ? 1 : 0) : 2, errors.mask_mismatches,
-                      errors.max_ratio);
+    const int rank = one.outcome == Outcome::kFail        ? 3
+                     : one.outcome == Outcome::kImprecise ? 2
+                     : source                             ? 1
+                                                          : 0;
+    return std::tuple(rank, errors.mask_mismatches,
+                      rank == 2 ? errors.precision.factor : errors.max_ratio);
   };
   return badness(a) > badness(b);
 }

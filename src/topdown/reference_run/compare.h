@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "op/reference.h"
+#include "topdown/reference_run/output_precision.h"
 #include "topdown/reference_run/tolerance.h"
 
 namespace tapml::topdown {
@@ -20,9 +22,25 @@ struct Errors {
   double nmse = 0;              // sum of squared errors / sum of squares
   int64_t mask_mismatches = 0;  // elements that are NaN or infinite on one side only
   int64_t compared = 0;         // elements that were compared
-  // The largest |value - reference| beyond u |reference|, the error that rounding to the dtype may
-  // add.
-  double max_beyond_rounding = 0;
+  OutputPrecision precision;
+};
+
+// What the source's own error adds to the bounds of the elements of a row (the last dimension is
+// the width of a row).
+class Slack {
+ public:
+  Slack() = default;  // nothing
+  // 4 E for each row, E the largest |value - reference| of the source in it beyond u |reference|,
+  // the error that rounding to the dtype may add.
+  Slack(const HostTensor& source, const op::RefTensor& reference);
+
+  double at(int64_t element) const {
+    return rows_.empty() ? 0 : rows_[static_cast<size_t>(element / width_)];
+  }
+
+ private:
+  int64_t width_ = 1;
+  std::vector<double> rows_;
 };
 
 // The error of one element against the reference's.
@@ -33,44 +51,46 @@ struct ElementError {
   double bound = 0;
   double ratio = 0;  // error / bound; infinity where only the bound is 0
 };
-// `slack` is added to the element's bound (4 E for a target, 0 for the source), which `tolerance`,
-// if given, then widens.
+// `slack` is added to the element's bound, which `tolerance`, if given, then widens.
 ElementError element_error(const HostTensor& value, const op::RefTensor& reference, int64_t element,
-                           double slack, const Tolerance* tolerance = nullptr);
+                           const Slack& slack, const Tolerance* tolerance = nullptr);
 
 // The errors over all elements that the reference compares.
-Errors measure(const HostTensor& value, const op::RefTensor& reference, double slack,
+Errors measure(const HostTensor& value, const op::RefTensor& reference, const Slack& slack,
                const Tolerance* tolerance = nullptr);
 
-// Whether a correct implementation may have these errors: no ratio above 1, no mask mismatch.
+// Whether each element is within its bound: no ratio above 1, no mask mismatch.
 bool within_bound(const Errors& errors);
+// Whether a correct implementation may have these errors: the tensor as a whole is precise, too.
+bool is_right(const Errors& errors);
 
 enum class Outcome : uint8_t {
   kPass,
   kFail,         // the target is outside its bound
-  kSourceWrong,  // the source is outside its own bound; the target is compared without its help
+  kImprecise,    // it is within, but less precise as a whole than honest rounding allows
+  kSourceWrong,  // the source is one of these; the target is compared without its help
 };
 
 struct Comparison {
   Outcome outcome = Outcome::kPass;
   bool target_ok = true;
   Errors target, source;
-  double slack = 0;        // 4 E
+  Slack slack;
   double allowed = 0;      // the bound of the worst element
   bool tolerated = false;  // the target is outside its bound, and within the tolerance
 };
 
-// |target - reference| <= 4 E + bound, where E is the source's own largest error on this output
-// beyond the rounding of its result. If the source leaves its own bound, E counts as 0, and the
-// outcome is kSourceWrong or kFail.
+// |target - reference| <= 4 E + bound, where E is the source's own largest error on this row of the
+// output beyond the rounding of its result; and the errors of the target as a whole are those of
+// honest rounding. If the source is not right itself, E counts as 0.
 Comparison compare(const HostTensor& target, const HostTensor& source,
                    const op::RefTensor& reference, const Tolerance* tolerance = nullptr);
 
 // Derives the outcome from the errors of target and source.
 void settle(Comparison& comparison);
 
-// Whether `a` is worse than `b`: a failing target before a wrong source before a pass; then more
-// mask mismatches, then the larger ratio.
+// Whether `a` is worse than `b`: a failing target before an imprecise one before a wrong source
+// before a pass; then more mask mismatches, then the larger ratio or the lower precision.
 bool is_worse(const Comparison& a, const Comparison& b);
 
 }  // namespace tapml::topdown

@@ -20,7 +20,7 @@ double three_digits(double value) {
 
 }  // namespace
 
-DifferenceMap difference_map(const HostTensor& value, const op::RefTensor& reference, double slack,
+DifferenceMap difference_map(const HostTensor& value, const op::RefTensor& reference, const Slack& slack,
                              const Tolerance* tolerance) {
   DifferenceMap map;
   map.shape = value.shape();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "analysis/cost.h"
 #include "arith/analyzer.h"
@@ -26,10 +27,8 @@ KernelReference::KernelReference(const Suite& suite, int64_t sample_above)
   module_.facts.fusion_policy = suite.fusion_policy;
 }
 
-// Flags of the elements to compare; empty for all of them.
-std::vector<uint8_t> KernelReference::sample(size_t index,
-                                             const std::vector<HostTensor>& target) const {
-  const SuiteCall& call = suite_.calls[index];
+// 0 if it depends on the data.
+double KernelReference::flops_of(const SuiteCall& call) const {
   const SuiteKernel& kernel = suite_.kernels[static_cast<size_t>(call.kernel)];
   const tir::PrimFunc& program = passes::kernel_implementation(module_, kernel.name);
   VarMap scalars;
@@ -38,7 +37,14 @@ std::vector<uint8_t> KernelReference::sample(size_t index,
   }
   PrimExpr flops =
       arith::Analyzer().simplify(substitute(analysis::cost_of(program).flops, scalars));
-  bool large = flops.is_int() && flops->int_value / 2 > sample_above_;
+  return flops.is_int() ? static_cast<double>(flops->int_value) : 0;
+}
+
+// Flags of the elements to compare; empty for all of them.
+std::vector<uint8_t> KernelReference::sample(size_t index,
+                                             const std::vector<HostTensor>& target) const {
+  const SuiteCall& call = suite_.calls[index];
+  const bool large = flops_of(call) / 2 > static_cast<double>(sample_above_);
   if (!large || target.size() != 1) return {};
   std::string hash;
   for (const std::string& one : call.after) hash = one.empty() ? hash : one;
@@ -52,21 +58,99 @@ std::vector<uint8_t> KernelReference::sample(size_t index,
     const double d = std::abs(s - t);
     return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
   };
+  std::vector<uint8_t> flags(order.size(), 0);
+  RandomStream random(0, "sample " + hash);
+  for (int64_t drawn = 0; drawn < kSampleSize / 2;) {
+    auto element = static_cast<size_t>(random.between(0, source.size() - 1));
+    if (flags[element]) continue;
+    flags[element] = op::kRandomlyWanted;
+    ++drawn;
+  }
   std::nth_element(order.begin(), order.begin() + kSampleSize / 2, order.end(),
                    [&](int64_t a, int64_t b) {
                      double x = difference(a), y = difference(b);
                      return x != y ? x > y : a < b;
                    });
-  std::vector<uint8_t> flags(order.size(), 0);
-  for (int64_t i = 0; i < kSampleSize / 2; ++i) flags[static_cast<size_t>(order[i])] = 1;
-  RandomStream random(0, "sample " + hash);
-  for (int64_t chosen = kSampleSize / 2; chosen < kSampleSize;) {
-    auto element = static_cast<size_t>(random.between(0, source.size() - 1));
-    if (flags[element]) continue;
-    flags[element] = 1;
-    ++chosen;
+  for (int64_t i = 0; i < kSampleSize / 2; ++i) {
+    uint8_t& flag = flags[static_cast<size_t>(order[static_cast<size_t>(i)])];
+    flag = std::max<uint8_t>(flag, 1);
   }
   return flags;
+}
+
+namespace {
+
+// Flags of `count` elements in runs of 16, which share what costs most to read.
+std::vector<uint8_t> runs_of(int64_t size, int64_t count, RandomStream& random) {
+  constexpr int64_t kRun = 16;
+  std::vector<uint8_t> flags(static_cast<size_t>(size), count >= size ? op::kRandomlyWanted : 0);
+  for (int64_t drawn = 0; drawn < count && count < size; drawn += kRun) {
+    const int64_t first = random.between(0, (size - 1) / kRun) * kRun;
+    for (int64_t i = first; i < std::min(size, first + kRun); ++i) {
+      flags[static_cast<size_t>(i)] = op::kRandomlyWanted;
+    }
+  }
+  return flags;
+}
+
+// Root mean square of the effect of a cause, in deviations of honest rounding.
+double effect_of(const op::RefTensor& reference, const op::RefTensor& under_cause) {
+  double squares = 0, count = 0;
+  for (size_t i = 0; i < reference.values.size(); ++i) {
+    const double deviation = reference.deviation.empty() ? 0 : reference.deviation[i];
+    if (!reference.wants(i) || deviation == 0) continue;
+    const double effect = (under_cause.values[i] - reference.values[i]) / deviation;
+    if (!std::isfinite(effect)) continue;
+    squares += effect * effect;
+    ++count;
+  }
+  return count == 0 ? 0 : std::sqrt(squares / count);
+}
+
+// A cause with this effect would have been seen by the size of the errors.
+constexpr double kSeenBySize = 3;
+// Elements to estimate a cause's effect, and to fit it.
+constexpr int64_t kFewElements = 32, kFittedElements = 1024;
+// Multiply-adds of a call with one output element, below which there is nothing to find.
+constexpr double kShortestSum = 16;
+// Elements of a call's inputs above which a passing kernel is not searched.
+constexpr int64_t kMostInputs = int64_t{1} << 26;
+
+}  // namespace
+
+std::string KernelReference::likely_cause(size_t index, const std::vector<HostTensor>& target,
+                                          bool imprecise) const {
+  const SuiteCall& call = suite_.calls[index];
+  if (!has_specification(call.kernel) || target.size() != 1) return "";
+  const int64_t size = target[0].size();
+  if (size == 0 || !is_float(target[0].dtype())) return "";
+  if (flops_of(call) / 2 < kShortestSum * static_cast<double>(size)) return "";
+  int64_t inputs = 0;
+  for (const std::string& hash : call.before) {
+    if (!hash.empty()) inputs += suite_.tensors.at(hash).size();
+  }
+  if (!imprecise && inputs > kMostInputs) return "";
+  RandomStream random(0, "causes " + call.after.back());
+  const auto few = runs_of(size, kFewElements, random);
+  const auto fitted = runs_of(size, kFittedElements, random);
+  const auto outputs_at = [&](const std::vector<uint8_t>& wanted,
+                              const op::ProductRounding& products) {
+    return evaluate(call, inputs_of(call), wanted, products).at(0);
+  };
+  const op::RefTensor few_exact = outputs_at(few, {});
+  std::optional<op::RefTensor> exact;
+  std::string best;
+  double explained = 0;
+  for (const SuspectedCause& cause : suspected_causes()) {
+    const double effect = effect_of(few_exact, outputs_at(few, cause.products));
+    if (effect == 0 || (!imprecise && effect > kSeenBySize)) continue;
+    if (!exact) exact = outputs_at(fitted, {});
+    const CauseFit fit = fit_cause(target[0], *exact, outputs_at(fitted, cause.products));
+    if (!fit.found() || fit.explained <= explained) continue;
+    explained = fit.explained;
+    best = cause.name;
+  }
+  return best;
 }
 
 bool KernelReference::has_specification(int32_t kernel) const {
@@ -96,21 +180,26 @@ std::vector<op::RefTensor> KernelReference::outputs(size_t index,
   const bool all = wanted.empty();
   if (auto it = answers_.find(index); it != answers_.end() && all) return it->second;
   const SuiteCall& call = suite_.calls[index];
-  const SuiteKernel& kernel = suite_.kernels[static_cast<size_t>(call.kernel)];
   if (!has_specification(call.kernel)) return source_outputs(call);
+  std::vector<op::RefTensor> outputs = evaluate(call, inputs_of(call), std::move(wanted), {});
+  if (!all) return outputs;
+  return answers_[index] = std::move(outputs);
+}
+
+std::vector<op::RefTensor> KernelReference::inputs_of(const SuiteCall& call) const {
+  const SuiteKernel& kernel = suite_.kernels[static_cast<size_t>(call.kernel)];
   std::vector<op::RefTensor> inputs;
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     if (kernel.modes[i] == AccessMode::kOut) continue;
     inputs.push_back(op::RefTensor::from(suite_.tensors.at(call.before[i])));
   }
-  std::vector<op::RefTensor> outputs = evaluate(call, std::move(inputs), std::move(wanted));
-  if (!all) return outputs;
-  return answers_[index] = std::move(outputs);
+  return inputs;
 }
 
 std::vector<op::RefTensor> KernelReference::evaluate(const SuiteCall& call,
                                                      std::vector<op::RefTensor> inputs,
-                                                     std::vector<uint8_t> wanted) const {
+                                                     std::vector<uint8_t> wanted,
+                                                     const op::ProductRounding& products) const {
   const SuiteKernel& kernel = suite_.kernels[static_cast<size_t>(call.kernel)];
   const relax::Function& spec = passes::kernel_spec(module_, kernel.name);
   const tir::PrimFunc& program = passes::kernel_implementation(module_, kernel.name);
@@ -129,6 +218,7 @@ std::vector<op::RefTensor> KernelReference::evaluate(const SuiteCall& call,
   interp::CallOptions options;
   options.wanted = wanted;
   options.poll = poll_;
+  options.products = products;
   interp::Value result = interp::call(module_, kernel.name, args, options);
   std::vector<op::RefTensor> fields;
   if (std::holds_alternative<op::RefTensor>(result.data)) {

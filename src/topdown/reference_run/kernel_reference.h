@@ -29,8 +29,13 @@ class KernelReference {
   // parameter. Not cached.
   std::vector<op::RefTensor> evaluate(const SuiteCall& call,
                                       std::vector<op::RefTensor> inputs) const {
-    return evaluate(call, std::move(inputs), {});
+    return evaluate(call, std::move(inputs), {}, {});
   }
+  // Looks for a lower precision of the kernel's products in `target`, the target's outputs after
+  // `call`, which the errors' size alone may not show. Returns the likely cause; empty: none.
+  // `imprecise`: the size has shown that there is one; else the search is short.
+  std::string likely_cause(size_t call, const std::vector<HostTensor>& target,
+                           bool imprecise) const;
   // False for a kernel that only calls a library routine: its outputs() are the source's.
   bool has_specification(int32_t kernel) const;
   // Called regularly while outputs() evaluates; an exception from it ends the evaluation.
@@ -48,7 +53,10 @@ class KernelReference {
   std::vector<op::RefTensor> source_outputs(const SuiteCall& call) const;
   // `wanted`: flags of the elements to compare, or empty.
   std::vector<op::RefTensor> evaluate(const SuiteCall& call, std::vector<op::RefTensor> inputs,
-                                      std::vector<uint8_t> wanted) const;
+                                      std::vector<uint8_t> wanted,
+                                      const op::ProductRounding& products) const;
+  std::vector<op::RefTensor> inputs_of(const SuiteCall& call) const;
+  double flops_of(const SuiteCall& call) const;
   std::vector<uint8_t> sample(size_t call, const std::vector<HostTensor>& target) const;
 
   const Suite& suite_;

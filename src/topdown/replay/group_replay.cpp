@@ -125,6 +125,9 @@ class GroupRun {
       }
     }
     verdict.tolerated &= verdict.passed;
+    if (verdict.worst.outcome == Outcome::kImprecise && verdict.note.empty()) {
+      verdict.note = precision_text(verdict.worst.target.precision);
+    }
   }
 
  private:

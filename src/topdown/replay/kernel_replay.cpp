@@ -91,6 +91,7 @@ class KernelReplay {
     }
     Status launched = launch_all();
     if (launched && verdict_.failed == Failure::kNone) launched = check_kept();
+    if (launched && verdict_.failed == Failure::kNone) launched = find_cause();
     forget();
     if (!launched && verdict_.failed == Failure::kNone) return fail(launched.error());
     finish();
@@ -114,6 +115,7 @@ class KernelReplay {
   Status compare_launch(size_t call, std::vector<HostTensor> outputs);
   Result<bool> compare_outputs(size_t call, const std::vector<HostTensor>& outputs, bool first);
   Status check_kept();
+  Status find_cause();
   Status fail_launch(Failure failure, const std::string& text);
   void finish();
   void forget() {
@@ -371,8 +373,36 @@ Status KernelReplay::check_kept() {
                      "writes outside of its outputs: " + out_of_bounds_writes);
 }
 
+// Looks for a cause of lower precision in the worst call: to name it, or because one may hide where
+// honest rounding has errors as large.
+Status KernelReplay::find_cause() {
+  Comparison& worst = verdict_.worst;
+  const bool imprecise = worst.outcome == Outcome::kImprecise;
+  const bool right = worst.outcome == Outcome::kPass || worst.outcome == Outcome::kSourceWrong;
+  if ((!imprecise && !right) || tolerance_ || verdict_.failed != Failure::kNone) return {};
+  for (const auto& [call, seen] : seen_) {
+    if (suite_.calls[call].sequence != verdict_.worst_sequence || seen.first.size() != 1) continue;
+    TAPML_ASSIGN(const std::string cause, guard([&] {
+                   return reference_.likely_cause(call, seen.first, imprecise);
+                 }));
+    if (cause.empty()) return {};
+    OutputPrecision& precision = worst.target.precision;
+    precision.cause = cause;
+    if (!imprecise) {
+      precision.where = "the shape of its errors";
+      settle(worst);
+      verdict_.passed = false;
+    }
+    return {};
+  }
+  return {};
+}
+
 void KernelReplay::finish() {
   verdict_.passed &= verdict_.failed == Failure::kNone;
+  if (verdict_.worst.outcome == Outcome::kImprecise) {
+    add_note(verdict_, precision_text(verdict_.worst.target.precision));
+  }
   verdict_.tolerated &= verdict_.passed;
   add_note(verdict_, launches_text(verdict_.launches));
   if (!crash_.empty() && verdict_.failed == Failure::kNone) {

@@ -42,6 +42,10 @@ std::string source_text(const KernelVerdict& verdict) {
            (worst.mask_mismatches == 1 ? " element that is" : " elements that are") +
            " NaN or infinite on one side only";
   }
+  if (!worst.imprecise.empty()) {
+    return "the source is imprecise: " + worst.output + " of call " +
+           std::to_string(worst.sequence) + ", " + worst.imprecise;
+  }
   return text + "error " + number(worst.error) + ", bound " + number(worst.bound);
 }
 

@@ -6,7 +6,7 @@ namespace tapml::topdown {
 
 void check_source(KernelVerdict& verdict, const Errors& source, const std::string& output,
                   int64_t sequence) {
-  if (within_bound(source)) return;
+  if (is_right(source)) return;
   verdict.source_wrong = true;
   std::optional<SourceError>& worst = verdict.source_error;
   if (worst && std::pair(worst->mask_mismatches, worst->ratio) >=
@@ -15,7 +15,8 @@ void check_source(KernelVerdict& verdict, const Errors& source, const std::strin
   }
   worst = {output,           sequence,
            source.max_abs,   source.bound_at_max,
-           source.max_ratio, source.mask_mismatches};
+           source.max_ratio, source.mask_mismatches,
+           within_bound(source) ? precision_text(source.precision) : ""};
 }
 
 const char* failure_name(Failure failure) {
@@ -58,7 +59,8 @@ std::string launches_text(const LaunchCount& count) {
 
 std::string verdict_outcome(const KernelVerdict& verdict) {
   if (verdict.failed != Failure::kNone) return failure_name(verdict.failed);
-  return verdict.passed ? "pass" : "mismatch";
+  if (verdict.passed) return "pass";
+  return verdict.worst.outcome == Outcome::kImprecise ? "imprecise" : "mismatch";
 }
 
 std::string user_file(const KernelVerdict& verdict) {

@@ -43,6 +43,7 @@ struct SourceError {
   double error = 0, bound = 0, ratio = 0;
   int64_t mask_mismatches =
       0;  // elements that are NaN or infinite in the source or the reference only
+  std::string imprecise;  // how (precision_text), if each element is within its bound
 };
 
 // The group of kernels that a verdict is about.
@@ -90,7 +91,7 @@ void check_source(KernelVerdict& verdict, const Errors& source, const std::strin
 // "3 of 20 launches were wrong, ..."; empty if there is nothing to report.
 std::string launches_text(const LaunchCount& count);
 
-// "pass", "mismatch", or what failed.
+// "pass", "mismatch", "imprecise", or what failed.
 std::string verdict_outcome(const KernelVerdict& verdict);
 // The file of the custom kernel that was tested; empty: it is not a custom kernel.
 std::string user_file(const KernelVerdict& verdict);

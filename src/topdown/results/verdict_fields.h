@@ -85,6 +85,17 @@ void fields(A& a, SpeedTable& x) {
 }
 
 template <class A>
+void fields(A& a, OutputPrecision& x) {
+  a("elements", x.elements);
+  a("rms", x.rms);
+  a("gain", x.gain);
+  a("bias", x.bias);
+  a("less_precise_in", x.where);
+  a("factor", x.factor);
+  a("likely_cause", x.cause);
+}
+
+template <class A>
 void fields(A& a, Errors& x) {
   a("max_abs", x.max_abs);
   a("error_over_bound", x.max_ratio);
@@ -96,6 +107,7 @@ void fields(A& a, Errors& x) {
   a("nmse", x.nmse);
   a("nan_inf_mismatches", x.mask_mismatches);
   a("compared", x.compared);
+  a("precision", x.precision);
 }
 
 template <class A>
@@ -173,6 +185,7 @@ void fields(A& a, SourceError& x) {
   a("bound", x.bound);
   a("error_over_bound", x.ratio);
   a("nan_inf_mismatches", x.mask_mismatches);
+  a("imprecise", x.imprecise);
 }
 
 template <class A>
