@@ -63,7 +63,7 @@ TEST_P(ToyOperator, IsFusedIntoAProductAndMatchesItsReference) {
   const interp::Value expected = interp::call(module, "main",
                                               {interp::Value::tensor(op::RefTensor::from(x)),
                                                interp::Value::tensor(op::RefTensor::from(w))});
-  const topdown::Errors errors = topdown::measure(found, expected.as_tensor(), 0);
+  const topdown::Errors errors = topdown::measure(found, expected.as_tensor(), {});
   EXPECT_EQ(errors.compared, 7 * 24);
   EXPECT_TRUE(topdown::within_bound(errors)) << errors.max_ratio << " times the bound";
   EXPECT_NEAR(expected.as_tensor().values[1], expected.as_tensor().values[1] > 0 ? 0.5 : -0.5, 0.5);

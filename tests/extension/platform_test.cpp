@@ -85,7 +85,7 @@ def main(x: Tensor((n, 40), f32), w: Tensor((40, 24), f32)) -> Tensor((n, 24), f
   const interp::Value expected = interp::call(module, "main",
                                               {interp::Value::tensor(op::RefTensor::from(x)),
                                                interp::Value::tensor(op::RefTensor::from(w))});
-  const topdown::Errors errors = topdown::measure(found, expected.as_tensor(), 0);
+  const topdown::Errors errors = topdown::measure(found, expected.as_tensor(), {});
   EXPECT_EQ(errors.compared, 7 * 24);
   EXPECT_TRUE(topdown::within_bound(errors)) << errors.max_ratio << " times the bound";
 }

@@ -27,6 +27,15 @@ double most_squares(int64_t count) {
   return kRoom * (n + 10 * std::sqrt(n) + 50);
 }
 
+// Share of the errors' squares from which on a gain counts as their cause.
+constexpr double kMostlyGain = 0.8;
+
+std::string number_text(const char* format, double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
 struct Sample {
   double reference, error, systematic, deviation;
   int64_t row, column;
@@ -102,15 +111,18 @@ struct Trend {
 struct Tests {
   double squares = 0;
   Trend gain, bias;
+  double by_gain = 0;  // share of the errors' squares that the gain explains
 
   Tests(const std::vector<Sample>& samples, DType dtype) {
     double by_reference = 0, reference2 = 0, shared_gain = 0, by_one = 0, ones = 0, shared = 0;
+    double errors2 = 0;
     for (const Sample& s : samples) {
       const double z = s.excess(), w = 1 / (s.deviation * s.deviation);
       squares += z * z;
       by_reference += w * s.error * s.reference;
       reference2 += w * s.reference * s.reference;
       shared_gain += w * s.systematic * std::abs(s.reference);
+      errors2 += w * s.error * s.error;
       by_one += w * s.error;
       ones += w;
       shared += w * s.systematic;
@@ -121,6 +133,9 @@ struct Tests {
     if (reference2 > 0) {
       gain = {by_reference / reference2,
               shared_gain / reference2 + op::kTails / std::sqrt(reference2) + floor};
+    }
+    if (reference2 > 0 && errors2 > 0) {
+      by_gain = by_reference * by_reference / reference2 / errors2;
     }
     bias = {by_one / ones,
             shared / ones + op::kTails / std::sqrt(ones) + floor * std::sqrt(reference2 / ones)};
@@ -165,13 +180,16 @@ OutputPrecision output_precision(const HostTensor& value, const op::RefTensor& r
     result.where = name + std::to_string(line->line);
     result.factor = line->rms;
   }
-  if (!result.where.empty()) return result;
-  for (const auto& [trend, name] :
-       {std::pair(&tests.gain, kGain), std::pair(&tests.bias, kBias)}) {
-    if (trend->over() <= 1) continue;
-    result.where = name;
-    result.factor = trend->over();
-    break;
+  if (result.where.empty()) {
+    for (const auto& [trend, name] :
+         {std::pair(&tests.gain, kGain), std::pair(&tests.bias, kBias)}) {
+      if (trend->over() <= 1) continue;
+      result.where = name;
+      result.factor = trend->over();
+      break;
+    }
+  } else if (tests.gain.over() > 1 && tests.by_gain > kMostlyGain) {
+    result.cause = "a factor of " + number_text("%.8g", 1 + tests.gain.value);
   }
   return result;
 }
@@ -235,18 +253,13 @@ CauseFit fit_cause(const HostTensor& value, const op::RefTensor& reference,
 
 std::string precision_text(const OutputPrecision& precision) {
   if (precision.passed()) return "";
-  const auto text_of = [](const char* format, double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, format, value);
-    return std::string(text);
-  };
-  const std::string times = text_of("%.3g", precision.factor) + " times ";
+  const std::string times = number_text("%.3g", precision.factor) + " times ";
   std::string text;
   if (precision.where == kGain) {
-    text = "multiplied by " + text_of("%.8g", 1 + precision.gain) + ", " + times +
+    text = "multiplied by " + number_text("%.8g", 1 + precision.gain) + ", " + times +
            "what rounding allows";
   } else if (precision.where == kBias) {
-    text = "off by " + text_of("%.3g", precision.bias) + " on average, " + times +
+    text = "off by " + number_text("%.3g", precision.bias) + " on average, " + times +
            "what rounding allows";
   } else if (precision.where == kShape) {
     text = "errors of the size of honest rounding, but not of its shape";

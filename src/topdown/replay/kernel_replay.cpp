@@ -377,9 +377,9 @@ Status KernelReplay::check_kept() {
 // honest rounding has errors as large.
 Status KernelReplay::find_cause() {
   Comparison& worst = verdict_.worst;
-  const bool imprecise = worst.outcome == Outcome::kImprecise;
-  const bool right = worst.outcome == Outcome::kPass || worst.outcome == Outcome::kSourceWrong;
-  if ((!imprecise && !right) || tolerance_ || verdict_.failed != Failure::kNone) return {};
+  const bool imprecise = !worst.target.precision.passed();
+  if (!worst.target.precision.cause.empty() || tolerance_) return {};
+  if (!worst.target_ok && !imprecise) return {};
   for (const auto& [call, seen] : seen_) {
     if (suite_.calls[call].sequence != verdict_.worst_sequence || seen.first.size() != 1) continue;
     TAPML_ASSIGN(const std::string cause, guard([&] {
@@ -388,7 +388,7 @@ Status KernelReplay::find_cause() {
     if (cause.empty()) return {};
     OutputPrecision& precision = worst.target.precision;
     precision.cause = cause;
-    if (!imprecise) {
+    if (worst.target_ok) {
       precision.where = "the shape of its errors";
       settle(worst);
       verdict_.passed = false;
@@ -400,8 +400,9 @@ Status KernelReplay::find_cause() {
 
 void KernelReplay::finish() {
   verdict_.passed &= verdict_.failed == Failure::kNone;
-  if (verdict_.worst.outcome == Outcome::kImprecise) {
-    add_note(verdict_, precision_text(verdict_.worst.target.precision));
+  const OutputPrecision& precision = verdict_.worst.target.precision;
+  if (verdict_.worst.outcome == Outcome::kImprecise || !precision.cause.empty()) {
+    add_note(verdict_, precision_text(precision));
   }
   verdict_.tolerated &= verdict_.passed;
   add_note(verdict_, launches_text(verdict_.launches));

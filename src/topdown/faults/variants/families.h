@@ -48,6 +48,14 @@ Variants narrowed_integer(const tir::PrimFunc& func);
 Variants missing_zero_point(const tir::PrimFunc& func);
 Variants nibble_order(const tir::PrimFunc& func);
 
+// Precision: results that are nearly right, in every element.
+Variants half_input(const tir::PrimFunc& func);
+Variants half_products(const tir::PrimFunc& func);
+Variants slight_gain(const tir::PrimFunc& func);
+Variants inexact_function(const tir::PrimFunc& func);
+Variants slight_constant(const tir::PrimFunc& func);
+Variants smaller_epsilon(const tir::PrimFunc& func);
+
 // Memory: wrong contents.
 Variants missing_init(const tir::PrimFunc& func);
 Variants aliasing_output(const tir::PrimFunc& func);
