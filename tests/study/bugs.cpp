@@ -81,7 +81,7 @@ double largest_error(Setting& setting, const std::string& kernel,
     next += count;
     const std::vector<op::RefTensor> expected = setting.reference().outputs(c, of_call);
     for (size_t o = 0; o < count; ++o) {
-      const Errors errors = measure(of_call[o], expected[o], 0);
+      const Errors errors = measure(of_call[o], expected[o], {});
       if (errors.mask_mismatches > 0) return std::numeric_limits<double>::infinity();
       largest = std::max(largest, errors.max_ratio);
     }
