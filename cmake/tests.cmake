@@ -98,6 +98,8 @@ if(TARGET test_rpc)
 endif()
 tapml_test(api LABEL unit LINK tapml_embed ${all_components})
 tapml_test(language LABEL unit LINK ${all_components})
+# Whole models, and outputs of real width, against the reference.
+tapml_test(accuracy LABEL unit LINK ${all_components})
 # An out-of-tree platform.
 tapml_test(extension LABEL unit LINK ${all_components})
 tapml_test(walk LABEL ops LINK ${all_components} TIMEOUT 1200)
@@ -209,7 +211,7 @@ if(TARGET tapml_python)
 endif()
 
 # Starts the longest tests first, so that no core idles at the end: approximate seconds.
-foreach(test_and_cost walk:480 topdown:400 codegen:200 language:140 python:130 schedule:120 graphs:110
+foreach(test_and_cost walk:480 topdown:300 accuracy:250 codegen:200 language:140 python:130 schedule:120 graphs:110
                       e2e:100 cli:100 rpc:100 tutorials:90 pipeline:80)
   string(REPLACE ":" ";" test_and_cost "${test_and_cost}")
   list(GET test_and_cost 0 test)

@@ -111,6 +111,8 @@ void add_carve(Registration registration) {
       ->capture_default_str();
   add_options(*app, command->sampler);
   app->add_flag("--edge", command->edge, "Add edge cases: extreme values and odd sizes");
+  app->add_flag("--as-run", command->as_run,
+                "Keep the cache as a plain run has it: pages in order, no NaN in unused rows");
   app->add_option("--calls", command->calls,
                   "Most calls to keep for each kernel and each set of sizes (0: all)")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))

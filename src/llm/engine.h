@@ -32,6 +32,10 @@ struct EngineOptions {
   // Chooses tokens by the model's functions even on a remote VM, which costs one more wait, so that
   // captures of its calls include these functions.
   bool sample_in_model = false;
+  // Makes the cache as a server's looks after a while, for tests: pages in an order that looks
+  // random, free pages between them and behind a text's own in the table, and NaN in every row that
+  // holds no token. The model's results are the same.
+  bool fragmented = false;
 };
 
 struct GenerateOptions {

@@ -78,9 +78,15 @@ Status Engine::State::reserve_pages(std::span<Sequence* const> sequences, int64_
   for (const Sequence* sequence : sequences) {
     needed += pages_for(sequence->length + count) - std::ssize(sequence->pages.table());
   }
-  TAPML_TRY(grow(needed, std::ssize(sequences)));
+  // At least one page stays free.
+  TAPML_TRY(grow(needed + (fragmented ? 1 : 0), std::ssize(sequences)));
   for (Sequence* sequence : sequences) {
+    const auto before = static_cast<size_t>(std::ssize(sequence->pages.table()));
     TAPML_TRY(sequence->pages.reserve(sequence->length + count));
+    if (!state.poisoned()) continue;
+    // An earlier text may have written them.
+    const std::span<const int32_t> table = sequence->pages.table();
+    for (const int32_t page : table.subspan(before)) TAPML_TRY(state.clear_page(page));
   }
   return {};
 }
@@ -148,12 +154,14 @@ Status Engine::State::set_page_table(std::span<Sequence* const> sequences) {
   for (const Sequence* sequence : sequences) {
     columns = std::max(columns, sequence->pages.table().size());
   }
+  // Columns without tokens must refer to a page that exists.
+  const int32_t unused = fragmented ? rows.pages.peek() : -1;
+  if (unused >= 0 && static_cast<int64_t>(columns) < pages_for(model.context)) ++columns;
   std::vector<int32_t> table;
   for (const Sequence* sequence : sequences) {
     const std::vector<int32_t>& pages = sequence->pages.table();
     table.insert(table.end(), pages.begin(), pages.end());
-    // The columns hold no tokens, but must refer to a page that exists.
-    table.insert(table.end(), columns - pages.size(), pages.back());
+    table.insert(table.end(), columns - pages.size(), unused >= 0 ? unused : pages.back());
   }
   return arguments.set(Role::kPageTable, {std::ssize(sequences), static_cast<int64_t>(columns)},
                        table);

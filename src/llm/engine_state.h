@@ -53,10 +53,11 @@ struct Engine::State {
         window(model.paged_window()),
         longest_text(holds_window() ? model.context : capacity),
         prefill_chunk(options.prefill_chunk),
-        rows{PageAllocator(pages_for(std::min(capacity, options.first_capacity))), PageAllocator(1),
-             model.page_size},
+        fragmented(options.fragmented),
+        rows{PageAllocator(first_pages(options.first_capacity), options.fragmented),
+             PageAllocator(1), model.page_size},
         own(rows),
-        state(session, model),
+        state(session, model, options.fragmented),
         arguments(session) {}
 
   Status load(const std::map<std::string, HostTensor>& host_weights, bool in_place);
@@ -64,6 +65,11 @@ struct Engine::State {
   // Whether the cache has room for a step of any text, because older pages are released.
   bool holds_window() const {
     return window > 0 && pages_for(capacity) * model.page_size >= window + model.page_size;
+  }
+  // Pages to begin with; a fragmented cache has some that no text uses.
+  int64_t first_pages(int64_t first_capacity) const {
+    const int64_t pages = pages_for(std::min(capacity, first_capacity));
+    return fragmented ? pages + ceil_div<int64_t>(pages, 4) + 1 : pages;
   }
   Status prepare(std::vector<runtime::Value>& weights);
   // The interface's entry; create() has checked that the required ones exist.
@@ -142,6 +148,7 @@ struct Engine::State {
   int64_t window;        // ModelInterface::paged_window()
   int64_t longest_text;  // tokens
   int64_t prefill_chunk;
+  bool fragmented;  // EngineOptions
   StateRows rows;
   Sequence own;
   ModelState state;

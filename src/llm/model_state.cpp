@@ -1,11 +1,19 @@
 #include "llm/model_state.h"
 
+#include <algorithm>
+
 namespace tapml::llm {
 
+using runtime::BufferId;
 using runtime::Tensor;
 using runtime::Value;
 
 namespace {
+
+// All bits set are a NaN in every float dtype.
+constexpr std::byte kPoison{0xff};
+// Bytes that one write poisons at most.
+constexpr int64_t kPoisonedAtOnce = int64_t{1} << 20;
 
 bool is_paged(const StateTensor& state) { return state.kind == StateKind::kPaged; }
 
@@ -18,13 +26,25 @@ Result<Tensor> ModelState::make(const StateTensor& state, int64_t rows) {
   if (is_paged(state)) shape.push_back(model_.page_size);
   shape.insert(shape.end(), state.shape.begin(), state.shape.end());
   TAPML_ASSIGN(Tensor tensor, runtime::make_tensor(session_, state.dtype, shape));
-  TAPML_TRY(zero(tensor, 0, tensor.byte_size()));
+  TAPML_TRY(empty(state, tensor, 0, tensor.byte_size()));
   return tensor;
 }
 
-Status ModelState::zero(const Tensor& tensor, int64_t offset, int64_t bytes) {
-  TAPML_TRY(session_.fill_zero(runtime::kDefaultStream,
-                               {tensor.storage->buffer(), tensor.offset + offset}, bytes));
+Status ModelState::empty(const StateTensor& state, const Tensor& tensor, int64_t offset,
+                         int64_t bytes) {
+  const BufferId buffer = tensor.storage->buffer();
+  const int64_t first = tensor.offset + offset;
+  if (poisoned_ && is_paged(state) && is_float(state.dtype)) {
+    const std::vector<std::byte> poison(
+        static_cast<size_t>(std::min(bytes, kPoisonedAtOnce)), kPoison);
+    for (int64_t at = 0; at < bytes; at += kPoisonedAtOnce) {
+      const auto count = static_cast<size_t>(std::min(bytes - at, kPoisonedAtOnce));
+      TAPML_TRY(session_.write(runtime::kDefaultStream, {buffer, first + at},
+                               std::span(poison).first(count)));
+    }
+  } else {
+    TAPML_TRY(session_.fill_zero(runtime::kDefaultStream, {buffer, first}, bytes));
+  }
   tensor.storage->written();
   return {};
 }
@@ -56,19 +76,22 @@ Status ModelState::grow_pages(int64_t pages) { return grow(true, pages); }
 Status ModelState::grow_slots(int64_t slots) { return grow(false, slots); }
 
 Status ModelState::clear() {
-  for (const Value& value : values_) {
-    const Tensor& tensor = *value.tensor();
-    TAPML_TRY(zero(tensor, 0, tensor.byte_size()));
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const Tensor& tensor = *values_[i].tensor();
+    TAPML_TRY(empty(model_.state[i], tensor, 0, tensor.byte_size()));
   }
   return {};
 }
 
-Status ModelState::clear_slot(int32_t slot) {
+Status ModelState::clear_page(int32_t page) { return clear_row(true, page); }
+Status ModelState::clear_slot(int32_t slot) { return clear_row(false, slot); }
+
+Status ModelState::clear_row(bool paged, int32_t row) {
   for (size_t i = 0; i < values_.size(); ++i) {
-    if (is_paged(model_.state[i])) continue;
+    if (is_paged(model_.state[i]) != paged) continue;
     const Tensor& tensor = *values_[i].tensor();
-    const int64_t row = tensor.byte_size() / tensor.shape[0];
-    TAPML_TRY(zero(tensor, slot * row, row));
+    const int64_t bytes = tensor.byte_size() / tensor.shape[0];
+    TAPML_TRY(empty(model_.state[i], tensor, row * bytes, bytes));
   }
   return {};
 }

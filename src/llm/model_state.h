@@ -12,17 +12,21 @@ namespace tapml::llm {
 
 class ModelState {
  public:
-  ModelState(runtime::Session& session, const ModelInterface& model)
-      : session_(session), model_(model) {}
+  // `poisoned`: pages are filled with NaN where they would be zero.
+  ModelState(runtime::Session& session, const ModelInterface& model, bool poisoned)
+      : session_(session), model_(model), poisoned_(poisoned) {}
 
-  // Allocates `pages` pages and `slots` slots, all zero.
+  // Allocates `pages` pages and `slots` slots, all zero or poisoned.
   Status allocate(int64_t pages, int64_t slots);
   // Makes room for more pages, or more slots, and keeps their contents.
   Status grow_pages(int64_t pages);
   Status grow_slots(int64_t slots);
-  // Zeroes everything, or one slot of each tensor with slots.
+  // Empties everything, one page of each tensor with pages, or one slot of each with slots.
   Status clear();
+  Status clear_page(int32_t page);
   Status clear_slot(int32_t slot);
+  bool poisoned() const { return poisoned_; }
+  void set_poisoned(bool poisoned) { poisoned_ = poisoned; }
 
   // In the interface's order.
   const std::vector<runtime::Value>& values() const { return values_; }
@@ -31,10 +35,14 @@ class ModelState {
  private:
   Result<runtime::Tensor> make(const StateTensor& state, int64_t rows);
   Status grow(bool paged, int64_t rows);
-  Status zero(const runtime::Tensor& tensor, int64_t offset, int64_t bytes);
+  Status clear_row(bool paged, int32_t row);
+  // Zeroes or poisons a part of the tensor of a state.
+  Status empty(const StateTensor& state, const runtime::Tensor& tensor, int64_t offset,
+               int64_t bytes);
 
   runtime::Session& session_;
   const ModelInterface& model_;
+  bool poisoned_;
   std::vector<runtime::Value> values_;
 };
 

@@ -1,10 +1,16 @@
 #include "llm/page_table.h"
 
 #include <algorithm>
-#include <functional>
 #include <string>
 
 namespace tapml::llm {
+
+bool PageAllocator::comes_after(int32_t a, int32_t b) const {
+  if (!scattered_) return a > b;
+  // Different for every page: the multiplication by an odd number permutes 32-bit numbers.
+  const auto place = [](int32_t page) { return (static_cast<uint32_t>(page) + 1) * 2654435769U; };
+  return place(a) > place(b);
+}
 
 Result<int32_t> PageAllocator::take() {
   if (free_.empty()) {
@@ -13,7 +19,8 @@ Result<int32_t> PageAllocator::take() {
         "the key-value cache is full: all " + std::to_string(pages_) + " pages are in use", "",
         "make the cache larger, or the text shorter"));
   }
-  std::pop_heap(free_.begin(), free_.end(), std::greater<>());
+  std::pop_heap(free_.begin(), free_.end(),
+                [this](int32_t a, int32_t b) { return comes_after(a, b); });
   const int32_t page = free_.back();
   free_.pop_back();
   return page;
@@ -21,7 +28,8 @@ Result<int32_t> PageAllocator::take() {
 
 void PageAllocator::give_back(int32_t page) {
   free_.push_back(page);
-  std::push_heap(free_.begin(), free_.end(), std::greater<>());
+  std::push_heap(free_.begin(), free_.end(),
+                 [this](int32_t a, int32_t b) { return comes_after(a, b); });
 }
 
 void PageAllocator::grow(int64_t pages) {

@@ -11,19 +11,28 @@ namespace tapml::llm {
 // The free pages of one set of pools; page i is row i of every pool.
 class PageAllocator {
  public:
-  explicit PageAllocator(int64_t pages) { grow(pages); }
+  // `scattered`: pages are taken in an order that looks random, and is the same in every run.
+  explicit PageAllocator(int64_t pages, bool scattered = false) : scattered_(scattered) {
+    grow(pages);
+  }
 
   int64_t pages() const { return pages_; }
   int64_t free_pages() const { return static_cast<int64_t>(free_.size()); }
-  // The lowest free page; PlatformError (kOutOfMemory) when there is none.
+  // The free page that is first in order, the lowest unless they are scattered; PlatformError
+  // (kOutOfMemory) when there is none.
   Result<int32_t> take();
+  // A free page, which stays free; -1: there is none.
+  int32_t peek() const { return free_.empty() ? -1 : free_.front(); }
   void give_back(int32_t page);
   // Adds free pages, up to a total of `pages`.
   void grow(int64_t pages);
 
  private:
+  bool comes_after(int32_t a, int32_t b) const;
+
+  bool scattered_;
   int64_t pages_ = 0;
-  std::vector<int32_t> free_;  // a heap whose top is the lowest page
+  std::vector<int32_t> free_;  // a heap whose top is first in order
 };
 
 // The pages of one sequence, in the order of its tokens. The oldest may be released: their entries

@@ -103,8 +103,11 @@ Result<std::optional<NonFiniteOrigin>> Engine::State::trace(Sequence& sequence) 
     runs->call_point().set_observer(observer);
     return result;
   };
+  // NaN in pages without tokens would hide where others come from.
+  const bool poisoned = state.poisoned();
+  state.set_poisoned(false);
   // Recurrent state is no longer what the last call read.
-  if (!model.has_state(StateKind::kRecurrent)) {
+  if (!model.has_state(StateKind::kRecurrent) && !poisoned) {
     found = observed([&](NonFiniteTracer& tracer) { return trace_last_call(tracer); });
   }
   // The cause may be what earlier calls of the sequence left in the state.
@@ -113,6 +116,7 @@ Result<std::optional<NonFiniteOrigin>> Engine::State::trace(Sequence& sequence) 
         observed([&](NonFiniteTracer& tracer) { return trace_all_calls(sequence, tracer); });
     if (!whole || *whole) found = std::move(whole);
   }
+  state.set_poisoned(poisoned);
   if (far) vm = std::move(far);
   tracing = false;
   return found;

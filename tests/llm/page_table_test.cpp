@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "support/expect_error.h"
 
 namespace tapml::llm {
@@ -28,6 +30,24 @@ TEST(PageAllocator, HandsOutTheLowestFreePage) {
   allocator.grow(4);
   EXPECT_EQ(allocator.pages(), 5);
   EXPECT_EQ(allocator.free_pages(), 1);
+}
+
+TEST(PageAllocator, ScattersPagesTheSameWayInEveryRun) {
+  Table first, second;
+  for (Table* pages : {&first, &second}) {
+    PageAllocator allocator(16, true);
+    EXPECT_GE(allocator.peek(), 0);
+    for (int i = 0; i < 16; ++i) pages->push_back(*allocator.take());
+    EXPECT_EQ(allocator.peek(), -1);
+    EXPECT_FALSE(allocator.take());
+  }
+  EXPECT_EQ(first, second);
+  // Each once, and few behind the one before.
+  int in_order = 0;
+  for (size_t i = 1; i < first.size(); ++i) in_order += first[i] == first[i - 1] + 1 ? 1 : 0;
+  EXPECT_LE(in_order, 3);
+  std::ranges::sort(first);
+  for (int32_t i = 0; i < 16; ++i) EXPECT_EQ(first[static_cast<size_t>(i)], i);
 }
 
 TEST(SequencePages, GrowsByPagesAndGivesThemBack) {

@@ -20,6 +20,7 @@ struct CarveCommand {
   int64_t budget_bytes = 0;  // 0: no limit
   llm::SamplerOptions sampler;
   bool edge = false;
+  bool as_run = false;  // with the cache of a plain run, not a fragmented one (llm::EngineOptions)
 };
 
 struct Carved {

@@ -67,7 +67,10 @@ CarvedEngine open_engine(
       *model.executable, command.sampler.temperature, model.session->info());
   carved.engine = unwrap(
       llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
-                          model.weights, {.weights_in_place = true, .sample_in_model = true}));
+                          model.weights,
+                          {.weights_in_place = true,
+                           .sample_in_model = true,
+                           .fragmented = !command.as_run}));
   carved.engine->set_watcher(hooks.watcher);
   model.attach(*carved.engine);
   return carved;

@@ -33,6 +33,8 @@ const std::vector<FaultKindInfo>& fault_kinds() {
        variants::wrong_group},
       {kStalePage, "stale-page", "an entry of a table of ids or pages is the previous one",
        variants::stale_page},
+      {kIgnoredTable, "ignored-table", "page i of a text is taken to be row i of the pool",
+       variants::ignored_table},
       {kSomeIds, "some-ids", "one id, length or page in five counts as 0", variants::some_ids},
       {kLateRows, "late-rows", "outputs are wrong from the fourth row on", variants::late_rows},
       {kWrongConstant, "wrong-constant", "a constant is a quarter too large",

@@ -23,6 +23,7 @@ enum class FaultKind : uint8_t {
   kBroadcastAxis,
   kWrongGroup,
   kStalePage,
+  kIgnoredTable,
   kSomeIds,
   kLateRows,
   kWrongConstant,

@@ -110,7 +110,8 @@ class PassBisector {
   void prepare_reference() {
     progress("run on " + source_.target.text);
     auto engine = unwrap(
-        llm::Engine::create(*source_.session, compiled(all(false), source_.target), weights_));
+        llm::Engine::create(*source_.session, compiled(all(false), source_.target), weights_,
+                                  {.fragmented = true}));
     engine->local_vm().set_interrupt(options_.interrupt);
     engine->set_watcher(options_.watcher);
     interface_ = engine->model();
@@ -159,7 +160,8 @@ class PassBisector {
     if (!executable) return failed(executable.error());
     std::unique_ptr<llm::Engine> engine;
     ModelCheck check = contained_check(sandbox_, *reference_, [&] {
-      engine = unwrap(llm::Engine::create(sandbox_.session(), *executable, weights_));
+      engine = unwrap(llm::Engine::create(sandbox_.session(), *executable, weights_,
+                                          {.fragmented = true}));
       engine->local_vm().set_interrupt(options_.interrupt);
       engine->set_watcher(options_.watcher);
       return forced_logits(*engine, run_);

@@ -381,7 +381,8 @@ void TargetMigration::run_alone() {
     {
       std::unique_ptr<llm::Engine> engine;
       check = contained_check(sandbox_, source_.model_reference(), [&] {
-        engine = unwrap(llm::Engine::create(sandbox_.session(), executable_, source_.weights()));
+        engine = unwrap(llm::Engine::create(sandbox_.session(), executable_, source_.weights(),
+                                            {.fragmented = true}));
         engine->local_vm().set_interrupt(options_.interrupt);
         engine->set_watcher(options_.watcher);
         std::vector<HostTensor> logits = forced_logits(*engine, source_.forced());

@@ -232,23 +232,37 @@ ReferenceLogits ReferenceLogits::of(const op::RefTensor& logits, size_t first) {
 
 ModelReference::ModelReference(ReferenceLogits logits, const std::vector<HostTensor>& source)
     : logits_(std::move(logits)), vocabulary_(logits_.vocabulary) {
-  for (size_t i = 0; i < source.size(); ++i) {
-    source_error_ = std::max(source_error_, error(source[i], i));
+  const auto positions = static_cast<size_t>(std::ssize(logits_.rows) / vocabulary_);
+  for (size_t i = 0; i < positions; ++i) {
+    const Distance own = i < source.size() ? distance(source[i], i) : Distance{};
+    source_error_ = std::max(source_error_, own.largest);
+    double largest = 1;
+    for (int64_t v = 0; v < vocabulary_; ++v) largest = std::max(largest, std::abs(row(i)[v]));
+    // A source with logits that are not finite excuses no error.
+    const Distance excused = std::isfinite(own.largest) ? own : Distance{};
+    bounds_.push_back({4 * excused.largest + kAlways * largest,
+                       4 * excused.rms + kAlways / 4 * largest});
   }
-  // A source with logits that are not finite excuses no error.
-  bound_ = (std::isfinite(source_error_) ? 4 * source_error_ : 0) + 1e-4 * logits_.largest;
 }
 
 ModelCheck ModelReference::check(const std::vector<HostTensor>& logits) const {
   ModelCheck result;
-  result.bound = bound_;
+  result.bound = bound();
   result.source_error = source_error_;
   const int64_t k = std::min(ModelCheck::kTopK, vocabulary_);
-  double kl_sum = 0;
+  double kl_sum = 0, worst = -1;
   int64_t agreed = 0;
   for (size_t i = 0; i < logits.size(); ++i) {
-    double worst = error(logits[i], i);
-    result.max_abs = std::max(result.max_abs, worst);
+    const Distance found_distance = distance(logits[i], i), &allowed = bounds_.at(i);
+    const double ratio = std::max(found_distance.largest / allowed.largest,
+                                  found_distance.rms / allowed.rms);
+    if (ratio > worst) {
+      worst = ratio;
+      result.max_abs = found_distance.largest;
+      result.bound = allowed.largest;
+      result.rms = found_distance.rms;
+      result.rms_bound = allowed.rms;
+    }
     std::vector<double> own;
     for (int64_t v = 0; v < vocabulary_; ++v) {
       const double value = logits[i].at_f64(v);
@@ -256,7 +270,7 @@ ModelCheck ModelReference::check(const std::vector<HostTensor>& logits) const {
       own.push_back(std::isnan(value) ? -std::numeric_limits<double>::infinity() : value);
     }
     int64_t top = argmax(own.data(), vocabulary_), compared = argmax(row(i), vocabulary_);
-    if (row(i)[compared] - row(i)[top] > 2 * bound_) ++result.top1_changes;
+    if (row(i)[compared] - row(i)[top] > 2 * allowed.largest) ++result.top1_changes;
     const double kl = divergence({row(i), static_cast<size_t>(vocabulary_)}, own);
     result.kl_max = std::max(result.kl_max, kl);
     kl_sum += kl;
@@ -277,8 +291,8 @@ ModelCheck ModelReference::check(const std::vector<HostTensor>& logits) const {
     result.top_k_agreement =
         static_cast<double>(agreed) / static_cast<double>(k * result.positions);
   }
-  // Not `error > bound`, which a NaN would pass.
-  result.passed = result.max_abs <= bound_ && result.top1_changes == 0;
+  // Not `worst > 1`, which a NaN would pass.
+  result.passed = worst <= 1 && result.top1_changes == 0;
   return result;
 }
 
@@ -288,14 +302,18 @@ double ModelReference::margin(int32_t token) const {
   return values[argmax(values, vocabulary_)] - values[token];
 }
 
-double ModelReference::error(const HostTensor& logits, size_t i) const {
-  double worst = 0;
+ModelReference::Distance ModelReference::distance(const HostTensor& logits, size_t i) const {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Distance result;
+  double squares = 0;
   for (int64_t v = 0; v < vocabulary_; ++v) {
-    double difference = std::abs(logits.at_f64(v) - row(i)[v]);
-    if (std::isnan(difference)) return std::numeric_limits<double>::infinity();
-    worst = std::max(worst, difference);
+    const double difference = std::abs(logits.at_f64(v) - row(i)[v]);
+    if (std::isnan(difference)) return {kInfinity, kInfinity};
+    result.largest = std::max(result.largest, difference);
+    squares += difference * difference;
   }
-  return worst;
+  result.rms = std::sqrt(squares / static_cast<double>(vocabulary_));
+  return result;
 }
 
 }  // namespace tapml::topdown

@@ -63,17 +63,25 @@ class ModelReference {
   // The difference in logits between the reference's first choice after the prompt and `token`;
   // infinite for a token outside the vocabulary.
   double margin(int32_t token) const;
-  double bound() const { return bound_; }
+  // Of the first position.
+  double bound() const { return bounds_.empty() ? kAlways : bounds_.front().largest; }
 
  private:
   const double* row(size_t i) const {
     return logits_.rows.data() + static_cast<int64_t>(i) * logits_.vocabulary;
   }
-  double error(const HostTensor& logits, size_t i) const;
+  // Between the logits of position i and the reference's.
+  struct Distance {
+    double largest = 0, rms = 0;  // over the vocabulary
+  };
+  Distance distance(const HostTensor& logits, size_t i) const;
+  // Of max(1, |logit|), allowed whatever the source's error is.
+  static constexpr double kAlways = 1e-4;
 
   ReferenceLogits logits_;
   int64_t vocabulary_;
-  double source_error_ = 0, bound_ = 0;
+  double source_error_ = 0;
+  std::vector<Distance> bounds_;  // by position
 };
 
 }  // namespace tapml::topdown

@@ -401,7 +401,8 @@ Status KernelReplay::find_cause() {
 void KernelReplay::finish() {
   verdict_.passed &= verdict_.failed == Failure::kNone;
   const OutputPrecision& precision = verdict_.worst.target.precision;
-  if (verdict_.worst.outcome == Outcome::kImprecise || !precision.cause.empty()) {
+  const bool always = verdict_.launches.wrong == verdict_.launches.launches;
+  if (verdict_.worst.outcome == Outcome::kImprecise || (!precision.cause.empty() && always)) {
     add_note(verdict_, precision_text(precision));
   }
   verdict_.tolerated &= verdict_.passed;

@@ -115,6 +115,8 @@ void fields(A& a, ModelCheck& x) {
   a("passed", x.passed);
   a("max_abs", x.max_abs);
   a("bound", x.bound);
+  a("rms", x.rms);
+  a("rms_bound", x.rms_bound);
   a("source_error", x.source_error);
   a("top1_changes", x.top1_changes);
   a("positions", x.positions);

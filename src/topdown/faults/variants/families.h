@@ -26,6 +26,7 @@ Variants shifted_index(const tir::PrimFunc& func);
 Variants broadcast_axis(const tir::PrimFunc& func);
 Variants wrong_group(const tir::PrimFunc& func);
 Variants stale_page(const tir::PrimFunc& func);
+Variants ignored_table(const tir::PrimFunc& func);
 Variants some_ids(const tir::PrimFunc& func);
 Variants late_rows(const tir::PrimFunc& func);
 

@@ -108,6 +108,14 @@ Variants stale_page(const PrimFunc& func) {
   });
 }
 
+// The table of pages is not read: the pages are 0, 1, 2, ...
+Variants ignored_table(const PrimFunc& func) {
+  return each_input(func, [](const PrimExpr& e) -> PrimExpr {
+    if (load_buffer(e)->shape.size() != 2 || !is_integer_input(e)) return {};
+    return cast(e.dtype(), e->operands.back());
+  });
+}
+
 // One in five ids, lengths or pages becomes 0.
 Variants some_ids(const PrimFunc& func) {
   return each_input(func, [](const PrimExpr& e) -> PrimExpr {
