@@ -36,8 +36,25 @@ Result<std::unique_ptr<Conversation>> Conversation::create(runtime::Session& ses
 }
 
 void Conversation::reset() {
-  engine_->reset();
+  // Forgets the sequence, too.
+  [[maybe_unused]] const Status always = engine_->set_embeddings({});
   unread_.reset();
+}
+
+Status Conversation::set_features(HostTensor features) {
+  TAPML_TRY(engine_->set_features(std::move(features)));
+  reset();
+  return {};
+}
+
+Status Conversation::place_embeddings(const HostTensor& rows, int64_t first) {
+  // The model chose the last token, which has no embedding of the caller.
+  if (unread_ && first == engine_->length()) {
+    return fail(user_error("the position is that of the last answer's last token", "embeddings",
+                           "a position from " + std::to_string(length()) + " on",
+                           "position " + std::to_string(first)));
+  }
+  return engine_->place_embeddings(rows, first);
 }
 
 Result<std::vector<int32_t>> Conversation::encode(std::string_view prompt) const {
@@ -84,6 +101,7 @@ Result<Turn> Conversation::say(std::string_view prompt, const TurnOptions& optio
   TAPML_TRY(check_options(generate));
   TAPML_TRY(check_sampler_options(options.sampler));
   TAPML_ASSIGN(const std::vector<int32_t> tokens, encode(prompt));
+  if (options.max_tokens > 0) TAPML_TRY(engine_->check_prompt(std::ssize(tokens)));
   turn.prompt_tokens = std::ssize(tokens);
 
   const int64_t before = engine_->length();

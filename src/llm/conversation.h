@@ -45,8 +45,17 @@ class Conversation {
   // token. An empty prompt continues an answer that ended early. A refused prompt or option
   // (UserError: not UTF-8, longer than the rest of the cache, nothing to run, out of range) changes
   // nothing; a failure while the model runs clears the conversation. cancel() is not a failure: the
-  // answer so far stays, an unfinished prompt does not.
+  // answer so far stays, an unfinished prompt does not. A prompt that ends before an embedding's
+  // position is refused, too, unless max_tokens is 0.
   Result<Turn> say(std::string_view prompt, const TurnOptions& options);
+
+  // Sets the features of this conversation, which begins anew, and of later ones. UserError as for
+  // Engine::set_features().
+  Status set_features(HostTensor features);
+  // Adds embeddings [m, d] for the tokens of the next prompts that are at consecutive positions
+  // from `first` on, at least length(). They belong to the conversation. UserError as for
+  // Engine::place_embeddings().
+  Status place_embeddings(const HostTensor& rows, int64_t first);
 
   void reset();
   // Thread-safe. Ends the running turn between two kernels; does nothing if none runs.

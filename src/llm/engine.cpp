@@ -171,16 +171,13 @@ Status Engine::set_features(HostTensor features) {
     return fail(user_error("the model reads no features", "features", "a model with an encoder",
                            state_->model.architecture));
   }
-  if (features.shape().empty() || features.size() == 0) {
-    return fail(user_error("there are no features", "features", "at least one row",
-                           shape_to_string(features.shape())));
-  }
+  TAPML_TRY(state_->check_features(features));
   reset();
   state_->features = std::move(features);
   return {};
 }
 
-bool Engine::takes_embeddings() const { return state_->embedding_row.has_value(); }
+bool Engine::takes_embeddings() const { return state_->embedding_input.has_value(); }
 
 Status Engine::set_embeddings(PlacedEmbeddings embeddings) {
   TAPML_TRY(state_->check_embeddings(embeddings));
@@ -188,6 +185,27 @@ Status Engine::set_embeddings(PlacedEmbeddings embeddings) {
   state_->embeddings = std::move(embeddings);
   state_->uploaded_embeddings = {};
   return {};
+}
+
+Status Engine::place_embeddings(const HostTensor& rows, int64_t first) {
+  TAPML_TRY(state_->check_rows(rows));
+  const int64_t count = rows.shape()[0];
+  if (first < length() || first > capacity() - count) {
+    return fail(user_error(
+        "the embeddings are not in the rest of the text", "embeddings",
+        "positions from " + std::to_string(length()) + " to " + std::to_string(capacity() - 1),
+        std::to_string(count) + " from position " + std::to_string(first) + " on"));
+  }
+  PlacedEmbeddings all = state_->embeddings;
+  all.place(rows, first);
+  TAPML_TRY(state_->check_embeddings(all));
+  state_->embeddings = std::move(all);
+  state_->uploaded_embeddings = {};
+  return {};
+}
+
+Status Engine::check_prompt(int64_t count) const {
+  return state_->check_prompt(state_->own, count);
 }
 
 Result<Tensor> Engine::prefill(std::span<const int32_t> tokens) {

@@ -106,8 +106,9 @@ class Engine {
   Status clear();
   // Whether the model's texts depend on features, which its encoder reads first.
   bool reads_features() const;
-  // Sets the features, [rows, ...]; forgets the sequence. UserError for a model that reads none.
-  // Calls of a model that needs features are UserErrors without them.
+  // Sets the features, [rows, ...]; forgets the sequence. UserError for a model that reads none,
+  // and for another dtype or shape than its encoder takes. Calls of a model that needs features are
+  // UserErrors without them.
   Status set_features(HostTensor features);
   // Whether embeddings can take the place of tokens in the model's texts.
   bool takes_embeddings() const;
@@ -115,8 +116,13 @@ class Engine {
   // must be in the vocabulary. No rows: none. Forgets the sequence. UserError for a model that
   // takes none, for rows of another dtype or width than its prefill takes, and for positions that
   // are not one for each row, different and in the context. decode() places none: it is a UserError
-  // at such a position.
+  // at such a position. So is generating after a prompt that ends before one.
   Status set_embeddings(PlacedEmbeddings embeddings);
+  // Adds rows [m, d] at consecutive positions from `first` on; keeps the sequence. UserError as
+  // above, and for positions before length().
+  Status place_embeddings(const HostTensor& rows, int64_t first);
+  // UserError if `count` more tokens end before an embedding's position.
+  Status check_prompt(int64_t count) const;
   // Appends tokens and returns the logits f32[1, vocabulary] of the last one, on the session,
   // without waiting. UserError for no tokens, a token outside the vocabulary, and more than fit.
   Result<runtime::Tensor> prefill(std::span<const int32_t> tokens);

@@ -19,7 +19,7 @@ constexpr const char* kEncode = "encode";
 }  // namespace
 
 Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights, bool in_place) {
-  TAPML_TRY(find_embedding_row());
+  TAPML_TRY(find_embedding_input());
   std::vector<const HostTensor*> contents;
   for (const std::string& name : model.weights) {
     auto it = host_weights.find(name);
@@ -123,6 +123,14 @@ Status Engine::State::encode(Sequence& sequence) {
   TAPML_TRY(call(encoder, nullptr));
   sequence.is_encoded = true;
   return {};
+}
+
+Status Engine::State::check_features(const HostTensor& given) const {
+  const auto wanted = InputOfText::find(vm->executable(), function(kEncode), Role::kFeatures);
+  if (wanted ? wanted->takes(given) : !given.shape().empty() && given.size() > 0) return {};
+  return fail(user_error("the features do not fit the model's encoder", "features",
+                         wanted ? wanted->text() : "at least one row",
+                         dtype_name(given.dtype()) + shape_to_string(given.shape())));
 }
 
 Status Engine::State::check_tokens(const Sequence& sequence,

@@ -11,6 +11,7 @@
 #include "base/rounding.h"
 #include "llm/call_arguments.h"
 #include "llm/engine.h"
+#include "llm/input_of_text.h"
 #include "llm/model_state.h"
 #include "llm/non_finite.h"
 #include "llm/prompt_watch.h"
@@ -85,11 +86,18 @@ struct Engine::State {
   // Reserves a slot for each sequence, with the encoder's output for the features.
   Status reserve_slots(std::span<Sequence* const> sequences);
   Status encode(Sequence& sequence);
+  // UserError for features that the encoder does not take.
+  Status check_features(const HostTensor& given) const;
   // Reads the tokens that a sequence starts over with.
   Status read_unread(std::span<Sequence* const> sequences);
-  // Finds `embedding_row`; UserError for a prefill that does not declare it.
-  Status find_embedding_row();
+  // Finds `embedding_input`; UserError for a prefill that does not declare it.
+  Status find_embedding_input();
+  // UserError for a model that takes no embeddings, and for rows that it does not take.
+  Status check_rows(const HostTensor& given) const;
+  // The same, and for positions that are wrong.
   Status check_embeddings(const PlacedEmbeddings& placed) const;
+  // UserError if an embedding's position is after a prompt of `count` tokens.
+  Status check_prompt(const Sequence& sequence, int64_t count) const;
   // UserError if one of the next `count` tokens of a sequence has an embedding.
   Status check_unplaced(std::span<Sequence* const> sequences, int64_t count) const;
   // Sets the embeddings, [sequences, m, d]: zeros if there are none.
@@ -154,9 +162,9 @@ struct Engine::State {
   ModelState state;
   CallArguments arguments;
   HostTensor features;  // for models with an encoder
-  // For models that take embeddings: dtype and shape [d] of a row, and those of the texts, which
-  // are uploaded for as many sequences as the last call had.
-  std::optional<std::pair<DType, Shape>> embedding_row;
+  // For models that take embeddings: what they take, [m, d], and those of the texts, which are
+  // uploaded for as many sequences as the last call had.
+  std::optional<InputOfText> embedding_input;
   PlacedEmbeddings embeddings;
   runtime::Tensor uploaded_embeddings;
   uint64_t uploaded_generation = 0;

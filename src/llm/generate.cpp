@@ -98,6 +98,8 @@ Result<Generation> Engine::generate(std::span<const int32_t> prompt,
 
 Result<Generation> Engine::extend(std::span<const int32_t> prompt, const GenerateOptions& options) {
   TAPML_TRY(check_options(options));
+  // Only tokens follow the prompt.
+  if (options.max_tokens > 0) TAPML_TRY(state_->check_prompt(state_->own, std::ssize(prompt)));
   TAPML_TRY(set_sampler(options.sampler));
   return Generator(*this, options).run(prompt);
 }

@@ -77,7 +77,11 @@ class Engine::BatchGenerator {
   Status prefill(std::span<const std::vector<int32_t>> prompts) {
     std::map<size_t, std::vector<size_t>> by_length;
     for (size_t i = 0; i < prompts.size(); ++i) {
-      if (Status valid = state_.check_tokens(texts_[i]->sequence, prompts[i]); !valid) {
+      Status valid = state_.check_tokens(texts_[i]->sequence, prompts[i]);
+      if (valid && options_.max_tokens > 0) {
+        valid = state_.check_prompt(texts_[i]->sequence, std::ssize(prompts[i]));
+      }
+      if (!valid) {
         Error error = valid.error();
         error.where = "prompt " + std::to_string(i + 1);
         return fail(std::move(error));

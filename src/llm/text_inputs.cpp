@@ -1,5 +1,7 @@
 #include "llm/text_inputs.h"
 
+#include <algorithm>
+
 namespace tapml::llm {
 
 std::vector<int32_t> PlacedEmbeddings::placement(int64_t first, int64_t count) const {
@@ -9,6 +11,15 @@ std::vector<int32_t> PlacedEmbeddings::placement(int64_t first, int64_t count) c
     if (at >= 0 && at < count) rows[static_cast<size_t>(at)] = static_cast<int32_t>(i);
   }
   return rows;
+}
+
+void PlacedEmbeddings::place(const HostTensor& more, int64_t first) {
+  const int64_t before = std::ssize(positions), added = more.shape()[0];
+  HostTensor all = HostTensor::zeros(more.dtype(), {before + added, more.shape()[1]});
+  const auto end = std::ranges::copy(rows.bytes(), all.mutable_bytes().begin()).out;
+  std::ranges::copy(more.bytes(), end);
+  rows = std::move(all);
+  for (int64_t i = 0; i < added; ++i) positions.push_back(first + i);
 }
 
 std::string TextInputs::digest() const {

@@ -16,6 +16,8 @@ struct PlacedEmbeddings {
 
   // For each of `count` tokens from `first` on: its row, or -1.
   std::vector<int32_t> placement(int64_t first, int64_t count) const;
+  // Adds `more`, [k, d] of the same dtype and width, at consecutive positions from `first` on.
+  void place(const HostTensor& more, int64_t first);
 };
 
 struct TextInputs {

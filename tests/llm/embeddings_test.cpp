@@ -1,6 +1,7 @@
 // Embeddings that take the place of tokens in a prompt.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 
 #include "llm/engine.h"
@@ -111,6 +112,37 @@ TEST_P(Embeddings, AreReadAgainAfterTheyLeftTheWindow) {
   expect_logits(unwrap(engine->logits_all(more)), model.logits(text, placed), 9);
 }
 
+// A text goes on after an answer with embeddings of its own.
+TEST_P(Embeddings, AreAddedToATextThatHasBegun) {
+  const ToyDecoder model = testing::toy_decoder(7, 0, true);
+  auto engine = unwrap(Engine::create(*session_, compiled(model.module), model.weights));
+  PlacedEmbeddings all = testing::toy_embeddings(8, {1, 2});
+  unwrap(engine->place_embeddings(all.rows, 1));
+  GenerateOptions options;
+  options.max_tokens = 3;
+  Tokens text = kPrompt;
+  Tokens answer = unwrap(engine->generate(text, options)).tokens;
+  EXPECT_EQ(answer, model.greedy(text, 3, all));
+  text.insert(text.end(), answer.begin(), answer.end());
+  // The last token is not in the cache.
+  ASSERT_EQ(engine->length(), std::ssize(text) - 1);
+  const HostTensor more = testing::toy_embeddings(9, {0, 1}).rows;
+  const Status passed = engine->place_embeddings(more, engine->length() - 1);
+  ASSERT_FALSE(passed);
+  testing::expect_parts(passed.error(), {"not in the rest of the text", "positions from 13 to 95",
+                                         "2 from position 12 on"});
+  EXPECT_FALSE(engine->place_embeddings(more, ToyDecoder::kContext - 1));
+  EXPECT_FALSE(engine->place_embeddings(more, std::numeric_limits<int64_t>::max()));
+  unwrap(engine->place_embeddings(more, 15));
+  all.place(more, 15);
+  EXPECT_FALSE(engine->place_embeddings(more, 16)) << "position 16 has an embedding";
+  const Tokens turn = {answer.back(), 4, 20, 21};
+  text.insert(text.end(), turn.begin() + 1, turn.end());
+  answer = unwrap(engine->extend(turn, options)).tokens;
+  EXPECT_EQ(answer, model.greedy(text, 3, all));
+  EXPECT_NE(answer, model.greedy(text, 3, testing::toy_embeddings(8, {1, 2})));
+}
+
 TEST_P(Embeddings, ThatDoNotFitAreRefused) {
   const ToyDecoder model = testing::toy_decoder(5, 0, true);
   auto engine = unwrap(Engine::create(*session_, compiled(model.module), model.weights));
@@ -124,11 +156,11 @@ TEST_P(Embeddings, ThatDoNotFitAreRefused) {
           {"do not fit", "f32[m, 12]", "f32[2, 11]"});
   refused({HostTensor::zeros(DType::kF16, {2, 12}), {0, 1}}, {"f16[2, 12]"});
   refused({HostTensor(), {0}}, {"do not fit"});
-  for (const std::vector<int64_t>& positions :
-       {std::vector<int64_t>{0}, {0, 0}, {-1, 0}, {0, ToyDecoder::kContext}}) {
-    refused({HostTensor::zeros(DType::kF32, {2, 12}), positions},
-            {"positions of the embeddings are wrong", "each of 2 rows", "from 0 to 95"});
-  }
+  const HostTensor rows = HostTensor::zeros(DType::kF32, {2, 12});
+  refused({rows, {0}}, {"another number of positions", "2 positions, one for each row"});
+  refused({rows, {5, 5}}, {"two embeddings have the same position", "two rows for position 5"});
+  refused({rows, {-1, 0}}, {"is in no text", "from 0 to 95", "position -1"});
+  refused({rows, {0, ToyDecoder::kContext}}, {"is in no text", "position 96"});
   // decode places none.
   unwrap(engine->set_embeddings(testing::toy_embeddings(1, {0, 4})));
   unwrap(engine->prefill(Tokens{1, 2, 3}));
@@ -136,6 +168,22 @@ TEST_P(Embeddings, ThatDoNotFitAreRefused) {
   const auto decoded = engine->decode(5);
   ASSERT_FALSE(decoded);
   testing::expect_parts(decoded.error(), {"ends before an embedding's position", "position 4"});
+  for (const int64_t batch : {0, 1}) {
+    const auto run = [&](std::vector<Tokens> prompts, const GenerateOptions& options) -> Status {
+      if (batch) {
+        TAPML_ASSIGN([[maybe_unused]] auto texts, engine->generate_batch(prompts, options));
+      } else {
+        TAPML_ASSIGN([[maybe_unused]] auto text, engine->generate(prompts[0], options));
+      }
+      return {};
+    };
+    const Status generated = run({{1, 2, 3, 4}}, {.max_tokens = 1});
+    ASSERT_FALSE(generated);
+    testing::expect_parts(generated.error(), {"ends before an embedding's position", "from 0 to 3",
+                                              "position 4", "a token for each embedding"});
+    EXPECT_TRUE(run({{1, 2, 3, 4}}, {.max_tokens = 0})) << "the rest may follow";
+    EXPECT_TRUE(run({{1, 2, 3, 4, 5}}, {.max_tokens = 1}));
+  }
 
   const testing::ToyModel other = testing::toy_recurrent_model(1);
   engine = unwrap(Engine::create(*session_, compiled(other.module), other.weights));

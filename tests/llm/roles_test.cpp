@@ -118,9 +118,13 @@ TEST_P(Roles, FeaturesAreForEncodersOnly) {
   ASSERT_FALSE(set);
   testing::expect_parts(set.error(), {"reads no features", "toy_recurrent"});
   auto encoder = this->engine(testing::toy_encoder_decoder(1));
-  const Status empty = encoder->set_features(HostTensor());
-  ASSERT_FALSE(empty);
-  testing::expect_parts(empty.error(), {"there are no features"});
+  for (const HostTensor& wrong :
+       {HostTensor(), HostTensor::zeros(DType::kF32, {5, 8}),
+        HostTensor::zeros(DType::kF32, {1, 5, 7}), HostTensor::zeros(DType::kF16, {5, 7})}) {
+    const Status set = encoder->set_features(wrong);
+    ASSERT_FALSE(set);
+    testing::expect_parts(set.error(), {"do not fit the model's encoder", "f32[5, 7]"});
+  }
 }
 
 // Inputs that a text cannot supply, and results that a function does not return.
