@@ -41,7 +41,7 @@ test: dev  ## build and run all tests; a test that is skipped must be on the lis
 .PHONY: test-python
 test-python: setup  ## build the Python package and run its tests
 	@$(configure_dev)
-	@cmake --build --preset dev --target tapml tapml_python
+	@cmake --build --preset dev --target tapml tapml_python toy_packages
 	@ctest --preset dev -R '^python$$'
 
 .PHONY: python

@@ -201,13 +201,16 @@ set_tests_properties(install_example PROPERTIES LABELS e2e TIMEOUT 300)
 
 # The Python package, with the module from this build.
 if(TARGET tapml_python)
+  add_executable(toy_packages "${CMAKE_SOURCE_DIR}/tests/python/toy_packages.cpp")
+  target_link_libraries(toy_packages PRIVATE tapml_test_support ${all_components})
+  set_target_properties(toy_packages PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   add_test(NAME python
            COMMAND "${python_program}" -m pytest -q -p no:cacheprovider
                  "--junitxml=${CMAKE_BINARY_DIR}/test-results/python.xml" "${CMAKE_SOURCE_DIR}/tests/python")
   set_tests_properties(
     python
     PROPERTIES LABELS e2e TIMEOUT 600
-               ENVIRONMENT "PYTHONPATH=${CMAKE_BINARY_DIR}/python;PYTHONDONTWRITEBYTECODE=1;TAPML_PROGRAM=$<TARGET_FILE:tapml>;TAPML_CACHE=${CMAKE_BINARY_DIR}/test-cache")
+               ENVIRONMENT "PYTHONPATH=${CMAKE_BINARY_DIR}/python;PYTHONDONTWRITEBYTECODE=1;TAPML_PROGRAM=$<TARGET_FILE:tapml>;TAPML_TOY_PACKAGES=$<TARGET_FILE:toy_packages>;TAPML_CACHE=${CMAKE_BINARY_DIR}/test-cache")
 endif()
 
 # Starts the longest tests first, so that no core idles at the end: approximate seconds.

@@ -3,14 +3,14 @@
 namespace tapml::python {
 
 app::ModelChoice choice_of(const LanguageModel& model) {
-  return {model.folder, {}, model.format, model.features, model.loaded};
+  return {model.folder, {}, model.format, model.inputs, model.loaded};
 }
 
 app::ModelOptions model_options_of(const LanguageModel& model, bool cache) {
   app::ModelOptions options;
   options.model = model.folder;
   options.format = model.format;
-  options.features = model.features;
+  options.inputs = model.inputs;
   options.loaded = model.loaded;
   options.cache.off = !cache;
   return options;

@@ -12,6 +12,7 @@
 #include "path.h"
 #include "program.h"
 #include "session.h"
+#include "text_inputs.h"
 
 namespace tapml::python {
 
@@ -22,6 +23,7 @@ class Engine final : public Resource {
  public:
   struct State {
     std::shared_ptr<runtime::Session> session;
+    llm::TextInputs inputs;               // of the model's texts, unless a call has others
     std::unique_ptr<llm::Engine> engine;  // destroyed first
     std::timed_mutex busy;
   };
@@ -54,21 +56,12 @@ struct Generated {
 };
 
 LanguageModel load_model(const std::string& folder, const app::ModelFormat& format,
-                         const app::FeatureOptions& features = {}) {
+                         const app::TextInputOptions& inputs = {}) {
   return without_interpreter([&] {
     return LanguageModel{
-        folder, format, features,
+        folder, format, inputs,
         std::make_shared<const app::LoadedModel>(app::load_model(folder, "", {}, format))};
   });
-}
-
-// A file, or an array.
-app::FeatureOptions features_of(const py::object& given) {
-  if (given.is_none()) return {};
-  if (py::isinstance<py::str>(given) || py::hasattr(given, "__fspath__")) {
-    return {given.cast<Path>(), {}};
-  }
-  return {"", as_tensor(take_array(given, std::nullopt, "LanguageModel.load(features=...)").array)};
 }
 
 std::unique_ptr<Engine> make_engine(const LanguageModel& model, const py::object& device,
@@ -78,15 +71,14 @@ std::unique_ptr<Engine> make_engine(const LanguageModel& model, const py::object
   auto state = without_interpreter([&] {
     CompileSettings settings;
     settings.cache = cache;
-    const HostTensor features = model.features.load(model.loaded->files.module);
-    auto compiled = compile(model.loaded->files.module, open->target(), settings, open);
     auto made = std::make_shared<Engine::State>();
+    made->inputs = model.inputs.load(model.loaded->files.module);
+    auto compiled = compile(model.loaded->files.module, open->target(), settings, open);
     made->session = session;
     // A VM next to a remote device: each token is one request.
     made->engine =
         unwrap(llm::Engine::create(unwrap(session->open_vm(compiled->executable)),
                                    model.loaded->files.weights, {.weights_in_place = true}));
-    if (features.size() > 0) unwrap(made->engine->set_features(features));
     return made;
   });
   return std::make_unique<Engine>(open, model, std::move(state));
@@ -95,17 +87,25 @@ std::unique_ptr<Engine> make_engine(const LanguageModel& model, const py::object
 std::unique_ptr<Generated> generate(const Engine& engine, const std::string& prompt,
                                     int64_t max_tokens, double temperature, double top_p,
                                     int64_t top_k, uint64_t seed, bool logits,
-                                    const py::object& on_token) {
+                                    const py::object& on_token, const py::object& features,
+                                    const py::object& embeddings) {
   if (max_tokens < 0) {
     throw_user("the number of tokens is negative", "generate(max_tokens=...)", "0 or more",
                std::to_string(max_tokens));
   }
   auto state = engine.use();
   const app::LoadedModel& model = *engine.model().loaded;
+  app::TextInputOptions inputs = engine.model().inputs;
+  const bool has_inputs = !features.is_none() || !embeddings.is_none();
+  if (!features.is_none()) inputs.features = features_of(features, "generate(features=...)");
+  if (!embeddings.is_none())
+    inputs.embeddings = embeddings_of(embeddings, "generate(embeddings=...)");
   std::exception_ptr raised;
   auto result = without_interpreter([&] {
     auto made = std::make_unique<Generated>();
     made->prompt = app::encode_prompt(model, prompt);
+    const llm::TextInputs own = has_inputs ? inputs.load(model.files.module) : state->inputs;
+    app::check_positions(own.embeddings, std::ssize(made->prompt));
     llm::GenerateOptions options;
     options.max_tokens = max_tokens;
     options.eos = model.files.eos;
@@ -127,6 +127,8 @@ std::unique_ptr<Generated> generate(const Engine& engine, const std::string& pro
     };
     std::unique_lock<std::timed_mutex> busy(state->busy, std::defer_lock);
     while (!busy.try_lock_for(std::chrono::milliseconds(100))) check_interrupt();
+    if (own.features.size() > 0) unwrap(state->engine->set_features(own.features));
+    unwrap(state->engine->set_embeddings(own.embeddings));
     runtime::VirtualMachine& vm = state->engine->vm();
     vm.set_interrupt(&interrupt_of_this_thread());
     auto generation = state->engine->generate(made->prompt, options);
@@ -188,11 +190,13 @@ void bind_language_model(py::module_& module) {
       .def_property_readonly("device", [](const Engine& engine) { return engine.open(); })
       .def("generate", &generate, py::arg("prompt"), py::kw_only(), py::arg("max_tokens") = 64,
            py::arg("temperature") = 0.0, py::arg("top_p") = 1.0, py::arg("top_k") = 0,
-           py::arg("seed") = 0, py::arg("logits") = false, py::arg("on_token") = py::none(), R"doc(
+           py::arg("seed") = 0, py::arg("logits") = false, py::arg("on_token") = py::none(),
+           py::arg("features") = py::none(), py::arg("embeddings") = py::none(), R"doc(
 Continues a text, greedily at temperature 0.
 
 ``on_token(token, text)`` receives each token and the text that it completes; an exception that it
-raises ends the generation. With ``logits`` the result contains the logits.)doc")
+raises ends the generation. With ``logits`` the result contains the logits. ``features`` and
+``embeddings`` are those of this text, in place of the model's (``LanguageModel.load``).)doc")
       .def("__repr__", [](const Engine& engine) {
         return "<tapml.Engine " + in_quotes(engine.model().folder) + " on " +
                in_quotes(engine.open()->target().text) + ">";
@@ -202,18 +206,23 @@ raises ends the generation. With ``logits`` the result contains the logits.)doc"
       .def_static(
           "load",
           [](const Path& folder, const std::string& quantize, const std::string& activations,
-             const std::string& kv_cache, const py::object& features) {
-            return load_model(folder, {quantize, activations, kv_cache}, features_of(features));
+             const std::string& kv_cache, const py::object& features,
+             const py::object& embeddings) {
+            return load_model(folder, {quantize, activations, kv_cache},
+                              {features_of(features, "LanguageModel.load(features=...)"),
+                               embeddings_of(embeddings, "LanguageModel.load(embeddings=...)")});
           },
           py::arg("folder"), py::kw_only(), py::arg("quantize") = "", py::arg("activations") = "",
-          py::arg("kv_cache") = "", py::arg("features") = py::none(), R"doc(
+          py::arg("kv_cache") = "", py::arg("features") = py::none(),
+          py::arg("embeddings") = py::none(), R"doc(
 Reads config.json, the weights (mapped, not copied) and tokenizer.json.
 
 ``quantize`` (``"q4f32"``, ``"q4f16"``) keeps the weights of linear layers as integers of four bits
 (docs/quantization.md). ``activations`` and ``kv_cache`` are the dtypes in which the model computes
 and keeps its cache: ``"f32"``, ``"f16"`` or ``"bf16"``. ``features`` is what the encoder of a
 model reads before each text: an array ``[m, ...]``, or a file of one (.npy, .npz, safetensors);
-commands in reports repeat only a file.
+commands in reports repeat only a file. ``embeddings`` take the place of tokens in each text: pairs
+of an array ``[m, d]``, or a file of one, and the position in the text of its first row.
 
 Raises UserError for a folder that is not a model, and for an unknown architecture.)doc")
       .def_readonly("folder", &LanguageModel::folder)

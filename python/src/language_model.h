@@ -14,7 +14,7 @@ namespace tapml::python {
 struct LanguageModel {
   std::string folder;
   app::ModelFormat format;
-  app::FeatureOptions features;
+  app::TextInputOptions inputs;
   std::shared_ptr<const app::LoadedModel> loaded;
 };
 

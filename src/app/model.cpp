@@ -20,6 +20,7 @@
 #include "runtime/capture.h"
 #include "runtime/local_virtual_machine.h"
 #include "text/parser.h"
+#include "topdown/reference_run/model_reference.h"
 
 namespace tapml::app {
 
@@ -177,9 +178,7 @@ std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& 
                        unwrap(model_interface_of(model.files.module.all_attrs())).context, prompt);
 }
 
-ReadyModel make_ready(
-    const ModelOptions& options,
-    const std::function<void(const Tokenizer&, const ModelInterface&)>& before_compile) {
+ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_compile) {
   const double start = seconds_now();
   RemoteOptions remote = options.remote;
   if (!remote.watcher) remote.watcher = options.watcher;
@@ -199,10 +198,11 @@ ReadyModel make_ready(
         options.loaded ? options.loaded
                        : std::make_shared<const LoadedModel>(load_model(
                              options.model, "", options.patterns, options.format, options.watcher));
+    llm::TextInputs inputs = options.inputs.load(model->files.module);
     if (before_compile) {
-      before_compile(model->tokenizer, unwrap(model_interface_of(model->files.module.all_attrs())));
+      before_compile(model->tokenizer, unwrap(model_interface_of(model->files.module.all_attrs())),
+                     inputs);
     }
-    HostTensor features = options.features.load(model->files.module);
     const double loaded = seconds_now();
     CompileCache cache(options.cache);
     pipeline::ImplementOptions implement;
@@ -221,7 +221,7 @@ ReadyModel make_ready(
             model->files.weights,
             model->files.eos,
             std::shared_ptr<const Tokenizer>(model, &model->tokenizer),
-            std::move(features),
+            std::move(inputs),
             loaded - start,
             seconds_now() - loaded,
             std::move(contained)};
@@ -234,12 +234,12 @@ ReadyModel make_ready(
         target = executable_target(file, options.model, options.target);
         session = open_session(target, options.cache, options.libraries.load(), remote);
       });
-  if (before_compile) before_compile(model.tokenizer, model.file.executable.model);
-  HostTensor features;
-  if (options.features.are_read_by(model.file.executable.model)) {
-    features =
-        options.features.load(text::parse(model.file.module, options.model + ", section module"));
+  llm::TextInputs inputs;
+  if (options.inputs.are_taken_by(model.file.executable.model)) {
+    inputs =
+        options.inputs.load(text::parse(model.file.module, options.model + ", section module"));
   }
+  if (before_compile) before_compile(model.tokenizer, model.file.executable.model, inputs);
   auto executable = std::make_shared<const Executable>(std::move(model.file.executable));
   auto contained = ContainedKernels::open(executable, target, options.libraries, options.remote,
                                           options.isolation);
@@ -251,7 +251,7 @@ ReadyModel make_ready(
           std::move(model.weights),
           std::move(model.eos),
           std::make_shared<const Tokenizer>(std::move(model.tokenizer)),
-          std::move(features),
+          std::move(inputs),
           seconds_now() - start,
           0,
           std::move(contained)};
@@ -259,7 +259,7 @@ ReadyModel make_ready(
 
 void ReadyModel::attach(llm::Engine& engine) const {
   if (contained) contained->attach(engine.vm());
-  if (features.size() > 0) unwrap(engine.set_features(features));
+  topdown::set_inputs(engine, inputs);
 }
 
 std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model) {

@@ -10,10 +10,10 @@
 
 #include "app/cache.h"
 #include "app/contained_kernels.h"
-#include "app/features.h"
 #include "app/libraries.h"
 #include "app/patterns.h"
 #include "app/remote.h"
+#include "app/text_inputs.h"
 #include "frontend/huggingface/model.h"
 #include "llm/engine.h"
 #include "llm/tokenizer/tokenizer.h"
@@ -65,7 +65,7 @@ struct ModelOptions {
   CacheOptions cache;
   PatternOptions patterns;
   ModelFormat format;
-  FeatureOptions features;
+  TextInputOptions inputs;
   LibraryFiles libraries;
   RemoteOptions remote;
   IsolationOptions isolation;  // for kernels that are not proved to stay within their buffers
@@ -86,20 +86,20 @@ struct ReadyModel {
   std::map<std::string, HostTensor> weights;
   std::vector<int32_t> eos;
   std::shared_ptr<const Tokenizer> tokenizer;
-  HostTensor features;  // that its encoder reads; empty without an encoder
+  llm::TextInputs inputs;  // of all texts
   double load_seconds = 0, compile_seconds = 0;
   // For VMs of the executable; null: none is needed.
   std::unique_ptr<ContainedKernels> contained;
 
-  // Configures an engine of the model: its VM, and the features that it reads.
+  // Configures an engine of the model: its VM, and the inputs of its texts.
   void attach(llm::Engine& engine) const;
 };
 
-// `before_compile` is called between loading and compiling (so that a prompt is checked first); it
-// may be empty. Features are checked before compiling, too.
-ReadyModel make_ready(
-    const ModelOptions& options,
-    const std::function<void(const Tokenizer&, const ModelInterface&)>& before_compile);
+// Called between loading and compiling, so that prompts are checked first. May be empty.
+using BeforeCompile =
+    std::function<void(const Tokenizer&, const ModelInterface&, const llm::TextInputs&)>;
+
+ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_compile);
 
 // The model's engine, with its weights uploaded. If the device is remote, so is the virtual
 // machine.

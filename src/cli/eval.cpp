@@ -143,7 +143,7 @@ void add_eval(Registration registration) {
   add_options(*app, command->model.cache);
   add_options(*app, command->model.patterns);
   add_options(*app, command->model.format);
-  add_options(*app, command->model.features);
+  add_options(*app, command->model.inputs);
   app->add_flag("--unquantized", command->unquantized,
                 "Compare the quantized model with the unquantized one on the first target");
   add_options(*app, command->model.libraries);

@@ -34,7 +34,7 @@ struct LocalizeCommand {
   CacheOptions cache;
   PatternOptions patterns;
   app::ModelFormat format;
-  app::FeatureOptions features;
+  app::TextInputOptions inputs;
   LibraryFiles libraries;
   RemoteOptions remote;
   IsolationOptions isolation;
@@ -48,7 +48,7 @@ void set_shared(ModelRun& run, const LocalizeCommand& command, const Output& out
   const auto platform = [&](const std::string& text) {
     return PlatformChoice::of(text, command.libraries, command.remote);
   };
-  run.model = {command.model, command.patterns, command.format, command.features, nullptr};
+  run.model = {command.model, command.patterns, command.format, command.inputs, nullptr};
   run.source = platform(command.from);
   run.target = platform(command.to);
   run.prompt = command.prompt;
@@ -214,7 +214,7 @@ void add_localize(Registration registration) {
   add_options(*app, command->cache);
   add_options(*app, command->patterns);
   add_options(*app, command->format);
-  add_options(*app, command->features);
+  add_options(*app, command->inputs);
   add_options(*app, command->libraries);
   add_options(*app, command->remote);
   command->ci.add_to(*app);

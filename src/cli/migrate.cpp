@@ -32,7 +32,7 @@ struct MigrateCommand {
   CacheOptions cache;
   PatternOptions patterns;
   app::ModelFormat format;
-  app::FeatureOptions features;
+  app::TextInputOptions inputs;
   LibraryFiles libraries;
   RemoteOptions remote;
   TraceOptions trace;
@@ -43,7 +43,7 @@ struct MigrateCommand {
 
 app::MigrateCommand options_of(const MigrateCommand& command, const Output& output) {
   app::MigrateCommand options;
-  options.model = {command.model, command.patterns, command.format, command.features, nullptr};
+  options.model = {command.model, command.patterns, command.format, command.inputs, nullptr};
   const auto platform = [&](const std::string& text) {
     return PlatformChoice::of(text, command.libraries, command.remote);
   };
@@ -173,7 +173,7 @@ void add_migrate(Registration registration) {
   add_options(*app, command->cache);
   add_options(*app, command->patterns);
   add_options(*app, command->format);
-  add_options(*app, command->features);
+  add_options(*app, command->inputs);
   add_options(*app, command->libraries);
   add_options(*app, command->remote);
   add_options(*app, command->trace);

@@ -23,6 +23,7 @@ constexpr OptionRow kRows[] = {
     {"--tasks", kInput, "FILE"},
     {"--inputs", kInput, "FILE"},
     {"--features", kInput, "FILE"},
+    {"--embeddings", kInput, "FILE[@POSITION]"},
     {"--function", kInput, "NAME"},
     {"--args", kInput, "VALUE"},
     {"--edge", kInput, ""},

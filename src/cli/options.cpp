@@ -53,9 +53,13 @@ void add_options(CLI::App& command, app::ModelFormat& format) {
       ->default_str("as --activations");
 }
 
-void add_options(CLI::App& command, app::FeatureOptions& options) {
-  command.add_option("--features", options.file,
+void add_options(CLI::App& command, app::TextInputOptions& options) {
+  command.add_option("--features", options.features.file,
                      "File of what the model's encoder reads (.npy, .npz or safetensors)");
+  command
+      .add_option("--embeddings", options.embeddings.files,
+                  "File of embeddings for the tokens from a position on (repeatable)")
+      ->allow_extra_args(false);
 }
 
 void add_options(CLI::App& command, app::LibraryFiles& options) {
@@ -130,7 +134,7 @@ void add_options(CLI::App& command, app::ModelOptions& options) {
   add_options(command, options.cache);
   add_options(command, options.patterns);
   add_options(command, options.format);
-  add_options(command, options.features);
+  add_options(command, options.inputs);
   add_options(command, options.libraries);
   add_options(command, options.remote);
   add_options(command, options.isolation);

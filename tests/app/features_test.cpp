@@ -11,16 +11,12 @@
 #include "app/commands/localize.h"
 #include "app/commands/migrate.h"
 #include "app/commands/profile.h"
-#include "app/executable.h"
-#include "io/safetensors.h"
 #include "ir/exceptions.h"
-#include "llm/package.h"
-#include "llm/tokenizer/sample_tokenizer.h"
-#include "pipeline/compile.h"
 #include "support/expect_error.h"
 #include "support/sessions.h"
 #include "support/temp_folder.h"
 #include "support/toy_models.h"
+#include "support/toy_package.h"
 
 namespace tapml::app {
 namespace {
@@ -46,17 +42,13 @@ std::shared_ptr<const LoadedModel> loaded(const ToyModel& model) {
 
 class Features : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::ofstream file(file_, std::ios::binary);
-    const auto image = write_safetensors({{"frames", features_}});
-    file.write(reinterpret_cast<const char*>(image.data()), std::ssize(image));
-  }
+  void SetUp() override { testing::write_tensor(file_, "frames", features_); }
   PlatformChoice platform() { return {target_, session_.get(), {}, {}}; }
-  ModelChoice choice() const { return {"toy", {}, {}, {file_, {}}, loaded(toy())}; }
+  ModelChoice choice() const { return {"toy", {}, {}, {{file_, {}}, {}}, loaded(toy())}; }
   ModelOptions options() const {
     ModelOptions options;
     options.model = "toy";
-    options.features.file = file_;
+    options.inputs.features.file = file_;
     options.cache.off = true;
     options.loaded = loaded(toy());
     options.session = session_.get();
@@ -91,7 +83,7 @@ TEST_F(Features, ThatDoNotFitAreRefused) {
   refused(testing::toy_recurrent_model(1).module, {file_, {}},
           {"reads no features", "toy_recurrent", "leave --features out"});
   refused(module, {"", HostTensor::zeros(DType::kF32, {5, 8})},
-          {"do not fit", "f32[5, 7], or f32[1, 5, 7]", "f32[5, 8]", "as the model's encoder"});
+          {"do not fit", "f32[5, 7], or f32[1, 5, 7]", "f32[5, 8]", "as the model expects"});
   refused(module, {"", HostTensor::zeros(DType::kF32, {2, 5, 7})}, {"f32[2, 5, 7]"});
   refused(module, {"", HostTensor::zeros(DType::kF64, {5, 7})},
           {"f64[5, 7]", "convert them to f32"});
@@ -108,23 +100,14 @@ TEST_F(Features, GoToEveryEngine) {
   EXPECT_EQ(unwrap(engine->generate(kTokens, generate)).tokens, expected);
 
   // From a package, whose text of the module has the encoder's annotation.
-  std::ofstream(folder_ / "tokenizer.json") << tokenizer::sample_json().dump(1);
-  const auto executable = pipeline::compile(toy().module, target_);
-  const std::string package = folder_ / "package";
-  unwrap(llm::write_package(
-      package, {.file = executable_file(*executable, target_, pipeline::form_kernels(toy().module),
-                                        ModelSource()),
-                .weights = toy().weights,
-                .end_tokens = {},
-                .tokenizer_folder = folder_.path()}));
   ModelOptions from_package;
-  from_package.model = package;
-  from_package.features.file = file_;
+  from_package.model = testing::write_toy_package(folder_.path(), toy().module, toy().weights);
+  from_package.inputs.features.file = file_;
   const ReadyModel ready = make_ready(from_package, {});
   EXPECT_EQ(unwrap(make_engine(ready)->generate(kTokens, generate)).tokens, expected);
-  from_package.features.tensor = HostTensor::zeros(DType::kF32, {4, 7});
+  from_package.inputs.features.tensor = HostTensor::zeros(DType::kF32, {4, 7});
   testing::expect_user_error([&] { make_ready(from_package, {}); }, {"f32[4, 7]"});
-  from_package.features = {};
+  from_package.inputs = {};
   testing::expect_user_error([&] { make_ready(from_package, {}); }, {"--features FILE"});
 }
 
@@ -159,7 +142,7 @@ TEST_F(Features, AreCarvedProfiledAndEvaluated) {
     expected += (std::log(sum) - logits[i][static_cast<size_t>(next[i])]) / 2;
   }
   EXPECT_NEAR(nats(), expected, 1e-4);
-  evaluate.model.features = {"", testing::toy_features(12)};
+  evaluate.model.inputs.features = {"", testing::toy_features(12)};
   EXPECT_GT(std::abs(nats() - expected), 1e-3) << "the features make no difference";
 }
 
@@ -196,7 +179,7 @@ TEST_F(Features, AreMigratedAndLocalized) {
   EXPECT_NE(localized.command.find("--features"), std::string::npos) << localized.command;
   EXPECT_FALSE(bisect_passes(localize).bisection.found());
 
-  migrate.model.features = {};
+  migrate.model.inputs = {};
   testing::expect_user_error([&] { app::migrate(migrate); }, {"--features FILE"});
 }
 

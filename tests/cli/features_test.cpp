@@ -3,14 +3,9 @@
 
 #include <fstream>
 
-#include "app/executable.h"
-#include "io/safetensors.h"
-#include "ir/exceptions.h"
-#include "llm/package.h"
-#include "llm/tokenizer/sample_tokenizer.h"
-#include "pipeline/compile.h"
 #include "support/program.h"
 #include "support/toy_models.h"
+#include "support/toy_package.h"
 
 namespace tapml {
 namespace {
@@ -37,19 +32,8 @@ const std::vector<int32_t> kTokens = {3, 1, 4, 1, 5};
 const std::string& folder() {
   static const TempFolder folder;
   static const bool is_written = [] {
-    std::ofstream(folder / "tokenizer.json") << tokenizer::sample_json().dump(1);
-    const target::Target target = target::parse_target("cpu");
-    const auto executable = pipeline::compile(toy().module, target);
-    unwrap(llm::write_package(
-        folder / "package",
-        {.file = app::executable_file(*executable, target, pipeline::form_kernels(toy().module),
-                                      ModelSource()),
-         .weights = toy().weights,
-         .end_tokens = {},
-         .tokenizer_folder = folder.path()}));
-    const auto image = write_safetensors({{"frames", features()}});
-    std::ofstream(folder / "features.safetensors", std::ios::binary)
-        .write(reinterpret_cast<const char*>(image.data()), std::ssize(image));
+    testing::write_toy_package(folder.path(), toy().module, toy().weights);
+    testing::write_tensor(folder / "features.safetensors", "frames", features());
     return true;
   }();
   EXPECT_TRUE(is_written);

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "support/temp_folder.h"
 #include "topdown/wrong_migration.h"
 
 namespace tapml::topdown {
@@ -11,6 +15,8 @@ namespace {
 TEST(CommandLine, QuotesEveryWordAndRepeatsTheOptions) {
   CommandOptions options;
   options.quantize = "q4f32";
+  options.features = "sound.npy";
+  options.embeddings = {"one.npy@3", "two.npy"};
   options.max_tokens = 2;
   options.patterns = "it's.txt";
   options.kernels = "own kernels";
@@ -23,7 +29,8 @@ TEST(CommandLine, QuotesEveryWordAndRepeatsTheOptions) {
   options.faults = {"a_1:crash", "b_:hang"};
   EXPECT_EQ(
       model_command("localize", "models/demo", "cpu", "opencl@pipe:ssh board", "Emma", options),
-      "tapml localize 'models/demo' --quantize 'q4f32' --from 'cpu' --to "
+      "tapml localize 'models/demo' --quantize 'q4f32' --features 'sound.npy' --embeddings "
+      "'one.npy@3' --embeddings 'two.npy' --from 'cpu' --to "
       "'opencl@pipe:ssh board' --prompt 'Emma' --max-tokens 2 --patterns 'it'\\''s.txt' "
       "--library 'a.so' --library 'b.so' --custom-kernels 'own kernels' --tolerance 'loose.json' "
       "--token-file 'token' --tls-ca 'ca.pem' --insecure --kernel-timeout 0.5 "
@@ -53,6 +60,24 @@ TEST(CommandLine, QuotesEveryWordAndRepeatsTheOptions) {
   // A fault is kept if its pattern matches the kernel.
   rest.faults = {"*_3:crash", "d*:hang"};
   EXPECT_EQ(options_of_kernel(rest, "c_3").faults, std::vector<std::string>{"*_3:crash"});
+}
+
+TEST(CommandLine, HasAbsolutePathsForAnotherFolder) {
+  const testing::TempFolder folder;
+  std::filesystem::create_directory(folder / "a@1");
+  const std::string image = folder / "image.npy", other = folder / "a@1/image.npy";
+  for (const std::string& file : {image, other}) std::ofstream(file) << "rows";
+  const auto relative = [](const std::string& path) {
+    return std::filesystem::relative(path).string();
+  };
+  CommandOptions options;
+  options.features = relative(image);
+  options.embeddings = {relative(image), relative(image) + "@12", relative(other),
+                        relative(other) + "@7", "absent.npy@3"};
+  const CommandOptions whole = with_absolute_paths(options);
+  EXPECT_EQ(whole.features, image);
+  EXPECT_EQ(whole.embeddings,
+            (std::vector<std::string>{image, image + "@12", other, other + "@7", "absent.npy@3"}));
 }
 
 }  // namespace

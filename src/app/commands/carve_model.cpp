@@ -50,9 +50,8 @@ std::vector<int32_t> encode(const Tokenizer& tokenizer, int64_t context, const P
 
 }  // namespace
 
-CarvedEngine open_engine(
-    CarveCommand& command, const CommandHooks& hooks,
-    const std::function<void(const Tokenizer&, const ModelInterface&)>& before_compile) {
+CarvedEngine open_engine(CarveCommand& command, const CommandHooks& hooks,
+                         const BeforeCompile& before_compile) {
   command.model.watcher = hooks.watcher;
   CarvedEngine carved{make_ready(command.model, before_compile), carve_options(command), nullptr};
   const ReadyModel& model = carved.model;
@@ -99,12 +98,17 @@ Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
   if (hooks.phase) hooks.phase("load", 0);
   std::vector<std::vector<int32_t>> prompts = command.tokens;
   CarvedEngine carved =
-      open_engine(command, hooks, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
-        for (const Prompt& text : texts) {
-          prompts.push_back(encode(tokenizer, interface.context, text));
-        }
-        if (hooks.phase) hooks.phase("compile", 0);
-      });
+      open_engine(command, hooks,
+                  [&](const Tokenizer& tokenizer, const ModelInterface& interface,
+                      const llm::TextInputs& inputs) {
+                    for (const Prompt& text : texts) {
+                      prompts.push_back(encode(tokenizer, interface.context, text));
+                    }
+                    for (const std::vector<int32_t>& prompt : prompts) {
+                      check_positions(inputs.embeddings, std::ssize(prompt));
+                    }
+                    if (hooks.phase) hooks.phase("compile", 0);
+                  });
   llm::GenerateOptions generate;
   generate.max_tokens = command.decode >= 0 ? command.decode + 1 : command.max_tokens;
   generate.eos = carved.model.eos;

@@ -37,9 +37,8 @@ struct CarvedEngine {
   topdown::CarveOptions options;
   std::unique_ptr<llm::Engine> engine;  // goes first
 };
-CarvedEngine open_engine(
-    CarveCommand& command, const CommandHooks& hooks,
-    const std::function<void(const Tokenizer&, const ModelInterface&)>& before_compile = {});
+CarvedEngine open_engine(CarveCommand& command, const CommandHooks& hooks,
+                         const BeforeCompile& before_compile = {});
 Carved carve_runs(CarvedEngine& carved, const CarveCommand& command,
                   const std::vector<CarveRun>& runs, const CommandHooks& hooks);
 

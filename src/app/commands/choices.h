@@ -42,7 +42,7 @@ struct ModelChoice {
   std::string name;  // as in reports and their commands
   PatternOptions patterns;
   ModelFormat format;
-  FeatureOptions features;
+  TextInputOptions inputs;
   std::shared_ptr<const LoadedModel> loaded;
 
   std::shared_ptr<const LoadedModel> load(const WorkWatcher& watcher) const;

@@ -62,11 +62,13 @@ class EvaluationRun {
     const std::string& target = platform.target.text;
     begin("compile for " + target, 0);
     const ReadyModel model = make_ready(
-        options_for(platform), [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
+        options_for(platform), [&](const Tokenizer& tokenizer, const ModelInterface& interface,
+                                   const llm::TextInputs& inputs) {
           if (!result_.tasks.empty()) return;
           for (const topdown::EvalTask& task : tasks_) {
             result_.tasks.push_back(
                 {task, encode_task(task, tokenizer, interface.context, command_.tasks)});
+            check_task(result_.tasks.back(), inputs.embeddings);
           }
         });
     auto engine = make_engine(model);
@@ -79,6 +81,19 @@ class EvaluationRun {
     evaluation.target = target;
     end(std::to_string(result_.tasks.size()) + " tasks");
     return evaluation;
+  }
+
+  // A token under an embedding has no effect, so it cannot be scored.
+  void check_task(const topdown::ScoredTask& task, const llm::PlacedEmbeddings& embeddings) const {
+    for (const topdown::ScoredText& text : task.texts) {
+      const Status placed =
+          guard([&] { check_positions(embeddings, static_cast<int64_t>(text.first)); });
+      if (placed) continue;
+      Error error = placed.error();
+      error.message = "the task has an embedding that is not before its scored tokens";
+      error.where = command_.tasks + ":" + std::to_string(task.task.line);
+      throw_error(std::move(error));
+    }
   }
 
   void compare() {

@@ -22,7 +22,8 @@ topdown::CommandOptions options_again(const ModelRun& command, const std::string
   options.quantize = command.model.format.quantize;
   options.activations = command.model.format.activations;
   options.kv_cache = command.model.format.kv_cache;
-  options.features = command.model.features.file;
+  options.features = command.model.inputs.features.file;
+  options.embeddings = command.model.inputs.embeddings.files;
   options.max_tokens = command.max_tokens;
   options.sampler = sampler;
   options.faults = command.faults;
@@ -39,16 +40,19 @@ topdown::RunFacts facts_of(const ModelRun& command, const LoadedModel& model) {
   return topdown::run_facts(command.model.name, model.files.weights);
 }
 
-// The options that both of topdown's functions take.
+// Sets the options that both of topdown's functions take, and returns the prompt.
 template <class Options>
-void set_shared(Options& options, const ModelRun& command, const LoadedModel& model,
-                CompileCache& cache, const CommandHooks& hooks) {
+std::vector<int32_t> set_shared(Options& options, const ModelRun& command, const LoadedModel& model,
+                                CompileCache& cache, const CommandHooks& hooks) {
   options.validation_tokens = command.max_tokens;
   options.eos = model.files.eos;
-  options.inputs.features = command.model.features.load(model.files.module);
+  options.inputs = command.model.inputs.load(model.files.module);
   options.libraries = routine_options(command.libraries, command.model.patterns);
   options.cache = cache.kernels();
   set_hooks(options, hooks);
+  std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
+  check_positions(options.inputs.embeddings, std::ssize(prompt));
+  return prompt;
 }
 
 }  // namespace
@@ -71,7 +75,7 @@ Localized localize(const LocalizeCommand& command, const CommandHooks& hooks) {
                           target.info);
   }
   const std::shared_ptr<const LoadedModel> model = command.model.load(hooks.watcher);
-  const std::vector<int32_t> prompt = encode_prompt(*model, command.prompt);
+  const std::vector<int32_t> prompt = set_shared(options, command, *model, cache, hooks);
   if (command.suite) {
     options.suite = *command.suite;
   } else if (!command.suite_folder.empty()) {
@@ -79,7 +83,6 @@ Localized localize(const LocalizeCommand& command, const CommandHooks& hooks) {
     options.suite = unwrap(
         topdown::load_suite(command.suite_folder, folder ? command.model.name : "", hooks.watcher));
   }
-  set_shared(options, command, *model, cache, hooks);
   options.sampler = command.sampler;
   options.repeats = command.repeats;
   options.shrink_time = command.shrink_time;
@@ -124,12 +127,12 @@ PassesBisected bisect_passes(const ModelRun& command, const CommandHooks& hooks)
   }
   const std::shared_ptr<const LoadedModel> model = command.model.load(hooks.watcher);
   CompileCache cache(command.cache);
-  set_shared(options, command, *model, cache, hooks);
+  const std::vector<int32_t> prompt = set_shared(options, command, *model, cache, hooks);
   PassesBisected bisected;
-  bisected.bisection = topdown::bisect_passes(
-      model->files.module, model->files.weights, encode_prompt(*model, command.prompt),
-      {source.target, source.session, {}, target.platform.kernel_timeout}, target.platform,
-      options);
+  bisected.bisection =
+      topdown::bisect_passes(model->files.module, model->files.weights, prompt,
+                             {source.target, source.session, {}, target.platform.kernel_timeout},
+                             target.platform, options);
   if (hooks.worked) hooks.worked();
   bisected.command = command_line(command, options_again(command, "", {}, {})) + " --bisect passes";
   bisected.run = facts_of(command, *model);

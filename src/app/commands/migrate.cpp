@@ -91,7 +91,8 @@ topdown::CommandOptions options_again(const MigrateCommand& command, const Platf
   options.quantize = command.model.format.quantize;
   options.activations = command.model.format.activations;
   options.kv_cache = command.model.format.kv_cache;
-  options.features = command.model.features.file;
+  options.features = command.model.inputs.features.file;
+  options.embeddings = command.model.inputs.embeddings.files;
   options.max_tokens = command.max_tokens;
   options.sampler = command.sampler;
   if (!fault.empty()) options.faults = {fault};
@@ -165,7 +166,8 @@ Migrated migrate(const MigrateCommand& command, const CommandHooks& hooks) {
   targets.warn_of_source(source);
   const std::shared_ptr<const LoadedModel> model = command.model.load(hooks.watcher);
   const std::vector<int32_t> prompt = encode_prompt(*model, command.prompt);
-  options.inputs.features = command.model.features.load(model->files.module);
+  options.inputs = command.model.inputs.load(model->files.module);
+  check_positions(options.inputs.embeddings, std::ssize(prompt));
   if (hooks.opened) {
     hooks.opened(*source.session, "from " + source.target.text);
     targets.tell_opened(hooks);

@@ -21,8 +21,10 @@ Profiled profile(const ProfileCommand& command, const CommandHooks& hooks,
   options.watcher = hooks.watcher;
   std::vector<int32_t> prompt;
   const ReadyModel model =
-      make_ready(options, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
+      make_ready(options, [&](const Tokenizer& tokenizer, const ModelInterface& interface,
+                              const llm::TextInputs& inputs) {
         prompt = encode_prompt(tokenizer, interface.context, command.prompt);
+        check_positions(inputs.embeddings, std::ssize(prompt));
       });
   auto engine = unwrap(
       llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),

@@ -1,5 +1,6 @@
 #include "topdown/report/command_line.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -58,6 +59,12 @@ CommandOptions with_absolute_paths(CommandOptions options) {
     *file = absolute_path(*file);
   }
   for (std::string& library : options.libraries) library = absolute_path(library);
+  for (std::string& one : options.embeddings) {
+    std::error_code ignored;
+    const size_t at =
+        std::filesystem::exists(one, ignored) ? one.size() : std::min(one.rfind('@'), one.size());
+    one = absolute_path(one.substr(0, at)) + one.substr(at);
+  }
   return options;
 }
 
@@ -75,6 +82,7 @@ std::string model_command(const std::string& command, const std::string& model,
   add(line, "--activations", options.activations);
   add(line, "--kv-cache", options.kv_cache);
   add(line, "--features", options.features);
+  for (const std::string& one : options.embeddings) add(line, "--embeddings", one);
   line += " --from " + quoted_word(source);
   for (const std::string& target : targets) line += " --to " + quoted_word(target);
   line += " --prompt " + quoted_word(prompt);

@@ -17,6 +17,7 @@ namespace tapml::topdown {
 struct CommandOptions {
   std::string quantize, activations, kv_cache;  // not for replay
   std::string features;                         // not for replay
+  std::vector<std::string> embeddings;          // FILE[@POSITION]; not for replay
   std::optional<int64_t> max_tokens;            // not for replay
   llm::SamplerOptions sampler;                  // not for replay
   std::string patterns, kernels, tolerance;
