@@ -9,7 +9,8 @@
  *   tapml_engine_generate(engine, "In the beginning", 16, NULL, print, NULL, NULL);
  *
  * An engine holds one conversation: tapml_engine_generate() appends its prompt and its answer, and
- * the model's state for all of it stays in memory.
+ * the model's state for all of it stays in memory. Sound and images are inputs beside the prompt:
+ * tapml_engine_set_features(), tapml_engine_place_embeddings().
  *
  * Use an engine from one thread at a time, except for tapml_engine_cancel(). Several engines, of
  * one session or of several, can run in parallel threads; those of one session share its device.
@@ -49,6 +50,9 @@ TAPML_API int64_t tapml_engine_context(const tapml_engine* engine);
 TAPML_API int64_t tapml_engine_length(const tapml_engine* engine);
 /* Size of the model's vocabulary: tokens are 0 to one less. */
 TAPML_API int64_t tapml_engine_vocabulary(const tapml_engine* engine);
+/* 1 if the model reads features; 1 if it takes embeddings. */
+TAPML_API int32_t tapml_engine_reads_features(const tapml_engine* engine);
+TAPML_API int32_t tapml_engine_takes_embeddings(const tapml_engine* engine);
 
 /* ---- Generating */
 
@@ -95,10 +99,11 @@ typedef struct tapml_generation {
  * `generation` may be null. A call while another one runs is rejected.
  *
  * TAPML_BAD_INPUT: invalid UTF-8, an empty prompt with nothing to continue, a prompt that leaves no
- * space for an answer, an option out of range; the conversation is unchanged. After logits that
- * allow no token (the message names the kernel that caused them) and TAPML_PLATFORM, the
- * conversation is empty: tapml_engine_length() is 0. If tapml_engine_cancel() comes before the
- * first token, the conversation is as before the call. */
+ * space for an answer, an option out of range, features or tokens for embeddings that are missing
+ * (below); the conversation is unchanged. After logits that allow no token (the message names the
+ * kernel that caused them) and TAPML_PLATFORM, the conversation is empty: tapml_engine_length() is
+ * 0. If tapml_engine_cancel() comes before the first token, the conversation is as before the
+ * call. */
 TAPML_API tapml_status tapml_engine_generate(tapml_engine* engine, const char* prompt, size_t bytes,
                                              const tapml_generate_options* options,
                                              tapml_text_function on_text, void* user,
@@ -107,11 +112,35 @@ TAPML_API tapml_status tapml_engine_generate(tapml_engine* engine, const char* p
  * generates again. */
 TAPML_API const int32_t* tapml_engine_answer(const tapml_engine* engine, int64_t* count);
 
-/* Clears the conversation. */
+/* Clears the conversation and its embeddings; the features stay. */
 TAPML_API void tapml_engine_reset(tapml_engine* engine);
 /* Ends the running tapml_engine_generate(), between two kernels; does nothing if none runs. Safe
  * from any thread and from signal handlers. */
 TAPML_API void tapml_engine_cancel(tapml_engine* engine);
+
+/* ---- Inputs besides tokens, for models that have them. Both functions copy the tensor. */
+
+/* Sets what the model's encoder reads, such as frames of sound: [m, ...] without a dimension for
+ * texts, in the dtype that the encoder takes. A model with an encoder needs features before the
+ * first prompt. They are those of this conversation, which is cleared, and of later ones.
+ *
+ * TAPML_BAD_INPUT: the model reads no features, or the dtype or the shape is wrong (the message has
+ * both); nothing changes. Rejected while tapml_engine_generate() runs. */
+TAPML_API tapml_status tapml_engine_set_features(tapml_engine* engine,
+                                                 const tapml_tensor* features);
+/* Places embeddings, such as those of an image's patches, in the next prompts: `rows` [m, d] in the
+ * dtype and of the width d that the model takes, for the m tokens from `position` on. The tokens at
+ * these positions have no effect, but a prompt must have them: write a placeholder for each. The
+ * first token of the next prompt is at position tapml_engine_length(), and tapml_engine_tokenize()
+ * tells the others (`special`: 1 for the first prompt of a conversation, else 0). Call the function
+ * for each image. The embeddings belong to the conversation, and are cleared with it.
+ *
+ * TAPML_BAD_INPUT: the model takes no embeddings, the dtype or the shape is wrong, or a position is
+ * before tapml_engine_length(), outside the context or has an embedding already; nothing changes.
+ * Rejected while tapml_engine_generate() runs. tapml_engine_generate() rejects a prompt that ends
+ * before an embedding's position, unless max_tokens is 0. */
+TAPML_API tapml_status tapml_engine_place_embeddings(tapml_engine* engine, const tapml_tensor* rows,
+                                                     int64_t position);
 
 /* ---- The engine's tokenizer. Both functions write as many items as fit into `capacity` and store
  * the full number in `*count`; with a capacity of 0 the array may be null. */

@@ -1,6 +1,7 @@
 // The engine of the C interface: generates text with packages.
 #include <tapml/engine.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <new>
@@ -79,6 +80,23 @@ Result<std::unique_ptr<llm::Conversation>> load(runtime::Session& session, const
   return llm::Conversation::create(session, std::move(package), context);
 }
 
+// Runs `set` with the conversation and the tensor, unless the engine generates.
+template <class Set>
+tapml_status set_input(tapml_engine* engine, const tapml_tensor* tensor, const char* where,
+                       Set&& set) {
+  if (!engine || !tensor) return api::missing("an argument");
+  if (engine->generating) {
+    return api::failed(user_error("the engine is generating", where, "a call between two prompts",
+                                  "one from the text function or from another thread"));
+  }
+  return guarded(where, [&] {
+    const Result<HostTensor> view = api::view_of(*tensor, where);
+    if (!view) return api::failed(view.error());
+    const Status status = set(*engine->conversation, *view);
+    return status ? TAPML_OK : api::failed(status.error());
+  });
+}
+
 tapml_status negative(const char* what, int64_t found) {
   return api::failed(user_error(std::string("the ") + what + " is negative", "tapml", "0 or more",
                                 std::to_string(found)));
@@ -116,6 +134,14 @@ int64_t tapml_engine_length(const tapml_engine* engine) {
 
 int64_t tapml_engine_vocabulary(const tapml_engine* engine) {
   return engine ? engine->conversation->engine().model().vocabulary : 0;
+}
+
+int32_t tapml_engine_reads_features(const tapml_engine* engine) {
+  return engine && engine->conversation->engine().reads_features() ? 1 : 0;
+}
+
+int32_t tapml_engine_takes_embeddings(const tapml_engine* engine) {
+  return engine && engine->conversation->engine().takes_embeddings() ? 1 : 0;
 }
 
 tapml_status tapml_engine_generate(tapml_engine* engine, const char* prompt, size_t bytes,
@@ -171,6 +197,23 @@ const int32_t* tapml_engine_answer(const tapml_engine* engine, int64_t* count) {
 
 void tapml_engine_reset(tapml_engine* engine) {
   if (engine) engine->conversation->reset();
+}
+
+tapml_status tapml_engine_set_features(tapml_engine* engine, const tapml_tensor* features) {
+  const auto set = [](llm::Conversation& conversation, const HostTensor& view) {
+    HostTensor own = HostTensor::zeros(view.dtype(), view.shape());
+    std::ranges::copy(view.bytes(), own.mutable_bytes().begin());
+    return conversation.set_features(std::move(own));
+  };
+  return set_input(engine, features, "tapml_engine_set_features", set);
+}
+
+tapml_status tapml_engine_place_embeddings(tapml_engine* engine, const tapml_tensor* rows,
+                                           int64_t position) {
+  const auto set = [position](llm::Conversation& conversation, const HostTensor& view) {
+    return conversation.place_embeddings(view, position);
+  };
+  return set_input(engine, rows, "tapml_engine_place_embeddings", set);
 }
 
 void tapml_engine_cancel(tapml_engine* engine) {

@@ -46,6 +46,8 @@ Error host_error(tapml_status status);
 Status check_platform(const Executable& executable, const runtime::Session& session,
                       const std::string& source);
 
+// A view of the application's memory. UserError for a malformed structure; `where` names it.
+Result<HostTensor> view_of(const tapml_tensor& tensor, const std::string& where);
 Result<runtime::Tensor> upload(runtime::Session& session, const tapml_tensor& tensor,
                                const std::string& where);
 

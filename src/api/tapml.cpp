@@ -74,8 +74,7 @@ Status api::check_platform(const Executable& executable, const runtime::Session&
       "open a session of " + platform + ", or compile for " + session.info().platform));
 }
 
-Result<runtime::Tensor> api::upload(runtime::Session& session, const tapml_tensor& tensor,
-                                    const std::string& where) {
+Result<HostTensor> api::view_of(const tapml_tensor& tensor, const std::string& where) {
   auto fail = [&](const char* what) { return std::unexpected(user_error(what, where)); };
   if (tensor.dtype < TAPML_BOOL || tensor.dtype > TAPML_F64) return fail("no such dtype");
   if (tensor.ndim < 0 || tensor.ndim > 64) return fail("the rank is not in 0 to 64");
@@ -85,10 +84,15 @@ Result<runtime::Tensor> api::upload(runtime::Session& session, const tapml_tenso
   Result<int64_t> bytes = checked_byte_count(dtype, shape);
   if (!bytes) return std::unexpected(bytes.error());
   if (*bytes > 0 && tensor.data == nullptr) return fail("the data is null");
+  return HostTensor::view(dtype, std::move(shape), static_cast<const std::byte*>(tensor.data),
+                          nullptr);
+}
+
+Result<runtime::Tensor> api::upload(runtime::Session& session, const tapml_tensor& tensor,
+                                    const std::string& where) {
+  TAPML_ASSIGN(const HostTensor view, view_of(tensor, where));
   // The upload copies before it returns, so the caller's memory needs no owner.
-  return runtime::upload(
-      session, HostTensor::view(dtype, std::move(shape), static_cast<const std::byte*>(tensor.data),
-                                nullptr));
+  return runtime::upload(session, view);
 }
 
 namespace {
