@@ -124,7 +124,7 @@ ModelRun model_run(const py::object& given, const py::object& device, app::Carve
 CarvedSuite carve_model(const py::object& given, const py::object& device,
                         const std::vector<Prompt>& prompts, int64_t max_tokens,
                         const SamplerTuple& sampler, int64_t calls, int64_t budget, bool reference,
-                        int64_t batch, bool edge, bool cache) {
+                        int64_t batch, bool edge, bool as_run, bool cache) {
   ModelRun run = model_run(given, device, carve_command(calls, budget), reference, cache);
   const LanguageModel& model = run.model;
   if (batch < 1) {
@@ -137,6 +137,7 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
   run.command.max_tokens = max_tokens;
   run.command.batch = batch;
   run.command.edge = edge;
+  run.command.as_run = as_run;
   run.command.sampler = sampler_of(sampler);
   return without_interpreter([&] {
     for (const Prompt& prompt : prompts) {
@@ -332,7 +333,8 @@ Carved tests: a real run kept as a test for every kernel call.)doc")
       });
   module.def("carve_model", &carve_model, py::arg("model"), py::arg("device"), py::arg("prompts"),
              py::arg("max_tokens"), py::arg("sampler"), py::arg("calls"), py::arg("budget"),
-             py::arg("reference"), py::arg("batch"), py::arg("edge"), py::arg("cache"));
+             py::arg("reference"), py::arg("batch"), py::arg("edge"), py::arg("as_run"),
+             py::arg("cache"));
   module.def("carve_steps", &carve_steps, py::arg("model"), py::arg("device"), py::arg("tokens"),
              py::arg("decode"), py::arg("reference"), py::arg("cache"));
   module.def("carve_function", &carve_function, py::arg("executable"), py::arg("device"),

@@ -284,7 +284,7 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
           top_k: int = 0, seed: int = 0, inputs: Sequence[Sequence[Any]] | None = None,
           function: str | None = None, calls: int = 0, budget: int | str = 0,
           weights: str = "inside", quantize: str = "", batch: int = 1, edge: bool = False,
-          cache: bool = True, in_process: bool = False, kernel_timeout: float = 30,
+          as_run: bool = False, cache: bool = True, in_process: bool = False, kernel_timeout: float = 30,
           step_limit: int = 0) -> Suite:
     """Keeps a real run on ``device`` as a test for every kernel call.
 
@@ -299,7 +299,8 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
     the bytes of tensors (``"20MB"``): for each kernel the calls that differ most in shape, range
     and magnitude are kept, and ``SuiteKernel.dropped`` counts the others. ``batch`` texts run at
     once, so that kernels are tested on batches; ``edge`` adds extreme values and odd sizes to the
-    run's data. ``weights="reference"`` leaves the weights in the model folder. ``quantize`` is as
+    run's data. The cache is fragmented, to find kernels that depend on what it holds by chance
+    (docs/interface.md); ``as_run`` keeps it as a plain run has it. ``weights="reference"`` leaves the weights in the model folder. ``quantize`` is as
     in ``LanguageModel.load``. For a module or an executable, ``in_process``, ``kernel_timeout``
     and ``step_limit`` are as in ``upload``.
 
@@ -335,7 +336,7 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
                               max_tokens if decode is None else decode + 1,
                               (temperature, top_p, top_k, seed), calls,
                               _size(budget, "carve(budget=...)"), weights == "reference", batch, edge,
-                              cache)
+                              as_run, cache)
 
 
 def _suite(suite: Suite | Path, model: Path | None = None) -> Suite:

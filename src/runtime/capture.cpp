@@ -31,21 +31,6 @@ bool any_above(std::span<const Bits> values, Bits infinity) {
   return std::ranges::any_of(values, [&](Bits bits) { return (bits & kMagnitude) > infinity; });
 }
 
-bool any_nan(const HostTensor& tensor) {
-  switch (tensor.dtype()) {
-    case DType::kF16:
-      return any_above<uint16_t>(tensor.values<uint16_t>(), 0x7c00);
-    case DType::kBF16:
-      return any_above<uint16_t>(tensor.values<uint16_t>(), 0x7f80);
-    case DType::kF32:
-      return any_above<uint32_t>(tensor.values<uint32_t>(), 0x7f800000);
-    case DType::kF64:
-      return any_above<uint64_t>(tensor.values<uint64_t>(), 0x7ff0000000000000);
-    default:
-      return false;
-  }
-}
-
 // Address of the tensor's bytes if the session's memory is in this process, else null.
 const std::byte* address_of(const Tensor& tensor) {
   const std::byte* base = tensor.storage->session().host_address(tensor.storage->buffer());
@@ -67,6 +52,21 @@ bool is_borrowed(const Tensor& tensor) {
 }
 
 }  // namespace
+
+bool any_nan(const HostTensor& tensor) {
+  switch (tensor.dtype()) {
+    case DType::kF16:
+      return any_above<uint16_t>(tensor.values<uint16_t>(), 0x7c00);
+    case DType::kBF16:
+      return any_above<uint16_t>(tensor.values<uint16_t>(), 0x7f80);
+    case DType::kF32:
+      return any_above<uint32_t>(tensor.values<uint32_t>(), 0x7f800000);
+    case DType::kF64:
+      return any_above<uint64_t>(tensor.values<uint64_t>(), 0x7ff0000000000000);
+    default:
+      return false;
+  }
+}
 
 Status check_plan(const Executable& executable, const CapturePlan& plan) noexcept {
   const auto count = static_cast<int64_t>(executable.kernels.size());

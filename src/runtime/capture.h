@@ -23,6 +23,9 @@ struct CapturePlan {
 // UserError for kernels that the executable lacks, and for a negative number of calls.
 Status check_plan(const Executable& executable, const CapturePlan& plan) noexcept;
 
+// Whether a float tensor has NaN; false for other dtypes.
+bool any_nan(const HostTensor& tensor);
+
 struct CapturedCall {
   int32_t site = 0;  // index of the call site in the executable
   int64_t sequence = 0;

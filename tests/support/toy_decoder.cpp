@@ -118,7 +118,13 @@ class DecoderPart {
         op("full", {make_shape({1, 1, 1})}, {{"value", -1e30}, {"dtype", DType::kF32}});
     const Variable shares =
         op("softmax", {op("where", {is_read, scores, never})}, {{"axis", int64_t{-1}}});
-    return op("matmul", {shares, own});
+    // Rows that hold no token are undefined, so a share of 0 does not remove them.
+    const Variable last =
+        op("max", {at}, {{"axes", std::vector<int64_t>{1}}, {"keepdims", true}});
+    const Variable holds = op("less_equal", {count(rows, {1, rows, 1}), last});
+    const Variable nothing =
+        op("full", {make_shape({1, 1, 1})}, {{"value", 0.0}, {"dtype", DType::kF32}});
+    return op("matmul", {shares, op("where", {holds, own, nothing})});
   }
 
   const ToyDecoder& model_;

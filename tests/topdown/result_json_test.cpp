@@ -286,7 +286,7 @@ TEST(ReadVerdict, EverythingIsReadAsItWasWritten) {
   step.verdict.failed = Failure::kTimeout;
   step.verdict.failure = "no end\n\"quoted\"";
   step.verdict.provider = "user:a.cl";
-  step.hybrid = {false, 1, 2, 3, 4, "f", 5, 6, 7, 0.25, 8, 9, 10, 0.125};
+  step.hybrid = {false, 1, 2, 0.5, 0.75, 3, 4, "f", 5, 6, 7, 0.25, 8, 9, 10, 0.125};
   step.dispatched = 12;
   step.copies.bytes_from_target = 1;
   step.verdict.launches = {20, 3, 4, 5, true, true};

@@ -65,6 +65,7 @@ Suite SourceRun::carve(const std::set<std::string>& only) {
   CarveOptions options;
   options.kernels = only;
   options.held = &weights_;
+  options.fragmented = &weights_;
   Carver carver(*executable_, options);
   unwrap(engine_->vm().set_capture(carver.plan(), &carver));
   // The prompt gives one token, and every decode step one more.

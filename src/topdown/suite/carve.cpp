@@ -173,6 +173,18 @@ Status Carver::take_call(runtime::CapturedCall& captured) {
   return commit(std::move(call));
 }
 
+bool Carver::passes_poison(const runtime::CapturedCall& captured) {
+  if (!options_.fragmented || std::ranges::count(captured.nan_before, true) == 0) return false;
+  if (!nan_weights_) {
+    nan_weights_.emplace();
+    for (const auto& [name, weight] : *options_.fragmented) {
+      if (runtime::any_nan(weight)) nan_weights_->insert(content_hash(weight));
+    }
+  }
+  return std::ranges::none_of(captured.before,
+                              [this](const std::string& hash) { return nan_weights_->contains(hash); });
+}
+
 void Carver::note_nan(const KernelInfo& info, const Origin& origin,
                       const runtime::CapturedCall& captured) {
   std::vector<std::string> inputs;
@@ -182,7 +194,7 @@ void Carver::note_nan(const KernelInfo& info, const Origin& origin,
     if (before) inputs.push_back(info.params[i].name);
     if (!before && after && output.empty()) output = info.params[i].name;
   }
-  if (output.empty()) return;
+  if (output.empty() || passes_poison(captured)) return;
   if (!nan_) {
     nan_ = SourceNaN{info.name, output, captured.sequence, origin, std::move(inputs), 0};
   }

@@ -37,6 +37,10 @@ struct CarveOptions {
   // Tensors that a remote VM was given, whose bytes it need not send back. By name; null: none.
   // They outlive the suite.
   const std::map<std::string, HostTensor>* held = nullptr;
+  // For a run with a fragmented cache (llm::EngineOptions): the model's weights, by name. NaN in
+  // another input then come from rows of the cache that hold no token, and are none of the source's.
+  // Null: the cache is not fragmented.
+  const std::map<std::string, HostTensor>* fragmented = nullptr;
 };
 
 // Makes a suite of what a run reads and writes. As an observer it is attached to a VM's call point
@@ -96,6 +100,8 @@ class Carver : public runtime::Observer, public runtime::CaptureSink {
   SuiteCall& call_at(int64_t sequence);
   void note_nan(const KernelInfo& info, const Origin& origin,
                 const runtime::CapturedCall& captured);
+  // Whether the call's NaN come from unused rows of the cache.
+  bool passes_poison(const runtime::CapturedCall& captured);
   Status store(const std::string& hash, const HostTensor& tensor);
   int32_t suite_kernel(int32_t kernel);
   std::vector<KernelUse> untested(const Suite& suite) const;
@@ -112,6 +118,7 @@ class Carver : public runtime::Observer, public runtime::CaptureSink {
   int64_t bytes_ = 0;
   CallSelection selection_;
   std::optional<SourceNaN> nan_;
+  std::optional<std::set<std::string>> nan_weights_;  // hashes; made when it is first asked for
   // Contents of a remote VM: those held from the start, and those that no call names any more,
   // until the run is over; in the folder if there is one.
   std::map<std::string, HostTensor> held_;
