@@ -27,6 +27,7 @@ constexpr OptionRow kRows[] = {
     {"--function", kInput, "NAME"},
     {"--args", kInput, "VALUE"},
     {"--edge", kInput, ""},
+    {"--as-run", kInput, ""},
     {"--kernel", kInput, "NAME"},
     {"--group", kInput, "N"},
     {"--unquantized", kInput, ""},

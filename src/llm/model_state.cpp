@@ -35,8 +35,8 @@ Status ModelState::empty(const StateTensor& state, const Tensor& tensor, int64_t
   const BufferId buffer = tensor.storage->buffer();
   const int64_t first = tensor.offset + offset;
   if (poisoned_ && is_paged(state) && is_float(state.dtype)) {
-    const std::vector<std::byte> poison(
-        static_cast<size_t>(std::min(bytes, kPoisonedAtOnce)), kPoison);
+    const std::vector<std::byte> poison(static_cast<size_t>(std::min(bytes, kPoisonedAtOnce)),
+                                        kPoison);
     for (int64_t at = 0; at < bytes; at += kPoisonedAtOnce) {
       const auto count = static_cast<size_t>(std::min(bytes - at, kPoisonedAtOnce));
       TAPML_TRY(session_.write(runtime::kDefaultStream, {buffer, first + at},

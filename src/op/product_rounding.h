@@ -1,5 +1,5 @@
-// What a suspected cause of imprecision does to the products of an operator: their operands or their
-// terms are rounded to a narrower format, as matrix units do.
+// What a suspected cause of imprecision does to the products of an operator: their operands or
+// their terms are rounded to a narrower format, as matrix units do.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@ void copy_elements(const T* from, size_t stride, size_t count, double* to, size_
   for (size_t i = 0; i < count; ++i) to[i * to_stride] = from[i * stride];
 }
 
-// Calls f with the data as a pointer to its type, and the function that widens an element; false for
-// dtypes that are copied.
+// Calls f with the data as a pointer to its type, and the function that widens an element; false
+// for dtypes that are copied.
 template <class F>
 bool with_elements(DType dtype, const void* data, F&& f) {
   const auto same = [](auto value) { return static_cast<double>(value); };

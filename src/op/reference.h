@@ -13,12 +13,12 @@
 
 namespace tapml::op {
 
+// A flag of RefTensor::wanted: the element was drawn at random, not chosen by its error.
+inline constexpr uint8_t kRandomlyWanted = 2;
+
 // `values[i]` is the exact-as-f64-allows element; `bound[i]` >= 0 bounds |implementation - value|
 // over correct implementations whose inputs are already off by their own bounds. Integer and bool
 // tensors have bound 0 unless a discrete choice (argmax) is ambiguous within its inputs' bounds.
-//
-// kRandomlyWanted among the flags of wanted elements: drawn at random, not chosen by its error.
-inline constexpr uint8_t kRandomlyWanted = 2;
 struct RefTensor {
   DType dtype = DType::kF32;  // the program's dtype, not that of `values`
   Shape shape;

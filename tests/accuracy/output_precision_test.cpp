@@ -85,10 +85,11 @@ struct Product {
     const auto rows = static_cast<int64_t>(n), columns = static_cast<int64_t>(k);
     op::RefTensor result = op::RefTensor::zeros(out, {1, rows});
     result.products = products;
-    return op::testing::run_reference("matmul",
-                                      {op::RefTensor::from(host_tensor(in, {1, columns}, x)),
-                                       op::RefTensor::from(host_tensor(in, {rows, columns}, weights))},
-                                      {std::move(result)}, {{"transpose_b", true}})[0];
+    return op::testing::run_reference(
+        "matmul",
+        {op::RefTensor::from(host_tensor(in, {1, columns}, x)),
+         op::RefTensor::from(host_tensor(in, {rows, columns}, weights))},
+        {std::move(result)}, {{"transpose_b", true}})[0];
   }
 
   // Each output as a function of the row of x, a row of weights and their length.
@@ -138,8 +139,8 @@ struct Order {
   const char* name;
   float (*sum)(const float*, const float*, size_t);
 };
-constexpr Order kOrders[] = {{"sequential", sequential}, {"fused", fused},   {"16 lanes", lanes<16>},
-                             {"3 lanes", lanes<3>},      {"split", split},   {"pairwise", pairwise}};
+constexpr Order kOrders[] = {{"sequential", sequential}, {"fused", fused}, {"16 lanes", lanes<16>},
+                             {"3 lanes", lanes<3>},      {"split", split}, {"pairwise", pairwise}};
 
 std::string description(const Product& product, Data data) {
   return "K " + std::to_string(product.k) + ", " + name_of(data) + ", " + dtype_name(product.in) +
@@ -178,8 +179,12 @@ TEST(OutputPrecision, EveryHonestOrderPassesAtEveryWidth) {
   uint64_t seed = 0;
   for (size_t k : {64, 576, 4096, 28672}) {
     for (Data data : kAllData) {
-      for (const auto& [in, out] : {std::pair(kF32, kF32), {kF16, kF16}, {kBF16, kBF16},
-                                    {kF16, kF32}, {kBF16, kF32}, {kF32, kF16}}) {
+      for (const auto& [in, out] : {std::pair(kF32, kF32),
+                                    {kF16, kF16},
+                                    {kBF16, kBF16},
+                                    {kF16, kF32},
+                                    {kBF16, kF32},
+                                    {kF32, kF16}}) {
         const size_t n = k > 4096 ? 24 : 96;
         const Product product(k, n, in, out, data, ++seed);
         const op::RefTensor reference = product.reference();
@@ -237,7 +242,8 @@ template <double (*kX)(double), double (*kW)(double), double (*kTerm)(double)>
 double lowered(const float* x, const float* w, size_t k) {
   float sums[16] = {};
   for (size_t i = 0; i < k; ++i) {
-    sums[i % 16] += static_cast<float>(kTerm(static_cast<float>(kX(x[i])) * static_cast<float>(kW(w[i]))));
+    sums[i % 16] +=
+        static_cast<float>(kTerm(static_cast<float>(kX(x[i])) * static_cast<float>(kW(w[i]))));
   }
   float sum = 0;
   for (float lane : sums) sum += lane;
@@ -288,8 +294,8 @@ TEST(OutputPrecision, LowerPrecisionIsFoundAndNamedAtEveryWidth) {
       for (const Fault& fault : faults()) {
         const HostTensor value = product.run(fault.sum);
         const Errors errors = measure(value, reference, {});
-        EXPECT_FALSE(is_right(errors)) << fault.name << ", " << description(product, data)
-                                       << ": rms " << errors.precision.rms;
+        EXPECT_FALSE(is_right(errors))
+            << fault.name << ", " << description(product, data) << ": rms " << errors.precision.rms;
         if (fault.cause != nullptr) {
           EXPECT_EQ(causes.find(value), fault.cause)
               << fault.name << ", " << description(product, data);
@@ -324,9 +330,10 @@ TEST(OutputPrecision, AGainIsFoundInRoundedOutputs) {
     const op::RefTensor reference = product.reference();
     EXPECT_TRUE(is_right(measure(product.run(exact), reference, {})));
     const double factor = out == kF16 ? 1.0001 : 1.001;
-    const Errors errors = measure(
-        product.run([&](const float* x, const float* w, size_t k) { return factor * exact(x, w, k); }),
-        reference, {});
+    const Errors errors = measure(product.run([&](const float* x, const float* w, size_t k) {
+      return factor * exact(x, w, k);
+    }),
+                                  reference, {});
     EXPECT_EQ(errors.precision.where, "the gain") << dtype_name(out);
     EXPECT_NEAR(errors.precision.gain, factor - 1, 5e-5 * (out == kF16 ? 1 : 8));
   }
@@ -336,7 +343,8 @@ TEST(OutputPrecision, OneWrongRowIsNamed) {
   const size_t k = 4096, n = 64, rows = 32;
   const Product product(k, n, kF32, kF32, Data::kNormal, 9);
   const op::RefTensor one = product.reference();
-  op::RefTensor many = op::RefTensor::zeros(kF32, {static_cast<int64_t>(rows), static_cast<int64_t>(n)});
+  op::RefTensor many =
+      op::RefTensor::zeros(kF32, {static_cast<int64_t>(rows), static_cast<int64_t>(n)});
   many.systematic.assign(rows * n, 0);
   many.deviation.assign(rows * n, 0);
   HostTensor value = HostTensor::zeros(kF32, many.shape);
@@ -358,7 +366,8 @@ TEST(OutputPrecision, OneWrongRowIsNamed) {
 
 TEST(OutputPrecision, EqualElementsAreOneObservation) {
   // One sum that is 3 deviations off, written to 10,000 elements.
-  op::RefTensor reference = op::RefTensor::from(host_tensor(kF32, {100, 100}, std::vector<float>(10'000, 1)));
+  op::RefTensor reference =
+      op::RefTensor::from(host_tensor(kF32, {100, 100}, std::vector<float>(10'000, 1)));
   reference.bound.assign(10'000, 1e-3);
   reference.systematic.assign(10'000, 0);
   reference.deviation.assign(10'000, 1e-4);

@@ -114,7 +114,8 @@ TEST(Reference, Matmul) {
   // estimates the partial sums.
   const double deviation = kUnitF32 * std::sqrt((1 + 9 + 144 + 1 + 16 + 81) / 3.0);
   EXPECT_NEAR(y.bound[1], 8 * deviation + 2 * kUnitF32 * 12, 0.8 * deviation);
-  EXPECT_NEAR(y.deviation[1], std::hypot(deviation, kUnitF32 * 16 / std::sqrt(12)), 0.1 * deviation);
+  EXPECT_NEAR(y.deviation[1], std::hypot(deviation, kUnitF32 * 16 / std::sqrt(12)),
+              0.1 * deviation);
   EXPECT_EQ(y.systematic[1], 0);
   RefTensor bt = tensor({2, 3}, {1, 0, 5, -1, 2, 3});
   expect_values(run("matmul", {a, bt}, RefTensor::zeros(kF32, {2, 2}), {{"transpose_b", true}}),

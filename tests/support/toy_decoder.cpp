@@ -119,8 +119,7 @@ class DecoderPart {
     const Variable shares =
         op("softmax", {op("where", {is_read, scores, never})}, {{"axis", int64_t{-1}}});
     // Rows that hold no token are undefined, so a share of 0 does not remove them.
-    const Variable last =
-        op("max", {at}, {{"axes", std::vector<int64_t>{1}}, {"keepdims", true}});
+    const Variable last = op("max", {at}, {{"axes", std::vector<int64_t>{1}}, {"keepdims", true}});
     const Variable holds = op("less_equal", {count(rows, {1, rows, 1}), last});
     const Variable nothing =
         op("full", {make_shape({1, 1, 1})}, {{"value", 0.0}, {"dtype", DType::kF32}});

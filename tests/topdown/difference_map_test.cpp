@@ -77,7 +77,8 @@ TEST(DifferenceMap, OfAnEmptyTensorAndAScalar) {
 }
 
 TEST(DifferenceMap, RoundingKeepsOutliersOutside) {
-  const DifferenceMap map = difference_map(zeros_but({1}, {{0, 1.0001f}}), reference_of({1}, 1), {});
+  const DifferenceMap map =
+      difference_map(zeros_but({1}, {{0, 1.0001f}}), reference_of({1}, 1), {});
   EXPECT_GT(map.blocks[0], 1);
   EXPECT_EQ(map.outside, 1);
 }

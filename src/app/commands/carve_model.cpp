@@ -65,12 +65,9 @@ CarvedEngine open_engine(CarveCommand& command, const CommandHooks& hooks,
   carved.options.functions = topdown::generation_functions(
       *model.executable, command.sampler.temperature, model.session->info());
   if (!command.as_run) carved.options.fragmented = &carved.model.weights;
-  carved.engine = unwrap(
-      llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
-                          model.weights,
-                          {.weights_in_place = true,
-                           .sample_in_model = true,
-                           .fragmented = !command.as_run}));
+  carved.engine = unwrap(llm::Engine::create(
+      unwrap(runtime::open_instrumented(*model.session, model.executable)), model.weights,
+      {.weights_in_place = true, .sample_in_model = true, .fragmented = !command.as_run}));
   carved.engine->set_watcher(hooks.watcher);
   model.attach(*carved.engine);
   return carved;

@@ -33,13 +33,13 @@ void rope(const AttrMap&, Args args, Outputs outputs) {
         auto put_turned = [&](size_t at, double value, double p, const Error& ep, double q,
                               const Error& eq) {
           auto carried = [&](double p_error, double q_error) {
-            return (std::fabs(p) + std::fabs(q) + p_error + q_error) * e +
-                   p_error * std::fabs(c) + q_error * std::fabs(s);
+            return (std::fabs(p) + std::fabs(q) + p_error + q_error) * e + p_error * std::fabs(c) +
+                   q_error * std::fabs(s);
           };
           const double parts = std::fabs(p * c) + std::fabs(q * s);
-          const double random =
-              ep.variance * c * c + eq.variance * s * s + rounding_variance(unit, p * c) +
-              rounding_variance(unit, q * s) + rounding_variance(unit, value);
+          const double random = ep.variance * c * c + eq.variance * s * s +
+                                rounding_variance(unit, p * c) + rounding_variance(unit, q * s) +
+                                rounding_variance(unit, value);
           put(outputs[0], at, value,
               {carried(ep.bound, eq.bound) + 2 * kRoundFactor * unit * parts,
                carried(ep.systematic, eq.systematic), random});
@@ -151,7 +151,8 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
           const double own = scaled(sum.value, kMathFactor * unit);
           // Few weights are off by much less than kTails deviations of many.
           error.bound = std::min(error.bound + scaled(sum.value, shared.bound),
-                                 bound + kTails * std::sqrt(sum.rounding(unit))) + own;
+                                 bound + kTails * std::sqrt(sum.rounding(unit))) +
+                        own;
           error.systematic += scaled(sum.value, shared.bound) + own;
           put(outputs[0], query + d, sum.value, error);
         }

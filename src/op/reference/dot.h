@@ -8,8 +8,8 @@ namespace tapml::op::reference {
 // The error of a product a * b by those of its factors.
 inline void add_product_error(double a, const Error& ea, double b, const Error& eb, Error& sum) {
   const double x = a * a, y = b * b;
-  sum.systematic += std::fabs(a) * eb.systematic + std::fabs(b) * ea.systematic +
-                    ea.systematic * eb.systematic;
+  sum.systematic +=
+      std::fabs(a) * eb.systematic + std::fabs(b) * ea.systematic + ea.systematic * eb.systematic;
   sum.variance += x * eb.variance + y * ea.variance + ea.variance * eb.variance;
 }
 

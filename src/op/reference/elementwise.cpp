@@ -37,8 +37,7 @@ void map_real(Args args, Outputs outputs, const RealFunction& function) {
       continue;
     }
     const double random = reach(function, value, x.deviation[i], y);
-    put(out, i, y,
-        {error, reach(function, value, x.systematic_at(i), y) + own, random * random});
+    put(out, i, y, {error, reach(function, value, x.systematic_at(i), y) + own, random * random});
   }
 }
 

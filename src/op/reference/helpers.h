@@ -139,9 +139,9 @@ struct AxisView {
   size_t at(size_t o, size_t k, size_t i) const { return (o * extent + k) * inner + i; }
 };
 
-// Weights of a softmax over `scores`, with their errors, in a type of round-off `unit`. Entries with
-// infinite error get an error of 1. The result is the error that all weights share, relative to
-// them; it is no part of their own systematic and random errors, but of their bounds.
+// Weights of a softmax over `scores`, with their errors, in a type of round-off `unit`. Entries
+// with infinite error get an error of 1. The result is the error that all weights share, relative
+// to them; it is no part of their own systematic and random errors, but of their bounds.
 Error softmax_row(std::vector<double>& scores, std::vector<Error>& errors, double unit);
 
 }  // namespace tapml::op::reference

@@ -87,7 +87,6 @@ Dot dot(const double* a, const double* b, size_t k) {
   return dot_by_lanes(a, b, k);
 }
 
-
 // Shape and storage of an operand: (rows, columns), read through its transpose flag.
 struct Operand {
   const RefTensor& tensor;

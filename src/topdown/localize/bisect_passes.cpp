@@ -109,9 +109,8 @@ class PassBisector {
   // error from a run with all settings off.
   void prepare_reference() {
     progress("run on " + source_.target.text);
-    auto engine = unwrap(
-        llm::Engine::create(*source_.session, compiled(all(false), source_.target), weights_,
-                                  {.fragmented = true}));
+    auto engine = unwrap(llm::Engine::create(*source_.session, compiled(all(false), source_.target),
+                                             weights_, {.fragmented = true}));
     engine->local_vm().set_interrupt(options_.interrupt);
     engine->set_watcher(options_.watcher);
     interface_ = engine->model();
@@ -160,8 +159,8 @@ class PassBisector {
     if (!executable) return failed(executable.error());
     std::unique_ptr<llm::Engine> engine;
     ModelCheck check = contained_check(sandbox_, *reference_, [&] {
-      engine = unwrap(llm::Engine::create(sandbox_.session(), *executable, weights_,
-                                          {.fragmented = true}));
+      engine = unwrap(
+          llm::Engine::create(sandbox_.session(), *executable, weights_, {.fragmented = true}));
       engine->local_vm().set_interrupt(options_.interrupt);
       engine->set_watcher(options_.watcher);
       return forced_logits(*engine, run_);

@@ -186,7 +186,7 @@ class Localizer {
   }
   std::vector<HostTensor> target_logits() {
     auto engine = unwrap(llm::Engine::create(sandbox_.session(), target_executable_, weights_,
-                                            {.fragmented = true}));
+                                             {.fragmented = true}));
     engine->local_vm().set_interrupt(options_.interrupt);
     engine->set_watcher(options_.watcher);
     return forced_logits(*engine, run_);
@@ -467,7 +467,7 @@ class Localizer {
         std::unique_ptr<llm::Engine> engine;
         check = contained_check(sandbox_, source_.model_reference(), [&] {
           engine = unwrap(llm::Engine::create(sandbox_.session(), target_executable_, weights_,
-                                            {.fragmented = true}));
+                                              {.fragmented = true}));
           engine->local_vm().set_interrupt(options_.interrupt);
           return forced_logits(*engine, run_);
         });

@@ -20,8 +20,8 @@ double three_digits(double value) {
 
 }  // namespace
 
-DifferenceMap difference_map(const HostTensor& value, const op::RefTensor& reference, const Slack& slack,
-                             const Tolerance* tolerance) {
+DifferenceMap difference_map(const HostTensor& value, const op::RefTensor& reference,
+                             const Slack& slack, const Tolerance* tolerance) {
   DifferenceMap map;
   map.shape = value.shape();
   map.width = map.shape.empty() ? 1 : map.shape.back();

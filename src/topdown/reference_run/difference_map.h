@@ -26,7 +26,7 @@ struct DifferenceMap {
 };
 
 // `slack` and `tolerance` as in element_error().
-DifferenceMap difference_map(const HostTensor& value, const op::RefTensor& reference, const Slack& slack,
-                             const Tolerance* tolerance = nullptr);
+DifferenceMap difference_map(const HostTensor& value, const op::RefTensor& reference,
+                             const Slack& slack, const Tolerance* tolerance = nullptr);
 
 }  // namespace tapml::topdown

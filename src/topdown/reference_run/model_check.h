@@ -9,8 +9,8 @@ namespace tapml::topdown {
 struct ModelCheck {
   bool passed = true;
   // At the position whose error is the largest share of its bound: the largest error of a logit, at
-  // most 4 max |source - reference| + 1e-4 max(1, max |logit|), and the RMS over all logits, at most
-  // 4 times the source's + 2.5e-5 max(1, max |logit|). Maxima are those of the position.
+  // most 4 max |source - reference| + 1e-4 max(1, max |logit|), and the RMS over all logits, at
+  // most 4 times the source's + 2.5e-5 max(1, max |logit|). Maxima are those of the position.
   double max_abs = 0, bound = 0;
   double rms = 0, rms_bound = 0;
   double source_error = 0;

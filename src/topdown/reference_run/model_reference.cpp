@@ -240,8 +240,8 @@ ModelReference::ModelReference(ReferenceLogits logits, const std::vector<HostTen
     for (int64_t v = 0; v < vocabulary_; ++v) largest = std::max(largest, std::abs(row(i)[v]));
     // A source with logits that are not finite excuses no error.
     const Distance excused = std::isfinite(own.largest) ? own : Distance{};
-    bounds_.push_back({4 * excused.largest + kAlways * largest,
-                       4 * excused.rms + kAlways / 4 * largest});
+    bounds_.push_back(
+        {4 * excused.largest + kAlways * largest, 4 * excused.rms + kAlways / 4 * largest});
   }
 }
 
@@ -254,8 +254,8 @@ ModelCheck ModelReference::check(const std::vector<HostTensor>& logits) const {
   int64_t agreed = 0;
   for (size_t i = 0; i < logits.size(); ++i) {
     const Distance found_distance = distance(logits[i], i), &allowed = bounds_.at(i);
-    const double ratio = std::max(found_distance.largest / allowed.largest,
-                                  found_distance.rms / allowed.rms);
+    const double ratio =
+        std::max(found_distance.largest / allowed.largest, found_distance.rms / allowed.rms);
     if (ratio > worst) {
       worst = ratio;
       result.max_abs = found_distance.largest;

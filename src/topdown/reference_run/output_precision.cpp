@@ -79,10 +79,11 @@ void keep_distinct(std::vector<Sample>& samples) {
 
 // The line (a row or a column) whose squares exceed the limit most.
 struct WorstLine {
-  int64_t line = -1;
-  double over = 1, rms = 0;
+  int64_t line = -1, count = 0;
+  double over = 1, squares = 0;
+  double rms() const { return std::sqrt(squares / static_cast<double>(count)); }
 };
-WorstLine worst_line(const std::vector<Sample>& samples, int64_t Sample::*line) {
+WorstLine worst_line(const std::vector<Sample>& samples, int64_t Sample::* line) {
   int64_t lines = 0;
   for (const Sample& s : samples) lines = std::max(lines, s.*line + 1);
   std::vector<double> squares(static_cast<size_t>(lines), 0);
@@ -96,7 +97,7 @@ WorstLine worst_line(const std::vector<Sample>& samples, int64_t Sample::*line) 
   for (size_t i = 0; i < squares.size(); ++i) {
     const double over = squares[i] / most_squares(counts[i]);
     if (over <= worst.over) continue;
-    worst = {static_cast<int64_t>(i), over, std::sqrt(squares[i] / static_cast<double>(counts[i]))};
+    worst = {static_cast<int64_t>(i), counts[i], over, squares[i]};
   }
   return worst;
 }
@@ -150,13 +151,14 @@ double rms_of(double squares, size_t count) {
 }
 
 bool lines_pass(const std::vector<Sample>& samples) {
-  return worst_line(samples, &Sample::row).line < 0 && worst_line(samples, &Sample::column).line < 0;
+  return worst_line(samples, &Sample::row).line < 0 &&
+         worst_line(samples, &Sample::column).line < 0;
 }
 
 }  // namespace
 
 OutputPrecision output_precision(const HostTensor& value, const op::RefTensor& reference,
-                       const Tolerance* tolerance) {
+                                 const Tolerance* tolerance) {
   OutputPrecision result;
   std::vector<Sample> samples = samples_of(value, reference, tolerance);
   Tests tests(samples, reference.dtype);
@@ -174,11 +176,12 @@ OutputPrecision output_precision(const HostTensor& value, const op::RefTensor& r
   }
   const WorstLine row = worst_line(samples, &Sample::row);
   const WorstLine column = worst_line(samples, &Sample::column);
-  // A few lines may be all that is wrong.
-  for (const auto& [line, name] : {std::pair(&row, "row "), std::pair(&column, "column ")}) {
-    if (line->line < 0 || line->rms <= 3 * result.factor) continue;
+  // One line may be all that is wrong.
+  for (const auto& [line, name] : {std::pair(&column, "column "), std::pair(&row, "row ")}) {
+    const bool others_too = tests.squares - line->squares > most_squares(count - line->count);
+    if (line->line < 0 || (others_too && !result.where.empty())) continue;
     result.where = name + std::to_string(line->line);
-    result.factor = line->rms;
+    result.factor = line->rms();
   }
   if (result.where.empty()) {
     for (const auto& [trend, name] :

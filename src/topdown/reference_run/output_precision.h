@@ -15,7 +15,8 @@ struct OutputPrecision {
   // Root mean square over these of the error beyond its systematic part, in deviations. Honest
   // rounding has 1 at most.
   double rms = 0;
-  double gain = 0;  // slope of the errors on the reference: -1e-4 if all elements are 0.9999 times it
+  double gain =
+      0;  // slope of the errors on the reference: -1e-4 if all elements are 0.9999 times it
   double bias = 0;  // mean error
   // The part that is less precise than honest rounding allows: "all elements", "row 3", "column 5",
   // "the gain", "the bias", "the shape of its errors". Empty: none is.
@@ -29,7 +30,7 @@ struct OutputPrecision {
 // Tests the elements that the reference compares; of a sample, those that were drawn at random.
 // `tolerance`, if given, widens what is allowed.
 OutputPrecision output_precision(const HostTensor& value, const op::RefTensor& reference,
-                       const Tolerance* tolerance = nullptr);
+                                 const Tolerance* tolerance = nullptr);
 
 // A lower precision that a kernel may have.
 struct SuspectedCause {
@@ -52,7 +53,8 @@ struct CauseFit {
 CauseFit fit_cause(const HostTensor& value, const op::RefTensor& reference,
                    const op::RefTensor& under_cause);
 
-// "errors 181 times those of honest rounding in all elements, as by f16 operands"; empty if it passed.
+// "errors 181 times those of honest rounding in all elements, as by f16 operands"; empty if it
+// passed.
 std::string precision_text(const OutputPrecision& precision);
 
 }  // namespace tapml::topdown

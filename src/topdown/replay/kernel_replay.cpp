@@ -382,9 +382,8 @@ Status KernelReplay::find_cause() {
   if (!worst.target_ok && !imprecise) return {};
   for (const auto& [call, seen] : seen_) {
     if (suite_.calls[call].sequence != verdict_.worst_sequence || seen.first.size() != 1) continue;
-    TAPML_ASSIGN(const std::string cause, guard([&] {
-                   return reference_.likely_cause(call, seen.first, imprecise);
-                 }));
+    TAPML_ASSIGN(const std::string cause,
+                 guard([&] { return reference_.likely_cause(call, seen.first, imprecise); }));
     if (cause.empty()) return {};
     OutputPrecision& precision = worst.target.precision;
     precision.cause = cause;

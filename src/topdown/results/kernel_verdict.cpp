@@ -13,9 +13,12 @@ void check_source(KernelVerdict& verdict, const Errors& source, const std::strin
                    std::pair(source.mask_mismatches, source.max_ratio)) {
     return;
   }
-  worst = {output,           sequence,
-           source.max_abs,   source.bound_at_max,
-           source.max_ratio, source.mask_mismatches,
+  worst = {output,
+           sequence,
+           source.max_abs,
+           source.bound_at_max,
+           source.max_ratio,
+           source.mask_mismatches,
            within_bound(source) ? precision_text(source.precision) : ""};
 }
 

@@ -42,7 +42,7 @@ struct SourceError {
   int64_t sequence = -1;
   double error = 0, bound = 0, ratio = 0;
   int64_t mask_mismatches =
-      0;  // elements that are NaN or infinite in the source or the reference only
+      0;                  // elements that are NaN or infinite in the source or the reference only
   std::string imprecise;  // how (precision_text), if each element is within its bound
 };
 

@@ -60,8 +60,8 @@ ModelCheck TargetHybrid::check(const std::set<std::string>& away, const ModelRef
   runtime::Offload offload(runner, *there_);
   ModelCheck check = contained_check(target_, reference, [&] {
     if (!engine_) {
-      engine_ = unwrap(llm::Engine::create(target_.session(), executable_, weights_,
-                                            {.fragmented = true}));
+      engine_ = unwrap(
+          llm::Engine::create(target_.session(), executable_, weights_, {.fragmented = true}));
     }
     return dispatched_logits(*engine_, offload, calls_of(away), run);
   });

@@ -36,10 +36,9 @@ pipeline::ImplementOptions SourceRun::implement_options() const {
 
 void SourceRun::start() {
   executable_ = pipeline::implement(fixed_, platform_.target, implement_options());
-  engine_ = unwrap(
-      llm::Engine::create(unwrap(runtime::open_instrumented(*platform_.session, executable_)),
-                          weights_,
-                          {.weights_in_place = true, .sample_in_model = true, .fragmented = true}));
+  engine_ = unwrap(llm::Engine::create(
+      unwrap(runtime::open_instrumented(*platform_.session, executable_)), weights_,
+      {.weights_in_place = true, .sample_in_model = true, .fragmented = true}));
   engine_->vm().set_interrupt(options_.interrupt);
   engine_->set_watcher(options_.watcher);
 }

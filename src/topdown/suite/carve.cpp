@@ -181,8 +181,8 @@ bool Carver::passes_poison(const runtime::CapturedCall& captured) {
       if (runtime::any_nan(weight)) nan_weights_->insert(content_hash(weight));
     }
   }
-  return std::ranges::none_of(captured.before,
-                              [this](const std::string& hash) { return nan_weights_->contains(hash); });
+  return std::ranges::none_of(
+      captured.before, [this](const std::string& hash) { return nan_weights_->contains(hash); });
 }
 
 void Carver::note_nan(const KernelInfo& info, const Origin& origin,

@@ -38,8 +38,8 @@ struct CarveOptions {
   // They outlive the suite.
   const std::map<std::string, HostTensor>* held = nullptr;
   // For a run with a fragmented cache (llm::EngineOptions): the model's weights, by name. NaN in
-  // another input then come from rows of the cache that hold no token, and are none of the source's.
-  // Null: the cache is not fragmented.
+  // another input then come from rows of the cache that hold no token, and are none of the
+  // source's. Null: the cache is not fragmented.
   const std::map<std::string, HostTensor>* fragmented = nullptr;
 };
 
