@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "ir/exceptions.h"
 #include "pipeline/compile.h"
 #include "runtime/local_virtual_machine.h"
 #include "support/sessions.h"
