@@ -76,11 +76,15 @@ Status api::check_platform(const Executable& executable, const runtime::Session&
 
 Result<HostTensor> api::view_of(const tapml_tensor& tensor, const std::string& where) {
   auto fail = [&](const char* what) { return std::unexpected(user_error(what, where)); };
-  if (tensor.dtype < TAPML_BOOL || tensor.dtype > TAPML_F64) return fail("no such dtype");
+  // C code may put any number into the enumeration, which must not be read as one then.
+  int number = 0;
+  static_assert(sizeof number == sizeof tensor.dtype);
+  std::memcpy(&number, &tensor.dtype, sizeof number);
+  if (number < TAPML_BOOL || number > TAPML_F64) return fail("no such dtype");
   if (tensor.ndim < 0 || tensor.ndim > 64) return fail("the rank is not in 0 to 64");
   if (tensor.ndim > 0 && tensor.shape == nullptr) return fail("the shape is null");
   Shape shape(tensor.shape, tensor.shape + tensor.ndim);
-  auto dtype = static_cast<DType>(tensor.dtype);
+  auto dtype = static_cast<DType>(number);
   Result<int64_t> bytes = checked_byte_count(dtype, shape);
   if (!bytes) return std::unexpected(bytes.error());
   if (*bytes > 0 && tensor.data == nullptr) return fail("the data is null");

@@ -1,4 +1,5 @@
 // Features and embeddings of the engine of the C interface.
+#include <cstring>
 #include <limits>
 
 #include "api/engine_fixture.h"
@@ -191,7 +192,8 @@ TEST_F(EngineInputs, RejectMalformedTensors) {
   view.data = nullptr;
   expect_refused(tapml_engine_place_embeddings(engine.get(), &view, 0), {"the data is null"});
   view = view_of(rows);
-  view.dtype = static_cast<tapml_dtype>(99);
+  const int none = 99;
+  std::memcpy(&view.dtype, &none, sizeof none);
   expect_refused(tapml_engine_place_embeddings(engine.get(), &view, 0), {"no such dtype"});
 }
 
