@@ -176,10 +176,9 @@ OutputPrecision output_precision(const HostTensor& value, const op::RefTensor& r
   }
   const WorstLine row = worst_line(samples, &Sample::row);
   const WorstLine column = worst_line(samples, &Sample::column);
-  // One line may be all that is wrong.
-  for (const auto& [line, name] : {std::pair(&column, "column "), std::pair(&row, "row ")}) {
-    const bool others_too = tests.squares - line->squares > most_squares(count - line->count);
-    if (line->line < 0 || (others_too && !result.where.empty())) continue;
+  // A few lines may be all that is wrong.
+  for (const auto& [line, name] : {std::pair(&row, "row "), std::pair(&column, "column ")}) {
+    if (line->line < 0 || line->rms() <= 3 * result.factor) continue;
     result.where = name + std::to_string(line->line);
     result.factor = line->rms();
   }
