@@ -176,9 +176,10 @@ OutputPrecision output_precision(const HostTensor& value, const op::RefTensor& r
   }
   const WorstLine row = worst_line(samples, &Sample::row);
   const WorstLine column = worst_line(samples, &Sample::column);
-  // A few lines may be all that is wrong.
+  // One line may be all that is wrong.
   for (const auto& [line, name] : {std::pair(&row, "row "), std::pair(&column, "column ")}) {
-    if (line->line < 0 || line->rms() <= 3 * result.factor) continue;
+    const bool others_too = tests.squares - line->squares > most_squares(count - line->count);
+    if (line->line < 0 || line->count == count || (others_too && !result.where.empty())) continue;
     result.where = name + std::to_string(line->line);
     result.factor = line->rms();
   }
