@@ -6,7 +6,6 @@ namespace tapml::llm {
 
 using runtime::BufferId;
 using runtime::Tensor;
-using runtime::Value;
 
 namespace {
 
