@@ -108,6 +108,9 @@ void bind_suite_tests(py::module_& module) {
       .def_property_readonly(
           "times", [](const SuiteCall& c) { return c.call->times; },
           "Number of calls in the run with these inputs and outputs.")
+      .def_property_readonly(
+          "added", [](const SuiteCall& c) { return c.call->added; },
+          "Whether carving added the call, with inputs that the run did not have.")
       .def_property_readonly("function", [](const SuiteCall& c) { return c.call->function; })
       .def_property_readonly(
           "layers", [](const SuiteCall& c) { return layers_of(c.call->origin); },

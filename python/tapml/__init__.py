@@ -300,7 +300,7 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
     and magnitude are kept, and ``SuiteKernel.dropped`` counts the others. ``batch`` texts run at
     once, so that kernels are tested on batches; ``edge`` adds extreme values and odd sizes to the
     run's data. The cache is fragmented, to find kernels that depend on what it holds by chance
-    (docs/interface.md); ``as_run`` keeps it as a plain run has it. ``weights="reference"`` leaves the weights in the model folder. ``quantize`` is as
+    (docs/interface.md); ``as_run`` carves what a plain run does, and adds no calls. ``weights="reference"`` leaves the weights in the model folder. ``quantize`` is as
     in ``LanguageModel.load``. For a module or an executable, ``in_process``, ``kernel_timeout``
     and ``step_limit`` are as in ``upload``.
 
@@ -456,8 +456,7 @@ def migrate(model: LanguageModel | Path, source: Session,
     continue the prompt by ``max_tokens`` tokens. A kernel that differs raises no error: it stays
     on the source, and the result names it.
 
-    ``validation_tokens`` decode steps are carved, and teacher-forced in every hybrid; with none
-    the kernels of decode are untested, and the verdict is ``"NOT PROVEN"``. With a ``temperature``
+    ``validation_tokens`` decode steps are carved, and teacher-forced in every hybrid. With a ``temperature``
     (``top_p``, ``top_k``, ``seed`` as in ``Engine.generate``) tokens are sampled, and the sampling
     kernels migrate too; the verdict then ignores where the two texts diverge. ``order`` is
     ``"execution"``, ``"cost"`` or ``"risk"``; ``granularity`` is one or several of ``"kernel"``,
@@ -506,7 +505,7 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
     """Finds all kernels that make a model wrong on ``target``.
 
     Runs carved tests first: those of ``suite``, or of the prompt's run with ``max_tokens`` decode
-    steps (with none, the kernels of decode are untested, and the verdict is ``"NOT PROVEN"``).
+    steps.
     Where these pass, bisects over hybrid runs. Each culprit runs ``repeats`` times, and its
     failing input is reduced for at most ``shrink_seconds``. ``report`` is a folder for
     report.html, report.json and a reproducer for each culprit; the other arguments are as in

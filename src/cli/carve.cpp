@@ -1,6 +1,7 @@
 // tapml carve: runs a program and carves a test from every kernel call.
 #include "app/commands/carve.h"
 
+#include <algorithm>
 #include <CLI/CLI.hpp>
 
 #include "base/host/progress.h"
@@ -37,7 +38,7 @@ void print_dropped(const topdown::Suite& suite, const Output& output) {
     if (kernel.dropped == 0) continue;
     int64_t kept = 0;
     for (const topdown::SuiteCall& call : suite.calls) {
-      if (call.kernel == static_cast<int32_t>(k)) kept += call.times;
+      if (call.kernel == static_cast<int32_t>(k) && !call.added) kept += call.times;
     }
     output.line("dropped " + std::to_string(kernel.dropped) + " of " +
                 std::to_string(kernel.dropped + kept) + " calls of " + kernel.name);
@@ -60,8 +61,11 @@ int run(const CarveOptions& options, const Output& output) {
   const topdown::Suite& suite = carved.suite;
   const int64_t dropped = carved.dropped();
   if (command.budget_bytes > 0) print_dropped(suite, output);
+  const int64_t added = std::ranges::count(suite.calls, true, &topdown::SuiteCall::added);
   output.line(command.folder + ": " + std::to_string(suite.calls.size()) + " tests for " +
-              std::to_string(suite.kernels.size()) + " kernels, " + size_text(carved.bytes) +
+              std::to_string(suite.kernels.size()) + " kernels" +
+              (added > 0 ? " (" + std::to_string(added) + " that the run did not have)" : "") +
+              ", " + size_text(carved.bytes) +
               (dropped > 0 ? ", " + std::to_string(dropped) + " calls dropped" : ""));
   if (carved.edge_added) {
     output.line(std::to_string(carved.edge.added) + " edge cases added");
@@ -72,6 +76,7 @@ int run(const CarveOptions& options, const Output& output) {
   Json json = Json::object({{"suite", Json::string(command.folder)},
                             {"kernels", Json::integer(std::ssize(suite.kernels))},
                             {"calls", Json::integer(std::ssize(suite.calls))},
+                            {"added", Json::integer(added)},
                             {"tensors", Json::integer(carved.tensors)},
                             {"bytes", Json::integer(carved.bytes)},
                             {"weights", Json::integer(std::ssize(suite.weights))},
@@ -112,7 +117,7 @@ void add_carve(Registration registration) {
   add_options(*app, command->sampler);
   app->add_flag("--edge", command->edge, "Add edge cases: extreme values and odd sizes");
   app->add_flag("--as-run", command->as_run,
-                "Keep the cache as a plain run has it: pages in order, no NaN in unused rows");
+                "Carve what a plain run does: pages in order, no NaN in unused rows, no added calls");
   app->add_option("--calls", command->calls,
                   "Most calls to keep for each kernel and each set of sizes (0: all)")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))

@@ -155,11 +155,24 @@ class Engine {
   Result<std::vector<Generation>> generate_batch(std::span<const std::vector<int32_t>> prompts,
                                                  const GenerateOptions& options);
 
+  // For tests of kernels: calls `prefill`, `decode`, `sample` and, with a temperature, `draw` once
+  // each for several texts of different lengths, as far as the context has room for them:
+  // - the current text, which must have a token;
+  // - one that begins to write its third page, and one that writes across a page's end;
+  // - in `decode`, one of `longest` tokens, or as many as the context has.
+  // Only the first has a state that the model computed. The pages of the others hold its rows in
+  // another order, and a long text names the same pages again and again; their slots are copies.
+  // The tokens are those of the current text, and both ends of the vocabulary. `sample` and `draw`
+  // get made logits, too (made_logits()). Forgets the sequence, also after an error. Does nothing
+  // for a model whose functions take one text only.
+  Status run_mixed_batch(int64_t longest = 32768);
+
  private:
   Engine();
   struct State;
   class Generator;
   class BatchGenerator;
+  class MixedBatch;
   std::unique_ptr<State> state_;
 };
 

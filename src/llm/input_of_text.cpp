@@ -28,6 +28,7 @@ std::optional<InputOfText> InputOfText::find(const Executable& executable,
   }
   InputOfText input;
   input.dtype_ = check->dtype;
+  input.texts_ = dim_of(*compiled, check->dims[0]);
   for (size_t i = 1; i < check->dims.size(); ++i) {
     input.dims_.push_back(dim_of(*compiled, check->dims[i]));
   }

@@ -17,6 +17,8 @@ class InputOfText {
                                          const ModelFunction& function, Role role);
 
   DType dtype() const { return dtype_; }
+  // b, if it is the same at every call.
+  std::optional<int64_t> constant_texts() const { return texts_.constant; }
   int64_t rank() const { return std::ssize(dims_); }
   // The extent of a dimension if it is the same at every call.
   std::optional<int64_t> constant_extent(size_t dim) const { return dims_[dim].constant; }
@@ -33,6 +35,7 @@ class InputOfText {
   static Dim dim_of(const VmFunction& function, const DimCheck& check);
 
   DType dtype_ = DType::kF32;
+  Dim texts_;
   std::vector<Dim> dims_;
 };
 

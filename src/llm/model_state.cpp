@@ -95,4 +95,32 @@ Status ModelState::clear_row(bool paged, int32_t row) {
   return {};
 }
 
+Status ModelState::copy(const Tensor& tensor, int64_t from, int64_t to, int64_t bytes) {
+  const BufferId buffer = tensor.storage->buffer();
+  TAPML_TRY(session_.copy(runtime::kDefaultStream, {buffer, tensor.offset + from},
+                          {buffer, tensor.offset + to}, bytes));
+  tensor.storage->written(tensor.offset + to, bytes);
+  return {};
+}
+
+Status ModelState::copy_rows(int64_t from, int64_t to, int64_t count) {
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (!is_paged(model_.state[i])) continue;
+    const Tensor& tensor = *values_[i].tensor();
+    const int64_t bytes = tensor.byte_size() / (tensor.shape[0] * model_.page_size);
+    TAPML_TRY(copy(tensor, from * bytes, to * bytes, count * bytes));
+  }
+  return {};
+}
+
+Status ModelState::copy_slot(int32_t from, int32_t to) {
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (is_paged(model_.state[i])) continue;
+    const Tensor& tensor = *values_[i].tensor();
+    const int64_t bytes = tensor.byte_size() / tensor.shape[0];
+    TAPML_TRY(copy(tensor, from * bytes, to * bytes, bytes));
+  }
+  return {};
+}
+
 }  // namespace tapml::llm

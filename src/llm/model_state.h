@@ -25,6 +25,10 @@ class ModelState {
   Status clear();
   Status clear_page(int32_t page);
   Status clear_slot(int32_t slot);
+  // Copies `count` rows of all paged state; row r is row `r % page_size` of page `r / page_size`.
+  Status copy_rows(int64_t from, int64_t to, int64_t count);
+  // Copies a slot of all state with slots.
+  Status copy_slot(int32_t from, int32_t to);
   bool poisoned() const { return poisoned_; }
   void set_poisoned(bool poisoned) { poisoned_ = poisoned; }
 
@@ -36,6 +40,8 @@ class ModelState {
   Result<runtime::Tensor> make(const StateTensor& state, int64_t rows);
   Status grow(bool paged, int64_t rows);
   Status clear_row(bool paged, int32_t row);
+  // Copies between places of a state's tensor, in bytes.
+  Status copy(const runtime::Tensor& tensor, int64_t from, int64_t to, int64_t bytes);
   // Zeroes or poisons a part of the tensor of a state.
   Status empty(const StateTensor& state, const runtime::Tensor& tensor, int64_t offset,
                int64_t bytes);

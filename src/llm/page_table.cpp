@@ -52,6 +52,19 @@ void SequencePages::shrink(int64_t tokens) {
   released_ = std::min(released_, std::ssize(table_));
 }
 
+void SequencePages::repeat_before(int64_t pages) {
+  const size_t own = table_.size() - 1;
+  std::vector<int32_t> table;
+  uint32_t state = 1;  // of a linear congruential generator, whose upper bits look random
+  for (int64_t i = 0; i < pages; ++i) {
+    state = state * 1664525U + 1013904223U;
+    table.push_back(table_[(state >> 16U) % own]);
+  }
+  table.insert(table.end(), table_.begin(), table_.end());
+  table_ = std::move(table);
+  released_ += pages;
+}
+
 void SequencePages::release_before(int64_t first) {
   const auto count = static_cast<size_t>(std::max<int64_t>(first, 0) / page_size_);
   if (count == 0) return;

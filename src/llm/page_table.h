@@ -52,6 +52,10 @@ class SequencePages {
   // Frees the pages whose tokens are all before token `first`, which must have a page unless it is
   // at most 0.
   void release_before(int64_t first);
+  // Makes the text longer by `pages` full pages at its beginning, without a page of their own:
+  // their entries name its pages but the last one, in an order that looks random. They must not be
+  // written. Needs two pages.
+  void repeat_before(int64_t pages);
   // The first token whose page is not released.
   int64_t first_kept() const { return released_ * page_size_; }
   void clear() { shrink(0); }
@@ -61,7 +65,7 @@ class SequencePages {
   PageAllocator& allocator_;
   int64_t page_size_;
   std::vector<int32_t> table_;
-  int64_t released_ = 0;  // pages
+  int64_t released_ = 0;  // pages at the beginning that are not its own
 };
 
 }  // namespace tapml::llm

@@ -62,7 +62,7 @@ def test_carving_a_module(cpu, tmp_path):
 
 
 def test_untested_kernels_are_not_proven(demo, cpu, opencl, tmp_path):
-    prompt = tapml.carve(demo, cpu, prompt="In the beginning", decode=0, calls=1)
+    prompt = tapml.carve(demo, cpu, prompt="In the beginning", decode=0, calls=1, as_run=True)
     assert prompt.complete and prompt.reason == "" and prompt.untested
     replayed = tapml.replay(prompt, opencl, junit=tmp_path / "junit.xml")
     assert all(one.passed for one in replayed) and not replayed.passed
@@ -72,19 +72,23 @@ def test_untested_kernels_are_not_proven(demo, cpu, opencl, tmp_path):
     name = replayed[0].kernel
     one = tapml.replay(prompt, opencl, kernel=name)
     assert one.verdict == "PASS" and one.line == f"PASS 1 of 1 kernel, {one[0].calls} call"
-    decoded = tapml.carve(demo, cpu, prompt="In the beginning", decode=1, calls=1)
+    decoded = tapml.carve(demo, cpu, prompt="In the beginning", decode=1, calls=1, as_run=True)
     assert decoded.untested == () and tapml.replay(decoded, cpu).verdict == "PASS"
+    assert not any(call.added for call in decoded.calls)
+
+
+def test_added_calls_test_decode_without_decode_steps(demo, cpu, opencl):
+    suite = tapml.carve(demo, cpu, prompt="In the beginning", decode=0, calls=1)
+    assert suite.untested == () and tapml.replay(suite, opencl).verdict == "PASS"
+    added = [call for call in suite.calls if call.added]
+    assert {call.function for call in added} == {"prefill", "decode", "sample"}
     with tapml.cpu(threads=1) as other:
-        arguments = dict(max_tokens=2, in_process=True)
-        moved = tapml.migrate(demo, cpu, other, "In the beginning", validation_tokens=0, **arguments)
-        assert moved.verdict == "NOT PROVEN" and not moved.passed and not moved.culprits
-        assert set(moved.untested) == set(prompt.untested)
-        whole = tapml.migrate(demo, cpu, other, "In the beginning", validation_tokens=1, **arguments)
-        assert whole.verdict == "PASS" and whole.passed and whole.untested == ()
+        moved = tapml.migrate(demo, cpu, other, "In the beginning", validation_tokens=0,
+                              max_tokens=2, in_process=True)
+        assert moved.verdict == "PASS" and moved.passed and moved.untested == ()
         found = tapml.localize(demo, cpu, other, "In the beginning", max_tokens=0, shrink_seconds=0,
                                in_process=True)
-        assert found.verdict == "NOT PROVEN" and not found.found
-        assert set(found.untested) == set(prompt.untested)
+        assert found.verdict == "PASS" and not found.found and found.untested == ()
 
 
 def test_an_incomplete_suite_is_marked(demo_suite, cpu, tmp_path):

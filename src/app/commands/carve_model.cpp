@@ -74,11 +74,12 @@ CarvedEngine open_engine(CarveCommand& command, const CommandHooks& hooks,
 }
 
 Carved carve_runs(CarvedEngine& carved, const CarveCommand& command,
-                  const std::vector<CarveRun>& runs, const CommandHooks& hooks) {
+                  const std::vector<CarveRun>& runs, const CommandHooks& hooks,
+                  const AddCalls& add) {
   const ReadyModel& model = carved.model;
   return carve_runs(carved.engine->vm(),
                     carve_source(command, model.target, model.executable, model.contained), command,
-                    carved.options, runs, hooks);
+                    carved.options, runs, hooks, add);
 }
 
 Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
@@ -119,11 +120,22 @@ Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
     runs.emplace_back([&carved, &generate, some](const topdown::Carver&) -> Status {
       // The pools must not pass data of an earlier run into this one's tests.
       TAPML_TRY(carved.engine->clear());
+      if (some.size() == 1) {
+        TAPML_ASSIGN([[maybe_unused]] auto text, carved.engine->generate(some[0], generate));
+        return {};
+      }
       TAPML_ASSIGN([[maybe_unused]] auto texts, carved.engine->generate_batch(some, generate));
       return {};
     });
   }
-  return carve_runs(carved, command, runs, hooks);
+  if (command.as_run) return carve_runs(carved, command, runs, hooks);
+  return carve_runs(carved, command, runs, hooks, [&](topdown::Carver& carver) -> Status {
+    // A batch of texts leaves none.
+    if (carved.engine->length() == 0) {
+      TAPML_ASSIGN([[maybe_unused]] auto logits, carved.engine->prefill(prompts.front()));
+    }
+    return topdown::carve_mixed_batch(*carved.engine, carver);
+  });
 }
 
 }  // namespace tapml::app

@@ -36,6 +36,46 @@ topdown::EdgeCases add_edge_cases(const CarveCommand& command, const CarveSource
   return cases;
 }
 
+// Adds the calls of kernels that choose (topdown::add_choice_cases). `suite` has no tensors if it
+// is in a folder: then only those of these kernels' smallest calls are read.
+void add_choice_cases(const CarveSource& source, runtime::Session& session,
+                      const CommandHooks& hooks, const topdown::CarveOptions& options,
+                      const std::string& path, topdown::Suite& suite) {
+  topdown::Sandbox sandbox({source.target, &session}, hooks.cancelled);
+  sandbox.load(source.executable);
+  if (!options.folder) {
+    topdown::add_choice_cases(suite, sandbox, hooks.poll);
+    return;
+  }
+  topdown::Suite part = suite;
+  std::set<int32_t> taken;
+  // The last call of a kernel is most often a decode step, which is small.
+  std::ranges::reverse(part.calls);
+  std::erase_if(part.calls, [&](const topdown::SuiteCall& call) {
+    return !topdown::makes_choice(suite.kernels[static_cast<size_t>(call.kernel)]) ||
+           !taken.insert(call.kernel).second;
+  });
+  if (part.calls.empty()) return;
+  for (const std::string& hash : topdown::named_tensors(part)) {
+    const auto weight = part.weights.find(hash);
+    part.tensors.emplace(hash, weight == part.weights.end()
+                                   ? unwrap(topdown::load_tensor(path, hash))
+                                   : options.weights->at(weight->second));
+  }
+  const size_t carved = part.calls.size();
+  topdown::add_choice_cases(part, sandbox, hooks.poll);
+  for (size_t c = carved; c < part.calls.size(); ++c) {
+    topdown::SuiteCall& call = part.calls[c];
+    for (const auto* hashes : {&call.before, &call.after}) {
+      for (const std::string& hash : *hashes) {
+        if (!hash.empty()) unwrap(options.folder->put(hash, part.tensors.at(hash)));
+      }
+    }
+    call.sequence = suite.calls.back().sequence + 1;
+    suite.calls.push_back(std::move(call));
+  }
+}
+
 // Why the suite is incomplete; empty if all runs finished.
 std::string why_incomplete(const Status& status, bool nan, bool cancelled) {
   if (cancelled) return "interrupted";
@@ -77,7 +117,8 @@ void refuse(bool given, const char* option, const std::string& with, const std::
 
 Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
                   const CarveCommand& command, topdown::CarveOptions options,
-                  const std::vector<CarveRun>& runs, const CommandHooks& hooks) {
+                  const std::vector<CarveRun>& runs, const CommandHooks& hooks,
+                  const AddCalls& add) {
   std::optional<topdown::SuiteFolder> folder;
   if (!command.folder.empty()) {
     folder = unwrap(topdown::SuiteFolder::open(command.folder));
@@ -105,6 +146,7 @@ Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
   }
   const Status ended = vm.set_capture({}, nullptr);
   if (status) unwrap(ended);
+  if (status && add && !carver.nan() && !is_cancelled(hooks)) status = add(carver);
   const bool wrong = carver.nan().has_value();
   // After an interruption or a fault the calls carved so far are a valid suite too, marked as
   // incomplete.
@@ -112,6 +154,9 @@ Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
   if (incomplete.empty() && command.edge) incomplete = "edge cases were not added";
   if (Status files = check_mapped_files(); !files) incomplete = files.error().message;
   topdown::Suite suite = carver.take(incomplete);
+  if (add && status && !wrong && !is_cancelled(hooks) && !command.edge) {
+    add_choice_cases(source, vm.session(), hooks, options, command.folder, suite);
+  }
   if (folder) unwrap(folder->finish(suite));
   // Sampling fails on NaN, so such a run ends with an error.
   if (!status && !is_cancelled(hooks) && !wrong) {

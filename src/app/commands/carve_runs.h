@@ -27,9 +27,13 @@ topdown::CarveOptions carve_options(const CarveCommand& command);
 void refuse(bool given, const char* option, const std::string& with, const std::string& model);
 bool is_cancelled(const CommandHooks& hooks);
 
+// Adds calls to those of the runs; the VM has no capture.
+using AddCalls = std::function<Status(topdown::Carver& carver)>;
+
 Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
                   const CarveCommand& command, topdown::CarveOptions options,
-                  const std::vector<CarveRun>& runs, const CommandHooks& hooks);
+                  const std::vector<CarveRun>& runs, const CommandHooks& hooks,
+                  const AddCalls& add = {});
 
 // A model that is ready to be carved.
 struct CarvedEngine {
@@ -40,7 +44,8 @@ struct CarvedEngine {
 CarvedEngine open_engine(CarveCommand& command, const CommandHooks& hooks,
                          const BeforeCompile& before_compile = {});
 Carved carve_runs(CarvedEngine& carved, const CarveCommand& command,
-                  const std::vector<CarveRun>& runs, const CommandHooks& hooks);
+                  const std::vector<CarveRun>& runs, const CommandHooks& hooks,
+                  const AddCalls& add = {});
 
 // For a model, and for a text module.
 Carved carve_model(CarveCommand command, const CommandHooks& hooks);

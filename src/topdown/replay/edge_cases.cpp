@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ir/exceptions.h"
+#include "llm/made_logits.h"
 #include "passes/kernel.h"
 #include "topdown/replay/replay.h"
 #include "topdown/runner/call_runner.h"
@@ -40,6 +41,34 @@ HostTensor with_edge_values(const HostTensor& tensor, size_t first) {
   return changed;
 }
 
+// `tensor` with such elements in the last row of its innermost dimension alone.
+HostTensor with_edge_values_in_last_row(const HostTensor& tensor) {
+  HostTensor changed = HostTensor::zeros(tensor.dtype(), tensor.shape());
+  std::ranges::copy(tensor.bytes(), changed.mutable_bytes().begin());
+  const int64_t first = tensor.size() - tensor.shape().back();
+  for (int64_t i = first; i < changed.size(); ++i) {
+    changed.set_f64(i, kValues[static_cast<size_t>(i - first) % kValues.size()]);
+  }
+  return changed;
+}
+
+// A tensor of this dtype and shape whose rows are those of made_logits(), from row `first` on.
+HostTensor with_choices(const HostTensor& tensor, int64_t first) {
+  const int64_t width = tensor.shape().back();
+  const HostTensor made = llm::made_logits(width);
+  HostTensor changed = HostTensor::zeros(tensor.dtype(), tensor.shape());
+  for (int64_t i = 0; i < changed.size(); ++i) {
+    const int64_t row = (first + i / width) % made.shape()[0];
+    changed.set_f64(i, made.at_f64(row * width + i % width));
+  }
+  return changed;
+}
+
+// Whether the call chooses a token.
+bool chooses_token(const SuiteCall& call) {
+  return call.function == "sample" || call.function == "draw";
+}
+
 // The tensor's elements, repeated to fill another shape.
 HostTensor repeated(const HostTensor& tensor, const Shape& shape) {
   HostTensor result = HostTensor::zeros(tensor.dtype(), shape);
@@ -55,8 +84,13 @@ HostTensor repeated(const HostTensor& tensor, const Shape& shape) {
 class EdgeMaker {
  public:
   EdgeMaker(Suite& suite, Sandbox& source, const std::function<void()>& poll,
-            const WorkWatcher& watcher)
-      : suite_(suite), source_(source), poll_(poll), watcher_(watcher), reference_(suite) {
+            const WorkWatcher& watcher, bool choices_only)
+      : suite_(suite),
+        source_(source),
+        poll_(poll),
+        watcher_(watcher),
+        choices_only_(choices_only),
+        reference_(suite) {
     if (poll) reference_.set_poll(poll);
     carved_ = suite.calls.size();
     for (const SuiteCall& call : suite.calls) sequence_ = std::max(sequence_, call.sequence + 1);
@@ -67,6 +101,8 @@ class EdgeMaker {
       tell(watcher_, {"make", kernel, std::ssize(suite_.kernels), "kernels"});
       const std::optional<size_t> base = smallest_call(kernel);
       if (!base || !reference_.has_specification(kernel)) continue;
+      vary_choices(*base);
+      if (choices_only_) continue;
       vary_values(*base);
       vary_sizes(*base);
     }
@@ -126,6 +162,33 @@ class EdgeMaker {
         call.before[i] = keep(with_edge_values(carved, first));
         add(std::move(call), "values of " + kernel.params[i]);
       }
+      if (carved.shape().size() < 2 || carved.size() == carved.shape().back()) continue;
+      SuiteCall call = suite_.calls[base];
+      call.before[i] = keep(with_edge_values_in_last_row(carved));
+      add(std::move(call), "values of the last row of " + kernel.params[i]);
+    }
+  }
+
+  void vary_choices(size_t base) {
+    const SuiteKernel& kernel = kernel_of(suite_.calls[base]);
+    if (!makes_choice(kernel) || chooses_token(suite_.calls[base])) return;
+    const auto weights = passes::kernel_spec(reference_.module(), kernel.name)
+                             .facts.weights.value_or(std::vector<int64_t>());
+    for (size_t i = 0; i < kernel.modes.size(); ++i) {
+      if (kernel.modes[i] != AccessMode::kIn) continue;
+      if (std::ranges::count(weights, static_cast<int64_t>(i)) > 0) continue;
+      const HostTensor& carved = input(suite_.calls[base], i);
+      if (!is_float(carved.dtype()) || carved.size() == 0 || carved.shape().empty() ||
+          static_cast<int64_t>(carved.byte_size()) > kLargest) {
+        continue;
+      }
+      const int64_t rows = carved.size() / carved.shape().back();
+      const int64_t made = llm::made_logits(1).shape()[0];
+      for (int64_t first = 0; first < made; first += rows) {
+        SuiteCall call = suite_.calls[base];
+        call.before[i] = keep(with_choices(carved, first));
+        add(std::move(call), "choices in " + kernel.params[i]);
+      }
     }
   }
 
@@ -174,6 +237,7 @@ class EdgeMaker {
     call.sequence = sequence_++;
     call.function = kEdgeFunction;
     call.times = 1;
+    call.added = true;
     const size_t index = suite_.calls.size();
     suite_.calls.push_back(std::move(call));
     const auto refuse = [&](const std::string& why) {
@@ -216,6 +280,7 @@ class EdgeMaker {
   Sandbox& source_;
   const std::function<void()>& poll_;
   const WorkWatcher& watcher_;
+  const bool choices_only_;
   KernelReference reference_;
   size_t carved_ = 0;
   int64_t sequence_ = 0;
@@ -227,7 +292,21 @@ class EdgeMaker {
 
 EdgeCases add_edge_cases(Suite& suite, Sandbox& source, const std::function<void()>& poll,
                          const WorkWatcher& watcher) {
-  return EdgeMaker(suite, source, poll, watcher).run();
+  return EdgeMaker(suite, source, poll, watcher, false).run();
+}
+
+bool makes_choice(const SuiteKernel& kernel) {
+  static constexpr std::array kOperators = {" = argmax(", " = argmin(", " = topk(", " = sort(",
+                                            " = argsort("};
+  return std::ranges::any_of(
+      kOperators, [&](const char* text) { return kernel.spec.find(text) != std::string::npos; });
+}
+
+EdgeCases add_choice_cases(Suite& suite, Sandbox& source, const std::function<void()>& poll) {
+  const bool any = std::ranges::any_of(suite.calls, [&](const SuiteCall& call) {
+    return !chooses_token(call) && makes_choice(suite.kernels[static_cast<size_t>(call.kernel)]);
+  });
+  return any ? EdgeMaker(suite, source, poll, {}, true).run() : EdgeCases();
 }
 
 }  // namespace tapml::topdown

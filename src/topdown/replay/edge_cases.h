@@ -22,12 +22,20 @@ struct EdgeCases {
 // has the suite's kernels:
 // - values: every third element of one float input comes from a table of extremes (signed zero,
 //   points where exp and tanh saturate, 1031 and 1035, the limits of f16), in as many calls as the
-//   table needs;
+//   table needs, and once in its last row alone;
+// - choices (below);
 // - sizes: one symbolic size is 1, 2, 3, 17, 63, 64 or 65, and inputs repeat carved elements; only
 //   for kernels that read floats alone, since integers have a meaning (tokens, pages).
 // Inputs above 4 MiB stay unchanged. Throws as Sandbox does; `poll` is called between calls, and
 // `watcher` receives the number of kernels done.
 EdgeCases add_edge_cases(Suite& suite, Sandbox& source, const std::function<void()>& poll = {},
                          const WorkWatcher& watcher = {});
+
+// Whether the kernel chooses among its input's elements (argmax, topk, sort), so that a wrong
+// choice shows only where elements are nearly equal or at the ends of a row.
+bool makes_choice(const SuiteKernel& kernel);
+// The same for these kernels alone, except those that choose tokens, which carving a mixed batch
+// tests: float inputs that are no weights get the rows of llm::made_logits().
+EdgeCases add_choice_cases(Suite& suite, Sandbox& source, const std::function<void()>& poll = {});
 
 }  // namespace tapml::topdown

@@ -23,6 +23,8 @@ namespace {
 // Calls of other kernels that run between launches: their number, and the bytes of each at most.
 constexpr size_t kMostOthers = 4;
 constexpr size_t kLargestOther = size_t{256} << 10;
+// Calls that are launched a second time at least.
+constexpr int64_t kLeastRepeated = 4;
 
 // Number of elements of an output that still hold what they held before the call.
 int64_t unwritten_elements(const HostTensor& output) {
@@ -181,7 +183,9 @@ void KernelReplay::prepare(std::optional<size_t> only) {
 Status KernelReplay::launch_all() {
   const double start = seconds_now();
   double most = 0;  // the time limit for launches after the first ones
-  int64_t wanted = std::max<int64_t>(options_.launches, std::ssize(tests_));
+  // Some calls run twice, however many there are.
+  const int64_t tests = std::ssize(tests_);
+  int64_t wanted = std::max(options_.launches, tests + std::min(tests, kLeastRepeated));
   std::vector<size_t> order;
   for (int64_t n = 0; n < wanted; ++n) {
     tell(reference_.watcher(), {"launch", n, wanted, ""});

@@ -7,6 +7,8 @@
 #include "ir/exceptions.h"
 #include "pipeline/kernel_cache.h"
 #include "text/printer.h"
+#include "topdown/replay/edge_cases.h"
+#include "topdown/runner/sandbox.h"
 #include "topdown/suite/carve.h"
 #include "topdown/suite/coverage.h"
 #include "topdown/suite/suite_hash.h"
@@ -81,10 +83,16 @@ Suite SourceRun::carve(const std::set<std::string>& only) {
     forced_.forced = std::move(tokens);
     if (std::ssize(forced_.forced) > options_.validation_tokens) forced_.forced.pop_back();
   }
+  if (!carver.nan() && engine_->length() > 0) unwrap(carve_mixed_batch(*engine_, carver));
   Suite suite = carver.take();
   // Runs before this one do not count.
   const int64_t first = suite.calls.empty() ? 0 : suite.calls[0].sequence;
   for (SuiteCall& call : suite.calls) call.sequence -= first;
+  if (!nan_) {
+    Sandbox sandbox({platform_.target, platform_.session}, options_.cancelled);
+    sandbox.load(executable_);
+    add_choice_cases(suite, sandbox, [this] { check_cancelled(); });
+  }
   return suite;
 }
 

@@ -11,6 +11,8 @@ namespace tapml::topdown {
 
 namespace {
 
+constexpr int64_t kMostAdded = 2;  // calls
+
 HostTensor copy_of(const HostTensor& tensor) {
   HostTensor copy = uninitialized_tensor(tensor.dtype(), tensor.shape());
   std::ranges::copy(tensor.bytes(), copy.mutable_bytes().begin());
@@ -47,6 +49,13 @@ Carver::Carver(const Executable& executable, const CarveOptions& options)
 
 Carver::Carver(const Executable& executable, int64_t calls_per_kernel)
     : Carver(executable, CarveOptions{.calls_per_kernel = calls_per_kernel}) {}
+
+runtime::CapturePlan Carver::begin_added() {
+  adding_ = true;
+  runtime::CapturePlan plan = plan_;
+  plan.calls = plan.calls == 0 ? kMostAdded : std::min(plan.calls, kMostAdded);
+  return plan;
+}
 
 bool Carver::has(const std::string& hash) noexcept {
   return in_suite(hash) || lingering_.contains(hash) || held_.contains(hash);
@@ -154,8 +163,9 @@ Status Carver::take_call(runtime::CapturedCall& captured) {
   const CallSiteInfo& site = executable_.call_sites.at(static_cast<size_t>(captured.site));
   const KernelInfo& info = executable_.kernels[static_cast<size_t>(site.kernel)];
   const int32_t kernel = suite_kernel(site.kernel);
-  note_nan(info, site.origin, captured);
+  if (!adding_) note_nan(info, site.origin, captured);
   if (!captured.kept) {
+    if (adding_) return {};
     ++suite_.kernels[static_cast<size_t>(kernel)].dropped;
     return {};
   }
@@ -166,6 +176,7 @@ Status Carver::take_call(runtime::CapturedCall& captured) {
   call.kernel = kernel;
   call.sequence = captured.sequence;
   call.function = site.function;
+  call.added = adding_;
   call.origin = site.origin;
   call.scalars = std::move(captured.scalars);
   call.before = std::move(captured.before);
@@ -240,6 +251,7 @@ Suite Carver::take(const std::string& incomplete) {
 Status Carver::commit(SuiteCall call) {
   const std::string key = test_key(call);
   if (auto known = sequence_of_.find(key); known != sequence_of_.end()) {
+    if (adding_) return {};
     SuiteCall& first = call_at(known->second);
     ++first.times;
     first.origin = merge_origins(first.origin, call.origin);
@@ -272,7 +284,7 @@ SuiteCall& Carver::call_at(int64_t sequence) {
 
 Status Carver::drop(int64_t sequence) {
   SuiteCall& call = call_at(sequence);
-  suite_.kernels[static_cast<size_t>(call.kernel)].dropped += call.times;
+  if (!call.added) suite_.kernels[static_cast<size_t>(call.kernel)].dropped += call.times;
   sequence_of_.erase(test_key(call));
   suite_.calls.erase(suite_.calls.begin() + (&call - suite_.calls.data()));
   for (const std::string& hash : selection_.remove(sequence)) {
@@ -289,6 +301,13 @@ Status Carver::drop(int64_t sequence) {
     }
   }
   return {};
+}
+
+Status carve_mixed_batch(llm::Engine& engine, Carver& carver) {
+  TAPML_TRY(engine.vm().set_capture(carver.begin_added(), &carver));
+  Status ran = engine.run_mixed_batch();
+  Status ended = engine.vm().set_capture({}, nullptr);
+  return ran ? std::move(ended) : std::move(ran);
 }
 
 }  // namespace tapml::topdown

@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "llm/engine.h"
 #include "runtime/capture.h"
 #include "runtime/local_virtual_machine.h"
 #include "topdown/suite/select_calls.h"
@@ -54,6 +55,10 @@ class Carver : public runtime::Observer, public runtime::CaptureSink {
 
   // What a VM has to capture for the carver.
   const runtime::CapturePlan& plan() const { return plan_; }
+  // The same for calls that carving adds, and begins them: they are marked (SuiteCall::added), at
+  // most two of a kernel are kept for each combination of its scalars and function, and their NaN
+  // are none of the source's.
+  runtime::CapturePlan begin_added();
 
   bool wants(const runtime::CallSite& site, int64_t sequence) noexcept override {
     return observer_.wants(site, sequence);
@@ -107,6 +112,7 @@ class Carver : public runtime::Observer, public runtime::CaptureSink {
   std::vector<KernelUse> untested(const Suite& suite) const;
 
   const Executable& executable_;
+  bool adding_ = false;
   Suite suite_;
   CarveOptions options_;
   runtime::CapturePlan plan_;
@@ -127,5 +133,9 @@ class Carver : public runtime::Observer, public runtime::CaptureSink {
   Status failed_;  // an error while releasing them
   runtime::CaptureObserver observer_;
 };
+
+// Carves a batch of texts of different lengths (llm::Engine::run_mixed_batch) in addition to the
+// runs so far. The engine has a text, and no capture of its own.
+Status carve_mixed_batch(llm::Engine& engine, Carver& carver);
 
 }  // namespace tapml::topdown

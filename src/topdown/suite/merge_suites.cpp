@@ -116,8 +116,10 @@ class Merger {
       return;
     }
     SuiteCall& same = result_.calls[known->second];
-    same.times += call.times;
     same.origin = merge_origins(same.origin, call.origin);
+    if (call.added) return;
+    same.times = same.added ? call.times : same.times + call.times;
+    same.added = false;
   }
 
   void add_group(SuiteGroup group) {

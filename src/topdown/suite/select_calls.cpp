@@ -181,7 +181,7 @@ void remove_tests(Suite& suite, const std::set<size_t>& gone) {
   for (size_t c = 0; c < suite.calls.size(); ++c) {
     SuiteCall& call = suite.calls[c];
     if (gone.contains(c)) {
-      drop(call, call.times);
+      if (!call.added) drop(call, call.times);
     } else {
       calls.push_back(std::move(call));
     }

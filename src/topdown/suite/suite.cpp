@@ -23,14 +23,17 @@ Json integer_list(const std::vector<int64_t>& list) {
 }
 
 Json call_json(const SuiteCall& call) {
-  return Json::object({{"kernel", Json::integer(call.kernel)},
-                       {"sequence", Json::integer(call.sequence)},
-                       {"times", Json::integer(call.times)},
-                       {"function", Json::string(call.function)},
-                       {"origin", strings({call.origin.begin(), call.origin.end()})},
-                       {"scalars", integer_list(call.scalars)},
-                       {"before", strings(call.before)},
-                       {"after", strings(call.after)}});
+  std::vector<std::pair<std::string, Json>> fields = {
+      {"kernel", Json::integer(call.kernel)},
+      {"sequence", Json::integer(call.sequence)},
+      {"times", Json::integer(call.times)},
+      {"function", Json::string(call.function)},
+      {"origin", strings({call.origin.begin(), call.origin.end()})},
+      {"scalars", integer_list(call.scalars)},
+      {"before", strings(call.before)},
+      {"after", strings(call.after)}};
+  if (call.added) fields.emplace_back("added", Json::boolean(true));
+  return Json::object(std::move(fields));
 }
 
 Json location_json(const CallParameter& place) {

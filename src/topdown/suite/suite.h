@@ -35,7 +35,9 @@ struct SuiteCall {
   int64_t sequence = 0;  // position in the run, of the first of identical calls
   int64_t times = 1;     // calls of the run with these inputs and outputs
   std::string function;  // "prefill", ... of the first
-  Origin origin;         // of all of them
+  // No call of the runs, but one that carving added, with inputs that the runs did not have.
+  bool added = false;
+  Origin origin;  // of all of them
   std::vector<int64_t> scalars;
   // Content hashes, one per parameter: before the call (in, inout; else empty) and after it (out,
   // inout; else empty).

@@ -170,6 +170,10 @@ class SuiteReader {
     SuiteCall call;
     TAPML_TRY(read_run(json, suite, call));
     TAPML_TRY(read_times(json, call.times));
+    if (const Json* added = json.find("added")) {
+      if (!added->is_bool()) return wrong(*added, "added", "true or false");
+      call.added = added->as_bool();
+    }
     TAPML_ASSIGN(call.after, string_list(json, "after"));
     size_t params = call.before.size();
     if (call.after.size() != params) return wrong(json, "after", "one hash per parameter");
