@@ -173,8 +173,10 @@ if(Python3_FOUND)
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/check_skips_test.py")
   add_test(NAME baselines
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/check_baselines_test.py")
+  add_test(NAME nightly
+           COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/nightly_test.py")
   set_tests_properties(components components_violations tutorials_runner fuzz_totals skips baselines
-                       PROPERTIES LABELS unit TIMEOUT 60)
+                       nightly PROPERTIES LABELS unit TIMEOUT 60)
 
   add_test(NAME random_model
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/random_model_test.py"
