@@ -245,6 +245,9 @@ void bind_replay(py::module_& module) {
                              [](const Verdict& v) { return v.verdict.worst.target.worst; })
       .def_property_readonly("tolerated", of(&Kernel::tolerated),
                              "Whether it passes only with a tolerance.")
+      .def_property_readonly("allowances", of(&Kernel::allowances),
+                             "The allowances of the target that it needs, or fails with: "
+                             "``\"precision=tf32\"``; empty: none.")
       .def_property_readonly("note", of(&Kernel::note), "Additional information for the reader.")
       .def_property_readonly(
           "source_max_abs", [](const Verdict& v) { return v.verdict.worst.source.max_abs; },

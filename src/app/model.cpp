@@ -59,7 +59,8 @@ void refuse_changes(const PatternOptions& patterns, const ModelFormat& format,
                     const std::string& executable) {
   for (const auto& [option, value] :
        {std::pair{"--patterns", patterns.file}, std::pair{"--quantize", format.quantize},
-        std::pair{"--activations", format.activations}, std::pair{"--kv-cache", format.kv_cache}}) {
+        std::pair{"--activations", format.activations}, std::pair{"--kv-cache", format.kv_cache},
+        std::pair{"--accumulation", format.accumulation}}) {
     if (value.empty()) continue;
     throw_user(option + std::string(" goes with a model directory only"), option,
                "a model directory as MODEL", executable, "give it where the model is compiled");
@@ -121,7 +122,7 @@ const models::Quantization* find_quantization(const std::string& name) {
 }
 
 models::Precision precision_of(const ModelFormat& format) {
-  return models::parse_precision(format.activations, format.kv_cache);
+  return models::parse_precision(format.activations, format.kv_cache, format.accumulation);
 }
 
 LoadedModel load_model(const std::string& model, const std::string& folder,

@@ -30,8 +30,8 @@ struct LoadedModel {
 
 // How a model directory is read, as options have it; empty texts are defaults.
 struct ModelFormat {
-  std::string quantize;               // a name of models::quantization_table
-  std::string activations, kv_cache;  // of models::Precision
+  std::string quantize;                             // a name of models::quantization_table
+  std::string activations, kv_cache, accumulation;  // of models::Precision
 };
 
 // Whether it is an executable or a package, which is already compiled.

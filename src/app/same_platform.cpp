@@ -12,7 +12,10 @@ std::map<std::string, std::string> code_options(const target::Target& target) {
       {"index", "64"}, {"libs", "auto"}, {"validation", "0"}};
   std::map<std::string, std::string> options = target.options;
   // The processor covers `arch` and `features`.
-  for (const char* other : {"threads", "device", "arch", "features"}) options.erase(other);
+  for (const char* other :
+       {"threads", "device", "arch", "features", "precision", "accumulation", "division"}) {
+    options.erase(other);
+  }
   std::erase_if(options, [](const auto& option) {
     const auto usual = kDefaults.find(option.first);
     return usual != kDefaults.end() && usual->second == option.second;

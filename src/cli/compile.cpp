@@ -96,10 +96,12 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
   if (std::filesystem::is_directory(options.model, ignored)) {
     return from_folder(options, quantization, watcher);
   }
-  if (precision.activations || precision.cache) {
-    throw_user("--activations and --kv-cache go with a model directory or a configuration only",
-               "command line", "a model directory as MODEL, or --config", options.model,
-               "the operators of a text module have their dtypes");
+  if (precision.activations || precision.cache || precision.accumulation) {
+    throw_user(
+        "--activations, --kv-cache and --accumulation go with a model directory or a "
+        "configuration only",
+        "command line", "a model directory as MODEL, or --config", options.model,
+        "the operators of a text module have their dtypes");
   }
   if (quantization) {
     throw_user("--quantize goes with a model directory or a configuration only", "--quantize",

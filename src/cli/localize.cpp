@@ -155,7 +155,8 @@ int run(const LocalizeCommand& command, const Output& output) {
   const topdown::Localization& localization = localized.localization;
   for (const topdown::KernelVerdict& verdict : localization.verdicts) {
     for (const std::string& text :
-         {topdown::tolerance_text(verdict), topdown::source_text(verdict)}) {
+         {topdown::tolerance_text(verdict), topdown::allowed_text(verdict),
+          topdown::source_text(verdict)}) {
       if (!text.empty()) output.line(verdict.kernel + ": " + text);
     }
   }

@@ -25,14 +25,16 @@ void print_step(const Output& output, const TableLayout& table,
                 const topdown::MigrationStep& step) {
   output.line(topdown::verdict_row(table, step.verdict, topdown::outcome_of(step)));
   for (const std::string& text :
-       {topdown::tolerance_text(step.verdict), topdown::source_text(step.verdict)}) {
+       {topdown::tolerance_text(step.verdict), topdown::allowed_text(step.verdict),
+        topdown::source_text(step.verdict)}) {
     if (!text.empty()) output.line("  " + text);
   }
 }
 
 // Details besides the migrated state.
 bool has_something_to_tell(const topdown::MigrationStep& step) {
-  return !step.migrated || step.verdict.tolerance || step.verdict.source_wrong;
+  return !step.migrated || step.verdict.tolerance || !step.verdict.allowances.empty() ||
+         step.verdict.source_wrong;
 }
 
 void print_culprits(const Output& output, const topdown::Migration& migration, bool colors) {
@@ -95,6 +97,9 @@ void print_end(const Output& output, const topdown::Migration& migration,
     output.line("stopped: " + std::to_string(migration.untried.size()) + " kernels were not tried");
   }
   if (!migration.steps.empty()) output.line(topdown::copies_text(migration));
+  const std::string allowed = topdown::target_allowances_text(
+      migration.target, migration.allowances, topdown::verdicts_of(migration));
+  if (!allowed.empty()) output.line(allowed);
   const std::string user = topdown::custom_kernels_text(topdown::verdicts_of(migration));
   if (!user.empty()) output.line(user);
   print_culprits(output, migration, colors);

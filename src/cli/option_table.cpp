@@ -57,6 +57,7 @@ constexpr OptionRow kRows[] = {
     {"--quantize", kCompilation, "FORMAT"},
     {"--activations", kCompilation, "DTYPE"},
     {"--kv-cache", kCompilation, "DTYPE"},
+    {"--accumulation", kCompilation, "DTYPE"},
     {"--patterns", kCompilation, "FILE"},
     {"--skip-pass", kCompilation, "PASS,..."},
     {"--bind", kCompilation, "FUNCTION.VARIABLE=N,..."},

@@ -51,6 +51,10 @@ void add_options(CLI::App& command, app::ModelFormat& format) {
       ->default_str("f32, or the quantization's");
   command.add_option("--kv-cache", format.kv_cache, "Dtype of the KV cache: f32, f16 or bf16")
       ->default_str("as --activations");
+  command
+      .add_option("--accumulation", format.accumulation,
+                  "Dtype that linear layers may accumulate in: f32 or f16 (docs/quantization.md)")
+      ->default_str("f32");
 }
 
 void add_options(CLI::App& command, app::TextInputOptions& options) {

@@ -79,7 +79,7 @@ class VerdictRows {
         verdict.group ? verdict.kernel + ": " + topdown::group_values_text(verdict) : "";
     for (const std::string& text :
          {group, verdict.failure, verdict.note, topdown::tolerance_text(verdict),
-          topdown::source_text(verdict)}) {
+          topdown::allowed_text(verdict), topdown::source_text(verdict)}) {
       if (!text.empty()) say("  " + topdown::indented(text));
     }
   }
@@ -88,8 +88,11 @@ class VerdictRows {
     for (const topdown::KernelUse& use : replayed.untested) {
       say(topdown::untested_row(*table_, use));
     }
-    for (const std::string& text : {topdown::slow_text(replayed.speed, replayed.target),
-                                    topdown::custom_kernels_text(topdown::verdicts_of(replayed))}) {
+    for (const std::string& text :
+         {topdown::slow_text(replayed.speed, replayed.target),
+          topdown::custom_kernels_text(topdown::verdicts_of(replayed)),
+          topdown::target_allowances_text(replayed.target, replayed.allowances,
+                                          topdown::verdicts_of(replayed))}) {
       if (!text.empty()) say(text);
     }
   }

@@ -69,6 +69,7 @@ Item apply_operator(const CallNode& node, const std::vector<Item>& items,
   }
   for (op::RefTensor& output : outputs) {
     output.products = limits.products;
+    output.allowed = limits.allowed;
     if (output.values.size() == limits.wanted.size()) output.wanted = limits.wanted;
   }
   view.info.reference(view.attrs, args, outputs);

@@ -11,6 +11,7 @@ struct ApplyLimits {
   const std::function<void()>& poll;
   const std::vector<uint8_t>& wanted;
   op::ProductRounding products;
+  Allowances allowed;
 };
 
 // Evaluates the reference of the operator that `node` calls on `items` in place of its operands.

@@ -65,6 +65,8 @@ struct CallOptions {
   // How every operator rounds its products (RefTensor): exactly, but where a cause of imprecision
   // is tried.
   op::ProductRounding products;
+  // What the errors of every operator have besides honest rounding (RefTensor).
+  Allowances allowed;
   HostFunctions packed;
   // Maximum number of consecutive tail calls: more are considered an endless loop.
   int64_t max_tail_calls = 1'000'000;

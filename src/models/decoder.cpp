@@ -41,7 +41,8 @@ DecoderFunction::DecoderFunction(const DecoderConfig& config,
       n_(std::move(tokens)),
       logits_of_(logits_of),
       activations_(dtypes.activations()),
-      cache_(dtypes.cache()) {
+      cache_(dtypes.cache()),
+      accumulation_(dtypes.accumulation()) {
   std::vector<float> frequencies = rope_frequencies(config.rope, config.head_dim);
   inv_freq_ = make_constant(
       HostTensor::from(DType::kF32, {config.head_dim / 2}, std::span<const float>(frequencies)));
@@ -107,6 +108,10 @@ Variable DecoderFunction::narrowed(const Variable& x) {
   return activations_ == DType::kF32 ? x : op("cast", {x}, {{"dtype", activations_}});
 }
 
+void DecoderFunction::add_accumulation(AttrMap& attrs) const {
+  if (accumulation_ != DType::kF32) attrs["accumulation"] = accumulation_;
+}
+
 Variable DecoderFunction::rms_norm(const std::string& path, const Variable& x) {
   origin(path);
   return op("rms_norm", {x, weight(path)}, {{"epsilon", config_.rms_norm_epsilon}});
@@ -115,8 +120,9 @@ Variable DecoderFunction::rms_norm(const std::string& path, const Variable& x) {
 Variable DecoderFunction::linear(const std::string& path, const Variable& x) {
   origin(path);
   AttrMap attrs = {{"transpose_b", true}};
-  // The product of two dtypes is f32; it accumulates in f32 in any case.
+  // The product of two dtypes is f32.
   if (activations_ != DType::kF32) attrs["out_dtype"] = activations_;
+  add_accumulation(attrs);
   Variable y = op("matmul", {x, weight(path)}, std::move(attrs));
   auto bias = weights_.find(path + ".bias");
   return bias == weights_.end() ? y : narrowed(op("add", {y, bias->second}));

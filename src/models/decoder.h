@@ -95,6 +95,8 @@ class DecoderFunction {
   relax::Variable weight(const std::string& path);
   // Converts to the dtype of activations a value that weights of another dtype widened.
   relax::Variable narrowed(const relax::Variable& x);
+  // Says in the attributes of a linear layer's product that it accumulates in f16, if it may.
+  void add_accumulation(AttrMap& attrs) const;
   // x times the transpose of the weight at `path`, plus its bias if there is one.
   relax::Variable linear(const std::string& path, const relax::Variable& x);
   // down(silu(gate(x)) * up(x)) with the three projections under `path`.
@@ -116,7 +118,7 @@ class DecoderFunction {
   Var b_ = make_size("b");
   PrimExpr n_;
   LogitsOf logits_of_;
-  DType activations_, cache_;
+  DType activations_, cache_, accumulation_;
   relax::Expr inv_freq_;
   relax::Variable tokens_, page_table_, lengths_;
   std::vector<relax::Expr> pools_;                  // current k, v of layer 0, of layer 1, ...

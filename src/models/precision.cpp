@@ -14,10 +14,20 @@ std::optional<DType> parse(const char* option, const std::string& text) {
   throw_user("a model does not compute in this dtype", option, "f32, f16 or bf16", text);
 }
 
+std::optional<DType> parse_accumulation(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  for (const DType dtype : {DType::kF32, DType::kF16}) {
+    if (text == dtype_name(dtype)) return dtype;
+  }
+  throw_user("a model does not accumulate in this dtype", "--accumulation", "f32 or f16", text);
+}
+
 }  // namespace
 
-Precision parse_precision(const std::string& activations, const std::string& cache) {
-  return {parse("--activations", activations), parse("--kv-cache", cache)};
+Precision parse_precision(const std::string& activations, const std::string& cache,
+                          const std::string& accumulation) {
+  return {parse("--activations", activations), parse("--kv-cache", cache),
+          parse_accumulation(accumulation)};
 }
 
 }  // namespace tapml::models

@@ -8,14 +8,17 @@
 
 namespace tapml::models {
 
-// Sums and statistics are accumulated in f32 (docs/semantics.md). Without a choice activations are
-// f32, or what a quantization says, and the KV cache has their type.
+// Without a choice activations are f32, or what a quantization says, and the KV cache has their
+// type. Sums and statistics are accumulated in f32, but the sums of linear layers may be kept in
+// f16 if that is chosen (docs/semantics.md).
 struct Precision {
   std::optional<DType> activations, cache;  // f32, f16 or bf16
+  std::optional<DType> accumulation;        // f32 or f16, f16 with activations in f16
 };
 
-// From option texts, empty ones without a choice. UserError that names `--activations` or
-// `--kv-cache`.
-Precision parse_precision(const std::string& activations, const std::string& cache);
+// From option texts, empty ones without a choice. UserError that names `--activations`,
+// `--kv-cache` or `--accumulation`.
+Precision parse_precision(const std::string& activations, const std::string& cache,
+                          const std::string& accumulation = "");
 
 }  // namespace tapml::models

@@ -43,4 +43,14 @@ DType ModelDTypes::activations() const {
   return precision.activations.value_or(quantization ? quantization->activations : DType::kF32);
 }
 
+DType ModelDTypes::accumulation() const {
+  const DType dtype = precision.accumulation.value_or(DType::kF32);
+  if (dtype == DType::kF16 && activations() != DType::kF16) {
+    throw_user("a model accumulates in f16 only with activations in f16", "--accumulation",
+               "activations f16", std::string("activations ") + dtype_name(activations()),
+               "add --activations f16");
+  }
+  return dtype;
+}
+
 }  // namespace tapml::models

@@ -67,7 +67,9 @@ class ExpertLayer {
   Variable expert_linear(const char* projection, const Variable& x) {
     const std::string path = path_ + ".experts." + projection;
     f_.origin(path);
-    return f_.narrowed(f_.op("gather_matmul", {x, f_.weight(path), chosen_}));
+    AttrMap attrs;
+    f_.add_accumulation(attrs);
+    return f_.narrowed(f_.op("gather_matmul", {x, f_.weight(path), chosen_}, std::move(attrs)));
   }
 
   Variable mix(const Variable& x) {

@@ -29,6 +29,8 @@ struct ModelDTypes {
 
   DType activations() const;
   DType cache() const { return precision.cache.value_or(activations()); }
+  // Of linear layers; UserError for f16 with activations in another dtype.
+  DType accumulation() const;
   DType of(const std::string& name) const {
     auto it = by_name.find(name);
     return it == by_name.end() ? fallback : it->second;

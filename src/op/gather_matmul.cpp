@@ -1,4 +1,5 @@
 // Products with matrices selected by indices: mixture of experts.
+#include "op/accumulation.h"
 #include "op/dtypes.h"
 #include "op/families.h"
 #include "op/indices.h"
@@ -18,7 +19,10 @@ relax::Annotation deduce_gather_matmul(const CallView& call) {
   Known x = known_tensor(call, kX), weight = known_tensor(call, kWeight);
   Known indices = known_tensor(call, kIndices);
   Known result;
-  if (x.dtype && weight.dtype) result.dtype = promoted(call, *x.dtype, *weight.dtype);
+  if (x.dtype && weight.dtype) {
+    result.dtype = promoted(call, *x.dtype, *weight.dtype);
+    check_accumulation(call, *x.dtype, *weight.dtype);
+  }
   if (x.ndim != relax::kUnknownNdim && indices.ndim != relax::kUnknownNdim) {
     result.ndim = std::max(x.ndim - 1, indices.ndim) + 1;
   }
@@ -83,7 +87,7 @@ std::span<const OperatorInfo> gather_matmul_operators() {
        .args = {{"x", ArgumentKind::kTensor, "[..., k], float"},
                 {"weight", ArgumentKind::kTensor, "[matrices, n, k], float"},
                 {"indices", ArgumentKind::kTensor, "[...], i32 or i64"}},
-       .attrs = {},
+       .attrs = {accumulation_attribute()},
        .inout = {},
        .deduce = deduce_gather_matmul,
        .legalize = legalize_gather_matmul,

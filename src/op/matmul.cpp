@@ -1,6 +1,7 @@
 // Matrix products.
 #include <algorithm>
 
+#include "op/accumulation.h"
 #include "op/dtypes.h"
 #include "op/families.h"
 #include "op/lowering.h"
@@ -75,6 +76,7 @@ relax::Annotation deduce_matmul(const CallView& call) {
     result.ndim = std::max({a.ndim, b.ndim, 2}) - is_vector(a) - is_vector(b);
   }
   result.dtype = result_dtype(call, a, b);
+  if (a.dtype && b.dtype) check_accumulation(call, *a.dtype, *b.dtype);
   if (a.shape && b.shape) {
     Matrix left(*a.shape, true, call.flag("transpose_a"));
     Matrix right(*b.shape, false, call.flag("transpose_b"));
@@ -260,7 +262,8 @@ std::span<const OperatorInfo> matmul_operators() {
                   false,
                   {},
                   "dtype of the result, a float for floats and an integer for integers; default: "
-                  "the operands', f32 where they differ"}},
+                  "the operands', f32 where they differ"},
+                 accumulation_attribute()},
        .inout = {},
        .deduce = deduce_matmul,
        .legalize = legalize_matmul,

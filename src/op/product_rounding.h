@@ -1,5 +1,6 @@
-// What a suspected cause of imprecision does to the products of an operator: their operands or
-// their terms are rounded to a narrower format, as matrix units do.
+// What a suspected cause of imprecision, or an allowance, does to the products of an operator:
+// their operands, their terms or their partial sums are rounded to a narrower format, as matrix
+// units do.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,13 @@ struct ProductRounding {
   ProductFormat first = ProductFormat::kExact;   // the first operand: activations, queries
   ProductFormat second = ProductFormat::kExact;  // the second operand: weights, keys, values
   ProductFormat terms = ProductFormat::kExact;
+  ProductFormat sums = ProductFormat::kExact;  // after each term, in sequence
+  // Sums are rounded where the operator's attribute `accumulation` says so.
+  bool as_specified = false;
 
   bool is_exact() const {
     return first == ProductFormat::kExact && second == ProductFormat::kExact &&
-           terms == ProductFormat::kExact;
+           terms == ProductFormat::kExact && sums == ProductFormat::kExact;
   }
 };
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "abi/allowances.h"
 #include "abi/attributes.h"
 #include "op/product_rounding.h"
 #include "op/ref_elements.h"
@@ -37,6 +38,9 @@ struct RefTensor {
   // Of a result: how the operator that computes it shall round its products. Exact, but where a
   // cause of imprecision is tried.
   ProductRounding products;
+  // Of a result: what an implementation of the operator may do besides honest rounding. Its errors
+  // have it.
+  Allowances allowed;
 
   // Element of an integer or bool tensor, exactly (two's complement bits for u64).
   int64_t integer(size_t element) const {

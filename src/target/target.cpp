@@ -20,6 +20,32 @@ const Platform* find_platform(const PlatformTable& table, std::string_view name)
   return nullptr;
 }
 
+// With those of allowances, which every platform that computes has.
+std::vector<std::string> known_options(const Description& description) {
+  std::vector<std::string> known = description.options;
+  if (description.computes) {
+    known.insert(known.end(), {"accumulation", "division", "precision"});
+  }
+  std::ranges::sort(known);
+  return known;
+}
+
+void set_allowances(Target& target) {
+  Allowances& allowances = target.description.allowances;
+  if (target.options.contains("precision")) {
+    // In the order of OperandPrecision.
+    const std::vector<std::string> formats = {"f32", "tf32", "f16", "bf16"};
+    const auto at = std::ranges::find(formats, target.choice("precision", formats));
+    allowances.precision = static_cast<OperandPrecision>(at - formats.begin());
+  }
+  if (target.options.contains("accumulation")) {
+    allowances.half_sums = target.choice("accumulation", {"f32", "f16"}) == "f16";
+  }
+  if (target.options.contains("division")) {
+    allowances.relaxed_division = target.choice("division", {"ieee", "relaxed"}) == "relaxed";
+  }
+}
+
 bool is_subgroup_width(int64_t width) {
   return width > 1 && width <= kWidestSubgroup && std::has_single_bit(static_cast<uint64_t>(width));
 }
@@ -50,7 +76,7 @@ Target parse_target(std::string_view text, const PlatformTable& table) {
   target.open = platform->open;
   if (kind.size() == rest.size()) return target;
   std::string_view options = rest.substr(kind.size() + 1);
-  const std::vector<std::string>& known = target.description.options;
+  const std::vector<std::string> known = known_options(target.description);
   while (true) {
     std::string_view option = options.substr(0, options.find(','));
     size_t equals = option.find('=');
@@ -83,6 +109,7 @@ Target parse_target(std::string_view text, const PlatformTable& table) {
                   parse_processor(arch != target.options.end() ? arch->second : cpu_architecture(),
                                   features != target.options.end() ? features->second : "", where));
   }
+  set_allowances(target);
   const std::string groups = target.choice("groups", {"auto", "cpu", "gpu"});
   if (groups != "auto") target.description.cpu_like_groups = groups == "cpu";
   target.choice("schedule", {"rules", "fallback"});

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "abi/allowances.h"
 #include "abi/device_info.h"
 #include "base/result.h"
 #include "target/processor.h"
@@ -58,7 +59,10 @@ struct Description {
   int64_t index_bits = 64;  // of index arithmetic; the launcher's checks make 32 safe
   Limits limits;
   Features features;
-  std::vector<std::string> options;  // allowed in a target's text, sorted
+  // Allowed in a target's text, sorted, besides those of allowances.
+  std::vector<std::string> options;
+  // What its arithmetic may do: by the platform's documentation, changed by the target's options.
+  Allowances allowances;
   KernelLanguage kernel_language;
   bool library_routines = false;  // calls library routines in its process
   bool own_process = false;       // always served by a separate program

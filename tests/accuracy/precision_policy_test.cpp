@@ -2,10 +2,15 @@
 #include <gtest/gtest.h>
 
 #include "app/model.h"
+#include "op/operator.h"
+#include "relax/visit.h"
 #include "support/compiled_models.h"
 #include "support/expect_error.h"
 #include "support/quantized_models.h"
 #include "support/sanitized.h"
+#include "text/parser.h"
+#include "text/printer.h"
+#include "topdown/reference_run/allowed.h"
 #include "topdown/reference_run/model_reference.h"
 
 namespace tapml::topdown {
@@ -97,13 +102,61 @@ std::vector<PrecisionCase> precision_cases() {
 INSTANTIATE_TEST_SUITE_P(Platforms, PrecisionPolicy, ::testing::ValuesIn(precision_cases()),
                          [](const auto& info) { return case_name(info.param); });
 
+// The attribute of each product but the head's, which the text has.
+TEST(PrecisionOptions, AccumulationIsInTheProgram) {
+  const auto text_with = [](const char* config, const char* quantization,
+                            const models::Precision& precision) {
+    return text::print(read_case({"cpu", "", config, quantization, precision}, precision).module);
+  };
+  const auto count = [](const std::string& text, const std::string& word) {
+    size_t found = 0;
+    for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+  const auto products_of = [](const Module& module) {
+    size_t found = 0;
+    for (const auto& [name, function] : module.functions) {
+      const auto* graph = relax::as_relax_function(function.get());
+      if (!graph) continue;
+      relax::visit(graph->body, [&](const relax::Expr& e) {
+        const op::OperatorInfo* info = op::called_operator_info(e);
+        found += info && std::string(info->name).ends_with("matmul");
+      });
+    }
+    return found;
+  };
+  const std::string attribute = "accumulation: f16";
+  for (const char* config : {testing::kQuantizedLlama, testing::kQuantizedMoe}) {
+    for (const char* quantization : {"", "q4f16", "q4f32"}) {
+      const models::Precision half = {.activations = DType::kF16, .accumulation = DType::kF16};
+      const std::string text = text_with(config, quantization, half);
+      const Module parsed = text::parse(text, "printed");
+      // prefill, decode and logits_all have a head each.
+      EXPECT_EQ(count(text, attribute), products_of(parsed) - 3);
+      EXPECT_EQ(text::print(parsed), text);
+      EXPECT_TRUE(specifies_half_sums(parsed));
+      EXPECT_EQ(count(text_with(config, quantization, {.activations = DType::kF16}), attribute),
+                0U);
+    }
+    // The quantization's activations count.
+    EXPECT_GT(count(text_with(config, "q4f16", {.accumulation = DType::kF16}), attribute), 0U);
+    for (const auto& activations : {std::optional<DType>(), std::optional(DType::kBF16)}) {
+      testing::expect_user_error(
+          [&] { text_with(config, "", {.activations = activations, .accumulation = DType::kF16}); },
+          {"--accumulation", "activations f16", "--activations f16"});
+    }
+  }
+}
+
 TEST(PrecisionOptions, AreNamedWhereTheyAreWrong) {
   testing::expect_user_error([] { app::precision_of({.activations = "f8"}); },
                              {"--activations", "f32, f16 or bf16", "f8"});
   testing::expect_user_error([] { app::precision_of({.kv_cache = "i8"}); },
                              {"--kv-cache", "f32, f16 or bf16", "i8"});
+  testing::expect_user_error([] { app::precision_of({.accumulation = "bf16"}); },
+                             {"--accumulation", "f32 or f16", "bf16"});
   const models::Precision none = app::precision_of({});
-  EXPECT_FALSE(none.activations || none.cache);
+  EXPECT_FALSE(none.activations || none.cache || none.accumulation);
 }
 
 }  // namespace

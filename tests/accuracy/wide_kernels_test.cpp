@@ -81,9 +81,10 @@ int32_t kernel_named(const Suite& suite, const std::string& beginning) {
 }
 
 // The verdict on the kernel on the cpu with a fault.
-KernelVerdict verdict_with(const Suite& suite, const std::string& beginning, FaultKind kind) {
+KernelVerdict verdict_with(const Suite& suite, const std::string& beginning, FaultKind kind,
+                           const std::string& on = "cpu") {
   auto session = testing::open_session("cpu");
-  const target::Target target = target::parse_target("cpu");
+  const target::Target target = target::parse_target(on);
   Sandbox sandbox({target, session.get()});
   KernelReference reference(suite);
   const int32_t kernel = kernel_named(suite, beginning);
@@ -95,7 +96,8 @@ KernelVerdict verdict_with(const Suite& suite, const std::string& beginning, Fau
   };
   auto executable = pipeline::implement(reference.module(), target, options);
   auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
-  return unwrap(replay_kernel(suite, reference, kernel, *runner));
+  return unwrap(replay_kernel(suite, reference, kernel, *runner,
+                              {.allowances = target.description.allowances}));
 }
 
 const Suite& layer() {
@@ -172,6 +174,67 @@ TEST(WideKernels, NearlyRightOnesAreFoundInF16) {
     EXPECT_FALSE(verdict.passed) << one.kernel << ", " << fault_kind_name(one.kind);
     EXPECT_NE(verdict.note.find(one.cause), std::string::npos)
         << one.kernel << ", " << fault_kind_name(one.kind) << ": " << verdict.note;
+  }
+}
+
+struct WithAllowance {
+  const char* kernel;
+  FaultKind kind;
+  const char* target;
+  const char* needed;  // the allowances that the verdict names; null: it is wrong even with them
+};
+
+TEST(WideKernels, AllowancesOfTheTargetDecide) {
+  using enum FaultKind;
+  for (const WithAllowance& one : {
+           WithAllowance{"matmul_", kHalfInput, "cpu:precision=tf32", "precision=tf32"},
+           {"matmul_", kHalfInput, "cpu:precision=f16", "precision=f16"},
+           {"matmul_", kHalfInput, "cpu:accumulation=f16", nullptr},
+           {"matmul_", kTruncatedInput, "cpu:precision=tf32", nullptr},
+           {"matmul_", kTruncatedInput, "cpu:precision=bf16", "precision=bf16"},
+           {"matmul_", kHalfProducts, "cpu:accumulation=f16", "accumulation=f16"},
+           // Its size is within the first; its shape needs the second.
+           {"matmul_", kHalfProducts, "cpu:precision=tf32,accumulation=f16",
+            "precision=tf32, accumulation=f16"},
+           {"matmul_", kHalfProducts, "cpu:precision=tf32", nullptr},
+           {"matmul_", kHalfAccumulation, "cpu:accumulation=f16", "accumulation=f16"},
+           {"matmul_", kHalfAccumulation, "cpu:precision=tf32", nullptr},
+           {"matmul_", kWrongAccumulation, "cpu:accumulation=f16", nullptr},
+           {"matmul_silu_multiply", kHalfInput, "cpu:precision=tf32", "precision=tf32"},
+           {"matmul_silu_multiply", kHalfAccumulation, "cpu:accumulation=f16", "accumulation=f16"},
+           // No product of matrices.
+           {"rms_norm", kHalfInput, "cpu:precision=tf32,accumulation=f16", nullptr},
+           {"rms_norm", kInexactFunction, "cpu:division=relaxed", nullptr},
+       }) {
+    const std::string what =
+        one.kernel + (", " + std::string(fault_kind_name(one.kind))) + " on " + one.target;
+    EXPECT_FALSE(verdict_with(layer(), one.kernel, one.kind).passed) << what;
+    const KernelVerdict verdict = verdict_with(layer(), one.kernel, one.kind, one.target);
+    EXPECT_EQ(verdict.passed, one.needed != nullptr)
+        << what << ": " << verdict_outcome(verdict) << ", " << verdict.note << ", error over bound "
+        << verdict.worst.target.max_ratio;
+    if (one.needed) {
+      EXPECT_EQ(verdict.allowances, one.needed) << what;
+      EXPECT_EQ(verdict.note, "") << what;
+    } else {
+      EXPECT_NE(verdict.allowances, "") << what << ": it names what it was compared with";
+    }
+  }
+}
+
+TEST(WideKernels, RightOnesNeedNoAllowance) {
+  auto session = testing::open_session("cpu");
+  const target::Target target =
+      target::parse_target("cpu:precision=bf16,accumulation=f16,division=relaxed");
+  KernelReference reference(layer());
+  auto executable = pipeline::implement(reference.module(), target);
+  auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
+  for (size_t k = 0; k < layer().kernels.size(); ++k) {
+    const KernelVerdict verdict =
+        unwrap(replay_kernel(layer(), reference, static_cast<int32_t>(k), *runner,
+                             {.allowances = target.description.allowances}));
+    EXPECT_TRUE(verdict.passed);
+    EXPECT_EQ(verdict.allowances, "") << verdict.kernel;
   }
 }
 

@@ -32,6 +32,24 @@ TEST_F(Products, MatmulOfVectorsAndTransposes) {
             "matmul: shapes do not broadcast | equal dimensions, or one of them 1 | (3,) and (5,)");
 }
 
+TEST_F(Products, AccumulationInF16GoesWithF16Operands) {
+  const AttrMap half = {{"accumulation", kF16}};
+  EXPECT_EQ(deduced("matmul", {tensor({2, n}, kF16), tensor({n, 3}, kF16)}, half),
+            "Tensor((2, 3), f16)");
+  EXPECT_EQ(deduced("matmul", {tensor({2, n}, kF16), tensor({n, 3})}, half), "Tensor((2, 3), f32)");
+  EXPECT_EQ(failure("matmul", {tensor({2, n}), tensor({n, 3})}, half),
+            "matmul: sums in f16 go with an operand in f16 only | f16, and another float below f64 "
+            "| f32 and f32");
+  EXPECT_EQ(failure("matmul", {tensor({2, n}, kF16), tensor({n, 3}, kF64)}, half),
+            "matmul: sums in f16 go with an operand in f16 only | f16, and another float below f64 "
+            "| f16 and f64");
+  EXPECT_EQ(failure("matmul", {tensor({2, n}), tensor({n, 3})}, {{"accumulation", kBF16}}),
+            "matmul: sums are not accumulated in this dtype | f32 or f16 | bf16");
+  EXPECT_EQ(failure("gather_matmul", {tensor({2, n}), tensor({4, 3, n}), tensor({2}, kI32)}, half),
+            "gather_matmul: sums in f16 go with an operand in f16 only | f16, and another float "
+            "below f64 | f32 and f32");
+}
+
 TEST_F(Products, OuterAndLinear) {
   EXPECT_EQ(deduced("outer", {tensor({n}), tensor({m})}), "Tensor((n, m), f32)");
   EXPECT_EQ(failure("outer", {tensor({n, 1}), tensor({m})}),

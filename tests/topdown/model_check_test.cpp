@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "topdown/reference_run/model_reference.h"
 
@@ -75,6 +76,73 @@ TEST(ModelCheck, NaNIsNotAgreement) {
   EXPECT_FALSE(check.passed);
   EXPECT_TRUE(std::isinf(check.kl_max));
   EXPECT_TRUE(std::isinf(check.max_abs));
+}
+
+// A reference whose logits in lower precision are off by 0.01 at the first position, and by
+// `second` at the other one.
+ModelReference emulated_reference(std::vector<op::ProductRounding>& asked, float second,
+                                  bool specified) {
+  ModelReference reference = model_reference();
+  reference.set_emulation(
+      [&asked, second](const op::ProductRounding& products) {
+        asked.push_back(products);
+        op::RefTensor logits = reference_logits();
+        logits.values[0] += 0.01;
+        logits.values[6] += second;
+        return ReferenceLogits::of(logits, 0);
+      },
+      specified);
+  return reference;
+}
+
+TEST(ModelCheck, AllowancesWidenTheBoundsByTheirEffect) {
+  constexpr Allowances kTF32{.precision = OperandPrecision::kTF32};
+  std::vector<op::ProductRounding> asked;
+  const ModelReference reference = emulated_reference(asked, 0.02F, false);
+  const std::vector<HostTensor> off = {row({0.03F, -1, -2, -3, -4, -5}), kSecond};
+  EXPECT_FALSE(reference.check(off).passed);
+  EXPECT_FALSE(reference.check(off, {.relaxed_division = true}).passed);
+  EXPECT_TRUE(reference.check({kFirst, kSecond}, kTF32).passed);
+  EXPECT_TRUE(asked.empty()) << "only where it decides";
+
+  const ModelCheck allowed = reference.check(off, kTF32);
+  EXPECT_TRUE(allowed.passed);
+  EXPECT_EQ(allowed.allowances, "precision=tf32");
+  EXPECT_NEAR(allowed.bound, 4 * 0.01 + 5e-4, 1e-6);
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_EQ(asked[0].first, op::ProductFormat::kTF32Truncated);
+  EXPECT_EQ(asked[0].second, op::ProductFormat::kTF32Truncated);
+  EXPECT_EQ(asked[0].sums, op::ProductFormat::kExact);
+
+  const ModelCheck wrong = reference.check({row({0.05F, -1, -2, -3, -4, -5}), kSecond}, kTF32);
+  EXPECT_FALSE(wrong.passed);
+  EXPECT_EQ(wrong.allowances, "precision=tf32") << "it fails even so";
+  EXPECT_EQ(asked.size(), 1U) << "evaluated once";
+  EXPECT_TRUE(reference.check(off, {.half_sums = true}).passed);
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_EQ(asked[1].sums, op::ProductFormat::kF16);
+  EXPECT_EQ(asked[1].first, op::ProductFormat::kExact);
+}
+
+TEST(ModelCheck, AFormatThatTheModelLeavesExcusesNothing) {
+  std::vector<op::ProductRounding> asked;
+  const ModelReference reference =
+      emulated_reference(asked, std::numeric_limits<float>::infinity(), false);
+  const std::vector<HostTensor> off = {kFirst, row({3.01F, 1, 2, 0, 0, 0})};
+  EXPECT_FALSE(reference.check(off, {.precision = OperandPrecision::kF16}).passed);
+  EXPECT_EQ(asked.size(), 1U);
+}
+
+// What the program itself specifies is no allowance of a target.
+TEST(ModelCheck, SpecifiedAccumulationWidensTheBounds) {
+  std::vector<op::ProductRounding> asked;
+  const ModelReference reference = emulated_reference(asked, 0.02F, true);
+  const ModelCheck check = reference.check({row({0.03F, -1, -2, -3, -4, -5}), kSecond});
+  EXPECT_TRUE(check.passed);
+  EXPECT_EQ(check.allowances, "");
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_TRUE(asked[0].as_specified);
+  EXPECT_EQ(asked[0].sums, op::ProductFormat::kExact);
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ KernelVerdict failing_verdict(const std::string& kernel) {
   verdict.seconds = 0.125;
   verdict.tolerance = Tolerance{.kernel = kernel, .factor = 2, .absolute = 1e-3, .reason = "known"};
   verdict.tolerated = true;
+  verdict.allowances = "precision=tf32";
   return verdict;
 }
 
@@ -80,6 +81,7 @@ ModelCheck failing_check() {
   check.own_token = 345;
   check.margin = 2.5;
   check.failure = "the process crashed";
+  check.allowances = "accumulation=f16";
   return check;
 }
 

@@ -60,6 +60,15 @@ TEST(VerdictLine, StatesItsEvidence) {
       verdict_line(replayed).text(),
       "PASS 3 of 3 kernels, 3 calls, 20 of 1020 elements of 2 kernels compared, 1 compared with "
       "the source only, 1 within a widened bound, 1 source wrong");
+  replayed.verdicts[0].allowances = replayed.verdicts[2].allowances = "precision=tf32";
+  replayed.verdicts.push_back(verdict_of("d_4", false, 1));
+  replayed.verdicts[3].allowances = "precision=tf32";
+  EXPECT_EQ(
+      verdict_line(replayed).text(),
+      "FAIL 3 of 4 kernels, 4 calls, 1 wrong, 20 of 1020 elements of 2 kernels compared, 1 "
+      "compared with the source only, 1 within a widened bound, 2 with precision=tf32 allowed, 1 "
+      "source wrong")
+      << "a kernel that is wrong needs nothing";
 }
 
 TEST(VerdictLine, OfGroupsOfKernels) {

@@ -22,6 +22,7 @@ topdown::CommandOptions options_again(const ModelRun& command, const std::string
   options.quantize = command.model.format.quantize;
   options.activations = command.model.format.activations;
   options.kv_cache = command.model.format.kv_cache;
+  options.accumulation = command.model.format.accumulation;
   options.features = command.model.inputs.features.file;
   options.embeddings = command.model.inputs.embeddings.files;
   options.max_tokens = command.max_tokens;

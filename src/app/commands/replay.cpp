@@ -180,6 +180,7 @@ topdown::Replayed SuiteReplay::run(const WantedTests& wanted, bool measure_speed
   topdown::Replayed replayed;
   replayed.suite = command_.name;
   replayed.target = command_.target.target.text;
+  replayed.allowances = allowances_text(target_.description.allowances);
   replayed.untested = wanted.untested;
   replayed.not_selected = wanted.not_selected;
   replayed.incomplete = suite_->incomplete;

@@ -13,6 +13,18 @@ double gelu_by_tanh(double x) {
   return x * logistic(2 * inner);
 }
 
+// Of a logistic function: an exponential and a division.
+constexpr double kStrictFactor = kMathFactor + kRoundFactor, kRelaxedFactor = 2 * kMathFactor;
+
+template <double kFactor>
+double sigmoid_own(double, double y, double u) {
+  return kFactor * u * y + 0x1p-125;
+}
+template <double kFactor>
+double silu_own(double x, double y, double u) {
+  return scaled(y, kFactor * u) + std::fabs(x) * 0x1p-125;
+}
+
 // The factor 1 + f nearly cancels for negative x: its error is absolute, and the product with x / 2
 // magnifies it.
 double gelu_own(double x, double, double u) { return kMathFactor * u * std::fabs(x); }
@@ -21,17 +33,16 @@ double gelu_own(double x, double, double u) { return kMathFactor * u * std::fabs
 
 // exp(-x) may overflow to infinity or, above 2^126, its quotient may be flushed to zero.
 void sigmoid(const AttrMap&, Args args, Outputs outputs) {
-  map_real(args, outputs, {logistic, [](double, double y, double u) {
-                             return 2 * kMathFactor * u * y + 0x1p-125;
-                           }});
+  const bool relaxed = outputs[0].allowed.relaxed_division;
+  map_real(args, outputs,
+           {logistic, relaxed ? sigmoid_own<kRelaxedFactor> : sigmoid_own<kStrictFactor>});
 }
 
 void silu(const AttrMap&, Args args, Outputs outputs) {
+  const bool relaxed = outputs[0].allowed.relaxed_division;
   map_real(args, outputs,
            {[](double x) { return x * logistic(x); },
-            [](double x, double y, double u) {
-              return scaled(y, 2 * kMathFactor * u) + std::fabs(x) * 0x1p-125;
-            },
+            relaxed ? silu_own<kRelaxedFactor> : silu_own<kStrictFactor>,
             [](double x, double e, double) {
               double s = logistic(x);
               // The second derivative stays below 1/2.

@@ -185,14 +185,15 @@ void multiply(const AttrMap&, Args args, Outputs outputs) {
 }
 
 void divide(const AttrMap&, Args args, Outputs outputs) {
-  zip_real(args, outputs, [](double a, double ea, double b, double eb, double u, double& error) {
+  const double division = division_factor(outputs[0]);
+  zip_real(args, outputs, [=](double a, double ea, double b, double eb, double u, double& error) {
     double y = a / b;
     if (eb > 0 && holds_zero(b, eb)) {
       error = kInfinity;
     } else {
       double moved =
           eb == 0 ? ea / std::fabs(b) : (std::fabs(a) + ea) / (std::fabs(b) - eb) - std::fabs(y);
-      error = (ea == 0 && eb == 0 ? 0 : moved) + scaled(y, kMathFactor * u);
+      error = (ea == 0 && eb == 0 ? 0 : moved) + scaled(y, division * u);
     }
     return y;
   });

@@ -101,6 +101,12 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor &table = *args[3].tensor, &lengths = *args[4].tensor;
   double scale = *find_attr<double>(attrs, "scale");
   double unit = compute_unit(q.dtype);
+  const ProductPolicy scores(q, keys, outputs[0], false);
+  ProductPolicy mixing(q, values, outputs[0], false);
+  // The weights of a softmax are f32, whatever the queries are.
+  if (q.dtype != DType::kF64) {
+    mixing.first = OperandRounding(outputs[0].allowed.precision, DType::kF32);
+  }
   Pages pages(table, keys);
   auto batch = static_cast<size_t>(q.shape[0]), tokens = static_cast<size_t>(q.shape[1]);
   auto heads = static_cast<size_t>(q.shape[2]), width = static_cast<size_t>(q.shape[3]);
@@ -128,17 +134,17 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
         errors.assign(seen, {});
         for (size_t t = 0; t < seen; ++t) {
           size_t key = cached(t);
-          ProductSum score(product_rounding(q, keys, outputs[0]));
+          ProductSum score(scores);
           for (size_t d = 0; d < width; ++d) score.add(q, query + d, keys, key + d);
           weights[t] = score.value * scale;
-          const Error moved = scaled(scale, score.error(unit));
+          const Error moved = scaled(scale, score.error());
           // The scale's own rounding and that of the product with it.
           errors[t] = Error::of(moved.systematic + scaled(weights[t], unit),
                                 moved.variance + rounding_variance(unit, weights[t]));
         }
-        const Error shared = softmax_row(weights, errors, unit);
+        const Error shared = softmax_row(weights, errors, unit, division_factor(outputs[0]));
         for (size_t d = 0; d < width; ++d) {
-          ProductSum sum(product_rounding(q, values, outputs[0]));
+          ProductSum sum(mixing);
           double bound = 0;
           for (size_t t = 0; t < seen; ++t) {
             const size_t at = cached(t) + d;
@@ -147,12 +153,13 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
             sum.add(weights[t], errors[t], v, error);
             bound += weights[t] * error.bound + errors[t].bound * (std::fabs(v) + error.bound);
           }
-          Error error = sum.error(unit);
+          Error error = sum.error();
           const double own = scaled(sum.value, kMathFactor * unit);
           // Few weights are off by much less than kTails deviations of many.
-          error.bound = std::min(error.bound + scaled(sum.value, shared.bound),
-                                 bound + kTails * std::sqrt(sum.rounding(unit))) +
-                        own;
+          error.bound =
+              std::min(error.bound + scaled(sum.value, shared.bound),
+                       bound + kTails * std::sqrt(sum.rounding()) + mixing.systematic(sum.value)) +
+              own;
           error.systematic += scaled(sum.value, shared.bound) + own;
           put(outputs[0], query + d, sum.value, error);
         }

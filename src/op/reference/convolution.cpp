@@ -43,14 +43,14 @@ void convolution(const AttrMap& attrs, Args args, Outputs outputs) {
   auto points = static_cast<size_t>(element_count(to));
   auto pixels = static_cast<size_t>(element_count(in));
   auto taps = static_cast<size_t>(element_count(kernel));
-  double unit = product_unit(x, weight, out);
+  const ProductPolicy policy(x, weight, out, false);
   for (size_t line = 0; points > 0 && line < out.values.size() / points; ++line) {
     size_t image = line / filters, filter = line % filters;
     size_t first = image * channels * groups + filter / (filters / groups) * channels;
     std::vector<int64_t> at(to.size(), 0);
     for (size_t p = 0; p < points; ++p, advance(at, to)) {
       if (!out.wants(line * points + p)) continue;
-      put_product_sum(out, line * points + p, x, weight, unit, [&](auto&& add) {
+      put_product_sum(out, line * points + p, x, weight, policy, [&](auto&& add) {
         for_window(sliding, in, kernel, at, [&](size_t tap, size_t pixel) {
           for (size_t c = 0; c < channels; ++c) {
             add((first + c) * pixels + pixel, (filter * channels + c) * taps + tap);
@@ -71,10 +71,10 @@ void transposed_convolution(const AttrMap& attrs, Args args, Outputs outputs) {
   auto points = static_cast<size_t>(element_count(to));
   auto pixels = static_cast<size_t>(element_count(in));
   auto taps = static_cast<size_t>(element_count(kernel));
-  double unit = product_unit(x, weight, out);
+  const ProductPolicy policy(x, weight, out, false);
   // Scatters as in the definition: each input element contributes to the output elements that the
   // convolution with these attributes would have read for it.
-  std::vector<ProductSum> sums(out.values.size());
+  std::vector<ProductSum> sums(out.values.size(), ProductSum(policy));
   std::vector<int64_t> from(in.size(), 0);
   for (size_t pixel = 0; pixel < pixels; ++pixel, advance(from, in)) {
     for_window(sliding, to, kernel, from, [&](size_t tap, size_t point) {
@@ -98,7 +98,7 @@ void transposed_convolution(const AttrMap& attrs, Args args, Outputs outputs) {
   }
   for (size_t i = 0; i < sums.size(); ++i) {
     if (is_float(out.dtype)) {
-      put(out, i, sums[i].value, sums[i].error(unit));
+      put(out, i, sums[i].value, sums[i].error());
     } else {
       put_integer(out, i, static_cast<int64_t>(sums[i].bits));
     }

@@ -13,21 +13,56 @@ inline void add_product_error(double a, const Error& ea, double b, const Error& 
   sum.variance += x * eb.variance + y * ea.variance + ea.variance * eb.variance;
 }
 
-// How a product of x and y rounds for `out`.
-inline ProductRounding product_rounding(const RefTensor& x, const RefTensor& y,
-                                        const RefTensor& out) {
-  return {format_of(out.products.first, x.dtype), format_of(out.products.second, y.dtype),
-          out.products.terms};
+// Whether an operator accumulates in f16 by its attribute.
+inline bool has_half_sums(const AttrMap& attrs) {
+  return attr_or(attrs, "accumulation", DType::kF32) == DType::kF16;
 }
+
+// What rounding an operand to the format of an allowance may add.
+struct OperandRounding {
+  // Of the square of the operand. An operand is in many sums, whose errors share its rounding, so
+  // that this is the largest square of a rounding and not its mean.
+  double relative = 0;
+  double shared = 0;  // of its size: the mean of truncation, which all operands share
+  double floor = 0;   // the largest square of rounding to the smallest numbers
+
+  OperandRounding() = default;
+  OperandRounding(OperandPrecision precision, DType dtype) {
+    if (precision == OperandPrecision::kF32 || !is_float(dtype)) return;
+    const double unit = precision == OperandPrecision::kBF16 ? 0x1p-8 : kHalfUnit;
+    // f16 has a smaller range than the other formats.
+    if (precision == OperandPrecision::kF16 && dtype != DType::kF16) floor = 3 * kHalfFloor;
+    if (unit_roundoff(dtype) >= unit) return;
+    relative = unit * unit;
+    // Matrix units ignore the digits of f32 that TF32 lacks.
+    if (precision == OperandPrecision::kTF32) shared = unit;
+  }
+};
+
+// How an implementation computes a sum of products of x and y for `out`.
+struct ProductPolicy {
+  ProductRounding rounding;  // that is tried
+  OperandRounding first, second;
+  double unit;  // of the sums
+
+  ProductPolicy(const RefTensor& x, const RefTensor& y, const RefTensor& out, bool half_sums);
+
+  // Variance of the operands' roundings beside their floors, for a sum of squares of terms.
+  double operands(double squares) const { return (first.relative + second.relative) * squares; }
+  double systematic(double value) const {
+    return (first.shared + second.shared) * std::fabs(value);
+  }
+  bool has_floor() const { return first.floor + second.floor > 0; }
+  double floor(double a, double b) const { return first.floor * b * b + second.floor * a * a; }
+};
 
 // A sum of products, accumulated term by term.
 struct ProductSum {
   double value = 0;   // sum x*y
   uint64_t bits = 0;  // for integers: the sum modulo 2^64
 
-  ProductSum() = default;
-  explicit ProductSum(const ProductRounding& rounding)
-      : exact_(rounding.is_exact()), formats_(rounding) {}
+  explicit ProductSum(const ProductPolicy& policy)
+      : policy_(policy), exact_(policy.rounding.is_exact()), has_floor_(policy.has_floor()) {}
 
   void add(const RefTensor& x, size_t i, const RefTensor& y, size_t j) {
     add(x.values[i], error_of(x, i), y.values[j], error_of(y, j));
@@ -35,29 +70,35 @@ struct ProductSum {
   void add(double a, const Error& ea, double b, const Error& eb) {
     double term = a * b;
     if (!exact_) {
-      term = rounded(formats_.terms, rounded(formats_.first, a) * rounded(formats_.second, b));
+      const ProductRounding& formats = policy_.rounding;
+      term = rounded(formats.terms, rounded(formats.first, a) * rounded(formats.second, b));
+      value = rounded(formats.sums, value + term);
+    } else {
+      value += term;
     }
-    value += term;
     rounding_.add(term);
+    if (has_floor_) floor_ += policy_.floor(a, b);
     add_product_error(a, ea, b, eb, moved_);
   }
   void add_integer(const RefTensor& x, size_t i, const RefTensor& y, size_t j) {
     bits += static_cast<uint64_t>(x.integer(i)) * static_cast<uint64_t>(y.integer(j));
   }
-  // The effect of the factors' errors and of the roundings of the products and additions, in a type
-  // of round-off `unit`.
-  Error error(double unit) const {
-    return Error::of(moved_.systematic, moved_.variance + rounding_.variance(unit));
+  // The effect of the factors' errors and of the roundings of operands, products and additions.
+  Error error() const {
+    return Error::of(moved_.systematic + policy_.systematic(value), moved_.variance + rounding());
   }
 
   // Variance of the roundings alone.
-  double rounding(double unit) const { return rounding_.variance(unit); }
+  double rounding() const {
+    return rounding_.variance(policy_.unit) + policy_.operands(rounding_.squares()) + floor_;
+  }
 
  private:
-  bool exact_ = true;
-  ProductRounding formats_;
+  const ProductPolicy& policy_;
+  bool exact_, has_floor_;
   SumRounding rounding_;
   Error moved_;
+  double floor_ = 0;
 };
 
 // Round-off of the type in which a product of these accumulates.
@@ -66,15 +107,28 @@ inline double product_unit(const RefTensor& x, const RefTensor& y, const RefTens
                    compute_unit(out.dtype));
 }
 
+// Allowances are those of products in f32.
+inline ProductPolicy::ProductPolicy(const RefTensor& x, const RefTensor& y, const RefTensor& out,
+                                    bool half_sums)
+    : rounding{format_of(out.products.first, x.dtype), format_of(out.products.second, y.dtype),
+               out.products.terms, out.products.sums},
+      unit(product_unit(x, y, out)) {
+  if (out.products.as_specified && half_sums) rounding.sums = ProductFormat::kF16;
+  if (unit != unit_roundoff(DType::kF32)) return;
+  first = OperandRounding(out.allowed.precision, x.dtype);
+  second = OperandRounding(out.allowed.precision, y.dtype);
+  if (half_sums || out.allowed.half_sums) unit = kHalfUnit;
+}
+
 // Element `at` of out as a sum of products: with_terms(f) calls f(i, j) for each pair of elements
 // of x and y whose product belongs to it.
 template <class Terms>
-void put_product_sum(RefTensor& out, size_t at, const RefTensor& x, const RefTensor& y, double unit,
-                     Terms&& with_terms) {
-  ProductSum sum(product_rounding(x, y, out));
+void put_product_sum(RefTensor& out, size_t at, const RefTensor& x, const RefTensor& y,
+                     const ProductPolicy& policy, Terms&& with_terms) {
+  ProductSum sum(policy);
   if (is_float(out.dtype)) {
     with_terms([&](size_t i, size_t j) { sum.add(x, i, y, j); });
-    put(out, at, sum.value, sum.error(unit));
+    put(out, at, sum.value, sum.error());
   } else {
     with_terms([&](size_t i, size_t j) { sum.add_integer(x, i, y, j); });
     put_integer(out, at, static_cast<int64_t>(sum.bits));

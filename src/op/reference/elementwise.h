@@ -29,6 +29,8 @@ struct RealFunction {
 };
 
 inline double four_ulp(double, double y, double u) { return scaled(y, kMathFactor * u); }
+inline double one_ulp(double, double y, double u) { return scaled(y, kRoundFactor * u); }
+inline double two_ulp(double, double y, double u) { return scaled(y, 2 * kRoundFactor * u); }
 inline double exactly(double, double, double) { return 0; }
 
 void map_real(Args args, Outputs outputs, const RealFunction& function);

@@ -143,7 +143,8 @@ AxisView::AxisView(const Shape& shape, int64_t axis) {
   }
 }
 
-Error softmax_row(std::vector<double>& scores, std::vector<Error>& errors, double unit) {
+Error softmax_row(std::vector<double>& scores, std::vector<Error>& errors, double unit,
+                  double division) {
   double peak = -kInfinity;
   for (double score : scores) peak = std::max(peak, score);
   double total = 0;
@@ -169,14 +170,15 @@ Error softmax_row(std::vector<double>& scores, std::vector<Error>& errors, doubl
   }
   // Of the total: its exponentials and the roundings of their sum.
   shared = Error::of(shared.systematic + kMathFactor * unit, shared.variance + sum_variance);
-  const double own = 2 * kMathFactor * unit + kTails * std::sqrt(sum_variance);
+  const double own = (kMathFactor + division) * unit + kTails * std::sqrt(sum_variance);
   for (size_t k = 0; k < scores.size(); ++k) {
     Error& error = errors[k];
     double growth = std::exp(error.bound) / least_total * (1 + own) - 1;
     double bound = scores[k] == 0 && std::isfinite(growth) ? 0 : std::min(1.0, scores[k] * growth);
     if (std::isnan(bound)) bound = 1;
     // exp and the division; beyond small errors, exp is not linear.
-    const double systematic = scores[k] * (std::expm1(error.systematic) + 2 * kMathFactor * unit);
+    const double systematic =
+        scores[k] * (std::expm1(error.systematic) + (kMathFactor + division) * unit);
     const bool linear = error.systematic + kTails * std::sqrt(error.variance) < 0.1;
     error = linear ? Error{bound, systematic, scores[k] * scores[k] * error.variance}
                    : Error::within(bound);

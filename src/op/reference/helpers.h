@@ -9,9 +9,19 @@
 
 namespace tapml::op::reference {
 
-// Any result of a function that platforms document within 4 ULP (divisions, roots, and the portable
-// exp, tanh, ...): kMathFactor * u * |value|.
+// Any result of a function that platforms document within 4 ULP (the portable exp, tanh, ..., and
+// relaxed divisions and roots): kMathFactor * u * |value|.
 inline constexpr double kMathFactor = 8;
+
+// The same for a quotient or a square root that is the nearest number, or the product with a
+// reciprocal that is.
+inline double division_factor(const RefTensor& out) {
+  return out.allowed.relaxed_division ? kMathFactor : kRoundFactor;
+}
+// The same for 1 / sqrt(x).
+inline double root_factor(const RefTensor& out) {
+  return out.allowed.relaxed_division ? kMathFactor : 2 * kRoundFactor;
+}
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -82,6 +92,10 @@ inline double rounding_variance(double unit, double value) {
   return unit <= 0x1p-53 ? 2 * variance : variance;
 }
 
+// Round-off of f16, and the variance of rounding to its smallest numbers.
+inline constexpr double kHalfUnit = 0x1p-11;
+inline constexpr double kHalfFloor = 0x1p-48 / 12;
+
 // Variance of the roundings of a sum, and of its terms, in the worst honest order. Rounding the
 // partial sum S_k adds at most (u S_k)^2 / 3. A sequential sum has the largest partial sums, unless
 // terms cancel their neighbors: then those of eight interleaved lanes may be larger.
@@ -96,8 +110,11 @@ class SumRounding {
     terms_ += term * term;
   }
   double variance(double unit) const {
-    return rounding_variance(unit, 1) * (std::max(sequential_, by_lanes_) + terms_);
+    const double floor = unit == kHalfUnit ? static_cast<double>(2 * count_) * kHalfFloor : 0;
+    return rounding_variance(unit, 1) * (std::max(sequential_, by_lanes_) + terms_) + floor;
   }
+  // Sum of the terms' squares.
+  double squares() const { return terms_; }
 
  private:
   double sum_ = 0, sequential_ = 0, by_lanes_ = 0, terms_ = 0;
@@ -139,9 +156,11 @@ struct AxisView {
   size_t at(size_t o, size_t k, size_t i) const { return (o * extent + k) * inner + i; }
 };
 
-// Weights of a softmax over `scores`, with their errors, in a type of round-off `unit`. Entries
-// with infinite error get an error of 1. The result is the error that all weights share, relative
-// to them; it is no part of their own systematic and random errors, but of their bounds.
-Error softmax_row(std::vector<double>& scores, std::vector<Error>& errors, double unit);
+// Weights of a softmax over `scores`, with their errors, in a type of round-off `unit` whose
+// divisions have the factor `division`. Entries with infinite error get an error of 1. The result
+// is the error that all weights share, relative to them; it is no part of their own systematic and
+// random errors, but of their bounds.
+Error softmax_row(std::vector<double>& scores, std::vector<Error>& errors, double unit,
+                  double division);
 
 }  // namespace tapml::op::reference

@@ -15,6 +15,7 @@ constexpr size_t kColumnsTogether = 16;
 struct Dot {
   double value = 0;     // sum a*b
   double rounding = 0;  // the variance of its roundings, in units of rounding_variance(unit, 1)
+  double squares = 0;   // of the terms
 };
 
 // Terms of a block, within which the partial sums are estimated.
@@ -69,7 +70,7 @@ constexpr size_t kBlock = 256;
     terms += block_squares;
     sum = next;
   }
-  return {sum, std::max(sequential, by_lanes) + terms};
+  return {sum, std::max(sequential, by_lanes) + terms, terms};
 }
 
 #if defined(__x86_64__)
@@ -78,6 +79,13 @@ constexpr size_t kBlock = 256;
   return dot_by_lanes(a, b, k);
 }
 #endif
+
+// The sum alone, rounded to `format` after each term.
+double rounded_sum(ProductFormat format, const double* a, const double* b, size_t k) {
+  double sum = 0;
+  for (size_t r = 0; r < k; ++r) sum = rounded(format, sum + a[r] * b[r]);
+  return sum;
+}
 
 Dot dot(const double* a, const double* b, size_t k) {
 #if defined(__x86_64__)
@@ -159,6 +167,18 @@ class Lines {
   std::vector<double> values_, systematic_, deviation_;
 };
 
+// Variance of the roundings of operands, products and additions.
+double rounding_of(const Dot& product, const ProductPolicy& policy, const double* a,
+                   const double* b, size_t k) {
+  double variance =
+      product.rounding * rounding_variance(policy.unit, 1) + policy.operands(product.squares);
+  if (policy.unit == kHalfUnit) variance += static_cast<double>(2 * k) * kHalfFloor;
+  if (policy.has_floor()) {
+    for (size_t r = 0; r < k; ++r) variance += policy.floor(a[r], b[r]);
+  }
+  return variance;
+}
+
 // The error of a product by those of its factors.
 Error moved_by(const Lines& a, size_t row, const Lines& b, size_t column, size_t k) {
   const double *x = a.values(row), *sx = a.systematic(row), *dx = a.deviation(row);
@@ -178,9 +198,9 @@ void matmul(const AttrMap& attrs, Args args, Outputs outputs) {
   Operand left(a, true, attr_or(attrs, "transpose_a", false));
   Operand right(b, false, attr_or(attrs, "transpose_b", false));
   size_t m = left.rows, n = right.columns, k = left.columns;
-  double unit = product_unit(a, b, out);
+  const ProductPolicy policy(a, b, out, has_half_sums(attrs));
   const bool exact = is_exact(a) && is_exact(b);
-  const ProductRounding formats = product_rounding(a, b, out);
+  const ProductRounding& formats = policy.rounding;
 
   Shape batch(out.shape.begin(), out.shape.end() - (a.shape.size() > 1) - (b.shape.size() > 1));
   std::vector<size_t> b_offsets(static_cast<size_t>(element_count(batch)));
@@ -193,7 +213,7 @@ void matmul(const AttrMap& attrs, Args args, Outputs outputs) {
     if (!is_float(out.dtype) || formats.terms != ProductFormat::kExact) {
       for (size_t cell = 0; cell < m * n; ++cell) {
         if (!out.wants(i * m * n + cell)) continue;
-        put_product_sum(out, i * m * n + cell, a, b, unit, [&](auto&& add) {
+        put_product_sum(out, i * m * n + cell, a, b, policy, [&](auto&& add) {
           for (size_t r = 0; r < k; ++r) {
             add(left.at(a_base, cell / n, r), right.at(b_base, r, cell % n));
           }
@@ -218,11 +238,16 @@ void matmul(const AttrMap& attrs, Args args, Outputs outputs) {
         for (size_t column = first; column < end; ++column) {
           const size_t cell = (i * m + row) * n + column;
           if (!out.wants(cell)) continue;
-          const Dot product = dot(rows.values(row), columns.values(column - first), k);
+          const double *x = rows.values(row), *y = columns.values(column - first);
+          Dot product = dot(x, y, k);
+          if (formats.sums != ProductFormat::kExact) {
+            product.value = rounded_sum(formats.sums, x, y, k);
+          }
           Error moved;
           if (!exact) moved = moved_by(rows, row, columns, column - first, k);
-          const double rounding = product.rounding * rounding_variance(unit, 1);
-          put(out, cell, product.value, Error::of(moved.systematic, moved.variance + rounding));
+          put(out, cell, product.value,
+              Error::of(moved.systematic + policy.systematic(product.value),
+                        moved.variance + rounding_of(product, policy, x, y, k)));
         }
       }
     }

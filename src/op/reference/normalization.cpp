@@ -11,13 +11,13 @@ struct Measured {
 
 Measured element(const RefTensor& tensor, size_t i) { return {tensor.values[i], tensor.bound[i]}; }
 
-// 1 / sqrt(variance + epsilon), where the sum is at least `least`.
-Measured inverse_root(Measured variance, double epsilon, double least, double unit) {
+// 1 / sqrt(variance + epsilon), where the sum is at least `least`, with the error factor `root`.
+Measured inverse_root(Measured variance, double epsilon, double least, double unit, double root) {
   double sum = variance.value + epsilon;
   least = std::max(least, sum - variance.error - kRoundFactor * unit * sum);
   double value = 1 / std::sqrt(sum);
   if (least <= 0) return {value, kInfinity};
-  return {value, 1 / std::sqrt(least) - value + kMathFactor * unit * value};
+  return {value, 1 / std::sqrt(least) - value + root * unit * value};
 }
 
 // (x - mean) * scale * weight + bias.
@@ -47,10 +47,11 @@ void normalize(const AttrMap& attrs, Args args, Outputs outputs, size_t groups, 
   }
   std::vector<Measured> means, scales;
   for (const Sample& sample : samples) {
-    Moments m = moments_of(sample, unit);
+    Moments m = moments_of(sample, {unit, division_factor(outputs[0])});
     means.push_back({m.mean, m.mean_error});
     // Rounding never makes a sum of squares negative.
-    scales.push_back(inverse_root({m.variance, m.variance_error}, epsilon, epsilon / 2, unit));
+    scales.push_back(inverse_root({m.variance, m.variance_error}, epsilon, epsilon / 2, unit,
+                                  root_factor(outputs[0])));
   }
   for (size_t i = 0; i < x.values.size(); ++i) {
     size_t g = group_of(i), p = parameter_of(i);
@@ -104,10 +105,10 @@ void rms_norm(const AttrMap& attrs, Args args, Outputs outputs) {
     // The row shares this error, so its random part counts as systematic.
     double mean_error =
         Error::of(moved.systematic, moved.variance + rounding.variance(unit)).bound / count +
-        (kMathFactor + kRoundFactor) * unit * mean;
+        (division_factor(outputs[0]) + kRoundFactor) * unit * mean;
     double scale = 1 / std::sqrt(mean);
     double least = std::max(mean - mean_error, std::max(epsilon / 2, 0x1p-126));
-    double scale_error = 1 / std::sqrt(least) - scale + kMathFactor * unit * scale;
+    double scale_error = 1 / std::sqrt(least) - scale + root_factor(outputs[0]) * unit * scale;
     for (size_t j = 0; j < width; ++j) {
       const double value = x.values[at + j], w = weight.values[j];
       const Error ex = error_of(x, at + j), ew = error_of(weight, j);
@@ -138,7 +139,7 @@ void softmax(const AttrMap& attrs, Args args, Outputs outputs) {
         values[k] = x.values[view.at(o, k, i)];
         errors[k] = error_of(x, view.at(o, k, i));
       }
-      const Error shared = softmax_row(values, errors, unit);
+      const Error shared = softmax_row(values, errors, unit, division_factor(outputs[0]));
       for (size_t k = 0; k < view.extent; ++k) {
         errors[k].systematic += values[k] * shared.bound;
         put(outputs[0], view.at(o, k, i), values[k], errors[k]);
@@ -197,7 +198,8 @@ void batch_norm(const AttrMap& attrs, Args args, Outputs outputs) {
   size_t inner = span_of(x.shape, 2, x.shape.size()), channels = static_cast<size_t>(x.shape[1]);
   for (size_t i = 0; i < x.values.size(); ++i) {
     size_t c = i / inner % channels;
-    Measured scale = inverse_root(element(*args[4].tensor, c), epsilon, 0, unit);
+    Measured scale =
+        inverse_root(element(*args[4].tensor, c), epsilon, 0, unit, root_factor(outputs[0]));
     put_affine(outputs[0], i, element(x, i), element(*args[3].tensor, c), scale,
                element(*args[1].tensor, c), element(*args[2].tensor, c), unit);
   }

@@ -133,7 +133,7 @@ void mean_of(const RefTensor& x, RefTensor& out, size_t at, const std::vector<si
     magnitude += std::fabs(x.values[e]) + x.bound[e];
   }
   error += sum_error(unit, elements.size(), magnitude);
-  put(out, at, sum / divisor, error / divisor + scaled(sum / divisor, kMathFactor * unit));
+  put(out, at, sum / divisor, error / divisor + scaled(sum / divisor, division_factor(out) * unit));
 }
 
 }  // namespace

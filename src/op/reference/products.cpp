@@ -32,25 +32,26 @@ void linear(const AttrMap&, Args args, Outputs outputs) {
   const RefTensor &x = *args[0].tensor, &weight = *args[1].tensor, &bias = *args[2].tensor;
   RefTensor& out = outputs[0];
   auto n = static_cast<size_t>(weight.shape[0]), k = static_cast<size_t>(weight.shape[1]);
-  double unit = std::fmin(product_unit(x, weight, out), compute_unit(bias.dtype));
+  ProductPolicy policy(x, weight, out, false);
+  policy.unit = std::fmin(policy.unit, compute_unit(bias.dtype));
   for (size_t at = 0; at < out.values.size(); ++at) {
     if (!out.wants(at)) continue;
     size_t row = at / n, column = at % n;
-    ProductSum sum(product_rounding(x, weight, out));
+    ProductSum sum(policy);
     for (size_t r = 0; r < k; ++r) sum.add(x, row * k + r, weight, column * k + r);
     const double value = sum.value + bias.values[column];
-    const Error own = sum.error(unit), moved = error_of(bias, column);
+    const Error own = sum.error(), moved = error_of(bias, column);
     put(out, at, value,
         Error::of(own.systematic + moved.systematic,
-                  own.variance + moved.variance + rounding_variance(unit, value)));
+                  own.variance + moved.variance + rounding_variance(policy.unit, value)));
   }
 }
 
-void gather_matmul(const AttrMap&, Args args, Outputs outputs) {
+void gather_matmul(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor &x = *args[0].tensor, &weight = *args[1].tensor, &indices = *args[2].tensor;
   RefTensor& out = outputs[0];
   auto n = static_cast<size_t>(weight.shape[1]), k = static_cast<size_t>(weight.shape[2]);
-  const double unit = product_unit(x, weight, out);
+  const ProductPolicy policy(x, weight, out, has_half_sums(attrs));
   const Shape outer(out.shape.begin(), out.shape.end() - 1);
   const Shape rows(x.shape.begin(), x.shape.end() - 1);
   std::vector<size_t> chosen(static_cast<size_t>(element_count(outer)));
@@ -62,11 +63,11 @@ void gather_matmul(const AttrMap&, Args args, Outputs outputs) {
     for (size_t column = 0; column < n; ++column) {
       const size_t at = i * n + column;
       if (!out.wants(at)) continue;
-      ProductSum sum(product_rounding(x, weight, out));
+      ProductSum sum(policy);
       for (size_t r = 0; matrix && r < k; ++r) {
         sum.add(x, row * k + r, weight, (*matrix * n + column) * k + r);
       }
-      put(out, at, sum.value, sum.error(unit));
+      put(out, at, sum.value, sum.error());
       if (indices.bound[which] > 0) out.bound[at] = kInfinity;
     }
   });
@@ -180,10 +181,10 @@ void einsum(const AttrMap& attrs, Args args, Outputs outputs) {
   walk(summed, inner(1), 0, [&](size_t i, size_t j) { b_inner[i] = j; });
   std::vector<size_t> b_outer(out.values.size());
   walk(out.shape, outer_steps(1), 0, [&](size_t i, size_t j) { b_outer[i] = j; });
-  double unit = product_unit(a, b, out);
+  const ProductPolicy policy(a, b, out, false);
   walk(out.shape, outer_steps(0), 0, [&](size_t at, size_t base) {
     if (!out.wants(at)) return;
-    put_product_sum(out, at, a, b, unit, [&](auto&& add) {
+    put_product_sum(out, at, a, b, policy, [&](auto&& add) {
       for (size_t s = 0; s < a_inner.size(); ++s) add(base + a_inner[s], b_outer[at] + b_inner[s]);
     });
   });

@@ -168,12 +168,13 @@ void truth(const AttrMap& attrs, Args args, Outputs outputs, bool decides) {
 
 }  // namespace
 
-Moments moments_of(const Sample& sample, double unit, double correction) {
+Moments moments_of(const Sample& sample, Arithmetic arithmetic, double correction) {
+  const auto [unit, division] = arithmetic;
   Moments m;
   auto count = static_cast<double>(sample.values.size());
   Error error;
   m.mean = sum_of(sample, unit, error) / count;
-  m.mean_error = error.bound / count + scaled(m.mean, kMathFactor * unit);
+  m.mean_error = error.bound / count + scaled(m.mean, division * unit);
   Sample squares;
   for (size_t k = 0; k < sample.values.size(); ++k) {
     double d = sample.values[k] - m.mean;
@@ -183,7 +184,7 @@ Moments moments_of(const Sample& sample, double unit, double correction) {
   }
   double divisor = std::max(count - correction, 0.0);
   m.variance = sum_of(squares, unit, error) / divisor;
-  m.variance_error = error.bound / divisor + scaled(m.variance, kMathFactor * unit);
+  m.variance_error = error.bound / divisor + scaled(m.variance, division * unit);
   return m;
 }
 
@@ -231,7 +232,8 @@ void mean(const AttrMap& attrs, Args args, Outputs outputs) {
     double value = sum_of(sample_of(x, group), unit, error) / count;
     error = scaled(1 / count, error);
     put(outputs[0], t, value,
-        Error::of(error.systematic + scaled(value, kMathFactor * unit), error.variance));
+        Error::of(error.systematic + scaled(value, division_factor(outputs[0]) * unit),
+                  error.variance));
   });
 }
 
@@ -272,7 +274,8 @@ void variance(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor& x = *args[0].tensor;
   auto correction = static_cast<double>(attr_or<int64_t>(attrs, "correction", 0));
   over_groups(attrs, args, outputs, [&](size_t t, const std::vector<size_t>& group) {
-    Moments m = moments_of(sample_of(x, group), compute_unit(x.dtype), correction);
+    Moments m = moments_of(sample_of(x, group),
+                           {compute_unit(x.dtype), division_factor(outputs[0])}, correction);
     // Division by 0 gives NaN, or infinity if rounding leaves a non-zero square.
     bool none = static_cast<double>(group.size()) <= correction;
     put(outputs[0], t, m.variance, none ? kInfinity : m.variance_error);

@@ -15,11 +15,16 @@ struct Sample {
   std::vector<double> systematic, variances;
 };
 
-// Mean of a sample and 1 / n of the sum of squared deviations, in a type of round-off `unit`.
+// The arithmetic of moments: the round-off of its type, and the error factor of its divisions.
+struct Arithmetic {
+  double unit, division;
+};
+
+// Mean of a sample and 1 / n of the sum of squared deviations.
 struct Moments {
   double mean = 0, mean_error = 0, variance = 0, variance_error = 0;
 };
-Moments moments_of(const Sample& sample, double unit, double correction = 0);
+Moments moments_of(const Sample& sample, Arithmetic arithmetic, double correction = 0);
 
 // log(sum exp(x)) of a sample, as its largest element plus the logarithm of the sum of exp(x -
 // peak), kept separate because adding a large peak would lose the logarithm. `moved` bounds the

@@ -35,7 +35,8 @@ TAPML_MONOTONIC(erf)
 
 void sqrt(const AttrMap&, Args args, Outputs outputs) {
   map_real(args, outputs,
-           {[](double x) { return std::sqrt(x); }, four_ulp,
+           {[](double x) { return std::sqrt(x); },
+            outputs[0].allowed.relaxed_division ? four_ulp : one_ulp,
             [](double x, double e, double y) {
               return std::max(y - std::sqrt(std::max(x - e, 0.0)), std::sqrt(x + e) - y);
             }});
@@ -44,7 +45,8 @@ void sqrt(const AttrMap&, Args args, Outputs outputs) {
 void rsqrt(const AttrMap&, Args args, Outputs outputs) {
   map_real(
       args, outputs,
-      {[](double x) { return 1 / std::sqrt(x); }, four_ulp,
+      {[](double x) { return 1 / std::sqrt(x); },
+       outputs[0].allowed.relaxed_division ? four_ulp : two_ulp,
        [](double x, double e, double y) { return x <= e ? kInfinity : 1 / std::sqrt(x - e) - y; }});
 }
 

@@ -24,6 +24,8 @@ Description describe_vulkan() {
   d.features = f32_features();
   d.features.local_memory = true;
   d.options = {"device", "for", "groups", "schedule", "subgroups", "validation"};
+  // GLSL: division within 2.5 ULP, inverse square roots within 2.
+  d.allowances.relaxed_division = true;
   d.kernel_language = {"GLSL", ".comp"};
   return d;
 }

@@ -9,6 +9,7 @@
 #include "passes/kernel.h"
 #include "text/printer.h"
 #include "topdown/localize/bisect.h"
+#include "topdown/reference_run/allowed.h"
 #include "topdown/runner/hybrid.h"
 
 namespace tapml::topdown {
@@ -137,6 +138,17 @@ class PassBisector {
     if (!(reference_->check(own).source_error <= kSaneSource * largest)) {
       reference_.emplace(logits, run_.prompt.size(), std::vector<HostTensor>());
     }
+    reference_->set_emulation(
+        [this, tokens](const op::ProductRounding& products) {
+          interp::CallOptions emulate;
+          emulate.poll = [this] { check_cancelled(); };
+          emulate.watcher = options_.watcher;
+          emulate.products = products;
+          return ReferenceLogits::of(
+              evaluate_logits(module_, interface_, weights_, tokens, emulate, run_.inputs),
+              run_.prompt.size() - 1);
+        },
+        specifies_half_sums(module_));
   }
 
   // A failure due to a wrong pass is wrong; a refusal by the platform has nothing to do with

@@ -51,6 +51,7 @@ TargetMigration::TargetMigration(SourceRun& source, const MigrationTarget& targe
       implement_(source.implement_options()) {
   result_.source = source_.platform().target.text;
   result_.target = target.platform.target.text;
+  result_.allowances = allowances_text(target.platform.target.description.allowances);
   result_.source_info = source_.platform().session->info();
   result_.drawn = options_.sampler.temperature > 0;
 }

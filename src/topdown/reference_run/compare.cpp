@@ -5,6 +5,8 @@
 #include <limits>
 #include <tuple>
 
+#include "topdown/reference_run/allowed.h"
+
 namespace tapml::topdown {
 
 namespace {
@@ -116,16 +118,50 @@ bool within_bound(const Errors& errors) {
 
 bool is_right(const Errors& errors) { return within_bound(errors) && errors.precision.passed(); }
 
+SourceResult source_result(const HostTensor& source, const op::RefTensor& reference,
+                           const op::RefTensor* allowed) {
+  SourceResult result;
+  result.errors = measure(source, reference, {});
+  if (is_right(result.errors)) {
+    result.slack = Slack(source, reference);
+  } else if (allowed != nullptr) {
+    result.errors = measure(source, *allowed, {});
+  }
+  return result;
+}
+
 Comparison compare(const HostTensor& target, const HostTensor& source,
                    const op::RefTensor& reference, const Tolerance* tolerance) {
+  return compare(target, source_result(source, reference), reference, tolerance);
+}
+
+Comparison compare(const HostTensor& target, const SourceResult& source,
+                   const op::RefTensor& reference, const Tolerance* tolerance) {
   Comparison result;
-  result.source = measure(source, reference, {});
-  if (is_right(result.source)) result.slack = Slack(source, reference);
+  result.source = source.errors;
+  result.slack = source.slack;
   result.target = measure(target, reference, result.slack, tolerance);
   result.allowed = result.target.bound_at_max;
   settle(result);
   result.tolerated =
       tolerance && result.target_ok && !is_right(measure(target, reference, result.slack));
+  return result;
+}
+
+Comparison compare_allowed(const HostTensor& target, const HostTensor& source,
+                           const ReferenceWith& reference, const Allowances& target_allowances,
+                           const Allowances& source_allowances, const Tolerance* tolerance) {
+  const op::RefTensor& honest = reference({});
+  SourceResult own = source_result(source, honest);
+  if (!is_right(own.errors) && source_allowances.any()) {
+    own = source_result(source, honest, &reference(source_allowances));
+  }
+  Comparison result = compare(target, own, honest, tolerance);
+  for (const Allowances& allowances : allowances_to_try(target_allowances)) {
+    if (result.target_ok) break;
+    result = compare(target, own, reference(allowances), tolerance);
+    result.allowances = allowances;
+  }
   return result;
 }
 

@@ -1,9 +1,11 @@
 // Compares tensors with the reference (docs/verdicts.md).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "abi/allowances.h"
 #include "op/reference.h"
 #include "topdown/reference_run/output_precision.h"
 #include "topdown/reference_run/tolerance.h"
@@ -71,6 +73,16 @@ enum class Outcome : uint8_t {
   kSourceWrong,  // the source is one of these; the target is compared without its help
 };
 
+// The source's own result: its errors, and what they add to the bounds of others.
+struct SourceResult {
+  Errors errors;
+  Slack slack;  // nothing, if it is not right by honest rounding
+};
+// `allowed`: the reference with the allowances of the source, or null. A source that is right only
+// with these adds nothing: they are no allowances of the target.
+SourceResult source_result(const HostTensor& source, const op::RefTensor& reference,
+                           const op::RefTensor* allowed = nullptr);
+
 struct Comparison {
   Outcome outcome = Outcome::kPass;
   bool target_ok = true;
@@ -78,6 +90,8 @@ struct Comparison {
   Slack slack;
   double allowed = 0;      // the bound of the worst element
   bool tolerated = false;  // the target is outside its bound, and within the tolerance
+  // Of the target, which it needs to be right; if it is not right, all of them.
+  Allowances allowances;
 };
 
 // |target - reference| <= 4 E + bound, where E is the source's own largest error on this row of the
@@ -85,6 +99,17 @@ struct Comparison {
 // honest rounding. If the source is not right itself, E counts as 0.
 Comparison compare(const HostTensor& target, const HostTensor& source,
                    const op::RefTensor& reference, const Tolerance* tolerance = nullptr);
+Comparison compare(const HostTensor& target, const SourceResult& source,
+                   const op::RefTensor& reference, const Tolerance* tolerance = nullptr);
+
+// The reference of an output with the allowances of a platform.
+using ReferenceWith = std::function<const op::RefTensor&(const Allowances& allowances)>;
+// The same by honest rounding and, where source or target are not right by that, with their
+// allowances.
+Comparison compare_allowed(const HostTensor& target, const HostTensor& source,
+                           const ReferenceWith& reference, const Allowances& target_allowances,
+                           const Allowances& source_allowances,
+                           const Tolerance* tolerance = nullptr);
 
 // Derives the outcome from the errors of target and source.
 void settle(Comparison& comparison);

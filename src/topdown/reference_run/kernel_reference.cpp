@@ -12,11 +12,12 @@
 #include "passes/kernel.h"
 #include "relax/kernel_call.h"
 #include "text/parser.h"
+#include "topdown/reference_run/allowed.h"
 
 namespace tapml::topdown {
 
 KernelReference::KernelReference(const Suite& suite, int64_t sample_above)
-    : suite_(suite), sample_above_(sample_above) {
+    : suite_(suite), sample_above_(sample_above), source_allowances_(allowances_of(suite.source)) {
   for (const SuiteKernel& kernel : suite.kernels) {
     Module alone = text::parse(kernel.spec, "spec of " + kernel.name);
     for (auto& [name, function] : alone.functions) module_.functions[name] = function;
@@ -116,28 +117,30 @@ constexpr int64_t kMostInputs = int64_t{1} << 26;
 
 }  // namespace
 
-std::string KernelReference::likely_cause(size_t index, const std::vector<HostTensor>& target,
-                                          bool imprecise) const {
+const SuspectedCause* KernelReference::likely_cause(size_t index,
+                                                    const std::vector<HostTensor>& target,
+                                                    bool imprecise,
+                                                    const Allowances& allowed) const {
   const SuiteCall& call = suite_.calls[index];
-  if (!has_specification(call.kernel) || target.size() != 1) return "";
+  if (!has_specification(call.kernel) || target.size() != 1) return nullptr;
   const int64_t size = target[0].size();
-  if (size == 0 || !is_float(target[0].dtype())) return "";
-  if (flops_of(call) / 2 < kShortestSum * static_cast<double>(size)) return "";
+  if (size == 0 || !is_float(target[0].dtype())) return nullptr;
+  if (flops_of(call) / 2 < kShortestSum * static_cast<double>(size)) return nullptr;
   int64_t inputs = 0;
   for (const std::string& hash : call.before) {
     if (!hash.empty()) inputs += suite_.tensors.at(hash).size();
   }
-  if (!imprecise && inputs > kMostInputs) return "";
+  if (!imprecise && inputs > kMostInputs) return nullptr;
   RandomStream random(0, "causes " + call.after.back());
   const auto few = runs_of(size, kFewElements, random);
   const auto fitted = runs_of(size, kFittedElements, random);
   const auto outputs_at = [&](const std::vector<uint8_t>& wanted,
                               const op::ProductRounding& products) {
-    return evaluate(call, inputs_of(call), wanted, products).at(0);
+    return evaluate(call, inputs_of(call), wanted, products, allowed).at(0);
   };
   const op::RefTensor few_exact = outputs_at(few, {});
   std::optional<op::RefTensor> exact;
-  std::string best;
+  const SuspectedCause* best = nullptr;
   double explained = 0;
   for (const SuspectedCause& cause : suspected_causes()) {
     const double effect = effect_of(few_exact, outputs_at(few, cause.products));
@@ -146,7 +149,7 @@ std::string KernelReference::likely_cause(size_t index, const std::vector<HostTe
     const CauseFit fit = fit_cause(target[0], *exact, outputs_at(fitted, cause.products));
     if (!fit.found() || fit.explained <= explained) continue;
     explained = fit.explained;
-    best = cause.name;
+    best = &cause;
   }
   return best;
 }
@@ -173,15 +176,18 @@ std::vector<op::RefTensor> KernelReference::source_outputs(const SuiteCall& call
 }
 
 std::vector<op::RefTensor> KernelReference::outputs(size_t index,
-                                                    const std::vector<HostTensor>& target) {
+                                                    const std::vector<HostTensor>& target,
+                                                    const Allowances& allowed) {
   std::vector<uint8_t> wanted = sample(index, target);
   const bool all = wanted.empty();
-  if (auto it = answers_.find(index); it != answers_.end() && all) return it->second;
+  const std::pair key(index, allowances_text(allowed));
+  if (auto it = answers_.find(key); it != answers_.end() && all) return it->second;
   const SuiteCall& call = suite_.calls[index];
   if (!has_specification(call.kernel)) return source_outputs(call);
-  std::vector<op::RefTensor> outputs = evaluate(call, inputs_of(call), std::move(wanted), {});
+  std::vector<op::RefTensor> outputs =
+      evaluate(call, inputs_of(call), std::move(wanted), {}, allowed);
   if (!all) return outputs;
-  return answers_[index] = std::move(outputs);
+  return answers_[key] = std::move(outputs);
 }
 
 std::vector<op::RefTensor> KernelReference::inputs_of(const SuiteCall& call) const {
@@ -197,7 +203,8 @@ std::vector<op::RefTensor> KernelReference::inputs_of(const SuiteCall& call) con
 std::vector<op::RefTensor> KernelReference::evaluate(const SuiteCall& call,
                                                      std::vector<op::RefTensor> inputs,
                                                      std::vector<uint8_t> wanted,
-                                                     const op::ProductRounding& products) const {
+                                                     const op::ProductRounding& products,
+                                                     const Allowances& allowed) const {
   const SuiteKernel& kernel = suite_.kernels[static_cast<size_t>(call.kernel)];
   const relax::Function& spec = passes::kernel_spec(module_, kernel.name);
   const tir::PrimFunc& program = passes::kernel_implementation(module_, kernel.name);
@@ -217,6 +224,7 @@ std::vector<op::RefTensor> KernelReference::evaluate(const SuiteCall& call,
   options.wanted = wanted;
   options.poll = poll_;
   options.products = products;
+  options.allowed = allowed;
   interp::Value result = interp::call(module_, kernel.name, args, options);
   std::vector<op::RefTensor> fields;
   if (std::holds_alternative<op::RefTensor>(result.data)) {

@@ -3,11 +3,15 @@
 
 #include <functional>
 #include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "abi/allowances.h"
 #include "base/work.h"
 #include "ir/module.h"
 #include "op/reference.h"
+#include "topdown/reference_run/output_precision.h"
 #include "topdown/reference_run/tolerance.h"
 #include "topdown/suite/suite.h"
 
@@ -24,18 +28,23 @@ class KernelReference {
   // The kernel's outputs after `call` (index into the suite's calls), one per out or inout
   // parameter, in the parameters' order. Above the limit, compares the elements where source and
   // `target` (the target's outputs, same order) differ most, and as many random ones.
-  std::vector<op::RefTensor> outputs(size_t call, const std::vector<HostTensor>& target);
+  // `allowed`: what their errors have besides honest rounding.
+  std::vector<op::RefTensor> outputs(size_t call, const std::vector<HostTensor>& target,
+                                     const Allowances& allowed = {});
   // The same for other inputs, which may have errors up to their bounds: one per in or inout
   // parameter. Not cached.
-  std::vector<op::RefTensor> evaluate(const SuiteCall& call,
-                                      std::vector<op::RefTensor> inputs) const {
-    return evaluate(call, std::move(inputs), {}, {});
+  std::vector<op::RefTensor> evaluate(const SuiteCall& call, std::vector<op::RefTensor> inputs,
+                                      const Allowances& allowed = {}) const {
+    return evaluate(call, std::move(inputs), {}, {}, allowed);
   }
   // Looks for a lower precision of the kernel's products in `target`, the target's outputs after
-  // `call`, which the errors' size alone may not show. Returns the likely cause; empty: none.
-  // `imprecise`: the size has shown that there is one; else the search is short.
-  std::string likely_cause(size_t call, const std::vector<HostTensor>& target,
-                           bool imprecise) const;
+  // `call`, which the errors' size alone may not show. Returns the likely cause; null: none.
+  // `imprecise`: the size has shown that there is one; else the search is short. `allowed`: with
+  // which the size was judged.
+  const SuspectedCause* likely_cause(size_t call, const std::vector<HostTensor>& target,
+                                     bool imprecise, const Allowances& allowed = {}) const;
+  // What the platform that the suite was carved on may do.
+  const Allowances& source_allowances() const { return source_allowances_; }
   // False for a kernel that only calls a library routine: its outputs() are the source's.
   bool has_specification(int32_t kernel) const;
   // Called regularly while outputs() evaluates; an exception from it ends the evaluation.
@@ -54,7 +63,8 @@ class KernelReference {
   // `wanted`: flags of the elements to compare, or empty.
   std::vector<op::RefTensor> evaluate(const SuiteCall& call, std::vector<op::RefTensor> inputs,
                                       std::vector<uint8_t> wanted,
-                                      const op::ProductRounding& products) const;
+                                      const op::ProductRounding& products,
+                                      const Allowances& allowed) const;
   std::vector<op::RefTensor> inputs_of(const SuiteCall& call) const;
   double flops_of(const SuiteCall& call) const;
   std::vector<uint8_t> sample(size_t call, const std::vector<HostTensor>& target) const;
@@ -65,7 +75,9 @@ class KernelReference {
   WorkWatcher watcher_;
   Tolerances tolerances_;
   Module module_;
-  std::map<size_t, std::vector<op::RefTensor>> answers_;
+  Allowances source_allowances_;
+  // By call and allowances_text().
+  std::map<std::pair<size_t, std::string>, std::vector<op::RefTensor>> answers_;
 };
 
 }  // namespace tapml::topdown

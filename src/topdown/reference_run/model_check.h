@@ -30,6 +30,8 @@ struct ModelCheck {
   int32_t reference_token = -1, own_token = -1;  // the two tokens at that position
   double margin = 0;  // by how much the reference prefers its own token, in logits
   bool hung = false;  // `failure` is a kernel that does not end
+  // The allowances of the target that it needs to pass, or that it fails with (allowances_text).
+  std::string allowances;
 };
 
 // One line: "token 12 after the prompt: 345, the reference 17 by 2.1e-03"; empty if none differs.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "abi/allowances.h"
 #include "interp/interpreter.h"
 #include "ir/module.h"
 #include "llm/engine.h"
@@ -59,7 +60,17 @@ class ModelReference {
   ModelReference(const op::RefTensor& logits, size_t prompt, const std::vector<HostTensor>& source)
       : ModelReference(ReferenceLogits::of(logits, prompt - 1), source) {}
 
-  ModelCheck check(const std::vector<HostTensor>& logits) const;
+  // Evaluates the same logits with products in lower precision: how far they are from the reference
+  // is what allowances, and accumulation in f16 where the model specifies it, add to the bounds.
+  // Called once for each, only for logits that are outside the bounds without it.
+  using Emulate = std::function<ReferenceLogits(const op::ProductRounding& products)>;
+  void set_emulation(Emulate emulate, bool specified) {
+    emulate_ = std::move(emulate);
+    specified_ = specified;
+  }
+
+  // `allowances`: of the platform that computed the logits.
+  ModelCheck check(const std::vector<HostTensor>& logits, const Allowances& allowances = {}) const;
   // The difference in logits between the reference's first choice after the prompt and `token`;
   // infinite for a token outside the vocabulary.
   double margin(int32_t token) const;
@@ -74,6 +85,9 @@ class ModelReference {
   struct Distance {
     double largest = 0, rms = 0;  // over the vocabulary
   };
+  using Bounds = std::vector<Distance>;  // by position
+  ModelCheck check_within(const Bounds& bounds, const std::vector<HostTensor>& logits) const;
+  const Bounds& bounds_with(const Allowances& allowances) const;
   Distance distance(const HostTensor& logits, size_t i) const;
   // Of max(1, |logit|), allowed whatever the source's error is.
   static constexpr double kAlways = 1e-4;
@@ -81,7 +95,10 @@ class ModelReference {
   ReferenceLogits logits_;
   int64_t vocabulary_;
   double source_error_ = 0;
-  std::vector<Distance> bounds_;  // by position
+  Bounds bounds_;
+  Emulate emulate_;
+  bool specified_ = false;
+  mutable std::map<std::string, Bounds> wider_;  // by allowances_text()
 };
 
 }  // namespace tapml::topdown

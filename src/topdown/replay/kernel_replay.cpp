@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "ir/exceptions.h"
 #include "runtime/launch_note.h"
+#include "topdown/reference_run/allowed.h"
 #include "topdown/replay/replay.h"
 #include "topdown/runner/call_runner.h"
 #include "topdown/runner/contained_run.h"
@@ -80,6 +81,7 @@ class KernelReplay {
         runner_(runner),
         sandbox_(sandbox),
         options_(options),
+        allowances_(sandbox ? sandbox->target().description.allowances : options.allowances),
         random_(options.seed, "launches of " + info_.name),
         calls_(suite),
         others_(suite) {}
@@ -133,6 +135,7 @@ class KernelReplay {
   runtime::KernelRunner* const runner_;
   Sandbox* const sandbox_;
   const ReplayOptions options_;
+  const Allowances allowances_;  // of the target
   RandomStream random_;
   CallRunner calls_, others_;
   std::vector<size_t> tests_;    // its calls in the suite
@@ -141,6 +144,7 @@ class KernelReplay {
   std::map<size_t, Seen> seen_;  // by call
   std::string crash_;            // that happened once
   const Tolerance* tolerance_ = nullptr;
+  Allowances needed_;  // by the launches that are right
   KernelVerdict verdict_;
 };
 
@@ -318,16 +322,28 @@ Status KernelReplay::compare_launch(size_t call, std::vector<HostTensor> outputs
 Result<bool> KernelReplay::compare_outputs(size_t c, const std::vector<HostTensor>& outputs,
                                            bool first) {
   const SuiteCall& call = suite_.calls[c];
-  TAPML_ASSIGN(const std::vector<op::RefTensor> expected,
-               guard([&] { return reference_.outputs(c, outputs); }));
+  // By allowances_text(), as far as they are needed.
+  std::map<std::string, std::vector<op::RefTensor>> expected;
+  const auto expected_with = [&](const Allowances& allowed) -> const std::vector<op::RefTensor>& {
+    std::vector<op::RefTensor>& result = expected[allowances_text(allowed)];
+    if (result.empty()) result = reference_.outputs(c, outputs, allowed);
+    return result;
+  };
   CallGroup& group = group_of(verdict_.groups, call);
   if (first) ++group.compared;
   bool right = true;
   for (size_t o = 0; o < written_.size(); ++o) {
     const std::string& name = info_.params[written_[o]];
-    const Comparison comparison =
-        compare(outputs[o], suite_.tensors.at(call.after[written_[o]]), expected[o], tolerance_);
+    TAPML_ASSIGN(const Comparison comparison, guard([&] {
+                   return compare_allowed(
+                       outputs[o], suite_.tensors.at(call.after[written_[o]]),
+                       [&](const Allowances& allowed) -> const op::RefTensor& {
+                         return expected_with(allowed).at(o);
+                       },
+                       allowances_, reference_.source_allowances(), tolerance_);
+                 }));
     verdict_.tolerated |= comparison.tolerated;
+    if (comparison.target_ok) needed_ = needed_.with(comparison.allowances);
     if (first) {
       verdict_.compared += comparison.target.compared;
       verdict_.elements += outputs[o].size();
@@ -342,7 +358,8 @@ Result<bool> KernelReplay::compare_outputs(size_t c, const std::vector<HostTenso
       verdict_.worst_sequence = call.sequence;
       verdict_.difference.reset();
       if (!comparison.target_ok) {
-        verdict_.difference = difference_map(outputs[o], expected[o], comparison.slack, tolerance_);
+        verdict_.difference = difference_map(outputs[o], expected_with(comparison.allowances).at(o),
+                                             comparison.slack, tolerance_);
       }
     }
     right &= comparison.target_ok;
@@ -386,11 +403,17 @@ Status KernelReplay::find_cause() {
   if (!worst.target_ok && !imprecise) return {};
   for (const auto& [call, seen] : seen_) {
     if (suite_.calls[call].sequence != verdict_.worst_sequence || seen.first.size() != 1) continue;
-    TAPML_ASSIGN(const std::string cause,
-                 guard([&] { return reference_.likely_cause(call, seen.first, imprecise); }));
-    if (cause.empty()) return {};
+    TAPML_ASSIGN(const SuspectedCause* cause, guard([&] {
+                   return reference_.likely_cause(call, seen.first, imprecise, worst.allowances);
+                 }));
+    if (cause == nullptr) return {};
+    for (const Allowances& allowances : allowances_to_try(allowances_)) {
+      if (!covers(allowances, cause->products)) continue;
+      if (worst.target_ok) needed_ = needed_.with(allowances);
+      return {};
+    }
     OutputPrecision& precision = worst.target.precision;
-    precision.cause = cause;
+    precision.cause = cause->name;
     if (worst.target_ok) {
       precision.where = "the shape of its errors";
       settle(worst);
@@ -409,6 +432,7 @@ void KernelReplay::finish() {
     add_note(verdict_, precision_text(precision));
   }
   verdict_.tolerated &= verdict_.passed;
+  verdict_.allowances = allowances_text(verdict_.passed ? needed_ : verdict_.worst.allowances);
   add_note(verdict_, launches_text(verdict_.launches));
   if (!crash_.empty() && verdict_.failed == Failure::kNone) {
     add_note(verdict_,

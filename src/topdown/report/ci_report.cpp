@@ -26,8 +26,8 @@ CiCase kernel_case(const KernelVerdict& verdict, const std::string& outcome, boo
   const bool masked = verdict.worst.target.mask_mismatches > 0;
   one.error = masked ? "NaN or infinite" : number(verdict.worst.target.max_abs);
   one.bound = number(verdict.worst.allowed);
-  for (const std::string& text :
-       {group_values_text(verdict), tolerance_text(verdict), source_text(verdict)}) {
+  for (const std::string& text : {group_values_text(verdict), tolerance_text(verdict),
+                                  allowed_text(verdict), source_text(verdict)}) {
     if (!text.empty()) one.remarks += (one.remarks.empty() ? "" : "; ") + text;
   }
   one.seconds = verdict.seconds;

@@ -81,6 +81,7 @@ std::string model_command(const std::string& command, const std::string& model,
   add(line, "--quantize", options.quantize);
   add(line, "--activations", options.activations);
   add(line, "--kv-cache", options.kv_cache);
+  add(line, "--accumulation", options.accumulation);
   add(line, "--features", options.features);
   for (const std::string& one : options.embeddings) add(line, "--embeddings", one);
   line += " --from " + quoted_word(source);

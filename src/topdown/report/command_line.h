@@ -15,11 +15,11 @@ namespace tapml::topdown {
 
 // Options of `replay`, `migrate` and `localize`; empty ones are omitted.
 struct CommandOptions {
-  std::string quantize, activations, kv_cache;  // not for replay
-  std::string features;                         // not for replay
-  std::vector<std::string> embeddings;          // FILE[@POSITION]; not for replay
-  std::optional<int64_t> max_tokens;            // not for replay
-  llm::SamplerOptions sampler;                  // not for replay
+  std::string quantize, activations, kv_cache, accumulation;  // not for replay
+  std::string features;                                       // not for replay
+  std::vector<std::string> embeddings;                        // FILE[@POSITION]; not for replay
+  std::optional<int64_t> max_tokens;                          // not for replay
+  llm::SamplerOptions sampler;                                // not for replay
   std::string patterns, kernels, tolerance;
   std::string model;             // for replay: where weights by reference are
   std::optional<int64_t> group;  // for replay: the group to run

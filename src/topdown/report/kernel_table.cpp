@@ -45,8 +45,7 @@ std::string shapes_cell(const KernelVerdict& verdict) {
 }
 
 // A remark for tables of outcomes.
-std::string source_remark(const KernelVerdict& verdict) {
-  const std::string text = source_text(verdict);
+std::string remark(const std::string& text) {
   return text.empty() ? "" : void_element("br") + escaped(text);
 }
 
@@ -61,12 +60,14 @@ std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
   if (!layers.empty()) {
     name += element("div", {{"class", "layers"}}, escaped(layers_text(layers)));
   }
-  std::string row = cell(std::to_string(index + 1)) + cell(name) +
-                    cell(escaped(used_in(kernel.groups))) +
-                    cell(chip(kernel) + " " +
-                         (kernel.wrong() ? link(failure_anchor(index), escaped(kernel.outcome))
-                                         : escaped(kernel.outcome)) +
-                         (kernel.verdict ? source_remark(*kernel.verdict) : ""));
+  std::string row =
+      cell(std::to_string(index + 1)) + cell(name) + cell(escaped(used_in(kernel.groups))) +
+      cell(chip(kernel) + " " +
+           (kernel.wrong() ? link(failure_anchor(index), escaped(kernel.outcome))
+                           : escaped(kernel.outcome)) +
+           (kernel.verdict
+                ? remark(allowed_text(*kernel.verdict)) + remark(source_text(*kernel.verdict))
+                : ""));
   if (kernel.verdict) {
     const KernelVerdict& v = *kernel.verdict;
     const bool compared = was_compared(v);
@@ -105,7 +106,8 @@ std::string facts_of(const PageKernel& kernel) {
       fact("over the output", "relative " + number(e.max_relative) + " at most, cosine " +
                                   number(e.cosine) + ", NMSE " + number(e.nmse) + ", " +
                                   std::to_string(e.compared) + " elements compared");
-      fact("source", "error " + number(v.worst.source.max_abs) + source_remark(v));
+      fact("source", "error " + number(v.worst.source.max_abs) + remark(source_text(v)));
+      if (!v.allowances.empty()) fact("allowances", escaped(allowed_text(v)));
     } else if (v.worst_sequence >= 0) {
       fact("where", "call " + std::to_string(v.worst_sequence));
     }

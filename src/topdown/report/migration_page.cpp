@@ -92,6 +92,9 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
   content.texts = {{"prompt", texts.prompt}, {migration.source, texts.source_text}};
   content.texts.push_back({migration.target + " (" + end_text(migration) + ")", texts.target_text});
   if (migration.error) content.remarks.push_back(migration.error->to_string());
+  const std::string allowed =
+      target_allowances_text(migration.target, migration.allowances, verdicts_of(migration));
+  if (!allowed.empty()) content.remarks.push_back(allowed);
   if (!migration.steps.empty()) content.remarks.push_back(copies_text(migration));
   if (migration.resumed > 0) {
     content.remarks.push_back(std::to_string(migration.resumed) + " of " +

@@ -67,6 +67,9 @@ std::string replay_html(const Replayed& replayed, const std::string& command,
     kernel.outcome = "not selected";
     content.kernels.push_back(std::move(kernel));
   }
+  const std::string allowed =
+      target_allowances_text(replayed.target, replayed.allowances, verdicts_of(replayed));
+  if (!allowed.empty()) content.remarks.push_back(allowed);
   content.speed = &replayed.speed;
   content.timeline = replayed.timeline;
   content.seconds = replayed.seconds;

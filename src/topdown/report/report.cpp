@@ -1,5 +1,6 @@
 #include "topdown/report/report.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/strings.h"
@@ -29,6 +30,24 @@ std::string tolerance_text(const KernelVerdict& verdict) {
   std::snprintf(text, sizeof text, "bound times %g plus %g (", tolerance.factor,
                 tolerance.absolute);
   return text + std::string(verdict.tolerated ? "needed" : "not needed") + "): " + tolerance.reason;
+}
+
+std::string allowed_text(const KernelVerdict& verdict) {
+  if (verdict.allowances.empty()) return "";
+  return (verdict.passed ? "allowed: " : "wrong even if allowed: ") + verdict.allowances;
+}
+
+std::string target_allowances_text(const std::string& target, const std::string& allowances,
+                                   const std::vector<const KernelVerdict*>& verdicts) {
+  if (allowances.empty()) return "";
+  const auto needed = std::ranges::count_if(verdicts, [](const KernelVerdict* verdict) {
+    return verdict->passed && !verdict->allowances.empty();
+  });
+  return "allowed on " + target + ": " + allowances + " (" +
+         (needed == 0   ? "no kernel needs it"
+          : needed == 1 ? "1 kernel needs it"
+                        : std::to_string(needed) + " kernels need it") +
+         ")";
 }
 
 std::string source_text(const KernelVerdict& verdict) {
@@ -174,7 +193,8 @@ std::string whole_model_text(const ModelCheck& check) {
          number(check.kl_max) + " at most, top " + std::to_string(ModelCheck::kTopK) +
          " agreement " + agreement + ", " +
          (divergence.empty() ? "the most likely token is the reference's everywhere"
-                             : "first different candidate: " + divergence);
+                             : "first different candidate: " + divergence) +
+         (check.allowances.empty() ? "" : "; allowed: " + check.allowances);
 }
 
 std::string divergence_note(const Migration& migration) {

@@ -68,6 +68,12 @@ std::string test_name(const KernelVerdict& verdict);
 std::string group_values_text(const KernelVerdict& verdict);
 // The kernel's tolerance with its reason; empty if it has none.
 std::string tolerance_text(const KernelVerdict& verdict);
+// "allowed: precision=tf32" of a kernel that needs it, "wrong even if allowed: precision=tf32";
+// empty: it is right by honest rounding, or nothing is allowed.
+std::string allowed_text(const KernelVerdict& verdict);
+// "allowed on opencl: division=relaxed (no kernel needs it)"; empty if nothing is allowed.
+std::string target_allowances_text(const std::string& target, const std::string& allowances,
+                                   const std::vector<const KernelVerdict*>& verdicts);
 // The source's error outside its own bound; empty if there is none.
 std::string source_text(const KernelVerdict& verdict);
 // Indents all lines but the first.

@@ -1,6 +1,7 @@
 #include "topdown/report/verdict_lines.h"
 
 #include <algorithm>
+#include <map>
 
 namespace tapml::topdown {
 
@@ -18,6 +19,7 @@ class Tally {
     }
     against_source_ += verdict.against_source;
     tolerated_ += verdict.tolerated;
+    if (verdict.passed && !verdict.allowances.empty()) ++allowed_[verdict.allowances];
     source_wrong_ += verdict.source_wrong;
   }
 
@@ -33,6 +35,9 @@ class Tally {
       limits.push_back(std::to_string(against_source_) + " compared with the source only");
     }
     if (tolerated_ > 0) limits.push_back(std::to_string(tolerated_) + " within a widened bound");
+    for (const auto& [allowances, count] : allowed_) {
+      limits.push_back(std::to_string(count) + " with " + allowances + " allowed");
+    }
     if (source_wrong_ > 0) limits.push_back(std::to_string(source_wrong_) + " source wrong");
     return limits;
   }
@@ -40,6 +45,7 @@ class Tally {
  private:
   int64_t calls_ = 0, sampled_ = 0, compared_ = 0, elements_ = 0;
   int64_t against_source_ = 0, tolerated_ = 0, source_wrong_ = 0;
+  std::map<std::string, int64_t> allowed_;  // number of kernels by what they need
 };
 
 // Adds a count to the line, unless it is zero.

@@ -82,6 +82,8 @@ struct KernelVerdict {
   double seconds = 0;                  // for running and comparing
   std::optional<Tolerance> tolerance;  // that widened its bounds
   bool tolerated = false;              // it passes only with `tolerance`
+  // The allowances of the target that it needs to pass, or that it fails with (allowances_text).
+  std::string allowances;
 };
 
 // Adds the source's own errors on an output to the verdict.

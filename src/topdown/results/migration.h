@@ -61,6 +61,7 @@ std::string outcome_of(const MigrationStep& step);
 // The migration to one target.
 struct Migration {
   std::string source, target;
+  std::string allowances;  // of the target (allowances_text)
   DeviceInfo source_info, target_info;
   // In the source's run; then no kernel was tried.
   std::optional<SourceNaN> source_nan;

@@ -58,6 +58,7 @@ void fields(A& a, Migration& x) {
   };
   a("source", x.source);
   a("target", x.target);
+  if (A::kReads ? a.has("allowances") : !x.allowances.empty()) a("allowances", x.allowances);
   a("source_device", x.source_info);
   a("target_device", x.target_info);
   a.nullable("nan", x.source_nan);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "abi/allowances.h"
+
 namespace tapml::topdown {
 
 // How a kernel is launched for a verdict.
@@ -14,6 +16,8 @@ struct ReplayOptions {
   // The time for launches beyond one per call; half the time of the first ones with their checks,
   // if that is longer.
   double seconds = 0.25;
+  // What the platform may do, where no sandbox with its target is given.
+  Allowances allowances;
 };
 
 }  // namespace tapml::topdown

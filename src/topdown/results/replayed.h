@@ -16,6 +16,7 @@ namespace tapml::topdown {
 
 struct Replayed {
   std::string suite, target;
+  std::string allowances;                 // of the target (allowances_text)
   std::vector<KernelVerdict> verdicts;    // of kernels, then of groups
   std::vector<KernelUse> untested;        // kernels of the model without a test
   std::vector<std::string> not_selected;  // kernels of the suite that were not selected

@@ -33,6 +33,7 @@ void fields(A& a, Replayed& x) {
     }
   }
   a("target", x.target);
+  if (A::kReads ? a.has("allowances") : !x.allowances.empty()) a("allowances", x.allowances);
   a.derived("passed", [&] { return Json::boolean(x.passed()); });
   a.derived("verdict", [&] { return Json::string(verdict_word(x.verdict())); });
   a("incomplete", x.incomplete);

@@ -130,6 +130,7 @@ void fields(A& a, ModelCheck& x) {
   a.range("own_token", x.own_token, -1, kMaxToken);
   a("margin", x.margin);
   a("failure", x.failure);
+  if (A::kReads ? a.has("allowances") : !x.allowances.empty()) a("allowances", x.allowances);
 }
 
 template <class A>
@@ -235,6 +236,7 @@ void fields(A& a, KernelVerdict& x) {
   if (x.group) fields(a, *x.group);
   a.present("difference", x.difference);
   a.present("source_error", x.source_error);
+  if (A::kReads ? a.has("allowances") : !x.allowances.empty()) a("allowances", x.allowances);
   a.inside("tolerance", x.tolerance.has_value(), [&](auto& tolerance) {
     if (A::kReads) x.tolerance.emplace();
     fields(tolerance, *x.tolerance);

@@ -72,13 +72,16 @@ class TargetHybrid {
   std::unique_ptr<llm::Engine> engine_;
 };
 
-// Checks the logits that `run` returns. A crash or hang that the sandbox contains is a failed
-// check, and so is a limit of the device: calls in the model may need more than those in the tests.
-// The sandbox must be restarted then. Other errors are thrown.
+// Checks the logits that `run` returns, with the allowances of the sandbox's target. A crash or
+// hang that the sandbox contains is a failed check, and so is a limit of the device: calls in the
+// model may need more than those in the tests. The sandbox must be restarted then. Other errors are
+// thrown.
 template <class Run>
 ModelCheck contained_check(const Sandbox& sandbox, const ModelReference& reference, Run&& run) {
   auto logits = guard(run);
-  if (logits) return reference.check(*logits);
+  if (logits) {
+    return reference.check(*logits, sandbox.target().description.allowances);
+  }
   const bool limit = logits.error().fault == PlatformFault::kLimit;
   if (!limit && !sandbox.contains(logits.error())) throw_error(logits.error());
   ModelCheck check;

@@ -7,6 +7,7 @@
 #include "ir/exceptions.h"
 #include "pipeline/kernel_cache.h"
 #include "text/printer.h"
+#include "topdown/reference_run/allowed.h"
 #include "topdown/replay/edge_cases.h"
 #include "topdown/runner/sandbox.h"
 #include "topdown/suite/carve.h"
@@ -110,6 +111,14 @@ void SourceRun::evaluate_model() {
   sequence.insert(sequence.end(), forced_.forced.begin(), forced_.forced.end());
   model_reference_.emplace(reference_logits(sequence, forced_.prompt.size() - 1),
                            forced_logits(*engine_, forced_));
+  model_reference_->set_emulation(
+      [this, sequence](const op::ProductRounding& products) {
+        if (options_.progress) {
+          options_.progress("evaluate the whole model in lower precision", 0, 0);
+        }
+        return evaluate_reference(sequence, forced_.prompt.size() - 1, products);
+      },
+      specifies_half_sums(module_));
 }
 
 void SourceRun::run() {
@@ -201,14 +210,20 @@ ReferenceLogits SourceRun::reference_logits(const std::vector<int32_t>& tokens, 
   if (store_) {
     if (auto known = store_->find(tokens, first)) return std::move(*known);
   }
+  ReferenceLogits logits = evaluate_reference(tokens, first, {});
+  if (store_) store_->keep(tokens, first, logits);
+  return logits;
+}
+
+ReferenceLogits SourceRun::evaluate_reference(const std::vector<int32_t>& tokens, size_t first,
+                                              const op::ProductRounding& products) const {
   interp::CallOptions evaluate;
   evaluate.poll = [this] { check_cancelled(); };
   evaluate.watcher = options_.watcher;
-  ReferenceLogits logits = ReferenceLogits::of(
+  evaluate.products = products;
+  return ReferenceLogits::of(
       evaluate_logits(module_, engine_->model(), weights_, tokens, evaluate, options_.inputs),
       first);
-  if (store_) store_->keep(tokens, first, logits);
-  return logits;
 }
 
 const std::string& SourceRun::weights_digest() {

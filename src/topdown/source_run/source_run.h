@@ -118,6 +118,8 @@ class SourceRun {
   llm::GenerateOptions generate_options(int64_t tokens) const;
   // Evaluated, or from a state.
   ReferenceLogits reference_logits(const std::vector<int32_t>& tokens, size_t first);
+  ReferenceLogits evaluate_reference(const std::vector<int32_t>& tokens, size_t first,
+                                     const op::ProductRounding& products) const;
 
   const Module& module_;
   const std::map<std::string, HostTensor>& weights_;
