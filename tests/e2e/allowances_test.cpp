@@ -1,6 +1,7 @@
 // What a target may do (docs/verdicts.md) in `tapml replay` and `tapml migrate`, on the demo model.
 #include <gtest/gtest.h>
 
+#include "ir/exceptions.h"
 #include "support/program.h"
 
 namespace tapml {
@@ -75,17 +76,18 @@ TEST_F(AllowedPrecision, DecidesAReplay) {
 TEST_F(AllowedPrecision, DecidesAMigrationWithTheWholeModel) {
   const auto migrated = [&](const std::string& target) {
     return run_program({"migrate", kDemoModel, "--from", "cpu", "--to", target, "--prompt",
-                        "Emma was", "--max-tokens", "4", "--inject-fault", kernel + ":half-input"});
+                        "Emma was", "--max-tokens", "4", "--inject-fault",
+                        kernel + ":truncated-input"});
   };
   const ProgramResult refused = migrated("cpu");
   EXPECT_EQ(refused.exit_code, 1) << refused.all();
   EXPECT_NE(refused.all().find("culprit: kernel " + kernel), std::string::npos) << refused.all();
 
-  const ProgramResult passed = migrated("cpu:precision=tf32");
+  const ProgramResult passed = migrated("cpu:precision=bf16");
   EXPECT_EQ(passed.exit_code, 0) << passed.all();
-  for (const char* part : {"  allowed: precision=tf32\n",
-                           "allowed on cpu:precision=tf32: precision=tf32 (1 kernel needs it)",
-                           "; allowed: precision=tf32\n", "1 with precision=tf32 allowed"}) {
+  for (const char* part : {"  allowed: precision=bf16\n",
+                           "allowed on cpu:precision=bf16: precision=bf16 (1 kernel needs it)",
+                           "; allowed: precision=bf16\n", "1 with precision=bf16 allowed"}) {
     EXPECT_NE(passed.all().find(part), std::string::npos) << part << " in\n" << passed.all();
   }
 }

@@ -60,6 +60,7 @@ interp::Value evaluated_program(const Module& module, const std::vector<interp::
   interp::CallOptions options;
   options.body = body;
   options.packed = language_functions();
+  options.allowed.relaxed_division = true;  // OpenCL and Vulkan document it
   return interp::call(module, "main", arguments, options);
 }
 

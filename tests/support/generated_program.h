@@ -250,13 +250,18 @@ inline void collect(const runtime::Value& value, std::vector<HostTensor>& tensor
   }
 }
 
-// Runs each program in `executable`, compiled from `module`, and compares it with the reference.
+// Runs each program in `executable`, compiled from `module`, and compares it with the reference and
+// what the platform documents.
 inline void expect_matches_reference(runtime::Session& session,
                                      std::shared_ptr<const Executable> executable,
                                      const Module& module,
                                      const std::vector<GeneratedProgram>& programs) {
   auto vm = runtime::LocalVirtualMachine::create(session, std::move(executable));
   ASSERT_TRUE(vm) << vm.error().to_string();
+  interp::CallOptions options;
+  if (const target::Description* platform = target::find_description(session.info().platform)) {
+    options.allowed = platform->allowances;
+  }
   for (const GeneratedProgram& program : programs) {
     SCOPED_TRACE(program.function + ": " + program.text);
     std::vector<runtime::Value> args;
@@ -270,7 +275,7 @@ inline void expect_matches_reference(runtime::Session& session,
     std::vector<op::RefTensor> expected;
     std::optional<Error> refusal;
     try {
-      collect(interp::call(module, program.function, reference_args), expected);
+      collect(interp::call(module, program.function, reference_args, options), expected);
     } catch (const CompilerException& exception) {
       if (!program.may_refuse || exception.error().kind != ErrorKind::kUser) throw;
       refusal = exception.error();
