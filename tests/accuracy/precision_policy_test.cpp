@@ -29,6 +29,9 @@ std::string case_name(const PrecisionCase& test) {
   if (*test.quantization) name += std::string("_") + test.quantization;
   name += std::string("_") + dtype_name(*test.precision.activations);
   if (test.precision.cache) name += std::string("_cache_") + dtype_name(*test.precision.cache);
+  if (test.precision.accumulation) {
+    name += std::string("_sums_") + dtype_name(*test.precision.accumulation);
+  }
   return name;
 }
 
@@ -90,10 +93,12 @@ std::vector<PrecisionCase> precision_cases() {
   std::vector<PrecisionCase> all;
   for (const char* platform : {"cpu", "opencl", "vulkan"}) {
     all.push_back({platform, "llama", kQuantizedLlama, "", {kF16, {}}});
+    all.push_back({platform, "llama", kQuantizedLlama, "", {kF16, {}, kF16}});
     all.push_back({platform, "llama", kQuantizedLlama, "", {kBF16, {}}});
     all.push_back({platform, "moe", kQuantizedMoe, "", {kF16, kBF16}});
     all.push_back({platform, "llama", kQuantizedLlama, "q4f32", {kF32, kF16}});
   }
+  all.push_back({"cpu", "moe", kQuantizedMoe, "q4f16", {kF16, {}, kF16}});
   all.push_back({"cpu", "moe", kQuantizedMoe, "q4f16", {kBF16, {}}});
   all.push_back({"cpu", "moe", kQuantizedMoe, "q4f16", {kF32, {}}});
   return all;

@@ -42,9 +42,14 @@ HostTensor normal(DType dtype, Shape shape, double scale, const std::string& nam
   return tensor;
 }
 
-// All tensors of `dtype`; `spread`: the standard deviation of x.
-Suite carved_layer(DType dtype = DType::kF32, double spread = 0.05) {
+// All tensors of `dtype`; `spread`: the standard deviation of x. `half_sums`: products accumulate
+// in f16 by their attribute.
+Suite carved_layer(DType dtype = DType::kF32, double spread = 0.05, bool half_sums = false) {
   std::string text = kLayer;
+  const std::string attribute = "{transpose_b: true}";
+  for (size_t at = 0; half_sums && (at = text.find(attribute, at)) != std::string::npos;) {
+    text.replace(at, attribute.size(), "{accumulation: f16, transpose_b: true}");
+  }
   for (size_t at = 0; (at = text.find("f32", at)) != std::string::npos; at += 3) {
     text.replace(at, 3, dtype_name(dtype));
   }
@@ -217,9 +222,24 @@ TEST(WideKernels, AllowancesOfTheTargetDecide) {
       EXPECT_EQ(verdict.allowances, one.needed) << what;
       EXPECT_EQ(verdict.note, "") << what;
     } else {
-      EXPECT_NE(verdict.allowances, "") << what << ": it names what it was compared with";
+      EXPECT_EQ(verdict.allowances.empty(), what.ends_with("division=relaxed"))
+          << what << ": it names what it was compared with: " << verdict.allowances;
     }
   }
+}
+
+// What the program specifies is no allowance of the target.
+TEST(WideKernels, AccumulationInF16MayBeSpecified) {
+  using enum FaultKind;
+  const Suite wide = carved_layer(DType::kF16, 1);
+  const Suite half = carved_layer(DType::kF16, 1, true);
+  for (const FaultKind kind : {kHalfProducts, kHalfAccumulation}) {
+    EXPECT_FALSE(verdict_with(wide, "matmul_", kind).passed) << fault_kind_name(kind);
+    const KernelVerdict verdict = verdict_with(half, "matmul_", kind);
+    EXPECT_TRUE(verdict.passed) << fault_kind_name(kind) << ": " << verdict.note;
+    EXPECT_EQ(verdict.allowances, "");
+  }
+  EXPECT_FALSE(verdict_with(half, "matmul_", kWrongAccumulation).passed) << "bf16 is coarser";
 }
 
 TEST(WideKernels, RightOnesNeedNoAllowance) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ir/exceptions.h"
-#include "relax/expr.h"
 #include "relax/visit.h"
 #include "target/target.h"
 
@@ -66,17 +65,20 @@ op::ProductRounding emulation_of(const Allowances& allowances) {
   return products;
 }
 
-bool specifies_half_sums(const Module& module) {
+bool specifies_half_sums(const relax::Function& function) {
   bool found = false;
-  for (const auto& [name, base] : module.functions) {
-    const auto* function = relax::as_relax_function(base.get());
-    if (!function) continue;
-    relax::visit(function->body, [&](const relax::Expr& e) {
-      const auto* call = relax::as<relax::CallNode>(e);
-      found |= call && attr_or(call->attrs, "accumulation", DType::kF32) == DType::kF16;
-    });
-  }
+  relax::visit(function.body, [&](const relax::Expr& e) {
+    const auto* call = relax::as<relax::CallNode>(e);
+    found |= call && attr_or(call->attrs, "accumulation", DType::kF32) == DType::kF16;
+  });
   return found;
+}
+
+bool specifies_half_sums(const Module& module) {
+  return std::ranges::any_of(module.functions, [](const auto& entry) {
+    const auto* function = relax::as_relax_function(entry.second.get());
+    return function && specifies_half_sums(*function);
+  });
 }
 
 Allowances allowances_of(const std::string& target) {

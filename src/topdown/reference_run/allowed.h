@@ -7,6 +7,7 @@
 #include "abi/allowances.h"
 #include "ir/module.h"
 #include "op/product_rounding.h"
+#include "relax/expr.h"
 
 namespace tapml::topdown {
 
@@ -20,7 +21,8 @@ bool covers(const Allowances& allowances, const op::ProductRounding& products);
 // itself specifies.
 op::ProductRounding emulation_of(const Allowances& allowances);
 
-// Whether an operator of the module accumulates in f16 by its attribute.
+// Whether an operator accumulates in f16 by its attribute.
+bool specifies_half_sums(const relax::Function& function);
 bool specifies_half_sums(const Module& module);
 
 // The allowances of a target's text; none for a source that is no target of tapml.

@@ -159,6 +159,12 @@ bool KernelReference::has_specification(int32_t kernel) const {
   return passes::kernel_implementation(module_, name).facts.library.empty();
 }
 
+Allowances KernelReference::specified_allowances(int32_t kernel) const {
+  if (!has_specification(kernel)) return {};
+  const std::string& name = suite_.kernels[static_cast<size_t>(kernel)].name;
+  return {.half_sums = specifies_half_sums(passes::kernel_spec(module_, name))};
+}
+
 std::vector<op::RefTensor> KernelReference::source_outputs(const SuiteCall& call) const {
   std::vector<op::RefTensor> outputs;
   for (const std::string& hash : call.after) {

@@ -43,6 +43,8 @@ class KernelReference {
   // which the size was judged.
   const SuspectedCause* likely_cause(size_t call, const std::vector<HostTensor>& target,
                                      bool imprecise, const Allowances& allowed = {}) const;
+  // What its program itself allows, as its errors have it.
+  Allowances specified_allowances(int32_t kernel) const;
   // What the platform that the suite was carved on may do.
   const Allowances& source_allowances() const { return source_allowances_; }
   // False for a kernel that only calls a library routine: its outputs() are the source's.

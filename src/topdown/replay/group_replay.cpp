@@ -142,7 +142,10 @@ class GroupRun {
       }
     }
     verdict.tolerated &= verdict.passed;
-    verdict.allowances = allowances_text(verdict.passed ? needed_ : verdict.worst.allowances);
+    const Allowances& tried = verdict.worst.allowances;
+    verdict.allowances = allowances_text(verdict.passed        ? needed_
+                                         : tried.of_products() ? tried
+                                                               : Allowances{});
     if (verdict.worst.outcome == Outcome::kImprecise && verdict.note.empty()) {
       verdict.note = precision_text(verdict.worst.target.precision);
     }
