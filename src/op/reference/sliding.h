@@ -8,7 +8,7 @@ namespace tapml::op::reference {
 struct Sliding {
   std::vector<int64_t> strides, dilation, before, after;
 
-  Sliding(const AttrMap& attrs, size_t rank, std::vector<int64_t> default_strides = {})
+  Sliding(const AttrMap& attrs, size_t rank, const std::vector<int64_t>& default_strides = {})
       : strides(entries(attrs, "strides", rank, 1)), dilation(entries(attrs, "dilation", rank, 1)) {
     const auto* given = find_attr<std::vector<int64_t>>(attrs, "strides");
     if ((!given || given->empty()) && !default_strides.empty()) strides = default_strides;
