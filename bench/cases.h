@@ -15,6 +15,8 @@ std::vector<Case> compile_cases();
 std::vector<Case> memory_cases();
 // The cost of top-down bring-up relative to rooting the model.
 std::vector<Case> migration_cases();
+// The reference evaluator: a step of a model of 1.1 billion parameters, one kernel.
+std::vector<Case> reference_cases();
 // A custom kernel, from saving its file to its verdict.
 std::vector<Case> watch_cases();
 // A language model with and without single optimizations.

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
     for (bench::Case& test : bench::compile_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::memory_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::migration_cases()) cases.push_back(std::move(test));
+    for (bench::Case& test : bench::reference_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::watch_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::optimization_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::quantization_cases()) cases.push_back(std::move(test));

@@ -70,9 +70,11 @@ Item apply_operator(const CallNode& node, const std::vector<Item>& items,
   for (op::RefTensor& output : outputs) {
     output.products = limits.products;
     output.allowed = limits.allowed;
+    output.threads = &limits.threads;
     if (output.values.size() == limits.wanted.size()) output.wanted = limits.wanted;
   }
   view.info.reference(view.attrs, args, outputs);
+  for (op::RefTensor& output : outputs) output.threads = nullptr;
   if (!tuple) return tensor_item(std::move(outputs[0]));
   Item item;
   item.kind = ItemKind::kTuple;

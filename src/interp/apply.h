@@ -5,13 +5,14 @@
 
 namespace tapml::interp {
 
-// References to the members of CallOptions of the same names.
+// Members of CallOptions of the same names, mostly by reference.
 struct ApplyLimits {
   int64_t max_elements;
   const std::function<void()>& poll;
   const std::vector<uint8_t>& wanted;
   op::ProductRounding products;
   Allowances allowed;
+  ThreadPool& threads;
 };
 
 // Evaluates the reference of the operator that `node` calls on `items` in place of its operands.

@@ -6,8 +6,10 @@
 
 #include "abi/negative_dimension.h"
 #include "arith/evaluate.h"
+#include "base/host/thread_pool.h"
 #include "interp/apply.h"
 #include "interp/item.h"
+#include "interp/last_uses.h"
 #include "interp/operand_check.h"
 #include "interp/promises.h"
 #include "interp/scope.h"
@@ -33,6 +35,13 @@ constexpr intptr_t kMaxStack = intptr_t{6} << 20;
 // Approximate current stack pointer.
 [[gnu::noinline]] intptr_t stack_position() {
   return reinterpret_cast<intptr_t>(__builtin_frame_address(0));
+}
+
+// Threads for all calls. They exist until the process ends: a copy of it that a fork made, where
+// they do not run, could not wait for them.
+ThreadPool& shared_threads() {
+  static auto* const kThreads = new ThreadPool;
+  return *kThreads;
 }
 
 // Number of bindings, excluding those in branches.
@@ -61,7 +70,8 @@ class Interpreter {
         max_tail_calls_(options.max_tail_calls),
         max_calls_(options.max_calls),
         limits_{options.max_elements, options.poll, options.wanted, options.products,
-                options.allowed},
+                options.allowed,
+                options.threads ? *options.threads : shared_threads()},
         watcher_(options.watcher) {
     for (const auto& [name, base] : module.functions) {
       const auto* function = as_relax_function(base.get());
@@ -186,7 +196,9 @@ class Interpreter {
     const Binding* last = returned_binding(*seq);
     for (const Block& block : seq->blocks) {
       for (const Binding& binding : block.bindings) {
-        if (&binding != last) bind(binding, scope);
+        if (&binding == last) continue;
+        bind(binding, scope);
+        if (!of) forget(*seq, binding, scope);
       }
     }
     if (!last) return result(seq->result);
@@ -214,6 +226,15 @@ class Interpreter {
     }
     bind(*last, scope);
     return result(seq->result);
+  }
+
+  // Frees the values that nothing uses after `binding` of a function's body.
+  void forget(const SeqNode& body, const Binding& binding, Scope& scope) {
+    auto [it, is_new] = last_uses_.try_emplace(&body);
+    if (is_new) it->second = last_uses(body);
+    const auto unused = it->second.find(&binding);
+    if (unused == it->second.end()) return;
+    for (const VarNode* var : unused->second) scope.vars.erase(var);
   }
 
   // The called function; null if the callee is not a function.
@@ -523,6 +544,7 @@ class Interpreter {
   bool writes_ = false;  // some tensor may be written, so the caller's are copied first
   std::map<std::string, std::shared_ptr<const Closure>> named_;
   std::map<const Function*, Captures> captures_;
+  std::map<const SeqNode*, LastUses> last_uses_;
   std::map<const relax::ExprNode*, Item> constants_;
   int depth_ = 0;
   const intptr_t stack_base_ = stack_position();

@@ -67,6 +67,9 @@ struct CallOptions {
   op::ProductRounding products;
   // What the errors of every operator have besides honest rounding (RefTensor).
   Allowances allowed;
+  // The threads that costly operators use, with the same result for any number; null: those that
+  // all calls share, one for each core.
+  ThreadPool* threads = nullptr;
   HostFunctions packed;
   // Maximum number of consecutive tail calls: more are considered an endless loop.
   int64_t max_tail_calls = 1'000'000;

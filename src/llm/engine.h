@@ -155,8 +155,8 @@ class Engine {
   Result<std::vector<Generation>> generate_batch(std::span<const std::vector<int32_t>> prompts,
                                                  const GenerateOptions& options);
 
-  // For tests of kernels: calls `prefill`, `decode`, `sample` and, with a temperature, `draw` once
-  // each for several texts of different lengths, as far as the context has room for them:
+  // For tests of kernels: calls `prefill`, `decode` and `sample` (with a temperature `draw`) for
+  // several texts of different lengths, as far as the context has room for them:
   // - the current text, which must have a token;
   // - one that begins to write its third page, and one that writes across a page's end;
   // - in `decode`, one of `longest` tokens, or as many as the context has.

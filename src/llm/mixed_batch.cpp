@@ -126,9 +126,13 @@ class Engine::MixedBatch {
     return tokens;
   }
 
+  // By the function that generation calls, if it is the model's.
   Status choose(const Tensor& logits) {
-    TAPML_ASSIGN([[maybe_unused]] const HostTensor likely, state_.most_likely(logits));
-    if (state_.sampler.temperature == 0 || !state_.draws()) return {};
+    if (state_.sampler.temperature == 0) {
+      TAPML_ASSIGN([[maybe_unused]] const HostTensor likely, state_.most_likely(logits));
+      return {};
+    }
+    if (!state_.draws()) return {};
     const int64_t rows = logits.shape[0];
     HostTensor generators = HostTensor::zeros(DType::kI64, {rows, 2});
     for (int64_t row = 0; row < rows; ++row) {

@@ -12,6 +12,10 @@
 #include "op/ref_elements.h"
 #include "tensor/host_tensor.h"
 
+namespace tapml {
+class ThreadPool;
+}
+
 namespace tapml::op {
 
 // A flag of RefTensor::wanted: the element was drawn at random, not chosen by its error.
@@ -41,6 +45,9 @@ struct RefTensor {
   // Of a result: what an implementation of the operator may do besides honest rounding. Its errors
   // have it.
   Allowances allowed;
+  // Of a result: the threads that the operator may use; null: the calling one alone. The result is
+  // the same. Outlives the operator's evaluation.
+  ThreadPool* threads = nullptr;
 
   // Element of an integer or bool tensor, exactly (two's complement bits for u64).
   int64_t integer(size_t element) const {

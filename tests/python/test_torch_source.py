@@ -196,7 +196,7 @@ def test_a_model_that_is_read_wrongly(model, weights, cpu, tmp_path):
 def test_a_wrong_kernel_of_the_platform_is_named(model, loaded, cpu, tmp_path):
     kernels = tmp_path / "kernels"
     kernels.mkdir()
-    suite = tapml.carve(loaded, cpu, prompt="In", decode=0)
+    suite = tapml.carve(loaded, cpu, prompt="In", decode=0, as_run=True)
     (name,) = {call.kernel for call in suite.calls if call.layers == ("model.layers.0.input_layernorm",)}
     (kernels / "norm.c").write_text(f"""
 // prim def {name}(

@@ -3,6 +3,8 @@
 
 #include "ir/exceptions.h"
 #include "op/reference/dot.h"
+#include "op/reference/parallel.h"
+#include "op/reference/repetition.h"
 
 namespace tapml::op::reference {
 
@@ -114,57 +116,66 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
   size_t group = heads / std::max<size_t>(kv_heads, 1);
 
   std::vector<size_t> rows;
-  std::vector<double> weights;
-  std::vector<Error> errors;
   for (size_t b = 0; b < batch; ++b) {
     auto before = static_cast<int64_t>(lengths.values[b]);
     rows.clear();
     for (int64_t t = 0; t < before + static_cast<int64_t>(tokens); ++t) {
       rows.push_back(pages.row(b, t, "paged_attention"));
     }
-    for (size_t i = 0; i < tokens; ++i) {
+    // A page that the table names twice gives the same scores, with the same errors, twice.
+    Repetition repeated;
+    for (const size_t row : rows) repeated.add(1 + static_cast<double>(row));
+    const double repetition = repeated.factor();
+    // Result of one head for token i.
+    const auto attend = [&](size_t i, size_t head, std::vector<double>& weights,
+                            std::vector<Error>& errors) {
       size_t seen = static_cast<size_t>(before) + i + 1;
-      for (size_t head = 0; head < heads; ++head) {
-        size_t query = ((b * tokens + i) * heads + head) * width;
-        bool wanted = false;
-        for (size_t d = 0; d < width; ++d) wanted |= outputs[0].wants(query + d);
-        if (!wanted) continue;
-        auto cached = [&](size_t t) { return (rows[t] * kv_heads + head / group) * width; };
-        weights.assign(seen, 0);
-        errors.assign(seen, {});
-        for (size_t t = 0; t < seen; ++t) {
-          size_t key = cached(t);
-          ProductSum score(scores);
-          for (size_t d = 0; d < width; ++d) score.add(q, query + d, keys, key + d);
-          weights[t] = score.value * scale;
-          const Error moved = scaled(scale, score.error());
-          // The scale's own rounding and that of the product with it.
-          errors[t] = Error::of(moved.systematic + scaled(weights[t], unit),
-                                moved.variance + rounding_variance(unit, weights[t]));
-        }
-        const Error shared = softmax_row(weights, errors, unit, division_factor(outputs[0]));
-        for (size_t d = 0; d < width; ++d) {
-          ProductSum sum(mixing);
-          double bound = 0;
-          for (size_t t = 0; t < seen; ++t) {
-            const size_t at = cached(t) + d;
-            const double v = values.values[at];
-            const Error error = error_of(values, at);
-            sum.add(weights[t], errors[t], v, error);
-            bound += weights[t] * error.bound + errors[t].bound * (std::fabs(v) + error.bound);
-          }
-          Error error = sum.error();
-          const double own = scaled(sum.value, kMathFactor * unit);
-          // Few weights are off by much less than kTails deviations of many.
-          error.bound =
-              std::min(error.bound + scaled(sum.value, shared.bound),
-                       bound + kTails * std::sqrt(sum.rounding()) + mixing.systematic(sum.value)) +
-              own;
-          error.systematic += scaled(sum.value, shared.bound) + own;
-          put(outputs[0], query + d, sum.value, error);
-        }
+      size_t query = ((b * tokens + i) * heads + head) * width;
+      bool wanted = false;
+      for (size_t d = 0; d < width; ++d) wanted |= outputs[0].wants(query + d);
+      if (!wanted) return;
+      auto cached = [&](size_t t) { return (rows[t] * kv_heads + head / group) * width; };
+      weights.assign(seen, 0);
+      errors.assign(seen, {});
+      for (size_t t = 0; t < seen; ++t) {
+        size_t key = cached(t);
+        ProductSum score(scores);
+        for (size_t d = 0; d < width; ++d) score.add(q, query + d, keys, key + d);
+        weights[t] = score.value * scale;
+        const Error moved = scaled(scale, score.error());
+        // The scale's own rounding and that of the product with it.
+        errors[t] = Error::of(moved.systematic + scaled(weights[t], unit),
+                              moved.variance + rounding_variance(unit, weights[t]));
       }
-    }
+      const Error shared =
+          softmax_row(weights, errors, unit, division_factor(outputs[0]), repetition);
+      for (size_t d = 0; d < width; ++d) {
+        ProductSum sum(mixing);
+        double bound = 0;
+        for (size_t t = 0; t < seen; ++t) {
+          const size_t at = cached(t) + d;
+          const double v = values.values[at];
+          const Error error = error_of(values, at);
+          sum.add(weights[t], errors[t], v, error);
+          bound += weights[t] * error.bound + errors[t].bound * (std::fabs(v) + error.bound);
+        }
+        Error error = sum.error(repetition);
+        const double own = scaled(sum.value, kMathFactor * unit);
+        // Few weights are off by much less than kTails deviations of many.
+        error.bound = std::min(error.bound + scaled(sum.value, shared.bound),
+                               bound + kTails * std::sqrt(sum.rounding(repetition)) +
+                                   mixing.systematic(sum.value)) +
+                      own;
+        error.systematic += scaled(sum.value, shared.bound) + own;
+        put(outputs[0], query + d, sum.value, error);
+      }
+    };
+    const double operations = static_cast<double>(2 * tokens * heads * width * rows.size());
+    in_parallel(outputs[0], tokens * heads, operations, [&](size_t begin, size_t end) {
+      std::vector<double> weights;
+      std::vector<Error> errors;
+      for (size_t at = begin; at < end; ++at) attend(at / heads, at % heads, weights, errors);
+    });
   }
 }
 

@@ -84,13 +84,16 @@ struct ProductSum {
     bits += static_cast<uint64_t>(x.integer(i)) * static_cast<uint64_t>(y.integer(j));
   }
   // The effect of the factors' errors and of the roundings of operands, products and additions.
-  Error error() const {
-    return Error::of(moved_.systematic + policy_.systematic(value), moved_.variance + rounding());
+  // `repetition`: how often the same factors occur (Repetition).
+  Error error(double repetition = 1) const {
+    return Error::of(moved_.systematic + policy_.systematic(value),
+                     moved_.variance * repetition + rounding(repetition));
   }
 
   // Variance of the roundings alone.
-  double rounding() const {
-    return rounding_.variance(policy_.unit) + policy_.operands(rounding_.squares()) + floor_;
+  double rounding(double repetition = 1) const {
+    return rounding_.variance(policy_.unit, repetition) +
+           policy_.operands(rounding_.squares()) * repetition + floor_;
   }
 
  private:

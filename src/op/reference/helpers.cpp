@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "op/reference/repetition.h"
+
 namespace tapml::op::reference {
 
 double compute_unit(DType dtype) { return unit_roundoff(accumulation_dtype(dtype)); }
@@ -48,18 +50,27 @@ double highest_value(DType dtype) {
 
 namespace {
 
+// Makes room for the parts of errors beside their bounds: until now only bounds were known.
+void begin_parts(RefTensor& out) {
+  if (!out.systematic.empty()) return;
+  out.systematic = out.bound;
+  out.deviation.assign(out.values.size(), 0);
+}
+
 // Sets the parts of an error beside its bound.
 void put_parts(RefTensor& out, size_t i, double systematic, double deviation) {
-  if (out.systematic.empty()) {
-    // Until now only bounds were known.
-    out.systematic = out.bound;
-    out.deviation.assign(out.values.size(), 0);
-  }
+  begin_parts(out);
   out.systematic.set(i, systematic);
   out.deviation.set(i, deviation);
 }
 
 }  // namespace
+
+void allocate_parts(RefTensor& out) {
+  if (is_float(out.dtype)) begin_parts(out);
+  out.values.allocate();
+  for (RefBounds* part : {&out.bound, &out.systematic, &out.deviation}) part->allocate();
+}
 
 void put_bound(RefTensor& out, size_t i, double bound) {
   out.bound.set(i, std::isnan(bound) ? kInfinity : bound);
@@ -72,28 +83,16 @@ void put_exact(RefTensor& out, size_t i, double value, Error error) {
   put_parts(out, i, error.systematic, std::sqrt(error.variance));
 }
 
+Storage::Storage(DType dtype)
+    : rounds(is_float(dtype)),
+      unit(rounds ? unit_roundoff(dtype) : 0),
+      limit(dtype == DType::kF64 ? kInfinity : largest(dtype) * (1 + unit / 2)),
+      underflow(reference::underflow(dtype)),
+      factor(dtype == DType::kF64 ? 2 : 1) {}
+
 void put(RefTensor& out, size_t i, double value, Error full) {
-  double error = std::isnan(full.bound) ? kInfinity : full.bound;
-  if (!is_float(out.dtype) || !std::isfinite(value)) return put_exact(out, i, value, full);
-  double unit = unit_roundoff(out.dtype);
-  // Magnitudes from this limit up round to infinity.
-  double limit = largest(out.dtype) * (1 + unit / 2);
-  double magnitude = std::fabs(value);
-  if (out.dtype == DType::kF64) limit = kInfinity;
-  if (magnitude - error >= limit) {
-    return put_exact(out, i, std::copysign(kInfinity, value), 0);
-  }
-  if (magnitude + error >= limit) return put_exact(out, i, value, kInfinity);
-  double rounding = kRoundFactor * unit * (magnitude + error) + underflow(out.dtype);
-  // Half of the spacing at the value is the largest rounding; each up to it is as likely.
-  int exponent = 0;
-  std::frexp(magnitude, &exponent);
-  const double spacing = std::max(std::ldexp(2 * unit, exponent - 1), underflow(out.dtype));
-  const double factor = out.dtype == DType::kF64 ? 2 : 1;  // the reference rounds as well
-  const double flushed = magnitude * unit < underflow(out.dtype) ? underflow(out.dtype) : 0;
-  put_exact(out, i, value,
-            {error + rounding, full.systematic + flushed,
-             full.variance + factor * spacing * spacing / 12});
+  const Element element = stored(out.dtype, value, full);
+  put_exact(out, i, element.value, element.error);
 }
 
 void put_moved(RefTensor& out, size_t i, const RefTensor& from, size_t j) {
@@ -144,11 +143,12 @@ AxisView::AxisView(const Shape& shape, int64_t axis) {
 }
 
 Error softmax_row(std::vector<double>& scores, std::vector<Error>& errors, double unit,
-                  double division) {
+                  double division, double repetition) {
   double peak = -kInfinity;
   for (double score : scores) peak = std::max(peak, score);
   double total = 0;
   SumRounding rounding;
+  Repetition repeated;
   for (size_t k = 0; k < scores.size(); ++k) {
     double shifted = scores[k] - peak;
     // The difference is rounded before exp magnifies the error.
@@ -157,8 +157,9 @@ Error softmax_row(std::vector<double>& scores, std::vector<Error>& errors, doubl
     scores[k] = std::exp(shifted);
     total += scores[k];
     rounding.add(scores[k]);
+    repeated.add(scores[k]);
   }
-  const double sum_variance = rounding.variance(unit) / (total * total);
+  const double sum_variance = rounding.variance(unit, repeated.factor()) / (total * total);
   double least_total = 0;
   Error shared;
   for (size_t k = 0; k < scores.size(); ++k) {
@@ -169,7 +170,8 @@ Error softmax_row(std::vector<double>& scores, std::vector<Error>& errors, doubl
     shared.variance += scores[k] * scores[k] * errors[k].variance;
   }
   // Of the total: its exponentials and the roundings of their sum.
-  shared = Error::of(shared.systematic + kMathFactor * unit, shared.variance + sum_variance);
+  shared = Error::of(shared.systematic + kMathFactor * unit,
+                     shared.variance * repetition + sum_variance);
   const double own = (kMathFactor + division) * unit + kTails * std::sqrt(sum_variance);
   for (size_t k = 0; k < scores.size(); ++k) {
     Error& error = errors[k];

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "op/reference/rules.h"
@@ -64,8 +66,51 @@ inline Error scaled(double factor, const Error& error) {
           scaled(factor * factor, error.variance)};
 }
 
-// Sets element i to `value`, computed with `error`, and adds the rounding to the tensor's dtype.
-// Values that overflow the dtype become infinite; near the limit, the bound is infinite.
+// A value with its error.
+struct Element {
+  double value = 0;
+  Error error;
+};
+
+// What storing a value in a dtype may do to it.
+struct Storage {
+  explicit Storage(DType dtype);
+
+  bool rounds;       // of floats
+  double unit;       // its round-off
+  double limit;      // magnitudes from here up round to infinity
+  double underflow;  // underflow(dtype)
+  double factor;     // of the variance of a rounding: the reference rounds f64 itself
+};
+
+// The power of two at or below a magnitude (0 for a subnormal one); as for 0.5 where it is 0.
+inline double power_below(double magnitude) {
+  constexpr uint64_t kExponent = uint64_t{0x7ff} << 52;
+  if (magnitude == 0) return 0.5;
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(magnitude) & kExponent);
+}
+
+// A value that is computed with an error and stored in a dtype, whose rounding the result's error
+// has too. Values that overflow the dtype become infinite; near the limit, the bound is infinite.
+inline Element stored(const Storage& storage, double value, Error full) {
+  const double error = std::isnan(full.bound) ? kInfinity : full.bound;
+  full.bound = error;
+  if (!storage.rounds || !std::isfinite(value)) return {value, full};
+  const double magnitude = std::fabs(value);
+  if (magnitude - error >= storage.limit) return {std::copysign(kInfinity, value), {}};
+  if (magnitude + error >= storage.limit) return {value, Error::within(kInfinity)};
+  const double unit = storage.unit, underflow = storage.underflow;
+  // Half of the spacing at the value is the largest rounding; each up to it is as likely.
+  const double spacing = std::max(unit * 2 * power_below(magnitude), underflow);
+  return {value,
+          {error + kRoundFactor * unit * (magnitude + error) + underflow,
+           full.systematic + (magnitude * unit < underflow ? underflow : 0),
+           full.variance + storage.factor * spacing * spacing / 12}};
+}
+inline Element stored(DType dtype, double value, const Error& error) {
+  return stored(Storage(dtype), value, error);
+}
+// Sets element i to `value`, computed with `error` and stored in the tensor's dtype.
 void put(RefTensor& out, size_t i, double value, Error error);
 inline void put(RefTensor& out, size_t i, double value, double error) {
   put(out, i, value, Error::within(error));
@@ -109,9 +154,11 @@ class SumRounding {
     sequential_ += sum_ * sum_;
     terms_ += term * term;
   }
-  double variance(double unit) const {
+  // `repetition`: how often the terms repeat (Repetition).
+  double variance(double unit, double repetition = 1) const {
     const double floor = unit == kHalfUnit ? static_cast<double>(2 * count_) * kHalfFloor : 0;
-    return rounding_variance(unit, 1) * (std::max(sequential_, by_lanes_) + terms_) + floor;
+    return rounding_variance(unit, 1) * (std::max(sequential_, by_lanes_) * repetition + terms_) +
+           floor;
   }
   // Sum of the terms' squares.
   double squares() const { return terms_; }
@@ -122,6 +169,8 @@ class SumRounding {
   size_t count_ = 0;
 };
 
+// Allocates all parts of a result, so that threads may put different elements.
+void allocate_parts(RefTensor& out);
 // Marks every element as unknown.
 inline void open_all(RefTensor& out) { out.bound.assign(out.values.size(), kInfinity); }
 // Whether every element is exact.
@@ -157,10 +206,11 @@ struct AxisView {
 };
 
 // Weights of a softmax over `scores`, with their errors, in a type of round-off `unit` whose
-// divisions have the factor `division`. Entries with infinite error get an error of 1. The result
-// is the error that all weights share, relative to them; it is no part of their own systematic and
-// random errors, but of their bounds.
+// divisions have the factor `division`. `repetition`: how often the same score, with the same
+// error, occurs (Repetition). Entries with infinite error get an error of 1. The result is the
+// error that all weights share, relative to them; it is no part of their own systematic and random
+// errors, but of their bounds.
 Error softmax_row(std::vector<double>& scores, std::vector<Error>& errors, double unit,
-                  double division);
+                  double division, double repetition = 1);
 
 }  // namespace tapml::op::reference

@@ -1,5 +1,7 @@
 #include "op/reference/normalization.h"
 
+#include "op/reference/repetition.h"
+
 namespace tapml::op::reference {
 
 namespace {
@@ -93,18 +95,22 @@ void rms_norm(const AttrMap& attrs, Args args, Outputs outputs) {
     double squares = 0;
     Error moved;
     SumRounding rounding;
+    Repetition repeated;
     for (size_t j = 0; j < width; ++j) {
       const double value = x.values[at + j];
       const Error error = error_of(x, at + j);
       squares += value * value;
       rounding.add(value * value);
+      repeated.add(value * value);
       moved.systematic += (2 * std::fabs(value) + error.systematic) * error.systematic;
       moved.variance += 4 * value * value * error.variance + error.variance * error.variance;
     }
     double mean = squares / count + epsilon;
     // The row shares this error, so its random part counts as systematic.
     double mean_error =
-        Error::of(moved.systematic, moved.variance + rounding.variance(unit)).bound / count +
+        Error::of(moved.systematic, moved.variance + rounding.variance(unit, repeated.factor()))
+                .bound /
+            count +
         (division_factor(outputs[0]) + kRoundFactor) * unit * mean;
     double scale = 1 / std::sqrt(mean);
     double least = std::max(mean - mean_error, std::max(epsilon / 2, 0x1p-126));

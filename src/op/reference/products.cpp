@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "op/reference/dot.h"
+#include "op/reference/matrix_product.h"
 #include "op/reference/resolve.h"
 
 namespace tapml::op::reference {
@@ -30,47 +30,50 @@ void outer(const AttrMap&, Args args, Outputs outputs) {
 
 void linear(const AttrMap&, Args args, Outputs outputs) {
   const RefTensor &x = *args[0].tensor, &weight = *args[1].tensor, &bias = *args[2].tensor;
-  RefTensor& out = outputs[0];
-  auto n = static_cast<size_t>(weight.shape[0]), k = static_cast<size_t>(weight.shape[1]);
-  ProductPolicy policy(x, weight, out, false);
+  const auto n = static_cast<size_t>(weight.shape[0]), k = static_cast<size_t>(weight.shape[1]);
+  ProductPolicy policy(x, weight, outputs[0], false);
   policy.unit = std::fmin(policy.unit, compute_unit(bias.dtype));
-  for (size_t at = 0; at < out.values.size(); ++at) {
-    if (!out.wants(at)) continue;
-    size_t row = at / n, column = at % n;
-    ProductSum sum(policy);
-    for (size_t r = 0; r < k; ++r) sum.add(x, row * k + r, weight, column * k + r);
-    const double value = sum.value + bias.values[column];
-    const Error own = sum.error(), moved = error_of(bias, column);
-    put(out, at, value,
-        Error::of(own.systematic + moved.systematic,
-                  own.variance + moved.variance + rounding_variance(policy.unit, value)));
-  }
+  const size_t rows = n == 0 ? 0 : outputs[0].values.size() / n;
+  put_products(outputs[0],
+               {.a = x,
+                .b = weight,
+                .rows = rows,
+                .columns = n,
+                .terms = k,
+                .a_lines = {k, 1},
+                .b_lines = {k, 1},
+                .a_bases = {0},
+                .b_bases = {0},
+                .bias = &bias},
+               policy);
 }
 
 void gather_matmul(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor &x = *args[0].tensor, &weight = *args[1].tensor, &indices = *args[2].tensor;
   RefTensor& out = outputs[0];
-  auto n = static_cast<size_t>(weight.shape[1]), k = static_cast<size_t>(weight.shape[2]);
-  const ProductPolicy policy(x, weight, out, has_half_sums(attrs));
+  const auto n = static_cast<size_t>(weight.shape[1]), k = static_cast<size_t>(weight.shape[2]);
   const Shape outer(out.shape.begin(), out.shape.end() - 1);
   const Shape rows(x.shape.begin(), x.shape.end() - 1);
-  std::vector<size_t> chosen(static_cast<size_t>(element_count(outer)));
-  walk(outer, broadcast_strides(indices.shape, outer), 0,
-       [&](size_t i, size_t at) { chosen[i] = at; });
-  walk(outer, broadcast_strides(rows, outer), 0, [&](size_t i, size_t row) {
-    const size_t which = chosen[i];
-    auto matrix = resolve(indices.integer(which), static_cast<size_t>(weight.shape[0]));
-    for (size_t column = 0; column < n; ++column) {
-      const size_t at = i * n + column;
-      if (!out.wants(at)) continue;
-      ProductSum sum(policy);
-      for (size_t r = 0; matrix && r < k; ++r) {
-        sum.add(x, row * k + r, weight, (*matrix * n + column) * k + r);
-      }
-      put(out, at, sum.value, sum.error());
-      if (indices.bound[which] > 0) out.bound[at] = kInfinity;
-    }
+  MatrixProducts products{.a = x,
+                          .b = weight,
+                          .rows = 1,
+                          .columns = n,
+                          .terms = k,
+                          .a_lines = {k, 1},
+                          .b_lines = {k, 1}};
+  std::vector<size_t> chosen;
+  walk(outer, broadcast_strides(indices.shape, outer), 0, [&](size_t, size_t at) {
+    chosen.push_back(at);
+    const auto matrix = resolve(indices.integer(at), static_cast<size_t>(weight.shape[0]));
+    products.b_bases.push_back(matrix ? *matrix * n * k : MatrixProducts::kNone);
   });
+  walk(outer, broadcast_strides(rows, outer), 0,
+       [&](size_t, size_t row) { products.a_bases.push_back(row * k); });
+  put_products(out, products, ProductPolicy(x, weight, out, has_half_sums(attrs)));
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    if (indices.bound[chosen[i]] == 0) continue;
+    for (size_t column = 0; column < n; ++column) out.bound[i * n + column] = kInfinity;
+  }
 }
 
 namespace {

@@ -1,29 +1,117 @@
 #include "op/reference/quantization.h"
 
+#include <algorithm>
+#include <memory>
+
 #include "op/reference/helpers.h"
 
 namespace tapml::op::reference {
 
-void dequantize(const AttrMap& attrs, Args args, Outputs outputs) {
-  const RefTensor &packed = *args[0].tensor, &scales = *args[1].tensor;
-  RefTensor& out = outputs[0];
-  const auto group = static_cast<size_t>(attr_or<int64_t>(attrs, "group", 32));
-  const auto columns = static_cast<size_t>(out.shape.back());
-  for (size_t i = 0; i < out.values.size(); ++i) {
-    const size_t row = i / columns, column = i % columns;
-    const size_t at = row * (columns / 2) + column / 2;
-    const size_t scale = row * (columns / group) + column / group;
-    const int64_t byte = packed.integer(at);
-    const double level =
-        static_cast<double>((column % 2 == 0 ? byte : byte >> 4) & 15) - kQuantizedZero;
-    const double value = level * scales.values[scale];
-    const double unit = compute_unit(out.dtype);
-    Error error = scaled(level, error_of(scales, scale));
-    error.bound += scaled(value, kRoundFactor * unit);
-    error.variance += rounding_variance(unit, value);
-    if (packed.bound[at] > 0) error = Error::within(kInfinity);  // any other nibble
-    put(out, i, value, error);
+namespace {
+
+// A number of each element of dequantized weights.
+enum class Part : uint8_t { kValue, kBound, kSystematic, kDeviation };
+
+struct QuantizedWeights {
+  RefTensor packed, scales;
+  size_t group;
+  DType dtype;  // of the result
+};
+
+template <Part kPart>
+class DequantizedElements final : public ComputedElements {
+ public:
+  explicit DequantizedElements(std::shared_ptr<const QuantizedWeights> weights)
+      : weights_(std::move(weights)),
+        storage_(weights_->dtype),
+        unit_(compute_unit(weights_->dtype)),
+        all_known_(is_exact(weights_->packed)) {}
+
+  void read(size_t first, size_t stride, size_t count, double* to,
+            size_t to_stride) const override {
+    if (stride != 1) {
+      for (size_t i = 0; i < count; ++i) read_run(first + i * stride, 1, to + i * to_stride, 1);
+      return;
+    }
+    // Rows have whole bytes and whole groups, so an element's place in them needs no row.
+    for (size_t done = 0; done < count;) {
+      const size_t begin = first + done, left = weights_->group - begin % weights_->group;
+      const size_t run = std::min({count - done, left, kLongestRun});
+      read_run(begin, run, to + done * to_stride, to_stride);
+      done += run;
+    }
   }
+
+ private:
+  static constexpr size_t kLongestRun = 256, kLevels = 16;
+
+  // The part of an element of `level`; of another nibble, too, if it is not known.
+  double part(size_t level, double scale, const Error& of_scale, bool is_known) const {
+    const double factor = static_cast<double>(level) - kQuantizedZero, value = factor * scale;
+    Error error = scaled(factor, of_scale);
+    error.bound += scaled(value, kRoundFactor * unit_);
+    error.variance += rounding_variance(unit_, value);
+    if (!is_known) error = Error::within(kInfinity);
+    const Element element = stored(storage_, value, error);
+    switch (kPart) {
+      case Part::kValue:
+        return element.value;
+      case Part::kBound:
+        return element.error.bound;
+      case Part::kSystematic:
+        return element.error.systematic;
+      case Part::kDeviation:
+        return std::sqrt(element.error.variance);
+    }
+  }
+
+  // Elements of one group.
+  void read_run(size_t first, size_t count, double* to, size_t to_stride) const {
+    const size_t first_byte = first / 2, bytes = (first + count - 1) / 2 - first_byte + 1;
+    const size_t group = first / weights_->group;
+    const double scale = weights_->scales.values[group];
+    const Error of_scale = error_of(weights_->scales, group);
+    double byte[kLongestRun / 2 + 1];
+    weights_->packed.values.read(first_byte, 1, bytes, byte, 1);
+    const auto level_at = [&](size_t i) {
+      const auto both = static_cast<unsigned>(static_cast<int>(byte[(first + i) / 2 - first_byte]));
+      return ((first + i) % 2 == 0 ? both : both >> 4) & (kLevels - 1);
+    };
+    if (all_known_ && count > kLevels) {
+      double parts[kLevels];
+      for (size_t level = 0; level < kLevels; ++level) {
+        parts[level] = part(level, scale, of_scale, true);
+      }
+      for (size_t i = 0; i < count; ++i) to[i * to_stride] = parts[level_at(i)];
+      return;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const bool is_known = weights_->packed.bound[(first + i) / 2] == 0;
+      to[i * to_stride] = part(level_at(i), scale, of_scale, is_known);
+    }
+  }
+
+  std::shared_ptr<const QuantizedWeights> weights_;
+  Storage storage_;
+  double unit_;
+  bool all_known_;  // whether every nibble is exact
+};
+
+}  // namespace
+
+void dequantize(const AttrMap& attrs, Args args, Outputs outputs) {
+  RefTensor& out = outputs[0];
+  const auto weights = std::make_shared<const QuantizedWeights>(
+      QuantizedWeights{.packed = *args[0].tensor,
+                       .scales = *args[1].tensor,
+                       .group = static_cast<size_t>(attr_or<int64_t>(attrs, "group", 32)),
+                       .dtype = out.dtype});
+  const size_t size = out.values.size();
+  out.values = RefValues(std::make_shared<DequantizedElements<Part::kValue>>(weights), size);
+  out.bound = RefBounds(std::make_shared<DequantizedElements<Part::kBound>>(weights), size);
+  out.systematic =
+      RefBounds(std::make_shared<DequantizedElements<Part::kSystematic>>(weights), size);
+  out.deviation = RefBounds(std::make_shared<DequantizedElements<Part::kDeviation>>(weights), size);
 }
 
 }  // namespace tapml::op::reference

@@ -1,5 +1,7 @@
 #include "op/reference/reduction.h"
 
+#include "op/reference/repetition.h"
+
 namespace tapml::op::reference {
 
 namespace {
@@ -58,14 +60,16 @@ void over_groups(const AttrMap& attrs, Args args, Outputs outputs, F&& f) {
 double sum_of(const Sample& sample, double unit, Error& error) {
   double total = 0, systematic = 0, variance = 0;
   SumRounding rounding;
+  Repetition repeated;
   const bool only_bounds = sample.variances.empty();
   for (size_t k = 0; k < sample.values.size(); ++k) {
     total += sample.values[k];
     rounding.add(sample.values[k]);
+    repeated.add(sample.values[k]);
     systematic += only_bounds ? sample.bounds[k] : sample.systematic[k];
     if (!only_bounds) variance += sample.variances[k];
   }
-  error = Error::of(systematic, variance + rounding.variance(unit));
+  error = Error::of(systematic, variance + rounding.variance(unit, repeated.factor()));
   return total;
 }
 
