@@ -94,10 +94,10 @@ TEST(CarveReplay, OneKernelOfASmallSuite) {
   ProgramResult carved = run_program({"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens",
                                       "2", "--calls", "1", "-o", suite, "--json"});
   ASSERT_EQ(carved.exit_code, 0) << carved.all();
-  // One call of every kernel, two of the few that prefill and decode share.
+  // One call of every kernel, two of the few that prefill and decode share, and as many added ones.
   const int64_t kernels = carved.json().find("kernels")->as_integer();
   EXPECT_GE(carved.json().find("calls")->as_integer(), kernels);
-  EXPECT_LT(carved.json().find("calls")->as_integer(), kernels + 6);
+  EXPECT_LT(carved.json().find("calls")->as_integer(), 2 * (kernels + 6));
   ProgramResult table = run_program({"replay", suite, "--target", "cpu"});
   ASSERT_EQ(table.exit_code, 0) << table.all();
   size_t at = table.out.find("rms_norm_");

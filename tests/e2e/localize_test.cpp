@@ -89,9 +89,10 @@ TEST(Localize, FindsNothingInACorrectModel) {
 }
 
 TEST(Localize, OnOpenClShowsTheCode) {
-  ProgramResult result = run_program({"localize", kDemoModel, "--from", "cpu", "--to", "opencl",
-                                      "--prompt", "Emma was", "--max-tokens", "0", "--inject-fault",
-                                      "take_:dropped-tail", "--shrink-seconds", "0", "--json"});
+  ProgramResult result =
+      run_program({"localize", kDemoModel, "--from", "cpu", "--to", "opencl", "--prompt",
+                   "Emma was", "--max-tokens", "0", "--inject-fault", "take_f58c4d00:dropped-tail",
+                   "--shrink-seconds", "0", "--json"});
   ASSERT_EQ(result.exit_code, 1) << result.all();
   const Json json = result.json();
   ASSERT_EQ(json.find("findings")->items().size(), 1u);

@@ -100,7 +100,7 @@ TEST(Quantize, WeightsByReference) {
     const std::string suite = folder / weights;
     ProgramResult carved =
         run_program({"carve", kDemoModel, "--quantize", "q4f16", "--prompt", "Emma was",
-                     "--max-tokens", "2", "--weights", weights, "-o", suite, "--json"});
+                     "--max-tokens", "2", "--as-run", "--weights", weights, "-o", suite, "--json"});
     ASSERT_EQ(carved.exit_code, 0) << carved.all();
     const int64_t bytes = carved.json().find("bytes")->as_integer();
     if (weights == "inside") {

@@ -115,6 +115,7 @@ class KernelReplay {
   Status launch_all();
   Result<std::vector<HostTensor>> launch(size_t call);
   Result<std::vector<HostTensor>> launch_once(size_t call);
+  Status launch_wrong_again();
   Status launch_between();
   Status compare_launch(size_t call, std::vector<HostTensor> outputs);
   Result<bool> compare_outputs(size_t call, const std::vector<HostTensor>& outputs, bool first);
@@ -224,6 +225,21 @@ Status KernelReplay::launch_all() {
     // Use the same number of launches to see whether the crash repeats.
     if (!crashed && !crash_.empty()) wanted += options_.launches;
     TAPML_TRY(compare_launch(order[at], std::move(*outputs)));
+  }
+  return launch_wrong_again();
+}
+
+// Whether a call that was wrong whenever it was launched is always wrong: with many tests, most are
+// launched once.
+Status KernelReplay::launch_wrong_again() {
+  std::vector<size_t> wrong;
+  for (const auto& [call, seen] : seen_) {
+    if (seen.wrong && !seen.right && std::ssize(wrong) < kLeastRepeated) wrong.push_back(call);
+  }
+  for (const size_t call : wrong) {
+    auto outputs = launch(call);
+    if (!outputs) return verdict_.failed == Failure::kNone ? fail(outputs.error()) : Status{};
+    TAPML_TRY(compare_launch(call, std::move(*outputs)));
   }
   return {};
 }
