@@ -199,9 +199,9 @@ HostTensor off_by(const op::RefTensor& exact, double ulps) {
 TEST(Allowances, OfDivisionAreThoseOfOpenCL) {
   constexpr Allowances kRelaxed{.relaxed_division = true};
   std::vector<float> x, y;
-  for (int i = 0; i < 1024; ++i) {
-    x.push_back(std::fabs(numbers()[static_cast<size_t>(i)]) + 0.1F);
-    y.push_back(std::fabs(numbers()[static_cast<size_t>(2000 + i)]) + 0.1F);
+  for (size_t i = 0; i < 1024; ++i) {
+    x.push_back(std::fabs(numbers()[i]) + 0.1F);
+    y.push_back(std::fabs(numbers()[2000 + i]) + 0.1F);
   }
   const HostTensor a = host_tensor(kF32, {1024}, x), b = host_tensor(kF32, {1024}, y);
   const Quotients inputs{op::RefTensor::from(a), op::RefTensor::from(b)};

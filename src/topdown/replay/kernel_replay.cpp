@@ -419,8 +419,10 @@ Status KernelReplay::find_cause() {
   if (!worst.target_ok && !imprecise) return {};
   for (const auto& [call, seen] : seen_) {
     if (suite_.calls[call].sequence != verdict_.worst_sequence || seen.first.size() != 1) continue;
+    const size_t tested = call;
+    const std::vector<HostTensor>& outputs = seen.first;
     TAPML_ASSIGN(const SuspectedCause* cause, guard([&] {
-                   return reference_.likely_cause(call, seen.first, imprecise, worst.allowances);
+                   return reference_.likely_cause(tested, outputs, imprecise, worst.allowances);
                  }));
     if (cause == nullptr) return {};
     const Allowances specified = reference_.specified_allowances(kernel_);
