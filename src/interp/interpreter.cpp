@@ -69,9 +69,9 @@ class Interpreter {
         symbols_(module),
         max_tail_calls_(options.max_tail_calls),
         max_calls_(options.max_calls),
-        limits_{options.max_elements, options.poll, options.wanted, options.products,
-                options.allowed,
-                options.threads ? *options.threads : shared_threads()},
+        limits_{options.max_elements, options.poll,
+                options.wanted,       options.products,
+                options.allowed,      options.threads ? *options.threads : shared_threads()},
         watcher_(options.watcher) {
     for (const auto& [name, base] : module.functions) {
       const auto* function = as_relax_function(base.get());

@@ -343,6 +343,36 @@ TEST(MatrixProduct, OperandsAreRoundedForACause) {
   }
 }
 
+// What a target may do besides honest rounding.
+TEST(MatrixProduct, AllowancesWidenTheErrors) {
+  const RefTensor a = RefTensor::from(random_tensor(kF32, {2, 1000}, 21)),
+                  b = RefTensor::from(random_tensor(kF32, {17, 1000}, 22));
+  for (const OperandPrecision precision :
+       {OperandPrecision::kF32, OperandPrecision::kTF32, OperandPrecision::kF16}) {
+    for (const bool half_sums : {false, true}) {
+      RefTensor out = RefTensor::zeros(kF32, {2, 17});
+      out.allowed.precision = precision;
+      out.allowed.half_sums = half_sums;
+      const reference::ProductPolicy policy(a, b, out, false);
+      out = run_on_threads("matmul", {a, b}, out, {{"transpose_b", true}});
+      for (size_t at = 0; at < 34; ++at) {
+        const auto x = line_of(a, 0, at / 17, 2, 1000, true),
+                   y = line_of(b, 0, at % 17, 17, 1000, true);
+        Element sum = plain_sum(x, y, policy.unit);
+        double squares = 0, floor = half_sums ? 2 * 1000 * reference::kHalfFloor : 0;
+        for (size_t r = 0; r < 1000; ++r) {
+          const double term = x[r].value * y[r].value;
+          squares += term * term;
+          floor += policy.floor(x[r].value, y[r].value);
+        }
+        sum.error = Error::of(policy.systematic(sum.value),
+                              sum.error.variance + policy.operands(squares) + floor);
+        expect_element(out, at, sum, std::to_string(at));
+      }
+    }
+  }
+}
+
 TEST(MatrixProduct, IntegersWrapOnAnyNumberOfThreads) {
   const RefTensor a = RefTensor::from(random_tensor(DType::kI8, {9, 300}, 13)),
                   b = RefTensor::from(random_tensor(DType::kI8, {300, 33}, 14));

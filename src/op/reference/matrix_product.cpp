@@ -152,7 +152,12 @@ class Tiles {
       for (const size_t column : columns_) {
         const FactorBlock y = b_.line(column);
         for (const size_t row : rows_) {
-          if (out_.wants(at(row, column))) add_block(a_.line(row), y, count, sums_of(row, column));
+          if (!out_.wants(at(row, column))) continue;
+          const FactorBlock x = a_.line(row);
+          ProductSums& sums = sums_of(row, column);
+          add_block(x, y, count, sums);
+          if (!policy_.has_floor()) continue;
+          for (size_t r = 0; r < count; ++r) sums.floor += policy_.floor(x.values[r], y.values[r]);
         }
       }
     }
@@ -160,10 +165,7 @@ class Tiles {
       for (const size_t column : columns_) {
         if (!out_.wants(at(row, column))) continue;
         const ProductSums& sums = sums_of(row, column);
-        const Error own = sums.error(policy_.unit);
-        put_sum(out_, at(row, column), of_.bias, column, sums.sum,
-                Error::of(own.systematic + policy_.systematic(sums.sum),
-                          own.variance + policy_.operands(sums.all_squares())),
+        put_sum(out_, at(row, column), of_.bias, column, sums.sum, sums.error(policy_, of_.terms),
                 policy_.unit);
       }
     }
@@ -207,11 +209,8 @@ void put_products(RefTensor& out, const MatrixProducts& of, const ProductPolicy&
   if (elements == 0) return;
   const double operations = static_cast<double>(elements) * static_cast<double>(of.terms);
   const ProductRounding& formats = policy.rounding;
-  const bool rounds_terms =
-      formats.terms != ProductFormat::kExact || formats.sums != ProductFormat::kExact;
-  // Sums in f16 and operands in f16 have errors near its smallest numbers that each term adds to.
-  const bool has_floor = policy.has_floor() || policy.unit == kHalfUnit;
-  if (!is_float(out.dtype) || rounds_terms || has_floor) {
+  if (!is_float(out.dtype) || formats.terms != ProductFormat::kExact ||
+      formats.sums != ProductFormat::kExact) {
     return in_parallel(out, elements, operations, [&](size_t begin, size_t end) {
       for (size_t at = begin; at < end; ++at) {
         if (out.wants(at)) put_one(out, at, of, policy);

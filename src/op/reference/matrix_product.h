@@ -30,7 +30,7 @@ struct MatrixProducts {
   const RefTensor* bias = nullptr;
 };
 
-// Sets the wanted elements of `out`, which an implementation computes as `policy` says.
+// Sets the wanted elements of `out`.
 void put_products(RefTensor& out, const MatrixProducts& products, const ProductPolicy& policy);
 
 }  // namespace tapml::op::reference

@@ -164,16 +164,14 @@ void add_block(const FactorBlock& a, const FactorBlock& b, size_t count, Product
   add(a, b, count, sums);
 }
 
-double ProductSums::rounding(double unit) const {
+Error ProductSums::error(const ProductPolicy& policy, size_t terms) const {
   const double of_terms = total(squares), inner = total(weighted);
   const double lanes = total(by_lanes) + inner / static_cast<double>(kLanesOfBlock);
-  return rounding_variance(unit, 1) * (std::max(sequential + inner, lanes) + of_terms);
-}
-
-double ProductSums::all_squares() const { return total(squares); }
-
-Error ProductSums::error(double unit) const {
-  return Error::of(total(systematic), total(variance) + rounding(unit));
+  double rounding =
+      rounding_variance(policy.unit, 1) * (std::max(sequential + inner, lanes) + of_terms) +
+      policy.operands(of_terms) + floor;
+  if (policy.unit == kHalfUnit) rounding += static_cast<double>(2 * terms) * kHalfFloor;
+  return Error::of(total(systematic) + policy.systematic(sum), total(variance) + rounding);
 }
 
 }  // namespace tapml::op::reference

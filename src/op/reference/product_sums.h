@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "op/reference/helpers.h"
+#include "op/reference/dot.h"
 
 namespace tapml::op::reference {
 
@@ -35,13 +35,11 @@ struct ProductSums {
   double variance[kLanesOfBlock] = {};    // and its random part
   double sum = 0;                         // of all terms
   double sequential = 0;                  // as by_lanes, of a sequential sum
+  double floor = 0;                       // variance of operands at their format's smallest numbers
 
-  // Variance of the roundings of the sum and of its products in a type of round-off `unit`, in the
-  // worst honest order (SumRounding).
-  double rounding(double unit) const;
-  double all_squares() const;  // sum of the terms' squares
-  // The effect of the roundings and of the factors' errors.
-  Error error(double unit) const;
+  // The effect of the factors' errors, and of the roundings of operands, of the `terms` products
+  // and of their sum in the worst honest order (SumRounding).
+  Error error(const ProductPolicy& policy, size_t terms) const;
 };
 
 // How many numbers the widest registers of this processor have that add_block() may use: 2, 4 or 8.

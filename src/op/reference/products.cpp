@@ -31,9 +31,9 @@ void outer(const AttrMap&, Args args, Outputs outputs) {
 void linear(const AttrMap&, Args args, Outputs outputs) {
   const RefTensor &x = *args[0].tensor, &weight = *args[1].tensor, &bias = *args[2].tensor;
   const auto n = static_cast<size_t>(weight.shape[0]), k = static_cast<size_t>(weight.shape[1]);
+  const size_t rows = n == 0 ? 0 : outputs[0].values.size() / n;
   ProductPolicy policy(x, weight, outputs[0], false);
   policy.unit = std::fmin(policy.unit, compute_unit(bias.dtype));
-  const size_t rows = n == 0 ? 0 : outputs[0].values.size() / n;
   put_products(outputs[0],
                {.a = x,
                 .b = weight,
