@@ -1,8 +1,8 @@
 // tapml carve: runs a program and carves a test from every kernel call.
 #include "app/commands/carve.h"
 
-#include <algorithm>
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "base/host/progress.h"
 #include "base/units.h"
@@ -116,8 +116,9 @@ void add_carve(Registration registration) {
       ->capture_default_str();
   add_options(*app, command->sampler);
   app->add_flag("--edge", command->edge, "Add edge cases: extreme values and odd sizes");
-  app->add_flag("--as-run", command->as_run,
-                "Carve what a plain run does: pages in order, no NaN in unused rows, no added calls");
+  app->add_flag(
+      "--as-run", command->as_run,
+      "Carve what a plain run does: pages in order, no NaN in unused rows, no added calls");
   app->add_option("--calls", command->calls,
                   "Most calls to keep for each kernel and each set of sizes (0: all)")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))
