@@ -1,10 +1,12 @@
 // Matrix products of the reference against plain loops, at the borders of blocks and tiles.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 
 #include "base/host/thread_pool.h"
 #include "op/reference/product_sums.h"
@@ -118,7 +120,9 @@ void expect_element(const RefTensor& out, size_t at, const Element& sum, const s
 
 void expect_same_bits(const RefTensor& a, const RefTensor& b) {
   ASSERT_EQ(a.values.size(), b.values.size());
-  const auto same = [](double x, double y) { return std::memcmp(&x, &y, sizeof x) == 0; };
+  const auto same = [](double x, double y) {
+    return std::bit_cast<uint64_t>(x) == std::bit_cast<uint64_t>(y);
+  };
   for (size_t i = 0; i < a.values.size(); ++i) {
     EXPECT_TRUE(same(a.values[i], b.values[i]) && same(a.bound[i], b.bound[i]) &&
                 same(a.systematic_at(i), b.systematic_at(i)) &&
@@ -203,7 +207,9 @@ TEST(ProductSums, EveryWidthOfRegistersGivesTheSameBits) {
       const reference::ProductSums narrow = in_registers(2);
       for (size_t width = 4; width <= reference::widest_registers(); width *= 2) {
         const reference::ProductSums wide = in_registers(width);
-        EXPECT_EQ(std::memcmp(&narrow, &wide, sizeof wide), 0) << width;
+        EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(&narrow, 1)),
+                                       std::as_bytes(std::span(&wide, 1))))
+            << width;
       }
     }
   }
