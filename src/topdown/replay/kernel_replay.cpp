@@ -108,6 +108,7 @@ class KernelReplay {
   struct Seen {
     std::vector<HostTensor> first;  // outputs
     bool first_right = true;
+    int64_t launches = 0;
     bool right = false, wrong = false;  // in some launch
   };
 
@@ -229,12 +230,13 @@ Status KernelReplay::launch_all() {
   return launch_wrong_again();
 }
 
-// Whether a call that was wrong whenever it was launched is always wrong: with many tests, most are
+// Whether a call that was wrong in its only launch is always wrong: with many tests, most are
 // launched once.
 Status KernelReplay::launch_wrong_again() {
   std::vector<size_t> wrong;
   for (const auto& [call, seen] : seen_) {
-    if (seen.wrong && !seen.right && std::ssize(wrong) < kLeastRepeated) wrong.push_back(call);
+    const bool once = seen.launches == 1 && seen.wrong;
+    if (once && std::ssize(wrong) < kLeastRepeated) wrong.push_back(call);
   }
   for (const size_t call : wrong) {
     auto outputs = launch(call);
@@ -328,6 +330,7 @@ Status KernelReplay::compare_launch(size_t call, std::vector<HostTensor> outputs
     seen.first = std::move(outputs);
     seen.first_right = right;
   }
+  ++seen.launches;
   (right ? seen.right : seen.wrong) = true;
   count.wrong += right ? 0 : 1;
   count.flaky |= seen.right && seen.wrong;
