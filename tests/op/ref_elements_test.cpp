@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "op/widen.h"
@@ -27,7 +27,7 @@ TEST(Widen, EveryElementOfNarrowDTypesAtEveryOffset) {
       for (size_t i = 0; i < wide.size(); ++i) {
         const uint16_t one = bits[first + i];
         const double expected = dtype == DType::kF16 ? f16_to_f32(one) : bf16_to_f32(one);
-        ASSERT_EQ(std::memcmp(&wide[i], &expected, sizeof expected), 0)
+        ASSERT_EQ(std::bit_cast<uint64_t>(wide[i]), std::bit_cast<uint64_t>(expected))
             << dtype_name(dtype) << " " << one;
       }
     }
