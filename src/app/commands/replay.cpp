@@ -71,7 +71,7 @@ void expect_injected(const topdown::Suite& suite, const WantedTests& wanted,
 
 }  // namespace
 
-SuiteReplay::SuiteReplay(ReplayCommand command, CommandHooks hooks)
+SuiteReplay::SuiteReplay(const ReplayCommand& command, const CommandHooks& hooks)
     : SuiteReplay(command, hooks, open_checked(command, hooks)) {}
 
 SuiteReplay::SuiteReplay(ReplayCommand command, CommandHooks hooks, PlatformUnderTest platform)

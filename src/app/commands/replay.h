@@ -45,7 +45,7 @@ struct WantedTests {
 class SuiteReplay {
  public:
   // Opens the platform, and reads the suite and the custom kernels.
-  SuiteReplay(ReplayCommand command, CommandHooks hooks);
+  SuiteReplay(const ReplayCommand& command, const CommandHooks& hooks);
   SuiteReplay(const SuiteReplay&) = delete;
 
   const topdown::Suite& suite() const { return *suite_; }
