@@ -11,10 +11,8 @@ namespace tapml::op::reference {
 namespace {
 
 // A tile of the result, and the blocks that it reads, stay in the first two levels of caches. A
-// BLAS is no faster for one row, as decoding has: 4096 columns of 11,008 terms take it 20 ms with
-// weights in f64 already, and this loop 21 ms with bf16 weights, or 41 ms with the sums that errors
-// need (one core with AVX-512). For 32 rows, its four products would take a third of this loop's
-// time, but have no sums of lanes.
+// BLAS would need weights in f64, one product for each sum that errors need, and has no sums of
+// lanes; for one row, as decoding has, it is bound by memory like this loop.
 constexpr size_t kRowsOfTile = 8, kColumnsOfTile = 16;
 
 // A block of terms of several lines of an operand, in f64.
