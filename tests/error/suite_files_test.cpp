@@ -105,6 +105,7 @@ TEST_F(BadSuite, HostileSuiteJson) {
   altered("\"reason\": \"\"", "\"reason\": 1", {"suite.json", "reason", "a string"});
   altered("\"untested\": []", "\"untested\": [1]", {"suite.json", "kernel"});
   altered("\"times\": 1", "\"times\": 0", {"suite.json", "times", "1 or more"});
+  altered("\"times\": 1", "\"added\": 1, \"times\": 1", {"suite.json", "added", "true or false"});
   altered("\"dropped\": ", "\"dropped\": -1", {"suite.json", "dropped", "0 or more"});
   altered("\"weights\": {}", "\"weights\": {\"../x\": \"y\"}", {"content hash", "../x"});
   altered("\"kernel\": 0", "\"kernel\": 1000", {"suite.json", "kernel"});
