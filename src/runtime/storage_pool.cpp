@@ -8,6 +8,10 @@ namespace tapml::runtime {
 
 namespace {
 
+// A step of a model is one call, or two with the sampler's; while it runs, the caller still holds
+// the result of the step before. So two storages take turns, each used in every fourth call.
+constexpr int64_t kIdleCalls = 5;
+
 // The size that Storage::allocate() uses; a size that it rejects stays unchanged.
 int64_t padded(int64_t bytes) {
   constexpr int64_t kBlock = 16;
@@ -65,7 +69,7 @@ void StoragePool::make_room(int64_t bytes) noexcept {
 
 void StoragePool::end_call() noexcept {
   std::erase_if(entries_, [this](const Entry& entry) {
-    return is_free(entry) && entry.last_call < call_ - 1;
+    return is_free(entry) && entry.last_call <= call_ - kIdleCalls;
   });
   ++call_;
 }

@@ -17,7 +17,7 @@ class StoragePool {
 
   // A storage of `bytes` with unspecified contents and a new version.
   Result<std::shared_ptr<Storage>> allocate(int64_t bytes) noexcept;
-  // Ends one call of the VM: releases storages that neither this call nor the previous one needed.
+  // Ends one call of the VM: releases storages that none of the last five calls needed.
   void end_call() noexcept;
   // Maximum bytes in use at one time.
   int64_t peak_bytes() const { return peak_bytes_; }
