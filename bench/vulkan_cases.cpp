@@ -28,28 +28,24 @@ struct Operand {
   DType dtype = DType::kF32;
 };
 
-// An operator on two tensors, compiled for the device's own description.
+// An operator on two tensors, or a chain of products, compiled for the device's own description.
 class DeviceProgram {
  public:
   DeviceProgram(const std::string& platform, const char* op, const std::vector<Operand>& operands,
                 const AttrMap& attrs = {})
-      : session_(unwrap(runtime::LocalSession::create(unwrap(open_platform(platform))))) {
-    Module module;
-    build::FunctionBuilder f(module);
-    std::vector<Variable> params;
-    for (const Operand& operand : operands) {
-      const Dims dims(operand.shape.begin(), operand.shape.end());
-      params.push_back(f.param("x", relax::tensor_annotation(dims, operand.dtype)));
-      HostTensor zeros = HostTensor::zeros(operand.dtype, operand.shape);
-      arguments_.emplace_back(unwrap(runtime::upload(*session_, zeros)));
-    }
-    module.functions["main"] = f.finish(f.emit_op(op, {params[0], params[1]}, attrs));
-    target::Target target = target::parse_target(platform);
-    target::adopt_device(target, session_->info());
-    vm_ = unwrap(runtime::LocalVirtualMachine::create(
-        *session_, pipeline::compile(module, std::move(target))));
-    run(1);
-  }
+      : DeviceProgram(platform, operands,
+                      [&](build::FunctionBuilder& f, const std::vector<Variable>& params) {
+                        return f.emit_op(op, {params[0], params[1]}, attrs);
+                      }) {}
+  DeviceProgram(const std::string& platform, int products)
+      : DeviceProgram(platform, {{{16, 16}}, {{16, 16}}},
+                      [&](build::FunctionBuilder& f, const std::vector<Variable>& params) {
+                        Variable product = params[0];
+                        for (int i = 0; i < products; ++i) {
+                          product = f.emit_op("matmul", {product, params[1]});
+                        }
+                        return product;
+                      }) {}
 
   // Seconds per call; the final wait is shared by all calls.
   double run(int calls) {
@@ -60,7 +56,34 @@ class DeviceProgram {
            calls;
   }
 
+  // Seconds until a call returns, before its work is done.
+  double enqueue() {
+    const double seconds = seconds_of([&] { unwrap(vm_->call("main", arguments_)); });
+    unwrap(session_->synchronize(runtime::kDefaultStream));
+    return seconds;
+  }
+
  private:
+  template <class Build>
+  DeviceProgram(const std::string& platform, const std::vector<Operand>& operands, Build&& build)
+      : session_(unwrap(runtime::LocalSession::create(unwrap(open_platform(platform))))) {
+    Module module;
+    build::FunctionBuilder f(module);
+    std::vector<Variable> params;
+    for (const Operand& operand : operands) {
+      const Dims dims(operand.shape.begin(), operand.shape.end());
+      params.push_back(f.param("x", relax::tensor_annotation(dims, operand.dtype)));
+      HostTensor zeros = HostTensor::zeros(operand.dtype, operand.shape);
+      arguments_.emplace_back(unwrap(runtime::upload(*session_, zeros)));
+    }
+    module.functions["main"] = f.finish(build(f, params));
+    target::Target target = target::parse_target(platform);
+    target::adopt_device(target, session_->info());
+    vm_ = unwrap(runtime::LocalVirtualMachine::create(
+        *session_, pipeline::compile(module, std::move(target))));
+    run(1);
+  }
+
   std::shared_ptr<runtime::LocalSession> session_;
   std::unique_ptr<runtime::LocalVirtualMachine> vm_;
   std::vector<runtime::Value> arguments_;
@@ -92,6 +115,22 @@ Pair call_time(std::string& absent, int calls, int waits) {
 }
 Pair launches(std::string& absent) { return call_time(absent, 1000, 1); }
 Pair waits(std::string& absent) { return call_time(absent, 1, 200); }
+
+// Microseconds of the host per launch of a function of 64 products of 16 by 16, called again and
+// again as a model's step is. The device's time is not in it: each call waits for the one before.
+Pair enqueued(std::string& absent) {
+  if (is_missing("vulkan", absent) || is_missing("opencl", absent)) return {};
+  constexpr int kProducts = 64, kCalls = 50;
+  auto of = [=](const std::string& platform) {
+    auto chain = std::make_shared<DeviceProgram>(platform, kProducts);
+    return [=] {
+      double seconds = 0;
+      for (int i = 0; i < kCalls; ++i) seconds += chain->enqueue();
+      return 1e6 * seconds / (kCalls * kProducts);
+    };
+  };
+  return {of("vulkan"), of("opencl")};
+}
 
 constexpr int64_t kSumElements = 8 << 20;
 constexpr int64_t kSumBytes = 3 * 4 * kSumElements;
@@ -183,7 +222,8 @@ std::vector<Case> device_cases() {
     return Case{.name = name, .unit = "GB/s", .peer = "triad", .bar = bar, .prepare = prepare};
   };
   return {call("vulkan/launch", launches), call("vulkan/launch_and_wait", waits),
-          sum("vulkan/vector_sum", 0.1, vulkan_sum), sum("opencl/vector_sum", 0.5, opencl_sum)};
+          call("vulkan/enqueue", enqueued), sum("vulkan/vector_sum", 0.1, vulkan_sum),
+          sum("opencl/vector_sum", 0.5, opencl_sum)};
 }
 
 }  // namespace

@@ -49,6 +49,13 @@ struct LaunchArgs {
   std::span<const SharedSize> shared;
 };
 
+// A launch of a batch; `entry` names the kernel in errors.
+struct BatchedLaunch {
+  DeviceKernel* kernel = nullptr;
+  const std::string* entry = nullptr;
+  LaunchArgs args;
+};
+
 // A point in a queue that other queues of the device can wait for.
 class DeviceEvent {
  public:
@@ -67,6 +74,13 @@ class DeviceQueue {
                       int64_t size) noexcept = 0;
   virtual Status fill_zero(DeviceMemory& to, int64_t offset, int64_t size) noexcept = 0;
   virtual Status launch(DeviceKernel& kernel, const LaunchArgs& args) noexcept = 0;
+  // Whether a batch costs less than its launches one by one. Sessions then gather the launches of a
+  // VM's call (LocalSession::begin_batch).
+  virtual bool prefers_batches() const noexcept { return false; }
+  // The launches in order, as one submission where the platform has one (a command buffer, a
+  // graph); here one by one. A model's steps make equal batches again and again, so a platform may
+  // keep what it recorded for one and submit that again.
+  virtual Status launch_batch(std::span<const BatchedLaunch> batch) noexcept;
   // Waits for all earlier work and reads.
   virtual Status read(DeviceMemory& from, int64_t offset, std::span<std::byte> bytes) noexcept = 0;
   virtual Status synchronize() noexcept = 0;

@@ -62,6 +62,7 @@ Status LocalSession::adopt(BufferId id, std::shared_ptr<DeviceMemory> memory) no
 }
 
 void LocalSession::release(BufferId id) noexcept {
+  submit_all();
   std::shared_ptr<DeviceMemory> memory;  // freed outside of the lock
   LockGuard guard(lock_);
   auto found = buffers_.find(raw_handle(id));
@@ -78,6 +79,7 @@ Status LocalSession::load_module(ModuleId id, const ModuleBlob& blob, Deadline d
 }
 
 void LocalSession::unload_module(ModuleId id) noexcept {
+  submit_all();
   LockGuard guard(lock_);
   modules_.erase(raw_handle(id));
 }
@@ -98,6 +100,7 @@ Status LocalSession::get_kernel(KernelId id, ModuleId module, const std::string&
 }
 
 void LocalSession::release_kernel(KernelId id) noexcept {
+  submit_all();
   Kernel kernel;  // freed outside of the lock
   LockGuard guard(lock_);
   auto found = kernels_.find(raw_handle(id));
@@ -148,6 +151,7 @@ template <class Work>
 Status LocalSession::enqueue(StreamId id, Work&& work) noexcept {
   TAPML_ASSIGN(std::shared_ptr<Stream> stream, find_stream(id));
   LockGuard guard(stream->lock);
+  submit(*stream);
   if (stream->error) return {};
   Status status = work(*stream);
   if (!status) stream->error = std::move(status).error();
@@ -218,21 +222,31 @@ Status LocalSession::launch(StreamId stream, const LaunchRequest& request) noexc
   args.workgroup_threads = request.workgroup_threads;
   args.grid = request.grid;
   args.shared = request.shared;
-  return launch(stream, *kernel.kernel, kernel.entry, args);
+  TAPML_TRY(check_launch_size(args));
+  TAPML_ASSIGN(std::shared_ptr<Stream> on, find_stream(stream));
+  // At once: `held` and `kernel` end here.
+  return launch_on(*on, *kernel.kernel, kernel.entry, args, false);
 }
 
 Status LocalSession::launch(StreamId stream, DeviceKernel& kernel, const std::string& entry,
                             const LaunchArgs& args) noexcept {
   TAPML_TRY(check_launch_size(args));
-  if (stream == kDefaultStream) return launch_on(*default_stream_, kernel, entry, args);
+  if (stream == kDefaultStream) return launch_on(*default_stream_, kernel, entry, args, true);
   TAPML_ASSIGN(std::shared_ptr<Stream> on, find_stream(stream));
-  return launch_on(*on, kernel, entry, args);
+  return launch_on(*on, kernel, entry, args, true);
 }
 
 Status LocalSession::launch_on(Stream& stream, DeviceKernel& kernel, const std::string& entry,
-                               const LaunchArgs& args) noexcept {
+                               const LaunchArgs& args, bool may_be_held_back) noexcept {
   LockGuard guard(stream.lock);
   if (stream.error || is_empty_launch(args)) return {};
+  if (may_be_held_back && stream.batches > 0 && !trace().on()) {
+    if (stream.held_back.empty()) holding_back_.fetch_add(1);
+    stream.held_back.add(kernel, entry, args);
+    if (stream.held_back.is_full()) submit(stream);
+    return {};
+  }
+  submit(stream);
   const TraceScope scope(trace(), TraceEvent::Kind::kKernel, entry);
   Status status = stream.queue->launch(kernel, args);
   if (status && trace().on()) status = stream.queue->synchronize();
@@ -243,11 +257,49 @@ Status LocalSession::launch_on(Stream& stream, DeviceKernel& kernel, const std::
   return {};
 }
 
+void LocalSession::begin_batch(StreamId id) noexcept {
+  auto stream = find_stream(id);
+  if (!stream) return;
+  LockGuard guard((*stream)->lock);
+  if ((*stream)->queue->prefers_batches()) ++(*stream)->batches;
+}
+
+void LocalSession::end_batch(StreamId id) noexcept {
+  auto stream = find_stream(id);
+  if (!stream) return;
+  LockGuard guard((*stream)->lock);
+  if ((*stream)->batches > 0 && --(*stream)->batches == 0) submit(**stream);
+}
+
+void LocalSession::submit(Stream& stream) noexcept {
+  if (stream.held_back.empty()) return;
+  if (!stream.error) {
+    Status status = stream.queue->launch_batch(stream.held_back.launches());
+    if (!status) stream.error = std::move(status).error();
+  }
+  stream.held_back.clear();
+  holding_back_.fetch_sub(1);
+}
+
+void LocalSession::submit_all() noexcept {
+  if (holding_back_.load() == 0) return;
+  std::vector<std::shared_ptr<Stream>> streams;
+  {
+    LockGuard guard(lock_);
+    for (const auto& [id, stream] : streams_) streams.push_back(stream);
+  }
+  for (const std::shared_ptr<Stream>& stream : streams) {
+    LockGuard guard(stream->lock);
+    submit(*stream);
+  }
+}
+
 Status LocalSession::record(StreamId stream, EventId event) noexcept {
   TAPML_ASSIGN(std::shared_ptr<Stream> on, find_stream(stream));
   Event recorded;
   {
     LockGuard guard(on->lock);
+    submit(*on);
     if (!on->error) {
       auto reached = on->queue->record();
       if (reached) {
@@ -294,6 +346,7 @@ Status LocalSession::surface(Stream& stream) noexcept {
 
 // Waits until the stream is idle; the caller holds its lock.
 Status LocalSession::finish(Stream& stream, Deadline deadline) noexcept {
+  submit(stream);
   const auto start = std::chrono::steady_clock::now();
   while (!stream.error && (deadline || interruptible())) {
     Result<bool> done = stream.queue->done();
@@ -320,6 +373,7 @@ Status LocalSession::read(StreamId stream, BufferRange from, std::span<std::byte
                          static_cast<int64_t>(bytes.size()));
   TAPML_ASSIGN(std::shared_ptr<Stream> on, find_stream(stream));
   LockGuard guard(on->lock);
+  submit(*on);
   if (bytes.empty() || deadline || interruptible() || on->error) TAPML_TRY(finish(*on, deadline));
   if (bytes.empty()) return {};
   Status status = on->queue->read(*memory, from.offset, bytes);
@@ -347,6 +401,7 @@ std::byte* LocalSession::writable(StreamId stream, BufferRange to, int64_t size)
   std::byte* address = (*memory)->host_address();
   if (!address) return nullptr;
   LockGuard guard((*on)->lock);
+  submit(**on);
   if ((*on)->error) return nullptr;
   auto done = (*on)->queue->done();
   return done && *done ? address + to.offset : nullptr;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "runtime/device.h"
+#include "runtime/launch_batch.h"
 #include "runtime/lock.h"
 #include "runtime/session.h"
 
@@ -59,6 +59,12 @@ class LocalSession final : public Session {
   // in errors.
   Status launch(StreamId stream, DeviceKernel& kernel, const std::string& entry,
                 const LaunchArgs& args) noexcept;
+  // Until end_batch(), such launches on `stream` are held back and submitted together, if the
+  // device prefers that (DeviceQueue::prefers_batches). Any other use of the stream, or the release
+  // of a buffer, kernel or module, submits them first: until then the caller keeps what they use
+  // alive. Errors surface as those of single launches do. Pairs nest.
+  void begin_batch(StreamId stream) noexcept;
+  void end_batch(StreamId stream) noexcept;
 
   Result<Snapshot> snapshot() noexcept override;
   Status restore(const Snapshot& snapshot) noexcept override;
@@ -68,6 +74,8 @@ class LocalSession final : public Session {
     Lock lock;
     std::unique_ptr<DeviceQueue> queue;
     std::optional<Error> error;  // of enqueued work, not yet returned by a wait
+    LaunchBatch held_back;
+    int batches = 0;  // begun and not ended
   };
   struct Event {
     std::shared_ptr<DeviceEvent> reached;  // null: reached when it was recorded
@@ -90,7 +98,10 @@ class LocalSession final : public Session {
   template <class Work>
   Status enqueue(StreamId stream, Work&& work) noexcept;
   Status launch_on(Stream& stream, DeviceKernel& kernel, const std::string& entry,
-                   const LaunchArgs& args) noexcept;
+                   const LaunchArgs& args, bool may_be_held_back) noexcept;
+  // Submits the launches that were held back; the caller holds the stream's lock.
+  void submit(Stream& stream) noexcept;
+  void submit_all() noexcept;
   // Ok unless interrupted or out of time.
   Status may_wait(const Deadline& deadline) const noexcept;
   Status finish(Stream& stream, Deadline deadline) noexcept;
@@ -105,6 +116,7 @@ class LocalSession final : public Session {
   std::unordered_map<uint64_t, std::shared_ptr<Stream>> streams_;
   Stream* default_stream_ = nullptr;  // in streams_ for the life of the session
   std::unordered_map<uint64_t, Event> events_;
+  std::atomic<int> holding_back_{0};  // streams with launches held back
 };
 
 }  // namespace tapml::runtime

@@ -115,7 +115,10 @@ Result<Value> LocalVirtualMachine::call(std::string_view function, std::span<con
                            "a host function may use only its arguments"));
   }
   state_->running = true;
+  LocalSession* local = session().local();
+  if (local) local->begin_batch(kDefaultStream);
   Result<Value> result = state_->execution.run(*callee, args, deadline);
+  if (local) local->end_batch(kDefaultStream);
   state_->running = false;
   state_->pool.end_call();
   return result;

@@ -55,6 +55,56 @@ TEST_P(StreamConformance, AnExtentOfZeroLaunchesNothing) {
   EXPECT_EQ(read<int32_t>({id, 0}, 1), std::vector<int32_t>{17});
 }
 
+// Launches that a local device may submit as one, again and again, as the steps of a model are: the
+// same kernels on the same memory, with other contents.
+TEST_P(StreamConformance, BatchesRunInOrderEachTime) {
+  runtime::LocalSession* local = session().local();  // batches are made beside the device
+  const std::string entry = "fold";
+  const KernelId fold = kernel(entry);
+  const auto object = local ? local->kernel(fold) : nullptr;
+  std::vector<uint32_t> expected(64);
+  std::iota(expected.begin(), expected.end(), 0u);
+  BufferId id = buffer(256);
+  write(BufferRange{id, 0}, expected);
+  auto batch = [&](uint32_t first, uint32_t count) {
+    const auto memory = local ? local->memory(id) : nullptr;
+    if (local) local->begin_batch(kDefaultStream);
+    for (uint32_t step = first; step < first + count; ++step) {
+      const runtime::BufferArg range{memory.get(), 0};
+      const int64_t scalars[] = {step};
+      runtime::LaunchArgs args;
+      args.buffers = std::span(&range, 1);
+      args.scalars = scalars;
+      args.extent = 64;
+      ASSERT_TRUE(local ? local->launch(kDefaultStream, *object, entry, args)
+                        : launch(fold, {{id, 0}}, {step}, 64));
+      for (uint32_t& value : expected) {
+        if (computes()) value = value * 3u + step;
+      }
+    }
+    if (local) local->end_batch(kDefaultStream);
+  };
+  for (int repeat = 0; repeat < 40; ++repeat) {
+    // Equal ones, with a wait between and without; more than are kept; one beyond a submission.
+    batch(0, 9);
+    if (repeat % 3 == 0) {
+      ASSERT_EQ(read<uint32_t>({id, 0}, 64), expected) << "repeat " << repeat;
+    }
+    batch(static_cast<uint32_t>(repeat), 5);
+    write(BufferRange{id, 4}, std::vector<uint32_t>{7});
+    expected[1] = 7;
+    if (repeat % 10 == 0) batch(3, 200);
+    if (repeat % 7 == 6) {
+      // Other memory, which may have the old one's address.
+      ASSERT_EQ(read<uint32_t>({id, 0}, 64), expected) << "repeat " << repeat;
+      session().release(id);
+      id = buffer(256);
+      write(BufferRange{id, 0}, expected);
+    }
+  }
+  EXPECT_EQ(read<uint32_t>({id, 0}, 64), expected);
+}
+
 TEST_P(StreamConformance, WorkOfAStreamRunsInOrder) {
   KernelId fold = kernel("fold");
   BufferId id = buffer(256);

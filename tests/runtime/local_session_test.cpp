@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "test_device.h"
 
 namespace tapml::test {
@@ -140,6 +142,124 @@ TEST_F(LocalSessionTest, MemoryGoesWithTheSession) {
   EXPECT_GT(test_.behaviour().live_bytes, 0);
   test_.session.reset();
   EXPECT_EQ(test_.behaviour().live_bytes, 0);
+}
+
+class BatchTest : public LocalSessionTest {
+ protected:
+  void SetUp() override {
+    test_.behaviour().prefers_batches = true;
+    LocalSessionTest::SetUp();
+    memory_ = local().memory(buffer_);
+    object_ = local().kernel(kernel_);
+  }
+  runtime::LocalSession& local() { return *test_.session; }
+  const std::vector<size_t>& batches() { return test_.behaviour().batches; }
+
+  // As a virtual machine launches.
+  Status launch_object(int64_t first) {
+    const runtime::BufferArg range{memory_.get(), 0};
+    const int64_t scalars[] = {first, 1};
+    runtime::LaunchArgs args;
+    args.buffers = std::span(&range, 1);
+    args.scalars = scalars;
+    args.extent = 4;
+    return local().launch(kDefaultStream, *object_, entry_, args);
+  }
+
+  std::shared_ptr<runtime::DeviceMemory> memory_;
+  std::shared_ptr<runtime::DeviceKernel> object_;
+  const std::string entry_ = "ramp";
+};
+
+TEST_F(BatchTest, LaunchesOfABatchAreSubmittedTogether) {
+  local().begin_batch(kDefaultStream);
+  for (int64_t i = 0; i < 5; ++i) ASSERT_TRUE(launch_object(i));
+  EXPECT_EQ(test_.behaviour().launches, 0) << "held back";
+  local().end_batch(kDefaultStream);
+  EXPECT_EQ(batches(), std::vector<size_t>{5});
+  EXPECT_EQ(test_.behaviour().launches, 5);
+  EXPECT_EQ(first_element(), 4) << "in order, with their own scalars";
+  ASSERT_TRUE(launch_object(9));
+  EXPECT_EQ(test_.behaviour().launches, 6) << "at once after the end";
+}
+
+TEST_F(BatchTest, NothingIsHeldBackWhereTheDeviceDoesNotPreferIt) {
+  test_.behaviour().prefers_batches = false;
+  local().begin_batch(kDefaultStream);
+  ASSERT_TRUE(launch_object(1));
+  EXPECT_EQ(test_.behaviour().launches, 1);
+  local().end_batch(kDefaultStream);
+  EXPECT_TRUE(batches().empty());
+}
+
+TEST_F(BatchTest, ALongBatchIsSubmittedInParts) {
+  constexpr auto kMost = runtime::LaunchBatch::kMostLaunches;
+  local().begin_batch(kDefaultStream);
+  for (size_t i = 0; i < kMost + 3; ++i) ASSERT_TRUE(launch_object(static_cast<int64_t>(i)));
+  local().end_batch(kDefaultStream);
+  EXPECT_EQ(batches(), (std::vector<size_t>{kMost, 3}));
+  EXPECT_EQ(first_element(), static_cast<int32_t>(kMost + 2));
+}
+
+TEST_F(BatchTest, EveryOtherUseOfTheStreamSubmitsFirst) {
+  const std::vector<std::byte> zeros(16);
+  const std::pair<const char*, std::function<void()>> uses[] = {
+      {"read", [&] { EXPECT_EQ(first_element(), 7); }},
+      {"write", [&] { EXPECT_TRUE(session().write(kDefaultStream, {buffer_, 0}, zeros)); }},
+      {"fill", [&] { EXPECT_TRUE(session().fill_zero(kDefaultStream, {buffer_, 0}, 16)); }},
+      {"copy", [&] { EXPECT_TRUE(session().copy(kDefaultStream, {buffer_, 0}, {buffer_, 8}, 8)); }},
+      {"a launch by handles", [&] { EXPECT_TRUE(launch(8)); }},
+      {"synchronize", [&] { EXPECT_TRUE(session().synchronize(kDefaultStream)); }},
+      {"record", [&] { EXPECT_TRUE(session().record(kDefaultStream, EventId{900})); }},
+      {"snapshot", [&] { EXPECT_TRUE(session().snapshot()); }},
+      {"release of a buffer", [&] { session().release(BufferId{901}); }},
+      {"release of a kernel", [&] { session().release_kernel(KernelId{902}); }},
+      {"unloading a module", [&] { session().unload_module(ModuleId{903}); }},
+  };
+  for (const auto& [name, use] : uses) {
+    local().begin_batch(kDefaultStream);
+    const int64_t before = test_.behaviour().launches;
+    ASSERT_TRUE(launch_object(7));
+    ASSERT_EQ(test_.behaviour().launches, before) << name;
+    use();
+    EXPECT_GT(test_.behaviour().launches, before) << name;
+    local().end_batch(kDefaultStream);
+  }
+}
+
+TEST_F(BatchTest, BatchesNest) {
+  local().begin_batch(kDefaultStream);
+  local().begin_batch(kDefaultStream);
+  ASSERT_TRUE(launch_object(1));
+  local().end_batch(kDefaultStream);
+  EXPECT_EQ(test_.behaviour().launches, 0);
+  local().end_batch(kDefaultStream);
+  EXPECT_EQ(test_.behaviour().launches, 1);
+}
+
+TEST_F(BatchTest, AnErrorNamesItsKernelAndSkipsTheRest) {
+  test_.behaviour().launch_error = internal_error("the kernel broke");
+  local().begin_batch(kDefaultStream);
+  for (int64_t i = 0; i < 3; ++i) ASSERT_TRUE(launch_object(i));
+  local().end_batch(kDefaultStream);
+  Status status = session().synchronize(kDefaultStream);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "the kernel broke");
+  EXPECT_EQ(status.error().where, "kernel ramp");
+  EXPECT_EQ(test_.behaviour().launches, 1);
+  ASSERT_TRUE(launch_object(6));
+  EXPECT_EQ(first_element(), 6) << "the stream goes on";
+}
+
+TEST_F(BatchTest, ATraceTimesEachLaunchByItself) {
+  ASSERT_TRUE(session().start_trace());
+  local().begin_batch(kDefaultStream);
+  for (int64_t i = 0; i < 3; ++i) ASSERT_TRUE(launch_object(i));
+  local().end_batch(kDefaultStream);
+  EXPECT_TRUE(batches().empty());
+  auto events = session().take_trace();
+  ASSERT_TRUE(events);
+  EXPECT_EQ(events->size(), 3u);
 }
 
 }  // namespace

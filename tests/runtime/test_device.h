@@ -12,9 +12,10 @@
 namespace tapml::test {
 
 struct TestBehaviour {
-  bool deferred = false;              // work runs at the next wait, not when it is enqueued
-  bool hangs = false;                 // done() is never true
-  bool computes = true;               // kernels run
+  bool deferred = false;  // work runs at the next wait, not when it is enqueued
+  bool hangs = false;     // done() is never true
+  bool computes = true;   // kernels run
+  bool prefers_batches = false;
   std::optional<Error> launch_error;  // of the next launch, when it runs
   int64_t fail_allocations = 0;       // for how many of the next ones
   int64_t launches = 0, writes = 0, written_bytes = 0, reads = 0, synchronizes = 0;
@@ -22,6 +23,7 @@ struct TestBehaviour {
   std::vector<std::string> launched;  // entry points in execution order
   std::vector<int64_t> extents;
   std::vector<int64_t> offsets;  // of the buffers of all launches
+  std::vector<size_t> batches;   // launches in each
 };
 
 class TestMemory final : public runtime::DeviceMemory {
@@ -103,6 +105,11 @@ class TestQueue final : public runtime::DeviceQueue {
         find_native_kernel(entry)(buffers.data(), scalars.data(), 0, extent);
       return {};
     });
+  }
+  bool prefers_batches() const noexcept override { return behaviour_->prefers_batches; }
+  Status launch_batch(std::span<const runtime::BatchedLaunch> batch) noexcept override {
+    behaviour_->batches.push_back(batch.size());
+    return DeviceQueue::launch_batch(batch);
   }
   Status read(runtime::DeviceMemory& from, int64_t offset,
               std::span<std::byte> bytes) noexcept override {

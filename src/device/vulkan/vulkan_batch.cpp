@@ -39,10 +39,10 @@ VulkanBatch::~VulkanBatch() {
   }
 }
 
-Status VulkanBatch::begin() {
+Status VulkanBatch::begin(bool again) {
   VkCommandBufferBeginInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-  info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+  info.flags = again ? 0 : VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   return context_->status(context_->vk.BeginCommandBuffer(commands_, &info),
                           "vkBeginCommandBuffer");
 }
@@ -58,7 +58,31 @@ Status VulkanBatch::end() {
   return context_->status(context_->vk.EndCommandBuffer(commands_), "vkEndCommandBuffer");
 }
 
+void VulkanBatch::done() {
+  in_flight = false;
+  if (is_kept()) {
+    held_.clear();
+  } else {
+    reset();
+  }
+}
+
+void VulkanBatch::keep() { kept_.assign(held_.begin(), held_.end()); }
+
+bool VulkanBatch::hold_again() {
+  for (const std::weak_ptr<const void>& object : kept_) {
+    std::shared_ptr<const void> held = object.lock();
+    if (!held) {
+      held_.clear();
+      return false;
+    }
+    held_.push_back(std::move(held));
+  }
+  return true;
+}
+
 void VulkanBatch::reset() {
+  in_flight = false;
   for (Pool& pool : pools_) {
     // Always succeeds.
     context_->vk.ResetDescriptorPool(context_->handle(), pool.handle, 0);
@@ -69,6 +93,7 @@ void VulkanBatch::reset() {
   count_ = 0;
   staging_bytes_ = 0;
   held_.clear();
+  kept_.clear();
 }
 
 void VulkanBatch::next() {

@@ -23,7 +23,7 @@ struct VulkanTimeline {
   uint64_t last = 0;  // number of the last batch
 };
 
-// One command buffer. Keeps the objects that its commands use until reset(), after they have run.
+// One command buffer. Keeps the objects that its commands use until done(), after they have run.
 class VulkanBatch {
  public:
   static constexpr int64_t kMostCommands = 64;
@@ -35,23 +35,33 @@ class VulkanBatch {
   VulkanBatch(const VulkanBatch&) = delete;
   VulkanBatch& operator=(const VulkanBatch&) = delete;
 
-  Status begin();
+  // `again`: it may be submitted more than once.
+  Status begin(bool again = false);
   Status end();
-  // Releases all held objects; the commands have run, or never will.
+  // Its commands have run, or never will: releases the objects, and the commands unless keep() was
+  // called. A kept batch is submitted again after hold_again().
+  void done();
   void reset();
+  void keep();
+  // Holds the objects of a kept batch again; false if one of them is gone.
+  bool hold_again();
 
   VkCommandBuffer commands() const { return commands_; }
   // Begins another command, which sees all earlier writes, including those of earlier submissions.
   void next();
   // Whether to submit it before recording more.
   bool is_full() const { return count_ >= kMostCommands || staging_bytes_ >= kMostStaging; }
+  int64_t size() const { return count_; }
   void hold(std::shared_ptr<const void> object) { held_.push_back(std::move(object)); }
   // Counts held memory that only a copy uses.
   void count_staging(int64_t bytes) { staging_bytes_ += bytes; }
   // A descriptor set of `buffers` storage buffers.
   Result<VkDescriptorSet> descriptors(VkDescriptorSetLayout layout, uint32_t buffers);
 
-  uint64_t serial = 0;  // of the submission
+  bool is_kept() const { return !kept_.empty(); }
+
+  uint64_t serial = 0;     // of the submission
+  bool in_flight = false;  // submitted or about to be, and not done
 
  private:
   struct Pool {
@@ -65,6 +75,7 @@ class VulkanBatch {
   std::vector<Pool> pools_;
   size_t pool_ = 0;  // index of the current one
   std::vector<std::shared_ptr<const void>> held_;
+  std::vector<std::weak_ptr<const void>> kept_;
   int64_t count_ = 0;  // commands
   int64_t staging_bytes_ = 0;
 };

@@ -6,13 +6,14 @@
 #include <optional>
 #include <tuple>
 
-#include "device/vulkan/vulkan_batch.h"
 #include "device/vulkan/vulkan_kernel.h"
+#include "device/vulkan/vulkan_recordings.h"
 
 namespace tapml::device {
 
 namespace {
 
+using runtime::BatchedLaunch;
 using runtime::BufferArg;
 using runtime::DeviceEvent;
 using runtime::DeviceKernel;
@@ -26,6 +27,8 @@ constexpr size_t kMostBatches = 16;
 constexpr size_t kStagedWrite = 64 << 10;
 // Bytes per step of a longer write or read.
 constexpr size_t kStagingStep = VulkanBatch::kMostStaging;
+// Launches of the smallest batch that has a command buffer of its own.
+constexpr size_t kFewestTogether = 4;
 // Limit of vkCmdUpdateBuffer.
 constexpr size_t kMostUpdate = 64 << 10;
 constexpr size_t kMostVulkanBuffers = 64;
@@ -68,6 +71,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     std::ignore = flush();
     std::ignore = wait_for(timeline_->last);
     recording_.reset();
+    recordings_ = {};
     idle_.clear();
     in_flight_.clear();
     context_->vk.DestroyCommandPool(context_->handle(), pool_, nullptr);
@@ -96,7 +100,19 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
   }
 
   Status launch(DeviceKernel& kernel, const LaunchArgs& args) noexcept override {
-    return guarded([&] { return launch_kernel(static_cast<VulkanKernel&>(kernel), args); });
+    return guarded([&]() -> Status {
+      Launch& ready = ready_[0];
+      TAPML_TRY(prepare(static_cast<VulkanKernel&>(kernel), args, ready));
+      TAPML_ASSIGN(VulkanBatch * batch, next_command());
+      return record_launch(*batch, ready, args);
+    });
+  }
+
+  bool prefers_batches() const noexcept override { return true; }
+
+  Status launch_batch(std::span<const BatchedLaunch> launches) noexcept override {
+    if (launches.size() < kFewestTogether) return DeviceQueue::launch_batch(launches);
+    return guarded([&] { return launch_together(launches); });
   }
 
   Status read(DeviceMemory& from, int64_t offset, std::span<std::byte> bytes) noexcept override {
@@ -143,6 +159,13 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     uint64_t value = 0;
   };
 
+  // A launch that was checked.
+  struct Launch {
+    std::shared_ptr<VulkanPipeline> pipeline;
+    std::array<int32_t, kMostPushConstants> constants;
+    std::array<uint32_t, 3> groups;
+  };
+
   // Runs work() unless the queue has failed; keeps the error.
   template <class Work>
   Status guarded(Work&& work) {
@@ -172,7 +195,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
 
   // Whether no work is in progress, so the host may access memory in the queue's order.
   Result<bool> is_idle() {
-    if (recording_ || !waits_.empty()) return false;
+    if (recording_ || !closed_.empty() || !waits_.empty()) return false;
     TAPML_TRY(reclaim());
     return in_flight_.empty();
   }
@@ -181,9 +204,8 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
   Result<VulkanBatch*> next_command() {
     if (recording_ && recording_->is_full()) TAPML_TRY(flush());
     if (!recording_) {
-      TAPML_TRY(reclaim());
-      if (in_flight_.size() >= kMostBatches) TAPML_TRY(wait_for(in_flight_.front()->serial));
-      TAPML_ASSIGN(std::unique_ptr<VulkanBatch> batch, new_batch());
+      TAPML_TRY(await_room());
+      TAPML_ASSIGN(std::shared_ptr<VulkanBatch> batch, new_batch());
       TAPML_TRY(batch->begin());
       recording_ = std::move(batch);
     }
@@ -191,9 +213,16 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     return recording_.get();
   }
 
-  Result<std::unique_ptr<VulkanBatch>> new_batch() {
+  // Waits for the oldest batches while too many are in flight.
+  Status await_room() {
+    TAPML_TRY(reclaim());
+    if (in_flight_.size() < kMostBatches) return {};
+    return wait_for(in_flight_.front()->serial);
+  }
+
+  Result<std::shared_ptr<VulkanBatch>> new_batch() {
     if (!idle_.empty()) {
-      std::unique_ptr<VulkanBatch> batch = std::move(idle_.back());
+      std::shared_ptr<VulkanBatch> batch = std::move(idle_.back());
       idle_.pop_back();
       return batch;
     }
@@ -206,23 +235,37 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     TAPML_TRY(
         context_->status(context_->vk.AllocateCommandBuffers(context_->handle(), &info, &commands),
                          "vkAllocateCommandBuffers"));
-    return std::make_unique<VulkanBatch>(context_, commands);
+    return std::make_shared<VulkanBatch>(context_, commands);
   }
 
-  // Submits the recorded commands with the pending waits.
-  Status flush() {
-    if (!recording_ && waits_.empty()) return {};
-    // Waits without commands need a batch too: later commands must run after them.
-    if (!recording_) TAPML_TRY(next_command());
+  // Ends the batch being recorded; the next submission begins with it.
+  Status close() {
+    if (!recording_) return {};
     // If this fails, the commands are lost.
-    std::unique_ptr<VulkanBatch> batch = std::move(recording_);
+    std::shared_ptr<VulkanBatch> batch = std::move(recording_);
     TAPML_TRY(batch->end());
+    submit_later(std::move(batch));
+    return {};
+  }
+
+  void submit_later(std::shared_ptr<VulkanBatch> batch) {
+    batch->in_flight = true;
+    closed_.push_back(std::move(batch));
+  }
+
+  // Submits the closed batches and the one being recorded with the pending waits.
+  Status flush() {
+    if (!recording_ && closed_.empty() && waits_.empty()) return {};
+    // Waits without commands need a batch too: later commands must run after them.
+    if (!recording_ && closed_.empty()) TAPML_TRY(next_command());
+    TAPML_TRY(close());
+    const std::vector<std::shared_ptr<VulkanBatch>> batches = std::exchange(closed_, {});
     std::vector<VkSemaphore> awaited;
     std::vector<uint64_t> values;
     for (const Wait& wait : waits_) {
       awaited.push_back(wait.timeline->handle);
       values.push_back(wait.value);
-      batch->hold(wait.timeline);
+      batches.front()->hold(wait.timeline);
     }
     waits_.clear();
     const std::vector<VkPipelineStageFlags> stages(awaited.size(),
@@ -234,20 +277,24 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     timeline.pWaitSemaphoreValues = values.data();
     timeline.signalSemaphoreValueCount = 1;
     timeline.pSignalSemaphoreValues = &signaled;
-    const VkCommandBuffer commands = batch->commands();
+    std::vector<VkCommandBuffer> commands;
+    for (const auto& batch : batches) commands.push_back(batch->commands());
     VkSubmitInfo info{};
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.pNext = &timeline;
     info.waitSemaphoreCount = static_cast<uint32_t>(awaited.size());
     info.pWaitSemaphores = awaited.data();
     info.pWaitDstStageMask = stages.data();
-    info.commandBufferCount = 1;
-    info.pCommandBuffers = &commands;
+    info.commandBufferCount = static_cast<uint32_t>(commands.size());
+    info.pCommandBuffers = commands.data();
     info.signalSemaphoreCount = 1;
     info.pSignalSemaphores = &timeline_->handle;
     TAPML_TRY(context_->submit(info));
-    batch->serial = timeline_->last = signaled;
-    in_flight_.push_back(std::move(batch));
+    timeline_->last = signaled;
+    for (const auto& batch : batches) {
+      batch->serial = signaled;
+      in_flight_.push_back(batch);
+    }
     return {};
   }
 
@@ -259,9 +306,10 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
         context_->vk.GetSemaphoreCounterValue(context_->handle(), timeline_->handle, &value),
         "vkGetSemaphoreCounterValue"));
     while (!in_flight_.empty() && in_flight_.front()->serial <= value) {
-      in_flight_.front()->reset();
-      idle_.push_back(std::move(in_flight_.front()));
+      std::shared_ptr<VulkanBatch> batch = std::move(in_flight_.front());
       in_flight_.pop_front();
+      batch->done();
+      if (!batch->is_kept()) idle_.push_back(std::move(batch));
     }
     return {};
   }
@@ -365,31 +413,80 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     return {};
   }
 
-  Status launch_kernel(VulkanKernel& kernel, const LaunchArgs& args) {
-    TAPML_ASSIGN(const std::shared_ptr<VulkanPipeline> made, kernel.pipeline(args.shared));
-    const VulkanPipeline& pipeline = *made;
-    std::array<int32_t, kMostPushConstants> constants;
-    TAPML_TRY(push_constants(kernel, pipeline, args, constants));
+  // The launches as a command buffer of their own: an equal one from before, or a new one.
+  Status launch_together(std::span<const BatchedLaunch> launches) {
+    if (launches.empty()) return {};
+    if (ready_.size() < launches.size()) ready_.resize(launches.size());
+    VulkanRecordings::Key key;
+    for (size_t i = 0; i < launches.size(); ++i) {
+      const BatchedLaunch& launch = launches[i];
+      Status status = prepare(static_cast<VulkanKernel&>(*launch.kernel), launch.args, ready_[i]);
+      if (!status) {
+        status.error().where = "kernel " + *launch.entry;
+        return status;
+      }
+      add_to_key(key, ready_[i], launch.args);
+    }
+    TAPML_TRY(close());
+    TAPML_TRY(await_room());
+    std::shared_ptr<VulkanBatch> batch = recordings_.find(key);
+    if (!batch) {
+      TAPML_ASSIGN(batch, new_batch());
+      TAPML_TRY(batch->begin(true));
+      for (size_t i = 0; i < launches.size(); ++i) {
+        batch->next();
+        TAPML_TRY(record_launch(*batch, ready_[i], launches[i].args));
+      }
+      TAPML_TRY(batch->end());
+      auto replaced = recordings_.keep(std::move(key), batch);
+      if (replaced) idle_.push_back(std::move(replaced));
+    }
+    submit_later(std::move(batch));
+    int64_t commands = 0;
+    for (const auto& waiting : closed_) commands += waiting->size();
+    return commands >= VulkanBatch::kMostCommands ? flush() : Status{};
+  }
+
+  // Adds all that the launch's commands depend on.
+  static void add_to_key(VulkanRecordings::Key& key, const Launch& launch, const LaunchArgs& args) {
+    key.push_back(reinterpret_cast<uintptr_t>(launch.pipeline.get()));
+    key.insert(key.end(), launch.groups.begin(), launch.groups.end());
+    for (const BufferArg& buffer : args.buffers) {
+      key.push_back(reinterpret_cast<uintptr_t>(vulkan_memory(*buffer.memory).range().get()));
+      key.push_back(static_cast<uint64_t>(buffer.offset));
+    }
+    const uint32_t constants = launch.pipeline->push_bytes / 4;
+    for (uint32_t i = 0; i < constants; ++i) {
+      key.push_back(static_cast<uint64_t>(launch.constants[i]));
+    }
+  }
+
+  Status prepare(VulkanKernel& kernel, const LaunchArgs& args, Launch& launch) {
+    TAPML_ASSIGN(launch.pipeline, kernel.pipeline(args.shared));
+    TAPML_TRY(push_constants(kernel, *launch.pipeline, args, launch.constants));
     TAPML_TRY(check_offsets(kernel, args));
-    TAPML_ASSIGN(VulkanBatch * batch, next_command());
+    const int64_t asked[] = {(args.extent - 1) / args.workgroup_threads + 1, args.grid[0],
+                             args.grid[1]};
+    for (size_t i = 0; i < launch.groups.size(); ++i) {
+      launch.groups[i] = static_cast<uint32_t>(std::min(asked[i], context_->max_groups[i]));
+    }
+    return {};
+  }
+
+  Status record_launch(VulkanBatch& batch, const Launch& launch, const LaunchArgs& args) {
+    const VulkanPipeline& pipeline = *launch.pipeline;
     const VulkanFunctions& vk = context_->vk;
-    VkCommandBuffer commands = batch->commands();
+    VkCommandBuffer commands = batch.commands();
     vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.pipeline);
     vk.CmdPushConstants(commands, pipeline.layout.pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                        pipeline.push_bytes, constants.data());
+                        pipeline.push_bytes, launch.constants.data());
     if (!args.buffers.empty()) {
-      TAPML_ASSIGN(VkDescriptorSet set, describe(*batch, pipeline, args));
+      TAPML_ASSIGN(VkDescriptorSet set, describe(batch, pipeline, args));
       vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout.pipeline,
                                0, 1, &set, 0, nullptr);
     }
-    const int64_t asked[] = {(args.extent - 1) / args.workgroup_threads + 1, args.grid[0],
-                             args.grid[1]};
-    uint32_t groups[3];
-    for (size_t i = 0; i < 3; ++i) {
-      groups[i] = static_cast<uint32_t>(std::min(asked[i], context_->max_groups[i]));
-    }
-    vk.CmdDispatch(commands, groups[0], groups[1], groups[2]);
-    batch->hold(made);
+    vk.CmdDispatch(commands, launch.groups[0], launch.groups[1], launch.groups[2]);
+    batch.hold(launch.pipeline);
     return {};
   }
 
@@ -485,10 +582,13 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
   std::shared_ptr<VulkanTimeline> timeline_;
   VkCommandPool pool_;
   std::mutex lock_;  // for settle(), which any thread may call
-  std::unique_ptr<VulkanBatch> recording_;
-  std::deque<std::unique_ptr<VulkanBatch>> in_flight_;  // oldest first
-  std::vector<std::unique_ptr<VulkanBatch>> idle_;
-  std::vector<Wait> waits_;  // to add to the batch being recorded
+  std::shared_ptr<VulkanBatch> recording_;
+  std::vector<std::shared_ptr<VulkanBatch>> closed_;    // recorded, to be submitted in this order
+  std::deque<std::shared_ptr<VulkanBatch>> in_flight_;  // oldest first
+  std::vector<std::shared_ptr<VulkanBatch>> idle_;
+  VulkanRecordings recordings_;
+  std::vector<Launch> ready_ = std::vector<Launch>(1);  // of the current launches
+  std::vector<Wait> waits_;                             // to add to the batch being recorded
   std::optional<Error> failed_;
 };
 
@@ -499,8 +599,7 @@ Result<std::unique_ptr<DeviceQueue>> create_vulkan_queue(std::shared_ptr<VulkanC
   TAPML_ASSIGN(std::shared_ptr<VulkanTimeline> timeline, VulkanTimeline::create(context));
   VkCommandPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
-  info.flags =
-      VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT | VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
+  info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
   info.queueFamilyIndex = context->physical().family;
   VkCommandPool pool = VK_NULL_HANDLE;
   TAPML_TRY(context->status(context->vk.CreateCommandPool(context->handle(), &info, nullptr, &pool),
