@@ -12,7 +12,7 @@ namespace tapml::app {
 
 namespace {
 
-constexpr const char* kOption = "--embeddings";
+constexpr const char* kEmbeddingsOption = "--embeddings";
 constexpr const char* kPrefill = "prefill";
 
 struct EmbeddingFile {
@@ -32,7 +32,7 @@ EmbeddingFile parse_file(const std::string& text) {
   int64_t position = 0;
   const auto parsed = std::from_chars(number.data(), number.data() + number.size(), position);
   if (at > 0 && has_digits && parsed.ec == std::errc()) return {text.substr(0, at), position};
-  throw_user("the file of embeddings has no valid position", kOption,
+  throw_user("the file of embeddings has no valid position", kEmbeddingsOption,
              "FILE, or FILE@POSITION with an integer from 0 on", text);
 }
 
@@ -62,9 +62,9 @@ bool EmbeddingOptions::are_taken_by(const ModelInterface& model) const {
   if (!given()) return false;
   const ModelFunction* prefill = model.find_function(kPrefill);
   if (!prefill || !prefill->takes(Role::kPlacement)) {
-    throw_user("the model takes no embeddings", kOption,
+    throw_user("the model takes no embeddings", kEmbeddingsOption,
                "a model whose function prefill has the input placement", model.architecture,
-               std::string("leave ") + kOption + " out");
+               std::string("leave ") + kEmbeddingsOption + " out");
   }
   return true;
 }
@@ -76,14 +76,15 @@ llm::PlacedEmbeddings EmbeddingOptions::load(const Module& module) const {
   llm::PlacedEmbeddings all;
   for (const std::string& text : files) {
     const EmbeddingFile one = parse_file(text);
-    const std::string where = std::string(kOption) + " " + text;
+    const std::string where = std::string(kEmbeddingsOption) + " " + text;
     const HostTensor rows =
         input.of_one_text(read_tensor(one.file, "", role_name(Role::kEmbeddings)), where);
     const int64_t next = all.positions.empty() ? 0 : all.positions.back() + 1;
     place(all, rows, one.position.value_or(next), model.context, where);
   }
   for (const Tensor& one : tensors) {
-    place(all, input.of_one_text(one.rows, kOption), one.position, model.context, kOption);
+    place(all, input.of_one_text(one.rows, kEmbeddingsOption), one.position, model.context,
+          kEmbeddingsOption);
   }
   return all;
 }
@@ -91,7 +92,7 @@ llm::PlacedEmbeddings EmbeddingOptions::load(const Module& module) const {
 void check_positions(const llm::PlacedEmbeddings& embeddings, int64_t tokens) {
   for (const int64_t position : embeddings.positions) {
     if (position < tokens) continue;
-    throw_user("the prompt ends before an embedding's position", kOption,
+    throw_user("the prompt ends before an embedding's position", kEmbeddingsOption,
                "positions from 0 to " + std::to_string(tokens - 1),
                "position " + std::to_string(position),
                "give a prompt with a token for each embedding");

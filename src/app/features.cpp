@@ -8,7 +8,7 @@ namespace tapml::app {
 
 namespace {
 
-constexpr const char* kOption = "--features";
+constexpr const char* kFeaturesOption = "--features";
 constexpr const char* kEncode = "encode";
 
 }  // namespace
@@ -16,12 +16,14 @@ constexpr const char* kEncode = "encode";
 bool FeatureOptions::are_read_by(const ModelInterface& model) const {
   const bool reads = model.find_function(kEncode) != nullptr;
   if (given() && !reads) {
-    throw_user("the model reads no features", kOption, "a model with an encoder (function encode)",
-               model.architecture, std::string("leave ") + kOption + " out");
+    throw_user("the model reads no features", kFeaturesOption,
+               "a model with an encoder (function encode)", model.architecture,
+               std::string("leave ") + kFeaturesOption + " out");
   }
   if (reads && !given()) {
-    throw_user("the model has an encoder, which needs features", kOption, "FILE with the features",
-               "none", std::string("give ") + kOption + " FILE (.npy, .npz or safetensors)");
+    throw_user("the model has an encoder, which needs features", kFeaturesOption,
+               "FILE with the features", "none",
+               std::string("give ") + kFeaturesOption + " FILE (.npy, .npz or safetensors)");
   }
   return reads;
 }
@@ -31,7 +33,7 @@ HostTensor FeatureOptions::load(const Module& module) const {
   if (!are_read_by(model)) return {};
   const ModelInput input(module, *model.find_function(kEncode), Role::kFeatures);
   return input.of_one_text(tensor.size() > 0 ? tensor : read_tensor(file, "", "features"),
-                           file.empty() ? kOption : kOption + (" " + file));
+                           file.empty() ? kFeaturesOption : kFeaturesOption + (" " + file));
 }
 
 }  // namespace tapml::app

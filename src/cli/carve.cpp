@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cli/check_output.h"
 #include "cli/command.h"
+#include "cli/import_trust.h"
 #include "cli/kernel_progress.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
@@ -22,6 +23,7 @@ namespace {
 struct CarveOptions {
   CarveCommand command;
   std::string budget;
+  ImportTrust trust;
 };
 
 Json edge_json(const topdown::EdgeCases& cases) {
@@ -52,6 +54,10 @@ int run(const CarveOptions& options, const Output& output) {
     if (command.budget_bytes == 0) throw_user("the budget is zero", "--budget", "1 or more", "0");
   }
   Progress progress = Progress::to_stderr(output.json);
+  const std::string first = command.prompts.empty() ? "" : command.prompts.front();
+  const std::optional<topdown::ImportCheck> import =
+      options.trust.check(command.model.model, first, progress, output);
+  if (import && !import->passed()) return refuse_import(*import, output);
   CommandHooks hooks = command_hooks(progress);
   hooks.checked = [&] { check_future_folder(command.folder); };
   hooks.phase = [&](const std::string& name, int64_t total) {
@@ -82,7 +88,8 @@ int run(const CarveOptions& options, const Output& output) {
                             {"weights", Json::integer(std::ssize(suite.weights))},
                             {"dropped", Json::integer(dropped)},
                             {"edge", edge_json(carved.edge)},
-                            {"nan", topdown::source_nan_json(carved.nan)}});
+                            {"nan", topdown::source_nan_json(carved.nan)},
+                            {"import", topdown::import_json(import)}});
   set_completeness(json, suite);
   output.document(json);
   if (carved.interrupted) return kInterrupted;
@@ -134,6 +141,7 @@ void add_carve(Registration registration) {
       ->allow_extra_args(false);
   app->add_option("--function", command->function, "Function of a text module")
       ->default_str("the only one, or main");
+  options->trust.add_to(*app);
   app->get_option("--target")->description("Trusted platform: kind[:key=value,...][@endpoint]");
   set_runner(*app, registration, options, run);
 }

@@ -9,6 +9,7 @@
 #include "cli/check_output.h"
 #include "cli/ci_reports.h"
 #include "cli/command.h"
+#include "cli/import_trust.h"
 #include "cli/kernel_progress.h"
 #include "cli/options.h"
 #include "cli/tolerance_options.h"
@@ -40,6 +41,7 @@ struct LocalizeCommand {
   IsolationOptions isolation;
   ToleranceOptions tolerance;
   CiReportOptions ci;
+  ImportTrust trust;
   std::vector<const CLI::Option*> of_kernels;  // options that --bisect passes ignores
 };
 
@@ -121,6 +123,8 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
                option->get_name(), "none with --bisect passes", option->results().at(0));
   }
   Progress progress = Progress::to_stderr(output.json);
+  run.import = command.trust.check(command.model, command.prompt, progress, output);
+  if (run.import && !run.import->passed()) return refuse_import(*run.import, output);
   CommandHooks hooks = hooks_of(command, progress);
   hooks.worked = [&] { progress.end(); };
   const PassesBisected bisected = app::bisect_passes(run, hooks);
@@ -149,6 +153,8 @@ int run(const LocalizeCommand& command, const Output& output) {
   options.kernels = command.custom_kernels;
   options.tolerance.name = command.tolerance.file;
   Progress progress = Progress::to_stderr(output.json);
+  options.import = command.trust.check(command.model, command.prompt, progress, output);
+  if (options.import && !options.import->passed()) return refuse_import(*options.import, output);
   CommandHooks hooks = hooks_of(command, progress);
   hooks.worked = [&] { progress.finish(); };
   const Localized localized = app::localize(options, hooks);
@@ -220,6 +226,7 @@ void add_localize(Registration registration) {
   add_options(*app, command->remote);
   command->ci.add_to(*app);
   command->tolerance.add_to(*app);
+  command->trust.add_to(*app);
   command->of_kernels = {repeats,
                          shrink,
                          app->get_option("--tolerance"),

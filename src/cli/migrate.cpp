@@ -8,6 +8,7 @@
 #include "cli/check_output.h"
 #include "cli/ci_reports.h"
 #include "cli/command.h"
+#include "cli/import_trust.h"
 #include "cli/kernel_progress.h"
 #include "cli/migration_output.h"
 #include "cli/options.h"
@@ -39,6 +40,7 @@ struct MigrateCommand {
   IsolationOptions isolation;
   ToleranceOptions tolerance;
   CiReportOptions ci;
+  ImportTrust trust;
 };
 
 app::MigrateCommand options_of(const MigrateCommand& command, const Output& output) {
@@ -104,8 +106,10 @@ int report_several(const MigrateCommand& command, const Output& output,
 }
 
 int run(const MigrateCommand& command, const Output& output) {
-  const app::MigrateCommand options = options_of(command, output);
+  app::MigrateCommand options = options_of(command, output);
   Progress progress = Progress::to_stderr(output.json);
+  options.import = command.trust.check(command.model, command.prompt, progress, output);
+  if (options.import && !options.import->passed()) return refuse_import(*options.import, output);
   Trace trace(command.trace);
   CommandHooks hooks = command_hooks(progress);
   hooks.progress = kernel_progress(progress, "migrate");
@@ -179,6 +183,7 @@ void add_migrate(Registration registration) {
   add_options(*app, command->trace);
   command->ci.add_to(*app);
   command->tolerance.add_to(*app);
+  command->trust.add_to(*app);
   add_options(*app, command->isolation);
   // A trace has one session, in this process.
   app->get_option("--trace")->excludes(app->get_option("--kernel-timeout"));

@@ -72,7 +72,8 @@ class Interpreter {
         limits_{options.max_elements, options.poll,
                 options.wanted,       options.products,
                 options.allowed,      options.threads ? *options.threads : shared_threads()},
-        watcher_(options.watcher) {
+        watcher_(options.watcher),
+        observe_(options.observe) {
     for (const auto& [name, base] : module.functions) {
       const auto* function = as_relax_function(base.get());
       if (!function || function->pure) continue;
@@ -387,6 +388,9 @@ class Interpreter {
     }
     if (call) check_stated(symbols_, *call, value, place, scope);
     check(symbols_, binding.var->annotation, value, place, scope);
+    if (observe_ && depth_ == 1 && value.kind == ItemKind::kTensor) {
+      observe_(binding, *value.tensor);
+    }
     scope.vars[binding.var.get()] = std::move(value);
   }
 
@@ -540,6 +544,7 @@ class Interpreter {
   int64_t max_tail_calls_, max_calls_, calls_ = 0;
   const ApplyLimits limits_;
   const WorkWatcher& watcher_;
+  const std::function<void(const relax::Binding&, const op::RefTensor&)>& observe_;
   int64_t bound_ = 0, bindings_ = 0;  // bindings of the outermost function: evaluated and total
   bool writes_ = false;  // some tensor may be written, so the caller's are copied first
   std::map<std::string, std::shared_ptr<const Closure>> named_;

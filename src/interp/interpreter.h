@@ -82,6 +82,9 @@ struct CallOptions {
   // Receives the number of evaluated bindings of the called function; functions that a binding
   // calls count as part of it.
   WorkWatcher watcher;
+  // Called with each binding of the called function whose value is a tensor, branches included. The
+  // tensor is valid during the call only.
+  std::function<void(const relax::Binding& binding, const op::RefTensor& value)> observe;
 };
 
 // Calls `function` of `module`. Checks arguments, results, match_casts and annotations of bindings

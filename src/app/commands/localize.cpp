@@ -38,7 +38,9 @@ std::string command_line(const ModelRun& command, const topdown::CommandOptions&
 
 topdown::RunFacts facts_of(const ModelRun& command, const LoadedModel& model) {
   if (!command.facts) return {};
-  return topdown::run_facts(command.model.name, model.files.weights);
+  topdown::RunFacts facts = topdown::run_facts(command.model.name, model.files.weights);
+  facts.import = command.import;
+  return facts;
 }
 
 // Sets the options that both of topdown's functions take, and returns the prompt.

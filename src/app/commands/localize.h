@@ -21,7 +21,8 @@ struct ModelRun {
   IsolationOptions isolation;
   // Fault to inject: KERNEL:KIND, or PASS:wrong-operator into passes.
   std::vector<std::string> faults;
-  bool facts = true;  // adds facts to the result, which hashes all weights
+  bool facts = true;                           // adds facts to the result, which hashes all weights
+  std::optional<topdown::ImportCheck> import;  // of check_import(), for the facts
 };
 
 struct LocalizeCommand : ModelRun {

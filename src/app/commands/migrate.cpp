@@ -126,7 +126,10 @@ topdown::MigrationsTexts all_texts(const MigrateCommand& command, const LoadedMo
                                    const Targets& targets, const topdown::Migrations& migrations) {
   topdown::MigrationsTexts texts;
   texts.folders = targets.folders();
-  if (command.facts) texts.run = topdown::run_facts(command.model.name, model.files.weights);
+  if (command.facts) {
+    texts.run = topdown::run_facts(command.model.name, model.files.weights);
+    texts.run.import = command.import;
+  }
   texts.command = command_line(command, targets.names(),
                                options_again(command, command.targets.at(0), command.fault));
   for (size_t t = 0; t < migrations.targets.size(); ++t) {

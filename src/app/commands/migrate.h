@@ -28,7 +28,8 @@ struct MigrateCommand {
   IsolationOptions isolation;
   bool one_session = false;  // kernels under test run in this process; overrides `isolation`
   bool measure_speed = false;
-  bool facts = true;  // adds facts to the texts, which hashes all weights
+  bool facts = true;                           // adds facts to the texts, which hashes all weights
+  std::optional<topdown::ImportCheck> import;  // of check_import(), for the facts
 };
 
 struct Migrated {

@@ -1,9 +1,5 @@
 // C, compiled to shared objects by the system's compiler.
-#include <unistd.h>
-
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <set>
 
 #include "base/host/cpu_features.h"
@@ -11,6 +7,7 @@
 #include "codegen/source/emitter.h"
 #include "io/host/command.h"
 #include "io/host/files.h"
+#include "io/host/scratch_folder.h"
 #include "ir/exceptions.h"
 #include "runtime/host/shared_object.h"
 
@@ -19,29 +16,6 @@ namespace tapml::codegen {
 namespace {
 
 constexpr std::chrono::seconds kLongestCompilation{120};
-
-// A folder that is removed at the end of its scope.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "tapml-kernel-XXXXXX").string();
-    if (!::mkdtemp(name.data())) {
-      throw_user("cannot create a folder for the compiler's output", name, "a writable folder",
-                 std::strerror(errno), "set TMPDIR to another folder");
-    }
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  std::string file(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 // Compiles C with the system's compiler, for this machine's processor.
 ModuleBlob compile_c(const CustomSource& source, const target::Target& target,
@@ -52,7 +26,7 @@ ModuleBlob compile_c(const CustomSource& source, const target::Target& target,
                "a target with a processor of " + std::string(cpu_architecture()), architecture,
                "run tapml on the target's machine");
   }
-  const ScratchFolder folder;
+  const ScratchFolder folder = unwrap(ScratchFolder::create("kernel"));
   const std::string header = folder.file("entries.h"), object = folder.file("kernel.so");
   unwrap(write_text_atomic(header, custom_c().declarations(source)));
   const char* compiler = std::getenv("CC");

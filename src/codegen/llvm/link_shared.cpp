@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <sstream>
@@ -14,6 +13,7 @@
 #include "codegen/llvm/archive.h"
 #include "codegen/llvm/native.h"
 #include "codegen/llvm/target_machine.h"
+#include "io/host/scratch_folder.h"
 #include "ir/exceptions.h"
 #include "runtime/host/shared_object.h"
 
@@ -51,31 +51,6 @@ class MemoryFile {
   }
 
   int descriptor_;
-};
-
-// A private folder, removed at the end: lld creates temporary output next to the output file.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code error;
-    std::filesystem::path base = std::filesystem::temp_directory_path(error);
-    path_ = (error ? std::filesystem::path("/tmp") : base).string() + "/tapml-link-XXXXXX";
-    if (::mkdtemp(path_.data()) == nullptr) {
-      throw_user("cannot create a temporary folder: " + std::string(std::strerror(errno)), path_,
-                 "a folder that can be written to", "", "set TMPDIR to another folder");
-    }
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 std::vector<std::byte> read_output(const std::string& path) {
@@ -122,7 +97,7 @@ ModuleBlob link_shared(const ModuleBlob& archive) {
 
   MemoryFile input("objects");
   input.write(archive.bytes);
-  TemporaryFolder folder;
+  const ScratchFolder folder = unwrap(ScratchFolder::create("link"));
   std::string from = input.path(), to = folder.path() + "/kernels.so";
   // Calls to library functions (memset and the like) are resolved by the program that loads the
   // object.

@@ -28,6 +28,7 @@ std::string run_facts_part(const RunFacts& facts, const std::vector<PageDevice>&
   fact("machine", facts.date.empty() ? "" : machine_text(facts.machine));
   fact("model", facts.model);
   fact("hash", facts.hash.empty() ? "" : facts.hash + " (" + facts.hashed + ", SHA-256)");
+  if (facts.hashed == "weights") fact("import", import_text(facts.import));
   for (const PageDevice& device : devices) {
     fact(device.role, device.target + (device.info.name.empty() ? "" : ": " + device.info.name) +
                           (device.info.version.empty() ? "" : ", " + device.info.version));

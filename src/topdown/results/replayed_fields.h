@@ -1,6 +1,7 @@
 // The JSON fields of a replay and of the facts of a run. Internal to results/.
 #pragma once
 
+#include "topdown/results/import_fields.h"
 #include "topdown/results/result_json.h"
 #include "topdown/results/verdict_fields.h"
 
@@ -22,6 +23,7 @@ void fields(A& a, RunFacts& x) {
   a("model", x.model);
   a("hash", x.hash);
   a("hashed", x.hashed);
+  a.nullable("import", x.import);
 }
 
 template <class A>

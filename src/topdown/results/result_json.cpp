@@ -13,6 +13,9 @@ Json migration_json(const Migration& migration) { return to_json(migration); }
 Json localization_json(const Localization& localization) { return to_json(localization); }
 Json pass_bisection_json(const PassBisection& bisection) { return to_json(bisection); }
 Json replayed_json(const Replayed& replayed) { return to_json(replayed); }
+Json import_json(const std::optional<ImportCheck>& import) {
+  return import ? to_json(*import) : Json::null();
+}
 Json device_json(const DeviceInfo& info) { return to_json(info); }
 Json kernel_uses_json(const std::vector<KernelUse>& kernels) { return to_json(kernels); }
 

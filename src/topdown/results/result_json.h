@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "io/json_reader.h"
+#include "topdown/reference_run/import_check.h"
 #include "topdown/results/localization.h"
 #include "topdown/results/migration.h"
 #include "topdown/results/pass_bisection.h"
@@ -23,6 +24,8 @@ Json replayed_json(const Replayed& replayed);
 Json custom_kernels_json(const std::vector<const KernelVerdict*>& verdicts);
 // "run" of report.json.
 Json run_json(const RunFacts& facts, const std::string& command);
+// "import" of the commands' documents (docs/cli.md, localize); null if there was no comparison.
+Json import_json(const std::optional<ImportCheck>& import);
 Json device_json(const DeviceInfo& info);
 // A list of objects with "kernel" and "layers".
 Json kernel_uses_json(const std::vector<KernelUse>& kernels);

@@ -28,7 +28,8 @@ RunFacts facts_here(const std::string& model, std::string hash, const char* hash
           .machine = machine_info(),
           .model = model,
           .hash = std::move(hash),
-          .hashed = hashed};
+          .hashed = hashed,
+          .import = {}};
 }
 
 }  // namespace

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/host/machine_info.h"
+#include "topdown/reference_run/import_check.h"
 #include "topdown/suite/suite.h"
 
 namespace tapml::topdown {
@@ -20,6 +22,9 @@ struct RunFacts {
   // (weights_hash), or of a suite's kernels, calls and tensors (suite_hash).
   std::string hash;
   std::string hashed;  // "weights" or "suite"
+  // Of a model: how its import compares with the published implementation; empty: nothing but tapml
+  // vouches for it.
+  std::optional<ImportCheck> import;
 };
 
 // The facts of the current time, program and machine. The date is SOURCE_DATE_EPOCH if that is set,

@@ -1,0 +1,47 @@
+#include "cli/import_trust.h"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/kernel_progress.h"
+#include "ir/exceptions.h"
+#include "topdown/results/result_json.h"
+#include "topdown/results/verdict_line.h"
+
+namespace tapml::cli {
+
+void ImportTrust::add_to(CLI::App& command) {
+  auto* option = command
+                     .add_option("--trust", trust,
+                                 "First compare the import with the published implementation: "
+                                 "torch, for PyTorch and transformers (docs/verdicts.md)")
+                     ->check(CLI::IsMember({"torch"}));
+  command
+      .add_option("--python", python, "Python that has PyTorch and transformers, for --trust torch")
+      ->default_str("python3")
+      ->needs(option);
+}
+
+std::optional<topdown::ImportCheck> ImportTrust::check(const std::string& model,
+                                                       const std::string& prompt,
+                                                       Progress& progress,
+                                                       const Output& output) const {
+  if (trust.empty()) return {};
+  progress.begin("import", 0, Progress::kPatience);
+  topdown::ImportCheck import = app::check_import(
+      {.model = model, .prompt = prompt, .python = python}, command_hooks(progress));
+  progress.end();
+  if (import.passed()) output.line("import: " + import_text(import));
+  return import;
+}
+
+int refuse_import(const topdown::ImportCheck& import, const Output& output) {
+  const topdown::VerdictLine verdict{topdown::Verdict::kFail,
+                                     {"the import " + import_text(import)}};
+  output.document(Json::object({{"import", topdown::import_json(import)},
+                                {"passed", Json::boolean(false)},
+                                {"verdict", Json::string(verdict_word(verdict.verdict))}}));
+  output.last_line(verdict.text());
+  return kDifference;
+}
+
+}  // namespace tapml::cli

@@ -1,0 +1,29 @@
+// --trust and --python: commands that first judge a model's import by its published implementation.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/commands/check_import.h"
+#include "base/host/progress.h"
+#include "cli/command.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tapml::cli {
+
+struct ImportTrust {
+  std::string trust, python;
+
+  void add_to(CLI::App& command);
+  // Empty without --trust. Prints one line about the comparison.
+  std::optional<topdown::ImportCheck> check(const std::string& model, const std::string& prompt,
+                                            Progress& progress, const Output& output) const;
+};
+
+// Reports an import that differs, which ends the command; returns the exit code.
+int refuse_import(const topdown::ImportCheck& import, const Output& output);
+
+}  // namespace tapml::cli

@@ -1,0 +1,262 @@
+#include "topdown/reference_run/compare_import.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/rng.h"
+#include "interp/interpreter.h"
+#include "ir/exceptions.h"
+#include "topdown/reference_run/import_borders.h"
+#include "topdown/reference_run/model_reference.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+constexpr const char* kFunction = "logits_all";
+// Of the largest magnitude among a value's elements. Sums of two implementations in f64 differ by
+// about 1e-13 of it, a wrong constant by more than 1e-8.
+constexpr double kAllowedF64 = 1e-9, kAllowedF32 = 1e-4;
+constexpr double kHugeLogit = 1e300;
+
+// The difference between a value and the published one, which have the same elements in the same
+// order.
+struct PublishedDistance {
+  double max_abs = 0, bound = 0;
+  size_t at = 0;                // of the largest difference
+  std::optional<size_t> first;  // the first element above the bound
+};
+
+template <class Values>
+PublishedDistance published_distance(const HostTensor& published, const Values& found,
+                                     double allowed) {
+  PublishedDistance result;
+  const auto count = static_cast<size_t>(published.size());
+  double largest = 0;
+  for (size_t i = 0; i < count; ++i) {
+    largest = std::max(largest, std::abs(published.at_f64(static_cast<int64_t>(i))));
+  }
+  result.bound = std::min(allowed * largest, kHugeLogit);
+  for (size_t i = 0; i < count; ++i) {
+    const double off = std::abs(published.at_f64(static_cast<int64_t>(i)) - found[i]);
+    // Not `off > bound`, which a NaN would pass.
+    if (!(off <= result.bound) && !result.first) result.first = i;
+    if (off > result.max_abs || (std::isnan(off) && !std::isnan(result.max_abs))) {
+      result.max_abs = off;
+      result.at = i;
+    }
+  }
+  return result;
+}
+
+int64_t layer_of(const std::string& module) {
+  for (size_t begin = 0; begin < module.size();) {
+    const size_t end = std::min(module.find('.', begin), module.size());
+    const std::string part = module.substr(begin, end - begin);
+    if (!part.empty() && part.size() < 10 &&
+        part.find_first_not_of("0123456789") == std::string::npos) {
+      return std::stoll(part);
+    }
+    begin = end + 1;
+  }
+  return -1;
+}
+
+class ImportComparison {
+ public:
+  ImportComparison(const PublishedRun& published, const ImportBorders& borders, int64_t tokens)
+      : published_(published),
+        borders_(borders),
+        tokens_(tokens),
+        allowed_(published.dtype == "f64" ? kAllowedF64 : kAllowedF32) {}
+
+  // A value of the reference's run.
+  void observe(const relax::Binding& binding, const op::RefTensor& value) {
+    if (binding.var.get() == borders_.rotated) compare_rope();
+    const auto borders = borders_.of.find(binding.var.get());
+    if (borders == borders_.of.end()) return;
+    for (const ImportBorder& border : borders->second) compare(border, value.values);
+  }
+
+  // All tokens' logits, by which the import is judged.
+  void conclude(const op::RefTensor& logits, ImportCheck& check) const {
+    const HostTensor& wanted = *published_.find("logits");
+    const int64_t vocabulary = logits.shape.back();
+    double worst = -1;
+    for (int64_t token = 0; token < tokens_; ++token) {
+      std::vector<double> row, own;
+      for (int64_t v = token * vocabulary; v < (token + 1) * vocabulary; ++v) {
+        row.push_back(wanted.at_f64(v));
+        own.push_back(logits.values[static_cast<size_t>(v)]);
+      }
+      const PublishedDistance found = published_distance(
+          HostTensor::from<double>(DType::kF64, {vocabulary}, row), own, allowed_);
+      const double share = found.bound > 0 ? found.max_abs / found.bound : found.max_abs;
+      if (share > worst || std::isnan(share)) {
+        worst = share;
+        check.max_abs = found.max_abs;
+        check.bound = found.bound;
+      }
+      if (!found.first || check.first) continue;
+      check.first = {.module = "lm_head",
+                     .end = "output",
+                     .max_abs = found.max_abs,
+                     .bound = found.bound,
+                     .token = token,
+                     .published = row[found.at],
+                     .found = own[found.at]};
+    }
+    if (check.first && first_) check.first = first_;
+    check.values = values_;
+  }
+
+ private:
+  template <class Values>
+  void compare(const ImportBorder& border, const Values& found) {
+    if (!border.output) {
+      if (const HostTensor* wanted = published_.find(border.module + ":input")) {
+        compare(border.module, "input", {wanted}, found);
+      }
+      return;
+    }
+    // A module may write several tensors, such as attention its weights.
+    std::vector<const HostTensor*> wanted;
+    for (int number = 0;; ++number) {
+      const HostTensor* one = published_.find(border.module + ":output:" + std::to_string(number));
+      if (!one) break;
+      wanted.push_back(one);
+    }
+    compare(border.module, "output", wanted, found);
+  }
+
+  // It has to equal one of the tensors that have as many elements.
+  template <class Values>
+  void compare(const std::string& module, const char* end,
+               const std::vector<const HostTensor*>& wanted, const Values& found) {
+    std::optional<ImportDifference> difference;
+    bool compared = false;
+    for (const HostTensor* one : wanted) {
+      if (static_cast<size_t>(one->size()) != found.size() || found.size() == 0) continue;
+      const PublishedDistance off = published_distance(*one, found, allowed_);
+      if (!off.first) {
+        ++values_;
+        return;
+      }
+      compared = true;
+      const int64_t row = std::max<int64_t>(one->size() / tokens_, 1);
+      difference = {.module = module,
+                    .end = end,
+                    .meaning = border_meaning(module, end),
+                    .layer = layer_of(module),
+                    .max_abs = off.max_abs,
+                    .bound = off.bound,
+                    .token = static_cast<int64_t>(*off.first) / row,
+                    .published = one->at_f64(static_cast<int64_t>(off.at)),
+                    .found = found[off.at]};
+    }
+    if (compared) ++values_;
+    if (!difference || first_) return;
+    first_ = std::move(difference);
+    first_->equals = module_with(module, found);
+  }
+
+  // Another module whose output has these values.
+  template <class Values>
+  std::string module_with(const std::string& module, const Values& found) const {
+    for (const auto& [name, tensor] : published_.tensors) {
+      const size_t mark = name.find(":output:");
+      if (mark == std::string::npos || name.substr(0, mark) == module) continue;
+      if (static_cast<size_t>(tensor.size()) != found.size()) continue;
+      if (!published_distance(tensor, found, allowed_).first) return name.substr(0, mark);
+    }
+    return "";
+  }
+
+  // The cosines and sines of the frequencies that the import computed, for every token: the
+  // published table has both halves of each head.
+  void compare_rope() {
+    const int64_t half = borders_.frequencies.size();
+    std::vector<double> cos, sin;
+    for (int64_t token = 0; token < tokens_; ++token) {
+      for (int64_t j = 0; j < 2 * half; ++j) {
+        const double angle = static_cast<double>(token) * borders_.frequencies.at_f64(j % half);
+        cos.push_back(std::cos(angle));
+        sin.push_back(std::sin(angle));
+      }
+    }
+    for (const auto& [name, tensor] : published_.tensors) {
+      const size_t mark = name.find("rotary_emb:output:");
+      if (mark == std::string::npos) continue;
+      const std::string module = name.substr(0, name.find(':'));
+      const bool is_cos = name.ends_with(":0");
+      compare(module, is_cos ? "cos" : "sin", {&tensor}, is_cos ? cos : sin);
+    }
+  }
+
+  const PublishedRun& published_;
+  const ImportBorders& borders_;
+  const int64_t tokens_;
+  const double allowed_;
+  int64_t values_ = 0;
+  std::optional<ImportDifference> first_;
+};
+
+void check_logits(const PublishedRun& run, int64_t tokens, const ModelInterface& model,
+                  const std::string& folder) {
+  const Shape expected = {1, tokens, model.vocabulary};
+  const HostTensor* logits = run.find("logits");
+  if (logits && logits->shape() == expected && logits->dtype() == DType::kF64) return;
+  throw_user("the published implementation's logits have another shape than the import's", folder,
+             shape_to_string(expected),
+             logits ? dtype_name(logits->dtype()) + shape_to_string(logits->shape()) : "none");
+}
+
+}  // namespace
+
+std::vector<int32_t> import_tokens(const std::vector<int32_t>& tokens,
+                                   const ModelInterface& model) {
+  const auto count = static_cast<size_t>(std::min(kImportTokens, model.context));
+  std::vector<int32_t> made(tokens.begin(),
+                            tokens.begin() + static_cast<int64_t>(std::min(count, tokens.size())));
+  RandomStream random(0, "import");
+  while (made.size() < count) {
+    made.push_back(static_cast<int32_t>(random.below(static_cast<uint32_t>(model.vocabulary))));
+  }
+  return made;
+}
+
+ImportCheck compare_import(const Module& module, const ModelInterface& model,
+                           const std::map<std::string, HostTensor>& weights,
+                           const CompareImportOptions& options) {
+  const relax::Function* function = relax::as_relax_function(module.find(kFunction));
+  if (!function) throw_user("the model has no such function", "the model's interface", kFunction);
+  const std::vector<int32_t> tokens = import_tokens(options.tokens, model);
+  const ImportBorders borders = import_borders(*function);
+  PublishedRequest request{.python = options.python,
+                           .folder = options.folder,
+                           .tokens = tokens,
+                           .paths = borders.modules,
+                           .longest = options.longest,
+                           .cancelled = options.cancelled};
+  for (const auto& [name, weight] : weights) request.parameters += weight.size();
+  tell(options.watcher, {"published", 0, 0, ""});
+  const PublishedRun published = run_published(request);
+  check_logits(published, std::ssize(tokens), model, options.folder);
+  ImportComparison comparison(published, borders, std::ssize(tokens));
+  interp::CallOptions run;
+  run.poll = options.poll;
+  run.watcher = options.watcher;
+  run.observe = [&](const relax::Binding& binding, const op::RefTensor& value) {
+    comparison.observe(binding, value);
+  };
+  const op::RefTensor logits = evaluate_logits(module, model, weights, tokens, run);
+  ImportCheck check{.implementation = published.implementation,
+                    .model_class = published.class_name,
+                    .dtype = published.dtype,
+                    .tokens = std::ssize(tokens),
+                    .missing = published.missing};
+  comparison.conclude(logits, check);
+  return check;
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,45 @@
+// Judges the import of a model by its published implementation.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "abi/model_interface.h"
+#include "base/work.h"
+#include "ir/module.h"
+#include "tensor/host_tensor.h"
+#include "topdown/reference_run/import_check.h"
+#include "topdown/reference_run/published_run.h"
+
+namespace tapml::topdown {
+
+struct CompareImportOptions {
+  std::string folder;  // the model directory
+  std::string python;  // PublishedRequest::python
+  // Tokens of the text; of a longer one, the first kImportTokens.
+  std::vector<int32_t> tokens;
+  std::chrono::milliseconds longest{600'000};  // for the published implementation
+  std::function<void()> poll;                  // an exception ends the work; may be empty
+  std::function<bool()> cancelled;             // may be empty
+  WorkWatcher watcher;
+};
+
+inline constexpr int64_t kImportTokens = 16;
+
+// `tokens`, followed by random ones up to kImportTokens or the context: a shorter text would test
+// neither rotations nor attention.
+std::vector<int32_t> import_tokens(const std::vector<int32_t>& tokens, const ModelInterface& model);
+
+// Runs the same tokens through the published implementation and through the reference, which both
+// compute in f64, and compares the logits. If those of any token differ, compares the values at the
+// ends of the implementation's modules in the order of the model, for the first that differs.
+// `module` is the model as imported, in its default precision: its bindings have the paths of the
+// implementation's modules as origins. Throws like run_published().
+ImportCheck compare_import(const Module& module, const ModelInterface& model,
+                           const std::map<std::string, HostTensor>& weights,
+                           const CompareImportOptions& options);
+
+}  // namespace tapml::topdown

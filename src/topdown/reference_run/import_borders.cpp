@@ -1,0 +1,96 @@
+#include "topdown/reference_run/import_borders.h"
+
+#include <algorithm>
+
+#include "relax/visit.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+using relax::Binding;
+using relax::VarNode;
+
+// Whether `path` is `module` or inside it.
+bool is_within(const std::string& path, const std::string& module) {
+  return path == module || path.starts_with(module + ".");
+}
+
+bool is_float_tensor(const VarNode& var) {
+  const relax::TensorAnnotation* tensor = relax::as_tensor(var.annotation);
+  return tensor && tensor->dtype && is_float(*tensor->dtype);
+}
+
+// A binding of one module.
+struct Step {
+  const Binding* binding;
+  std::string path;
+};
+
+std::vector<Step> steps_of(const relax::Function& function) {
+  std::vector<Step> steps;
+  relax::visit_bindings(function.body, [&](const Binding& binding, bool) {
+    if (binding.origin.size() == 1) steps.push_back({&binding, *binding.origin.begin()});
+  });
+  return steps;
+}
+
+void find_rope(const Binding& binding, ImportBorders& borders) {
+  if (borders.rotated || relax::called_operator(binding.value) != "rope") return;
+  const auto* call = relax::as<relax::CallNode>(binding.value);
+  const auto* frequencies = relax::as<relax::ConstantNode>(call->args.at(2));
+  if (!frequencies) return;
+  borders.rotated = binding.var.get();
+  borders.frequencies = frequencies->value;
+}
+
+void add(ImportBorders& borders, const VarNode* var, const ImportBorder& border) {
+  std::vector<ImportBorder>& known = borders.of[var];
+  const bool is_known = std::ranges::any_of(known, [&](const ImportBorder& one) {
+    return one.module == border.module && one.output == border.output;
+  });
+  if (!is_known) known.push_back(border);
+}
+
+}  // namespace
+
+ImportBorders import_borders(const relax::Function& function) {
+  ImportBorders borders;
+  const std::vector<Step> steps = steps_of(function);
+  std::map<std::string, const VarNode*> last;  // by module
+  std::map<const VarNode*, std::string> made_in;
+  for (const Step& step : steps) {
+    find_rope(*step.binding, borders);
+    const VarNode* var = step.binding->var.get();
+    made_in[var] = step.path;
+    for (size_t end = 0; end != std::string::npos;) {
+      end = step.path.find('.', end + 1);
+      const std::string module = step.path.substr(0, end);
+      const auto [entry, is_new] = last.try_emplace(module, nullptr);
+      if (is_new) borders.modules.push_back(module);
+      if (is_float_tensor(*var)) entry->second = var;
+    }
+  }
+  // The innermost module first: it says most about a value.
+  for (const Step& step : steps) {
+    const VarNode* var = step.binding->var.get();
+    for (std::string module = step.path; !module.empty();) {
+      if (last[module] == var) add(borders, var, {module, true});
+      const size_t dot = module.rfind('.');
+      module = dot == std::string::npos ? "" : module.substr(0, dot);
+    }
+  }
+  for (const Step& step : steps) {
+    const auto* call = relax::as<relax::CallNode>(step.binding->value);
+    if (!call) continue;
+    for (const relax::Expr& arg : call->args) {
+      const auto* var = relax::as<VarNode>(arg);
+      const auto from = made_in.find(var);
+      if (!var || from == made_in.end() || !is_float_tensor(*var)) continue;
+      if (!is_within(from->second, step.path)) add(borders, var, {step.path, false});
+    }
+  }
+  return borders;
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,49 @@
+// What a comparison of a model's import with its published implementation found.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tapml::topdown {
+
+// A value that the import computes, and a module of the published implementation reads or writes.
+struct ImportDifference {
+  std::string module;   // of the published implementation: "model.layers.0.self_attn.k_proj"
+  std::string end;      // "input", "output", "cos", "sin"
+  std::string meaning;  // "before the rotation": what the value is (border_meaning)
+  int64_t layer = -1;   // -1: outside of the layers
+  // Over all tokens: the largest difference, the most that is allowed, and the first token that
+  // exceeds it.
+  double max_abs = 0, bound = 0;
+  int64_t token = 0;
+  double published = 0, found = 0;  // the values at the largest difference
+  // Another module whose output equals the found values; empty if there is none.
+  std::string equals;
+};
+
+struct ImportCheck {
+  std::string implementation;     // "transformers 5.23.0, torch 2.13.0"
+  std::string model_class;        // of the implementation: "LlamaForCausalLM"
+  std::string dtype;              // in which it computed: f64, or f32
+  int64_t tokens = 0;             // of one text; the logits of each are compared
+  int64_t values = 0;             // hidden states that were compared, in total
+  double max_abs = 0, bound = 0;  // of the logits, at the token with the largest share of its bound
+  std::optional<ImportDifference> first;  // in the order of the model; empty: the logits agree
+  // Weights that the model directory lacks, and that the implementation has.
+  std::vector<std::string> missing;
+
+  bool passed() const { return !first; }
+};
+
+// "agrees with transformers 5.23.0, ...", or "differs from ..." with the first difference.
+std::string import_text(const ImportCheck& check);
+// The same, or that nothing but tapml vouches for the import.
+std::string import_text(const std::optional<ImportCheck>& check);
+
+// What the value at an end of a module is: "after the residual", "before the rotation"; empty where
+// the module's name says it all.
+std::string border_meaning(const std::string& module, const std::string& end);
+
+}  // namespace tapml::topdown

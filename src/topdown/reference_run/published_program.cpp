@@ -1,0 +1,154 @@
+#include "topdown/reference_run/published_program.h"
+
+namespace tapml::topdown {
+
+const char* const kPublishedProgram =
+    R"python("""Runs a model's published implementation once, and writes logits and hidden states.
+
+Usage: FILE REQUEST.json, an object with
+  folder      the model directory
+  tokens      token ids, run as one text without a cache
+  paths       modules whose inputs and outputs are wanted, if the implementation has them
+  parameters  number of elements of all weights
+  output      safetensors file to write: "logits", "PATH:input", "PATH:output:0", ..., all in f64
+"""
+import array
+import collections.abc
+import json
+import os
+import struct
+import sys
+
+
+def available_bytes():
+    try:
+        with open("/proc/meminfo") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return None
+
+
+def load(torch, transformers, request):
+    """The model in f64, or in f32 if that does not fit in memory."""
+    memory = available_bytes()
+    wide = memory is None or request["parameters"] * 8 * 1.25 < memory
+    dtype = torch.float64 if wide else torch.float32
+    named = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
+    model, info = transformers.AutoModelForCausalLM.from_pretrained(
+        request["folder"], attn_implementation="eager", output_loading_info=True, **{named: dtype})
+    sizes = {name: value.numel() for name, value in model.named_parameters()}
+    missing = [name for name in sorted(info["missing_keys"]) if sizes.get(name, 1) > 0]
+    return model.eval(), wide, missing
+
+
+def in_f64(torch):
+    """A mode in which steps that the implementation asks to do in f32 stay in f64.
+
+    It rounds norms, softmax and rotations to f32, whatever the dtype of the weights, which would
+    hide small faults.
+    """
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class InF64(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            kwargs = dict(kwargs or {})
+            if kwargs.get("dtype") is torch.float32:
+                kwargs["dtype"] = torch.float64
+            return function(*args, **kwargs)
+
+    return InF64()
+
+
+class Recorder:
+    def __init__(self, torch, model, paths):
+        self.torch, self.tensors, self.calls = torch, {}, {}
+        paths = set(paths)
+        for path, module in model.named_modules():
+            if path in paths or path.rsplit(".", 1)[-1] == "rotary_emb":
+                self.watch(path, module)
+
+    def floats(self, x):
+        if isinstance(x, self.torch.Tensor):
+            return [x] if x.is_floating_point() else []
+        if isinstance(x, collections.abc.Mapping):
+            x = x.values()
+        elif not isinstance(x, (list, tuple)):
+            return []
+        return [tensor for one in x for tensor in self.floats(one)]
+
+    def watch(self, path, module):
+        def before(_, args, kwargs):
+            self.calls[path] = self.calls.get(path, 0) + 1
+            for tensor in self.floats((args, kwargs))[:1]:
+                self.tensors[path + ":input"] = content_of(tensor)
+
+        def after(_, args, kwargs, result):
+            for number, tensor in enumerate(self.floats(result)):
+                self.tensors[f"{path}:output:{number}"] = content_of(tensor)
+
+        module.register_forward_pre_hook(before, with_kwargs=True)
+        module.register_forward_hook(after, with_kwargs=True)
+
+    def once(self):
+        """What the modules that were called once read and wrote."""
+        return {name: tensor for name, tensor in self.tensors.items()
+                if self.calls[name.split(":")[0]] == 1}
+
+
+def content_of(tensor):
+    """Shape and elements; a copy, because modules may write into their arguments."""
+    return list(tensor.shape), array.array("d", tensor.detach().reshape(-1).tolist())
+
+
+def write(path, tensors, metadata):
+    header, at = {"__metadata__": metadata}, 0
+    for name, (shape, data) in tensors.items():
+        end = at + 8 * len(data)
+        header[name] = {"dtype": "F64", "shape": shape, "data_offsets": [at, end]}
+        at = end
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for _, data in tensors.values():
+            if sys.byteorder == "big":
+                data.byteswap()
+            file.write(data.tobytes())
+
+
+def main():
+    with open(sys.argv[1]) as file:
+        request = json.load(file)
+    # Everything is in the folder.
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        print(error)
+        return 3
+    model, wide, missing = load(torch, transformers, request)
+    recorder = Recorder(torch, model, request["paths"])
+    with torch.no_grad():
+        tokens = torch.tensor([request["tokens"]])
+        if wide:
+            with in_f64(torch):
+                result = model(tokens, use_cache=False)
+        else:
+            result = model(tokens, use_cache=False)
+    tensors = {"logits": content_of(result.logits), **recorder.once()}
+    write(request["output"], tensors, {
+        "implementation": f"transformers {transformers.__version__}, torch {torch.__version__}",
+        "class": type(model).__name__, "dtype": "f64" if wide else "f32",
+        "missing": json.dumps(missing)})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+)python";
+
+}  // namespace tapml::topdown
