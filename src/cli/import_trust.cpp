@@ -30,7 +30,8 @@ std::optional<topdown::ImportCheck> ImportTrust::check(const std::string& model,
   topdown::ImportCheck import = app::check_import(
       {.model = model, .prompt = prompt, .python = python}, command_hooks(progress));
   progress.end();
-  if (import.passed()) output.line("import: " + import_text(import));
+  output.line("import: " + import_text(import));
+  for (const std::string& text : difference_texts(import)) output.line("  " + text);
   return import;
 }
 

@@ -18,7 +18,7 @@ struct ImportTrust {
   std::string trust, python;
 
   void add_to(CLI::App& command);
-  // Empty without --trust. Prints one line about the comparison.
+  // Empty without --trust. Prints what the comparison found.
   std::optional<topdown::ImportCheck> check(const std::string& model, const std::string& prompt,
                                             Progress& progress, const Output& output) const;
 };

@@ -216,8 +216,11 @@ void check_logits(const PublishedRun& run, int64_t tokens, const ModelInterface&
 std::vector<int32_t> import_tokens(const std::vector<int32_t>& tokens,
                                    const ModelInterface& model) {
   const auto count = static_cast<size_t>(std::min(kImportTokens, model.context));
-  std::vector<int32_t> made(tokens.begin(),
-                            tokens.begin() + static_cast<int64_t>(std::min(count, tokens.size())));
+  std::vector<int32_t> made;
+  for (const int32_t token : tokens) {
+    // A tokenizer may have more tokens than the model.
+    if (made.size() < count && token >= 0 && token < model.vocabulary) made.push_back(token);
+  }
   RandomStream random(0, "import");
   while (made.size() < count) {
     made.push_back(static_cast<int32_t>(random.below(static_cast<uint32_t>(model.vocabulary))));

@@ -29,8 +29,8 @@ struct CompareImportOptions {
 
 inline constexpr int64_t kImportTokens = 16;
 
-// `tokens`, followed by random ones up to kImportTokens or the context: a shorter text would test
-// neither rotations nor attention.
+// Those of `tokens` that the model has, and random ones up to kImportTokens or the context: a shorter
+// text would test neither rotations nor attention.
 std::vector<int32_t> import_tokens(const std::vector<int32_t>& tokens, const ModelInterface& model);
 
 // Runs the same tokens through the published implementation and through the reference, which both

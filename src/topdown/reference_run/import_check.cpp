@@ -65,21 +65,27 @@ std::string border_meaning(const std::string& module, const std::string& end) {
 std::string import_text(const ImportCheck& check) {
   const std::string by =
       check.implementation + " (" + check.model_class + " in " + check.dtype + ")";
-  if (check.passed()) {
-    return "agrees with " + by + ": logits of " + counted(check.tokens, "token") + " within " +
-           rounded_number(check.max_abs) + " of " + rounded_number(check.bound) + ", " +
-           counted(check.values, "hidden state") + " compared";
-  }
+  if (!check.passed()) return "differs from " + by;
+  return "agrees with " + by + ": logits of " + counted(check.tokens, "token") + " within " +
+         rounded_number(check.max_abs) + " of " + rounded_number(check.bound) + ", " +
+         counted(check.values, "hidden state") + " compared";
+}
+
+std::vector<std::string> difference_texts(const ImportCheck& check) {
+  if (check.passed()) return {};
   const ImportDifference& first = *check.first;
-  std::string text = "differs from " + by + ", first in " + place_of(first) + " at token " +
-                     std::to_string(first.token) + ": by up to " + rounded_number(first.max_abs) +
-                     ", " + rounded_number(first.bound) + " allowed; " + exactly(first.published) +
-                     " published, " + exactly(first.found) + " imported";
-  if (!first.equals.empty()) text += "; the imported values equal the output of " + first.equals;
-  if (!check.missing.empty()) {
-    text += "; the published model also has weights that the files lack: " + join(check.missing);
+  std::vector<std::string> texts = {
+      "first in " + place_of(first),
+      "at token " + std::to_string(first.token) + ": up to " + rounded_number(first.max_abs) +
+          " apart, " + rounded_number(first.bound) + " allowed; published " +
+          exactly(first.published) + ", imported " + exactly(first.found)};
+  if (!first.equals.empty()) {
+    texts.push_back("the imported values equal the published output of " + first.equals);
   }
-  return text;
+  if (!check.missing.empty()) {
+    texts.push_back("the files lack weights of the published model: " + join(check.missing));
+  }
+  return texts;
 }
 
 std::string import_text(const std::optional<ImportCheck>& check) {

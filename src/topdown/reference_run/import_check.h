@@ -37,8 +37,10 @@ struct ImportCheck {
   bool passed() const { return !first; }
 };
 
-// "agrees with transformers 5.23.0, ...", or "differs from ..." with the first difference.
+// "agrees with transformers 5.23.0, ...", or "differs from ...".
 std::string import_text(const ImportCheck& check);
+// Where it differs first, and how; empty if it agrees.
+std::vector<std::string> difference_texts(const ImportCheck& check);
 // The same, or that nothing but tapml vouches for the import.
 std::string import_text(const std::optional<ImportCheck>& check);
 

@@ -39,6 +39,9 @@ def load(torch, transformers, request):
     named = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
     model, info = transformers.AutoModelForCausalLM.from_pretrained(
         request["folder"], attn_implementation="eager", output_loading_info=True, **{named: dtype})
+    if getattr(model, "_can_set_experts_implementation", bool)():
+        # The fast one takes no f64.
+        model.set_experts_implementation("eager")
     sizes = {name: value.numel() for name, value in model.named_parameters()}
     missing = [name for name in sorted(info["missing_keys"]) if sizes.get(name, 1) > 0]
     return model.eval(), wide, missing
