@@ -36,8 +36,9 @@ std::optional<topdown::ImportCheck> ImportTrust::check(const std::string& model,
 }
 
 int refuse_import(const topdown::ImportCheck& import, const Output& output) {
-  const topdown::VerdictLine verdict{topdown::Verdict::kFail,
-                                     {"the import " + import_text(import)}};
+  const topdown::VerdictLine verdict{
+      topdown::Verdict::kFail,
+      {"the import differs first in " + import.first->module, "nothing else was tested"}};
   output.document(Json::object({{"import", topdown::import_json(import)},
                                 {"passed", Json::boolean(false)},
                                 {"verdict", Json::string(verdict_word(verdict.verdict))}}));

@@ -1,4 +1,4 @@
-"""A Llama in NumPy only, with PyTorch's interface of modules and hooks, as carve_torch needs."""
+"""A Llama in NumPy only, with PyTorch's interface of modules and hooks, in the dtype of its weights."""
 import json
 import shutil
 import struct
@@ -107,10 +107,29 @@ class Embedding(Linear):
 
 
 class Norm(Linear):
-    eps = np.float32(1e-5)
+    def __init__(self, weight, eps=1e-5):
+        super().__init__(weight)
+        self.eps = weight.dtype.type(eps)
 
     def forward(self, x):
-        return x / np.sqrt((x * x).mean(-1, keepdims=True, dtype=np.float32) + self.eps) * self.weight
+        mean = (x * x).mean(-1, keepdims=True, dtype=x.dtype)
+        return x / np.sqrt(mean + self.eps) * self.weight
+
+
+class Rotation(Module):
+    """Cosines and sines; the frequencies are f32 as PyTorch computes them."""
+
+    def __init__(self, config):
+        super().__init__()
+        d = config["head_dim"]
+        exponents = np.arange(0, d, 2).astype(np.float32) / np.float32(d)
+        powers = config["rope_theta"] ** exponents.astype(np.float64)
+        self.inv_freq = np.float32(1) / powers.astype(np.float32)
+
+    def forward(self, x):
+        angles = np.arange(x.shape[-2]).astype(x.dtype)[:, None] * self.inv_freq.astype(x.dtype)
+        angles = np.concatenate([angles, angles], -1)[None].view(type(x))
+        return np.cos(angles), np.sin(angles)
 
 
 class Silu(Module):
@@ -119,27 +138,31 @@ class Silu(Module):
 
 
 class Attention(Module):
-    def __init__(self, weight):
+    def __init__(self, weight, head_dim):
         super().__init__()
+        self.head_dim = head_dim
         self.q_proj, self.k_proj, self.v_proj, self.o_proj = (
             Linear(weight(f"{name}_proj")) for name in "qkvo")
 
-    def forward(self, hidden_states, angles):
+    def forward(self, hidden_states, position_embeddings):
         b, n, _ = hidden_states.shape
-        q, k, v = (one(hidden_states).reshape(b, n, -1, 8).transpose(0, 2, 1, 3)
+        d = self.head_dim
+        q, k, v = (one(hidden_states).reshape(b, n, -1, d).transpose(0, 2, 1, 3)
                    for one in (self.q_proj, self.k_proj, self.v_proj))
-        cos, sin = np.cos(angles), np.sin(angles)
+        cos, sin = position_embeddings
 
         def turned(x):
-            return x * cos + np.concatenate([-x[..., 4:], x[..., :4]], -1) * sin
+            return x * cos + np.concatenate([-x[..., d // 2:], x[..., :d // 2]], -1) * sin
 
         q, k = turned(q), turned(k)
-        k, v = np.repeat(k, 2, 1), np.repeat(v, 2, 1)
-        scores = q @ k.transpose(0, 1, 3, 2) / np.float32(np.sqrt(8))
-        scores = np.where(np.tri(n, dtype=bool), scores, np.float32(-np.inf))
+        groups = q.shape[1] // k.shape[1]
+        k, v = np.repeat(k, groups, 1), np.repeat(v, groups, 1)
+        scores = q @ k.transpose(0, 1, 3, 2) / q.dtype.type(np.sqrt(d))
+        scores = np.where(np.tri(n, dtype=bool), scores, q.dtype.type(-np.inf))
         p = np.exp(scores - scores.max(-1, keepdims=True))
         p /= p.sum(-1, keepdims=True)
-        return self.o_proj((p @ v).transpose(0, 2, 1, 3).reshape(b, n, -1)), None
+        mixed = (p @ v).transpose(0, 2, 1, 3).reshape(b, n, -1)
+        return self.o_proj(mixed.view(type(hidden_states))), None
 
 
 class Mlp(Module):
@@ -154,40 +177,41 @@ class Mlp(Module):
 
 
 class Layer(Module):
-    def __init__(self, weight):
+    def __init__(self, weight, config):
         super().__init__()
-        self.self_attn = Attention(lambda name: weight("self_attn." + name))
+        self.self_attn = Attention(lambda name: weight("self_attn." + name), config["head_dim"])
         self.mlp = Mlp(lambda name: weight("mlp." + name))
-        self.input_layernorm = Norm(weight("input_layernorm"))
-        self.post_attention_layernorm = Norm(weight("post_attention_layernorm"))
+        eps = config["rms_norm_eps"]
+        self.input_layernorm = Norm(weight("input_layernorm"), eps)
+        self.post_attention_layernorm = Norm(weight("post_attention_layernorm"), eps)
 
-    def forward(self, x, angles):
-        x = x + self.self_attn(hidden_states=self.input_layernorm(x), angles=angles)[0]
+    def forward(self, x, position_embeddings):
+        x = x + self.self_attn(hidden_states=self.input_layernorm(x),
+                               position_embeddings=position_embeddings)[0]
         return x + self.mlp(self.post_attention_layernorm(x))
 
 
 class Decoder(Module):
-    def __init__(self, weight):
+    def __init__(self, weight, config):
         super().__init__()
         self.embed_tokens = Embedding(weight("embed_tokens"))
-        self.layers = [Layer(lambda name, at=f"layers.{i}.": weight(at + name))
-                       for i in range(CONFIG["num_hidden_layers"])]
-        self.norm = Norm(weight("norm"))
+        self.rotary_emb = Rotation(config)
+        self.layers = [Layer(lambda name, at=f"layers.{i}.": weight(at + name), config)
+                       for i in range(config["num_hidden_layers"])]
+        self.norm = Norm(weight("norm"), config["rms_norm_eps"])
 
     def forward(self, tokens):
         x = self.embed_tokens(tokens)
-        frequency = np.float32(1e4) ** -(np.arange(0, 8, 2, dtype=np.float32) / 8)
-        angles = np.arange(tokens.shape[-1], dtype=np.float32)[:, None] * frequency
-        angles = np.concatenate([angles, angles], -1)
+        angles = self.rotary_emb(x)
         for layer in self.layers:
-            x = layer(x, angles)
+            x = layer(x, position_embeddings=angles)
         return {"last_hidden_state": self.norm(x)}
 
 
 class Llama(Module):
-    def __init__(self, weights):
+    def __init__(self, weights, config=CONFIG):
         super().__init__()
-        self.model = Decoder(lambda name: weights[f"model.{name}.weight"])
+        self.model = Decoder(lambda name: weights[f"model.{name}.weight"], config)
         self.lm_head = Linear(weights["lm_head.weight"])
 
     def forward(self, tokens):

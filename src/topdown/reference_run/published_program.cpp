@@ -10,7 +10,8 @@ Usage: FILE REQUEST.json, an object with
   tokens      token ids, run as one text without a cache
   paths       modules whose inputs and outputs are wanted, if the implementation has them
   parameters  number of elements of all weights
-  output      safetensors file to write: "logits", "PATH:input", "PATH:output:0", ..., all in f64
+  output      safetensors file to write: "logits", "PATH:input", "PATH:output:0", ...,
+              "PATH:inv_freq" of rotations, all in f64
 """
 import array
 import collections.abc
@@ -70,8 +71,12 @@ class Recorder:
         self.torch, self.tensors, self.calls = torch, {}, {}
         paths = set(paths)
         for path, module in model.named_modules():
-            if path in paths or path.rsplit(".", 1)[-1] == "rotary_emb":
+            if path in paths:
                 self.watch(path, module)
+            elif path.rsplit(".", 1)[-1] == "rotary_emb":
+                self.watch(path, module)
+                for tensor in self.floats(getattr(module, "inv_freq", None)):
+                    self.tensors[path + ":inv_freq"] = content_of(tensor)
 
     def floats(self, x):
         if isinstance(x, self.torch.Tensor):
@@ -98,7 +103,7 @@ class Recorder:
     def once(self):
         """What the modules that were called once read and wrote."""
         return {name: tensor for name, tensor in self.tensors.items()
-                if self.calls[name.split(":")[0]] == 1}
+                if self.calls.get(name.split(":")[0]) == 1}
 
 
 def content_of(tensor):

@@ -31,7 +31,8 @@ struct PublishedRun {
   // Weights that the model directory lacks, which are random in this run.
   std::vector<std::string> missing;
   // f64: "logits" [1, n, vocabulary], and of modules that ran once "PATH:input", their first
-  // tensor, and "PATH:output:0", "PATH:output:1", ... Also of every module named rotary_emb.
+  // tensor, and "PATH:output:0", "PATH:output:1", ... Also of every module named rotary_emb, with
+  // its "PATH:inv_freq".
   std::map<std::string, HostTensor> tensors;
 
   const HostTensor* find(const std::string& name) const {
