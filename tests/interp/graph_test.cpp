@@ -119,6 +119,28 @@ TEST_F(Graph, AWatcherIsNotifiedOfBindings) {
   EXPECT_EQ(told, (std::vector<std::pair<int64_t, int64_t>>{{0, 2}, {1, 2}, {1, 1}}));
 }
 
+// The tensors of the called function, in order; not those of the functions that it calls.
+TEST_F(Graph, AnObserverReceivesTheTensorsOfBindings) {
+  Variable x = var("x", {n}), u = var("u", {m});
+  Variable y = make_variable("y", object_annotation());
+  Variable pair = make_variable("pair", object_annotation());
+  Variable z = make_variable("z", object_annotation());
+  Variable v = make_variable("v", object_annotation());
+  module.functions["inner"] = function_of({u}, {bound(v, make_op_call("negative", {u}))}, v);
+  module.functions["f"] =
+      function_of({x},
+                  {bound(y, make_call(make_global("inner"), {x})), bound(pair, make_tuple({x, y})),
+                   bound(z, make_op_call("negative", {y}))},
+                  z);
+  std::vector<std::pair<std::string, double>> seen;
+  CallOptions options;
+  options.observe = [&](const Binding& binding, const op::RefTensor& value) {
+    seen.emplace_back(binding.var->name, value.values[1]);
+  };
+  EXPECT_EQ(call(module, "f", {vector({1, 2})}, options).as_tensor().values[1], 2);
+  EXPECT_EQ(seen, (std::vector<std::pair<std::string, double>>{{"y", -2}, {"z", 2}}));
+}
+
 TEST_F(Graph, CallsBindTheirOwnSymbols) {
   Variable a = var("a", {n}), r = make_variable("r", object_annotation());
   module.functions["twice"] = function_of(

@@ -3,6 +3,7 @@
 #include "abi/model_interface.h"
 #include "frontend/huggingface/model.h"
 #include "ir/exceptions.h"
+#include "pipeline/compile.h"
 #include "topdown/reference_run/compare_import.h"
 
 namespace tapml::app {
@@ -23,7 +24,10 @@ topdown::ImportCheck check_import(const CheckImportCommand& command, const Comma
   options.poll = hooks.poll;
   options.cancelled = hooks.cancelled;
   options.watcher = hooks.watcher;
-  return topdown::compare_import(files.module, model, files.weights, options);
+  pipeline::Instruments instruments;
+  instruments.poll = hooks.poll;
+  return topdown::compare_import(files.module, pipeline::form_kernels(files.module, instruments),
+                                 model, files.weights, options);
 }
 
 }  // namespace tapml::app

@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "interp/interpreter.h"
 #include "ir/exceptions.h"
+#include "relax/visit.h"
 #include "topdown/reference_run/import_borders.h"
 #include "topdown/reference_run/model_reference.h"
 
@@ -52,6 +53,17 @@ PublishedDistance published_distance(const HostTensor& published, const Values& 
   return result;
 }
 
+// Whether they are equal within the allowed part of `largest`, the published value's.
+template <class Values>
+bool are_equal(const HostTensor& published, double largest, const Values& found, double allowed) {
+  if (static_cast<size_t>(published.size()) != found.size()) return false;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const double off = std::abs(published.at_f64(static_cast<int64_t>(i)) - found[i]);
+    if (!(off <= allowed * largest)) return false;
+  }
+  return true;
+}
+
 int64_t layer_of(const std::string& module) {
   for (size_t begin = 0; begin < module.size();) {
     const size_t end = std::min(module.find('.', begin), module.size());
@@ -83,6 +95,49 @@ class ImportComparison {
 
   // All tokens' logits, by which the import is judged.
   void conclude(const op::RefTensor& logits, ImportCheck& check) const {
+    compare_logits(logits, check);
+    if (check.first && first_) check.first = first_;
+    check.values = values_;
+  }
+
+  // Notes the kernel calls of the program whose kernels are formed.
+  void add_calls(const relax::Function& formed) {
+    relax::visit_bindings(formed.body, [&](const relax::Binding& binding, bool) {
+      if (!relax::is_call_tir(binding.value)) return;
+      const auto* call = relax::as<relax::CallNode>(binding.value);
+      calls_[binding.var.get()].kernel = relax::call_tir_callee(*call);
+    });
+  }
+
+  // A value of that program's run.
+  void observe_formed(const relax::Binding& binding, const op::RefTensor& value) {
+    const auto* field = relax::as<relax::TupleGetItemNode>(binding.value);
+    const auto call =
+        calls_.find(field ? relax::as<relax::VarNode>(field->tuple) : binding.var.get());
+    if (call == calls_.end() || !is_float(value.dtype)) return;
+    call->second.at_end = call->second.at_end || is_published(value.values);
+  }
+
+  void conclude_formed(const op::RefTensor& logits, ImportCheck& check) const {
+    std::map<std::string, bool> kernels;
+    for (const auto& [var, call] : calls_) {
+      bool& at_ends = kernels.try_emplace(call.kernel, true).first->second;
+      at_ends = at_ends && call.at_end;
+    }
+    check.kernels = std::ssize(kernels);
+    for (const auto& [kernel, at_ends] : kernels) check.kernels_at_ends += at_ends ? 1 : 0;
+    if (check.first) return;
+    ImportCheck formed;
+    compare_logits(logits, formed);
+    if (!formed.first) return;
+    check.first = formed.first;
+    check.first->by_passes = true;
+    check.max_abs = formed.max_abs;
+    check.bound = formed.bound;
+  }
+
+ private:
+  void compare_logits(const op::RefTensor& logits, ImportCheck& check) const {
     const HostTensor& wanted = *published_.find("logits");
     const int64_t vocabulary = logits.shape.back();
     double worst = -1;
@@ -109,11 +164,22 @@ class ImportComparison {
                      .published = row[found.at],
                      .found = own[found.at]};
     }
-    if (check.first && first_) check.first = first_;
-    check.values = values_;
   }
 
- private:
+  // Whether a module reads or writes these values.
+  template <class Values>
+  bool is_published(const Values& found) {
+    for (const auto& [name, tensor] : published_.tensors) {
+      if (static_cast<size_t>(tensor.size()) != found.size()) continue;
+      const auto [largest, is_new] = largest_.try_emplace(name, 0);
+      for (int64_t i = 0; is_new && i < tensor.size(); ++i) {
+        largest->second = std::max(largest->second, std::abs(tensor.at_f64(i)));
+      }
+      if (are_equal(tensor, largest->second, found, allowed_)) return true;
+    }
+    return false;
+  }
+
   template <class Values>
   void compare(const ImportBorder& border, const Values& found) {
     if (!border.output) {
@@ -220,6 +286,12 @@ class ImportComparison {
   double allowed_;  // of the largest magnitude
   int64_t values_ = 0;
   std::optional<ImportDifference> first_;
+  struct KernelCall {
+    std::string kernel;
+    bool at_end = false;  // whether an output is at the end of a module
+  };
+  std::map<const relax::VarNode*, KernelCall> calls_;  // of the program with kernels formed
+  std::map<std::string, double> largest_;              // magnitude, by published tensor
 };
 
 void check_logits(const PublishedRun& run, int64_t tokens, const ModelInterface& model,
@@ -249,7 +321,7 @@ std::vector<int32_t> import_tokens(const std::vector<int32_t>& tokens,
   return made;
 }
 
-ImportCheck compare_import(const Module& module, const ModelInterface& model,
+ImportCheck compare_import(const Module& module, const Module& formed, const ModelInterface& model,
                            const std::map<std::string, HostTensor>& weights,
                            const CompareImportOptions& options) {
   const relax::Function* function = relax::as_relax_function(module.find(kFunction));
@@ -280,6 +352,12 @@ ImportCheck compare_import(const Module& module, const ModelInterface& model,
                     .tokens = std::ssize(tokens),
                     .missing = published.missing};
   comparison.conclude(logits, check);
+  if (!check.passed()) return check;
+  comparison.add_calls(*relax::as_relax_function(formed.find(kFunction)));
+  run.observe = [&](const relax::Binding& binding, const op::RefTensor& value) {
+    comparison.observe_formed(binding, value);
+  };
+  comparison.conclude_formed(evaluate_logits(formed, model, weights, tokens, run), check);
   return check;
 }
 

@@ -29,16 +29,17 @@ struct CompareImportOptions {
 
 inline constexpr int64_t kImportTokens = 16;
 
-// Those of `tokens` that the model has, and random ones up to kImportTokens or the context: a shorter
-// text would test neither rotations nor attention.
+// Those of `tokens` that the model has, and random ones up to kImportTokens or the context: a
+// shorter text would test neither rotations nor attention.
 std::vector<int32_t> import_tokens(const std::vector<int32_t>& tokens, const ModelInterface& model);
 
 // Runs the same tokens through the published implementation and through the reference, which both
-// compute in f64, and compares the logits. If those of any token differ, compares the values at the
-// ends of the implementation's modules in the order of the model, for the first that differs.
-// `module` is the model as imported, in its default precision: its bindings have the paths of the
-// implementation's modules as origins. Throws like run_published().
-ImportCheck compare_import(const Module& module, const ModelInterface& model,
+// compute in f64, and compares the logits. If those of any token differ, the values at the ends of
+// the implementation's modules, in the order of the model, tell where. `module` is the model as
+// imported, in its default precision: its bindings have the paths of the implementation's modules
+// as origins. `formed` is the same model with its kernels formed: then the kernels' specifications
+// are compared, too. Throws like run_published().
+ImportCheck compare_import(const Module& module, const Module& formed, const ModelInterface& model,
                            const std::map<std::string, HostTensor>& weights,
                            const CompareImportOptions& options);
 

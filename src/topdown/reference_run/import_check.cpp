@@ -68,7 +68,9 @@ std::string import_text(const ImportCheck& check) {
   if (!check.passed()) return "differs from " + by;
   return "agrees with " + by + ": logits of " + counted(check.tokens, "token") + " within " +
          rounded_number(check.max_abs) + " of " + rounded_number(check.bound) + ", " +
-         counted(check.values, "hidden state") + " compared";
+         counted(check.values, "hidden state") + " compared; " +
+         std::to_string(check.kernels_at_ends) + " of " +
+         counted(check.kernels, "kernel specification") + " give values of its modules";
 }
 
 std::vector<std::string> difference_texts(const ImportCheck& check) {
@@ -81,6 +83,11 @@ std::vector<std::string> difference_texts(const ImportCheck& check) {
           exactly(first.published) + ", imported " + exactly(first.found)};
   if (!first.equals.empty()) {
     texts.push_back("the imported values equal the published output of " + first.equals);
+  }
+  if (first.by_passes) {
+    texts.emplace_back(
+        "the import itself agrees: a pass of the compiler changes the model (tapml localize "
+        "--bisect passes names it)");
   }
   if (!check.missing.empty()) {
     texts.push_back("the files lack weights of the published model: " + join(check.missing));

@@ -21,16 +21,24 @@ struct ImportDifference {
   double published = 0, found = 0;  // the values at the largest difference
   // Another module whose output equals the found values; empty if there is none.
   std::string equals;
+  // Whether the import agrees, and only the program whose kernels are formed differs: a pass of the
+  // compiler changes the model.
+  bool by_passes = false;
 };
 
 struct ImportCheck {
-  std::string implementation;     // "transformers 5.23.0, torch 2.13.0"
-  std::string model_class;        // of the implementation: "LlamaForCausalLM"
-  std::string dtype;              // in which it computed: f64, or f32
-  int64_t tokens = 0;             // of one text; the logits of each are compared
-  int64_t values = 0;             // hidden states that were compared, in total
+  std::string implementation;  // "transformers 5.23.0, torch 2.13.0"
+  std::string model_class;     // of the implementation: "LlamaForCausalLM"
+  std::string dtype;           // in which it computed: f64, or f32
+  int64_t tokens = 0;          // of one text; the logits of each are compared
+  int64_t values = 0;          // hidden states that were compared, in total
+  // Kernels that these tokens call, and those of which each call's specification gives a value at
+  // the end of a published module.
+  int64_t kernels = 0, kernels_at_ends = 0;
   double max_abs = 0, bound = 0;  // of the logits, at the token with the largest share of its bound
-  std::optional<ImportDifference> first;  // in the order of the model; empty: the logits agree
+  // In the order of the model; empty: the logits agree, also once the kernels are formed.
+  // In the order of the model; empty: the logits agree, also once the kernels are formed.
+  std::optional<ImportDifference> first;
   // Weights that the model directory lacks, and that the implementation has.
   std::vector<std::string> missing;
 

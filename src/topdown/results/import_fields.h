@@ -18,6 +18,7 @@ void fields(A& a, ImportDifference& x) {
   a("published", x.published);
   a("found", x.found);
   a("equals", x.equals);
+  a("by_passes", x.by_passes);
 }
 
 template <class A>
@@ -28,6 +29,8 @@ void fields(A& a, ImportCheck& x) {
   a.derived("passed", [&] { return Json::boolean(x.passed()); });
   a("tokens", x.tokens);
   a("values", x.values);
+  a("kernels", x.kernels);
+  a("kernels_at_ends", x.kernels_at_ends);
   a("max_abs", x.max_abs);
   a("allowed", x.bound);
   a.nullable("first", x.first);
