@@ -8,6 +8,8 @@
 #include "topdown/report/localize_report.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_files.h"
+#include "topdown/report/run_facts_part.h"
+#include "topdown/results/result_json.h"
 #include "topdown/wrong_migration.h"
 
 namespace tapml::topdown {
@@ -67,6 +69,19 @@ TEST(RunFacts, DescribeTheMachineAndASettableDate) {
   EXPECT_EQ(facts.hash.size(), 32u);
   EXPECT_NE(facts.hash, run_facts("models/x", {{"w", HostTensor::zeros(DType::kF32, {3})}}).hash);
   EXPECT_NE(run_facts("models/x", std::map<std::string, HostTensor>()).date, facts.date);
+}
+
+// A page says who vouches for the import; a suite's has no import.
+TEST(RunFacts, SayWhoVouchesForTheImport) {
+  RunFacts facts{.date = "1970-01-01T00:00:00Z", .hashed = "weights"};
+  EXPECT_EQ(count_in(run_facts_part(facts, {}, ""), "nothing but tapml vouches for it"), 1);
+  facts.import = ImportCheck{.implementation = "transformers 5, torch 2", .tokens = 16};
+  const std::string part = run_facts_part(facts, {}, "");
+  EXPECT_EQ(count_in(part, "agrees with transformers 5, torch 2"), 1);
+  EXPECT_EQ(count_in(part, "nothing but tapml"), 0);
+  EXPECT_TRUE(run_json(facts, "").find("import")->find("passed")->as_bool());
+  facts.hashed = "suite";
+  EXPECT_EQ(count_in(run_facts_part(facts, {}, ""), "import"), 0);
 }
 
 // A decoder of 30 layers, the largest on a page.
