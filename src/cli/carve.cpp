@@ -57,7 +57,9 @@ int run(const CarveOptions& options, const Output& output) {
   const std::string first = command.prompts.empty() ? "" : command.prompts.front();
   const std::optional<topdown::ImportCheck> import =
       options.trust.check(command.model.model, first, progress, output);
-  if (import && !import->passed()) return refuse_import(*import, output);
+  if (import && !import->passed()) {
+    return refuse_import(*import, "tapml carve " + command.model.model, {}, output);
+  }
   CommandHooks hooks = command_hooks(progress);
   hooks.checked = [&] { check_future_folder(command.folder); };
   hooks.phase = [&](const std::string& name, int64_t total) {

@@ -4,8 +4,9 @@
 
 #include "cli/kernel_progress.h"
 #include "ir/exceptions.h"
+#include "topdown/report/ci_report.h"
+#include "topdown/report/verdict_lines.h"
 #include "topdown/results/result_json.h"
-#include "topdown/results/verdict_line.h"
 
 namespace tapml::cli {
 
@@ -35,10 +36,10 @@ std::optional<topdown::ImportCheck> ImportTrust::check(const std::string& model,
   return import;
 }
 
-int refuse_import(const topdown::ImportCheck& import, const Output& output) {
-  const topdown::VerdictLine verdict{
-      topdown::Verdict::kFail,
-      {"the import differs first in " + import.first->module, "nothing else was tested"}};
+int refuse_import(const topdown::ImportCheck& import, const std::string& title,
+                  const CiReportOptions& ci, const Output& output) {
+  const topdown::VerdictLine verdict = topdown::verdict_line(import);
+  ci.write(topdown::ci_report(title, import));
   output.document(Json::object({{"import", topdown::import_json(import)},
                                 {"passed", Json::boolean(false)},
                                 {"verdict", Json::string(verdict_word(verdict.verdict))}}));

@@ -6,6 +6,7 @@
 
 #include "app/commands/check_import.h"
 #include "base/host/progress.h"
+#include "cli/ci_reports.h"
 #include "cli/command.h"
 
 namespace CLI {
@@ -23,7 +24,8 @@ struct ImportTrust {
                                             Progress& progress, const Output& output) const;
 };
 
-// Reports an import that differs, which ends the command; returns the exit code.
-int refuse_import(const topdown::ImportCheck& import, const Output& output);
+// Reports an import that differs, which ends the command `title`; returns the exit code.
+int refuse_import(const topdown::ImportCheck& import, const std::string& title,
+                  const CiReportOptions& ci, const Output& output);
 
 }  // namespace tapml::cli

@@ -45,6 +45,10 @@ struct LocalizeCommand {
   std::vector<const CLI::Option*> of_kernels;  // options that --bisect passes ignores
 };
 
+std::string title_of(const LocalizeCommand& command) {
+  return "tapml localize " + command.model + ": " + command.from + " to " + command.to;
+}
+
 // Options shared by both searches.
 void set_shared(ModelRun& run, const LocalizeCommand& command, const Output& output) {
   const auto platform = [&](const std::string& text) {
@@ -124,7 +128,9 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
   }
   Progress progress = Progress::to_stderr(output.json);
   run.import = command.trust.check(command.model, command.prompt, progress, output);
-  if (run.import && !run.import->passed()) return refuse_import(*run.import, output);
+  if (run.import && !run.import->passed()) {
+    return refuse_import(*run.import, title_of(command), command.ci, output);
+  }
   CommandHooks hooks = hooks_of(command, progress);
   hooks.worked = [&] { progress.end(); };
   const PassesBisected bisected = app::bisect_passes(run, hooks);
@@ -154,7 +160,9 @@ int run(const LocalizeCommand& command, const Output& output) {
   options.tolerance.name = command.tolerance.file;
   Progress progress = Progress::to_stderr(output.json);
   options.import = command.trust.check(command.model, command.prompt, progress, output);
-  if (options.import && !options.import->passed()) return refuse_import(*options.import, output);
+  if (options.import && !options.import->passed()) {
+    return refuse_import(*options.import, title_of(command), command.ci, output);
+  }
   CommandHooks hooks = hooks_of(command, progress);
   hooks.worked = [&] { progress.finish(); };
   const Localized localized = app::localize(options, hooks);
@@ -176,8 +184,7 @@ int run(const LocalizeCommand& command, const Output& output) {
   Json json = topdown::localization_json(localization);
   if (options.facts) json.set("run", topdown::run_json(localized.run, localized.command));
   if (!command.report.empty()) write_report(command, localized, json, output);
-  command.ci.write(topdown::ci_report(
-      "tapml localize " + command.model + ": " + command.from + " to " + command.to, localization));
+  command.ci.write(topdown::ci_report(title_of(command), localization));
   output.document(json);
   output.last_line(topdown::verdict_line(localization).text());
   return localization.verdict() == topdown::Verdict::kPass ? kDone : kDifference;

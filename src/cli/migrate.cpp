@@ -109,7 +109,10 @@ int run(const MigrateCommand& command, const Output& output) {
   app::MigrateCommand options = options_of(command, output);
   Progress progress = Progress::to_stderr(output.json);
   options.import = command.trust.check(command.model, command.prompt, progress, output);
-  if (options.import && !options.import->passed()) return refuse_import(*options.import, output);
+  if (options.import && !options.import->passed()) {
+    return refuse_import(*options.import, "tapml migrate " + command.model + ": " + command.from,
+                         command.ci, output);
+  }
   Trace trace(command.trace);
   CommandHooks hooks = command_hooks(progress);
   hooks.progress = kernel_progress(progress, "migrate");

@@ -31,6 +31,8 @@ constexpr OptionRow kRows[] = {
     {"--kernel", kInput, "NAME"},
     {"--group", kInput, "N"},
     {"--unquantized", kInput, ""},
+    {"--trust", kInput, ""},
+    {"--python", kInput, "PROGRAM"},
     {"--validation-tokens", kInput, "N"},
     {"--passes", kInput, "PASS,..."},
     {"opt --trace", kInput, "PROGRAM=FILE"},

@@ -16,6 +16,8 @@
 #include "support/temp_folder.h"
 #include "topdown/reference_run/import_borders.h"
 #include "topdown/reference_run/model_reference.h"
+#include "topdown/report/ci_report.h"
+#include "topdown/report/verdict_lines.h"
 #include "topdown/results/result_json.h"
 
 namespace tapml::topdown {
@@ -158,6 +160,12 @@ TEST_F(CompareImport, TheFirstValueThatDiffersIsNamed) {
   EXPECT_FALSE(json.find("passed")->as_bool());
   EXPECT_EQ(json.find("first")->find("module")->as_string(), "model.layers.0.mlp.down_proj");
   EXPECT_TRUE(import_json({}).is_null());
+  EXPECT_EQ(
+      verdict_line(check).text(),
+      "FAIL the import differs first in model.layers.0.mlp.down_proj, nothing else was tested");
+  const std::string junit = junit_xml(ci_report("tapml migrate m", check));
+  EXPECT_NE(junit.find("tests=\"1\" failures=\"1\""), std::string::npos) << junit;
+  EXPECT_NE(junit.find("first in layer 0, input of"), std::string::npos) << junit;
 }
 
 // Only the logits judge: a module may end elsewhere in the import.

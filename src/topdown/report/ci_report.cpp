@@ -248,6 +248,22 @@ CiReport ci_report(const std::string& title, const PassBisection& bisection) {
   return report;
 }
 
+CiReport ci_report(const std::string& title, const ImportCheck& import) {
+  CiReport report;
+  report.title = title;
+  report.line = verdict_line(import);
+  report.verdict = "The import " + import_text(import) + ".";
+  CiCase one;
+  one.name = "import";
+  if (!import.passed()) {
+    one.result = CiCase::Result::kFailed;
+    one.outcome = "differs";
+    for (const std::string& text : difference_texts(import)) one.details += text + "\n";
+  }
+  report.cases.push_back(std::move(one));
+  return report;
+}
+
 namespace {
 
 // The counts of one suite, or of all.

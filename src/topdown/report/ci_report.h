@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "topdown/reference_run/import_check.h"
 #include "topdown/report/report.h"
 #include "topdown/results/localization.h"
 #include "topdown/results/migration.h"
@@ -42,6 +43,8 @@ std::vector<CiReport> ci_reports(const std::string& title, const Migrations& mig
 CiReport ci_report(const std::string& title, const Localization& localization);
 // A case for each culprit among the passes, and the whole model.
 CiReport ci_report(const std::string& title, const PassBisection& bisection);
+// Of an import that differs, or agrees: one case.
+CiReport ci_report(const std::string& title, const ImportCheck& import);
 
 // One test suite per report. The document is well-formed, whatever the texts contain.
 std::string junit_xml(const std::vector<CiReport>& reports);

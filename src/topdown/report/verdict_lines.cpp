@@ -159,6 +159,12 @@ VerdictLine verdict_line(const Localization& localization) {
   return line;
 }
 
+VerdictLine verdict_line(const ImportCheck& import) {
+  if (import.passed()) return {Verdict::kPass, {"the import agrees"}};
+  return {Verdict::kFail,
+          {"the import differs first in " + import.first->module, "nothing else was tested"}};
+}
+
 VerdictLine verdict_line(const PassBisection& bisection) {
   VerdictLine line{bisection.verdict(),
                    {"logits of " + count_of(bisection.whole.positions, "token")}};

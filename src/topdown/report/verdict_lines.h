@@ -1,6 +1,7 @@
 // The last line of each command that validates (docs/cli.md, "Verdicts").
 #pragma once
 
+#include "topdown/reference_run/import_check.h"
 #include "topdown/report/report.h"
 #include "topdown/results/evaluation.h"
 #include "topdown/results/localization.h"
@@ -16,6 +17,7 @@ VerdictLine verdict_line(const Migration& migration);
 VerdictLine verdict_line(const Migrations& migrations);
 VerdictLine verdict_line(const Localization& localization);
 VerdictLine verdict_line(const PassBisection& bisection);
+VerdictLine verdict_line(const ImportCheck& import);
 VerdictLine verdict_line(const SuiteCheck& check);
 // For comparisons of targets with the reference, one each; `scored` are the tasks of each.
 VerdictLine verdict_line(const std::vector<EvalComparison>& comparisons, const EvalTotal& scored);
