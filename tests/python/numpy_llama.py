@@ -9,7 +9,7 @@ import numpy as np
 CONFIG = {
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu",
     "hidden_size": 32, "intermediate_size": 48, "num_attention_heads": 4, "num_key_value_heads": 2,
-    "head_dim": 8, "num_hidden_layers": 2, "vocab_size": 2048, "max_position_embeddings": 64,
+    "head_dim": 8, "num_hidden_layers": 2, "vocab_size": 2048, "max_angles": 64,
     "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "attention_bias": False, "mlp_bias": False,
     "tie_word_embeddings": False, "torch_dtype": "float32", "bos_token_id": 2046,
     "eos_token_id": 2047,
@@ -144,12 +144,12 @@ class Attention(Module):
         self.q_proj, self.k_proj, self.v_proj, self.o_proj = (
             Linear(weight(f"{name}_proj")) for name in "qkvo")
 
-    def forward(self, hidden_states, position_embeddings):
+    def forward(self, hidden_states, angles):
         b, n, _ = hidden_states.shape
         d = self.head_dim
         q, k, v = (one(hidden_states).reshape(b, n, -1, d).transpose(0, 2, 1, 3)
                    for one in (self.q_proj, self.k_proj, self.v_proj))
-        cos, sin = position_embeddings
+        cos, sin = angles
 
         def turned(x):
             return x * cos + np.concatenate([-x[..., d // 2:], x[..., :d // 2]], -1) * sin
@@ -185,9 +185,9 @@ class Layer(Module):
         self.input_layernorm = Norm(weight("input_layernorm"), eps)
         self.post_attention_layernorm = Norm(weight("post_attention_layernorm"), eps)
 
-    def forward(self, x, position_embeddings):
+    def forward(self, x, angles):
         x = x + self.self_attn(hidden_states=self.input_layernorm(x),
-                               position_embeddings=position_embeddings)[0]
+                               angles=angles)[0]
         return x + self.mlp(self.post_attention_layernorm(x))
 
 
@@ -204,7 +204,7 @@ class Decoder(Module):
         x = self.embed_tokens(tokens)
         angles = self.rotary_emb(x)
         for layer in self.layers:
-            x = layer(x, position_embeddings=angles)
+            x = layer(x, angles=angles)
         return {"last_hidden_state": self.norm(x)}
 
 
