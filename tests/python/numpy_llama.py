@@ -1,4 +1,4 @@
-"""A Llama in NumPy only, with PyTorch's interface of modules and hooks, in the dtype of its weights."""
+"""A Llama in NumPy only, with PyTorch's modules and hooks, in the dtype of its weights."""
 import json
 import shutil
 import struct
@@ -9,7 +9,7 @@ import numpy as np
 CONFIG = {
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu",
     "hidden_size": 32, "intermediate_size": 48, "num_attention_heads": 4, "num_key_value_heads": 2,
-    "head_dim": 8, "num_hidden_layers": 2, "vocab_size": 2048, "max_angles": 64,
+    "head_dim": 8, "num_hidden_layers": 2, "vocab_size": 2048, "max_position_embeddings": 64,
     "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "attention_bias": False, "mlp_bias": False,
     "tie_word_embeddings": False, "torch_dtype": "float32", "bos_token_id": 2046,
     "eos_token_id": 2047,
@@ -186,8 +186,7 @@ class Layer(Module):
         self.post_attention_layernorm = Norm(weight("post_attention_layernorm"), eps)
 
     def forward(self, x, angles):
-        x = x + self.self_attn(hidden_states=self.input_layernorm(x),
-                               angles=angles)[0]
+        x = x + self.self_attn(hidden_states=self.input_layernorm(x), angles=angles)[0]
         return x + self.mlp(self.post_attention_layernorm(x))
 
 
