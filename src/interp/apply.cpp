@@ -1,6 +1,7 @@
 #include "interp/apply.h"
 
 #include "ir/exceptions.h"
+#include "op/evaluate.h"
 
 namespace tapml::interp {
 
@@ -73,7 +74,7 @@ Item apply_operator(const CallNode& node, const std::vector<Item>& items,
     output.threads = &limits.threads;
     if (output.values.size() == limits.wanted.size()) output.wanted = limits.wanted;
   }
-  view.info.reference(view.attrs, args, outputs);
+  op::evaluate(view.info, view.attrs, args, outputs);
   for (op::RefTensor& output : outputs) output.threads = nullptr;
   if (!tuple) return tensor_item(std::move(outputs[0]));
   Item item;

@@ -105,6 +105,7 @@ class RefBounds {
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
+  bool is_computed() const { return computed_ != nullptr; }
   // Whether all are known to be 0; computed ones are not.
   bool all_zero() const {
     return !computed_ &&

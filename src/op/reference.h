@@ -33,6 +33,9 @@ struct RefTensor {
   // always has one sign (a function's ULPs); the rest is random, with mean 0 and a standard
   // deviation of at most `deviation[i]`. Both are empty where only the bound is known.
   RefBounds systematic, deviation;
+  // Of how many other elements, at most, an element shares its random errors, and itself: running
+  // sums have those of all sums before them. 1: the elements' errors are independent.
+  size_t correlated = 1;
   // For i64 and u64 tensors, the exact elements (two's complement bits), which a double cannot
   // hold; `values` are the rounded elements. Empty for other dtypes.
   std::vector<int64_t> integers;

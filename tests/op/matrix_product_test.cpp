@@ -288,10 +288,12 @@ TEST(MatrixProduct, EndlessElementsReachOnlyTheirOwnSums) {
         run_on_threads("matmul", {a, b}, RefTensor::zeros(kF32, {3, n}), {{"transpose_b", true}});
     for (size_t row = 0; row < 3; ++row) {
       for (size_t column = 0; column < n; ++column) {
-        expect_element(
-            out, row * n + column,
-            plain_sum(line_of(a, 0, row, 3, k, true), line_of(b, 0, column, n, k, true), 0x1p-24),
-            std::to_string(row) + ", " + std::to_string(column));
+        Element sum =
+            plain_sum(line_of(a, 0, row, 3, k, true), line_of(b, 0, column, n, k, true), 0x1p-24);
+        // Of exact operands, a NaN or an infinity is certain.
+        if (!errors && !std::isfinite(sum.value)) sum.error = {};
+        expect_element(out, row * n + column, sum,
+                       std::to_string(row) + ", " + std::to_string(column));
       }
     }
     EXPECT_TRUE(std::isnan(out.values[3]) && std::isnan(out.values[5]));

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "op/operator.h"
+#include "op/evaluate.h"
 
 namespace tapml::op::testing {
 
@@ -16,7 +16,7 @@ inline std::vector<RefTensor> run_reference(const char* op, const std::vector<Re
   std::vector<RefArg> args;
   for (const RefTensor& tensor : tensors) args.push_back({&tensor, {}});
   for (const std::vector<int64_t>& list : ints) args.push_back({nullptr, list});
-  find_operator(op)->reference(attrs, args, outputs);
+  evaluate(*find_operator(op), attrs, args, outputs);
   return outputs;
 }
 

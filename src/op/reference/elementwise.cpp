@@ -30,6 +30,11 @@ void map_real(Args args, Outputs outputs, const RealFunction& function) {
   for (size_t i = 0; i < x.values.size(); ++i) {
     double value = x.values[i], e = real_bound(x, i, out.dtype);
     double y = function.value(value);
+    // Of an exact operand, a NaN or an infinity is certain.
+    if (e == 0 && !std::isfinite(y)) {
+      put_exact(out, i, y, 0.0);
+      continue;
+    }
     const double own = function.own(value, y, u);
     const double error = reach(function, value, e, y) + own;
     if (x.deviation[i] == 0 || !std::isfinite(error)) {

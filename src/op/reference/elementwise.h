@@ -71,9 +71,16 @@ void zip_real(Args args, Outputs outputs, F&& f) {
       f(a.values[j], ea, b.values[k], eb, u, error);
       return error;
     };
+    const double x = a.values[j], y = b.values[k];
+    const double ex = real_bound(a, j, out.dtype), ey = real_bound(b, k, out.dtype);
     double error = 0;
-    double value = f(a.values[j], real_bound(a, j, out.dtype), b.values[k],
-                     real_bound(b, k, out.dtype), u, error);
+    const double value = f(x, ex, y, ey, u, error);
+    // Of exact operands, a NaN or an infinity is certain; so is one NaN, whatever the other one is.
+    const bool certain =
+        (ex == 0 && ey == 0) || (ex == 0 && std::isnan(x)) || (ey == 0 && std::isnan(y));
+    if (certain && (std::isnan(value) || (std::isinf(value) && ex == 0 && ey == 0))) {
+      return put_exact(out, i, value, 0.0);
+    }
     if (exact || !std::isfinite(error)) return put(out, i, value, error);
     const double own = error_for(0, 0);
     const double by_a = error_for(a.deviation[j], 0) - own;

@@ -111,10 +111,6 @@ void put_integer(RefTensor& out, size_t i, int64_t value, double bound) {
   out.bound.set(i, std::isnan(bound) ? kInfinity : bound);
 }
 
-double sum_error(double unit, size_t count, double magnitude) {
-  return scaled(magnitude, kTails * unit * std::sqrt(static_cast<double>(count)));
-}
-
 bool is_exact(const RefTensor& tensor) { return tensor.bound.all_zero(); }
 
 std::vector<int64_t> row_major_strides(const Shape& shape) {

@@ -50,6 +50,8 @@ struct Error {
 
   // Of which no more is known than the bound.
   static Error within(double bound) { return {bound, bound, 0}; }
+  // Of a result that may be anything although its operands are exact.
+  static Error open() { return {std::numeric_limits<double>::infinity(), 0, 0}; }
   // Of many independent parts, so that the random part stays within kTails standard deviations.
   static Error of(double systematic, double variance) {
     return {systematic + kTails * std::sqrt(variance), systematic, variance};
@@ -126,9 +128,6 @@ void put_bound(RefTensor& out, size_t i, double bound);
 void put_integer(RefTensor& out, size_t i, int64_t value, double bound = 0);
 // Sets element i of `out` to element j of `from`, rounded if the dtype is narrower.
 void put_moved(RefTensor& out, size_t i, const RefTensor& from, size_t j);
-
-// Error of a sum of `count` terms in a type of round-off `unit`; `magnitude` is sum |term|.
-double sum_error(double unit, size_t count, double magnitude);
 
 // Variance of one rounding of a value in a type of round-off `unit`, wherever the value is between
 // two powers of 2. The reference rounds f64 itself.

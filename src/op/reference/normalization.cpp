@@ -11,7 +11,10 @@ struct Measured {
   double value, error;
 };
 
-Measured element(const RefTensor& tensor, size_t i) { return {tensor.values[i], tensor.bound[i]}; }
+Measured measured(const RefTensor& tensor, size_t i) { return {tensor.values[i], tensor.bound[i]}; }
+Element element(const RefTensor& tensor, size_t i) {
+  return {tensor.values[i], error_of(tensor, i)};
+}
 
 // 1 / sqrt(variance + epsilon), where the sum is at least `least`, with the error factor `root`.
 Measured inverse_root(Measured variance, double epsilon, double least, double unit, double root) {
@@ -22,18 +25,29 @@ Measured inverse_root(Measured variance, double epsilon, double least, double un
   return {value, 1 / std::sqrt(least) - value + root * unit * value};
 }
 
-// (x - mean) * scale * weight + bias.
-void put_affine(RefTensor& out, size_t i, Measured x, Measured mean, Measured scale,
-                Measured weight, Measured bias, double unit) {
-  double distance = x.value - mean.value;
-  double off = x.error + mean.error + kRoundFactor * unit * std::fabs(distance);
-  double product = distance * scale.value * weight.value;
-  double most = (std::fabs(distance) + off) * (std::fabs(scale.value) + scale.error) *
-                (std::fabs(weight.value) + weight.error);
-  double y = product + bias.value;
-  double error = most - std::fabs(product) + bias.error +
-                 kRoundFactor * unit * (2 * std::fabs(product) + std::fabs(y));
-  put(out, i, y, error);
+// (x - mean) * scale * weight + bias. The errors of mean and scale are systematic: many elements
+// share them.
+void put_affine(RefTensor& out, size_t i, const Element& x, Measured mean, Measured scale,
+                const Element& weight, const Element& bias, double unit) {
+  const double distance = x.value - mean.value;
+  const double product = distance * scale.value * weight.value;
+  const double y = product + bias.value;
+  if (std::isinf(scale.error)) return put(out, i, y, Error::open());
+  const auto beyond = [&](double of_distance, double of_weight) {
+    return (std::fabs(distance) + of_distance) * (std::fabs(scale.value) + scale.error) *
+               (std::fabs(weight.value) + of_weight) -
+           std::fabs(product);
+  };
+  const double off = x.error.bound + mean.error + kRoundFactor * unit * std::fabs(distance);
+  const double s = scale.value * weight.value, d = distance * scale.value;
+  const double random = (x.error.variance + rounding_variance(unit, distance)) * s * s +
+                        weight.error.variance * d * d + bias.error.variance +
+                        2 * rounding_variance(unit, product) + rounding_variance(unit, y);
+  put(out, i, y,
+      {beyond(off, weight.error.bound) + bias.error.bound +
+           kRoundFactor * unit * (2 * std::fabs(product) + std::fabs(y)),
+       beyond(x.error.systematic + mean.error, weight.error.systematic) + bias.error.systematic,
+       random});
 }
 
 // Normalizes elements by the moments of their group; both functions take an element's index.
@@ -43,17 +57,14 @@ void normalize(const AttrMap& attrs, Args args, Outputs outputs, size_t groups, 
   const RefTensor &x = *args[0].tensor, &weight = *args[1].tensor, &bias = *args[2].tensor;
   double unit = compute_unit(x.dtype), epsilon = attr_or(attrs, "epsilon", 1e-5);
   std::vector<Sample> samples(groups);
-  for (size_t i = 0; i < x.values.size(); ++i) {
-    samples[group_of(i)].values.push_back(x.values[i]);
-    samples[group_of(i)].bounds.push_back(x.bound[i]);
-  }
+  for (size_t i = 0; i < x.values.size(); ++i) samples[group_of(i)].add(x, i);
   std::vector<Measured> means, scales;
   for (const Sample& sample : samples) {
-    Moments m = moments_of(sample, {unit, division_factor(outputs[0])});
-    means.push_back({m.mean, m.mean_error});
+    const Moments m = moments_of(sample, {unit, division_factor(outputs[0])});
+    means.push_back({m.mean.value, m.mean.error.bound});
     // Rounding never makes a sum of squares negative.
-    scales.push_back(inverse_root({m.variance, m.variance_error}, epsilon, epsilon / 2, unit,
-                                  root_factor(outputs[0])));
+    scales.push_back(inverse_root({m.variance.value, m.variance.error.bound}, epsilon, epsilon / 2,
+                                  unit, root_factor(outputs[0])));
   }
   for (size_t i = 0; i < x.values.size(); ++i) {
     size_t g = group_of(i), p = parameter_of(i);
@@ -163,18 +174,19 @@ void log_softmax(const AttrMap& attrs, Args args, Outputs outputs) {
   for (size_t o = 0; o < view.outer; ++o) {
     for (size_t i = 0; i < view.inner; ++i) {
       Sample sample;
-      for (size_t k = 0; k < view.extent; ++k) {
-        sample.values.push_back(x.values[view.at(o, k, i)]);
-        sample.bounds.push_back(x.bound[view.at(o, k, i)]);
-      }
+      for (size_t k = 0; k < view.extent; ++k) sample.add(x, view.at(o, k, i));
       const LogSum sum = log_sum_of(sample, unit);
       const bool is_number = std::isfinite(sum.peak);
       for (size_t k = 0; k < view.extent; ++k) {
         const double shifted = is_number ? sample.values[k] - sum.peak : std::nan("");
         const double y = shifted - sum.log_total;
         const double rounding = std::fabs(shifted) + std::fabs(y);
+        const Error& own = sample.errors[k];
+        // The row shares the errors of the logarithm, so their random part is systematic.
         put(outputs[0], view.at(o, k, i), y,
-            sample.bounds[k] + sum.moved + sum.error + scaled(rounding, kRoundFactor * unit));
+            {own.bound + sum.moved.bound + sum.error.bound + scaled(rounding, kRoundFactor * unit),
+             own.systematic + sum.moved.bound + sum.error.bound,
+             own.variance + rounding_variance(unit, shifted) + rounding_variance(unit, y)});
       }
     }
   }
@@ -204,9 +216,9 @@ void batch_norm(const AttrMap& attrs, Args args, Outputs outputs) {
   size_t inner = span_of(x.shape, 2, x.shape.size()), channels = static_cast<size_t>(x.shape[1]);
   for (size_t i = 0; i < x.values.size(); ++i) {
     size_t c = i / inner % channels;
-    Measured scale =
-        inverse_root(element(*args[4].tensor, c), epsilon, 0, unit, root_factor(outputs[0]));
-    put_affine(outputs[0], i, element(x, i), element(*args[3].tensor, c), scale,
+    const Measured scale =
+        inverse_root(measured(*args[4].tensor, c), epsilon, 0, unit, root_factor(outputs[0]));
+    put_affine(outputs[0], i, element(x, i), measured(*args[3].tensor, c), scale,
                element(*args[1].tensor, c), element(*args[2].tensor, c), unit);
   }
 }

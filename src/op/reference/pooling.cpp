@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "op/reference/repetition.h"
 #include "op/reference/sliding.h"
 
 namespace tapml::op::reference {
@@ -112,28 +113,44 @@ void largest_of(const RefTensor& x, RefTensor& out, size_t at,
     }
     return;
   }
-  double value = -kInfinity, low = -kInfinity, high = -kInfinity;
+  double value = -kInfinity, low = -kInfinity, high = -kInfinity, second = -kInfinity;
+  size_t best = 0;
   for (size_t e : elements) {
     if (std::isnan(x.values[e])) return put_exact(out, at, x.values[e], x.bound[e]);
-    value = std::max(value, x.values[e]);
+    if (x.values[e] > value) {
+      value = x.values[e];
+      best = e;
+    }
     low = std::max(low, x.values[e] - x.bound[e]);
+    second = std::max(second, std::min(high, x.values[e] + x.bound[e]));
     high = std::max(high, x.values[e] + x.bound[e]);
   }
-  put_exact(out, at, value,
-            value == high && value == low ? 0 : std::max(value - low, high - value));
+  if (value == high && value == low) return put_exact(out, at, value, 0);
+  // No other element may be the largest.
+  if (second < value - x.bound[best]) return put_exact(out, at, value, error_of(x, best));
+  put_exact(out, at, value, std::max(value - low, high - value));
 }
 
 void mean_of(const RefTensor& x, RefTensor& out, size_t at, const std::vector<size_t>& elements,
              double divisor) {
-  double unit = compute_unit(x.dtype);
-  double sum = 0, error = 0, magnitude = 0;
+  const double unit = compute_unit(x.dtype);
+  double sum = 0;
+  Error moved;
+  SumRounding rounding;
+  Repetition repeated;
   for (size_t e : elements) {
     sum += x.values[e];
-    error += x.bound[e];
-    magnitude += std::fabs(x.values[e]) + x.bound[e];
+    rounding.add(x.values[e]);
+    repeated.add(x.values[e]);
+    const Error error = error_of(x, e);
+    moved.systematic += error.systematic;
+    moved.variance += error.variance;
   }
-  error += sum_error(unit, elements.size(), magnitude);
-  put(out, at, sum / divisor, error / divisor + scaled(sum / divisor, division_factor(out) * unit));
+  const double variance = moved.variance + rounding.variance(unit, repeated.factor());
+  const double mean = sum / divisor;
+  put(out, at, mean,
+      Error::of(moved.systematic / divisor + scaled(mean, division_factor(out) * unit),
+                variance / (divisor * divisor)));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "op/reference/reduction.h"
 
+#include <algorithm>
+
 #include "op/reference/repetition.h"
 
 namespace tapml::op::reference {
@@ -39,13 +41,7 @@ std::vector<std::vector<size_t>> groups_of(const AttrMap& attrs, const RefTensor
 
 Sample sample_of(const RefTensor& x, const std::vector<size_t>& group) {
   Sample sample;
-  for (size_t i : group) {
-    sample.values.push_back(x.values[i]);
-    sample.bounds.push_back(x.bound[i]);
-    const Error error = error_of(x, i);
-    sample.systematic.push_back(error.systematic);
-    sample.variances.push_back(error.variance);
-  }
+  for (size_t i : group) sample.add(x, i);
   return sample;
 }
 
@@ -61,13 +57,12 @@ double sum_of(const Sample& sample, double unit, Error& error) {
   double total = 0, systematic = 0, variance = 0;
   SumRounding rounding;
   Repetition repeated;
-  const bool only_bounds = sample.variances.empty();
   for (size_t k = 0; k < sample.values.size(); ++k) {
     total += sample.values[k];
     rounding.add(sample.values[k]);
     repeated.add(sample.values[k]);
-    systematic += only_bounds ? sample.bounds[k] : sample.systematic[k];
-    if (!only_bounds) variance += sample.variances[k];
+    systematic += sample.errors[k].systematic;
+    variance += sample.errors[k].variance;
   }
   error = Error::of(systematic, variance + rounding.variance(unit, repeated.factor()));
   return total;
@@ -127,7 +122,11 @@ void extremum(const AttrMap& attrs, Args args, Outputs outputs, int direction) {
       far = std::max(far, direction * x.values[i] + x.bound[i]);
     }
     double value = direction * x.values[best];
-    if (near != far) put_bound(out, t, std::max(far - value, value - near));
+    if (near == far) return;
+    const bool certain = std::ranges::all_of(group, [&](size_t i) {
+      return i == best || direction * x.values[i] + x.bound[i] < value - x.bound[best];
+    });
+    if (!certain) put_bound(out, t, std::max(far - value, value - near));
   });
 }
 
@@ -175,20 +174,41 @@ void truth(const AttrMap& attrs, Args args, Outputs outputs, bool decides) {
 Moments moments_of(const Sample& sample, Arithmetic arithmetic, double correction) {
   const auto [unit, division] = arithmetic;
   Moments m;
-  auto count = static_cast<double>(sample.values.size());
-  Error error;
-  m.mean = sum_of(sample, unit, error) / count;
-  m.mean_error = error.bound / count + scaled(m.mean, division * unit);
-  Sample squares;
-  for (size_t k = 0; k < sample.values.size(); ++k) {
-    double d = sample.values[k] - m.mean;
-    double e = sample.bounds[k] + m.mean_error + scaled(d, kRoundFactor * unit);
-    squares.values.push_back(d * d);
-    squares.bounds.push_back((2 * std::fabs(d) + e) * e);
+  const auto count = static_cast<double>(sample.values.size());
+  Error of_sum;
+  m.mean.value = sum_of(sample, unit, of_sum) / count;
+  m.mean.error = scaled(1 / count, of_sum);
+  m.mean.error = Error::of(m.mean.error.systematic + scaled(m.mean.value, division * unit),
+                           m.mean.error.variance);
+  double squares = 0, systematic = 0, variance = 0, fourth_powers = 0;
+  double sum = 0, distances = 0, running_means = 0, k = 0;
+  SumRounding rounding;
+  Repetition repeated;
+  for (size_t i = 0; i < sample.values.size(); ++i) {
+    const double d = sample.values[i] - m.mean.value, s = sample.errors[i].systematic,
+                 v = sample.errors[i].variance;
+    squares += d * d;
+    rounding.add(d * d);
+    repeated.add(d * d);
+    fourth_powers += d * d * d * d;
+    systematic += (2 * std::fabs(d) + s) * s;
+    variance += (4 * d * d + v) * v;
+    // Element k rounds the running mean of one pass, by which all later distances are off.
+    ++k;
+    sum += sample.values[i];
+    const double mean = sum / k;
+    running_means += distances * distances * (mean * mean + d * d / (k * k));
+    distances += d;
   }
-  double divisor = std::max(count - correction, 0.0);
-  m.variance = sum_of(squares, unit, error) / divisor;
-  m.variance_error = error.bound / divisor + scaled(m.variance, division * unit);
+  // The distances add up to 0, so that a mean which is off by e adds e^2 to each square.
+  systematic += count * m.mean.error.bound * m.mean.error.bound;
+  const double repetition = repeated.factor();
+  variance += rounding.variance(unit, repetition) +
+              rounding_variance(unit, 1) * 4 * (fourth_powers * repetition + running_means);
+  const double divisor = std::max(count - correction, 0.0);
+  m.variance.value = squares / divisor;
+  m.variance.error = Error::of(systematic / divisor + scaled(m.variance.value, division * unit),
+                               variance / (divisor * divisor));
   return m;
 }
 
@@ -198,21 +218,32 @@ Moments moments_of(const Sample& sample, Arithmetic arithmetic, double correctio
 LogSum log_sum_of(const Sample& sample, double unit) {
   double peak = -kInfinity, moved = 0;
   for (size_t k = 0; k < sample.values.size(); ++k) {
-    if (std::isnan(sample.values[k])) return {sample.values[k], sample.values[k]};
+    if (std::isnan(sample.values[k])) return {sample.values[k], sample.values[k], {}, {}};
     peak = std::max(peak, sample.values[k]);
-    moved = std::max(moved, sample.bounds[k]);
+    moved = std::max(moved, sample.errors[k].bound);
   }
-  if (std::isinf(peak)) return {peak, 0, moved, 0};
+  if (std::isinf(peak)) return {peak, 0, Error::within(moved), {}};
   double total = 0, shifts = 0;
-  for (double value : sample.values) {
-    double weight = std::exp(value - peak);
+  Error mean;
+  SumRounding rounding;
+  Repetition repeated;
+  for (size_t k = 0; k < sample.values.size(); ++k) {
+    const double shift = peak - sample.values[k], weight = std::exp(-shift);
     total += weight;
-    if (weight > 0) shifts += weight * (peak - value);
+    rounding.add(weight);
+    repeated.add(weight);
+    if (weight > 0) shifts += weight * weight * shift * shift;
+    mean.systematic += weight * sample.errors[k].systematic;
+    mean.variance += weight * weight * sample.errors[k].variance;
   }
-  double log_total = std::log(total);
-  double error = kRoundFactor * unit * shifts / total + 2 * kMathFactor * unit +
-                 sum_error(unit, sample.values.size(), 1) + kMathFactor * unit * log_total;
-  return {peak, log_total, moved, error};
+  mean = {moved, mean.systematic / total, mean.variance / (total * total)};
+  const double log_total = std::log(total), repetition = repeated.factor();
+  const double variance =
+      (rounding.variance(unit, repetition) + rounding_variance(unit, 1) * shifts * repetition) /
+      (total * total);
+  // Beyond small errors, exp is not linear.
+  return {peak, log_total, moved < 0.1 ? mean : Error::within(moved),
+          Error::of(2 * kMathFactor * unit + kMathFactor * unit * log_total, variance)};
 }
 
 void sum(const AttrMap& attrs, Args args, Outputs outputs) {
@@ -251,17 +282,21 @@ void prod(const AttrMap& attrs, Args args, Outputs outputs) {
   DType compute = accumulation_dtype(x.dtype);
   over_groups(attrs, args, outputs, [&](size_t t, const std::vector<size_t>& group) {
     double value = 1, most = 1, above = 1, below = 1;
+    Repetition repeated;
     for (size_t i : group) {
+      repeated.add(x.values[i]);
       double reach = std::fabs(x.values[i]) + x.bound[i];
       value *= x.values[i];
       most *= reach;
       above *= std::max(reach, 1.0);
       if (x.values[i] != 0) below *= std::min(std::fabs(x.values[i]), 1.0);
     }
-    double rounding = kRoundFactor * unit_roundoff(compute) * static_cast<double>(group.size());
-    double error = most - std::fabs(value) + scaled(value, rounding);
-    bool leaves = above > largest(compute) || below < underflow(compute);
-    put(outputs[0], t, value, leaves && value != 0 ? kInfinity : error);
+    const auto count = static_cast<double>(group.size());
+    const double unit = unit_roundoff(compute), moved = most - std::fabs(value);
+    Error error = Error::of(moved, rounding_variance(unit, value) * count * repeated.factor());
+    error.bound = std::min(error.bound, moved + scaled(value, kRoundFactor * unit * count));
+    const bool leaves = above > largest(compute) || below < underflow(compute);
+    put(outputs[0], t, value, leaves && value != 0 ? Error::open() : error);
   });
 }
 
@@ -281,8 +316,8 @@ void variance(const AttrMap& attrs, Args args, Outputs outputs) {
     Moments m = moments_of(sample_of(x, group),
                            {compute_unit(x.dtype), division_factor(outputs[0])}, correction);
     // Division by 0 gives NaN, or infinity if rounding leaves a non-zero square.
-    bool none = static_cast<double>(group.size()) <= correction;
-    put(outputs[0], t, m.variance, none ? kInfinity : m.variance_error);
+    const bool none = group.size() > 1 && static_cast<double>(group.size()) <= correction;
+    put(outputs[0], t, m.variance.value, none ? Error::open() : m.variance.error);
   });
 }
 
@@ -292,7 +327,10 @@ void logsumexp(const AttrMap& attrs, Args args, Outputs outputs) {
     const double unit = compute_unit(x.dtype);
     const LogSum sum = log_sum_of(sample_of(x, group), unit);
     const double value = sum.peak + sum.log_total;
-    put(outputs[0], t, value, sum.moved + sum.error + scaled(value, kRoundFactor * unit));
+    put(outputs[0], t, value,
+        {sum.moved.bound + sum.error.bound + scaled(value, kRoundFactor * unit),
+         sum.moved.systematic + sum.error.systematic,
+         sum.moved.variance + sum.error.variance + rounding_variance(unit, value)});
   });
 }
 

@@ -1,54 +1,95 @@
 // References of the operators that write elements at indices.
 #include <algorithm>
+#include <vector>
 
 #include "op/reference/coordinates.h"
 #include "op/reference/indexing.h"
+#include "op/reference/repetition.h"
 #include "op/reference/resolve.h"
 
 namespace tapml::op::reference {
 
 namespace {
 
-// x during writing. Sums are computed in f64 (or wrapping integers) and rounded at the end.
+// An element of x with all that is added to it, in any order: threads add when they get to it.
+class AddedSum {
+ public:
+  explicit AddedSum(double first) : first_(first) { take(first); }
+  void add(double term) {
+    take(term);
+    added_ += term;
+    ++count_;
+  }
+  double value() const { return first_ + added_; }
+  // Variance of its roundings: of the given order, of lanes, or of a random order, whichever has
+  // the largest partial sums.
+  double variance(double unit) const {
+    const double given = rounding_.variance(unit, repeated_.factor());
+    // Squares of the terms, and of their distances from a straight line.
+    const double squares = rounding_.squares() - first_ * first_;
+    const double apart = std::max(0.0, squares - added_ * added_ / count_);
+    const double random = count_ * first_ * first_ + first_ * added_ * (count_ + 1) +
+                          added_ * added_ * (count_ + 1) * (2 * count_ + 1) / (6 * count_) +
+                          (count_ + 1) / 6 * apart;
+    return std::max(given, rounding_variance(unit, 1) * random * repeated_.factor());
+  }
+
+ private:
+  void take(double term) {
+    rounding_.add(term);
+    repeated_.add(term);
+  }
+
+  double first_, added_ = 0, count_ = 0;
+  SumRounding rounding_;
+  Repetition repeated_;
+};
+
+// x during writing. Float sums are computed at the end, one element after the other.
 class Writer {
  public:
   Writer(const RefTensor& x, RefTensor& out, bool adds) : out_(out), adds_(adds) {
     for (size_t i = 0; i < x.values.size(); ++i) put_moved(out, i, x, i);
-    if (!adds_) return;
-    counts_.assign(x.values.size(), 0);
-    for (size_t i = 0; i < x.values.size(); ++i) {
-      magnitudes_.push_back(std::fabs(x.values[i]) + x.bound[i]);
-    }
   }
 
   void write(size_t to, const RefTensor& updates, size_t from) {
     if (!adds_) return put_moved(out_, to, updates, from);
-    ++counts_[to];
+    updates_ = &updates;
     if (!is_float(out_.dtype)) {
       auto sum =
           static_cast<uint64_t>(out_.integer(to)) + static_cast<uint64_t>(updates.integer(from));
       put_integer(out_, to, static_cast<int64_t>(sum), out_.bound[to] + updates.bound[from]);
       return;
     }
-    out_.values[to] += updates.values[from];
-    out_.bound[to] += updates.bound[from];
-    magnitudes_[to] += std::fabs(updates.values[from]) + updates.bound[from];
+    added_.push_back({to, from});
   }
 
   void finish() {
-    if (!adds_ || !is_float(out_.dtype)) return;
-    double unit = compute_unit(out_.dtype);
-    for (size_t i = 0; i < counts_.size(); ++i) {
-      if (counts_[i] == 0) continue;
-      put(out_, i, out_.values[i], out_.bound[i] + sum_error(unit, counts_[i] + 1, magnitudes_[i]));
+    std::ranges::stable_sort(added_, {}, &Addition::to);
+    const double unit = compute_unit(out_.dtype);
+    for (auto it = added_.begin(); it != added_.end();) {
+      const size_t to = it->to;
+      AddedSum sum(out_.values[to]);
+      Error moved = error_of(out_, to);
+      for (; it != added_.end() && it->to == to; ++it) {
+        sum.add(updates_->values[it->from]);
+        const Error error = error_of(*updates_, it->from);
+        moved.systematic += error.systematic;
+        moved.variance += error.variance;
+      }
+      put(out_, to, sum.value(), Error::of(moved.systematic, moved.variance + sum.variance(unit)));
     }
   }
 
  private:
+  struct Addition {
+    size_t to, from;
+  };
+
   RefTensor& out_;
   bool adds_;
-  std::vector<size_t> counts_;
-  std::vector<double> magnitudes_;
+  const RefTensor* updates_ = nullptr;
+  std::vector<Addition> added_;
 };
 
 void along_axis(const AttrMap& attrs, Args args, Outputs outputs, bool adds) {

@@ -12,19 +12,21 @@ namespace tapml::topdown {
 
 namespace {
 
-// Honest errors have a sum of squares, in deviations, of at most kRoom (n + 10 sqrt(n) + 50): the
-// sum of n squared normal variables exceeds the term in parentheses with a probability of e^-25
-// (Laurent and Massart 2000, lemma 1, x = 25). kRoom is for data whose roundings are not quite
-// uniform.
+// Honest errors have a sum of squares, in deviations, of at most kRoom (n + 10 sqrt(n g) + 50 g):
+// the sum of n squared normal variables, each of which is independent of all but g, exceeds the
+// term in parentheses with a probability of e^-25 (Laurent and Massart 2000, lemma 1, x = 25, with
+// eigenvalues of the correlations up to g and a sum of their squares up to n g). kRoom is for data
+// whose roundings are not quite uniform.
 constexpr double kRoom = 1.5;
 // OutputPrecision::where of the two trends.
 constexpr const char* kGain = "the gain";
 constexpr const char* kBias = "the bias";
 constexpr std::string_view kShape = "the shape of its errors";
 
-double most_squares(int64_t count) {
+double most_squares(int64_t count, size_t correlated) {
   const auto n = static_cast<double>(count);
-  return kRoom * (n + 10 * std::sqrt(n) + 50);
+  const double g = std::min(n, static_cast<double>(correlated));
+  return kRoom * (n + 10 * std::sqrt(n * g) + 50 * g);
 }
 
 // Share of the errors' squares from which on a gain counts as their cause.
@@ -83,7 +85,8 @@ struct WorstLine {
   double over = 1, squares = 0;
   double rms() const { return std::sqrt(squares / static_cast<double>(count)); }
 };
-WorstLine worst_line(const std::vector<Sample>& samples, int64_t Sample::* line) {
+WorstLine worst_line(const std::vector<Sample>& samples, int64_t Sample::* line,
+                     size_t correlated) {
   int64_t lines = 0;
   for (const Sample& s : samples) lines = std::max(lines, s.*line + 1);
   std::vector<double> squares(static_cast<size_t>(lines), 0);
@@ -95,7 +98,8 @@ WorstLine worst_line(const std::vector<Sample>& samples, int64_t Sample::* line)
   }
   WorstLine worst;
   for (size_t i = 0; i < squares.size(); ++i) {
-    const double over = squares[i] / most_squares(counts[i]);
+    if (counts[i] == 0) continue;
+    const double over = squares[i] / most_squares(counts[i], correlated);
     if (over <= worst.over) continue;
     worst = {static_cast<int64_t>(i), counts[i], over, squares[i]};
   }
@@ -110,11 +114,13 @@ struct Trend {
 
 // The tests, each weighted by 1 / deviation^2.
 struct Tests {
+  size_t correlated;
   double squares = 0;
   Trend gain, bias;
   double by_gain = 0;  // share of the errors' squares that the gain explains
 
-  Tests(const std::vector<Sample>& samples, DType dtype) {
+  Tests(const std::vector<Sample>& samples, const op::RefTensor& reference)
+      : correlated(reference.correlated) {
     double by_reference = 0, reference2 = 0, shared_gain = 0, by_one = 0, ones = 0, shared = 0;
     double errors2 = 0;
     for (const Sample& s : samples) {
@@ -129,20 +135,23 @@ struct Tests {
       shared += w * s.systematic;
     }
     if (samples.empty()) return;
+    const DType dtype = reference.dtype;
+    const double tails = op::kTails * std::sqrt(std::min(static_cast<double>(samples.size()),
+                                                         static_cast<double>(correlated)));
     // Constants are rounded once for all elements, and the gain of one rounding is not quite 0.
     const double floor = std::max(4 * unit_roundoff(DType::kF32), unit_roundoff(dtype) / 64);
     if (reference2 > 0) {
       gain = {by_reference / reference2,
-              shared_gain / reference2 + op::kTails / std::sqrt(reference2) + floor};
+              shared_gain / reference2 + tails / std::sqrt(reference2) + floor};
     }
     if (reference2 > 0 && errors2 > 0) {
       by_gain = by_reference * by_reference / reference2 / errors2;
     }
     bias = {by_one / ones,
-            shared / ones + op::kTails / std::sqrt(ones) + floor * std::sqrt(reference2 / ones)};
+            shared / ones + tails / std::sqrt(ones) + floor * std::sqrt(reference2 / ones)};
   }
   bool passed(int64_t count) const {
-    return squares <= most_squares(count) && gain.over() <= 1 && bias.over() <= 1;
+    return squares <= most_squares(count, correlated) && gain.over() <= 1 && bias.over() <= 1;
   }
 };
 
@@ -150,9 +159,9 @@ double rms_of(double squares, size_t count) {
   return count == 0 ? 0 : std::sqrt(squares / static_cast<double>(count));
 }
 
-bool lines_pass(const std::vector<Sample>& samples) {
-  return worst_line(samples, &Sample::row).line < 0 &&
-         worst_line(samples, &Sample::column).line < 0;
+bool lines_pass(const std::vector<Sample>& samples, size_t correlated) {
+  return worst_line(samples, &Sample::row, correlated).line < 0 &&
+         worst_line(samples, &Sample::column, correlated).line < 0;
 }
 
 }  // namespace
@@ -161,24 +170,28 @@ OutputPrecision output_precision(const HostTensor& value, const op::RefTensor& r
                                  const Tolerance* tolerance) {
   OutputPrecision result;
   std::vector<Sample> samples = samples_of(value, reference, tolerance);
-  Tests tests(samples, reference.dtype);
+  const size_t correlated = reference.correlated;
+  Tests tests(samples, reference);
   result.elements = std::ssize(samples);
   result.rms = rms_of(tests.squares, samples.size());
   result.gain = tests.gain.value;
   result.bias = tests.bias.value;
-  if (tests.passed(std::ssize(samples)) && lines_pass(samples)) return result;
+  if (tests.passed(std::ssize(samples)) && lines_pass(samples, correlated)) {
+    return result;
+  }
   keep_distinct(samples);
-  tests = Tests(samples, reference.dtype);
+  tests = Tests(samples, reference);
   const auto count = std::ssize(samples);
-  if (tests.squares > most_squares(count)) {
+  if (tests.squares > most_squares(count, correlated)) {
     result.where = "all elements";
     result.factor = rms_of(tests.squares, samples.size());
   }
-  const WorstLine row = worst_line(samples, &Sample::row);
-  const WorstLine column = worst_line(samples, &Sample::column);
+  const WorstLine row = worst_line(samples, &Sample::row, correlated);
+  const WorstLine column = worst_line(samples, &Sample::column, correlated);
   // One line may be all that is wrong.
   for (const auto& [line, name] : {std::pair(&row, "row "), std::pair(&column, "column ")}) {
-    const bool others_too = tests.squares - line->squares > most_squares(count - line->count);
+    const bool others_too =
+        tests.squares - line->squares > most_squares(count - line->count, correlated);
     if (line->line < 0 || line->count == count || (others_too && !result.where.empty())) continue;
     result.where = name + std::to_string(line->line);
     result.factor = line->rms();
@@ -245,7 +258,10 @@ CauseFit fit_cause(const HostTensor& value, const op::RefTensor& reference,
   const double gain = (re * cc - ce * cr) / determinant;
   const double left = std::max(0.0, ee - fit.slope * ce - gain * re);
   const double own = ee > 0 ? left / ee : 1;
-  fit.deviation = std::sqrt(left / static_cast<double>(count - 2) * rr / determinant);
+  // Of correlated errors, fewer are independent.
+  const double together =
+      std::min(static_cast<double>(count), static_cast<double>(reference.correlated));
+  fit.deviation = std::sqrt(left * together / static_cast<double>(count - 2) * rr / determinant);
   // An exact fit has no deviation of its own; f64 has.
   fit.deviation = std::max(fit.deviation, 1e-12);
   // What the cause explains beyond the gain.
