@@ -179,7 +179,9 @@ TEST_P(SubgroupsOn, ReductionsAreWithinTheirBounds) {
       each("m", {1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 300}, {{"n", 5}});
   const AttrMap last = {{"axes", std::vector<int64_t>{-1}}}, transposed = {{"transpose_b", true}};
   std::vector<KernelProgram> kernels;
-  for (const char* op : {"sum", "max", "min", "prod"}) {
+  kernels.push_back(operator_program("prod", {{{n, m}, kF32}}, around, last, near_one()));
+  kernels.push_back(operator_program("prod", {{{n, m}, kI32}}, around, last));
+  for (const char* op : {"sum", "max", "min"}) {
     kernels.push_back(operator_program(op, {{{n, m}, kF32}}, around, last));
     kernels.push_back(operator_program(op, {{{n, m}, kI32}}, around, last));
   }

@@ -41,13 +41,19 @@ void expect_graph_text(const Module& module) {
   EXPECT_EQ(text::print(back), text);
 }
 
+// A random graph may divide by a number whose error reaches 0, leave a function's domain, or take
+// an element at an ambiguous index.
+OpenElements open_in(OpenTally& tally) {
+  return {"a random graph may use a result at the edge of a function's domain", tally};
+}
+
 void expect_loops_agree(const RandomGraph& graph, const Module& fixed,
-                        const std::vector<op::RefTensor>& expected) {
+                        const std::vector<op::RefTensor>& expected, OpenTally& tally) {
   std::vector<op::RefTensor> found;
   collect(evaluated_graph(fixed, graph.arguments, interp::KernelBody::kLoops), found);
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i) {
-    auto problem = outside_bound(found[i].to_host(), expected[i]);
+    auto problem = outside_bound(found[i].to_host(), expected[i], open_in(tally));
     EXPECT_FALSE(problem) << "interpreted loops: output " << i << " " << *problem;
   }
 }
@@ -61,7 +67,7 @@ uint64_t share_of_graphs(const std::string& platform) {
 
 void expect_on(runtime::Session& session, const target::Target& target, const Module& fixed,
                const RandomGraph& graph, const pipeline::ImplementOptions& options,
-               Constructs& occurred) {
+               Constructs& occurred, OpenTally& tally) {
   std::shared_ptr<const Executable> executable;
   try {
     executable = pipeline::implement(fixed, target, options);
@@ -71,10 +77,10 @@ void expect_on(runtime::Session& session, const target::Target& target, const Mo
   }
   count_routines(*executable, occurred);
   expect_matches_reference(session, std::move(executable), graph.module,
-                           {{"main", "", graph.arguments}});
+                           {{"main", "", graph.arguments}}, open_in(tally));
 }
 
-void run_graph(uint64_t seed, const Sessions& sessions, Constructs& occurred) {
+void run_graph(uint64_t seed, const Sessions& sessions, Constructs& occurred, OpenTally& tally) {
   RandomStream sizes(seed, "size");
   RandomGraph graph = GraphGenerator(seed).make(static_cast<int>(1 + sizes.below(10)));
   RandomStream arms(seed, "arms");
@@ -95,7 +101,7 @@ void run_graph(uint64_t seed, const Sessions& sessions, Constructs& occurred) {
     };
     Module optimized = pipeline::form_kernels(module, options.instruments);
     expect_graph_text(optimized);
-    expect_loops_agree(graph, optimized, expected);
+    expect_loops_agree(graph, optimized, expected, tally);
     // Every operator as a separate kernel.
     Module plain = passes::eliminate_dead_code(passes::legalize(graph.module));
     for (const auto& [platform, session] : sessions) {
@@ -105,7 +111,7 @@ void run_graph(uint64_t seed, const Sessions& sessions, Constructs& occurred) {
         const target::Target target =
             target::parse_target(libraries ? target_with_libraries(arms) : platform);
         SCOPED_TRACE(target.text + (fixed == &plain ? " without fusion" : " optimized"));
-        expect_on(*session, target, *fixed, graph, options, occurred);
+        expect_on(*session, target, *fixed, graph, options, occurred, tally);
       }
     }
   } catch (const CompilerException& exception) {
@@ -120,17 +126,20 @@ TEST(RandomGraphs, AgreeWithTheReference) {
   }
   Seeds seeds(kFixedGraphs);
   Constructs occurred;
+  OpenTally tally;
   int count = 0, failures = 0;
   while (auto seed = seeds.next()) {
     const ::testing::TestResult& result =
         *::testing::UnitTest::GetInstance()->current_test_info()->result();
     int parts = result.total_part_count();
-    run_graph(*seed, sessions, occurred);
+    run_graph(*seed, sessions, occurred, tally);
     ++count;
     // A few findings tell more than one; many are usually one bug.
     if (result.total_part_count() > parts && ++failures == 5) break;
   }
-  printf("%d programs\n", count);
+  printf("%d programs; %.2f%% of the compared elements have no bound\n", count,
+         100 * tally.share());
+  EXPECT_LT(tally.share(), 0.1) << "the programs test too little";
   if (count < kFixedGraphs || failures > 0) return;
   std::vector<std::string> expected = libraries_here();
   expected.emplace_back("cut out by a pattern");

@@ -143,8 +143,9 @@ class LanguagePrograms {
     expect_program_text(fixed, false);
     // The interpreter does not support library routines.
     if (arm.target.starts_with("cpu") && !arm.library_calls) {
-      EXPECT_EQ(difference_beyond_bounds(expected, evaluated_program(fixed, program.arguments,
-                                                                     interp::KernelBody::kLoops)),
+      EXPECT_EQ(difference_beyond_bounds(
+                    expected,
+                    evaluated_program(fixed, program.arguments, interp::KernelBody::kLoops), {}),
                 "")
           << "interpreted loops";
     }
@@ -187,7 +188,7 @@ class LanguagePrograms {
     for (int run = 0; run < 2; ++run) {
       auto result = call_main(session, **vm, *executable, arguments);
       ASSERT_TRUE(result) << result.error().to_string();
-      EXPECT_EQ(difference_beyond_bounds(expected, from_machine(*result)), "") << "run " << run;
+      EXPECT_EQ(difference_beyond_bounds(expected, from_machine(*result), {}), "") << "run " << run;
     }
   }
 

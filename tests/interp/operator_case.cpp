@@ -145,20 +145,10 @@ double expect_within_bounds(const OperatorCase& test) {
     EXPECT_EQ(found.size(), expected.size()) << test.op;
     if (found.size() != expected.size()) return kNan;
     for (size_t o = 0; o < found.size(); ++o) {
-      const op::RefTensor& reference = expected[o];
-      EXPECT_EQ(found[o].shape(), reference.shape) << test.op;
-      EXPECT_EQ(found[o].dtype(), reference.dtype) << test.op;
-      for (int64_t i = 0; i < found[o].size(); ++i) {
-        double value = reference.values[i], bound = reference.bound[i];
-        double actual = found[o].at_f64(i);
-        if (actual == value || std::isinf(bound)) continue;
-        if (std::isnan(actual) && std::isnan(value)) continue;
-        double error = std::fabs(actual - value);
-        EXPECT_LE(error, bound) << test.op << (symbolic ? " symbolic" : " static") << " output "
-                                << o << " element " << i << ": " << actual << " for " << value;
-        if (!(error <= bound)) return kNan;
-        worst = std::max(worst, error / bound);
-      }
+      const auto problem = outside_bound(found[o], expected[o], test.open, &worst);
+      EXPECT_FALSE(problem) << test.op << (symbolic ? " symbolic" : " static") << " output " << o
+                            << " " << *problem;
+      if (problem) return kNan;
     }
   }
   return worst;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "interp/interpreter.h"
+#include "support/within_bounds.h"
 
 namespace tapml::testing {
 
@@ -19,6 +20,7 @@ struct OperatorCase {
   std::string op;
   std::vector<Argument> args;
   AttrMap attrs;
+  OpenElements open = {};
 };
 
 // Uniform floats in [low, high) (or integers from it) from a named stream.

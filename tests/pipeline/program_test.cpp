@@ -6,6 +6,7 @@
 #include "run_module.h"
 #include "support/expect_error.h"
 #include "support/sessions.h"
+#include "support/within_bounds.h"
 #include "text/parser.h"
 #include "text/printer.h"
 
@@ -37,12 +38,10 @@ class Programs : public ::testing::TestWithParam<const char*> {
       std::vector<op::RefTensor> expected = interpret_module(one, inputs);
       ASSERT_EQ(found->size(), expected.size());
       for (size_t o = 0; o < expected.size(); ++o) {
-        ASSERT_EQ((*found)[o].shape(), expected[o].shape);
-        for (int64_t i = 0; i < (*found)[o].size(); ++i) {
-          auto at = static_cast<size_t>(i);
-          EXPECT_LE(std::abs((*found)[o].at_f64(i) - expected[o].values[at]), expected[o].bound[at])
-              << GetParam() << ", output " << o << ", element " << i;
-          EXPECT_LT(expected[o].bound[at], 1e-3);
+        const auto problem = testing::outside_bound((*found)[o], expected[o]);
+        EXPECT_FALSE(problem) << GetParam() << ", output " << o << ": " << *problem;
+        for (size_t i = 0; i < expected[o].values.size(); ++i) {
+          EXPECT_LT(expected[o].bound[i], 1e-3);
         }
       }
     }

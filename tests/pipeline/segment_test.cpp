@@ -9,6 +9,7 @@
 #include "run_module.h"
 #include "support/expect_error.h"
 #include "support/sessions.h"
+#include "support/within_bounds.h"
 #include "text/parser.h"
 
 namespace tapml {
@@ -85,11 +86,8 @@ class Segments : public ::testing::TestWithParam<const char*> {
       args.push_back(interp::Value::tensor(op::RefTensor::from(input)));
     }
     op::RefTensor expected = interp::call(module, "main", args).as_tensor();
-    ASSERT_EQ(found->shape(), expected.shape);
-    for (int64_t i = 0; i < found->size(); ++i) {
-      auto at = static_cast<size_t>(i);
-      EXPECT_LE(std::abs(found->at_f64(i) - expected.values[at]), expected.bound[at]) << i;
-    }
+    const auto problem = testing::outside_bound(*found, expected);
+    EXPECT_FALSE(problem) << *problem;
     auto whole = run(module, target::parse_target(GetParam()), inputs);
     ASSERT_FALSE(whole);
     EXPECT_EQ(whole.error().fault, PlatformFault::kLimit) << whole.error().to_string();
@@ -175,11 +173,8 @@ def main(x: Tensor((n, 16), f32), w: Tensor((16, 8), f32)) -> Tensor((n, 8), f32
     std::vector<interp::Value> args = {interp::Value::tensor(op::RefTensor::from(x)),
                                        interp::Value::tensor(op::RefTensor::from(w))};
     op::RefTensor expected = interp::call(module, "main", args).as_tensor();
-    for (int64_t i = 0; i < found->size(); ++i) {
-      auto at = static_cast<size_t>(i);
-      ASSERT_LE(std::abs(found->at_f64(i) - expected.values[at]), expected.bound[at])
-          << i << " of " << n;
-    }
+    const auto problem = testing::outside_bound(*found, expected);
+    ASSERT_FALSE(problem) << n << ": " << *problem;
   }
   EXPECT_GE(segments(), 8u);
   auto beyond = run(module, target_, {waves(DType::kF32, {129, 16}), w});

@@ -19,6 +19,7 @@
 #include "pipeline/compile.h"
 #include "runtime/local_virtual_machine.h"
 #include "support/sessions.h"
+#include "support/within_bounds.h"
 
 namespace tapml::testing {
 
@@ -206,32 +207,6 @@ inline std::vector<HostTensor> random_arguments(const op::GeneratedCall& call, R
   return tensors;
 }
 
-// The first element of `found` outside the reference's bound, as a message.
-inline std::optional<std::string> outside_bound(const HostTensor& found,
-                                                const op::RefTensor& expected) {
-  if (found.shape() != expected.shape || found.dtype() != expected.dtype) {
-    return std::string("is ") + dtype_name(found.dtype()) + shape_to_string(found.shape()) +
-           ", expected " + dtype_name(expected.dtype) + shape_to_string(expected.shape);
-  }
-  for (int64_t i = 0; i < found.size(); ++i) {
-    auto at = static_cast<size_t>(i);
-    double actual = found.at_f64(i), value = expected.values[at], bound = expected.bound[at];
-    if (!expected.integers.empty() && bound == 0 &&
-        found.values<int64_t>()[at] != expected.integers[at]) {
-      return "element " + std::to_string(i) + " is " + std::to_string(found.values<int64_t>()[at]) +
-             ", expected " + std::to_string(expected.integers[at]);
-    }
-    if (actual == value || std::isinf(bound)) continue;
-    if (std::isnan(actual) && std::isnan(value)) continue;
-    if (std::fabs(actual - value) <= bound) continue;
-    char text[160];
-    snprintf(text, sizeof text, "element %lld is %.9g, expected %.9g within %.3g",
-             static_cast<long long>(i), actual, value, bound);
-    return text;
-  }
-  return std::nullopt;
-}
-
 inline void collect(const interp::Value& value, std::vector<op::RefTensor>& tensors) {
   if (std::holds_alternative<op::RefTensor>(value.data)) {
     tensors.push_back(value.as_tensor());
@@ -255,7 +230,8 @@ inline void collect(const runtime::Value& value, std::vector<HostTensor>& tensor
 inline void expect_matches_reference(runtime::Session& session,
                                      std::shared_ptr<const Executable> executable,
                                      const Module& module,
-                                     const std::vector<GeneratedProgram>& programs) {
+                                     const std::vector<GeneratedProgram>& programs,
+                                     const OpenElements& open = {}) {
   auto vm = runtime::LocalVirtualMachine::create(session, std::move(executable));
   ASSERT_TRUE(vm) << vm.error().to_string();
   interp::CallOptions options;
@@ -294,7 +270,7 @@ inline void expect_matches_reference(runtime::Session& session,
     if (::testing::Test::HasFatalFailure()) return;
     EXPECT_EQ(found.size(), expected.size());
     for (size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
-      auto problem = outside_bound(found[i], expected[i]);
+      auto problem = outside_bound(found[i], expected[i], open);
       EXPECT_FALSE(problem) << "output " << i << " " << *problem;
     }
   }

@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "interp/interpreter.h"
 #include "relax/expr.h"
+#include "support/within_bounds.h"
 
 namespace tapml::testing {
 
@@ -18,8 +19,9 @@ std::optional<std::vector<interp::Value>> random_arguments(const Module& module,
                                                            const relax::Function& function,
                                                            RandomStream& rng, int largest = 4);
 
-// Where `found` differs from the reference's value by more than the bounds of both; empty if it
-// does not. Functions are not compared.
-std::string difference_beyond_bounds(const interp::Value& expected, const interp::Value& found);
+// Where `found` differs from the reference's value by more than the bounds of both, or has open
+// elements beyond those of `open`; empty if it does not. Functions are not compared.
+std::string difference_beyond_bounds(const interp::Value& expected, const interp::Value& found,
+                                     const OpenElements& open);
 
 }  // namespace tapml::testing

@@ -126,6 +126,7 @@ void expect_golden(const op::RefTensor& found, const HostTensor& expected) {
     }
     double slack = expected.dtype() == DType::kF64 ? 1e-10 * std::max(1.0, std::fabs(golden))
                                                    : found.bound[at];
+    ASSERT_TRUE(std::isfinite(slack)) << "element " << i << " has no bound";
     ASSERT_LE(std::fabs(value - golden), slack)
         << "element " << i << ": " << value << ", golden " << golden;
   }
