@@ -2,6 +2,7 @@
 #pragma once
 
 #include "op/reference/helpers.h"
+#include "op/reference/repetition.h"
 
 namespace tapml::op::reference {
 
@@ -130,8 +131,12 @@ void put_product_sum(RefTensor& out, size_t at, const RefTensor& x, const RefTen
                      const ProductPolicy& policy, Terms&& with_terms) {
   ProductSum sum(policy);
   if (is_float(out.dtype)) {
-    with_terms([&](size_t i, size_t j) { sum.add(x, i, y, j); });
-    put(out, at, sum.value, sum.error());
+    Repetition repeated(64);
+    with_terms([&](size_t i, size_t j) {
+      sum.add(x, i, y, j);
+      repeated.add(x.values[i] * y.values[j]);
+    });
+    put(out, at, sum.value, sum.error(repeated.factor()));
   } else {
     with_terms([&](size_t i, size_t j) { sum.add_integer(x, i, y, j); });
     put_integer(out, at, static_cast<int64_t>(sum.bits));

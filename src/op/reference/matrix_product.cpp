@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "op/reference/parallel.h"
+#include "op/reference/product_repetition.h"
 #include "op/reference/product_sums.h"
 
 namespace tapml::op::reference {
@@ -109,10 +110,12 @@ void put_sum(RefTensor& out, size_t at, const RefTensor* bias, size_t column, do
 // Computes tiles of products; one for each thread.
 class Tiles {
  public:
-  Tiles(RefTensor& out, const MatrixProducts& of, const ProductPolicy& policy, Panel a, Panel b)
+  Tiles(RefTensor& out, const MatrixProducts& of, const ProductPolicy& policy,
+        const ProductRepetition& repetition, Panel a, Panel b)
       : out_(out),
         of_(of),
         policy_(policy),
+        repetition_(repetition),
         a_(std::move(a)),
         b_(std::move(b)),
         sums_(kRowsOfTile * kColumnsOfTile) {}
@@ -147,6 +150,7 @@ class Tiles {
       const size_t count = std::min(kTermsOfBlock, of_.terms - first);
       a_.read(a_base, rows_, first, count);
       b_.read(b_base, columns_, first, count);
+      take_samples(first, count, first_row, first_column);
       for (const size_t column : columns_) {
         const FactorBlock y = b_.line(column);
         for (const size_t row : rows_) {
@@ -159,20 +163,58 @@ class Tiles {
         }
       }
     }
+    if (has_terms) set_shares(first_row, first_column);
     for (const size_t row : rows_) {
       for (const size_t column : columns_) {
         if (!out_.wants(at(row, column))) continue;
         const ProductSums& sums = sums_of(row, column);
-        put_sum(out_, at(row, column), of_.bias, column, sums.sum, sums.error(policy_, of_.terms),
-                policy_.unit);
+        const double repetition =
+            has_terms ? repetition_of(row - first_row, column - first_column) : 1;
+        put_sum(out_, at(row, column), of_.bias, column, sums.sum,
+                sums.error(policy_, of_.terms, repetition), policy_.unit);
       }
     }
   }
 
  private:
+  // Copies sampled terms of a block that was read.
+  void take_samples(size_t first, size_t count, size_t first_row, size_t first_column) {
+    const ProductRepetition::Places places = repetition_.places(first, count);
+    const auto take = [&](const FactorBlock& block, LineSample& sample) {
+      for (size_t i = 0; i < places.count; ++i) {
+        sample.values[places.at + i] = block.values[places.begin[i] - first];
+      }
+    };
+    for (const size_t row : rows_) take(a_.line(row), row_samples_[row - first_row]);
+    for (const size_t column : columns_)
+      take(b_.line(column), column_samples_[column - first_column]);
+  }
+
+  void set_shares(size_t first_row, size_t first_column) {
+    bool repeats = false;
+    for (const size_t row : rows_) {
+      double& share = row_shares_[row - first_row];
+      share = repetition_.share_of_row(row_samples_[row - first_row]);
+      repeats |= share > 0;
+    }
+    for (const size_t column : columns_) {
+      const size_t at = column - first_column;
+      column_shares_[at] = repeats ? repetition_.share_of_column(column_samples_[at]) : 0;
+    }
+  }
+
+  // By the places of lines in the tile.
+  double repetition_of(size_t row, size_t column) const {
+    return repetition_.factor(row_samples_[row], row_shares_[row], column_samples_[column],
+                              column_shares_[column]);
+  }
+
   RefTensor& out_;
   const MatrixProducts& of_;
   const ProductPolicy& policy_;
+  const ProductRepetition& repetition_;
+  LineSample row_samples_[kRowsOfTile], column_samples_[kColumnsOfTile];
+  double row_shares_[kRowsOfTile] = {}, column_shares_[kColumnsOfTile] = {};
   Panel a_, b_;
   std::vector<ProductSums> sums_;
   std::vector<size_t> rows_, columns_;
@@ -219,8 +261,9 @@ void put_products(RefTensor& out, const MatrixProducts& of, const ProductPolicy&
   const size_t across = (of.columns + kColumnsOfTile - 1) / kColumnsOfTile;
   const Panel a(of.a, of.a_lines, kRowsOfTile, is_exact(of.a), formats.first);
   const Panel b(of.b, of.b_lines, kColumnsOfTile, is_exact(of.b), formats.second);
+  const ProductRepetition repetition(of.terms);
   in_parallel(out, count * down * across, operations, [&](size_t begin, size_t end) {
-    Tiles tiles(out, of, policy, a, b);
+    Tiles tiles(out, of, policy, repetition, a, b);
     for (size_t tile = begin; tile < end; ++tile) {
       // Tiles that share columns, the weights, follow each other.
       const size_t product = tile / (down * across), inside = tile % (down * across);

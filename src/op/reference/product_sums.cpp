@@ -164,14 +164,17 @@ void add_block(const FactorBlock& a, const FactorBlock& b, size_t count, Product
   add(a, b, count, sums);
 }
 
-Error ProductSums::error(const ProductPolicy& policy, size_t terms) const {
+Error ProductSums::error(const ProductPolicy& policy, size_t terms, double repetition) const {
   const double of_terms = total(squares), inner = total(weighted);
   const double lanes = total(by_lanes) + inner / static_cast<double>(kLanesOfBlock);
   double rounding =
-      rounding_variance(policy.unit, 1) * (std::max(sequential + inner, lanes) + of_terms) +
-      policy.operands(of_terms) + floor;
+      (rounding_variance(policy.unit, 1) * (std::max(sequential + inner, lanes) + of_terms) +
+       policy.operands(of_terms)) *
+          repetition +
+      floor;
   if (policy.unit == kHalfUnit) rounding += static_cast<double>(2 * terms) * kHalfFloor;
-  return Error::of(total(systematic) + policy.systematic(sum), total(variance) + rounding);
+  return Error::of(total(systematic) + policy.systematic(sum),
+                   total(variance) * repetition + rounding);
 }
 
 }  // namespace tapml::op::reference

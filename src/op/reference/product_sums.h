@@ -38,8 +38,9 @@ struct ProductSums {
   double floor = 0;                       // variance of operands at their format's smallest numbers
 
   // The effect of the factors' errors, and of the roundings of operands, of the `terms` products
-  // and of their sum in the worst honest order (SumRounding).
-  Error error(const ProductPolicy& policy, size_t terms) const;
+  // and of their sum in the worst honest order (SumRounding). `repetition`: how often the terms
+  // repeat (ProductRepetition).
+  Error error(const ProductPolicy& policy, size_t terms, double repetition = 1) const;
 };
 
 // How many numbers the widest registers of this processor have that add_block() may use: 2, 4 or 8.

@@ -6,7 +6,7 @@ namespace tapml::op::reference {
 
 void Repetition::take(double term) {
   sample_.push_back({count_ - 1, term});
-  if (sample_.size() <= kMost) return;
+  if (sample_.size() <= most_) return;
   mask_ = 2 * mask_ + 1;
   std::erase_if(sample_, [this](const Taken& taken) { return !in_sample(taken.place); });
 }

@@ -12,17 +12,17 @@ namespace tapml::op::reference {
 // independent groups, each r times as large, so their variance is r times that of different terms.
 class Repetition {
  public:
+  // Estimated from a sample if there are more terms than `most`, a power of two.
+  explicit Repetition(size_t most = 1024) : most_(most) {}
+
   void add(double term) {
     // Zeros are added without rounding.
     if (term != 0 && in_sample(count_++)) take(term);
   }
   // Mean number of terms that equal a term, with itself: 1 if all differ, n for n equal ones.
-  // Estimated from a sample if there are more than kMost terms.
   double factor() const;
 
  private:
-  static constexpr size_t kMost = 1024;
-
   struct Taken {
     size_t place;
     double term;
@@ -33,6 +33,7 @@ class Repetition {
   }
   void take(double term);
 
+  size_t most_;
   std::vector<Taken> sample_;
   size_t count_ = 0;
   size_t mask_ = 0;  // one of mask_ + 1 places is in the sample
