@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "analysis/cost.h"
@@ -13,6 +12,7 @@
 #include "relax/kernel_call.h"
 #include "text/parser.h"
 #include "topdown/reference_run/allowed.h"
+#include "topdown/reference_run/sampled_elements.h"
 
 namespace tapml::topdown {
 
@@ -50,31 +50,13 @@ std::vector<uint8_t> KernelReference::sample(size_t index,
   for (const std::string& one : call.after) hash = one.empty() ? hash : one;
   const HostTensor& source = suite_.tensors.at(hash);
   if (source.size() <= kSampleSize || target[0].size() != source.size()) return {};
-  std::vector<uint8_t> flags(static_cast<size_t>(source.size()), 0);
-  RandomStream random(0, "sample " + hash);
-  for (int64_t drawn = 0; drawn < kSampleSize / 2;) {
-    auto element = static_cast<size_t>(random.between(0, source.size() - 1));
-    if (flags[element]) continue;
-    flags[element] = op::kRandomlyWanted;
-    ++drawn;
+  std::vector<HostTensor> choices;
+  for (const std::string& one : call.before) {
+    if (one.empty()) continue;
+    const HostTensor& input = suite_.tensors.at(one);
+    if (!is_float(input.dtype()) && input.dtype() != DType::kBool) choices.push_back(input);
   }
-  std::vector<int64_t> others;
-  for (int64_t i = 0; i < source.size(); ++i) {
-    if (!flags[static_cast<size_t>(i)]) others.push_back(i);
-  }
-  auto difference = [&](int64_t i) {
-    const double s = source.at_f64(i), t = target[0].at_f64(i);
-    if (s == t || (std::isnan(s) && std::isnan(t))) return 0.0;  // also for infinities
-    const double d = std::abs(s - t);
-    return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
-  };
-  const auto most = others.begin() + kSampleSize / 2;
-  std::nth_element(others.begin(), most, others.end(), [&](int64_t a, int64_t b) {
-    double x = difference(a), y = difference(b);
-    return x != y ? x > y : a < b;
-  });
-  std::for_each(others.begin(), most, [&](int64_t i) { flags[static_cast<size_t>(i)] = 1; });
-  return flags;
+  return sampled_elements(source, target[0], choices, hash);
 }
 
 namespace {

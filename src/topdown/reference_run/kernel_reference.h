@@ -12,6 +12,7 @@
 #include "ir/module.h"
 #include "op/reference.h"
 #include "topdown/reference_run/output_precision.h"
+#include "topdown/reference_run/sampled_elements.h"
 #include "topdown/reference_run/tolerance.h"
 #include "topdown/suite/suite.h"
 
@@ -22,12 +23,13 @@ class KernelReference {
  public:
   // Multiply-adds of a call above which only a sample of its output is compared.
   static constexpr int64_t kSampleAbove = 20'000'000;
-  static constexpr int64_t kSampleSize = 4096;
+  // The least elements of a sample, if there are as many.
+  static constexpr int64_t kSampleSize = kDrawnElements + kDifferingElements;
 
   explicit KernelReference(const Suite& suite, int64_t sample_above = kSampleAbove);
   // The kernel's outputs after `call` (index into the suite's calls), one per out or inout
-  // parameter, in the parameters' order. Above the limit, compares the elements where source and
-  // `target` (the target's outputs, same order) differ most, and as many random ones.
+  // parameter, in the parameters' order. Above the limit, compares a sample (sampled_elements()) by
+  // source and `target` (the target's outputs, same order).
   // `allowed`: what their errors have besides honest rounding.
   std::vector<op::RefTensor> outputs(size_t call, const std::vector<HostTensor>& target,
                                      const Allowances& allowed = {});
