@@ -366,14 +366,24 @@ TEST_P(Reductions, EveryHonestOrderPassesAtEveryWidth) {
   }
 }
 
+// Whether right sums of these terms may be further off than faulty ones.
+bool repeats(RowData data, size_t k) {
+  return data == RowData::kConstant || (data == RowData::kFewValues && k > 4096);
+}
+
+// Prints the faults that are not found, which docs/verdicts.md lists.
 TEST_P(Reductions, LowerPrecisionIsFoundAtEveryWidth) {
-  uint64_t seed = 100;
   for (const size_t k : kWidths) {
-    for (const RowData data : {RowData::kNormal, RowData::kOutliers}) {
-      const Rows x(rows_of(k), k, kF32, data, ++seed);
+    for (const RowData data : kAllRowData) {
+      const Rows x(rows_of(k), k, kF32, data, 7 * k);
       const op::RefTensor reference = family_.reference(x);
       for (const Named& fault : family_.faults) {
         const Errors errors = measure(stored_as(reference, fault.run(x)), reference, {});
+        if (is_right(errors) && repeats(data, k)) {
+          printf("not found: %s, %s, K %zu, %s: rms %.2g\n", family_.name.c_str(),
+                 fault.name.c_str(), k, name_of(data), errors.precision.rms);
+          continue;
+        }
         EXPECT_FALSE(is_right(errors))
             << family_.name << ", " << fault.name << ", K " << k << ", " << name_of(data)
             << ": error over bound " << errors.max_ratio << ", rms " << errors.precision.rms;
