@@ -34,7 +34,7 @@ HostTensor stored_as(const op::RefTensor& reference, const std::vector<float>& v
 
 // One number for each row.
 template <class F>
-Implementation by_row(F f) {
+Implementation by_row(const F& f) {
   return [f](const Rows& x) {
     std::vector<float> result;
     for (size_t row = 0; row < x.rows; ++row) result.push_back(f(x.row(row)));
@@ -43,7 +43,7 @@ Implementation by_row(F f) {
 }
 // As many numbers as elements.
 template <class F>
-Implementation along_rows(F f) {
+Implementation along_rows(const F& f) {
   return [f](const Rows& x) {
     std::vector<float> result;
     for (size_t row = 0; row < x.rows; ++row) {
@@ -257,8 +257,8 @@ Family cumsums() {
 }
 
 // Each row is added to one element, which starts as 1, in a given order of all updates.
-Implementation added_at_indices(const std::function<size_t(size_t step, size_t k)>& place,
-                                float factor = 1) {
+using Place = size_t (*)(size_t step, size_t k);
+Implementation added_at_indices(Place place, float factor = 1) {
   return by_row([=](Row x) {
     float sum = 1;
     for (size_t i = 0; i < x.size(); ++i) sum += x[place(i, x.size())];
@@ -283,7 +283,7 @@ Family scatters() {
                 },
                 {},
                 {}};
-  const auto in_order = [](size_t i, size_t) { return i; };
+  const Place in_order = [](size_t i, size_t) { return i; };
   family.honest = {
       {"in order", added_at_indices(in_order)},
       {"backwards", added_at_indices([](size_t i, size_t k) { return k - 1 - i; })},
