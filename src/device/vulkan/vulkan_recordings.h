@@ -1,8 +1,8 @@
 // Command buffers of batches that were submitted before, to be submitted again.
 //
-// A model's steps launch the same kernels on the same memory again and again. Recording a launch
-// (a descriptor set, its update, four commands) costs the host more than anything else that the
-// queue does, so a batch that is equal to an earlier one is not recorded again.
+// A model's steps launch the same kernels on the same memory again and again. A batch that is equal
+// to an earlier one needs no descriptor sets, no updates of them and no commands: only a
+// submission.
 #pragma once
 
 #include <list>

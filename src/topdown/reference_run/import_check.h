@@ -36,8 +36,8 @@ struct ImportCheck {
   // the end of a published module.
   int64_t kernels = 0, kernels_at_ends = 0;
   double max_abs = 0, bound = 0;  // of the logits, at the token with the largest share of its bound
-  // In the order of the model; empty: the logits agree, also once the kernels are formed.
-  // In the order of the model; empty: the logits agree, also once the kernels are formed.
+  // The first one in the order of the model; empty: the logits agree, also once the kernels are
+  // formed.
   std::optional<ImportDifference> first;
   // Weights that the model directory lacks, and that the implementation has.
   std::vector<std::string> missing;
