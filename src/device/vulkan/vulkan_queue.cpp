@@ -6,7 +6,7 @@
 #include <optional>
 #include <tuple>
 
-#include "device/vulkan/vulkan_kernel.h"
+#include "device/vulkan/vulkan_launch.h"
 #include "device/vulkan/vulkan_recordings.h"
 
 namespace tapml::device {
@@ -14,7 +14,6 @@ namespace tapml::device {
 namespace {
 
 using runtime::BatchedLaunch;
-using runtime::BufferArg;
 using runtime::DeviceEvent;
 using runtime::DeviceKernel;
 using runtime::DeviceMemory;
@@ -31,8 +30,6 @@ constexpr size_t kStagingStep = VulkanBatch::kMostStaging;
 constexpr size_t kFewestTogether = 4;
 // Limit of vkCmdUpdateBuffer.
 constexpr size_t kMostUpdate = 64 << 10;
-constexpr size_t kMostVulkanBuffers = 64;
-constexpr size_t kMostPushConstants = 256;
 
 VulkanMemory& vulkan_memory(DeviceMemory& memory) { return static_cast<VulkanMemory&>(memory); }
 
@@ -101,10 +98,10 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
 
   Status launch(DeviceKernel& kernel, const LaunchArgs& args) noexcept override {
     return guarded([&]() -> Status {
-      Launch& ready = ready_[0];
-      TAPML_TRY(prepare(static_cast<VulkanKernel&>(kernel), args, ready));
+      VulkanLaunch& ready = ready_[0];
+      TAPML_TRY(ready.prepare(*context_, static_cast<VulkanKernel&>(kernel), args));
       TAPML_ASSIGN(VulkanBatch * batch, next_command());
-      return record_launch(*batch, ready, args);
+      return ready.record(*context_, *batch, args);
     });
   }
 
@@ -157,13 +154,6 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
   struct Wait {
     std::shared_ptr<VulkanTimeline> timeline;
     uint64_t value = 0;
-  };
-
-  // A launch that was checked.
-  struct Launch {
-    std::shared_ptr<VulkanPipeline> pipeline;
-    std::array<int32_t, kMostPushConstants> constants;
-    std::array<uint32_t, 3> groups;
   };
 
   // Runs work() unless the queue has failed; keeps the error.
@@ -420,12 +410,13 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     VulkanRecordings::Key key;
     for (size_t i = 0; i < launches.size(); ++i) {
       const BatchedLaunch& launch = launches[i];
-      Status status = prepare(static_cast<VulkanKernel&>(*launch.kernel), launch.args, ready_[i]);
+      Status status =
+          ready_[i].prepare(*context_, static_cast<VulkanKernel&>(*launch.kernel), launch.args);
       if (!status) {
         status.error().where = "kernel " + *launch.entry;
         return status;
       }
-      add_to_key(key, ready_[i], launch.args);
+      ready_[i].add_to_key(key, launch.args);
     }
     TAPML_TRY(close());
     TAPML_TRY(await_room());
@@ -435,7 +426,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
       TAPML_TRY(batch->begin(true));
       for (size_t i = 0; i < launches.size(); ++i) {
         batch->next();
-        TAPML_TRY(record_launch(*batch, ready_[i], launches[i].args));
+        TAPML_TRY(ready_[i].record(*context_, *batch, launches[i].args));
       }
       TAPML_TRY(batch->end());
       auto replaced = recordings_.keep(std::move(key), batch);
@@ -447,137 +438,6 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     return commands >= VulkanBatch::kMostCommands ? flush() : Status{};
   }
 
-  // Adds all that the launch's commands depend on.
-  static void add_to_key(VulkanRecordings::Key& key, const Launch& launch, const LaunchArgs& args) {
-    key.push_back(reinterpret_cast<uintptr_t>(launch.pipeline.get()));
-    key.insert(key.end(), launch.groups.begin(), launch.groups.end());
-    for (const BufferArg& buffer : args.buffers) {
-      key.push_back(reinterpret_cast<uintptr_t>(vulkan_memory(*buffer.memory).range().get()));
-      key.push_back(static_cast<uint64_t>(buffer.offset));
-    }
-    const uint32_t constants = launch.pipeline->push_bytes / 4;
-    for (uint32_t i = 0; i < constants; ++i) {
-      key.push_back(static_cast<uint64_t>(launch.constants[i]));
-    }
-  }
-
-  Status prepare(VulkanKernel& kernel, const LaunchArgs& args, Launch& launch) {
-    TAPML_ASSIGN(launch.pipeline, kernel.pipeline(args.shared));
-    TAPML_TRY(push_constants(kernel, *launch.pipeline, args, launch.constants));
-    TAPML_TRY(check_offsets(kernel, args));
-    const int64_t asked[] = {(args.extent - 1) / args.workgroup_threads + 1, args.grid[0],
-                             args.grid[1]};
-    for (size_t i = 0; i < launch.groups.size(); ++i) {
-      launch.groups[i] = static_cast<uint32_t>(std::min(asked[i], context_->max_groups[i]));
-    }
-    return {};
-  }
-
-  Status record_launch(VulkanBatch& batch, const Launch& launch, const LaunchArgs& args) {
-    const VulkanPipeline& pipeline = *launch.pipeline;
-    const VulkanFunctions& vk = context_->vk;
-    VkCommandBuffer commands = batch.commands();
-    vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.pipeline);
-    vk.CmdPushConstants(commands, pipeline.layout.pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                        pipeline.push_bytes, launch.constants.data());
-    if (!args.buffers.empty()) {
-      TAPML_ASSIGN(VkDescriptorSet set, describe(batch, pipeline, args));
-      vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout.pipeline,
-                               0, 1, &set, 0, nullptr);
-    }
-    vk.CmdDispatch(commands, launch.groups[0], launch.groups[1], launch.groups[2]);
-    batch.hold(launch.pipeline);
-    return {};
-  }
-
-  Status push_constants(const VulkanKernel& kernel, const VulkanPipeline& pipeline,
-                        const LaunchArgs& args,
-                        std::array<int32_t, kMostPushConstants>& constants) const {
-    if (pipeline.buffers != args.buffers.size() ||
-        pipeline.push_bytes != 4 * (args.scalars.size() + 1)) {
-      return fail(internal_error("kernel " + kernel.entry() + " declares " +
-                                     std::to_string(pipeline.buffers) + " buffers and " +
-                                     std::to_string(pipeline.push_bytes / 4 - 1) + " scalars for " +
-                                     std::to_string(args.buffers.size()) + " buffers and " +
-                                     std::to_string(args.scalars.size()) + " scalars",
-                                 "vulkan"));
-    }
-    if (args.scalars.size() >= kMostPushConstants) {
-      return fail(platform_error(
-          PlatformFault::kLimit,
-          "kernel " + kernel.entry() + " takes " + std::to_string(args.scalars.size()) + " scalars",
-          "vulkan"));
-    }
-    const int64_t most = context_->info.limits.max_workgroup_threads;
-    if (args.workgroup_threads > most) {
-      return fail(platform_error(PlatformFault::kLimit,
-                                 "kernel " + kernel.entry() + " asks for work groups of " +
-                                     std::to_string(args.workgroup_threads) +
-                                     " threads; this device allows " + std::to_string(most),
-                                 "vulkan"));
-    }
-    for (size_t i = 0; i <= args.scalars.size(); ++i) {
-      const int64_t value = i == 0 ? args.extent : args.scalars[i - 1];
-      if (value != static_cast<int32_t>(value)) {
-        return fail(platform_error(PlatformFault::kLimit,
-                                   (i == 0 ? "the extent" : "scalar " + std::to_string(i - 1)) +
-                                       " of kernel " + kernel.entry() + " is " +
-                                       std::to_string(value) +
-                                       "; kernels on vulkan support only 32-bit integers",
-                                   "vulkan"));
-      }
-      constants[i] = static_cast<int32_t>(value);
-    }
-    return {};
-  }
-
-  Status check_offsets(const VulkanKernel& kernel, const LaunchArgs& args) const {
-    const int64_t alignment = context_->info.limits.buffer_alignment;
-    for (size_t i = 0; i < args.buffers.size(); ++i) {
-      const int64_t offset = args.buffers[i].offset;
-      if (offset % alignment == 0) continue;
-      return fail(platform_error(PlatformFault::kLimit,
-                                 "buffer argument " + std::to_string(i) + " of kernel " +
-                                     kernel.entry() + " begins at byte " + std::to_string(offset) +
-                                     "; this device requires multiples of " +
-                                     std::to_string(alignment),
-                                 "vulkan"));
-    }
-    return {};
-  }
-
-  // A descriptor set of the launch's buffers, which the batch then keeps.
-  Result<VkDescriptorSet> describe(VulkanBatch& batch, const VulkanPipeline& pipeline,
-                                   const LaunchArgs& args) {
-    std::array<VkDescriptorBufferInfo, kMostVulkanBuffers> infos;
-    if (args.buffers.size() > infos.size()) {
-      return fail(platform_error(PlatformFault::kLimit,
-                                 "a launch of " + std::to_string(args.buffers.size()) + " buffers",
-                                 "vulkan"));
-    }
-    TAPML_ASSIGN(VkDescriptorSet set, batch.descriptors(pipeline.layout.set, pipeline.buffers));
-    const int64_t most = context_->info.limits.max_binding_bytes;
-    for (size_t i = 0; i < args.buffers.size(); ++i) {
-      const BufferArg& buffer = args.buffers[i];
-      const std::shared_ptr<VulkanRange>& range = vulkan_memory(*buffer.memory).range();
-      // A binding at the buffer's end is empty, but Vulkan requires at least one byte.
-      const int64_t offset = buffer.offset < range->size() ? buffer.offset : 0;
-      infos[i].buffer = range->buffer();
-      infos[i].offset = range->offset() + static_cast<VkDeviceSize>(offset);
-      infos[i].range = static_cast<VkDeviceSize>(std::min(range->size() - offset, most));
-      batch.hold(range);
-    }
-    // Descriptors of one type at consecutive bindings form one update.
-    VkWriteDescriptorSet update{};
-    update.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    update.dstSet = set;
-    update.descriptorCount = static_cast<uint32_t>(args.buffers.size());
-    update.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-    update.pBufferInfo = infos.data();
-    context_->vk.UpdateDescriptorSets(context_->handle(), 1, &update, 0, nullptr);
-    return set;
-  }
-
   std::shared_ptr<VulkanContext> context_;
   std::shared_ptr<VulkanTimeline> timeline_;
   VkCommandPool pool_;
@@ -587,8 +447,8 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
   std::deque<std::shared_ptr<VulkanBatch>> in_flight_;  // oldest first
   std::vector<std::shared_ptr<VulkanBatch>> idle_;
   VulkanRecordings recordings_;
-  std::vector<Launch> ready_ = std::vector<Launch>(1);  // of the current launches
-  std::vector<Wait> waits_;                             // to add to the batch being recorded
+  std::vector<VulkanLaunch> ready_ = std::vector<VulkanLaunch>(1);  // of the current launches
+  std::vector<Wait> waits_;  // to add to the batch being recorded
   std::optional<Error> failed_;
 };
 
