@@ -74,6 +74,14 @@ tir::PrimFuncRef legalize_append(const CallView& call) {
 }
 
 relax::Annotation deduce_attention(const CallView& call) {
+  if (call.integer("window") < 0) {
+    call.error("the window is negative", "0 (none) or a number of tokens",
+               std::to_string(call.integer("window")));
+  }
+  if (!(call.number("soft_cap") >= 0)) {
+    call.error("the soft cap is negative", "0 (none) or the largest score",
+               std::to_string(call.number("soft_cap")));
+  }
   for (size_t argument : {kQuery, kKeyPool, kValuePool}) {
     expect_ndim(call, argument, 4);
     expect_float(call, argument);
@@ -112,7 +120,9 @@ class AttentionProgram {
         lengths_(lowering_.arg(kLengths)),
         out_(lowering_.output("out", query_->shape, query_->dtype)),
         compute_(accumulation_dtype(query_->dtype)),
-        scale_(number(call.number("scale"), compute_)) {}
+        scale_(call.number("scale")),
+        soft_cap_(call.number("soft_cap")),
+        window_(call.integer("window")) {}
 
   tir::PrimFuncRef build() {
     Dims rows = {query_->shape[0], query_->shape[2], query_->shape[1]};
@@ -127,13 +137,12 @@ class AttentionProgram {
     lowering_.add(tir::reduce("attention_max", peak, {positions_}, lowest(compute_), max_of,
                               [&](const std::vector<Var>& i, const std::vector<Var>& r) {
                                 PrimExpr dot = tir::load(dots, {i[0], i[1], i[2], r[0]});
-                                return select(visible(i[0], i[2], r[0]), dot * scale_,
-                                              lowest(compute_));
+                                return if_visible(i[0], i[2], r[0], score(dot), lowest(compute_));
                               }));
     lowering_.add(tir::compute("attention_exp", exps, [&](const std::vector<Var>& i) {
-      PrimExpr shifted = tir::load(dots, i) * scale_ - tir::load(peak, {i[0], i[1], i[2]});
-      return select(visible(i[0], i[2], i[3]), make_call("exp", compute_, {shifted}),
-                    number(0, compute_));
+      PrimExpr shifted = score(tir::load(dots, i)) - tir::load(peak, {i[0], i[1], i[2]});
+      return if_visible(i[0], i[2], i[3], make_call("exp", compute_, {shifted}),
+                        number(0, compute_));
     }));
     lowering_.add(tir::reduce("attention_sum", total, {positions_}, number(0, compute_), sum_of,
                               [&](const std::vector<Var>& i, const std::vector<Var>& r) {
@@ -144,8 +153,18 @@ class AttentionProgram {
   }
 
  private:
-  PrimExpr visible(const PrimExpr& b, const PrimExpr& token, const PrimExpr& position) const {
-    return le(position, load_index(lengths_, {b}) + token);
+  // `value` if the token attends to `position`, else `otherwise`. The last position that it sees
+  // is a condition of its own, from which schedules learn where a row ends.
+  PrimExpr if_visible(const PrimExpr& b, const PrimExpr& token, const PrimExpr& position,
+                      PrimExpr value, const PrimExpr& otherwise) const {
+    const PrimExpr own = load_index(lengths_, {b}) + token;
+    if (window_ > 0) value = select(lt(own - position, PrimExpr(window_)), value, otherwise);
+    return select(le(position, own), std::move(value), otherwise);
+  }
+  PrimExpr score(const PrimExpr& dot) const {
+    if (soft_cap_ == 0) return dot * number(scale_, compute_);
+    const PrimExpr part = dot * number(scale_ / soft_cap_, compute_);
+    return make_call("tanh", compute_, {part}) * number(soft_cap_, compute_);
   }
   // Key-value head of query head `head`.
   PrimExpr group_of(const PrimExpr& head) const {
@@ -164,8 +183,7 @@ class AttentionProgram {
                                 const Var &b = i[0], &head = i[1], &token = i[2], &position = i[3];
                                 PrimExpr product = load_wide(query_, {b, token, head, r[0]}) *
                                                    cached(keys_, b, position, head, r[0]);
-                                return select(visible(b, token, position), product,
-                                              number(0, compute_));
+                                return if_visible(b, token, position, product, number(0, compute_));
                               }));
   }
 
@@ -176,8 +194,7 @@ class AttentionProgram {
                                 const Var &b = i[0], &token = i[1], &head = i[2], &d = i[3];
                                 PrimExpr weighted = tir::load(exps, {b, head, token, r[0]}) *
                                                     cached(values_, b, r[0], head, d);
-                                return select(visible(b, token, r[0]), weighted,
-                                              number(0, compute_));
+                                return if_visible(b, token, r[0], weighted, number(0, compute_));
                               }));
     lowering_.add(tir::compute("attention", out_, [&](const std::vector<Var>& i) {
       PrimExpr mean = fdiv(tir::load(sums, i), tir::load(total, {i[0], i[2], i[1]}));
@@ -188,7 +205,8 @@ class AttentionProgram {
   Lowering lowering_;
   tir::Buffer query_, keys_, values_, table_, lengths_, out_;
   DType compute_;
-  PrimExpr scale_;
+  double scale_, soft_cap_;  // soft_cap_ 0: none
+  int64_t window_;           // 0: none
   PrimExpr positions_;
 };
 
@@ -239,6 +257,8 @@ bool generate_attention(GeneratedCall& call, RandomStream& rng) {
   GeneratedTensor pool = query;
   pool.shape = {pages, page_size, kv_heads, query.shape[3]};
   call.attrs["scale"] = 0.25;
+  if (rng.between(0, 2) == 0) call.attrs["window"] = rng.between(1, 2 * page_size);
+  if (rng.between(0, 3) == 0) call.attrs["soft_cap"] = 1.5;
   call.args.push_back({{pool}, {}});
   call.args.push_back({{pool}, {}});
   return add_cache(call, batches, count, pages, page_size);
@@ -270,14 +290,19 @@ std::span<const OperatorInfo> attention_operators() {
          .generator = {{4}, float_dtypes(), -2, 2, generate_append}},
         {.name = "paged_attention",
          .doc = "Causal grouped-query attention over the paged cache, after kv_append: query i of "
-                "batch b attends to positions 0 .. lengths[b] + i with weights softmax(scale * "
-                "q.k); query head h uses key-value head h / (heads / kv_heads). Computed in f32.",
+                "batch b has position t = lengths[b] + i and attends to positions 0 .. t, with a "
+                "`window` w only to t - w + 1 .. t, with weights softmax(s) of the scores s = "
+                "scale * q.k, with a `soft_cap` c softmax(c * tanh(s / c)); query head h uses "
+                "key-value head h / (heads / kv_heads). Computed in f32.",
          .args = {{"q", ArgumentKind::kTensor, "[b, n, heads, d], float"},
                   {"k_pool", ArgumentKind::kTensor, "[pages, page_size, kv_heads, d], float"},
                   {"v_pool", ArgumentKind::kTensor, "as k_pool"},
                   table,
                   lengths},
-         .attrs = {{"scale", AttributeKind::kFloat, true, {}, "factor of q.k, often 1/sqrt(d)"}},
+         .attrs = {{"scale", AttributeKind::kFloat, true, {}, "factor of q.k, often 1/sqrt(d)"},
+                   {"window", AttributeKind::kInt, false, int64_t{0},
+                    "number of positions that a query sees, its own included; 0: all"},
+                   {"soft_cap", AttributeKind::kFloat, false, 0.0, "largest score; 0: none"}},
          .inout = {},
          .deduce = deduce_attention,
          .legalize = legalize_attention,

@@ -8,6 +8,16 @@ namespace tapml::op {
 
 namespace {
 
+// At most the whole head is rotated.
+void check_rotated(const CallView& call, const PrimExpr& width, const PrimExpr& rotated) {
+  if (!width.is_int() || !rotated.is_int()) {
+    expect_same_dim(call, width, rotated, "x.3 and twice inv_freq.0");
+  } else if (rotated->int_value > width->int_value) {
+    call.error("more is rotated than a head has", "inv_freq.0 of at most half of x.3",
+               to_string(rotated) + " of " + to_string(width));
+  }
+}
+
 relax::Annotation deduce_rope(const CallView& call) {
   expect_ndim(call, 0, 4);
   expect_ndim(call, 1, 1);
@@ -21,14 +31,22 @@ relax::Annotation deduce_rope(const CallView& call) {
     if (width.is_int() && width->int_value % 2 != 0) {
       call.error("the last dimension is odd", "an even number", to_string(width));
     }
-    if (freq.shape) {
-      expect_same_dim(call, width, freq.shape->front() * 2, "x.3 and twice inv_freq.0");
-    }
+    if (freq.shape) check_rotated(call, width, simplified(freq.shape->front() * 2));
     if (lengths.shape) {
       expect_same_dim(call, x.shape->front(), lengths.shape->front(), "x.0 and lengths.0");
     }
   }
   return tensor_result(x);
+}
+
+// The element that x[i] is turned with, with the sign of its part.
+PrimExpr partner_of(const tir::Buffer& x, const std::vector<Var>& i, const PrimExpr& half,
+                    bool interleaved, DType compute) {
+  const Var& d = i[3];
+  const PrimExpr distance = interleaved ? PrimExpr(1) : half;
+  const PrimExpr is_first = interleaved ? eq(floormod(d, PrimExpr(2)), PrimExpr(0)) : lt(d, half);
+  return select(is_first, number(0, compute) - load_wide(x, {i[0], i[1], i[2], d + distance}),
+                load_wide(x, {i[0], i[1], i[2], d - distance}));
 }
 
 tir::PrimFuncRef legalize_rope(const CallView& call) {
@@ -39,17 +57,24 @@ tir::PrimFuncRef legalize_rope(const CallView& call) {
   tir::Buffer out = lowering.output("out", x->shape, x->dtype);
   DType compute = accumulation_dtype(x->dtype);
   const PrimExpr& half = inv_freq->shape[0];
+  const PrimExpr rotated = simplified(half * 2);
+  const bool interleaved = call.flag("interleaved");
+  const double scale = call.number("scale");
+  const bool is_part =
+      rotated.is_int() && x->shape[3].is_int() && rotated->int_value < x->shape[3]->int_value;
+  const auto turn = [&](const char* function, const PrimExpr& angle) {
+    PrimExpr value = make_call(function, DType::kF32, {angle});
+    if (scale != 1) value = value * number(scale, DType::kF32);
+    return cast(compute, value);
+  };
   lowering.add(tir::compute("rope", out, [&](const std::vector<Var>& i) {
-    const Var &b = i[0], &token = i[1], &head = i[2], &d = i[3];
-    PrimExpr first = lt(d, half);
-    PrimExpr position = load_index(lengths, {b}) + token;
-    PrimExpr frequency = tir::load(inv_freq, {select(first, d, d - half)});
-    PrimExpr angle = cast(DType::kF32, position) * frequency;
-    PrimExpr cosine = cast(compute, make_call("cos", DType::kF32, {angle}));
-    PrimExpr sine = cast(compute, make_call("sin", DType::kF32, {angle}));
-    PrimExpr partner = select(first, number(0, compute) - load_wide(x, {b, token, head, d + half}),
-                              load_wide(x, {b, token, head, d - half}));
-    return cast(out->dtype, load_wide(x, i) * cosine + partner * sine);
+    const Var &b = i[0], &token = i[1], &d = i[3];
+    const PrimExpr pair = interleaved ? floordiv(d, PrimExpr(2)) : select(lt(d, half), d, d - half);
+    const PrimExpr angle =
+        cast(DType::kF32, load_index(lengths, {b}) + token) * tir::load(inv_freq, {pair});
+    const PrimExpr turned = load_wide(x, i) * turn("cos", angle) +
+                            partner_of(x, i, half, interleaved, compute) * turn("sin", angle);
+    return cast(out->dtype, is_part ? select(lt(d, rotated), turned, load_wide(x, i)) : turned);
   }));
   return lowering.finish();
 }
@@ -59,7 +84,11 @@ bool generate_rope(GeneratedCall& call, RandomStream& rng) {
   keep_moderate(shape, 4096);
   shape[3] += shape[3] % 2;
   GeneratedTensor lengths{DType::kI32, {shape[0]}, 0, 40};
-  GeneratedTensor inv_freq{DType::kF32, {shape[3] / 2}, 0.0001, 1};
+  const int64_t pairs = shape[3] / 2;
+  const bool is_part = pairs > 1 && rng.between(0, 3) == 0;
+  GeneratedTensor inv_freq{DType::kF32, {is_part ? rng.between(1, pairs - 1) : pairs}, 0.0001, 1};
+  if (rng.between(0, 2) == 0) call.attrs["interleaved"] = true;
+  if (rng.between(0, 3) == 0) call.attrs["scale"] = 1.25;
   call.args.push_back({{lengths}, {}});
   call.args.push_back({{inv_freq}, {}});
   return true;
@@ -70,14 +99,17 @@ bool generate_rope(GeneratedCall& call, RandomStream& rng) {
 std::span<const OperatorInfo> position_operators() {
   static const std::vector<OperatorInfo> kOperators = {
       {.name = "rope",
-       .doc = "Rotary position embedding with the two halves of a head as the pairs (the layout of "
-              "Hugging Face's Llama): token i of batch b has position lengths[b] + i; for j < d/2 "
-              "the pair (x[j], x[j + d/2]) is rotated by position * inv_freq[j] radians, an angle "
-              "that is computed in f32.",
+       .doc = "Rotary position embedding: token i of batch b has position lengths[b] + i; for "
+              "j < m = inv_freq.0 a pair of the first 2m elements of a head is rotated by "
+              "position * inv_freq[j] radians, an angle that is computed in f32, and multiplied "
+              "by `scale`. The pair is (x[j], x[j + m]), the layout of Hugging Face's Llama, or "
+              "(x[2j], x[2j + 1]) if `interleaved`. Elements after the first 2m are unchanged.",
        .args = {{"x", ArgumentKind::kTensor, "[b, n, h, d], float, d even"},
                 {"lengths", ArgumentKind::kTensor, "i32[b], tokens in the cache before this call"},
-                {"inv_freq", ArgumentKind::kTensor, "f32[d/2], radians per position"}},
-       .attrs = {},
+                {"inv_freq", ArgumentKind::kTensor, "f32[m], radians per position, 2m <= d"}},
+       .attrs = {{"interleaved", AttributeKind::kBool, false, false,
+                  "pairs are neighbors, not m apart"},
+                 {"scale", AttributeKind::kFloat, false, 1.0, "factor of sine and cosine"}},
        .inout = {},
        .deduce = deduce_rope,
        .legalize = legalize_rope,

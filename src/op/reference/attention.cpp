@@ -8,12 +8,15 @@
 
 namespace tapml::op::reference {
 
-void rope(const AttrMap&, Args args, Outputs outputs) {
+void rope(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor &x = *args[0].tensor, &lengths = *args[1].tensor, &freq = *args[2].tensor;
   double u32 = unit_roundoff(DType::kF32), unit = compute_unit(x.dtype);
   auto batch = static_cast<size_t>(x.shape[0]), tokens = static_cast<size_t>(x.shape[1]);
   auto heads = static_cast<size_t>(x.shape[2]), width = static_cast<size_t>(x.shape[3]);
-  size_t half = width / 2;
+  const bool interleaved = *find_attr<bool>(attrs, "interleaved");
+  const double scale = *find_attr<double>(attrs, "scale");
+  const auto half = static_cast<size_t>(freq.shape[0]);
+  const size_t distance = interleaved ? 1 : half;
   std::vector<double> cosine(half), sine(half), error(half);
   for (size_t row = 0; row < batch * tokens; ++row) {
     double position = lengths.values[row / tokens] + static_cast<double>(row % tokens);
@@ -24,12 +27,18 @@ void rope(const AttrMap&, Args args, Outputs outputs) {
       // The angle is an f32 product, so its rounding affects sine and cosine fully.
       error[j] = std::min(
           2.0, (1 + 0x1p-12) * u32 * std::fabs(angle) + 4 * u32 + scaled(position, freq.bound[j]));
+      if (scale == 1) continue;
+      cosine[j] *= scale;
+      sine[j] *= scale;
+      // The factor is rounded to f32, and so is the product with it.
+      error[j] = std::fabs(scale) * (error[j] + 2 * kRoundFactor * u32 * (1 + error[j]));
     }
     for (size_t head = 0; head < heads; ++head) {
       size_t start = (row * heads + head) * width;
       for (size_t j = 0; j < half; ++j) {
-        double a = x.values[start + j], b = x.values[start + j + half];
-        const Error ea = error_of(x, start + j), eb = error_of(x, start + j + half);
+        const size_t first = start + (interleaved ? 2 * j : j), second = first + distance;
+        double a = x.values[first], b = x.values[second];
+        const Error ea = error_of(x, first), eb = error_of(x, second);
         double c = cosine[j], s = sine[j], e = error[j];
         // p * cosine + q * sine, up to signs.
         auto put_turned = [&](size_t at, double value, double p, const Error& ep, double q,
@@ -46,9 +55,10 @@ void rope(const AttrMap&, Args args, Outputs outputs) {
               {carried(ep.bound, eq.bound) + 2 * kRoundFactor * unit * parts,
                carried(ep.systematic, eq.systematic), random});
         };
-        put_turned(start + j, a * c - b * s, a, ea, b, eb);
-        put_turned(start + j + half, b * c + a * s, b, eb, a, ea);
+        put_turned(first, a * c - b * s, a, ea, b, eb);
+        put_turned(second, b * c + a * s, b, eb, a, ea);
       }
+      for (size_t d = 2 * half; d < width; ++d) put_moved(outputs[0], start + d, x, start + d);
     }
   }
 }
@@ -98,10 +108,21 @@ void kv_append(const AttrMap&, Args args, Outputs outputs) {
   }
 }
 
+// cap * tanh(score / cap). The slope is largest where the score is smallest.
+void cap_score(double& score, Error& error, double cap, double unit) {
+  const double t = std::tanh(score / cap);
+  const double slope = std::min(1.0, 1 - t * t + error.bound / cap);
+  const double own = scaled(cap * t, (kMathFactor + 2) * unit);
+  error = Error::of(slope * error.systematic + own, slope * slope * error.variance);
+  score = cap * t;
+}
+
 void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor &q = *args[0].tensor, &keys = *args[1].tensor, &values = *args[2].tensor;
   const RefTensor &table = *args[3].tensor, &lengths = *args[4].tensor;
   double scale = *find_attr<double>(attrs, "scale");
+  const double soft_cap = *find_attr<double>(attrs, "soft_cap");
+  const int64_t window = *find_attr<int64_t>(attrs, "window");
   double unit = compute_unit(q.dtype);
   const ProductPolicy scores(q, keys, outputs[0], false);
   ProductPolicy mixing(q, values, outputs[0], false);
@@ -124,17 +145,24 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
     }
     // A page that the table names twice gives the same scores, with the same errors, twice.
     Repetition repeated;
-    for (const size_t row : rows) repeated.add(1 + static_cast<double>(row));
+    const auto first_seen = [&](int64_t position) {
+      return static_cast<size_t>(window > 0 ? std::max<int64_t>(0, position - window + 1) : 0);
+    };
+    for (size_t t = first_seen(before); t < rows.size(); ++t) {
+      repeated.add(1 + static_cast<double>(rows[t]));
+    }
     const double repetition = repeated.factor();
     // Result of one head for token i.
     const auto attend = [&](size_t i, size_t head, std::vector<double>& weights,
                             std::vector<Error>& errors) {
-      size_t seen = static_cast<size_t>(before) + i + 1;
+      const size_t own = static_cast<size_t>(before) + i;
+      const size_t first = first_seen(static_cast<int64_t>(own)), seen = own + 1 - first;
       size_t query = ((b * tokens + i) * heads + head) * width;
       bool wanted = false;
       for (size_t d = 0; d < width; ++d) wanted |= outputs[0].wants(query + d);
       if (!wanted) return;
-      auto cached = [&](size_t t) { return (rows[t] * kv_heads + head / group) * width; };
+      // Of the t-th position that the token sees.
+      auto cached = [&](size_t t) { return (rows[first + t] * kv_heads + head / group) * width; };
       weights.assign(seen, 0);
       errors.assign(seen, {});
       for (size_t t = 0; t < seen; ++t) {
@@ -146,6 +174,7 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
         // The scale's own rounding and that of the product with it.
         errors[t] = Error::of(moved.systematic + scaled(weights[t], unit),
                               moved.variance + rounding_variance(unit, weights[t]));
+        if (soft_cap > 0) cap_score(weights[t], errors[t], soft_cap, unit);
       }
       const Error shared =
           softmax_row(weights, errors, unit, division_factor(outputs[0]), repetition);
