@@ -76,8 +76,8 @@ Pair activations(const char* config, bool against_pool) {
 double wrong_peaks() {
   int64_t wrong = 0;
   for (unsigned seed = 0; seed < 20; ++seed) {
-    const testing::Compiled compiled =
-        testing::compile_for("cpu", models::build_llama(testing::random_llama(seed), {}));
+    const testing::Compiled compiled = testing::compile_for(
+        "cpu", models::build_decoder(models::llama_model(testing::random_llama(seed)), {}));
     for (int64_t n : {1, 2, 5, 17, 64}) {
       const Values values = {{"b", 1 + n % 2}, {"n", n}, {"p", 8}, {"pages", 16}};
       const int64_t predicted = testing::value_of(compiled.function(kFunction).peak, values);

@@ -2,7 +2,7 @@
 
 #include "base/rng.h"
 #include "frontend/huggingface/quantize.h"
-#include "models/table.h"
+#include "models/decoder.h"
 
 namespace tapml::bench {
 
@@ -23,12 +23,11 @@ HostTensor random_weight(const models::WeightSpec& spec, DType dtype) {
 
 frontend::HuggingFaceModel random_model(const std::string& file, const RandomWeights& weights) {
   frontend::HuggingFaceModel model = frontend::read_config(file);
-  const auto& architecture = models::find_architecture(model.config.architecture);
   const models::ModelDTypes dtypes = {
       .fallback = weights.dtype, .by_name = {}, .quantization = weights.quantization};
-  model.module = architecture.build(model.config.model, dtypes);
+  model.module = models::build_decoder(model.config.model, dtypes);
   model.quantization = weights.quantization;
-  for (const models::WeightSpec& spec : architecture.weights(model.config.model)) {
+  for (const models::WeightSpec& spec : models::decoder_weights(model.config.model)) {
     HostTensor tensor = random_weight(spec, weights.dtype);
     if (!weights.quantization || !spec.linear) {
       model.weights[spec.name] = std::move(tensor);

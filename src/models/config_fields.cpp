@@ -1,14 +1,12 @@
-#include "frontend/huggingface/decoder_config.h"
+#include "models/config_fields.h"
 
 #include <array>
 
 #include "base/strings.h"
 #include "ir/exceptions.h"
+#include "models/blocks/embedding.h"
 
-namespace tapml::frontend {
-
-using models::DecoderConfig;
-using models::RopeConfig;
+namespace tapml::models {
 
 namespace {
 
@@ -178,4 +176,33 @@ void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
   }
 }
 
-}  // namespace tapml::frontend
+NormConfig norm_of(const DecoderConfig& config) { return {.epsilon = config.rms_norm_epsilon}; }
+
+AttentionConfig attention_of(const DecoderConfig& config) {
+  return {.heads = config.heads,
+          .kv_heads = config.kv_heads,
+          .head_dim = config.head_dim,
+          .rope = make_rope(config.rope, config.head_dim),
+          .norm = norm_of(config),
+          .qkv_bias = config.qkv_bias,
+          .output_bias = config.output_bias};
+}
+
+DecoderModel decoder_model(const char* architecture, const DecoderConfig& config) {
+  DecoderModel model;
+  model.architecture = architecture;
+  model.vocabulary = config.vocabulary;
+  model.layers = config.layers;
+  model.context = config.context;
+  model.page_size = config.page_size;
+  model.tied_embeddings = config.tied_embeddings;
+  const NormConfig last = norm_of(config);
+  const int64_t vocabulary = config.vocabulary;
+  model.logits = [last, vocabulary](Graph& g, const relax::Variable& x, bool tied) {
+    return head(g, norm(g, "model.norm", x, last),
+                {.weight = tied ? "model.embed_tokens" : "lm_head", .vocabulary = vocabulary});
+  };
+  return model;
+}
+
+}  // namespace tapml::models

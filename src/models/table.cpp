@@ -2,29 +2,29 @@
 
 #include "base/strings.h"
 #include "ir/exceptions.h"
+#include "models/architectures/llama.h"
+#include "models/architectures/qwen2_moe.h"
 
 namespace tapml::models {
 
 std::span<const Architecture> architecture_table() {
   static const Architecture kTable[] = {
       {.name = "llama",
-       .doc = "Llama 1 to 3 and models of the same structure (TinyLlama, SmolLM, ...).",
-       .weights =
-           [](const ModelConfig& config) { return llama_weights(std::get<LlamaConfig>(config)); },
-       .build =
-           [](const ModelConfig& config, const ModelDTypes& dtypes) {
-             return build_llama(std::get<LlamaConfig>(config), dtypes);
-           }},
+       .class_name = "LlamaForCausalLM",
+       .base_class = "LlamaModel",
+       .doc = "Llama 1 to 3 and models of the same structure (TinyLlama, SmolLM, ...)",
+       .read = [](const JsonObjectReader& json,
+                  ConfigNotes& notes) { return llama_model(read_llama_config(json, notes)); },
+       .end_of_text = 2},
       {.name = "qwen2_moe",
-       .doc = "Qwen1.5-MoE and Qwen2-MoE: routed experts and a shared one.",
-       .weights =
-           [](const ModelConfig& config) {
-             return qwen2_moe_weights(std::get<Qwen2MoeConfig>(config));
+       .class_name = "Qwen2MoeForCausalLM",
+       .base_class = "Qwen2MoeModel",
+       .doc = "Qwen1.5-MoE and Qwen2-MoE: routed experts and a shared one",
+       .read =
+           [](const JsonObjectReader& json, ConfigNotes& notes) {
+             return qwen2_moe_model(read_qwen2_moe_config(json, notes));
            },
-       .build =
-           [](const ModelConfig& config, const ModelDTypes& dtypes) {
-             return build_qwen2_moe(std::get<Qwen2MoeConfig>(config), dtypes);
-           }},
+       .end_of_text = -1},
   };
   return kTable;
 }

@@ -3,21 +3,19 @@
 
 #include <span>
 #include <string_view>
-#include <variant>
 
-#include "models/llama.h"
-#include "models/qwen2_moe.h"
+#include "models/config_fields.h"
 
 namespace tapml::models {
 
-// One alternative for each kind of configuration.
-using ModelConfig = std::variant<LlamaConfig, Qwen2MoeConfig>;
-
 struct Architecture {
-  const char* name;  // ModelInterface::architecture
+  const char* name;        // "model_type" of a config.json, ModelInterface::architecture
+  const char* class_name;  // in its "architectures"
+  const char* base_class;  // in "architectures" of files for the model without a head
   const char* doc;
-  std::vector<WeightSpec> (*weights)(const ModelConfig& config);
-  Module (*build)(const ModelConfig& config, const ModelDTypes& dtypes);
+  // UserError for everything that it cannot express, at the field.
+  DecoderModel (*read)(const JsonObjectReader& json, ConfigNotes& notes);
+  int32_t end_of_text;  // the class's default; -1: none
 };
 
 std::span<const Architecture> architecture_table();

@@ -1,5 +1,5 @@
 // The exports of a Llama model's Module.
-#include "models/llama.h"
+#include "models/architectures/llama.h"
 
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ std::string signature(const Module& module, const std::string& name) {
 
 TEST(Llama, WeightsInOrder) {
   std::string text;
-  for (const WeightSpec& weight : llama_weights(small_llama_config())) {
+  for (const WeightSpec& weight : decoder_weights(llama_model(small_llama_config()))) {
     if (weight.name.starts_with("model.layers.1")) continue;
     text += weight.name + " " + shape_to_string(weight.shape) + "\n";
   }
@@ -61,7 +61,7 @@ TEST(Llama, BiasesFollowTheirWeights) {
   config.layers = 1;
   config.qkv_bias = config.output_bias = config.mlp_bias = true;
   std::string text, previous;
-  for (const WeightSpec& weight : llama_weights(config)) {
+  for (const WeightSpec& weight : decoder_weights(llama_model(config))) {
     if (weight.name.ends_with(".bias")) {
       EXPECT_EQ(previous, weight.name.substr(0, weight.name.size() - 4) + "weight");
       text += weight.name.substr(15) + " " + shape_to_string(weight.shape) + "\n";
@@ -73,8 +73,8 @@ TEST(Llama, BiasesFollowTheirWeights) {
             "self_attn.o_proj.bias [12]\nmlp.gate_proj.bias [20]\nmlp.up_proj.bias [20]\n"
             "mlp.down_proj.bias [12]\n");
   config.mlp_bias = false;
-  EXPECT_EQ(llama_weights(config).size(), 12u + 4u);
-  Module module = build_llama(config, {.fallback = DType::kBF16});
+  EXPECT_EQ(decoder_weights(llama_model(config)).size(), 12u + 4u);
+  Module module = build_decoder(llama_model(config), {.fallback = DType::kBF16});
   analysis::verify(module);
   build::check_annotations(module);
 }
@@ -83,7 +83,7 @@ TEST(Llama, Signatures) {
   LlamaConfig config = small_llama_config();
   config.layers = 1;
   config.tied_embeddings = true;
-  Module module = build_llama(config, {.fallback = DType::kBF16});
+  Module module = build_decoder(llama_model(config), {.fallback = DType::kBF16});
   const std::string weights =
       "model.embed_tokens.weight: Tensor((11, 12), bf16)\n"
       "model.layers.0.input_layernorm.weight: Tensor((12,), bf16)\n"
@@ -114,7 +114,7 @@ TEST(Llama, Signatures) {
 }
 
 TEST(Llama, ModelInterfaceAndBounds) {
-  Module module = build_llama(small_llama_config(), {});
+  Module module = build_decoder(llama_model(small_llama_config()), {});
   ModelInterface model = unwrap(model_interface_of(module.all_attrs()));
   EXPECT_EQ(model.architecture, "llama");
   EXPECT_EQ(model.vocabulary, 11);
@@ -132,7 +132,7 @@ TEST(Llama, ModelInterfaceAndBounds) {
 }
 
 TEST(Llama, EveryBindingNamesItsLayer) {
-  Module module = build_llama(small_llama_config(), {});
+  Module module = build_decoder(llama_model(small_llama_config()), {});
   std::set<std::string> origins;
   for (const char* name : {"prefill", "decode", "logits_all", "sample", "draw"}) {
     relax::visit_bindings(relax::as_relax_function(module.find(name))->body,
@@ -151,7 +151,7 @@ TEST(Llama, EveryBindingNamesItsLayer) {
 }
 
 TEST(Llama, IsWellFormed) {
-  Module module = build_llama(small_llama_config(), {.fallback = DType::kF16});
+  Module module = build_decoder(llama_model(small_llama_config()), {.fallback = DType::kF16});
   analysis::verify(module);
   build::check_annotations(module);
 }
@@ -160,7 +160,8 @@ TEST(Llama, SizesThatOverflowAreRefused) {
   LlamaConfig config = small_llama_config();
   config.vocabulary = int64_t{1} << 40;
   config.hidden = int64_t{1} << 40;
-  testing::expect_user_error([&] { build_llama(config, {}); }, {"too large", "embed_tokens"});
+  testing::expect_user_error([&] { build_decoder(llama_model(config), {}); },
+                             {"too large", "embed_tokens"});
 }
 
 TEST(ArchitectureTable, UnknownNamesListTheKnown) {

@@ -1,5 +1,5 @@
 // The contents of a Qwen2-MoE model's Module.
-#include "models/qwen2_moe.h"
+#include "models/architectures/qwen2_moe.h"
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ Qwen2MoeConfig small_moe_config() {
 
 TEST(Qwen2Moe, ExpertsAreOneWeightWithTheNamesOfItsParts) {
   std::string text;
-  for (const WeightSpec& weight : qwen2_moe_weights(small_moe_config())) {
+  for (const WeightSpec& weight : decoder_weights(qwen2_moe_model(small_moe_config()))) {
     if (!weight.name.starts_with("model.layers.1.mlp")) continue;
     text += weight.name.substr(15) + " " + shape_to_string(weight.shape) + "\n";
     if (weight.name.find(".experts.") != std::string::npos) {
@@ -68,7 +68,7 @@ TEST(Qwen2Moe, IsWellFormed) {
   for (bool renormalize : {false, true}) {
     Qwen2MoeConfig config = small_moe_config();
     config.renormalize = renormalize;
-    Module module = build_qwen2_moe(config, {.fallback = DType::kBF16});
+    Module module = build_decoder(qwen2_moe_model(config), {.fallback = DType::kBF16});
     analysis::verify(module);
     build::check_annotations(module);
     EXPECT_EQ(unwrap(model_interface_of(module.all_attrs())).architecture, "qwen2_moe");

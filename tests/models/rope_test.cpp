@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "models/llama.h"
+#include "models/architectures/llama.h"
 
 namespace tapml::models {
 namespace {

@@ -22,7 +22,7 @@ using testing::Values;
 TEST(PredictedMemory, EqualsTheDevicesAllocationsForModels) {
   for (unsigned seed = 0; seed < 10; ++seed) {
     models::LlamaConfig config = random_llama(seed);
-    Compiled compiled = compile_null(models::build_llama(config, {}));
+    Compiled compiled = compile_null(models::build_decoder(models::llama_model(config), {}));
     for (int64_t n : {1, 2, 5, 17, 64}) {
       Values values = {{"b", 1 + n % 2}, {"n", n}, {"p", 8}, {"pages", 16}};
       for (const char* function : {"prefill", "logits_all"}) {
@@ -36,8 +36,9 @@ TEST(PredictedMemory, EqualsTheDevicesAllocationsForModels) {
 
 TEST(PredictedMemory, EqualsTheDevicesAllocationsForBoundedModels) {
   for (unsigned seed = 20; seed < 25; ++seed) {
-    Compiled compiled = compile_null(models::build_llama(random_llama(seed), {}),
-                                     {{"b", 2}, {"n", 64}, {"p", 8}, {"pages", 16}});
+    Compiled compiled =
+        compile_null(models::build_decoder(models::llama_model(random_llama(seed)), {}),
+                     {{"b", 2}, {"n", 64}, {"p", 8}, {"pages", 16}});
     for (int64_t n : {1, 3, 8, 31, 64}) {
       Values values = {{"b", 2}, {"n", n}, {"p", 8}, {"pages", 16}};
       for (const char* function : {"prefill", "logits_all"}) {
@@ -56,7 +57,8 @@ TEST(PredictedMemory, EqualsTheAllocationsOfPlatforms) {
     // Drivers are slow to compile kernels.
     const unsigned seeds = std::string(target) == "cpu" ? 3 : 1;
     for (unsigned seed = 40; seed < 40 + seeds; ++seed) {
-      Compiled compiled = compile_for(target, models::build_llama(random_llama(seed), {}));
+      Compiled compiled =
+          compile_for(target, models::build_decoder(models::llama_model(random_llama(seed)), {}));
       for (int64_t n : {1, 2, 5, 17, 64}) {
         Values values = {{"b", 1 + n % 2}, {"n", n}, {"p", 8}, {"pages", 16}};
         for (const char* function : {"prefill", "logits_all"}) {

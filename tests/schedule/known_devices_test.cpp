@@ -6,7 +6,7 @@
 #include <set>
 
 #include "ir/exceptions.h"
-#include "models/llama.h"
+#include "models/architectures/llama.h"
 #include "pipeline/compile.h"
 #include "schedule/rules/row_buffers.h"
 #include "support/expect_error.h"
@@ -46,7 +46,8 @@ Module module_of(const Shapes& shapes) {
   config.kv_heads = shapes.kv_heads;
   config.head_dim = shapes.head_dim;
   config.context = shapes.context;
-  return pipeline::form_kernels(models::build_llama(config, {.fallback = DType::kBF16}));
+  return pipeline::form_kernels(
+      models::build_decoder(models::llama_model(config), {.fallback = DType::kBF16}));
 }
 
 using Findings = std::vector<std::string>;

@@ -67,8 +67,7 @@ inline GoldenModel golden_model(const std::string& name) {
   }
   golden.model = frontend::read_config(folder + "/config.json");
   const auto seed = static_cast<uint64_t>(golden.reference.at("seed").values<int32_t>()[0]);
-  const auto& architecture = models::find_architecture(golden.model.config.architecture);
-  for (const models::WeightSpec& spec : architecture.weights(golden.model.config.model)) {
+  for (const models::WeightSpec& spec : models::decoder_weights(golden.model.config.model)) {
     golden.model.weights[spec.name] = random_weight_of(seed, spec, golden.model.config.dtype);
   }
   return golden;

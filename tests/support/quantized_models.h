@@ -29,9 +29,8 @@ inline constexpr const char* kQuantizedMoe = R"({
 inline void write_model(const TempFolder& folder, const std::string& config) {
   unwrap(write_text_atomic(folder / "config.json", config));
   const frontend::HuggingFaceConfig parsed = frontend::parse_config(config, "config.json");
-  const auto& architecture = models::find_architecture(parsed.architecture);
   std::map<std::string, HostTensor> tensors;
-  for (const models::WeightSpec& spec : architecture.weights(parsed.model)) {
+  for (const models::WeightSpec& spec : models::decoder_weights(parsed.model)) {
     if (spec.parts.empty()) tensors[spec.name] = random_weight(7, spec, parsed.dtype);
     const Shape part(spec.shape.begin() + (spec.parts.empty() ? 0 : 1), spec.shape.end());
     for (const std::string& name : spec.parts) {

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "models/llama.h"
+#include "models/architectures/llama.h"
 
 namespace tapml::testing {
 

@@ -189,10 +189,13 @@ TEST_F(CompareImport, EveryTokensLogitsCount) {
 // The import agrees; the program after the passes is that of another epsilon.
 TEST_F(CompareImport, APassThatChangesTheModelFails) {
   prepare();
-  models::LlamaConfig config = std::get<models::LlamaConfig>(golden_.model.config.model);
+  const std::string path = golden_path("logits/one_layer/config.json");
+  const Json json = unwrap(parse_json(unwrap(read_text_file(path)), path));
+  models::ConfigNotes notes;
+  models::LlamaConfig config = models::read_llama_config(JsonObjectReader(json, path), notes);
   config.rms_norm_epsilon *= 1.1;
-  const Module other =
-      pipeline::form_kernels(models::build_llama(config, {.fallback = golden_.model.config.dtype}));
+  const Module other = pipeline::form_kernels(
+      models::build_decoder(models::llama_model(config), {.fallback = golden_.model.config.dtype}));
   const ImportCheck check = compare(&other);
   ASSERT_FALSE(check.passed());
   EXPECT_TRUE(check.first->by_passes);

@@ -4,44 +4,27 @@
 #include <limits>
 
 #include "base/strings.h"
-#include "frontend/huggingface/llama_config.h"
-#include "frontend/huggingface/qwen2_moe_config.h"
 #include "ir/exceptions.h"
+#include "models/table.h"
 
 namespace tapml::frontend {
 
+using models::Architecture;
+
 namespace {
 
-// An architecture's names in Hugging Face files, and the reader of its fields.
-struct ConfigReader {
-  const char* class_name;    // in "architectures"
-  const char* model_type;    // in "model_type", used if "architectures" is absent
-  const char* architecture;  // in models::architecture_table
-  const char* base_class;    // in "architectures" of files for the model without a head
-  models::ModelConfig (*read)(const JsonObjectReader& json, ConfigNotes& notes);
-  std::vector<int32_t> (*default_eos)();
-};
-
-constexpr ConfigReader kReaders[] = {
-    {"LlamaForCausalLM", "llama", "llama", "LlamaModel", read_llama_config,
-     [] { return std::vector<int32_t>{2}; }},
-    {"Qwen2MoeForCausalLM", "qwen2_moe", "qwen2_moe", "Qwen2MoeModel", read_qwen2_moe_config,
-     [] { return std::vector<int32_t>(); }},
-};
-
 // transformers selects the class by model_type, so a different value there means another model.
-const ConfigReader& agreeing(const ConfigReader& reader, const JsonObjectReader& json) {
+const Architecture& agreeing(const Architecture& reader, const JsonObjectReader& json) {
   if (!json.has("model_type")) return reader;
   const std::string type = unwrap(json.required_string("model_type"));
-  if (type == reader.model_type) return reader;
+  if (type == reader.name) return reader;
   throw_error(json.field_error(
       "model_type",
       "does not match \"architectures\", which names " + std::string(reader.class_name),
-      in_quotes(reader.model_type),
-      "transformers selects the model by model_type; make the two agree"));
+      in_quotes(reader.name), "transformers selects the model by model_type; make the two agree"));
 }
 
-const ConfigReader& find_reader(const JsonObjectReader& json) {
+const Architecture& find_reader(const JsonObjectReader& json) {
   const bool by_class = json.has("architectures");
   const char* key = by_class || !json.has("model_type") ? "architectures" : "model_type";
   std::vector<std::string> names;
@@ -51,9 +34,8 @@ const ConfigReader& find_reader(const JsonObjectReader& json) {
     names = {unwrap(json.required_string(key))};
   }
   std::vector<std::string_view> known;
-  for (const ConfigReader& reader : kReaders) {
-    const char* name =
-        std::string_view(key) == "model_type" ? reader.model_type : reader.class_name;
+  for (const Architecture& reader : models::architecture_table()) {
+    const char* name = std::string_view(key) == "model_type" ? reader.name : reader.class_name;
     for (const std::string& wanted : names) {
       if (wanted == name || wanted == reader.base_class) return agreeing(reader, json);
     }
@@ -83,7 +65,7 @@ std::optional<DType> read_dtype_field(const JsonObjectReader& json, const char* 
   throw_error(json.field_error(key, "is not a known name", join_choices(kNames)));
 }
 
-DType read_dtype(const JsonObjectReader& json, ConfigNotes& notes) {
+DType read_dtype(const JsonObjectReader& json, models::ConfigNotes& notes) {
   const auto dtype = read_dtype_field(json, "dtype"), older = read_dtype_field(json, "torch_dtype");
   if (dtype && older && *dtype != *older) {
     notes.warnings.push_back(
@@ -116,13 +98,17 @@ HuggingFaceConfig parse_config(std::string_view text, const std::string& source)
   const Json json = unwrap(parse_json(text, source));
   const JsonObjectReader reader(json, source);
   unwrap(reader.check_object());
-  const ConfigReader& found = find_reader(reader);
+  const Architecture& found = find_reader(reader);
   HuggingFaceConfig config;
-  config.architecture = found.architecture;
-  ConfigNotes notes;
+  config.architecture = found.name;
+  models::ConfigNotes notes;
   config.model = found.read(reader, notes);
   config.dtype = read_dtype(reader, notes);
-  config.eos = json.find("eos_token_id") ? read_eos(reader) : found.default_eos();
+  if (json.find("eos_token_id")) {
+    config.eos = read_eos(reader);
+  } else if (found.end_of_text >= 0) {
+    config.eos = {found.end_of_text};
+  }
   config.defaulted = std::move(notes.defaulted);
   config.warnings = std::move(notes.warnings);
   return config;

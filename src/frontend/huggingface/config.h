@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "io/json_reader.h"
-#include "models/table.h"
+#include "models/decoder.h"
 
 namespace tapml::frontend {
 
 struct HuggingFaceConfig {
   std::string architecture;  // of models::architecture_table
-  models::ModelConfig model;
+  models::DecoderModel model;
   // "dtype" or "torch_dtype": the dtype of stored weights, where no weight file gives it; default
   // f32.
   DType dtype = DType::kF32;

@@ -70,14 +70,12 @@ bool same_values(const HostTensor& a, const HostTensor& b) {
 
 // If files have a separate head although embeddings are tied, transformers 5 uses it.
 void untie_different_head(HuggingFaceModel& model, const WeightFiles& files) {
-  auto& config =
-      std::visit([](auto& any) -> models::DecoderConfig& { return any; }, model.config.model);
-  if (!config.tied_embeddings) return;
+  if (!model.config.model.tied_embeddings) return;
   const auto head = files.tensors.find(files.stored_name("lm_head.weight"));
   const auto embedding = files.tensors.find(files.stored_name("model.embed_tokens.weight"));
   if (head == files.tensors.end() || embedding == files.tensors.end()) return;
   if (same_values(head->second, embedding->second)) return;
-  config.tied_embeddings = false;
+  model.config.model.tied_embeddings = false;
   model.warnings.push_back(
       "config.json sets tie_word_embeddings, but lm_head.weight and the embedding are stored and "
       "differ: they are not tied, as in transformers");
@@ -93,12 +91,11 @@ HuggingFaceModel read_model(const std::string& path, const models::Quantization*
   model.config = read_config_file(model.folder + "/config.json");
   model.warnings = model.config.warnings;
   model.eos = find_eos(model.folder, model.config, model.warnings);
-  const models::Architecture& architecture = models::find_architecture(model.config.architecture);
-  std::vector<models::WeightSpec> weights = architecture.weights(model.config.model);
+  std::vector<models::WeightSpec> weights = models::decoder_weights(model.config.model);
   if (quantization) models::check_quantizable(weights);
   const WeightFiles files = open_weights(model.folder);
   untie_different_head(model, files);
-  weights = architecture.weights(model.config.model);
+  weights = models::decoder_weights(model.config.model);
   // A tied head that is stored nonetheless duplicates the embedding.
   LoadedWeights loaded = load_weights(files, weights, {"lm_head.weight"}, quantization,
                                       mismatch_hint(model.config), watcher);
@@ -107,7 +104,7 @@ HuggingFaceModel read_model(const std::string& path, const models::Quantization*
                              .quantization = quantization,
                              .precision = precision};
   for (const auto& [name, source] : loaded.sources) dtypes.by_name[name] = source.dtype();
-  model.module = architecture.build(model.config.model, dtypes);
+  model.module = models::build_decoder(model.config.model, dtypes);
   model.weights = std::move(loaded.tensors);
   model.sources = std::move(loaded.sources);
   model.quantization = quantization;
@@ -123,11 +120,10 @@ HuggingFaceModel read_config(const std::string& config_path,
   model.config = read_config_file(config_path);
   model.warnings = model.config.warnings;
   model.eos = model.config.eos;
-  const models::Architecture& architecture = models::find_architecture(model.config.architecture);
-  model.module = architecture.build(model.config.model, {.fallback = model.config.dtype,
-                                                         .by_name = {},
-                                                         .quantization = quantization,
-                                                         .precision = precision});
+  model.module = models::build_decoder(model.config.model, {.fallback = model.config.dtype,
+                                                            .by_name = {},
+                                                            .quantization = quantization,
+                                                            .precision = precision});
   model.quantization = quantization;
   warn_of_unreachable_eos(model);
   return model;

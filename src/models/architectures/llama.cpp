@@ -1,35 +1,66 @@
-#include "models/llama.h"
+#include "models/architectures/llama.h"
+
+#include "base/strings.h"
+#include "ir/exceptions.h"
+#include "models/blocks/attention.h"
+#include "models/blocks/embedding.h"
 
 namespace tapml::models {
 
+using relax::Variable;
+
 namespace {
 
-DecoderArchitecture llama(const LlamaConfig& config) {
-  return {
-      .name = "llama",
-      .feed_forward_weights =
-          [&config](int64_t layer, std::vector<WeightSpec>& weights) {
-            const std::string path = layer_path(layer) + ".mlp";
-            const int64_t hidden = config.hidden, inner = config.intermediate;
-            add_linear(weights, path + ".gate_proj", inner, hidden, config.mlp_bias);
-            add_linear(weights, path + ".up_proj", inner, hidden, config.mlp_bias);
-            add_linear(weights, path + ".down_proj", hidden, inner, config.mlp_bias);
-          },
-      .feed_forward =
-          [](DecoderFunction& f, int64_t layer, const relax::Variable& x) {
-            return f.gated(layer_path(layer) + ".mlp", x);
-          },
-  };
+// From transformers' LlamaConfig.
+constexpr DecoderDefaults kDefaults = {
+    .vocabulary = 32000, .hidden = 4096, .layers = 32, .heads = 32, .kv_heads = 0, .context = 2048};
+constexpr int64_t kIntermediate = 11008;
+
+// LlamaForCausalLM attends to all tokens regardless of these fields.
+void warn_of_windows(const JsonObjectReader& json, int64_t context, ConfigNotes& notes) {
+  for (const char* key : {"sliding_window", "attention_window"}) {
+    const Json* window = json.find(key);
+    if (!window || !window->is_integer() || window->as_integer() >= context) continue;
+    notes.warnings.push_back(json.source() + ": " + in_quotes(key) +
+                             " is ignored, as in transformers: every layer attends to all tokens");
+  }
+}
+
+Variable hidden_states(Graph& g, const LlamaConfig& c) {
+  const AttentionConfig attention_config = attention_of(c);
+  const FeedForwardConfig mlp = {.inner = c.intermediate, .bias = c.mlp_bias};
+  Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
+  for (int64_t layer = 0; layer < c.layers; ++layer) {
+    const std::string path = layer_path(layer);
+    Variable y = norm(g, path + ".input_layernorm", x, norm_of(c));
+    y = attention(g, layer, path + ".self_attn", y, attention_config);
+    g.origin(path);
+    x = g.add(x, y);
+    y = norm(g, path + ".post_attention_layernorm", x, norm_of(c));
+    y = gated_feed_forward(g, path + ".mlp", y, mlp);
+    g.origin(path);
+    x = g.add(x, y);
+  }
+  return x;
 }
 
 }  // namespace
 
-std::vector<WeightSpec> llama_weights(const LlamaConfig& config) {
-  return decoder_weights(config, llama(config));
+LlamaConfig read_llama_config(const JsonObjectReader& json, ConfigNotes& notes) {
+  LlamaConfig config;
+  read_decoder(json, kDefaults, config, notes);
+  config.intermediate =
+      int_or_default(json, "intermediate_size", kIntermediate, 1, kMaxWidth, notes);
+  config.qkv_bias = config.output_bias = unwrap(json.bool_or("attention_bias", false));
+  config.mlp_bias = unwrap(json.bool_or("mlp_bias", false));
+  warn_of_windows(json, config.context, notes);
+  return config;
 }
 
-Module build_llama(const LlamaConfig& config, const ModelDTypes& dtypes) {
-  return build_decoder(config, llama(config), dtypes);
+DecoderModel llama_model(const LlamaConfig& c) {
+  DecoderModel model = decoder_model("llama", c);
+  model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
+  return model;
 }
 
 }  // namespace tapml::models

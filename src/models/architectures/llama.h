@@ -1,8 +1,8 @@
-// The Llama architecture: pre-norm transformer, grouped-query attention, rotary positions, gated
-// feed-forward (Touvron et al. 2023; the layout and names of Hugging Face's LlamaForCausalLM).
+// Llama 1 to 3: pre-norm transformer, grouped-query attention, rotary positions, gated feed-forward
+// (Touvron et al. 2023; the layout and names of Hugging Face's LlamaForCausalLM).
 #pragma once
 
-#include "models/decoder.h"
+#include "models/config_fields.h"
 
 namespace tapml::models {
 
@@ -11,8 +11,8 @@ struct LlamaConfig : DecoderConfig {
   bool mlp_bias = false;  // on the three projections of the feed-forward part
 };
 
-// decoder_weights and build_decoder for this architecture.
-std::vector<WeightSpec> llama_weights(const LlamaConfig& config);
-Module build_llama(const LlamaConfig& config, const ModelDTypes& dtypes);
+// UserError for everything that LlamaConfig cannot express.
+LlamaConfig read_llama_config(const JsonObjectReader& json, ConfigNotes& notes);
+DecoderModel llama_model(const LlamaConfig& config);
 
 }  // namespace tapml::models

@@ -1,135 +1,149 @@
-#include "models/qwen2_moe.h"
+#include "models/architectures/qwen2_moe.h"
 
 #include <algorithm>
 
+#include "base/strings.h"
+#include "ir/exceptions.h"
+#include "models/blocks/attention.h"
+#include "models/blocks/embedding.h"
+#include "models/blocks/experts.h"
+
 namespace tapml::models {
 
-using relax::make_shape;
 using relax::Variable;
+
+namespace {
+
+constexpr int64_t kMaxExperts = 4096;
+// Across all layers: each expert has three tensors in the files, which are looked up by name.
+constexpr int64_t kMaxExpertsOfAllLayers = int64_t{1} << 18;
+
+// From transformers' Qwen2MoeConfig.
+constexpr DecoderDefaults kQwen2MoeDefaults = {.vocabulary = 151936,
+                                               .hidden = 2048,
+                                               .layers = 24,
+                                               .heads = 16,
+                                               .kv_heads = 16,
+                                               .context = 32768};
+constexpr int64_t kDenseIntermediate = 5632;
+constexpr int64_t kSharedIntermediate = 5632;
+constexpr int64_t kExpertIntermediate = 1408;
+constexpr int64_t kExperts = 60;
+constexpr int64_t kExpertsPerToken = 4;
+constexpr int64_t kSlidingWindow = 4096;
+constexpr int64_t kMaxWindowLayers = 28;
+
+// A window of at least the context length has no effect.
+bool window_is_harmless(const JsonObjectReader& json, const Qwen2MoeConfig& config) {
+  return unwrap(json.int_or("sliding_window", kSlidingWindow)) >= config.context;
+}
+
+// layer_types lists the layers with full attention; without it, use_sliding_window decides.
+void check_attention(const JsonObjectReader& json, const Qwen2MoeConfig& config) {
+  const bool wanted = unwrap(json.bool_or("use_sliding_window", false));
+  if (json.has("layer_types")) {
+    const auto types = unwrap(json.required_string_array("layer_types"));
+    if (static_cast<int64_t>(types.size()) != config.layers) {
+      throw_error(json.field_error("layer_types", "has the wrong number of layers",
+                                   std::to_string(config.layers) + " of them"));
+    }
+    for (const std::string& type : types) {
+      const bool known = type == "full_attention" || (type == "sliding_attention" && wanted &&
+                                                      window_is_harmless(json, config));
+      if (known) continue;
+      throw_error(json.field_error(
+          "layer_types",
+          "holds " + in_quotes(type) + ": attention over a part of the tokens is not supported",
+          "\"full_attention\" for every layer"));
+    }
+    return;
+  }
+  const bool any_layer =
+      unwrap(json.int_or("max_window_layers", kMaxWindowLayers, 0, kMaxLayers)) > 0;
+  if (!wanted || !any_layer || window_is_harmless(json, config)) return;
+  throw_error(json.field_error(
+      "use_sliding_window", "is true: attention over a sliding window is not supported", "false"));
+}
+
+Variable sparse_feed_forward(Graph& g, const std::string& path, const Variable& x,
+                             const Qwen2MoeConfig& c) {
+  const Variable routed = experts(g, path, x,
+                                  {.experts = c.experts,
+                                   .per_token = c.experts_per_token,
+                                   .inner = c.expert_intermediate,
+                                   .renormalize = c.renormalize});
+  if (c.shared_intermediate == 0) return g.narrowed(routed);
+  const Variable shared =
+      gated_feed_forward(g, path + ".shared_expert", x, {.inner = c.shared_intermediate});
+  Variable gate = linear(g, path + ".shared_expert_gate", x, 1, {.narrow = true});
+  g.origin(path);
+  gate = g.op("sigmoid", {gate});
+  return g.narrowed(g.add(routed, g.op("multiply", {shared, gate})));
+}
+
+Variable hidden_states(Graph& g, const Qwen2MoeConfig& c) {
+  const AttentionConfig attention_config = attention_of(c);
+  Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
+  for (int64_t layer = 0; layer < c.layers; ++layer) {
+    const std::string path = layer_path(layer), mlp = path + ".mlp";
+    Variable y = norm(g, path + ".input_layernorm", x, norm_of(c));
+    y = attention(g, layer, path + ".self_attn", y, attention_config);
+    g.origin(path);
+    x = g.add(x, y);
+    y = norm(g, path + ".post_attention_layernorm", x, norm_of(c));
+    y = c.is_sparse(layer) ? sparse_feed_forward(g, mlp, y, c)
+                           : gated_feed_forward(g, mlp, y, {.inner = c.intermediate});
+    g.origin(path);
+    x = g.add(x, y);
+  }
+  return x;
+}
+
+}  // namespace
 
 bool Qwen2MoeConfig::is_sparse(int64_t layer) const {
   return experts > 0 && (layer + 1) % sparse_step == 0 &&
          std::find(dense_layers.begin(), dense_layers.end(), layer) == dense_layers.end();
 }
 
-namespace {
-
-void add_gated(std::vector<WeightSpec>& weights, const std::string& path, int64_t hidden,
-               int64_t inner) {
-  add_linear(weights, path + ".gate_proj", inner, hidden, false);
-  add_linear(weights, path + ".up_proj", inner, hidden, false);
-  add_linear(weights, path + ".down_proj", hidden, inner, false);
-}
-
-// Adds the matrices of all experts as one weight.
-void add_experts(std::vector<WeightSpec>& weights, const std::string& path,
-                 const std::string& projection, const Qwen2MoeConfig& config, int64_t outputs,
-                 int64_t inputs) {
-  WeightSpec spec{path + "." + projection + ".weight", {config.experts, outputs, inputs}, {}, true};
-  for (int64_t expert = 0; expert < config.experts; ++expert) {
-    spec.parts.push_back(path + "." + std::to_string(expert) + "." + projection + ".weight");
-  }
-  weights.push_back(std::move(spec));
-}
-
-// Computes the experts that the router selects for each token, weighted by its softmax.
-class ExpertLayer {
- public:
-  ExpertLayer(DecoderFunction& f, const Qwen2MoeConfig& config, std::string path)
-      : f_(f), config_(config), path_(std::move(path)) {}
-
-  Variable build(const Variable& x) {
-    route(x);
-    Variable routed = mix(x);
-    if (config_.shared_intermediate == 0) return f_.narrowed(routed);
-    Variable shared = f_.gated(path_ + ".shared_expert", x);
-    Variable gate = f_.linear(path_ + ".shared_expert_gate", x);
-    f_.origin(path_);
-    gate = f_.op("sigmoid", {gate});
-    return f_.narrowed(f_.op("add", {routed, f_.op("multiply", {shared, gate})}));
-  }
-
- private:
-  // chosen_ i32[b, n, k] and shares_ f32[b, n, k]
-  void route(const Variable& x) {
-    Variable scores = f_.linear(path_ + ".gate", x);
-    scores = f_.op("softmax", {scores}, {{"axis", int64_t{-1}}});
-    Variable best =
-        f_.op("topk", {scores}, {{"k", config_.experts_per_token}, {"axis", int64_t{-1}}});
-    shares_ = f_.field(best, 0);
-    chosen_ = f_.field(best, 1);
-    if (!config_.renormalize) return;
-    Variable total =
-        f_.op("sum", {shares_}, {{"axes", std::vector<int64_t>{-1}}, {"keepdims", true}});
-    shares_ = f_.op("divide", {shares_, total});
-  }
-
-  Variable expert_linear(const char* projection, const Variable& x) {
-    const std::string path = path_ + ".experts." + projection;
-    f_.origin(path);
-    AttrMap attrs;
-    f_.add_accumulation(attrs);
-    return f_.narrowed(f_.op("gather_matmul", {x, f_.weight(path), chosen_}, std::move(attrs)));
-  }
-
-  Variable mix(const Variable& x) {
-    const PrimExpr b = f_.batch(), &n = f_.tokens();
-    const int64_t k = config_.experts_per_token, hidden = config_.hidden;
-    f_.origin(path_);
-    Variable row = f_.op("reshape", {x, make_shape({b, n, 1, hidden})});
-    Variable gate = expert_linear("gate_proj", row);
-    Variable up = expert_linear("up_proj", row);
-    f_.origin(path_ + ".experts.act_fn");
-    gate = f_.op("silu", {gate});
-    f_.origin(path_ + ".experts");
-    Variable down = expert_linear("down_proj", f_.op("multiply", {gate, up}));
-    f_.origin(path_);
-    Variable shares = f_.op("reshape", {shares_, make_shape({b, n, k, 1})});
-    return f_.op("sum", {f_.op("multiply", {down, shares})}, {{"axes", std::vector<int64_t>{2}}});
-  }
-
-  DecoderFunction& f_;
-  const Qwen2MoeConfig& config_;
-  std::string path_;
-  Variable chosen_, shares_;
-};
-
-DecoderArchitecture qwen2_moe(const Qwen2MoeConfig& config) {
-  return {
-      .name = "qwen2_moe",
-      .feed_forward_weights =
-          [&config](int64_t layer, std::vector<WeightSpec>& weights) {
-            const std::string path = layer_path(layer) + ".mlp", experts = path + ".experts";
-            const int64_t hidden = config.hidden, inner = config.expert_intermediate;
-            if (!config.is_sparse(layer)) {
-              add_gated(weights, path, hidden, config.intermediate);
-              return;
-            }
-            add_linear(weights, path + ".gate", config.experts, hidden, false, true);
-            add_experts(weights, experts, "gate_proj", config, inner, hidden);
-            add_experts(weights, experts, "up_proj", config, inner, hidden);
-            add_experts(weights, experts, "down_proj", config, hidden, inner);
-            if (config.shared_intermediate == 0) return;
-            add_gated(weights, path + ".shared_expert", hidden, config.shared_intermediate);
-            add_linear(weights, path + ".shared_expert_gate", 1, hidden, false, true);
-          },
-      .feed_forward =
-          [&config](DecoderFunction& f, int64_t layer, const Variable& x) {
-            const std::string path = layer_path(layer) + ".mlp";
-            return config.is_sparse(layer) ? ExpertLayer(f, config, path).build(x)
-                                           : f.gated(path, x);
-          },
+Qwen2MoeConfig read_qwen2_moe_config(const JsonObjectReader& json, ConfigNotes& notes) {
+  Qwen2MoeConfig config;
+  read_decoder(json, kQwen2MoeDefaults, config, notes);
+  const auto size = [&](const char* key, int64_t fallback, int64_t min, int64_t max) {
+    return int_or_default(json, key, fallback, min, max, notes);
   };
+  config.qkv_bias = unwrap(json.bool_or("qkv_bias", true));
+  config.intermediate = size("intermediate_size", kDenseIntermediate, 1, kMaxWidth);
+  config.experts = size("num_experts", kExperts, 0, kMaxExperts);
+  if (config.experts > kMaxExpertsOfAllLayers / config.layers) {
+    throw_error(json.field_error(
+        "num_experts", "is too many for " + std::to_string(config.layers) + " layers",
+        "at most " + std::to_string(kMaxExpertsOfAllLayers) + " in all layers together"));
+  }
+  if (config.experts > 0) {
+    config.experts_per_token =
+        size("num_experts_per_tok", std::min(kExpertsPerToken, config.experts), 1, config.experts);
+    config.expert_intermediate = size("moe_intermediate_size", kExpertIntermediate, 1, kMaxWidth);
+    // 0 or null: no shared expert.
+    const Json* shared = json.json().find("shared_expert_intermediate_size");
+    if (!shared || !shared->is_null()) {
+      config.shared_intermediate =
+          size("shared_expert_intermediate_size", kSharedIntermediate, 0, kMaxWidth);
+    }
+    config.renormalize = unwrap(json.bool_or("norm_topk_prob", false));
+    config.sparse_step = unwrap(json.int_or("decoder_sparse_step", 1, 1, kMaxLayers));
+    if (json.has("mlp_only_layers")) {
+      config.dense_layers = unwrap(json.required_int_array("mlp_only_layers", 0, kMaxLayers));
+    }
+  }
+  check_attention(json, config);
+  return config;
 }
 
-}  // namespace
-
-std::vector<WeightSpec> qwen2_moe_weights(const Qwen2MoeConfig& config) {
-  return decoder_weights(config, qwen2_moe(config));
-}
-
-Module build_qwen2_moe(const Qwen2MoeConfig& config, const ModelDTypes& dtypes) {
-  return build_decoder(config, qwen2_moe(config), dtypes);
+DecoderModel qwen2_moe_model(const Qwen2MoeConfig& c) {
+  DecoderModel model = decoder_model("qwen2_moe", c);
+  model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
+  return model;
 }
 
 }  // namespace tapml::models

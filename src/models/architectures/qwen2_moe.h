@@ -3,7 +3,7 @@
 // Qwen2MoeForCausalLM).
 #pragma once
 
-#include "models/decoder.h"
+#include "models/config_fields.h"
 
 namespace tapml::models {
 
@@ -20,9 +20,8 @@ struct Qwen2MoeConfig : DecoderConfig {
   bool is_sparse(int64_t layer) const;
 };
 
-// decoder_weights and build_decoder for this architecture. The expert matrices of a layer are one
-// weight each, [experts, outputs, inputs], whose parts are the tensors in the files.
-std::vector<WeightSpec> qwen2_moe_weights(const Qwen2MoeConfig& config);
-Module build_qwen2_moe(const Qwen2MoeConfig& config, const ModelDTypes& dtypes);
+// UserError for everything that Qwen2MoeConfig cannot express.
+Qwen2MoeConfig read_qwen2_moe_config(const JsonObjectReader& json, ConfigNotes& notes);
+DecoderModel qwen2_moe_model(const Qwen2MoeConfig& config);
 
 }  // namespace tapml::models

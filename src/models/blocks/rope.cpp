@@ -1,4 +1,4 @@
-#include "models/rope.h"
+#include "models/blocks/rope.h"
 
 #include <cmath>
 #include <numbers>
@@ -30,8 +30,9 @@ float llama3_frequency(const RopeConfig& rope, float frequency) {
 
 std::vector<float> rope_frequencies(const RopeConfig& rope, int64_t head_dim) {
   std::vector<float> frequencies;
-  for (int64_t j = 0; j < head_dim / 2; ++j) {
-    const float exponent = static_cast<float>(2 * j) / static_cast<float>(head_dim);
+  const int64_t rotated = rope.rotated > 0 ? rope.rotated : head_dim;
+  for (int64_t j = 0; j < rotated / 2; ++j) {
+    const float exponent = static_cast<float>(2 * j) / static_cast<float>(rotated);
     const auto power = static_cast<float>(std::pow(rope.theta, static_cast<double>(exponent)));
     float frequency = 1.0f / power;
     if (rope.scaling == RopeConfig::Scaling::kLinear) {
@@ -42,6 +43,21 @@ std::vector<float> rope_frequencies(const RopeConfig& rope, int64_t head_dim) {
     frequencies.push_back(frequency);
   }
   return frequencies;
+}
+
+Rope make_rope(const RopeConfig& rope, int64_t head_dim) {
+  const std::vector<float> frequencies = rope_frequencies(rope, head_dim);
+  return {.frequencies = relax::make_constant(
+              HostTensor::from(DType::kF32, {static_cast<int64_t>(frequencies.size())},
+                               std::span<const float>(frequencies))),
+          .interleaved = rope.interleaved};
+}
+
+relax::Variable rotate(Graph& g, const relax::Variable& x, const Rope& rope) {
+  AttrMap attrs;
+  if (rope.interleaved) attrs["interleaved"] = true;
+  if (rope.scale != 1) attrs["scale"] = rope.scale;
+  return g.op("rope", {x, g.lengths(), rope.frequencies}, std::move(attrs));
 }
 
 }  // namespace tapml::models

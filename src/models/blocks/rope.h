@@ -1,13 +1,14 @@
-// Rotary positions.
+// Rotary positions (Su et al. 2021).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "models/graph.h"
+
 namespace tapml::models {
 
-// Rotary position embedding: j < head_dim / 2 turns by position * theta^(-2j / head_dim) radians,
-// scaled.
+// Pair j < m of the first 2m elements of a head turns by position * theta^(-j / m) radians, scaled.
 struct RopeConfig {
   enum class Scaling : uint8_t {
     kNone,
@@ -21,10 +22,24 @@ struct RopeConfig {
   double low_freq_factor = 1;    // llama3
   double high_freq_factor = 4;   // llama3, above low_freq_factor
   int64_t original_context = 0;  // llama3: context length of the original training
+  int64_t rotated = 0;           // 2m; 0: the whole head
+  bool interleaved = false;      // pairs are neighbors (GPT-J), not m apart
 };
 
-// Radians per position, f32[head_dim / 2], bit-identical to transformers on a platform with a
+// Radians per position, f32[m], bit-identical to transformers on a platform with a
 // correctly rounded pow: every step is rounded to f32.
 std::vector<float> rope_frequencies(const RopeConfig& rope, int64_t head_dim);
+
+// The operands of `rope` that the tokens of a layer have in common.
+struct Rope {
+  relax::Expr frequencies;
+  bool interleaved = false;
+  double scale = 1;  // of sine and cosine
+};
+
+Rope make_rope(const RopeConfig& rope, int64_t head_dim);
+
+// Heads [b, n, heads, head_dim] at the positions of their tokens.
+relax::Variable rotate(Graph& g, const relax::Variable& x, const Rope& rope);
 
 }  // namespace tapml::models

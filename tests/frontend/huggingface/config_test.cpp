@@ -5,6 +5,8 @@
 
 #include <ostream>
 
+#include "models/architectures/llama.h"
+#include "models/architectures/qwen2_moe.h"
 #include "support/expect_error.h"
 
 namespace tapml::frontend {
@@ -40,14 +42,23 @@ Json with(Json json, const std::string& key, const std::string& value) {
 }
 
 HuggingFaceConfig parse(const Json& json) { return parse_config(json.dump(2), "config.json"); }
-LlamaConfig llama(const Json& json) { return std::get<LlamaConfig>(parse(json).model); }
+
+LlamaConfig llama(const Json& json) {
+  models::ConfigNotes notes;
+  return models::read_llama_config(JsonObjectReader(json, "config.json"), notes);
+}
+
+models::Qwen2MoeConfig qwen2_moe(const Json& json) {
+  models::ConfigNotes notes;
+  return models::read_qwen2_moe_config(JsonObjectReader(json, "config.json"), notes);
+}
 
 TEST(HuggingFaceConfig, ReadsTheFormOfTransformers4) {
   HuggingFaceConfig config = parse(base_config());
   EXPECT_EQ(config.architecture, "llama");
   EXPECT_EQ(config.dtype, DType::kBF16);
   EXPECT_EQ(config.eos, std::vector<int32_t>{2});
-  const LlamaConfig& model = std::get<LlamaConfig>(config.model);
+  const LlamaConfig model = llama(base_config());
   EXPECT_EQ(model.vocabulary, 100);
   EXPECT_EQ(model.hidden, 48);
   EXPECT_EQ(model.intermediate, 64);
@@ -69,7 +80,7 @@ TEST(HuggingFaceConfig, ReadsTheFormOfTransformers5) {
       "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 64})");
   HuggingFaceConfig config = parse(json);
   EXPECT_EQ(config.dtype, DType::kF16);
-  const RopeConfig& rope = std::get<LlamaConfig>(config.model).rope;
+  const RopeConfig rope = llama(json).rope;
   EXPECT_EQ(rope.theta, 2e4);
   EXPECT_EQ(rope.scaling, RopeConfig::Scaling::kLlama3);
   EXPECT_EQ(rope.factor, 8);
@@ -96,7 +107,7 @@ TEST(HuggingFaceConfig, DefaultsOfFieldsThatMayBeAbsent) {
     json = without(json, key);
   }
   HuggingFaceConfig config = parse(json);
-  const LlamaConfig& model = std::get<LlamaConfig>(config.model);
+  const LlamaConfig model = llama(json);
   EXPECT_EQ(model.kv_heads, 6);
   EXPECT_EQ(model.rope.theta, 10000);
   EXPECT_EQ(config.dtype, DType::kF32);
@@ -213,7 +224,7 @@ Json moe_config() {
 TEST(HuggingFaceConfig, ReadsQwen2Moe) {
   HuggingFaceConfig config = parse(moe_config());
   EXPECT_EQ(config.architecture, "qwen2_moe");
-  auto model = std::get<models::Qwen2MoeConfig>(config.model);
+  models::Qwen2MoeConfig model = qwen2_moe(moe_config());
   EXPECT_EQ(model.experts, 6);
   EXPECT_EQ(model.experts_per_token, 2);
   EXPECT_EQ(model.expert_intermediate, 20);
@@ -227,7 +238,7 @@ TEST(HuggingFaceConfig, ReadsQwen2Moe) {
 
   Json json = with(with(moe_config(), "decoder_sparse_step", "2"), "mlp_only_layers", "[]");
   json = with(with(json, "norm_topk_prob", "true"), "qkv_bias", "false");
-  model = std::get<models::Qwen2MoeConfig>(parse(json).model);
+  model = qwen2_moe(json);
   EXPECT_FALSE(model.is_sparse(0));
   EXPECT_TRUE(model.is_sparse(1));
   EXPECT_TRUE(model.renormalize);
@@ -235,7 +246,7 @@ TEST(HuggingFaceConfig, ReadsQwen2Moe) {
 
   // Without experts no other field is required.
   json = with(without(moe_config(), "moe_intermediate_size"), "num_experts", "0");
-  EXPECT_FALSE(std::get<models::Qwen2MoeConfig>(parse(json).model).is_sparse(0));
+  EXPECT_FALSE(qwen2_moe(json).is_sparse(0));
 }
 
 TEST(HuggingFaceConfig, FieldsOfQwen2MoeThatAreRefused) {
@@ -258,7 +269,7 @@ TEST(HuggingFaceConfig, FieldsOfQwen2MoeThatAreRefused) {
 
 TEST(HuggingFaceConfig, AbsentFieldsTakeTheirPublishedDefaults) {
   const HuggingFaceConfig config = parse_config(R"({"model_type": "llama"})", "config.json");
-  const auto& model = std::get<LlamaConfig>(config.model);
+  const LlamaConfig model = llama(unwrap(parse_json(R"({"model_type": "llama"})", "")));
   EXPECT_EQ(model.vocabulary, 32000);
   EXPECT_EQ(model.hidden, 4096);
   EXPECT_EQ(model.intermediate, 11008);
@@ -273,7 +284,8 @@ TEST(HuggingFaceConfig, AbsentFieldsTakeTheirPublishedDefaults) {
   EXPECT_EQ(config.defaulted[1], "hidden_size (4096)");
 
   const auto moe = parse_config(R"({"model_type": "qwen2_moe"})", "config.json");
-  const auto& experts = std::get<models::Qwen2MoeConfig>(moe.model);
+  const models::Qwen2MoeConfig experts =
+      qwen2_moe(unwrap(parse_json(R"({"model_type": "qwen2_moe"})", "")));
   EXPECT_EQ(experts.vocabulary, 151936);
   EXPECT_EQ(experts.hidden, 2048);
   EXPECT_EQ(experts.layers, 24);
@@ -382,11 +394,9 @@ TEST(HuggingFaceConfig, WindowsOfQwen2Moe) {
 TEST(HuggingFaceConfig, Qwen2MoeWithoutASharedExpert) {
   for (const char* none : {"0", "null"}) {
     Json json = with(moe_config(), "shared_expert_intermediate_size", none);
-    EXPECT_EQ(std::get<models::Qwen2MoeConfig>(parse(json).model).shared_intermediate, 0);
+    EXPECT_EQ(qwen2_moe(json).shared_intermediate, 0);
   }
-  EXPECT_EQ(
-      std::get<models::Qwen2MoeConfig>(parse(with(moe_config(), "head_dim", "20")).model).head_dim,
-      20);
+  EXPECT_EQ(qwen2_moe(with(moe_config(), "head_dim", "20")).head_dim, 20);
 }
 
 TEST(HuggingFaceConfig, UnknownNamesListTheKnown) {

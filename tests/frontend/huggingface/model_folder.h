@@ -34,8 +34,7 @@ class HuggingFaceFolder : public ::testing::Test {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     write("config.json", kConfig);
-    const auto& llama = models::find_architecture("llama");
-    for (const auto& spec : llama.weights(parse_config(kConfig, "config.json").model)) {
+    for (const auto& spec : models::decoder_weights(parse_config(kConfig, "config.json").model)) {
       HostTensor tensor = HostTensor::zeros(DType::kF32, spec.shape);
       for (int64_t i = 0; i < tensor.size(); ++i) tensor.set_f64(i, 0.5 + static_cast<double>(i));
       tensors_[spec.name] = tensor;

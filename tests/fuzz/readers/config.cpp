@@ -14,9 +14,9 @@ namespace {
 constexpr size_t kFewWeights = 32;
 
 void build_model(const frontend::HuggingFaceConfig& config) {
-  const models::Architecture& architecture = models::find_architecture(config.architecture);
-  if (architecture.weights(config.model).size() > kFewWeights) return;
-  const Module module = architecture.build(config.model, {.fallback = config.dtype, .by_name = {}});
+  if (models::decoder_weights(config.model).size() > kFewWeights) return;
+  const Module module =
+      models::build_decoder(config.model, {.fallback = config.dtype, .by_name = {}});
   analysis::verify(module, "import");
 }
 

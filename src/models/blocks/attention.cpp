@@ -1,0 +1,73 @@
+#include "models/blocks/attention.h"
+
+#include <cmath>
+
+namespace tapml::models {
+
+using relax::make_shape;
+using relax::Variable;
+
+namespace {
+
+Variable append(Graph& g, const std::string& pool, const Variable& fresh,
+                const AttentionConfig& config) {
+  // A call reads window - 1 tokens before its own.
+  relax::Expr& state = g.state({.name = pool,
+                                .kind = StateKind::kPaged,
+                                .shape = {config.kv_heads, config.head_dim},
+                                .window = config.window > 1 ? config.window - 1 : config.window});
+  Variable updated = g.update("kv_append", {state, fresh, g.page_table(), g.lengths()});
+  state = updated;
+  return updated;
+}
+
+}  // namespace
+
+Variable in_heads(Graph& g, const Variable& x, int64_t heads, int64_t head_dim) {
+  return g.op("reshape", {x, make_shape({g.batch(), g.tokens(), heads, head_dim})});
+}
+
+Variable attend(Graph& g, int64_t layer, const std::string& path, Variable q, Variable k,
+                const Variable& v, const AttentionConfig& config) {
+  const auto norm_heads = [&] {
+    q = norm(g, path + "." + config.q_norm, q, config.norm);
+    k = norm(g, path + "." + config.k_norm, k, config.norm);
+    g.origin(path);
+  };
+  if (config.qk_norm == QkNorm::kHeads) norm_heads();
+  g.origin(path);
+  if (config.rope) {
+    q = rotate(g, q, *config.rope);
+    k = rotate(g, k, *config.rope);
+  }
+  if (config.qk_norm == QkNorm::kHeadsAfterRope) norm_heads();
+  const std::string name = std::to_string(layer);
+  const Variable keys = append(g, "k_pool." + name, k, config);
+  const Variable values = append(g, "v_pool." + name, v, config);
+  const double width = static_cast<double>(config.head_dim);
+  AttrMap attrs = {{"scale", config.scale != 0 ? config.scale : 1 / std::sqrt(width)}};
+  if (config.window > 0) attrs["window"] = config.window;
+  if (config.soft_cap > 0) attrs["soft_cap"] = config.soft_cap;
+  const Variable mixed =
+      g.op("paged_attention", {q, keys, values, g.page_table(), g.lengths()}, std::move(attrs));
+  return g.op("reshape", {mixed, make_shape({g.batch(), g.tokens(), config.query_width()})});
+}
+
+Variable attention(Graph& g, int64_t layer, const std::string& path, const Variable& x,
+                   const AttentionConfig& config) {
+  const auto project = [&](const char* name, int64_t heads, const char* norm_name) {
+    Variable y =
+        linear(g, path + "." + name, x, heads * config.head_dim, {.bias = config.qkv_bias});
+    if (norm_name) y = norm(g, path + "." + norm_name, y, config.norm);
+    return in_heads(g, y, heads, config.head_dim);
+  };
+  const bool whole = config.qk_norm == QkNorm::kWhole;
+  const Variable q = project("q_proj", config.heads, whole ? config.q_norm : nullptr);
+  const Variable k = project("k_proj", config.kv_heads, whole ? config.k_norm : nullptr);
+  const Variable v = project("v_proj", config.kv_heads, nullptr);
+  const Variable mixed = attend(g, layer, path, q, k, v, config);
+  return linear(g, path + "." + config.output, mixed, Graph::width(x),
+                {.bias = config.output_bias});
+}
+
+}  // namespace tapml::models

@@ -1,0 +1,54 @@
+// Causal self-attention over the paged cache.
+#pragma once
+
+#include <optional>
+
+#include "models/blocks/linear.h"
+#include "models/blocks/norm.h"
+#include "models/blocks/rope.h"
+
+namespace tapml::models {
+
+// Which norm queries and keys go through, and where.
+enum class QkNorm : uint8_t {
+  kNone,
+  kHeads,           // each head, before rotation ("q_norm" and "k_norm" of [head_dim])
+  kHeadsAfterRope,  // each head, after rotation
+  kWhole,           // all heads of a token as one vector, before rotation
+};
+
+struct AttentionConfig {
+  int64_t heads = 0;
+  int64_t kv_heads = 0;  // divides heads: grouped queries (Ainslie et al. 2023)
+  int64_t head_dim = 0;
+  double scale = 0;          // of the scores; 0: 1 / sqrt(head_dim)
+  int64_t window = 0;        // tokens that a token sees, its own included; 0: all
+  double soft_cap = 0;       // scores become c * tanh(s / c); 0: none
+  std::optional<Rope> rope;  // rotary positions; without, positions do not enter
+  QkNorm qk_norm = QkNorm::kNone;
+  NormConfig norm;  // of queries and keys
+  const char* q_norm = "q_norm";
+  const char* k_norm = "k_norm";
+  bool qkv_bias = false;
+  bool output_bias = false;
+  const char* output = "o_proj";
+
+  int64_t query_width() const { return heads * head_dim; }
+  int64_t key_width() const { return kv_heads * head_dim; }
+};
+
+// Attention with the projections q_proj, k_proj, v_proj and `config.output` under `path`:
+// [b, n, hidden] to [b, n, hidden], without the residual. The layer keeps "k_pool.<layer>" and
+// "v_pool.<layer>" of [pages, page_size, kv_heads, head_dim].
+relax::Variable attention(Graph& g, int64_t layer, const std::string& path,
+                          const relax::Variable& x, const AttentionConfig& config);
+
+// The same without projections: queries [b, n, heads, head_dim], keys and values
+// [b, n, kv_heads, head_dim] to [b, n, heads * head_dim]. Sets the origin to `path`.
+relax::Variable attend(Graph& g, int64_t layer, const std::string& path, relax::Variable q,
+                       relax::Variable k, const relax::Variable& v, const AttentionConfig& config);
+
+// [b, n, heads * head_dim] as [b, n, heads, head_dim].
+relax::Variable in_heads(Graph& g, const relax::Variable& x, int64_t heads, int64_t head_dim);
+
+}  // namespace tapml::models

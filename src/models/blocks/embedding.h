@@ -1,0 +1,29 @@
+// Both ends of a decoder: the embedding of tokens, and the head.
+#pragma once
+
+#include "models/graph.h"
+
+namespace tapml::models {
+
+// Rows of "<path>.weight" [vocabulary, hidden]: [b, n, hidden] in the dtype of activations. Sets
+// the origin to `path`.
+relax::Variable embed_tokens(Graph& g, const std::string& path, int64_t vocabulary, int64_t hidden);
+
+// Rows of "<path>.weight" [rows, hidden] at the tokens' positions plus `offset` (learned positions,
+// Vaswani et al. 2017, section 3.5).
+relax::Variable embed_positions(Graph& g, const std::string& path, int64_t rows, int64_t hidden,
+                                int64_t offset = 0);
+
+struct HeadConfig {
+  std::string weight = "lm_head";  // its path, or the embedding's for a tied head
+  std::string origin = "lm_head";
+  int64_t vocabulary = 0;
+  bool bias = false;
+  double scale = 1;     // factor of the logits
+  double soft_cap = 0;  // logits become c * tanh(logits / c); 0: none
+};
+
+// Logits f32[..., vocabulary] of hidden states [..., hidden].
+relax::Variable head(Graph& g, const relax::Variable& x, const HeadConfig& config);
+
+}  // namespace tapml::models

@@ -1,0 +1,37 @@
+// The feed-forward part of a layer.
+#pragma once
+
+#include <string_view>
+
+#include "models/blocks/linear.h"
+
+namespace tapml::models {
+
+enum class Activation : uint8_t { kSilu, kGelu, kGeluTanh, kRelu, kSquaredRelu };
+
+// Of a name in configurations ("silu", "gelu_pytorch_tanh", ...); nullopt if unknown.
+std::optional<Activation> find_activation(std::string_view name);
+// The names, in the order of a list for people.
+std::span<const std::string_view> activation_names();
+
+relax::Variable activate(Graph& g, const relax::Variable& x, Activation activation);
+
+struct FeedForwardConfig {
+  int64_t inner = 0;
+  Activation activation = Activation::kSilu;
+  bool bias = false;
+  const char* gate = "gate_proj";
+  const char* up = "up_proj";
+  const char* down = "down_proj";
+  bool transposed = false;  // LinearConfig::transposed
+};
+
+// down(activation(gate(x)) * up(x)) with the projections under `path` (Shazeer 2020): [b, n,
+// hidden] to [b, n, hidden], without the residual.
+relax::Variable gated_feed_forward(Graph& g, const std::string& path, const relax::Variable& x,
+                                   const FeedForwardConfig& config);
+// down(activation(up(x))) (Vaswani et al. 2017, section 3.3).
+relax::Variable feed_forward(Graph& g, const std::string& path, const relax::Variable& x,
+                             const FeedForwardConfig& config);
+
+}  // namespace tapml::models

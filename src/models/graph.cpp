@@ -1,0 +1,144 @@
+#include "models/graph.h"
+
+#include "ir/exceptions.h"
+#include "models/quantization.h"
+
+namespace tapml::models {
+
+using namespace relax;  // NOLINT: this file is about relax alone
+
+Graph::Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, int64_t page_size,
+             const GraphParameters* known)
+    : builder_(module),
+      dtypes_(dtypes),
+      n_(std::move(tokens)),
+      page_size_(page_size),
+      is_known_(known != nullptr),
+      activations_(dtypes.activations()),
+      cache_(dtypes.cache()),
+      accumulation_(dtypes.accumulation()) {
+  token_ids_ = builder_.param("tokens", tensor_annotation({b_, n_}, DType::kI32));
+  page_table_ = builder_.param("page_table", tensor_annotation({b_, p_}, DType::kI32));
+  lengths_ = builder_.param("lengths", tensor_annotation({b_}, DType::kI32));
+  if (known) {
+    parameters_ = *known;
+    for (const StateTensor& state : known->state) declare(state);
+    for (const WeightSpec& spec : known->weights) declare(spec);
+  }
+  builder_.begin_dataflow();
+}
+
+FunctionRef Graph::finish(Variable result) {
+  std::vector<Expr> results = {std::move(result)};
+  for (const StateTensor& state : parameters_.state) results.push_back(pools_.at(state.name));
+  return builder_.finish(make_tuple(std::move(results)));
+}
+
+void Graph::declare(const StateTensor& state) {
+  Dims shape = {pages_, page_size_};
+  shape.insert(shape.end(), state.shape.begin(), state.shape.end());
+  pools_[state.name] = builder_.param(state.name, tensor_annotation(std::move(shape), state.dtype));
+}
+
+void Graph::declare(const WeightSpec& spec) {
+  auto add = [&](const std::string& name, const Shape& shape, DType dtype) {
+    weights_[name] =
+        builder_.param(name, tensor_annotation(Dims(shape.begin(), shape.end()), dtype));
+  };
+  if (!dtypes_.quantization || !spec.linear)
+    return add(spec.name, spec.shape, dtypes_.of(spec.name));
+  Shape packed = spec.shape, scales = spec.shape;
+  packed.back() /= 2;
+  scales.back() /= kQuantizationGroup;
+  add(packed_name(spec.name), packed, DType::kU8);
+  add(scales_name(spec.name), scales, dtypes_.quantization->scales);
+}
+
+Variable Graph::positions() {
+  if (positions_) return positions_;
+  Variable offsets =
+      op("arange", {make_prim_value(0), make_prim_value(n_)}, {{"dtype", DType::kI32}});
+  offsets = op("reshape", {offsets, make_shape({1, n_})});
+  positions_ = op("add", {op("reshape", {lengths_, make_shape({b_, 1})}), offsets});
+  return positions_;
+}
+
+Variable Graph::op(const char* name, std::vector<Expr> args, AttrMap attrs) {
+  return builder_.emit_op(name, std::move(args), std::move(attrs));
+}
+
+Variable Graph::scaled(const Variable& x, double factor) {
+  if (factor == 1) return x;
+  const DType dtype = as_tensor(x->annotation)->dtype.value_or(DType::kF32);
+  return op("multiply", {x, number(factor, dtype)});
+}
+
+Expr Graph::number(double value, DType dtype) {
+  HostTensor number = HostTensor::zeros(dtype, {});
+  number.set_f64(0, value);
+  return make_constant(std::move(number));
+}
+
+Variable Graph::field(const Variable& tuple, int64_t index) {
+  return builder_.emit(make_get_item(tuple, static_cast<int>(index)));
+}
+
+int64_t Graph::width(const Variable& x) {
+  const TensorAnnotation* tensor = as_tensor(x->annotation);
+  if (!tensor || !tensor->shape || tensor->shape->empty() || !tensor->shape->back().is_int()) {
+    throw_internal("the last dimension of a hidden state is not constant");
+  }
+  return tensor->shape->back()->int_value;
+}
+
+Variable Graph::stored_weight(const WeightSpec& spec) {
+  if (auto known = weights_.find(spec.name); known != weights_.end()) return known->second;
+  if (is_known_) throw_internal("a function of the model has a weight of its own: " + spec.name);
+  if (!checked_byte_count(DType::kF64, spec.shape)) {
+    throw_user("the model is too large: weight " + spec.name + " overflows", "",
+               "fewer than 2^63 bytes", shape_to_string(spec.shape));
+  }
+  parameters_.weights.push_back(spec);
+  declare(spec);
+  const auto declared = weights_.find(spec.name);
+  return declared == weights_.end() ? Variable() : declared->second;
+}
+
+Variable Graph::weight(const WeightSpec& spec) {
+  const std::string packed_parameter = packed_name(spec.name);
+  if (!weights_.contains(packed_parameter)) {
+    if (Variable stored = stored_weight(spec)) return stored;
+  }
+  return op("dequantize", {weights_.at(packed_parameter), weights_.at(scales_name(spec.name))},
+            {{"group", kQuantizationGroup}});
+}
+
+Expr& Graph::state(StateTensor state) {
+  state.dtype = cache_;
+  auto known = pools_.find(state.name);
+  if (known == pools_.end()) {
+    if (is_known_) throw_internal("a function of the model has state of its own: " + state.name);
+    declare(state);
+    known = pools_.find(state.name);
+    parameters_.state.push_back(std::move(state));
+  }
+  return known->second;
+}
+
+Variable Graph::update(const char* name, std::vector<Expr> args) {
+  return builder_.emit_op(name, std::move(args), {}, "", true);
+}
+
+Variable Graph::narrowed(const Variable& x) {
+  return activations_ == DType::kF32 ? x : op("cast", {x}, {{"dtype", activations_}});
+}
+
+void Graph::add_accumulation(AttrMap& attrs) const {
+  if (accumulation_ != DType::kF32) attrs["accumulation"] = accumulation_;
+}
+
+Variable Graph::result(const char* name, std::vector<Expr> args, AttrMap attrs) {
+  return builder_.emit_op(name, std::move(args), std::move(attrs), "logits", true);
+}
+
+}  // namespace tapml::models

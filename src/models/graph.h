@@ -1,0 +1,88 @@
+// Builds one exported function of a decoder. Blocks (models/blocks/) emit their operators into it
+// and ask it for the weights and the state that they need; the first function that is built says
+// so which parameters all of them have.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "abi/model_interface.h"
+#include "build/block_builder.h"
+#include "ir/module.h"
+#include "ir/symbol.h"
+#include "models/weights.h"
+
+namespace tapml::models {
+
+// What the blocks of a model ask for, in the order of their first use.
+struct GraphParameters {
+  std::vector<WeightSpec> weights;
+  std::vector<StateTensor> state;
+};
+
+class Graph {
+ public:
+  // Sequences b and `tokens` new tokens of each. With `known` parameters the function has exactly
+  // these, and asking for others is an InternalError; without, it gets them as blocks ask.
+  Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, int64_t page_size,
+        const GraphParameters* known);
+  relax::FunctionRef finish(relax::Variable result);
+  const GraphParameters& parameters() const { return parameters_; }
+
+  const Var& batch() const { return b_; }
+  const PrimExpr& tokens() const { return n_; }
+  const relax::Variable& token_ids() const { return token_ids_; }    // i32[b, n]
+  const relax::Variable& page_table() const { return page_table_; }  // i32[b, p]
+  const relax::Variable& lengths() const { return lengths_; }        // i32[b]
+  // Positions of the tokens in their sequences: i32[b, n].
+  relax::Variable positions();
+  DType activations() const { return activations_; }
+  DType cache() const { return cache_; }
+
+  // Sets the module of the published implementation that the following bindings belong to.
+  void origin(const std::string& path) { builder_.set_origin({path}); }
+  relax::Variable op(const char* name, std::vector<relax::Expr> args, AttrMap attrs = {});
+  relax::Variable add(const relax::Expr& x, const relax::Expr& y) {
+    return op("add", {x, y});
+  }
+  // A scalar constant.
+  static relax::Expr number(double value, DType dtype);
+  // x times a number; x itself for 1.
+  relax::Variable scaled(const relax::Variable& x, double factor);
+  // Field `index` of a tuple.
+  relax::Variable field(const relax::Variable& tuple, int64_t index);
+  // The last dimension of a tensor, which is constant.
+  static int64_t width(const relax::Variable& x);
+  // A weight, dequantized if necessary. UserError if its size overflows.
+  relax::Variable weight(const WeightSpec& spec);
+  // The weight as the files have it, never quantized.
+  relax::Variable stored_weight(const WeightSpec& spec);
+  // Current value of a state tensor. `state.dtype` is set to the cache's.
+  relax::Expr& state(StateTensor state);
+  // Binds an update in place of state to a result of the function.
+  relax::Variable update(const char* name, std::vector<relax::Expr> args);
+  // Converts to the dtype of activations a value that weights of another dtype widened.
+  relax::Variable narrowed(const relax::Variable& x);
+  // Says in the attributes of a linear layer's product that it accumulates in f16, if it may.
+  void add_accumulation(AttrMap& attrs) const;
+  // The function's first result, in f32.
+  relax::Variable result(const char* name, std::vector<relax::Expr> args, AttrMap attrs = {});
+
+ private:
+  void declare(const WeightSpec& spec);
+  void declare(const StateTensor& state);
+
+  build::FunctionBuilder builder_;
+  const ModelDTypes& dtypes_;
+  Var b_ = make_size("b"), p_ = make_size("p"), pages_ = make_size("pages");
+  PrimExpr n_;
+  int64_t page_size_;
+  bool is_known_;
+  DType activations_, cache_, accumulation_;
+  relax::Variable token_ids_, page_table_, lengths_, positions_;
+  GraphParameters parameters_;
+  std::map<std::string, relax::Expr> pools_;
+  std::map<std::string, relax::Variable> weights_;  // by parameter
+};
+
+}  // namespace tapml::models
