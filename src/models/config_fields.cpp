@@ -11,8 +11,6 @@ namespace tapml::models {
 namespace {
 
 // Far above every existing model, so that products cannot overflow.
-constexpr int64_t kMaxContext = int64_t{1} << 24;
-constexpr int64_t kMaxVocabulary = int64_t{1} << 26;
 constexpr int64_t kMaxHeads = int64_t{1} << 16;
 constexpr int64_t kMaxHeadDim = int64_t{1} << 14;
 
@@ -40,6 +38,9 @@ void read_heads(const JsonObjectReader& json, const DecoderDefaults& defaults,
   check_divides(json, "num_attention_heads", config.heads, config.kv_heads, "num_key_value_heads");
   if (auto head_dim = unwrap(json.optional_int("head_dim", 2, kMaxHeadDim))) {
     config.head_dim = *head_dim;
+  } else if (defaults.head_dim > 0) {
+    notes.defaulted.push_back("head_dim (" + std::to_string(defaults.head_dim) + ")");
+    config.head_dim = defaults.head_dim;
   } else {
     check_divides(json, "hidden_size", config.hidden, config.heads, "num_attention_heads");
     config.head_dim = config.hidden / config.heads;
@@ -98,10 +99,41 @@ void read_scaling(const JsonObjectReader& top, const JsonObjectReader& json, int
   }
 }
 
+// The factor of `parameters` takes precedence over the top level's.
+void read_partial_rotary(const JsonObjectReader& json, const JsonObjectReader* parameters,
+                         const DecoderDefaults& defaults, int64_t head_dim, RopeConfig& rope) {
+  double factor = defaults.partial_rotary > 0 ? defaults.partial_rotary : 1;
+  const JsonObjectReader* holder = nullptr;
+  const char* holder_key = nullptr;
+  const auto read = [&](const JsonObjectReader& from, const char* key) {
+    if (!from.has(key)) return;
+    factor = unwrap(from.required_float(key, 0, 1));
+    holder = &from;
+    holder_key = key;
+  };
+  read(json, "partial_rotary_factor");
+  read(json, defaults.partial_rotary_key);
+  if (parameters) read(*parameters, "partial_rotary_factor");
+  if (factor == 1) return;
+  if (defaults.partial_rotary == 0) {
+    throw_error(
+        holder->field_error(holder_key, "is not 1: this architecture rotates whole heads", "1"));
+  }
+  rope.rotated = static_cast<int64_t>(static_cast<double>(head_dim) * factor);
+  if (rope.rotated >= 2 && rope.rotated % 2 == 0) return;
+  const std::string problem = "rotates " + std::to_string(rope.rotated) + " of " +
+                              std::to_string(head_dim) + " elements of a head";
+  if (holder) throw_error(holder->field_error(holder_key, problem, "an even number, at least 2"));
+  throw_error(json.field_error("hidden_size", problem, "an even number, at least 2"));
+}
+
 // Like transformers 5: rope_scaling, if not empty, takes precedence over rope_parameters, and
 // fields in either take precedence over the same field at the top level.
-RopeConfig read_rope(const JsonObjectReader& json, int64_t context, ConfigNotes& notes) {
+RopeConfig read_rope(const JsonObjectReader& json, const DecoderDefaults& defaults,
+                     const DecoderConfig& config, ConfigNotes& notes) {
   RopeConfig rope;
+  rope.theta = defaults.theta;
+  const int64_t context = config.context;
   auto parameters = unwrap(json.optional_object("rope_parameters"));
   auto scaling = unwrap(json.optional_object("rope_scaling"));
   const auto says_something = [](const auto& object) {
@@ -116,33 +148,32 @@ RopeConfig read_rope(const JsonObjectReader& json, int64_t context, ConfigNotes&
     parameters = scaling;
   }
   const bool has_own_theta = parameters && parameters->has("rope_theta");
-  rope.theta =
-      unwrap((has_own_theta ? *parameters : json).float_or("rope_theta", rope.theta, 1, 1e12));
-  if (has_own_theta && unwrap(json.float_or("rope_theta", rope.theta)) != rope.theta) {
-    notes.warnings.push_back(json.source() + ": \"rope_theta\" differs from " +
-                             in_quotes(parameters->path() + ".rope_theta") +
+  rope.theta = has_own_theta ? unwrap(parameters->required_float("rope_theta", 1, 1e12))
+                             : unwrap(json.float_or(defaults.theta_key, rope.theta, 1, 1e12));
+  if (has_own_theta && unwrap(json.float_or(defaults.theta_key, rope.theta)) != rope.theta) {
+    notes.warnings.push_back(json.source() + ": " + in_quotes(defaults.theta_key) +
+                             " differs from " + in_quotes(parameters->path() + ".rope_theta") +
                              ": the latter is used, as in transformers");
   }
   if (parameters) read_scaling(json, *parameters, context, rope, notes);
-  std::vector<const JsonObjectReader*> holders = {&json};
-  if (parameters) holders.push_back(&*parameters);
-  for (const JsonObjectReader* holder : holders) {
-    if (unwrap(holder->float_or("partial_rotary_factor", 1)) != 1) {
-      throw_error(holder->field_error("partial_rotary_factor",
-                                      "is not 1: rotating a part of a head is not supported", "1"));
-    }
-  }
+  read_partial_rotary(json, parameters ? &*parameters : nullptr, defaults, config.head_dim, rope);
   return rope;
 }
 
-void read_activation(const JsonObjectReader& json, ConfigNotes& notes) {
-  static constexpr std::array<std::string_view, 2> kActivations = {"silu", "swish"};
-  if (json.has("hidden_act")) unwrap(json.required_choice("hidden_act", kActivations));
-  if (!json.has("hidden_activation")) return;
-  const std::string other = unwrap(json.required_string("hidden_activation"));
-  if (other == "silu" || other == "swish") return;
-  notes.warnings.push_back(json.source() + ": \"hidden_activation\" is " + in_quotes(other) +
-                           ", which is ignored, as in transformers: \"hidden_act\" is used (silu)");
+Activation read_activation(const JsonObjectReader& json, const DecoderDefaults& defaults,
+                           ConfigNotes& notes) {
+  const char* key = defaults.activation_key;
+  const std::string name =
+      json.has(key) ? unwrap(json.required_choice(key, activation_names())) : defaults.activation;
+  if (std::string_view(key) == "hidden_act" && json.has("hidden_activation")) {
+    const std::string other = unwrap(json.required_string("hidden_activation"));
+    if (find_activation(other) != find_activation(name)) {
+      notes.warnings.push_back(json.source() + ": \"hidden_activation\" is " + in_quotes(other) +
+                               ", which is ignored, as in transformers: \"hidden_act\" is used (" +
+                               name + ")");
+    }
+  }
+  return *find_activation(name);
 }
 
 }  // namespace
@@ -163,12 +194,17 @@ void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
   read_heads(json, defaults, config, notes);
   config.context =
       int_or_default(json, "max_position_embeddings", defaults.context, 1, kMaxContext, notes);
-  config.rms_norm_epsilon =
-      unwrap(json.json().find("rms_norm_eps") ? json.required_float("rms_norm_eps", 1e-12, 1)
-                                              : Result<double>(1e-6));
-  config.rope = read_rope(json, config.context, notes);
-  config.tied_embeddings = unwrap(json.bool_or("tie_word_embeddings", false));
-  read_activation(json, notes);
+  if (defaults.intermediate > 0) {
+    config.intermediate =
+        int_or_default(json, "intermediate_size", defaults.intermediate, 1, kMaxWidth, notes);
+  }
+  config.norm_epsilon = defaults.norm_epsilon;
+  if (json.json().find(defaults.norm_epsilon_key)) {
+    config.norm_epsilon = unwrap(json.required_float(defaults.norm_epsilon_key, 1e-12, 1));
+  }
+  config.rope = read_rope(json, defaults, config, notes);
+  config.tied_embeddings = unwrap(json.bool_or("tie_word_embeddings", defaults.tied_embeddings));
+  config.activation = read_activation(json, defaults, notes);
   if (json.has("quantization_config")) {
     throw_error(json.field_error("quantization_config",
                                  "is present: quantized weights are not supported",
@@ -176,16 +212,94 @@ void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
   }
 }
 
-NormConfig norm_of(const DecoderConfig& config) { return {.epsilon = config.rms_norm_epsilon}; }
+int64_t read_window(const JsonObjectReader& json, const DecoderConfig& config, int64_t fallback) {
+  const Json* field = json.json().find("sliding_window");
+  if (field && field->is_null()) return 0;
+  const int64_t window =
+      field ? unwrap(json.required_int("sliding_window", 1, kMaxContext)) : fallback;
+  return window < config.context ? window : 0;
+}
 
-AttentionConfig attention_of(const DecoderConfig& config) {
+std::vector<bool> read_windowed(const JsonObjectReader& json, const DecoderConfig& config,
+                                const std::function<bool(int64_t layer)>& by_default) {
+  std::vector<bool> windowed;
+  if (!json.has("layer_types")) {
+    for (int64_t layer = 0; layer < config.layers; ++layer) windowed.push_back(by_default(layer));
+    return windowed;
+  }
+  const auto types = unwrap(json.required_string_array("layer_types"));
+  if (static_cast<int64_t>(types.size()) != config.layers) {
+    throw_error(json.field_error("layer_types", "has the wrong number of layers",
+                                 std::to_string(config.layers) + " of them"));
+  }
+  for (const std::string& type : types) {
+    if (type != "full_attention" && type != "sliding_attention") {
+      throw_error(json.field_error("layer_types", "holds " + in_quotes(type),
+                                   "\"full_attention\" or \"sliding_attention\""));
+    }
+    windowed.push_back(type == "sliding_attention");
+  }
+  return windowed;
+}
+
+void read_upper_windows(const JsonObjectReader& json, DecoderConfig& config) {
+  constexpr int64_t kWindow = 4096, kMaxWindowLayers = 28;
+  if (!unwrap(json.bool_or("use_sliding_window", false))) return;
+  config.window = read_window(json, config, kWindow);
+  const int64_t full = unwrap(json.int_or("max_window_layers", kMaxWindowLayers, 0, kMaxLayers));
+  config.windowed = read_windowed(json, config, [&](int64_t layer) { return layer >= full; });
+}
+
+int64_t read_experts(const JsonObjectReader& json, const char* key, int64_t fallback, int64_t min,
+                     const DecoderConfig& config, ConfigNotes& notes) {
+  constexpr int64_t kMaxExperts = 4096;
+  // Across all layers: each expert has three tensors in the files, which are looked up by name.
+  constexpr int64_t kMaxExpertsOfAllLayers = int64_t{1} << 18;
+  const int64_t experts = int_or_default(json, key, fallback, min, kMaxExperts, notes);
+  if (experts <= kMaxExpertsOfAllLayers / config.layers) return experts;
+  throw_error(json.field_error(
+      key, "is too many for " + std::to_string(config.layers) + " layers",
+      "at most " + std::to_string(kMaxExpertsOfAllLayers) + " in all layers together"));
+}
+
+std::vector<bool> read_sparse_layers(const JsonObjectReader& json, const DecoderConfig& config,
+                                     int64_t experts) {
+  std::vector<bool> sparse(static_cast<size_t>(config.layers), false);
+  if (experts == 0) return sparse;
+  const int64_t step = unwrap(json.int_or("decoder_sparse_step", 1, 1, kMaxLayers));
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    sparse[static_cast<size_t>(layer)] = (layer + 1) % step == 0;
+  }
+  if (!json.has("mlp_only_layers")) return sparse;
+  for (const int64_t dense : unwrap(json.required_int_array("mlp_only_layers", 0, kMaxLayers))) {
+    if (dense < config.layers) sparse[static_cast<size_t>(dense)] = false;
+  }
+  return sparse;
+}
+
+void refuse_set(const JsonObjectReader& json, const char* key, const char* reason) {
+  if (json.has(key) && unwrap(json.required_bool(key))) {
+    throw_error(json.field_error(key, reason, "false"));
+  }
+}
+
+NormConfig norm_of(const DecoderConfig& config) { return {.epsilon = config.norm_epsilon}; }
+
+AttentionConfig attention_of(const DecoderConfig& config, int64_t layer) {
+  const auto index = static_cast<size_t>(layer);
+  const bool windowed = config.windowed.empty() || config.windowed.at(index);
   return {.heads = config.heads,
           .kv_heads = config.kv_heads,
           .head_dim = config.head_dim,
+          .window = windowed ? config.window : 0,
           .rope = make_rope(config.rope, config.head_dim),
           .norm = norm_of(config),
           .qkv_bias = config.qkv_bias,
           .output_bias = config.output_bias};
+}
+
+FeedForwardConfig feed_forward_of(const DecoderConfig& config) {
+  return {.inner = config.intermediate, .activation = config.activation};
 }
 
 DecoderModel decoder_model(const char* architecture, const DecoderConfig& config) {
@@ -196,13 +310,20 @@ DecoderModel decoder_model(const char* architecture, const DecoderConfig& config
   model.context = config.context;
   model.page_size = config.page_size;
   model.tied_embeddings = config.tied_embeddings;
-  const NormConfig last = norm_of(config);
-  const int64_t vocabulary = config.vocabulary;
-  model.logits = [last, vocabulary](Graph& g, const relax::Variable& x, bool tied) {
-    return head(g, norm(g, "model.norm", x, last),
-                {.weight = tied ? "model.embed_tokens" : "lm_head", .vocabulary = vocabulary});
-  };
   return model;
+}
+
+std::function<relax::Variable(Graph&, const relax::Variable&, bool)> logits_of(
+    const DecoderConfig& config, const NormConfig& last, HeadConfig given, const std::string& path,
+    const DecoderModel& model) {
+  given.vocabulary = config.vocabulary;
+  given.weight = given.origin = model.head;
+  return [last, given, path, embedding = model.embedding](Graph& g, const relax::Variable& x,
+                                                          bool tied) {
+    HeadConfig config = given;
+    if (tied) config.weight = embedding;
+    return head(g, norm(g, path, x, last), config);
+  };
 }
 
 }  // namespace tapml::models

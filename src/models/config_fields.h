@@ -1,11 +1,13 @@
 // The fields of a config.json that decoders share, as Hugging Face names them.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "io/json_reader.h"
 #include "models/blocks/attention.h"
+#include "models/blocks/embedding.h"
 #include "models/blocks/feed_forward.h"
 #include "models/decoder.h"
 
@@ -14,20 +16,26 @@ namespace tapml::models {
 // Far above every existing model, so that products cannot overflow.
 inline constexpr int64_t kMaxWidth = int64_t{1} << 24;
 inline constexpr int64_t kMaxLayers = 4096;
+inline constexpr int64_t kMaxContext = int64_t{1} << 24;
+inline constexpr int64_t kMaxVocabulary = int64_t{1} << 26;
 
 struct DecoderConfig {
   int64_t vocabulary = 0;
   int64_t hidden = 0;
   int64_t layers = 0;
   int64_t heads = 0;
-  int64_t kv_heads = 0;  // divides heads
-  int64_t head_dim = 0;  // even
-  int64_t context = 0;   // maximum number of tokens in a sequence
-  double rms_norm_epsilon = 1e-6;
+  int64_t kv_heads = 0;      // divides heads
+  int64_t head_dim = 0;      // even
+  int64_t context = 0;       // maximum number of tokens in a sequence
+  int64_t intermediate = 0;  // width of the feed-forward part
+  Activation activation = Activation::kSilu;
+  double norm_epsilon = 1e-6;
   RopeConfig rope;
   bool tied_embeddings = false;  // lm_head uses the embedding's weight
   bool qkv_bias = false;         // on the projections to q, k, v
   bool output_bias = false;      // on the attention output projection
+  int64_t window = 0;            // of the layers that attend to a window; 0: none does
+  std::vector<bool> windowed;    // by layer; empty: all, if there is a window
   int64_t page_size = 16;        // tokens in a page of the KV cache
 };
 
@@ -37,28 +45,68 @@ struct ConfigNotes {
   std::vector<std::string> warnings;   // one sentence for each contradiction between fields
 };
 
-// Defaults for absent fields, as published in an architecture's configuration class.
+// What an architecture's configuration class says: defaults of absent fields, names of fields.
 struct DecoderDefaults {
   int64_t vocabulary = 0;
   int64_t hidden = 0;
   int64_t layers = 0;
   int64_t heads = 0;
   int64_t kv_heads = 0;  // 0: same as heads
+  int64_t head_dim = 0;  // 0: hidden / heads
   int64_t context = 0;
+  int64_t intermediate = 0;
+  const char* norm_epsilon_key = "rms_norm_eps";
+  double norm_epsilon = 1e-6;
+  double theta = 10000;
+  // Part of a head that is rotated; 0: always the whole head, and a configuration that says
+  // otherwise is refused.
+  double partial_rotary = 0;
+  const char* partial_rotary_key = "partial_rotary_factor";  // at the top level
+  const char* theta_key = "rope_theta";                      // at the top level
+  const char* activation_key = "hidden_act";
+  const char* activation = "silu";
+  bool tied_embeddings = false;
 };
 
 // An integer of at least 1 (or `min`), or the default if absent. Null is rejected.
 int64_t int_or_default(const JsonObjectReader& json, const char* key, int64_t fallback, int64_t min,
                        int64_t max, ConfigNotes& notes);
 
-// Reads all fields of `config` except the biases. UserError for anything that it cannot express.
+// Reads all fields of `config` except the biases and the window. UserError for anything that it
+// cannot express.
 void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
                   DecoderConfig& config, ConfigNotes& notes);
 
+// "sliding_window", or `fallback` where the field is absent; 0, no window, if it is null or not
+// below the context.
+int64_t read_window(const JsonObjectReader& json, const DecoderConfig& config, int64_t fallback);
+// The layers that attend to the window: those that "layer_types" calls "sliding_attention", or,
+// without that field, those for which `by_default` is true.
+std::vector<bool> read_windowed(const JsonObjectReader& json, const DecoderConfig& config,
+                                const std::function<bool(int64_t layer)>& by_default);
+// "use_sliding_window", "sliding_window", "max_window_layers" and "layer_types" of Qwen 2 and 3:
+// the window is in the layers from max_window_layers on.
+void read_upper_windows(const JsonObjectReader& json, DecoderConfig& config);
+// The number of experts at `key`, so that those of all layers together have few enough tensors.
+int64_t read_experts(const JsonObjectReader& json, const char* key, int64_t fallback, int64_t min,
+                     const DecoderConfig& config, ConfigNotes& notes);
+// The layers with experts: each "decoder_sparse_step"-th but those of "mlp_only_layers"; none if
+// there are no experts.
+std::vector<bool> read_sparse_layers(const JsonObjectReader& json, const DecoderConfig& config,
+                                     int64_t experts);
+// UserError for a field that has another value than false or 0.
+void refuse_set(const JsonObjectReader& json, const char* key, const char* reason);
+
 // The blocks that these fields describe.
 NormConfig norm_of(const DecoderConfig& config);
-AttentionConfig attention_of(const DecoderConfig& config);
-// All of a DecoderModel but its hidden states: RMS norm "model.norm" and "lm_head" at the end.
+AttentionConfig attention_of(const DecoderConfig& config, int64_t layer = 0);
+FeedForwardConfig feed_forward_of(const DecoderConfig& config);
+// All of a DecoderModel but its hidden states and its logits.
 DecoderModel decoder_model(const char* architecture, const DecoderConfig& config);
+// The logits of all: a norm at `path`, then the head or the embedding of `model`. `head` says the
+// rest.
+std::function<relax::Variable(Graph&, const relax::Variable&, bool)> logits_of(
+    const DecoderConfig& config, const NormConfig& norm, HeadConfig head = {},
+    const std::string& path = "model.norm", const DecoderModel& model = {});
 
 }  // namespace tapml::models

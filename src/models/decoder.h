@@ -19,6 +19,9 @@ struct DecoderModel {
   int64_t context = 0;           // maximum number of tokens in a sequence
   int64_t page_size = 16;        // tokens in a page of the KV cache
   bool tied_embeddings = false;  // the head's weight is the embedding's
+  // Paths of the weights at both ends.
+  std::string embedding = "model.embed_tokens";
+  std::string head = "lm_head";
   // Hidden states [b, n, hidden] of the tokens after the last layer.
   std::function<relax::Variable(Graph& g)> hidden_states;
   // Logits f32[..., vocabulary] of hidden states [..., hidden], with the last norm.

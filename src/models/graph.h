@@ -42,9 +42,7 @@ class Graph {
   // Sets the module of the published implementation that the following bindings belong to.
   void origin(const std::string& path) { builder_.set_origin({path}); }
   relax::Variable op(const char* name, std::vector<relax::Expr> args, AttrMap attrs = {});
-  relax::Variable add(const relax::Expr& x, const relax::Expr& y) {
-    return op("add", {x, y});
-  }
+  relax::Variable add(const relax::Expr& x, const relax::Expr& y) { return op("add", {x, y}); }
   // A scalar constant.
   static relax::Expr number(double value, DType dtype);
   // x times a number; x itself for 1.
@@ -84,5 +82,12 @@ class Graph {
   std::map<std::string, relax::Expr> pools_;
   std::map<std::string, relax::Variable> weights_;  // by parameter
 };
+
+// x + y as a binding of the module at `path`: what a layer adds to its input.
+inline relax::Variable residual(Graph& g, const std::string& path, const relax::Variable& x,
+                                const relax::Variable& y) {
+  g.origin(path);
+  return g.add(x, y);
+}
 
 }  // namespace tapml::models

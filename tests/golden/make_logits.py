@@ -5,7 +5,7 @@ Makes logits/<name>/{config.json, golden.safetensors} for random configurations,
 from rng.py, and logits/demo/golden.safetensors for the model in models/demo, and rng.json, known
 values of the generator. README.md names the tensors.
 
-Usage: make_logits.py [name ...]     (all without a name; "demo", or a key of RANDOM)
+Usage: make_logits.py [name ...]     (all without a name; "demo", or a key of RANDOM or OTHERS)
 Needs torch, transformers, safetensors, tokenizers, numpy.
 """
 
@@ -160,6 +160,95 @@ QWEN2_MOE_PLAIN = variant(
     rope_scaling={"factor": 2.0, "rope_theta": 20000.0, "rope_type": "linear"},
     shared_expert_intermediate_size=0, sliding_window=8, use_sliding_window=True, vocab_size=157)
 
+# What the architectures below have in common.
+SMALL = {
+    "dtype": "float32", "hidden_size": 64, "intermediate_size": 96, "max_position_embeddings": 128,
+    "num_attention_heads": 4, "num_hidden_layers": 3, "num_key_value_heads": 2, "vocab_size": 203}
+
+
+def small(model_type, class_name, **changes):
+    return variant(SMALL, architectures=[class_name], model_type=model_type, **changes)
+
+
+MISTRAL = small("mistral", "MistralForCausalLM", head_dim=24, sliding_window=7, tie_word_embeddings=False)
+MIXTRAL = small("mixtral", "MixtralForCausalLM", num_experts_per_tok=2, num_local_experts=5, sliding_window=None,
+                tie_word_embeddings=False)
+QWEN2 = small("qwen2", "Qwen2ForCausalLM", tie_word_embeddings=True)
+QWEN3 = small("qwen3", "Qwen3ForCausalLM", head_dim=24, attention_bias=True, tie_word_embeddings=False)
+QWEN3_MOE = small("qwen3_moe", "Qwen3MoeForCausalLM", head_dim=20, moe_intermediate_size=28, num_experts=6,
+                  num_experts_per_tok=3, mlp_only_layers=[0], norm_topk_prob=True, tie_word_embeddings=False)
+GEMMA2 = small("gemma2", "Gemma2ForCausalLM", head_dim=20, query_pre_attn_scalar=40, sliding_window=6,
+               attn_logit_softcapping=2.0, final_logit_softcapping=3.0, hidden_activation="gelu_pytorch_tanh")
+STABLELM = small("stablelm", "StableLmForCausalLM", partial_rotary_factor=0.5, use_qkv_bias=True,
+                 tie_word_embeddings=False)
+GPT2 = {"architectures": ["GPT2LMHeadModel"], "dtype": "float32", "model_type": "gpt2", "n_embd": 64, "n_head": 4,
+        "n_layer": 3, "n_positions": 96, "vocab_size": 203}
+GPT_NEOX = small("gpt_neox", "GPTNeoXForCausalLM", num_key_value_heads=None, rotary_pct=0.25, rotary_emb_base=5000,
+                 tie_word_embeddings=False)
+GRANITE = small("granite", "GraniteForCausalLM", embedding_multiplier=3.0, residual_multiplier=0.4,
+                attention_multiplier=0.125, logits_scaling=0.5, tie_word_embeddings=True)
+SMOLLM3 = small("smollm3", "SmolLM3ForCausalLM", num_hidden_layers=5, no_rope_layer_interval=2,
+                bos_token_id=1, eos_token_id=2, pad_token_id=0)
+
+# Weights of these are larger, so that scores and logits differ by more than 1: a switch that a model
+# ignores shows.
+WIDE = 0.35
+
+# Configuration, seed of the weights, number of tokens, scale of matrices.
+OTHERS = {
+    "cohere": (small("cohere", "CohereForCausalLM", logit_scale=1.5), 2001),
+    "cohere_biased": (small("cohere", "CohereForCausalLM", attention_bias=True, hidden_act="gelu", logit_scale=2.0,
+                            num_key_value_heads=4, tie_word_embeddings=False), 2002),
+    "gemma": (small("gemma", "GemmaForCausalLM", head_dim=20, hidden_act="gelu_pytorch_tanh"), 2003),
+    "gemma_plain": (small("gemma", "GemmaForCausalLM", head_dim=16, hidden_act="gelu", num_key_value_heads=1,
+                          rope_theta=3000.0, tie_word_embeddings=False), 2004),
+    "gemma2": (GEMMA2, 2005),
+    "gemma2_uncapped": (variant(GEMMA2, layer_types=["full_attention", "sliding_attention", "sliding_attention"],
+                                sliding_window=11, attn_logit_softcapping=None) | {
+                                    "attn_logit_softcapping": None, "final_logit_softcapping": None}, 2006),
+    "gpt2": (GPT2, 2007),
+    "gpt2_odd": (variant(GPT2, activation_function="relu", n_head=2, n_inner=100, n_layer=2, scale_attn_by_inverse_layer_idx=True,
+                         tie_word_embeddings=False), 2008),
+    "gpt_neox": (GPT_NEOX, 2009),
+    "gpt_neox_serial": (variant(GPT_NEOX, attention_bias=False, hidden_act="gelu_new", rotary_pct=0.5,
+                                use_parallel_residual=False), 2010),
+    "granite": (GRANITE, 2011),
+    "granite_biased": (variant(GRANITE, attention_bias=True, mlp_bias=True, attention_multiplier=0.5,
+                               logits_scaling=0.25, tie_word_embeddings=False), 2012),
+    "mistral": (MISTRAL, 2013),
+    "mistral_full": (variant(MISTRAL, head_dim=None, num_key_value_heads=4) | {"sliding_window": None}, 2014),
+    "mixtral": (MIXTRAL, 2015),
+    "mixtral_window": (variant(MIXTRAL, num_experts_per_tok=1, num_local_experts=3, sliding_window=9), 2016),
+    "olmo2": (small("olmo2", "Olmo2ForCausalLM", tie_word_embeddings=False), 2017),
+    "olmo2_biased": (small("olmo2", "Olmo2ForCausalLM", attention_bias=True, num_key_value_heads=4,
+                           rms_norm_eps=1e-3, tie_word_embeddings=True), 2018),
+    "phi": (small("phi", "PhiForCausalLM", tie_word_embeddings=False), 2019),
+    "phi_grouped": (small("phi", "PhiForCausalLM", hidden_act="gelu", num_key_value_heads=1,
+                          partial_rotary_factor=0.75), 2020),
+    "phi3": (small("phi3", "Phi3ForCausalLM", eos_token_id=2, pad_token_id=1, tie_word_embeddings=False), 2021),
+    "phi3_window": (small("phi3", "Phi3ForCausalLM", eos_token_id=2, pad_token_id=1, partial_rotary_factor=0.75,
+                          sliding_window=8, tie_word_embeddings=True), 2022),
+    "qwen2": (QWEN2, 2023),
+    "qwen2_window": (variant(QWEN2, max_window_layers=1, sliding_window=10, tie_word_embeddings=False,
+                             use_sliding_window=True), 2024),
+    "qwen3": (QWEN3, 2025),
+    "qwen3_window": (variant(QWEN3, attention_bias=False, sliding_window=8, tie_word_embeddings=True,
+                             layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+                             use_sliding_window=True), 2026),
+    "qwen3_moe": (QWEN3_MOE, 2027),
+    "qwen3_moe_step": (variant(QWEN3_MOE, attention_bias=True, decoder_sparse_step=2, mlp_only_layers=[],
+                               norm_topk_prob=False), 2028),
+    "smollm3": (SMOLLM3, 2029),
+    "smollm3_window": (variant(SMOLLM3, attention_bias=True, mlp_bias=True, no_rope_layers=[1, 0, 1, 1, 0],
+                               sliding_window=9, tie_word_embeddings=False, use_sliding_window=True), 2030),
+    "stablelm": (STABLELM, 2031),
+    "stablelm_parallel": (variant(STABLELM, partial_rotary_factor=0.25, use_parallel_residual=True,
+                                  use_qkv_bias=False), 2032),
+    "starcoder2": (small("starcoder2", "Starcoder2ForCausalLM"), 2033),
+    "starcoder2_window": (small("starcoder2", "Starcoder2ForCausalLM", hidden_act="gelu", num_key_value_heads=1,
+                                sliding_window=10, tie_word_embeddings=False, use_bias=False), 2034),
+}
+
 # Configuration, seed of the weights, number of tokens.
 RANDOM = {
     "llama3_gqa": (LLAMA3_GQA, 1001, 48),
@@ -202,13 +291,15 @@ def reference(folder, weights):
     config.dtype = torch.float32
     config._attn_implementation = "eager"
     model = AutoModelForCausalLM.from_config(config).to(torch.float32).eval()
-    state = fused_experts({k: v.float() for k, v in weights.items()})
+    state = fused_experts(renamed({k: v.float() for k, v in weights.items()}))
+    head = next(name for name in model.state_dict() if name in HEADS)
+    state = {head if name in HEADS else name: tensor for name, tensor in state.items()}
     missing, unexpected = model.load_state_dict(state, strict=False)
     assert not unexpected, unexpected
     if getattr(config, "shared_expert_intermediate_size", None) == 0:
         # transformers has it all the same, without a row; what its gate says is times nothing.
         missing = [name for name in missing if "shared_expert" not in name]
-    assert missing == (["lm_head.weight"] if config.tie_word_embeddings else []), missing
+    assert missing == ([head] if config.tie_word_embeddings else []), missing
     model.tie_weights()
     return model
 
@@ -284,6 +375,81 @@ def random_weights(config, seed):
     return {n: torch.from_numpy(rng.weight(seed, n, s)).to(dtype) for n, s in shapes.items()}
 
 
+# GPT-NeoX's is "embed_out" in files, and in memory in some versions of transformers.
+HEADS = ("lm_head.weight", "embed_out.weight")
+
+
+def published_shapes(model):
+    """Names and shapes of a model's tensors in published files; transformers keeps experts fused in memory."""
+    mixtral = model.config.model_type == "mixtral"
+    shapes = {}
+    for name, tensor in model.state_dict().items():
+        if name in HEADS:
+            if model.config.tie_word_embeddings:
+                continue
+            name = "embed_out.weight" if model.config.model_type == "gpt_neox" else name
+        path, mark, projection = name.partition(".experts.")
+        if mixtral:
+            path = path.replace(".mlp", ".block_sparse_moe")
+        if not mark:
+            shapes[path] = tuple(tensor.shape)
+            continue
+        names = {"gate_up_proj": ("w1", "w3") if mixtral else ("gate_proj", "up_proj"),
+                 "down_proj": ("w2",) if mixtral else ("down_proj",)}[projection]
+        for expert in range(tensor.shape[0]):
+            for part in names:
+                shapes[f"{path}.experts.{expert}.{part}.weight"] = (tensor.shape[1] // len(names), tensor.shape[2])
+    return shapes
+
+
+def published_weights(folder, seed, scale):
+    config = AutoConfig.from_pretrained(folder)
+    shapes = published_shapes(AutoModelForCausalLM.from_config(config))
+    return {n: torch.from_numpy(rng.weight(seed, n, s, scale)) for n, s in shapes.items()}
+
+
+def renamed(weights):
+    """Mixtral's names as transformers 5 has them in memory."""
+    names = {".block_sparse_moe": ".mlp", ".w1.": ".gate_proj.", ".w3.": ".up_proj.", ".w2.": ".down_proj."}
+
+    def new(name):
+        if ".block_sparse_moe" in name:
+            for old, other in names.items():
+                name = name.replace(old, other)
+        return name
+    return {new(name): tensor for name, tensor in weights.items()}
+
+
+@torch.no_grad()
+def least_deviation_of_scores(model, tokens):
+    """Of attention's scores of the last token (the logarithms of its weights), the least over the layers."""
+    model.config._attn_implementation = "eager"
+    attentions = model(torch.tensor([tokens]), use_cache=False, output_attentions=True).attentions
+    rows = [a[0, :, -1] for a in attentions]
+    return min(float(row[row > 0].log().std()) for row in rows)
+
+
+def make_other(name):
+    config, seed = OTHERS[name]
+    folder = HERE / "logits" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomic(folder / "config.json", json.dumps(config, indent=2) + "\n")
+    model = reference(folder, published_weights(folder, seed, WIDE))
+    tokens = (rng.words(seed, "tokens", 24) % np.uint32(config["vocab_size"])).astype(np.int32)
+    logits = logits_of(model, tokens.tolist())
+    scores = least_deviation_of_scores(model, tokens.tolist())
+    # Norms of q and k bound the scores, and so does a scale that falls with the layers.
+    least = 0.4 if config.get("scale_attn_by_inverse_layer_idx") else 0.8
+    assert scores >= least and logits.std() >= 1, (name, scores, float(logits.std()))
+    save(folder / "golden.safetensors", {
+        "seed": torch.tensor([seed], dtype=torch.int32),
+        "scale": torch.tensor([WIDE], dtype=torch.float32),
+        "tokens": torch.from_numpy(tokens),
+        "logits": logits,
+    }, {"seed": str(seed)})
+    print(f"{name}: {list(logits.shape)}, deviation of logits {logits.std():.2f}, of scores {scores:.2f}")
+
+
 def make_random(name):
     config, seed, count = RANDOM[name]
     folder = HERE / "logits" / name
@@ -340,9 +506,11 @@ def main():
     torch.set_num_threads(1)
     rng.check()
     make_rng()
-    for name in sys.argv[1:] or [*RANDOM, "demo"]:
+    for name in sys.argv[1:] or [*RANDOM, *OTHERS, "demo"]:
         if name == "demo":
             make_demo()
+        elif name in OTHERS:
+            make_other(name)
         else:
             make_random(name)
 

@@ -55,15 +55,15 @@ def unit(seed, name, count):
     return value * np.float32(2.0**-23) - np.float32(1.0)
 
 
-def weight(seed, name, shape):
-    """A tensor's values in f32, before the rounding to its storage dtype."""
+def weight(seed, name, shape, scale=WEIGHT_SCALE):
+    """A tensor's values in f32, before the rounding to its storage dtype; `scale` is of matrices."""
     value = unit(seed, name, int(np.prod(shape)))
     if name.endswith(".bias"):
         value = BIAS_SCALE * value
     elif len(shape) == 1:
         value = np.float32(1.0) + NORM_SCALE * value
     else:
-        value = WEIGHT_SCALE * value
+        value = np.float32(scale) * value
     return value.reshape(shape)
 
 

@@ -53,7 +53,7 @@ class Sequence {
   int32_t length_ = 0;
 };
 
-class InterpreterLogits : public ::testing::TestWithParam<const char*> {};
+class InterpreterLogits : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(InterpreterLogits, AllTokensAtOnce) {
   testing::GoldenModel golden = testing::golden_model(GetParam());
@@ -93,7 +93,10 @@ INSTANTIATE_TEST_SUITE_P(Models, InterpreterLogits,
                          ::testing::Values("llama3_gqa", "mqa_tied", "biased", "wide_heads",
                                            "one_layer", "qwen2_moe", "qwen2_moe_normed",
                                            "qwen2_moe_plain", "demo"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(OtherModels, InterpreterLogits,
+                         ::testing::ValuesIn(testing::other_golden_models()),
+                         [](const auto& info) { return info.param; });
 
 TEST(InterpreterSample, TakesTheLowestLargestAndKeepsTheState) {
   testing::GoldenModel golden = testing::golden_model("mqa_tied");

@@ -26,7 +26,7 @@ Qwen2MoeConfig small_moe_config() {
   config.experts_per_token = 2;
   config.expert_intermediate = 6;
   config.shared_intermediate = 10;
-  config.dense_layers = {0};
+  config.sparse = {false, true};
   return config;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -29,14 +30,15 @@ inline std::map<std::string, HostTensor> read_tensors(const std::string& path) {
 }
 
 // A tensor of tests/golden/rng.py: norms around 1, biases and others around 0.
-inline HostTensor random_weight(uint64_t seed, const models::WeightSpec& spec, DType dtype) {
+inline HostTensor random_weight(uint64_t seed, const models::WeightSpec& spec, DType dtype,
+                                float matrix_scale = 0.08f) {
   HostTensor tensor = HostTensor::zeros(dtype, spec.shape);
   std::vector<float> units(static_cast<size_t>(tensor.size()));
   fill_uniform(units, philox_key(seed, spec.name));
   const bool is_bias = spec.name.ends_with(".bias");
   const bool is_norm = !is_bias && spec.shape.size() == 1;
   for (size_t i = 0; i < units.size(); ++i) {
-    const float scale = is_bias || is_norm ? 0.1f : 0.08f;
+    const float scale = is_bias || is_norm ? 0.1f : matrix_scale;
     const float value = (is_norm ? 1.0f : 0.0f) + scale * units[i];
     tensor.set_f64(static_cast<int64_t>(i), value);
   }
@@ -44,13 +46,15 @@ inline HostTensor random_weight(uint64_t seed, const models::WeightSpec& spec, D
 }
 
 // A weight that files store in parts is made of the parts' tensors.
-inline HostTensor random_weight_of(uint64_t seed, const models::WeightSpec& spec, DType dtype) {
-  if (spec.parts.empty()) return random_weight(seed, spec, dtype);
+inline HostTensor random_weight_of(uint64_t seed, const models::WeightSpec& spec, DType dtype,
+                                   float matrix_scale = 0.08f) {
+  if (spec.parts.empty()) return random_weight(seed, spec, dtype, matrix_scale);
   HostTensor whole = HostTensor::zeros(dtype, spec.shape);
   const Shape shape(spec.shape.begin() + 1, spec.shape.end());
   auto to = whole.mutable_bytes().begin();
   for (const std::string& part : spec.parts) {
-    to = std::ranges::copy(random_weight(seed, {part, shape, {}}, dtype).bytes(), to).out;
+    to = std::ranges::copy(random_weight(seed, {part, shape, {}}, dtype, matrix_scale).bytes(), to)
+             .out;
   }
   return whole;
 }
@@ -67,10 +71,32 @@ inline GoldenModel golden_model(const std::string& name) {
   }
   golden.model = frontend::read_config(folder + "/config.json");
   const auto seed = static_cast<uint64_t>(golden.reference.at("seed").values<int32_t>()[0]);
+  const auto scale = golden.reference.find("scale");
+  const float matrix_scale =
+      scale == golden.reference.end() ? 0.08f : scale->second.values<float>()[0];
   for (const models::WeightSpec& spec : models::decoder_weights(golden.model.config.model)) {
-    golden.model.weights[spec.name] = random_weight_of(seed, spec, golden.model.config.dtype);
+    golden.model.weights[spec.name] =
+        random_weight_of(seed, spec, golden.model.config.dtype, matrix_scale);
   }
   return golden;
+}
+
+// The folders of tests/golden/logits for architectures other than the first two, in order; a test
+// of each walks all of them.
+inline std::vector<std::string> other_golden_models() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(golden_path("logits"))) {
+    const std::string config = entry.path() / "config.json";
+    if (!std::filesystem::exists(config)) continue;
+    const std::string name = entry.path().filename();
+    const std::string text = unwrap(read_text_file(config));
+    const auto is = [&](const char* type) {
+      return text.find("\"model_type\": \"" + std::string(type) + "\"") != std::string::npos;
+    };
+    if (!is("llama") && !is("qwen2_moe")) names.push_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
 }
 
 // The allowed distance of logits from the reference: 1e-4 times the largest logit, at least 1e-4.

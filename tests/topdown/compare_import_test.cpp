@@ -193,7 +193,7 @@ TEST_F(CompareImport, APassThatChangesTheModelFails) {
   const Json json = unwrap(parse_json(unwrap(read_text_file(path)), path));
   models::ConfigNotes notes;
   models::LlamaConfig config = models::read_llama_config(JsonObjectReader(json, path), notes);
-  config.rms_norm_epsilon *= 1.1;
+  config.norm_epsilon *= 1.1;
   const Module other = pipeline::form_kernels(
       models::build_decoder(models::llama_model(config), {.fallback = golden_.model.config.dtype}));
   const ImportCheck check = compare(&other);

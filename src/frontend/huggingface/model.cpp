@@ -71,14 +71,15 @@ bool same_values(const HostTensor& a, const HostTensor& b) {
 // If files have a separate head although embeddings are tied, transformers 5 uses it.
 void untie_different_head(HuggingFaceModel& model, const WeightFiles& files) {
   if (!model.config.model.tied_embeddings) return;
-  const auto head = files.tensors.find(files.stored_name("lm_head.weight"));
-  const auto embedding = files.tensors.find(files.stored_name("model.embed_tokens.weight"));
+  const auto head = files.tensors.find(files.stored_name(model.config.model.head + ".weight"));
+  const auto embedding =
+      files.tensors.find(files.stored_name(model.config.model.embedding + ".weight"));
   if (head == files.tensors.end() || embedding == files.tensors.end()) return;
   if (same_values(head->second, embedding->second)) return;
   model.config.model.tied_embeddings = false;
   model.warnings.push_back(
-      "config.json sets tie_word_embeddings, but lm_head.weight and the embedding are stored and "
-      "differ: they are not tied, as in transformers");
+      "config.json sets tie_word_embeddings, but " + model.config.model.head +
+      ".weight and the embedding are stored and differ: they are not tied, as in transformers");
 }
 
 }  // namespace
@@ -97,8 +98,8 @@ HuggingFaceModel read_model(const std::string& path, const models::Quantization*
   untie_different_head(model, files);
   weights = models::decoder_weights(model.config.model);
   // A tied head that is stored nonetheless duplicates the embedding.
-  LoadedWeights loaded = load_weights(files, weights, {"lm_head.weight"}, quantization,
-                                      mismatch_hint(model.config), watcher);
+  LoadedWeights loaded = load_weights(files, weights, {model.config.model.head + ".weight"},
+                                      quantization, mismatch_hint(model.config), watcher);
   models::ModelDTypes dtypes{.fallback = model.config.dtype,
                              .by_name = {},
                              .quantization = quantization,

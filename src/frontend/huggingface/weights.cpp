@@ -26,8 +26,13 @@ constexpr const char* kSingleFile = "model.safetensors";
 constexpr const char* kIndexFile = "model.safetensors.index.json";
 constexpr size_t kListed = 4;  // names shown in a message
 
-constexpr const char* kEmbedding = "model.embed_tokens.weight";
-constexpr const char* kHead = "lm_head.weight";
+// Both ends of a model, by the names of published classes.
+struct Ends {
+  std::string_view embedding, head;
+};
+constexpr Ends kEnds[] = {{"model.embed_tokens.weight", "lm_head.weight"},
+                          {"transformer.wte.weight", "lm_head.weight"},
+                          {"gpt_neox.embed_in.weight", "embed_out.weight"}};
 
 std::string list_names(const std::vector<std::string>& names) {
   std::string text = join(names | std::views::take(kListed),
@@ -219,7 +224,11 @@ class SourceFinder {
   // With tied embeddings, files may contain only the head.
   std::string stored_as(const std::string& name) const {
     std::string stored = files_.stored_name(name);
-    if (stored.empty() && name == kEmbedding && !wants_head_) stored = files_.stored_name(kHead);
+    // Newer versions of transformers write GPT-NeoX's head under the name of all others.
+    if (stored.empty() && name == "embed_out.weight") stored = files_.stored_name("lm_head.weight");
+    if (!stored.empty() || wants_head_) return stored;
+    const auto ends = std::ranges::find(kEnds, name, &Ends::embedding);
+    if (ends != std::end(kEnds)) stored = files_.stored_name(std::string(ends->head));
     return stored;
   }
 
@@ -274,8 +283,15 @@ HostTensor whole_weight(const models::WeightSpec& spec, const SourceWeight& sour
 }
 
 // Buffers that older versions of transformers stored with the weights; they are derived from the
-// configuration.
-bool is_derived(const std::string& name) { return name.ends_with(".rotary_emb.inv_freq"); }
+// configuration: rotations and causal masks (".attn.bias" of GPT-2 and ".attention.bias" of
+// GPT-NeoX, which are no biases).
+bool is_derived(const std::string& name) {
+  constexpr std::string_view kSuffixes[] = {".rotary_emb.inv_freq", ".attn.bias",
+                                            ".attn.masked_bias", ".attention.bias",
+                                            ".attention.masked_bias"};
+  return std::ranges::any_of(kSuffixes,
+                             [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
 
 }  // namespace
 
@@ -287,13 +303,13 @@ std::string SourceWeight::hash(const Shape& shape) const {
 }
 
 std::string WeightFiles::stored_name(const std::string& name) const {
-  constexpr std::string_view kPrefix = "model.";
   const auto there = [this](const std::string& stored) {
     return tensors.contains(stored) || unknown_dtypes.contains(stored);
   };
   if (there(name)) return name;
-  if (!name.starts_with(kPrefix)) return {};
-  const std::string bare = name.substr(kPrefix.size());
+  const size_t dot = name.find('.');
+  if (dot == std::string::npos) return {};
+  const std::string bare = name.substr(dot + 1);
   return there(bare) ? bare : std::string();
 }
 
@@ -323,8 +339,9 @@ LoadedWeights load_weights(const WeightFiles& files, const std::vector<models::W
                            const std::vector<std::string>& ignored,
                            const models::Quantization* quantization, const std::string& hint,
                            const WorkWatcher& watcher) {
-  const bool wants_head =
-      std::ranges::any_of(wanted, [](const auto& spec) { return spec.name == kHead; });
+  const bool wants_head = std::ranges::any_of(wanted, [](const auto& spec) {
+    return std::ranges::find(kEnds, spec.name, &Ends::head) != std::end(kEnds);
+  });
   SourceFinder finder(files, wants_head, hint);
   LoadedWeights loaded;
   loaded.warnings = files.warnings;

@@ -34,8 +34,8 @@ struct WeightFiles {
   std::map<std::string, std::string> unknown_dtypes;  // tensors with unknown dtypes
   std::vector<std::string> warnings;                  // one sentence each
 
-  // The name of a weight in the files: its own, or its own without the prefix "model.". Empty if
-  // there is none.
+  // The name of a weight in the files: its own, or its own without its first component, as in
+  // files of the model without a head ("model."). Empty if there is none.
   std::string stored_name(const std::string& name) const;
 };
 
@@ -44,8 +44,8 @@ struct WeightFiles {
 WeightFiles open_weights(const std::string& folder);
 
 // Selects the tensors of `wanted`; weights in parts, and fused expert weights, are copied. With a
-// quantization, each linear weight becomes two tensors (models/quantization.h). If lm_head.weight
-// is not wanted, it replaces a missing model.embed_tokens.weight. UserError for a weight that is
+// quantization, each linear weight becomes two tensors (models/quantization.h). If the
+// head is not wanted, it replaces a missing embedding. UserError for a weight that is
 // missing or has the wrong shape (`hint` then gives a possible cause), a dtype other than f32, f16
 // and bf16, and a weight that cannot be quantized. Unused tensors cause a warning, except those in
 // `ignored`.

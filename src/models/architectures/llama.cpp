@@ -12,9 +12,13 @@ using relax::Variable;
 namespace {
 
 // From transformers' LlamaConfig.
-constexpr DecoderDefaults kDefaults = {
-    .vocabulary = 32000, .hidden = 4096, .layers = 32, .heads = 32, .kv_heads = 0, .context = 2048};
-constexpr int64_t kIntermediate = 11008;
+constexpr DecoderDefaults kLlamaDefaults = {.vocabulary = 32000,
+                                            .hidden = 4096,
+                                            .layers = 32,
+                                            .heads = 32,
+                                            .kv_heads = 0,
+                                            .context = 2048,
+                                            .intermediate = 11008};
 
 // LlamaForCausalLM attends to all tokens regardless of these fields.
 void warn_of_windows(const JsonObjectReader& json, int64_t context, ConfigNotes& notes) {
@@ -28,18 +32,17 @@ void warn_of_windows(const JsonObjectReader& json, int64_t context, ConfigNotes&
 
 Variable hidden_states(Graph& g, const LlamaConfig& c) {
   const AttentionConfig attention_config = attention_of(c);
-  const FeedForwardConfig mlp = {.inner = c.intermediate, .bias = c.mlp_bias};
+  FeedForwardConfig mlp = feed_forward_of(c);
+  mlp.bias = c.mlp_bias;
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
     Variable y = norm(g, path + ".input_layernorm", x, norm_of(c));
     y = attention(g, layer, path + ".self_attn", y, attention_config);
-    g.origin(path);
-    x = g.add(x, y);
+    x = residual(g, path, x, y);
     y = norm(g, path + ".post_attention_layernorm", x, norm_of(c));
     y = gated_feed_forward(g, path + ".mlp", y, mlp);
-    g.origin(path);
-    x = g.add(x, y);
+    x = residual(g, path, x, y);
   }
   return x;
 }
@@ -48,9 +51,7 @@ Variable hidden_states(Graph& g, const LlamaConfig& c) {
 
 LlamaConfig read_llama_config(const JsonObjectReader& json, ConfigNotes& notes) {
   LlamaConfig config;
-  read_decoder(json, kDefaults, config, notes);
-  config.intermediate =
-      int_or_default(json, "intermediate_size", kIntermediate, 1, kMaxWidth, notes);
+  read_decoder(json, kLlamaDefaults, config, notes);
   config.qkv_bias = config.output_bias = unwrap(json.bool_or("attention_bias", false));
   config.mlp_bias = unwrap(json.bool_or("mlp_bias", false));
   warn_of_windows(json, config.context, notes);
@@ -59,6 +60,7 @@ LlamaConfig read_llama_config(const JsonObjectReader& json, ConfigNotes& notes) 
 
 DecoderModel llama_model(const LlamaConfig& c) {
   DecoderModel model = decoder_model("llama", c);
+  model.logits = logits_of(c, norm_of(c));
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
 }

@@ -7,7 +7,6 @@
 namespace tapml::models {
 
 struct LlamaConfig : DecoderConfig {
-  int64_t intermediate = 0;
   bool mlp_bias = false;  // on the three projections of the feed-forward part
 };
 

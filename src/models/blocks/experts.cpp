@@ -59,7 +59,7 @@ class Experts {
     Variable gate = project(config_.gate, row, config_.inner, hidden_);
     const Variable up = project(config_.up, row, config_.inner, hidden_);
     g_.origin(path_ + ".experts.act_fn");
-    gate = g_.op("silu", {gate});
+    gate = activate(g_, gate, config_.activation);
     g_.origin(path_ + ".experts");
     const Variable down =
         project(config_.down, g_.op("multiply", {gate, up}), hidden_, config_.inner);

@@ -7,8 +7,9 @@ namespace tapml::models {
 
 struct ExpertConfig {
   int64_t experts = 0;
-  int64_t per_token = 0;     // at most `experts`
-  int64_t inner = 0;         // of an expert
+  int64_t per_token = 0;  // at most `experts`
+  int64_t inner = 0;      // of an expert
+  Activation activation = Activation::kSilu;
   bool renormalize = false;  // the shares of the chosen experts sum to 1
   const char* router = "gate";
   // Names of the experts' projections in files.

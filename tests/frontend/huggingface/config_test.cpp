@@ -67,7 +67,7 @@ TEST(HuggingFaceConfig, ReadsTheFormOfTransformers4) {
   EXPECT_EQ(model.kv_heads, 2);
   EXPECT_EQ(model.head_dim, 8);
   EXPECT_EQ(model.context, 256);
-  EXPECT_EQ(model.rms_norm_epsilon, 1e-5);
+  EXPECT_EQ(model.norm_epsilon, 1e-5);
   EXPECT_EQ(model.rope.theta, 500000);
   EXPECT_EQ(model.rope.scaling, RopeConfig::Scaling::kNone);
   EXPECT_FALSE(model.tied_embeddings);
@@ -233,20 +233,20 @@ TEST(HuggingFaceConfig, ReadsQwen2Moe) {
   EXPECT_TRUE(model.qkv_bias);
   EXPECT_FALSE(model.output_bias);
   EXPECT_FALSE(model.renormalize);
-  EXPECT_TRUE(model.is_sparse(0));
-  EXPECT_FALSE(model.is_sparse(1));
+  EXPECT_TRUE(model.sparse.at(0));
+  EXPECT_FALSE(model.sparse.at(1));
 
   Json json = with(with(moe_config(), "decoder_sparse_step", "2"), "mlp_only_layers", "[]");
   json = with(with(json, "norm_topk_prob", "true"), "qkv_bias", "false");
   model = qwen2_moe(json);
-  EXPECT_FALSE(model.is_sparse(0));
-  EXPECT_TRUE(model.is_sparse(1));
+  EXPECT_FALSE(model.sparse.at(0));
+  EXPECT_TRUE(model.sparse.at(1));
   EXPECT_TRUE(model.renormalize);
   EXPECT_FALSE(model.qkv_bias);
 
   // Without experts no other field is required.
   json = with(without(moe_config(), "moe_intermediate_size"), "num_experts", "0");
-  EXPECT_FALSE(qwen2_moe(json).is_sparse(0));
+  EXPECT_FALSE(qwen2_moe(json).sparse.at(0));
 }
 
 TEST(HuggingFaceConfig, FieldsOfQwen2MoeThatAreRefused) {
@@ -278,7 +278,7 @@ TEST(HuggingFaceConfig, AbsentFieldsTakeTheirPublishedDefaults) {
   EXPECT_EQ(model.kv_heads, 32);
   EXPECT_EQ(model.head_dim, 128);
   EXPECT_EQ(model.context, 2048);
-  EXPECT_EQ(model.rms_norm_epsilon, 1e-6);
+  EXPECT_EQ(model.norm_epsilon, 1e-6);
   EXPECT_EQ(config.eos, std::vector<int32_t>{2});
   EXPECT_EQ(config.defaulted.size(), 6u);
   EXPECT_EQ(config.defaulted[1], "hidden_size (4096)");
@@ -376,19 +376,22 @@ TEST(HuggingFaceConfig, FieldsThatTransformersIgnoresAreWarnings) {
 }
 
 TEST(HuggingFaceConfig, WindowsOfQwen2Moe) {
-  const auto accepts = [](Json json) { return !parse(json).architecture.empty(); };
+  using Layers = std::vector<bool>;
   const Json windows =
       with(with(moe_config(), "use_sliding_window", "true"), "sliding_window", "64");
-  EXPECT_TRUE(accepts(with(windows, "layer_types", R"(["full_attention", "full_attention"])")));
-  EXPECT_TRUE(accepts(with(windows, "max_window_layers", "0")));
-  EXPECT_TRUE(accepts(with(windows, "sliding_window", "256")));
-  EXPECT_TRUE(
-      accepts(with(moe_config(), "layer_types", R"(["full_attention", "full_attention"])")));
-  expect_user_error([&] { parse(windows); }, {"use_sliding_window"});
+  EXPECT_EQ(qwen2_moe(windows).window, 64);
+  EXPECT_EQ(qwen2_moe(windows).windowed, (Layers{true, false}));
+  EXPECT_EQ(qwen2_moe(with(windows, "max_window_layers", "0")).windowed, (Layers{false, false}));
   const Json mixed = with(windows, "layer_types", R"(["full_attention", "sliding_attention"])");
-  expect_user_error([&] { parse(mixed); }, {"layer_types", "sliding_attention"});
+  EXPECT_EQ(qwen2_moe(mixed).windowed, (Layers{false, true}));
+  // A window of the context length or more has no effect, nor has one that is not wanted.
+  EXPECT_EQ(qwen2_moe(with(windows, "sliding_window", "256")).window, 0);
+  EXPECT_EQ(qwen2_moe(with(windows, "use_sliding_window", "false")).window, 0);
   expect_user_error([&] { parse(with(windows, "layer_types", R"(["full_attention"])")); },
                     {"layer_types", "2 of them"});
+  expect_user_error(
+      [&] { parse(with(windows, "layer_types", R"(["full_attention", "linear_attention"])")); },
+      {"layer_types", "linear_attention", "sliding_attention"});
 }
 
 TEST(HuggingFaceConfig, Qwen2MoeWithoutASharedExpert) {
@@ -404,7 +407,7 @@ TEST(HuggingFaceConfig, UnknownNamesListTheKnown) {
     expect_user_error([&] { parse(with(base_config(), key, value)); }, parts);
   };
   refuses("architectures", "[\"MambaForCausalLM\"]", {"MambaForCausalLM", "LlamaForCausalLM"});
-  refuses("hidden_act", "\"gelu\"", {"gelu", "silu"});
+  refuses("hidden_act", "\"mish\"", {"mish", "silu"});
   refuses("rope_scaling", R"({"rope_type": "yarn", "factor": 2})",
           {"rope_scaling.rope_type", "yarn", "default, linear or llama3"});
   refuses("rope_parameters", R"({"rope_type": "dynamic"})", {"dynamic", "llama3"});

@@ -19,10 +19,16 @@ namespace {
 namespace fs = std::filesystem;
 const std::string kSource = TAPML_SOURCE_DIR;
 
+// Those whose norms, rotations and scales are Llama's.
 std::vector<std::string> model_folders() {
   std::vector<std::string> folders = {kSource + "/models/demo"};
   for (const auto& entry : fs::directory_iterator(kSource + "/tests/golden/logits")) {
-    if (fs::exists(entry.path() / "config.json")) folders.push_back(entry.path().string());
+    const std::string config = entry.path() / "config.json";
+    if (!fs::exists(config)) continue;
+    const std::string architecture = read_config(config).config.architecture;
+    if (architecture == "llama" || architecture == "qwen2_moe") {
+      folders.push_back(entry.path().string());
+    }
   }
   std::ranges::sort(folders);
   return folders;

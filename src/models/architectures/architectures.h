@@ -1,0 +1,61 @@
+// The architectures without a header of their own. `read` makes a model of a config.json; UserError
+// for everything that the architecture cannot express, at the field.
+#pragma once
+
+#include "models/config_fields.h"
+
+namespace tapml::models {
+
+namespace cohere {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace gemma {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace gemma2 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace gpt2 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace gpt_neox {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace granite {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace mistral {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace mixtral {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace olmo2 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace phi {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace phi3 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace qwen2 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace qwen3 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace qwen3_moe {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace smollm3 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace stablelm {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace starcoder2 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+
+}  // namespace tapml::models

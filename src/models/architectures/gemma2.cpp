@@ -1,0 +1,94 @@
+// Gemma 2: Gemma with a norm before and after both parts of a layer, scores and logits that a tanh
+// caps, a scale of the scores of its own, and a window in every second layer (Gemma Team 2024; the
+// layout and names of Hugging Face's Gemma2ForCausalLM).
+#include <cmath>
+
+#include "ir/exceptions.h"
+#include "models/architectures/architectures.h"
+#include "models/blocks/layer.h"
+
+namespace tapml::models::gemma2 {
+
+using relax::Variable;
+
+namespace {
+
+// From transformers' Gemma2Config.
+constexpr DecoderDefaults kDefaults = {.vocabulary = 256000,
+                                       .hidden = 2304,
+                                       .layers = 26,
+                                       .heads = 8,
+                                       .kv_heads = 4,
+                                       .head_dim = 256,
+                                       .context = 8192,
+                                       .intermediate = 9216,
+                                       .activation_key = "hidden_activation",
+                                       .activation = "gelu_pytorch_tanh",
+                                       .tied_embeddings = true};
+
+constexpr int64_t kWindow = 4096;
+constexpr double kScoreScalar = 256;
+constexpr double kScoreCap = 50;
+constexpr double kLogitCap = 30;
+
+struct Config : DecoderConfig {
+  double score_scalar = 0;              // scores are scaled by its inverse root
+  double score_cap = 0, logit_cap = 0;  // 0: none
+};
+
+NormConfig gemma_norm(const DecoderConfig& c) {
+  return {.epsilon = c.norm_epsilon, .one_plus_weight = true};
+}
+
+AttentionConfig attention_of_layer(const Config& c, int64_t layer) {
+  AttentionConfig config = attention_of(c, layer);
+  config.scale = 1 / std::sqrt(c.score_scalar);
+  config.soft_cap = c.score_cap;
+  return config;
+}
+
+Variable hidden_states(Graph& g, const Config& c) {
+  const NormConfig config = gemma_norm(c);
+  Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
+  x = g.scaled(x, std::sqrt(static_cast<double>(c.hidden)));
+  for (int64_t layer = 0; layer < c.layers; ++layer) {
+    const std::string path = layer_path(layer);
+    Variable y = norm(g, path + ".input_layernorm", x, config);
+    y = attention(g, layer, path + ".self_attn", y, attention_of_layer(c, layer));
+    y = norm(g, path + ".post_attention_layernorm", y, config);
+    x = residual(g, path, x, y);
+    y = norm(g, path + ".pre_feedforward_layernorm", x, config);
+    y = gated_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
+    y = norm(g, path + ".post_feedforward_layernorm", y, config);
+    x = residual(g, path, x, y);
+  }
+  return x;
+}
+
+// A cap; null: none.
+double read_cap(const JsonObjectReader& json, const char* key, double fallback) {
+  const Json* field = json.json().find(key);
+  if (field && field->is_null()) return 0;
+  return field ? unwrap(json.required_float(key, 1e-3, 1e6)) : fallback;
+}
+
+}  // namespace
+
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
+  Config c;
+  read_decoder(json, kDefaults, c, notes);
+  c.qkv_bias = c.output_bias = unwrap(json.bool_or("attention_bias", false));
+  c.score_scalar = unwrap(json.float_or("query_pre_attn_scalar", kScoreScalar, 1e-6, 1e9));
+  c.score_cap = read_cap(json, "attn_logit_softcapping", kScoreCap);
+  c.logit_cap = read_cap(json, "final_logit_softcapping", kLogitCap);
+  c.window = read_window(json, c, kWindow);
+  c.windowed = read_windowed(json, c, [](int64_t layer) { return layer % 2 == 0; });
+  refuse_set(json, "use_bidirectional_attention",
+             "is true: attention to later tokens is not supported");
+  DecoderModel model = decoder_model("gemma2", c);
+  model.logits = logits_of(c, gemma_norm(c), {.soft_cap = c.logit_cap});
+  model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
+  return model;
+}
+
+}  // namespace tapml::models::gemma2

@@ -1,0 +1,106 @@
+// GPT-2: learned positions, layer norms, biases, a plain feed-forward part, matrices stored as
+// [inputs, outputs] (Radford et al. 2019; the layout and names of Hugging Face's GPT2LMHeadModel).
+#include <cmath>
+
+#include "ir/exceptions.h"
+#include "models/architectures/architectures.h"
+#include "models/blocks/layer.h"
+
+namespace tapml::models::gpt2 {
+
+using relax::Variable;
+
+namespace {
+
+// From transformers' GPT2Config.
+constexpr int64_t kVocabulary = 50257, kContext = 1024, kHidden = 768, kLayers = 12, kHeads = 12;
+
+struct Config : DecoderConfig {
+  bool scales_by_layer = false;  // scores are also divided by the layer's number, from 1
+};
+
+NormConfig layer_norm(const DecoderConfig& c) {
+  return {.kind = NormConfig::Kind::kLayer, .epsilon = c.norm_epsilon, .bias = true};
+}
+
+Variable fused_attention(Graph& g, int64_t layer, const std::string& path, const Variable& x,
+                         const AttentionConfig& c) {
+  const LinearConfig projection = {.bias = true, .transposed = true};
+  const Variable qkv = linear(g, path + ".c_attn", x, 3 * c.query_width(), projection);
+  g.origin(path);
+  const Variable parts = g.op("split", {qkv}, {{"axis", int64_t{-1}}, {"sections", int64_t{3}}});
+  const auto part = [&](int64_t index) {
+    return in_heads(g, g.field(parts, index), c.heads, c.head_dim);
+  };
+  const Variable q = part(0), k = part(1), v = part(2);
+  return linear(g, path + ".c_proj", attend(g, layer, path, q, k, v, c), Graph::width(x),
+                projection);
+}
+
+Variable hidden_states(Graph& g, const Config& c) {
+  const NormConfig config = layer_norm(c);
+  const FeedForwardConfig mlp = {.inner = c.intermediate,
+                                 .activation = c.activation,
+                                 .bias = true,
+                                 .up = "c_fc",
+                                 .down = "c_proj",
+                                 .transposed = true};
+  const Variable tokens = embed_tokens(g, "transformer.wte", c.vocabulary, c.hidden);
+  const Variable positions = embed_positions(g, "transformer.wpe", c.context, c.hidden);
+  Variable x = residual(g, "transformer", tokens, positions);
+  for (int64_t layer = 0; layer < c.layers; ++layer) {
+    const std::string path = "transformer.h." + std::to_string(layer);
+    AttentionConfig attention_config = attention_of(c);
+    attention_config.rope.reset();
+    const double width = static_cast<double>(c.head_dim);
+    const double number = c.scales_by_layer ? static_cast<double>(layer + 1) : 1;
+    attention_config.scale = 1 / (std::sqrt(width) * number);
+    Variable y = norm(g, path + ".ln_1", x, config);
+    y = fused_attention(g, layer, path + ".attn", y, attention_config);
+    x = residual(g, path, x, y);
+    y = norm(g, path + ".ln_2", x, config);
+    y = feed_forward(g, path + ".mlp", y, mlp);
+    x = residual(g, path, x, y);
+  }
+  return x;
+}
+
+}  // namespace
+
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
+  const auto size = [&](const char* key, int64_t fallback, int64_t most) {
+    return int_or_default(json, key, fallback, 1, most, notes);
+  };
+  Config c;
+  c.vocabulary = size("vocab_size", kVocabulary, kMaxVocabulary);
+  c.context = size("n_positions", kContext, kMaxContext);
+  c.hidden = size("n_embd", kHidden, kMaxWidth);
+  c.layers = size("n_layer", kLayers, kMaxLayers);
+  c.heads = c.kv_heads = size("n_head", kHeads, kMaxWidth);
+  if (c.hidden % c.heads != 0) {
+    throw_error(json.field_error("n_embd", "is not a multiple of \"n_head\"",
+                                 "a multiple of " + std::to_string(c.heads)));
+  }
+  c.head_dim = c.hidden / c.heads;
+  c.intermediate = unwrap(json.int_or("n_inner", 4 * c.hidden, 1, kMaxWidth));
+  c.norm_epsilon = unwrap(json.float_or("layer_norm_epsilon", 1e-5, 1e-12, 1));
+  c.activation = Activation::kGeluTanh;
+  if (json.has("activation_function")) {
+    c.activation =
+        *find_activation(unwrap(json.required_choice("activation_function", activation_names())));
+  }
+  c.tied_embeddings = unwrap(json.bool_or("tie_word_embeddings", true));
+  c.scales_by_layer = unwrap(json.bool_or("scale_attn_by_inverse_layer_idx", false));
+  if (!unwrap(json.bool_or("scale_attn_weights", true))) {
+    throw_error(json.field_error("scale_attn_weights",
+                                 "is false: scores without a scale are not supported", "true"));
+  }
+  refuse_set(json, "add_cross_attention", "is true: cross attention is not supported");
+  DecoderModel model = decoder_model("gpt2", c);
+  model.embedding = "transformer.wte";
+  model.logits = logits_of(c, layer_norm(c), {}, "transformer.ln_f", model);
+  model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
+  return model;
+}
+
+}  // namespace tapml::models::gpt2

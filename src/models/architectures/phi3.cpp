@@ -1,0 +1,78 @@
+// Phi 3 and 4-mini: Llama with one matrix for q, k and v and one for gate and up, and a rotation of
+// a part of each head (Abdin et al. 2024; the layout and names of Hugging Face's Phi3ForCausalLM).
+#include "ir/exceptions.h"
+#include "models/architectures/architectures.h"
+#include "models/blocks/layer.h"
+
+namespace tapml::models::phi3 {
+
+using relax::Variable;
+
+namespace {
+
+// From transformers' Phi3Config.
+constexpr DecoderDefaults kDefaults = {.vocabulary = 32064,
+                                       .hidden = 3072,
+                                       .layers = 32,
+                                       .heads = 32,
+                                       .kv_heads = 0,
+                                       .context = 4096,
+                                       .intermediate = 8192,
+                                       .norm_epsilon = 1e-5,
+                                       .partial_rotary = 1};
+
+// One matrix gives queries, keys and values in this order.
+Variable fused_attention(Graph& g, int64_t layer, const std::string& path, const Variable& x,
+                         const AttentionConfig& c) {
+  const Variable qkv = linear(g, path + ".qkv_proj", x, c.query_width() + 2 * c.key_width());
+  g.origin(path);
+  const Variable parts =
+      g.op("split", {qkv},
+           {{"axis", int64_t{-1}},
+            {"sizes", std::vector<int64_t>{c.query_width(), c.key_width(), c.key_width()}}});
+  const Variable q = in_heads(g, g.field(parts, 0), c.heads, c.head_dim);
+  const Variable k = in_heads(g, g.field(parts, 1), c.kv_heads, c.head_dim);
+  const Variable v = in_heads(g, g.field(parts, 2), c.kv_heads, c.head_dim);
+  const Variable mixed = attend(g, layer, path, q, k, v, c);
+  return linear(g, path + ".o_proj", mixed, Graph::width(x));
+}
+
+Variable fused_feed_forward(Graph& g, const std::string& path, const Variable& x,
+                            const FeedForwardConfig& c) {
+  const Variable both = linear(g, path + ".gate_up_proj", x, 2 * c.inner);
+  g.origin(path);
+  const Variable parts = g.op("split", {both}, {{"axis", int64_t{-1}}, {"sections", int64_t{2}}});
+  const Variable gate = activate(g, g.field(parts, 0), c.activation);
+  return linear(g, path + ".down_proj", g.op("multiply", {g.field(parts, 1), gate}),
+                Graph::width(x));
+}
+
+Variable hidden_states(Graph& g, const DecoderConfig& c) {
+  Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
+  for (int64_t layer = 0; layer < c.layers; ++layer) {
+    const std::string path = layer_path(layer);
+    x = pre_norm_layer(
+        g, path, x, norm_of(c),
+        [&](const Variable& y) {
+          return fused_attention(g, layer, path + ".self_attn", y, attention_of(c));
+        },
+        [&](const Variable& y) {
+          return fused_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
+        });
+  }
+  return x;
+}
+
+}  // namespace
+
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
+  DecoderConfig c;
+  read_decoder(json, kDefaults, c, notes);
+  c.window = read_window(json, c, 0);
+  DecoderModel model = decoder_model("phi3", c);
+  model.logits = logits_of(c, norm_of(c));
+  model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
+  return model;
+}
+
+}  // namespace tapml::models::phi3
