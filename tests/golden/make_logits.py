@@ -240,6 +240,7 @@ OTHERS = {
                                norm_topk_prob=False), 2028),
     "smollm3": (SMOLLM3, 2029),
     "smollm3_window": (variant(SMOLLM3, attention_bias=True, mlp_bias=True, no_rope_layers=[1, 0, 1, 1, 0],
+                               no_rope_layer_interval=None,
                                sliding_window=9, tie_word_embeddings=False, use_sliding_window=True), 2030),
     "stablelm": (STABLELM, 2031),
     "stablelm_parallel": (variant(STABLELM, partial_rotary_factor=0.25, use_parallel_residual=True,

@@ -59,6 +59,18 @@ inline HostTensor random_weight_of(uint64_t seed, const models::WeightSpec& spec
   return whole;
 }
 
+// The random weights that a golden model's logits were computed with.
+inline void add_random_weights(GoldenModel& golden) {
+  const auto seed = static_cast<uint64_t>(golden.reference.at("seed").values<int32_t>()[0]);
+  const auto scale = golden.reference.find("scale");
+  const float matrix_scale =
+      scale == golden.reference.end() ? 0.08f : scale->second.values<float>()[0];
+  for (const models::WeightSpec& spec : models::decoder_weights(golden.model.config.model)) {
+    golden.model.weights[spec.name] =
+        random_weight_of(seed, spec, golden.model.config.dtype, matrix_scale);
+  }
+}
+
 // A folder of tests/golden/logits.
 inline GoldenModel golden_model(const std::string& name) {
   const std::string root = TAPML_SOURCE_DIR;
@@ -70,14 +82,7 @@ inline GoldenModel golden_model(const std::string& name) {
     return golden;
   }
   golden.model = frontend::read_config(folder + "/config.json");
-  const auto seed = static_cast<uint64_t>(golden.reference.at("seed").values<int32_t>()[0]);
-  const auto scale = golden.reference.find("scale");
-  const float matrix_scale =
-      scale == golden.reference.end() ? 0.08f : scale->second.values<float>()[0];
-  for (const models::WeightSpec& spec : models::decoder_weights(golden.model.config.model)) {
-    golden.model.weights[spec.name] =
-        random_weight_of(seed, spec, golden.model.config.dtype, matrix_scale);
-  }
+  add_random_weights(golden);
   return golden;
 }
 

@@ -1,0 +1,53 @@
+// A golden model in the reference evaluator.
+#pragma once
+
+#include "interp/interpreter.h"
+#include "support/golden_models.h"
+
+namespace tapml {
+
+inline interp::Value int_tensor(Shape shape, std::vector<int32_t> values) {
+  return interp::Value::tensor(op::RefTensor::from(
+      HostTensor::from(DType::kI32, std::move(shape), std::span<const int32_t>(values))));
+}
+
+// One growing text: the interpreter's counterpart of an engine.
+class InterpretedText {
+ public:
+  explicit InterpretedText(const testing::GoldenModel& golden, int64_t pages)
+      : module_(golden.model.module), interface_(golden.interface()) {
+    for (const StateTensor& state : interface_.state) {
+      Shape shape = {pages, interface_.page_size};
+      shape.insert(shape.end(), state.shape.begin(), state.shape.end());
+      pools_.push_back(interp::Value::tensor(op::RefTensor::zeros(state.dtype, shape)));
+    }
+    // The last page comes first, so that a wrong use of the table is detected.
+    for (int64_t i = 0; i < pages; ++i) table_.push_back(static_cast<int32_t>(pages - 1 - i));
+    for (const std::string& name : interface_.weights) {
+      weights_.push_back(interp::Value::tensor(op::RefTensor::from(golden.model.weights.at(name))));
+    }
+  }
+
+  HostTensor call(const std::string& function, std::span<const int32_t> tokens) {
+    const auto count = static_cast<int64_t>(tokens.size());
+    std::vector<interp::Value> args = {int_tensor({1, count}, {tokens.begin(), tokens.end()}),
+                                       int_tensor({1, static_cast<int64_t>(table_.size())}, table_),
+                                       int_tensor({1}, {length_})};
+    args.insert(args.end(), pools_.begin(), pools_.end());
+    args.insert(args.end(), weights_.begin(), weights_.end());
+    interp::Value result = interp::call(module_, function, args);
+    const interp::ValueList& fields = result.as_tuple();
+    pools_.assign(fields.begin() + 1, fields.end());
+    length_ += static_cast<int32_t>(count);
+    return fields[0].as_tensor().to_host();
+  }
+
+ private:
+  const Module& module_;
+  ModelInterface interface_;
+  std::vector<interp::Value> pools_, weights_;
+  std::vector<int32_t> table_;
+  int32_t length_ = 0;
+};
+
+}  // namespace tapml

@@ -1,0 +1,113 @@
+// Every field of a golden configuration that changes a model changes its logits, by much more than
+// they may differ from the published implementation's: a field that an architecture ignores, or
+// whose effect the weights hide, is found here.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "models/interpreted_text.h"
+
+namespace tapml {
+namespace {
+
+// Fields that say sizes, which weights follow, names and tokens.
+const std::set<std::string> kNoSwitches = {"architectures",
+                                           "bos_token_id",
+                                           "dtype",
+                                           "eos_token_id",
+                                           "head_dim",
+                                           "hidden_size",
+                                           "model_type",
+                                           "pad_token_id",
+                                           "intermediate_size",
+                                           "n_embd",
+                                           "n_head",
+                                           "n_inner",
+                                           "n_layer",
+                                           "n_positions",
+                                           "max_position_embeddings",
+                                           "vocab_size",
+                                           "num_attention_heads",
+                                           "num_hidden_layers",
+                                           "num_experts",
+                                           "num_key_value_heads",
+                                           "moe_intermediate_size",
+                                           "num_local_experts"};
+
+Json list(const std::vector<Json>& items) { return Json::array(items); }
+
+// Another value of a field; nullopt if the field has none that changes the model.
+std::optional<Json> other_value(const std::string& field, const Json& value) {
+  if (value.is_bool()) return Json::boolean(!value.as_bool());
+  if (field == "hidden_act" || field == "hidden_activation" || field == "activation_function") {
+    return Json::string(value.as_string() == "silu" ? "gelu" : "silu");
+  }
+  if (field == "layer_types") {
+    std::vector<Json> items;
+    for (const Json& item : value.items()) {
+      items.push_back(Json::string(item.as_string() == "full_attention" ? "sliding_attention"
+                                                                        : "full_attention"));
+    }
+    return list(items);
+  }
+  if (field == "no_rope_layers") {
+    std::vector<Json> items;
+    for (const Json& item : value.items()) items.push_back(Json::integer(1 - item.as_integer()));
+    return list(items);
+  }
+  if (field == "mlp_only_layers") {
+    return value.items().empty() ? list({Json::integer(1)}) : list({});
+  }
+  if (field == "num_experts_per_tok" || field == "no_rope_layer_interval" ||
+      field == "decoder_sparse_step" || field == "max_window_layers") {
+    return Json::integer(value.as_integer() == 1 ? 2 : value.as_integer() - 1);
+  }
+  if (field == "sliding_window") {
+    return Json::integer(value.is_null() ? 5 : value.as_integer() + 4);
+  }
+  if (value.is_null()) return Json::number(2.0);
+  if (field == "partial_rotary_factor" || field == "rotary_pct") {
+    return Json::number(value.as_double() == 0.5 ? 1.0 : 0.5);
+  }
+  if (field == "rms_norm_eps") return Json::number(value.as_double() * 100);
+  return Json::number(value.as_double() * 1.5);
+}
+
+HostTensor logits_of(const std::string& config, const testing::GoldenModel& golden) {
+  testing::GoldenModel other;
+  other.reference = golden.reference;
+  other.model.config = frontend::parse_config(config, "config.json");
+  other.model.module =
+      models::build_decoder(other.model.config.model, {.fallback = other.model.config.dtype});
+  testing::add_random_weights(other);
+  InterpretedText text(other, 3);
+  return text.call("logits_all", golden.reference.at("tokens").values<int32_t>());
+}
+
+class Switches : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Switches, EachChangesTheLogits) {
+  const testing::GoldenModel golden = testing::golden_model(GetParam());
+  const std::string path = testing::golden_path("logits/" + GetParam() + "/config.json");
+  const Json config = unwrap(parse_json(unwrap(read_text_file(path)), path));
+  const HostTensor& expected = golden.reference.at("logits");
+  for (const auto& [field, value] : config.members()) {
+    if (kNoSwitches.contains(field)) continue;
+    const auto other = other_value(field, value);
+    ASSERT_TRUE(other) << field;
+    std::vector<std::pair<std::string, Json>> members;
+    for (const auto& [key, old] : config.members()) {
+      members.emplace_back(key, key == field ? *other : old);
+    }
+    const HostTensor logits = logits_of(Json::object(members).dump(), golden);
+    EXPECT_GE(testing::largest_difference(logits, expected),
+              10 * testing::logit_tolerance(expected))
+        << field << ": " << value.dump() << " and " << other->dump();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OtherModels, Switches, ::testing::ValuesIn(testing::other_golden_models()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace tapml
