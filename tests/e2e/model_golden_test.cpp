@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <ostream>
 
 #include "support/compiled_models.h"
@@ -14,14 +15,14 @@ using testing::largest_difference;
 using testing::logit_tolerance;
 
 struct Case {
-  const char* platform;
-  const char* model;
+  std::string platform;
+  std::string model;
 };
 
 void PrintTo(const Case& test, std::ostream* out) { *out << test.platform << " " << test.model; }
 
 std::string case_name(const ::testing::TestParamInfo<Case>& info) {
-  return std::string(info.param.platform) + "_" + info.param.model;
+  return info.param.platform + "_" + info.param.model;
 }
 
 class ModelGolden : public ::testing::TestWithParam<Case> {
@@ -75,6 +76,23 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"opencl", "one_layer"}, Case{"opencl", "qwen2_moe"},
                       Case{"opencl", "qwen2_moe_normed"}, Case{"opencl", "demo"}),
     case_name);
+
+// A configuration of each other architecture, in turns on one of the platforms: all of them on all
+// platforms are for `make test-models`, which sets TAPML_TEST_ALL_MODELS.
+std::vector<Case> other_cases() {
+  const std::vector<std::string> platforms = {"cpu", "opencl", "vulkan"};
+  std::vector<Case> cases;
+  for (const std::string& name : testing::other_golden_models()) {
+    if (std::getenv("TAPML_TEST_ALL_MODELS")) {
+      for (const std::string& platform : platforms) cases.push_back({platform, name});
+    } else {
+      cases.push_back({platforms[cases.size() % 2], name});
+    }
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(OtherModels, ModelGolden, ::testing::ValuesIn(other_cases()), case_name);
 
 // The demo model's 200 most likely tokens after each prompt. If two logits are closer than twice
 // the error measured on the same platform, either is right and the texts may diverge.

@@ -175,9 +175,9 @@ MIXTRAL = small("mixtral", "MixtralForCausalLM", num_experts_per_tok=2, num_loca
                 tie_word_embeddings=False)
 QWEN2 = small("qwen2", "Qwen2ForCausalLM", tie_word_embeddings=True)
 QWEN3 = small("qwen3", "Qwen3ForCausalLM", head_dim=24, attention_bias=True, tie_word_embeddings=False)
-QWEN3_MOE = small("qwen3_moe", "Qwen3MoeForCausalLM", head_dim=20, moe_intermediate_size=28, num_experts=6,
+QWEN3_MOE = small("qwen3_moe", "Qwen3MoeForCausalLM", head_dim=24, moe_intermediate_size=32, num_experts=6,
                   num_experts_per_tok=3, mlp_only_layers=[0], norm_topk_prob=True, tie_word_embeddings=False)
-GEMMA2 = small("gemma2", "Gemma2ForCausalLM", head_dim=20, query_pre_attn_scalar=40, sliding_window=6,
+GEMMA2 = small("gemma2", "Gemma2ForCausalLM", head_dim=24, query_pre_attn_scalar=40, sliding_window=6,
                attn_logit_softcapping=2.0, final_logit_softcapping=3.0, hidden_activation="gelu_pytorch_tanh")
 STABLELM = small("stablelm", "StableLmForCausalLM", partial_rotary_factor=0.5, use_qkv_bias=True,
                  tie_word_embeddings=False)
@@ -199,7 +199,7 @@ OTHERS = {
     "cohere": (small("cohere", "CohereForCausalLM", logit_scale=1.5), 2001),
     "cohere_biased": (small("cohere", "CohereForCausalLM", attention_bias=True, hidden_act="gelu", logit_scale=2.0,
                             num_key_value_heads=4, tie_word_embeddings=False), 2002),
-    "gemma": (small("gemma", "GemmaForCausalLM", head_dim=20, hidden_act="gelu_pytorch_tanh"), 2003),
+    "gemma": (small("gemma", "GemmaForCausalLM", head_dim=24, hidden_act="gelu_pytorch_tanh"), 2003),
     "gemma_plain": (small("gemma", "GemmaForCausalLM", head_dim=16, hidden_act="gelu", num_key_value_heads=1,
                           rope_theta=3000.0, tie_word_embeddings=False), 2004),
     "gemma2": (GEMMA2, 2005),
