@@ -21,15 +21,21 @@ def appended(pool, fresh, table, lengths):
     return result
 
 
-def attended(q, keys, values, table, lengths, scale):
-    """Grouped-query attention in f64, where query i of batch b sees positions 0 .. lengths[b] + i."""
+def attended(q, keys, values, table, lengths, scale, window=0, soft_cap=0.0):
+    """Grouped-query attention in f64, where query i of batch b sees positions 0 .. lengths[b] + i, of them the
+    last `window`."""
     batches, count, heads, _ = q.shape
     # [batches, positions, kv_heads, d]
     k, v = (pool.double()[table.long()].flatten(1, 2) for pool in (keys, values))
     position = torch.arange(k.shape[1])
     last = lengths.long()[:, None] + torch.arange(count)
-    seen = (position[None, None] <= last[:, :, None])[:, None]
+    distance = last[:, :, None] - position[None, None]
+    seen = ((distance >= 0) & ((distance < window) if window else True))[:, None]
     group = heads // k.shape[2]
+    if soft_cap:
+        scores = q.double().transpose(1, 2) @ k.repeat_interleave(group, 2).permute(0, 2, 3, 1) * scale
+        scores = (soft_cap * torch.tanh(scores / soft_cap)).masked_fill(~seen, -torch.inf)
+        return (scores.softmax(-1) @ v.repeat_interleave(group, 2).transpose(1, 2)).transpose(1, 2)
     out = F.scaled_dot_product_attention(
         q.double().transpose(1, 2), k.repeat_interleave(group, 2).transpose(1, 2),
         v.repeat_interleave(group, 2).transpose(1, 2), attn_mask=seen, scale=scale)
@@ -51,9 +57,12 @@ def cases():
             keys = appended(pool, fresh, table, lengths)
             yield Case("kv_append", [pool, fresh, table, lengths], [keys])
             q = torch.randn(batches, count, heads, width).to(dtype)
-            yield Case("paged_attention", [q, keys, values, table, lengths],
-                       [attended(q, keys, values, table, lengths, 0.25)], {"scale": 0.25},
-                       [DTYPES[dtype]])
+            for more in ({}, {"window": 3}, {"soft_cap": 0.75}, {"window": 1, "soft_cap": 2.5}):
+                if more and dtype != torch.float32:
+                    continue
+                yield Case("paged_attention", [q, keys, values, table, lengths],
+                           [attended(q, keys, values, table, lengths, 0.25, **more)], {"scale": 0.25, **more},
+                           [DTYPES[dtype]])
     # A cache in a narrower dtype than what comes.
     table, lengths = table_of(1, 2, 3), torch.tensor([3], dtype=torch.int32)
     pool, fresh = torch.randn(3, 4, 2, 2).half(), torch.randn(1, 4, 2, 2)
