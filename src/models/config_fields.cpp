@@ -1,6 +1,7 @@
 #include "models/config_fields.h"
 
 #include <array>
+#include <cmath>
 
 #include "base/strings.h"
 #include "ir/exceptions.h"
@@ -72,10 +73,31 @@ void read_llama3(const JsonObjectReader& top, const JsonObjectReader& json, int6
   }
 }
 
+double yarn_scale(double factor, double by) {
+  return factor <= 1 ? 1 : 0.1 * by * std::log(factor) + 1;
+}
+
+void read_yarn(const JsonObjectReader& json, int64_t context, RopeConfig& rope) {
+  rope.scaling = RopeConfig::Scaling::kYarn;
+  rope.original_context =
+      unwrap(json.int_or("original_max_position_embeddings", context, 1, kMaxContext));
+  const double ratio = static_cast<double>(context) / static_cast<double>(rope.original_context);
+  rope.factor = unwrap(json.float_or("factor", ratio, 1e-3, 1e6));
+  rope.beta_fast = unwrap(json.float_or("beta_fast", 32, 1e-3, 1e6));
+  rope.beta_slow = unwrap(json.float_or("beta_slow", 1, 1e-3, 1e6));
+  rope.truncate = unwrap(json.bool_or("truncate", true));
+  const double by = unwrap(json.float_or("mscale", 0, 0, 1e6));
+  const double by_all = unwrap(json.float_or("mscale_all_dim", 0, 0, 1e6));
+  rope.scale = by != 0 && by_all != 0
+                   ? yarn_scale(rope.factor, by) / yarn_scale(rope.factor, by_all)
+                   : yarn_scale(rope.factor, 1);
+  rope.scale = unwrap(json.float_or("attention_factor", rope.scale, 1e-6, 1e6));
+}
+
 // `json` is rope_parameters or rope_scaling.
 void read_scaling(const JsonObjectReader& top, const JsonObjectReader& json, int64_t context,
                   RopeConfig& rope, ConfigNotes& notes) {
-  static constexpr std::array<std::string_view, 3> kTypes = {"default", "linear", "llama3"};
+  static constexpr std::array<std::string_view, 4> kTypes = {"default", "linear", "llama3", "yarn"};
   const char* key = json.has("rope_type") || !json.has("type") ? "rope_type" : "type";
   if (!json.has(key)) {
     if (json.has("factor")) {
@@ -96,6 +118,8 @@ void read_scaling(const JsonObjectReader& top, const JsonObjectReader& json, int
     rope.factor = unwrap(json.required_float("factor", 1, 1e6));
   } else if (type == "llama3") {
     read_llama3(top, json, context, rope, notes);
+  } else if (type == "yarn") {
+    read_yarn(json, context, rope);
   }
 }
 
@@ -160,6 +184,13 @@ RopeConfig read_rope(const JsonObjectReader& json, const DecoderDefaults& defaul
   return rope;
 }
 
+void refuse_quantized(const JsonObjectReader& json) {
+  if (!json.has("quantization_config")) return;
+  throw_error(json.field_error("quantization_config",
+                               "is present: quantized weights are not supported",
+                               "no such field, with weights in f32, f16 or bf16"));
+}
+
 Activation read_activation(const JsonObjectReader& json, const DecoderDefaults& defaults,
                            ConfigNotes& notes) {
   const char* key = defaults.activation_key;
@@ -205,11 +236,35 @@ void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
   config.rope = read_rope(json, defaults, config, notes);
   config.tied_embeddings = unwrap(json.bool_or("tie_word_embeddings", defaults.tied_embeddings));
   config.activation = read_activation(json, defaults, notes);
-  if (json.has("quantization_config")) {
-    throw_error(json.field_error("quantization_config",
-                                 "is present: quantized weights are not supported",
-                                 "no such field, with weights in f32, f16 or bf16"));
+  refuse_quantized(json);
+}
+
+void read_gpt_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
+                      DecoderConfig& config, ConfigNotes& notes) {
+  const auto size = [&](const char* key, int64_t fallback, int64_t most) {
+    return int_or_default(json, key, fallback, 1, most, notes);
+  };
+  config.vocabulary = size("vocab_size", defaults.vocabulary, kMaxVocabulary);
+  config.context = size("n_positions", defaults.context, kMaxContext);
+  config.hidden = size("n_embd", defaults.hidden, kMaxWidth);
+  config.layers = size("n_layer", defaults.layers, kMaxLayers);
+  config.heads = config.kv_heads = size("n_head", defaults.heads, kMaxHeads);
+  check_divides(json, "n_embd", config.hidden, config.heads, "n_head");
+  config.head_dim = config.hidden / config.heads;
+  config.intermediate = unwrap(json.int_or("n_inner", 4 * config.hidden, 1, kMaxWidth));
+  config.norm_epsilon = unwrap(json.float_or("layer_norm_epsilon", 1e-5, 1e-12, 1));
+  config.activation = *find_activation(defaults.activation);
+  if (json.has("activation_function")) {
+    config.activation =
+        *find_activation(unwrap(json.required_choice("activation_function", activation_names())));
   }
+  config.tied_embeddings = unwrap(json.bool_or("tie_word_embeddings", defaults.tied_embeddings));
+  if (!unwrap(json.bool_or("scale_attn_weights", true))) {
+    throw_error(json.field_error("scale_attn_weights",
+                                 "is false: scores without a scale are not supported", "true"));
+  }
+  refuse_set(json, "add_cross_attention", "is true: cross attention is not supported");
+  refuse_quantized(json);
 }
 
 int64_t read_window(const JsonObjectReader& json, const DecoderConfig& config, int64_t fallback) {

@@ -77,6 +77,10 @@ int64_t int_or_default(const JsonObjectReader& json, const char* key, int64_t fa
 void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
                   DecoderConfig& config, ConfigNotes& notes);
 
+// The same fields under the names that GPT-2's configuration has for them ("n_embd"). Without
+// intermediate, it is 4 hidden.
+void read_gpt_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
+                      DecoderConfig& config, ConfigNotes& notes);
 // "sliding_window", or `fallback` where the field is absent; 0, no window, if it is null or not
 // below the context.
 int64_t read_window(const JsonObjectReader& json, const DecoderConfig& config, int64_t fallback);

@@ -66,6 +66,8 @@ std::optional<Json> other_value(const std::string& field, const Json& value) {
     return Json::integer(value.is_null() ? 5 : value.as_integer() + 4);
   }
   if (value.is_null()) return Json::number(2.0);
+  if (field == "rope_scaling" || field == "rope_parameters") return Json::null();
+  if (field == "rotary_dim") return Json::integer(value.as_integer() + 4);
   if (field == "partial_rotary_factor" || field == "rotary_pct") {
     return Json::number(value.as_double() == 0.5 ? 1.0 : 0.5);
   }

@@ -18,6 +18,12 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace gpt2 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace gpt_bigcode {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace gptj {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace gpt_neox {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }

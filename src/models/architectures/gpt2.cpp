@@ -13,7 +13,13 @@ using relax::Variable;
 namespace {
 
 // From transformers' GPT2Config.
-constexpr int64_t kVocabulary = 50257, kContext = 1024, kHidden = 768, kLayers = 12, kHeads = 12;
+constexpr DecoderDefaults kDefaults = {.vocabulary = 50257,
+                                       .hidden = 768,
+                                       .layers = 12,
+                                       .heads = 12,
+                                       .context = 1024,
+                                       .activation = "gelu_new",
+                                       .tied_embeddings = true};
 
 struct Config : DecoderConfig {
   bool scales_by_layer = false;  // scores are also divided by the layer's number, from 1
@@ -68,34 +74,9 @@ Variable hidden_states(Graph& g, const Config& c) {
 }  // namespace
 
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
-  const auto size = [&](const char* key, int64_t fallback, int64_t most) {
-    return int_or_default(json, key, fallback, 1, most, notes);
-  };
   Config c;
-  c.vocabulary = size("vocab_size", kVocabulary, kMaxVocabulary);
-  c.context = size("n_positions", kContext, kMaxContext);
-  c.hidden = size("n_embd", kHidden, kMaxWidth);
-  c.layers = size("n_layer", kLayers, kMaxLayers);
-  c.heads = c.kv_heads = size("n_head", kHeads, kMaxWidth);
-  if (c.hidden % c.heads != 0) {
-    throw_error(json.field_error("n_embd", "is not a multiple of \"n_head\"",
-                                 "a multiple of " + std::to_string(c.heads)));
-  }
-  c.head_dim = c.hidden / c.heads;
-  c.intermediate = unwrap(json.int_or("n_inner", 4 * c.hidden, 1, kMaxWidth));
-  c.norm_epsilon = unwrap(json.float_or("layer_norm_epsilon", 1e-5, 1e-12, 1));
-  c.activation = Activation::kGeluTanh;
-  if (json.has("activation_function")) {
-    c.activation =
-        *find_activation(unwrap(json.required_choice("activation_function", activation_names())));
-  }
-  c.tied_embeddings = unwrap(json.bool_or("tie_word_embeddings", true));
+  read_gpt_decoder(json, kDefaults, c, notes);
   c.scales_by_layer = unwrap(json.bool_or("scale_attn_by_inverse_layer_idx", false));
-  if (!unwrap(json.bool_or("scale_attn_weights", true))) {
-    throw_error(json.field_error("scale_attn_weights",
-                                 "is false: scores without a scale are not supported", "true"));
-  }
-  refuse_set(json, "add_cross_attention", "is true: cross attention is not supported");
   DecoderModel model = decoder_model("gpt2", c);
   model.embedding = "transformer.wte";
   model.logits = logits_of(c, layer_norm(c), {}, "transformer.ln_f", model);

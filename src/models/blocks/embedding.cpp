@@ -38,7 +38,7 @@ Variable head(Graph& g, const Variable& x, const HeadConfig& config) {
   Variable logits = g.op("matmul", product, std::move(attrs));
   if (config.bias) {
     logits = g.add(
-        logits, g.op("cast", {g.stored_weight({config.weight + ".bias", {config.vocabulary}, {}})},
+        logits, g.op("cast", {g.stored_weight({config.origin + ".bias", {config.vocabulary}, {}})},
                      {{"dtype", DType::kF32}}));
   }
   if (config.soft_cap == 0) {

@@ -1,5 +1,6 @@
 #include "models/blocks/rope.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -26,6 +27,33 @@ float llama3_frequency(const RopeConfig& rope, float frequency) {
   return (1.0f - smooth) * frequency / factor + smooth * frequency;
 }
 
+// The pair that makes `turns` turns over the original context.
+double yarn_pair(const RopeConfig& rope, double turns, int64_t rotated) {
+  return static_cast<double>(rotated) *
+         std::log(static_cast<double>(rope.original_context) / (turns * 2 * std::numbers::pi)) /
+         (2 * std::log(rope.theta));
+}
+
+// YaRN's rule: pairs that turn often keep their frequency, those that turn rarely are slowed down
+// by `factor`, and those between are interpolated linearly in their number.
+float yarn_frequency(const RopeConfig& rope, int64_t rotated, int64_t j, float power) {
+  double low = yarn_pair(rope, rope.beta_fast, rotated);
+  double high = yarn_pair(rope, rope.beta_slow, rotated);
+  if (rope.truncate) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, static_cast<double>(rotated - 1));
+  if (low == high) high += 0.001;
+  const float slowed =
+      std::clamp((static_cast<float>(j) - static_cast<float>(low)) / static_cast<float>(high - low),
+                 0.0f, 1.0f);
+  const float kept = 1.0f - slowed;
+  const float slow = 1.0f / (static_cast<float>(rope.factor) * power), fast = 1.0f / power;
+  return slow * (1.0f - kept) + fast * kept;
+}
+
 }  // namespace
 
 std::vector<float> rope_frequencies(const RopeConfig& rope, int64_t head_dim) {
@@ -39,6 +67,8 @@ std::vector<float> rope_frequencies(const RopeConfig& rope, int64_t head_dim) {
       frequency /= static_cast<float>(rope.factor);
     } else if (rope.scaling == RopeConfig::Scaling::kLlama3) {
       frequency = llama3_frequency(rope, frequency);
+    } else if (rope.scaling == RopeConfig::Scaling::kYarn) {
+      frequency = yarn_frequency(rope, rotated, j, power);
     }
     frequencies.push_back(frequency);
   }
@@ -50,7 +80,8 @@ Rope make_rope(const RopeConfig& rope, int64_t head_dim) {
   return {.frequencies = relax::make_constant(
               HostTensor::from(DType::kF32, {static_cast<int64_t>(frequencies.size())},
                                std::span<const float>(frequencies))),
-          .interleaved = rope.interleaved};
+          .interleaved = rope.interleaved,
+          .scale = rope.scale};
 }
 
 relax::Variable rotate(Graph& g, const relax::Variable& x, const Rope& rope) {

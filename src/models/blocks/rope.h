@@ -15,13 +15,18 @@ struct RopeConfig {
     kLinear,  // frequencies divided by `factor`
     kLlama3,  // piecewise: long wavelengths divided by `factor`, short ones unchanged, interpolated
               // between
+    kYarn,    // by parts of the head, with larger sines and cosines (Peng et al. 2023)
   };
   double theta = 10000;
   Scaling scaling = Scaling::kNone;
   double factor = 1;
-  double low_freq_factor = 1;    // llama3
-  double high_freq_factor = 4;   // llama3, above low_freq_factor
-  int64_t original_context = 0;  // llama3: context length of the original training
+  double low_freq_factor = 1;   // llama3
+  double high_freq_factor = 4;  // llama3, above low_freq_factor
+  double beta_fast = 32,
+         beta_slow = 1;          // yarn: turns over the original context that bound the parts
+  bool truncate = true;          // yarn: the bounds are whole pairs
+  double scale = 1;              // yarn: of sine and cosine
+  int64_t original_context = 0;  // llama3, yarn: context length of the original training
   int64_t rotated = 0;           // 2m; 0: the whole head
   bool interleaved = false;      // pairs are neighbors (GPT-J), not m apart
 };

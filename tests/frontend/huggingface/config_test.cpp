@@ -408,8 +408,8 @@ TEST(HuggingFaceConfig, UnknownNamesListTheKnown) {
   };
   refuses("architectures", "[\"MambaForCausalLM\"]", {"MambaForCausalLM", "LlamaForCausalLM"});
   refuses("hidden_act", "\"mish\"", {"mish", "silu"});
-  refuses("rope_scaling", R"({"rope_type": "yarn", "factor": 2})",
-          {"rope_scaling.rope_type", "yarn", "default, linear or llama3"});
+  refuses("rope_scaling", R"({"rope_type": "longrope", "factor": 2})",
+          {"rope_scaling.rope_type", "longrope", "default, linear, llama3 or yarn"});
   refuses("rope_parameters", R"({"rope_type": "dynamic"})", {"dynamic", "llama3"});
   refuses("torch_dtype", "\"float8\"", {"float8", "float32, float16 or bfloat16"});
   Json by_type = with(without(base_config(), "architectures"), "model_type", "\"rwkv\"");
