@@ -239,6 +239,14 @@ void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
   refuse_quantized(json);
 }
 
+RopeConfig read_rope_of(const JsonObjectReader& json, const JsonObjectReader& parameters,
+                        double theta, const DecoderConfig& config, ConfigNotes& notes) {
+  RopeConfig rope;
+  rope.theta = unwrap(parameters.float_or("rope_theta", theta, 1, 1e12));
+  read_scaling(json, parameters, config.context, rope, notes);
+  return rope;
+}
+
 void read_gpt_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
                       DecoderConfig& config, ConfigNotes& notes) {
   const auto size = [&](const char* key, int64_t fallback, int64_t most) {

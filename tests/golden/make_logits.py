@@ -206,6 +206,16 @@ OTHERS = {
     "gemma2_uncapped": (variant(GEMMA2, layer_types=["full_attention", "sliding_attention", "sliding_attention"],
                                 sliding_window=11, attn_logit_softcapping=None) | {
                                     "attn_logit_softcapping": None, "final_logit_softcapping": None}, 2006),
+    "gemma3": (small("gemma3_text", "Gemma3ForCausalLM", head_dim=24, query_pre_attn_scalar=16, sliding_window=6,
+                     sliding_window_pattern=2, rope_theta=2000.0, rope_local_base_freq=50.0,
+                     rope_scaling={"factor": 2.0, "rope_type": "linear"}), 2041),
+    "gemma3_nested": (small("gemma3_text", "Gemma3ForCausalLM", head_dim=16, num_key_value_heads=1,
+                            final_logit_softcapping=3.0, sliding_window=9,
+                            layer_types=["full_attention", "sliding_attention", "full_attention"],
+                            rope_parameters={
+                                "full_attention": {"factor": 4.0, "rope_theta": 3000.0, "rope_type": "linear"},
+                                "sliding_attention": {"rope_theta": 100.0, "rope_type": "default"}},
+                            tie_word_embeddings=False), 2042),
     "gpt2": (GPT2, 2007),
     "gpt2_odd": (variant(GPT2, activation_function="relu", n_head=2, n_inner=100, n_layer=2, scale_attn_by_inverse_layer_idx=True,
                          tie_word_embeddings=False), 2008),

@@ -59,7 +59,8 @@ std::optional<Json> other_value(const std::string& field, const Json& value) {
     return value.items().empty() ? list({Json::integer(1)}) : list({});
   }
   if (field == "num_experts_per_tok" || field == "no_rope_layer_interval" ||
-      field == "decoder_sparse_step" || field == "max_window_layers") {
+      field == "decoder_sparse_step" || field == "max_window_layers" ||
+      field == "sliding_window_pattern") {
     return Json::integer(value.as_integer() == 1 ? 2 : value.as_integer() - 1);
   }
   if (field == "sliding_window") {

@@ -10,6 +10,7 @@
 #include "io/host/files.h"
 #include "io/safetensors.h"
 #include "ir/exceptions.h"
+#include "models/architectures/llama.h"
 #include "pipeline/compile.h"
 #include "support/expect_error.h"
 #include "support/golden_models.h"
@@ -189,7 +190,7 @@ TEST_F(CompareImport, EveryTokensLogitsCount) {
 // The import agrees; the program after the passes is that of another epsilon.
 TEST_F(CompareImport, APassThatChangesTheModelFails) {
   prepare();
-  const std::string path = golden_path("logits/one_layer/config.json");
+  const std::string path = testing::golden_path("logits/one_layer/config.json");
   const Json json = unwrap(parse_json(unwrap(read_text_file(path)), path));
   models::ConfigNotes notes;
   models::LlamaConfig config = models::read_llama_config(JsonObjectReader(json, path), notes);

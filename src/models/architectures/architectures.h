@@ -15,6 +15,9 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace gemma2 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace gemma3 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace gpt2 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
