@@ -1,4 +1,5 @@
 // Position encodings.
+#include "arith/analyzer.h"
 #include "op/dtypes.h"
 #include "op/families.h"
 #include "op/lowering.h"
@@ -7,16 +8,6 @@
 namespace tapml::op {
 
 namespace {
-
-// At most the whole head is rotated.
-void check_rotated(const CallView& call, const PrimExpr& width, const PrimExpr& rotated) {
-  if (!width.is_int() || !rotated.is_int()) {
-    expect_same_dim(call, width, rotated, "x.3 and twice inv_freq.0");
-  } else if (rotated->int_value > width->int_value) {
-    call.error("more is rotated than a head has", "inv_freq.0 of at most half of x.3",
-               to_string(rotated) + " of " + to_string(width));
-  }
-}
 
 relax::Annotation deduce_rope(const CallView& call) {
   expect_ndim(call, 0, 4);
@@ -28,10 +19,9 @@ relax::Annotation deduce_rope(const CallView& call) {
   Known x = known_tensor(call, 0), lengths = known_tensor(call, 1), freq = known_tensor(call, 2);
   if (x.shape) {
     const PrimExpr& width = x.shape->back();
-    if (width.is_int() && width->int_value % 2 != 0) {
-      call.error("the last dimension is odd", "an even number", to_string(width));
+    if (freq.shape) {
+      expect_at_most(call, simplified(freq.shape->front() * 2), width, "twice inv_freq.0 and x.3");
     }
-    if (freq.shape) check_rotated(call, width, simplified(freq.shape->front() * 2));
     if (lengths.shape) {
       expect_same_dim(call, x.shape->front(), lengths.shape->front(), "x.0 and lengths.0");
     }
@@ -60,8 +50,7 @@ tir::PrimFuncRef legalize_rope(const CallView& call) {
   const PrimExpr rotated = simplified(half * 2);
   const bool interleaved = call.flag("interleaved");
   const double scale = call.number("scale");
-  const bool is_part =
-      rotated.is_int() && x->shape[3].is_int() && rotated->int_value < x->shape[3]->int_value;
+  const bool is_part = !arith::Analyzer().prove_equal(rotated, x->shape[3]);
   const auto turn = [&](const char* function, const PrimExpr& angle) {
     PrimExpr value = make_call(function, DType::kF32, {angle});
     if (scale != 1) value = value * number(scale, DType::kF32);
@@ -104,7 +93,7 @@ std::span<const OperatorInfo> position_operators() {
               "position * inv_freq[j] radians, an angle that is computed in f32, and multiplied "
               "by `scale`. The pair is (x[j], x[j + m]), the layout of Hugging Face's Llama, or "
               "(x[2j], x[2j + 1]) if `interleaved`. Elements after the first 2m are unchanged.",
-       .args = {{"x", ArgumentKind::kTensor, "[b, n, h, d], float, d even"},
+       .args = {{"x", ArgumentKind::kTensor, "[b, n, h, d], float"},
                 {"lengths", ArgumentKind::kTensor, "i32[b], tokens in the cache before this call"},
                 {"inv_freq", ArgumentKind::kTensor, "f32[m], radians per position, 2m <= d"}},
        .attrs = {{"interleaved", AttributeKind::kBool, false, false,

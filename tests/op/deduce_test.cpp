@@ -175,8 +175,9 @@ TEST_F(Deduce, TakeAndFull) {
 TEST_F(Deduce, Rope) {
   Expr x = tensor({b, n, 4, 16}), lengths = tensor({b}, kI32);
   EXPECT_EQ(deduced("rope", {x, lengths, tensor({8})}), "Tensor((b, n, 4, 16), f32)");
+  EXPECT_EQ(deduced("rope", {x, lengths, tensor({3})}), "Tensor((b, n, 4, 16), f32)");
   EXPECT_EQ(failure("rope", {x, lengths, tensor({16})}),
-            "rope: dimensions x.3 and twice inv_freq.0 differ | equal dimensions | 16 and 32");
+            "rope: of twice inv_freq.0 and x.3 the first is larger | at most 16 | 32");
   EXPECT_EQ(failure("rope", {x, tensor({b}), tensor({8})}),
             "rope: argument 'lengths' has the wrong dtype | i32 | f32");
   EXPECT_EQ(failure("rope", {tensor({b, n, 15}), lengths, tensor({8})}),
@@ -197,6 +198,17 @@ TEST_F(Deduce, PagedCache) {
   EXPECT_EQ(failure("paged_attention", {tensor({b, n, 5, 8}), pool, pool, table, lengths}, scale),
             "paged_attention: the query heads do not divide into groups | "
             "a multiple of 2 | 5");
+  const auto with = [&](const char* name, AttrValue value) {
+    AttrMap attrs = scale;
+    attrs[name] = std::move(value);
+    return attrs;
+  };
+  EXPECT_EQ(
+      failure("paged_attention", {q, pool, pool, table, lengths}, with("window", int64_t{-1})),
+      "paged_attention: the window is negative | 0 (none) or a number of tokens | -1");
+  EXPECT_EQ(
+      failure("paged_attention", {q, pool, pool, table, lengths}, with("soft_cap", -0.5)),
+      "paged_attention: the soft cap is negative | 0 (none) or the largest score | -0.500000");
   EXPECT_EQ(failure("paged_attention", {q, pool, pool, table, lengths}),
             "paged_attention: attribute 'scale' is missing | a number | ");
 }
