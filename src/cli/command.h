@@ -62,6 +62,7 @@ void add_compile(Registration registration);
 void add_opt(Registration registration);
 void add_exec(Registration registration);
 void add_cache(Registration registration);
+void add_check_import(Registration registration);
 void add_carve(Registration registration);
 void add_replay(Registration registration);
 void add_suite(Registration registration);

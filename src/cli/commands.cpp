@@ -10,6 +10,7 @@ void add_commands(Registration registration) {
   add_compile(registration);
   add_opt(registration);
   add_exec(registration);
+  add_check_import(registration);
   add_carve(registration);
   add_replay(registration);
   add_suite(registration);

@@ -4,6 +4,7 @@
 
 #include "cli/kernel_progress.h"
 #include "ir/exceptions.h"
+#include "topdown/reference_run/published_run.h"
 #include "topdown/report/ci_report.h"
 #include "topdown/report/verdict_lines.h"
 #include "topdown/results/result_json.h"
@@ -16,10 +17,14 @@ void ImportTrust::add_to(CLI::App& command) {
                                  "First compare the import with the published implementation: "
                                  "torch, for PyTorch and transformers (docs/verdicts.md)")
                      ->check(CLI::IsMember({"torch"}));
-  command
-      .add_option("--python", python, "Python that has PyTorch and transformers, for --trust torch")
-      ->default_str("python3")
+  add_python(command, python)
+      ->description("Python that has PyTorch and transformers, for --trust torch")
       ->needs(option);
+}
+
+CLI::Option* ImportTrust::add_python(CLI::App& command, std::string& python) {
+  return command.add_option("--python", python, "Python that has PyTorch and transformers")
+      ->default_str(topdown::kDefaultPython);
 }
 
 std::optional<topdown::ImportCheck> ImportTrust::check(const std::string& model,
@@ -31,9 +36,13 @@ std::optional<topdown::ImportCheck> ImportTrust::check(const std::string& model,
   topdown::ImportCheck import = app::check_import(
       {.model = model, .prompt = prompt, .python = python}, command_hooks(progress));
   progress.end();
+  print_import(import, output);
+  return import;
+}
+
+void print_import(const topdown::ImportCheck& import, const Output& output) {
   output.line("import: " + import_text(import));
   for (const std::string& text : difference_texts(import)) output.line("  " + text);
-  return import;
 }
 
 int refuse_import(const topdown::ImportCheck& import, const std::string& title,

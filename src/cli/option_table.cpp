@@ -14,6 +14,7 @@ constexpr std::string_view kInput = "Input", kSampling = "Sampling", kTarget = "
 constexpr OptionRow kRows[] = {
     {"--prompt", kInput, "TEXT"},
     {"--prompts", kInput, "FILE"},
+    {"--tokens", kInput, "ID,..."},
     {"--max-tokens", kInput, "N"},
     {"--decode", kInput, "N"},
     {"--batch", kInput, "N"},
@@ -41,6 +42,7 @@ constexpr OptionRow kRows[] = {
     {"--top-k", kSampling, "K"},
     {"--top-p", kSampling, "P"},
     {"--seed", kSampling, "SEED"},
+    {"check-import --seed", kInput, "SEED"},
 
     {"--target", kTarget, "TARGET"},
     {"--from", kTarget, "TARGET"},

@@ -106,6 +106,10 @@ void add_options(CLI::App& command, app::IsolationOptions& options) {
       ->capture_default_str();
 }
 
+void add_seed_option(CLI::App& command, uint64_t& seed, const std::string& description) {
+  command.add_option("--seed", seed, description)->check(is_seed)->capture_default_str();
+}
+
 void add_options(CLI::App& command, llm::SamplerOptions& options) {
   command
       .add_option("--temperature", options.temperature,
@@ -118,9 +122,7 @@ void add_options(CLI::App& command, llm::SamplerOptions& options) {
       .add_option("--top-p", options.top_p,
                   "Probability of the most likely tokens to draw from, in (0, 1]")
       ->capture_default_str();
-  command.add_option("--seed", options.seed, "Seed of the random numbers")
-      ->check(is_seed)
-      ->capture_default_str();
+  add_seed_option(command, options.seed, "Seed of the random numbers");
   command.parse_complete_callback([&options] {
     if (options.temperature != 0 || (options.top_k == 0 && options.top_p == 1)) return;
     log_warning("--top-k and --top-p have no effect without --temperature");

@@ -32,6 +32,8 @@ void add_options(CLI::App& command, app::RemoteOptions& options);     // --token
 void add_token_option(CLI::App& command, app::RemoteOptions& options);
 // --in-process, --kernel-timeout: for the commands that test kernels.
 void add_options(CLI::App& command, app::IsolationOptions& options);
+// --seed; the option's default is that of `seed`.
+void add_seed_option(CLI::App& command, uint64_t& seed, const std::string& description);
 // --temperature, --top-k, --top-p, --seed: for the commands that generate text.
 void add_options(CLI::App& command, llm::SamplerOptions& options);
 // MODEL, --target, --model and all of the above: for the commands that run a model.

@@ -43,6 +43,8 @@ TEST_F(Completion, OfCommandsOptionsAndPlatforms) {
   for (const char* shell : {"bash", "zsh"}) {
     SCOPED_TRACE(shell);
     EXPECT_EQ(offered(shell, "tapml mig"), "migrate");
+    EXPECT_EQ(offered(shell, "tapml check"), "check-import");
+    EXPECT_EQ(offered(shell, "tapml check-import --pr"), "--prompt");
     EXPECT_EQ(offered(shell, "tapml rpc ''"), "serve status");
     EXPECT_EQ(offered(shell, "tapml rpc serve --li"), "--listen");
     EXPECT_EQ(offered(shell, "tapml suite verify --mo"), "--model");

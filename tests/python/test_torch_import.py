@@ -1,4 +1,4 @@
-"""--trust torch with PyTorch and transformers, if they are installed: make test-torch."""
+"""--trust torch and check-import with PyTorch and transformers, if they are installed: make test-torch."""
 import json
 import os
 import shutil
@@ -62,6 +62,30 @@ def test_qwen2_moe_agrees(tmp_path, normed):
         **SIZES, moe_intermediate_size=32, shared_expert_intermediate_size=48, num_experts=6,
         num_experts_per_tok=2, norm_topk_prob=normed, mlp_only_layers=[1])
     agrees(carve(saved(tmp_path / "model", config), tmp_path / "suite"), "Qwen2MoeForCausalLM", 1e-4)
+
+
+def check(config, tmp_path, *arguments, python=sys.executable):
+    """check-import of a configuration alone."""
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(config.to_dict()))
+    result = subprocess.run(
+        [os.environ["TAPML_PROGRAM"], "check-import", "--config", file, "--python", python, "--json",
+         *arguments], capture_output=True, text=True, timeout=300)
+    assert result.returncode in (0, 1), result.stdout + result.stderr
+    return json.loads(result.stdout)["import"]
+
+
+@pytest.mark.parametrize("config", [
+    transformers.LlamaConfig(**SIZES, architectures=["LlamaForCausalLM"], attention_bias=True, mlp_bias=True),
+    transformers.LlamaConfig(**SIZES, architectures=["LlamaForCausalLM"], tie_word_embeddings=True),
+    transformers.Qwen2MoeConfig(
+        **SIZES, architectures=["Qwen2MoeForCausalLM"], moe_intermediate_size=32,
+        shared_expert_intermediate_size=48, num_experts=6, num_experts_per_tok=2, mlp_only_layers=[1])],
+    ids=["llama", "llama_tied", "qwen2_moe"])
+def test_random_weights_agree(tmp_path, config):
+    found = check(config, tmp_path, "--tokens", ",".join(map(str, range(100, 140))))
+    agrees(found, config.architectures[0], 1e-4)
+    assert found["tokens"] == 40 and found["missing"] == []
 
 
 def changed(tmp_path, folder, change, weights=None):

@@ -1,23 +1,48 @@
 #include "app/commands/check_import.h"
 
+#include <algorithm>
+
 #include "abi/model_interface.h"
+#include "app/random_model.h"
 #include "frontend/huggingface/model.h"
+#include "io/host/scratch_folder.h"
 #include "ir/exceptions.h"
 #include "pipeline/compile.h"
 #include "topdown/reference_run/compare_import.h"
 
 namespace tapml::app {
 
+namespace {
+
+void check_tokens(const std::vector<int32_t>& tokens, const ModelInterface& model) {
+  for (const int32_t token : tokens) {
+    if (token >= 0 && token < model.vocabulary) continue;
+    throw_user("the model has no such token", "--tokens",
+               "0 to " + std::to_string(model.vocabulary - 1), std::to_string(token));
+  }
+  if (std::ssize(tokens) > model.context) {
+    throw_user("the tokens do not fit the model's context", "--tokens",
+               std::to_string(model.context) + " tokens at most", std::to_string(tokens.size()));
+  }
+}
+
+}  // namespace
+
 topdown::ImportCheck check_import(const CheckImportCommand& command, const CommandHooks& hooks) {
   if (is_compiled(command.model)) {
-    throw_user("a compiled model has no import to compare", "--trust torch",
-               "a model directory as MODEL", command.model,
-               "compare the model directory before you compile it");
+    throw_user("a compiled model has no import to compare", "MODEL", "a model directory as MODEL",
+               command.model, "compare the model directory before you compile it");
   }
   const frontend::HuggingFaceModel files =
       frontend::read_model(command.model, nullptr, {}, hooks.watcher);
+  if (command.warn) log_each(files.warnings);
   const ModelInterface model = unwrap(model_interface_of(files.module.all_attrs()));
-  topdown::CompareImportOptions options{.folder = files.folder, .python = command.python};
+  check_tokens(command.tokens, model);
+  topdown::CompareImportOptions options{.folder = files.folder,
+                                        .name = command.name,
+                                        .python = command.python,
+                                        .tokens = command.tokens};
+  options.count = std::max(options.count, std::ssize(options.tokens));
   if (!command.prompt.empty()) {
     options.tokens = encode_prompt(load_tokenizer(files.folder), model.context, command.prompt);
   }
@@ -28,6 +53,17 @@ topdown::ImportCheck check_import(const CheckImportCommand& command, const Comma
   instruments.poll = hooks.poll;
   return topdown::compare_import(files.module, pipeline::form_kernels(files.module, instruments),
                                  model, files.weights, options);
+}
+
+topdown::ImportCheck check_import(const CheckConfigCommand& command, const CommandHooks& hooks) {
+  const ScratchFolder folder = unwrap(ScratchFolder::create("random"));
+  write_random_model(command.config, command.seed, folder.path());
+  return check_import(CheckImportCommand{.model = folder.path(),
+                                         .prompt = "",
+                                         .python = command.python,
+                                         .tokens = command.tokens,
+                                         .name = command.config},
+                      hooks);
 }
 
 }  // namespace tapml::app

@@ -16,22 +16,25 @@
 
 namespace tapml::topdown {
 
+inline constexpr int64_t kImportTokens = 16;
+
 struct CompareImportOptions {
   std::string folder;  // the model directory
+  std::string name;    // PublishedRequest::name
   std::string python;  // PublishedRequest::python
-  // Tokens of the text; of a longer one, the first kImportTokens.
+  // Tokens of the text; of a longer one, the first `count`.
   std::vector<int32_t> tokens;
+  int64_t count = kImportTokens;
   std::chrono::milliseconds longest{600'000};  // for the published implementation
   std::function<void()> poll;                  // an exception ends the work; may be empty
   std::function<bool()> cancelled;             // may be empty
   WorkWatcher watcher;
 };
 
-inline constexpr int64_t kImportTokens = 16;
-
-// Those of `tokens` that the model has, and random ones up to kImportTokens or the context: a
-// shorter text would test neither rotations nor attention.
-std::vector<int32_t> import_tokens(const std::vector<int32_t>& tokens, const ModelInterface& model);
+// Those of `tokens` that the model has, and random ones up to `most` or the context: a shorter
+// text would test neither rotations nor attention.
+std::vector<int32_t> import_tokens(const std::vector<int32_t>& tokens, const ModelInterface& model,
+                                   int64_t most = kImportTokens);
 
 // Runs the same tokens through the published implementation and through the reference, which both
 // compute in f64, and compares the logits. If those of any token differ, the values at the ends of

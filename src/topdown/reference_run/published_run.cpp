@@ -40,14 +40,14 @@ std::string end_of(const std::string& output) {
 [[noreturn]] void fail_with(const CommandResult& result, const std::string& python,
                             const PublishedRequest& request) {
   if (result.exit_code == kNoPublishedPackages) {
-    throw_user("PyTorch and transformers are not installed for " + in_quotes(python),
-               "--trust torch", "a Python that imports torch and transformers",
-               end_of(result.output),
+    throw_user("PyTorch and transformers are not installed for " + in_quotes(python), "--python",
+               "a Python that imports torch and transformers", end_of(result.output),
                in_quotes(python) +
                    " -m pip install torch transformers, or --python PROGRAM for a Python that has "
                    "them");
   }
-  throw_user("the published implementation does not run this model", request.folder,
+  throw_user("the published implementation does not run this model",
+             request.name.empty() ? request.folder : request.name,
              "a model that transformers loads and runs",
              "exit code " + std::to_string(result.exit_code) + ": " + end_of(result.output),
              "see whether transformers supports the model, and whether the memory is enough");

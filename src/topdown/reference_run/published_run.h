@@ -14,6 +14,7 @@ namespace tapml::topdown {
 struct PublishedRequest {
   std::string python;  // program; empty: kDefaultPython
   std::string folder;  // the model directory
+  std::string name;    // of the model in errors; empty: the folder
   std::vector<int32_t> tokens;
   // Modules whose inputs and outputs are wanted, if the implementation has them.
   std::vector<std::string> paths;

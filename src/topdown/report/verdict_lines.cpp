@@ -160,9 +160,18 @@ VerdictLine verdict_line(const Localization& localization) {
 }
 
 VerdictLine verdict_line(const ImportCheck& import) {
-  if (import.passed()) return {Verdict::kPass, {"the import agrees"}};
-  return {Verdict::kFail,
-          {"the import differs first in " + import.first->module, "nothing else was tested"}};
+  VerdictLine line = import_verdict_line(import);
+  if (!import.passed()) line.counts.emplace_back("nothing else was tested");
+  return line;
+}
+
+VerdictLine import_verdict_line(const ImportCheck& import) {
+  if (!import.passed()) {
+    return {Verdict::kFail, {"the import differs first in " + import.first->module}};
+  }
+  return {Verdict::kPass,
+          {"the import agrees", "logits of " + count_of(import.tokens, "token"),
+           count_of(import.values, "hidden state")}};
 }
 
 VerdictLine verdict_line(const PassBisection& bisection) {

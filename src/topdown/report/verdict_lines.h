@@ -17,7 +17,10 @@ VerdictLine verdict_line(const Migration& migration);
 VerdictLine verdict_line(const Migrations& migrations);
 VerdictLine verdict_line(const Localization& localization);
 VerdictLine verdict_line(const PassBisection& bisection);
+// Of a command that compares the import first, and tests nothing else if it differs.
 VerdictLine verdict_line(const ImportCheck& import);
+// Of the command that only compares the import.
+VerdictLine import_verdict_line(const ImportCheck& import);
 VerdictLine verdict_line(const SuiteCheck& check);
 // For comparisons of targets with the reference, one each; `scored` are the tasks of each.
 VerdictLine verdict_line(const std::vector<EvalComparison>& comparisons, const EvalTotal& scored);
