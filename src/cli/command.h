@@ -81,6 +81,7 @@ struct DeviceWork {
   int (*conclude)(int64_t passed, int64_t checks, int64_t devices, const Output& output) = nullptr;
 };
 void add_devices(Registration registration, const DeviceWork& work);
+void add_models(Registration registration);
 void add_rpc(Registration registration);
 void add_kernel(Registration registration);
 void add_kernel_worker(Registration registration);

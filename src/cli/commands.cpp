@@ -20,6 +20,7 @@ void add_commands(Registration registration) {
   add_profile(registration);
   add_devices(registration,
               {.measure = measure_ceilings, .check = check_device, .conclude = conclude_checks});
+  add_models(registration);
   add_rpc(registration);
   add_kernel(registration);
   add_kernel_worker(registration);

@@ -13,8 +13,8 @@ using testing::ProgramResult;
 using testing::run_program;
 
 TEST(Commands, HelpOfEachEndsInAnExample) {
-  for (const char* command :
-       {"run", "compile", "opt", "check-import", "carve", "replay", "migrate", "devices"}) {
+  for (const char* command : {"run", "compile", "opt", "check-import", "carve", "replay", "migrate",
+                              "models", "devices"}) {
     ProgramResult result = run_program({command, "--help"});
     EXPECT_EQ(result.exit_code, 0) << command;
     EXPECT_NE(result.out.find("Example: tapml " + std::string(command)), std::string::npos)
@@ -32,8 +32,8 @@ TEST(Commands, HelpOfEachEndsInAnExample) {
 
 TEST(Commands, DocumentationNamesEveryOptionAndCommand) {
   const std::string page = testing::read_bytes(std::string(TAPML_SOURCE_DIR) + "/docs/cli.md");
-  for (const char* command :
-       {"run", "compile", "opt", "check-import", "carve", "replay", "migrate", "devices"}) {
+  for (const char* command : {"run", "compile", "opt", "check-import", "carve", "replay", "migrate",
+                              "models", "devices"}) {
     EXPECT_NE(page.find("\n## " + std::string(command) + "\n"), std::string::npos) << command;
     const std::string help = run_program({command, "--help"}).out;
     for (size_t at = 0; (at = help.find("--", at)) != std::string::npos;) {

@@ -1,0 +1,36 @@
+// tapml models: a row for every architecture of the table.
+#include <gtest/gtest.h>
+
+#include "models/table.h"
+#include "support/program.h"
+
+namespace tapml {
+namespace {
+
+TEST(Models, ListsEveryArchitecture) {
+  const testing::ProgramResult json = testing::run_program({"models", "--json"});
+  ASSERT_EQ(json.exit_code, 0) << json.all();
+  const Json document = json.json();
+  const auto& list = document.find("architectures")->items();
+  const auto table = models::architecture_table();
+  ASSERT_EQ(list.size(), table.size());
+  const testing::ProgramResult wide = testing::run_program({"models"}, {{{"COLUMNS", "200"}}});
+  EXPECT_TRUE(wide.out.starts_with("model_type")) << wide.out;
+  for (size_t i = 0; i < table.size(); ++i) {
+    EXPECT_EQ(list[i].find("model_type")->as_string(), table[i].name);
+    EXPECT_EQ(list[i].find("class")->as_string(), table[i].class_name);
+    EXPECT_EQ(list[i].find("base_class")->as_string(), table[i].base_class);
+    EXPECT_EQ(list[i].find("description")->as_string(), table[i].doc);
+    // One line has all three.
+    const size_t at = wide.out.find("\n" + std::string(table[i].name) + " ");
+    ASSERT_NE(at, std::string::npos) << wide.out;
+    const std::string line = wide.out.substr(at + 1, wide.out.find('\n', at + 1) - at - 1);
+    EXPECT_NE(line.find(table[i].class_name), std::string::npos) << line;
+    EXPECT_TRUE(line.ends_with(table[i].doc)) << line;
+  }
+}
+
+TEST(Models, TakesNoArgument) { testing::expect_failure({"models", "llama"}, 2, {"llama"}); }
+
+}  // namespace
+}  // namespace tapml
