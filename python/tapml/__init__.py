@@ -15,6 +15,7 @@ from __future__ import annotations
 import json as _json
 import os as _os
 import re as _re
+import sys as _sys
 import time as _time
 from dataclasses import dataclass as _dataclass
 from typing import Any, Callable, Iterable, Mapping, Sequence, Union
@@ -33,6 +34,7 @@ from .errors import (
     UnauthorizedError, UserError, Warning,
 )
 from .evaluation import Evaluation, EvaluationTotal, TaskResult
+from .import_check import ImportCheck, ImportDifference
 from .replay_result import Replay
 from .torch_source import TorchCarving, TorchGroup, TorchUnmapped, carve_torch
 
@@ -41,13 +43,13 @@ __version__: str = _tapml.__version__
 __all__ = [
     "AbsentError", "CancelledError", "ClosedError", "CompileError", "CrashError", "Culprit",
     "Engine", "Error", "Evaluation", "EvaluationTotal", "Executable", "Function", "FunctionType",
-    "Generation", "GraphBuilder", "GraphFunction", "InternalError", "LanguageModel", "LayerStep", "Library", "LimitError",
+    "Generation", "GraphBuilder", "GraphFunction", "ImportCheck", "ImportDifference", "InternalError", "LanguageModel", "LayerStep", "Library", "LimitError",
     "Localization", "LostError", "Migration", "MigrationStep", "Migrations", "Module",
     "OperatorCall", "OutOfMemoryError", "Pass", "Pattern", "PatternBuilder", "PlatformError", "ProtocolError", "Replay", "Replayer", "Rewriter", "Session", "Snapshot",
     "Suite", "GroupValue", "SuiteCall", "SuiteGroup", "SuiteKernel",
     "TaskResult", "Tensor", "TimeoutError", "TorchCarving", "TorchGroup", "TorchUnmapped",
     "UnauthorizedError", "UserError", "Value", "ValueType", "Var", "Verdict", "Warning", "allocate",
-    "carve", "carve_torch", "compile", "cpu", "device", "devices", "evaluate", "load", "localize",
+    "carve", "carve_torch", "check_import", "compile", "cpu", "device", "devices", "evaluate", "load", "localize",
     "migrate", "null", "opencl", "parse", "pass_names", "replay", "replayer",
     "rewrite", "run_passes", "tensor", "upload", "vulkan",
 ]
@@ -548,6 +550,35 @@ def evaluate(model: LanguageModel | Path, devices: Session | Sequence[Session], 
                                 None if reference is None else places.index(reference), cache,
                                 progress)
     return [Evaluation.from_dict(_json.loads(one)) for one in documents]
+
+
+def check_import(model: LanguageModel | Path | None = None, *, config: Path | None = None,
+                 seed: int = 0, prompt: str = "", tokens: Sequence[int] = (),
+                 python: Path | None = None,
+                 progress: Callable[[str, int, int], None] | None = None) -> ImportCheck:
+    """Compares a model as tapml reads it with its published implementation.
+
+    ``model`` is a model directory; with ``config``, a config.json alone, the weights are random
+    (``seed``). PyTorch and transformers run in a process of ``python``, by default the Python that
+    runs this. Both compute the logits of the same tokens in f64: ``tokens``, or those of
+    ``prompt``, and random ones up to 16 (docs/verdicts.md, "The import"). A model that differs
+    raises no error: ``first`` of the result names the first module that does.
+
+    Raises UserError for invalid arguments, if the packages are not installed, and if they do not
+    run the model; Ctrl-C raises KeyboardInterrupt.
+    """
+    where = "check_import(model)"
+    if (model is None) == (config is None):
+        raise UserError("one input is needed", where, "model or config",
+                        "neither" if model is None else "both")
+    if prompt and (config is not None or len(tokens) > 0):
+        raise UserError("a prompt goes with a model directory, and without tokens", where,
+                        "no prompt", repr(prompt))
+    document, text = _tapml.check_import(
+        model.folder if isinstance(model, LanguageModel) else _path(model), config=_path(config),
+        seed=seed, prompt=prompt, tokens=list(tokens), python=_path(python) or _sys.executable,
+        progress=progress)
+    return ImportCheck.from_dict(_json.loads(document), text)
 
 
 def _add_conveniences() -> None:

@@ -578,3 +578,7 @@ def localize(model: Any, source: Session, target: Session, prompt: str, *, suite
 def evaluate(model: Any, devices: Sequence[Session], tasks: str, file: str,
              reference: Optional[int], cache: bool,
              progress: Optional[Callable[[str, int, int], object]]) -> list[str]: ...
+def check_import(model: Union[str, os.PathLike[str]], *, config: Union[str, os.PathLike[str]],
+                 seed: int, prompt: str, tokens: Sequence[int],
+                 python: Union[str, os.PathLike[str]],
+                 progress: Optional[Callable[[str, int, int], object]]) -> tuple[str, str]: ...

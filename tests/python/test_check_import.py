@@ -1,4 +1,4 @@
-"""tapml check-import: toy packages (published/) stand in for PyTorch and transformers."""
+"""tapml check-import, and tapml.check_import: toy packages (published/) stand in for PyTorch and transformers."""
 import json
 import os
 import pathlib
@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+import tapml
 from conftest import DEMO
 from numpy_llama import CONFIG, make_weights, write_folder
 from test_import_trust import ATTENTION, HERE, OTHER, program, swapped
@@ -36,6 +37,11 @@ def config(tmp_path_factory):
     path = tmp_path_factory.mktemp("check") / "config.json"
     path.write_text(json.dumps(CONFIG))
     return path
+
+
+@pytest.fixture()
+def toys(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, [HERE / "published", HERE])))
 
 
 def run(*args, python=sys.executable, packages=True):
@@ -158,3 +164,32 @@ def test_without_the_packages(folder, tmp_path):
     result = run(folder, python=python, packages=False)
     assert result.returncode == 2 and "PyTorch and transformers are not installed" in result.stderr
     assert "--trust" not in result.stderr
+
+
+def test_the_function(folder, toys):
+    steps = []
+    check = tapml.check_import(folder, prompt="In the beginning",
+                               progress=lambda step, done, total: steps.append(step))
+    assert check.passed and check.first is None and check.model_class == "LlamaForCausalLM"
+    assert check.tokens == 16 and check.max_abs < check.allowed and check.missing == ()
+    assert str(check).startswith("agrees with transformers 5.toy")
+    assert tapml.ImportCheck.from_dict(check.to_dict()) == check
+    assert "published" in steps and "reference" in steps
+
+
+def test_the_function_with_a_difference(config, tmp_path, toys):
+    python = program(tmp_path / "python", CHANGED.format(python=sys.executable, changes={"rms_norm_eps": 1.1e-5}))
+    check = tapml.check_import(config=config, seed=3, tokens=range(20), python=python)
+    assert not check.passed and check.tokens == 20
+    assert check.first.module == "model.layers.0.input_layernorm" and check.first.layer == 0
+    assert check.first.max_abs > check.first.allowed > 0
+    assert "first in layer 0, output of model.layers.0.input_layernorm" in str(check)
+
+
+def test_arguments_of_the_function(folder, config, tmp_path):
+    for arguments in ({}, {"model": folder, "config": config}, {"config": config, "prompt": "x"},
+                      {"model": folder, "prompt": "x", "tokens": [1]}):
+        with pytest.raises(tapml.UserError):
+            tapml.check_import(**arguments)
+    with pytest.raises(tapml.UserError, match="cannot start"):
+        tapml.check_import(folder, python=tmp_path / "none")
