@@ -26,7 +26,7 @@ HostTensor random_tensor(const std::string& name, const Shape& shape, uint64_t s
   // A uniform number within ± 1 has the variance 1 / 3.
   const float scale =
       matrix ? std::sqrt(3.0f / static_cast<float>(std::max<int64_t>(shape.back(), 1))) : 0.5f;
-  const float middle = !matrix && name.find("norm") != std::string::npos ? 1.0f : 0.0f;
+  const float middle = matrix || name.ends_with(".bias") ? 0.0f : 1.0f;
   for (float& value : values) value = middle + scale * value;
   return tensor;
 }
