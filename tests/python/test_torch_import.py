@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from conftest import DEMO
+from conftest import DEMO, ROOT
+from test_check_import import CHANGED
 from test_import_trust import OTHER, program
 
 torch = pytest.importorskip("torch")
@@ -64,10 +65,16 @@ def test_qwen2_moe_agrees(tmp_path, normed):
     agrees(carve(saved(tmp_path / "model", config), tmp_path / "suite"), "Qwen2MoeForCausalLM", 1e-4)
 
 
+LOGITS = ROOT / "tests/golden/logits"
+ARCHITECTURES = [one["model_type"] for one in json.loads(subprocess.run(
+    [os.environ["TAPML_PROGRAM"], "models", "--json"], capture_output=True, text=True, check=True,
+    timeout=60).stdout)["architectures"]]
+
+
 def check(config, tmp_path, *arguments, python=sys.executable):
     """check-import of a configuration alone."""
     file = tmp_path / "config.json"
-    file.write_text(json.dumps(config.to_dict()))
+    file.write_text(json.dumps(config if isinstance(config, dict) else config.to_dict()))
     result = subprocess.run(
         [os.environ["TAPML_PROGRAM"], "check-import", "--config", file, "--python", python, "--json",
          *arguments], capture_output=True, text=True, timeout=300)
@@ -86,6 +93,22 @@ def test_random_weights_agree(tmp_path, config):
     found = check(config, tmp_path, "--tokens", ",".join(map(str, range(100, 140))))
     agrees(found, config.architectures[0], 1e-4)
     assert found["tokens"] == 40 and found["missing"] == []
+
+
+@pytest.mark.parametrize("name", [one for one in ARCHITECTURES if (LOGITS / one).is_dir()])
+def test_each_architecture_agrees(tmp_path, name):
+    config = json.loads((LOGITS / name / "config.json").read_text())
+    found = check(config, tmp_path)
+    assert found["passed"] and found["dtype"] == "f64" and found["missing"] == [], found
+    assert found["values"] > 30
+
+
+def test_names_a_wrong_factor(tmp_path):
+    config = json.loads((LOGITS / "granite/config.json").read_text())
+    changes = {"residual_multiplier": config["residual_multiplier"] * 1.001}
+    python = program(tmp_path / "python", CHANGED.format(python=sys.executable, changes=changes))
+    found = check(config, tmp_path, python=python)
+    assert not found["passed"] and found["first"]["layer"] == 0
 
 
 def changed(tmp_path, folder, change, weights=None):

@@ -43,9 +43,29 @@ def load(torch, transformers, request):
     if getattr(model, "_can_set_experts_implementation", bool)():
         # The fast one takes no f64.
         model.set_experts_implementation("eager")
+    if wide:
+        widen_tables(torch, model)
     sizes = {name: value.numel() for name, value in model.named_parameters()}
     missing = [name for name in sorted(info["missing_keys"]) if sizes.get(name, 1) > 0]
     return model.eval(), wide, missing
+
+
+def widen_tables(torch, model):
+    """Computes sines and cosines that are kept in a table (GPT-J) in f64, of frequencies in f32.
+
+    That is how other rotations compute them here.
+    """
+    for _, module in model.named_modules():
+        table = getattr(module, "embed_positions", None)
+        if not isinstance(table, torch.Tensor) or table.dim() != 2 or table.shape[1] % 2:
+            continue
+        count, width = table.shape
+        exponents = torch.arange(0, width, 2, dtype=torch.int64).to(torch.float32) / width
+        frequencies = (1.0 / 10000 ** exponents).double()
+        angles = torch.arange(count, dtype=torch.float64)[:, None] * frequencies
+        exact = torch.cat((angles.sin(), angles.cos()), dim=1)
+        if torch.allclose(table[:64].double(), exact[:64], rtol=0, atol=1e-5):
+            module.embed_positions = exact
 
 
 def in_f64(torch):
