@@ -79,6 +79,15 @@ Expr Graph::number(double value, DType dtype) {
   return make_constant(std::move(number));
 }
 
+Expr Graph::constant(const std::vector<float>& values) {
+  Expr& known = constants_[values];
+  if (!known) {
+    known = make_constant(
+        HostTensor::from(DType::kF32, {std::ssize(values)}, std::span<const float>(values)));
+  }
+  return known;
+}
+
 Variable Graph::field(const Variable& tuple, int64_t index) {
   return builder_.emit(make_get_item(tuple, static_cast<int>(index)));
 }

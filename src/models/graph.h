@@ -3,6 +3,7 @@
 // so which parameters all of them have.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ class Graph {
   relax::Variable add(const relax::Expr& x, const relax::Expr& y) { return op("add", {x, y}); }
   // A scalar constant.
   static relax::Expr number(double value, DType dtype);
+  // A vector of f32, the same constant for the same values.
+  relax::Expr constant(const std::vector<float>& values);
   // x times a number; x itself for 1.
   relax::Variable scaled(const relax::Variable& x, double factor);
   // Field `index` of a tuple.
@@ -80,6 +83,7 @@ class Graph {
   relax::Variable token_ids_, page_table_, lengths_, positions_;
   GraphParameters parameters_;
   std::map<std::string, relax::Expr> pools_;
+  std::map<std::vector<float>, relax::Expr> constants_;
   std::map<std::string, relax::Variable> weights_;  // by parameter
 };
 

@@ -76,10 +76,7 @@ std::vector<float> rope_frequencies(const RopeConfig& rope, int64_t head_dim) {
 }
 
 Rope make_rope(const RopeConfig& rope, int64_t head_dim) {
-  const std::vector<float> frequencies = rope_frequencies(rope, head_dim);
-  return {.frequencies = relax::make_constant(
-              HostTensor::from(DType::kF32, {static_cast<int64_t>(frequencies.size())},
-                               std::span<const float>(frequencies))),
+  return {.frequencies = rope_frequencies(rope, head_dim),
           .interleaved = rope.interleaved,
           .scale = rope.scale};
 }
@@ -88,7 +85,7 @@ relax::Variable rotate(Graph& g, const relax::Variable& x, const Rope& rope) {
   AttrMap attrs;
   if (rope.interleaved) attrs["interleaved"] = true;
   if (rope.scale != 1) attrs["scale"] = rope.scale;
-  return g.op("rope", {x, g.lengths(), rope.frequencies}, std::move(attrs));
+  return g.op("rope", {x, g.lengths(), g.constant(rope.frequencies)}, std::move(attrs));
 }
 
 }  // namespace tapml::models

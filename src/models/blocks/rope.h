@@ -35,9 +35,9 @@ struct RopeConfig {
 // correctly rounded pow: every step is rounded to f32.
 std::vector<float> rope_frequencies(const RopeConfig& rope, int64_t head_dim);
 
-// The operands of `rope` that the tokens of a layer have in common.
+// What the tokens of a layer have in common.
 struct Rope {
-  relax::Expr frequencies;
+  std::vector<float> frequencies;  // radians per position of each pair
   bool interleaved = false;
   double scale = 1;  // of sine and cosine
 };
