@@ -239,12 +239,18 @@ void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
   refuse_quantized(json);
 }
 
-RopeConfig read_rope_of(const JsonObjectReader& json, const JsonObjectReader& parameters,
-                        double theta, const DecoderConfig& config, ConfigNotes& notes) {
-  RopeConfig rope;
-  rope.theta = unwrap(parameters.float_or("rope_theta", theta, 1, 1e12));
-  read_scaling(json, parameters, config.context, rope, notes);
-  return rope;
+void read_layer_rotations(const JsonObjectReader& json, DecoderConfig& config, RopeConfig& local,
+                          ConfigNotes& notes) {
+  const auto parameters = unwrap(json.optional_object("rope_parameters"));
+  if (!parameters) return;
+  const auto read = [&](const char* kind, RopeConfig& rope) {
+    const auto own = unwrap(parameters->optional_object(kind));
+    if (!own) return;
+    rope = {.theta = unwrap(own->float_or("rope_theta", rope.theta, 1, 1e12))};
+    read_scaling(json, *own, config.context, rope, notes);
+  };
+  read("full_attention", config.rope);
+  read("sliding_attention", local);
 }
 
 void read_gpt_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,

@@ -77,10 +77,10 @@ int64_t int_or_default(const JsonObjectReader& json, const char* key, int64_t fa
 void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
                   DecoderConfig& config, ConfigNotes& notes);
 
-// Frequencies in an object of its own, as transformers 5 has them for each kind of layer: its
-// "rope_theta", or `theta`, and its scaling.
-RopeConfig read_rope_of(const JsonObjectReader& json, const JsonObjectReader& parameters,
-                        double theta, const DecoderConfig& config, ConfigNotes& notes);
+// transformers 5 may have rotations for each kind of layer in "rope_parameters": those of
+// "full_attention" go to config.rope, those of "sliding_attention" to `local`.
+void read_layer_rotations(const JsonObjectReader& json, DecoderConfig& config, RopeConfig& local,
+                          ConfigNotes& notes);
 // The same fields under the names that GPT-2's configuration has for them ("n_embd"). Without
 // intermediate, it is 4 hidden.
 void read_gpt_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,

@@ -216,6 +216,41 @@ OTHERS = {
                                 "full_attention": {"factor": 4.0, "rope_theta": 3000.0, "rope_type": "linear"},
                                 "sliding_attention": {"rope_theta": 100.0, "rope_type": "default"}},
                             tie_word_embeddings=False), 2042),
+    "cohere2": (small("cohere2", "Cohere2ForCausalLM", logit_scale=1.5, sliding_window=6,
+                      sliding_window_pattern=3), 2043),
+    "cohere2_types": (small("cohere2", "Cohere2ForCausalLM", attention_bias=True, logit_scale=2.0,
+                            layer_types=["full_attention", "sliding_attention", "full_attention"],
+                            sliding_window=9, tie_word_embeddings=False), 2044),
+    "ernie4_5": (small("ernie4_5", "Ernie4_5ForCausalLM", head_dim=24), 2045),
+    "ernie4_5_biased": (small("ernie4_5", "Ernie4_5ForCausalLM", head_dim=16, num_key_value_heads=4, rope_theta=700.0,
+                              tie_word_embeddings=False, use_bias=True), 2046),
+    "exaone4": (small("exaone4", "Exaone4ForCausalLM", head_dim=16, num_hidden_layers=4, sliding_window=7,
+                      sliding_window_pattern=2, tie_word_embeddings=False), 2047),
+    "exaone4_full": (small("exaone4", "Exaone4ForCausalLM", head_dim=24, layer_types=["full_attention"] * 3,
+                           tie_word_embeddings=True) | {"sliding_window": None}, 2048),
+    "glm4": (small("glm4", "Glm4ForCausalLM", eos_token_id=[1, 2], head_dim=24, pad_token_id=0,
+                   tie_word_embeddings=False), 2049),
+    "glm4_unbiased": (small("glm4", "Glm4ForCausalLM", attention_bias=False, eos_token_id=[1, 2], head_dim=16,
+                            pad_token_id=0, partial_rotary_factor=0.25, tie_word_embeddings=True), 2050),
+    "hunyuan_v1_dense": (small("hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM", head_dim=24,
+                               tie_word_embeddings=False), 2051),
+    "hunyuan_v1_dense_biased": (small("hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM", attention_bias=True,
+                                      head_dim=16, num_key_value_heads=4, tie_word_embeddings=True), 2052),
+    "nemotron": (small("nemotron", "NemotronForCausalLM", tie_word_embeddings=False), 2053),
+    "nemotron_biased": (small("nemotron", "NemotronForCausalLM", attention_bias=True, head_dim=24, hidden_act="silu",
+                              mlp_bias=True, partial_rotary_factor=0.25, tie_word_embeddings=True), 2054),
+    "olmo3": (small("olmo3", "Olmo3ForCausalLM", layer_types=[
+        "sliding_attention", "full_attention", "sliding_attention"], rope_theta=1000.0, rope_scaling={
+            "factor": 4.0, "original_max_position_embeddings": 32, "rope_type": "yarn"}, sliding_window=6,
+                    tie_word_embeddings=False), 2055),
+    "olmo3_nested": (small("olmo3", "Olmo3ForCausalLM", attention_bias=True, num_hidden_layers=4,
+                           rope_parameters={
+                               "full_attention": {"factor": 2.0, "rope_theta": 800.0, "rope_type": "linear"},
+                               "sliding_attention": {"rope_theta": 90.0, "rope_type": "default"}},
+                           sliding_window=8, tie_word_embeddings=True), 2056),
+    "seed_oss": (small("seed_oss", "SeedOssForCausalLM", head_dim=24, tie_word_embeddings=False), 2057),
+    "seed_oss_biased": (small("seed_oss", "SeedOssForCausalLM", attention_bias=False, attention_out_bias=True,
+                              head_dim=16, mlp_bias=True, tie_word_embeddings=True), 2058),
     "gpt2": (GPT2, 2007),
     "gpt2_odd": (variant(GPT2, activation_function="relu", n_head=2, n_inner=100, n_layer=2, scale_attn_by_inverse_layer_idx=True,
                          tie_word_embeddings=False), 2008),
@@ -462,7 +497,7 @@ def make_other(name):
     logits = logits_of(model, tokens.tolist())
     scores = least_deviation_of_scores(model, tokens.tolist())
     # Norms of q and k bound the scores, and so does a scale that falls with the layers.
-    least = 0.4 if config.get("scale_attn_by_inverse_layer_idx") else 0.7
+    least = 0.4 if config.get("scale_attn_by_inverse_layer_idx") else 0.6
     assert scores >= least and logits.std() >= 1, (name, scores, float(logits.std()))
     save(folder / "golden.safetensors", {
         "seed": torch.tensor([seed], dtype=torch.int32),

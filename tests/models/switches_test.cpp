@@ -96,6 +96,9 @@ TEST_P(Switches, EachChangesTheLogits) {
   const HostTensor& expected = golden.reference.at("logits");
   for (const auto& [field, value] : config.members()) {
     if (kNoSwitches.contains(field)) continue;
+    // Without a window its layers are like all others.
+    const Json* window = config.find("sliding_window");
+    if (field == "layer_types" && window && window->is_null()) continue;
     const auto other = other_value(field, value);
     ASSERT_TRUE(other) << field;
     std::vector<std::pair<std::string, Json>> members;

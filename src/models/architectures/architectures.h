@@ -9,6 +9,30 @@ namespace tapml::models {
 namespace cohere {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace cohere2 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace ernie4_5 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace exaone4 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace glm4 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace hunyuan_v1_dense {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace nemotron {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace olmo3 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace seed_oss {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace gemma {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }

@@ -67,20 +67,6 @@ Variable hidden_states(Graph& g, const Config& c) {
   return x;
 }
 
-// transformers 5 has an object of rotations for each kind of layer; before, the base of layers with
-// a window was a field of its own, and rope_scaling was of the others.
-void read_rotations(const JsonObjectReader& json, Config& c, ConfigNotes& notes) {
-  c.local_rope.theta = unwrap(json.float_or("rope_local_base_freq", kLocalTheta, 1, 1e12));
-  const auto parameters = unwrap(json.optional_object("rope_parameters"));
-  if (!parameters) return;
-  if (const auto full = unwrap(parameters->optional_object("full_attention"))) {
-    c.rope = read_rope_of(json, *full, c.rope.theta, c, notes);
-  }
-  if (const auto local = unwrap(parameters->optional_object("sliding_attention"))) {
-    c.local_rope = read_rope_of(json, *local, c.local_rope.theta, c, notes);
-  }
-}
-
 }  // namespace
 
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
@@ -98,7 +84,10 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   // A layer with a window that the context does not reach still has the rotation of its kind.
   c.window = read_window(json, c, kWindow);
   c.windowed = read_windowed(json, c, [&](int64_t layer) { return (layer + 1) % pattern != 0; });
-  read_rotations(json, c, notes);
+  // Before transformers 5 the base of layers with a window was a field of its own, and rope_scaling
+  // was of the others.
+  c.local_rope.theta = unwrap(json.float_or("rope_local_base_freq", kLocalTheta, 1, 1e12));
+  read_layer_rotations(json, c, c.local_rope, notes);
   refuse_set(json, "use_bidirectional_attention",
              "is true: attention to later tokens is not supported");
   DecoderModel model = decoder_model("gemma3_text", c);

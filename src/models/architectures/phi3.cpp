@@ -37,16 +37,6 @@ Variable fused_attention(Graph& g, int64_t layer, const std::string& path, const
   return linear(g, path + ".o_proj", mixed, Graph::width(x));
 }
 
-Variable fused_feed_forward(Graph& g, const std::string& path, const Variable& x,
-                            const FeedForwardConfig& c) {
-  const Variable both = linear(g, path + ".gate_up_proj", x, 2 * c.inner);
-  g.origin(path);
-  const Variable parts = g.op("split", {both}, {{"axis", int64_t{-1}}, {"sections", int64_t{2}}});
-  const Variable gate = activate(g, g.field(parts, 0), c.activation);
-  return linear(g, path + ".down_proj", g.op("multiply", {g.field(parts, 1), gate}),
-                Graph::width(x));
-}
-
 Variable hidden_states(Graph& g, const DecoderConfig& c) {
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
@@ -57,7 +47,7 @@ Variable hidden_states(Graph& g, const DecoderConfig& c) {
           return fused_attention(g, layer, path + ".self_attn", y, attention_of(c));
         },
         [&](const Variable& y) {
-          return fused_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
+          return fused_gated_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
         });
   }
   return x;

@@ -16,7 +16,7 @@ relax::Variable embed_positions(Graph& g, const std::string& path, int64_t rows,
 
 struct HeadConfig {
   std::string weight = "lm_head";  // its path, or the embedding's for a tied head
-  std::string origin = "lm_head";    // also the path of its bias
+  std::string origin = "lm_head";  // also the path of its bias
   int64_t vocabulary = 0;
   bool bias = false;
   double scale = 1;     // factor of the logits

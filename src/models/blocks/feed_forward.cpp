@@ -66,6 +66,17 @@ Variable gated_feed_forward(Graph& g, const std::string& path, const Variable& x
                 projection);
 }
 
+Variable fused_gated_feed_forward(Graph& g, const std::string& path, const Variable& x,
+                                  const FeedForwardConfig& config) {
+  const LinearConfig projection = {.bias = config.bias};
+  const Variable both = linear(g, path + ".gate_up_proj", x, 2 * config.inner, projection);
+  g.origin(path);
+  const Variable parts = g.op("split", {both}, {{"axis", int64_t{-1}}, {"sections", int64_t{2}}});
+  const Variable gate = activate(g, g.field(parts, 0), config.activation);
+  return linear(g, path + "." + config.down, g.op("multiply", {g.field(parts, 1), gate}),
+                Graph::width(x), projection);
+}
+
 Variable feed_forward(Graph& g, const std::string& path, const Variable& x,
                       const FeedForwardConfig& config) {
   const LinearConfig projection = {.bias = config.bias, .transposed = config.transposed};

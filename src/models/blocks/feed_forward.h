@@ -30,6 +30,9 @@ struct FeedForwardConfig {
 // hidden] to [b, n, hidden], without the residual.
 relax::Variable gated_feed_forward(Graph& g, const std::string& path, const relax::Variable& x,
                                    const FeedForwardConfig& config);
+// The same with one matrix "gate_up_proj" that gives the gate and then up.
+relax::Variable fused_gated_feed_forward(Graph& g, const std::string& path,
+                                         const relax::Variable& x, const FeedForwardConfig& config);
 // down(activation(up(x))) (Vaswani et al. 2017, section 3.3).
 relax::Variable feed_forward(Graph& g, const std::string& path, const relax::Variable& x,
                              const FeedForwardConfig& config);

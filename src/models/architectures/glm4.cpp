@@ -1,0 +1,56 @@
+// GLM 4 of 0414: a norm before and after both parts of a layer, a rotation of neighbors in a part
+// of each head, one matrix for gate and up (Zhipu 2025; the layout and names of Hugging Face's
+// Glm4ForCausalLM).
+#include "ir/exceptions.h"
+#include "models/architectures/architectures.h"
+#include "models/blocks/layer.h"
+
+namespace tapml::models::glm4 {
+
+using relax::Variable;
+
+namespace {
+
+// From transformers' Glm4Config.
+constexpr DecoderDefaults kDefaults = {.vocabulary = 151552,
+                                       .hidden = 4096,
+                                       .layers = 40,
+                                       .heads = 32,
+                                       .kv_heads = 2,
+                                       .head_dim = 128,
+                                       .context = 131072,
+                                       .intermediate = 13696,
+                                       .norm_epsilon = 1.5625e-7,
+                                       .partial_rotary = 0.5};
+
+Variable hidden_states(Graph& g, const DecoderConfig& c) {
+  const NormConfig config = norm_of(c);
+  Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
+  for (int64_t layer = 0; layer < c.layers; ++layer) {
+    const std::string path = layer_path(layer);
+    Variable y = norm(g, path + ".input_layernorm", x, config);
+    y = attention(g, layer, path + ".self_attn", y, attention_of(c));
+    y = norm(g, path + ".post_self_attn_layernorm", y, config);
+    x = residual(g, path, x, y);
+    y = norm(g, path + ".post_attention_layernorm", x, config);
+    y = fused_gated_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
+    y = norm(g, path + ".post_mlp_layernorm", y, config);
+    x = residual(g, path, x, y);
+  }
+  return x;
+}
+
+}  // namespace
+
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
+  DecoderConfig c;
+  read_decoder(json, kDefaults, c, notes);
+  c.rope.interleaved = true;
+  c.qkv_bias = unwrap(json.bool_or("attention_bias", true));
+  DecoderModel model = decoder_model("glm4", c);
+  model.logits = logits_of(c, norm_of(c));
+  model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
+  return model;
+}
+
+}  // namespace tapml::models::glm4
