@@ -383,12 +383,12 @@ DecoderModel decoder_model(const char* architecture, const DecoderConfig& config
 }
 
 std::function<relax::Variable(Graph&, const relax::Variable&, bool)> logits_of(
-    const DecoderConfig& config, const NormConfig& last, HeadConfig given, const std::string& path,
+    const DecoderConfig& config, const NormConfig& last, HeadConfig given,
     const DecoderModel& model) {
   given.vocabulary = config.vocabulary;
   given.weight = given.origin = model.head;
-  return [last, given, path, embedding = model.embedding](Graph& g, const relax::Variable& x,
-                                                          bool tied) {
+  return [last, given, path = model.last_norm, embedding = model.embedding](
+             Graph& g, const relax::Variable& x, bool tied) {
     HeadConfig config = given;
     if (tied) config.weight = embedding;
     return head(g, norm(g, path, x, last), config);

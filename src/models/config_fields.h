@@ -111,10 +111,10 @@ AttentionConfig attention_of(const DecoderConfig& config, int64_t layer = 0);
 FeedForwardConfig feed_forward_of(const DecoderConfig& config);
 // All of a DecoderModel but its hidden states and its logits.
 DecoderModel decoder_model(const char* architecture, const DecoderConfig& config);
-// The logits of all: a norm at `path`, then the head or the embedding of `model`. `head` says the
-// rest.
+// The logits of all: the last norm, then the head or the embedding, at the paths of `model`. `head`
+// says the rest.
 std::function<relax::Variable(Graph&, const relax::Variable&, bool)> logits_of(
     const DecoderConfig& config, const NormConfig& norm, HeadConfig head = {},
-    const std::string& path = "model.norm", const DecoderModel& model = {});
+    const DecoderModel& model = {});
 
 }  // namespace tapml::models

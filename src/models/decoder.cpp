@@ -17,7 +17,8 @@ enum class LogitsOf : uint8_t { kLastToken, kAllTokens };
 
 // Only tokens whose logits are needed go through the last norm and the head, the model's largest
 // matrix.
-Variable last_token(Graph& g, Variable x) {
+Variable last_token(Graph& g, const std::string& last_norm, Variable x) {
+  g.origin(last_norm);
   const int64_t hidden = Graph::width(x);
   if (!g.tokens().is_int(1)) {
     x = g.op("slice", {x, make_shape({g.tokens() - 1}), make_shape({g.tokens()})},
@@ -28,7 +29,7 @@ Variable last_token(Graph& g, Variable x) {
 
 FunctionRef build_function(const DecoderModel& model, Graph& g, LogitsOf logits_of) {
   Variable x = model.hidden_states(g);
-  if (logits_of == LogitsOf::kLastToken) x = last_token(g, std::move(x));
+  if (logits_of == LogitsOf::kLastToken) x = last_token(g, model.last_norm, std::move(x));
   return g.finish(model.logits(g, x, model.tied_embeddings));
 }
 

@@ -21,6 +21,7 @@ struct DecoderModel {
   bool tied_embeddings = false;  // the head's weight is the embedding's
   // Paths of the weights at both ends.
   std::string embedding = "model.embed_tokens";
+  std::string last_norm = "model.norm";
   std::string head = "lm_head";
   // Hidden states [b, n, hidden] of the tokens after the last layer.
   std::function<relax::Variable(Graph& g)> hidden_states;

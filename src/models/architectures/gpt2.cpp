@@ -79,7 +79,8 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   c.scales_by_layer = unwrap(json.bool_or("scale_attn_by_inverse_layer_idx", false));
   DecoderModel model = decoder_model("gpt2", c);
   model.embedding = "transformer.wte";
-  model.logits = logits_of(c, layer_norm(c), {}, "transformer.ln_f", model);
+  model.last_norm = "transformer.ln_f";
+  model.logits = logits_of(c, layer_norm(c), {}, model);
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
 }

@@ -81,7 +81,8 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   if (unwrap(json.bool_or("multi_query", true))) c.kv_heads = 1;
   DecoderModel model = decoder_model("gpt_bigcode", c);
   model.embedding = "transformer.wte";
-  model.logits = logits_of(c, layer_norm(c), {}, "transformer.ln_f", model);
+  model.last_norm = "transformer.ln_f";
+  model.logits = logits_of(c, layer_norm(c), {}, model);
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
 }

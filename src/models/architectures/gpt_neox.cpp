@@ -81,7 +81,8 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   DecoderModel model = decoder_model("gpt_neox", c);
   model.embedding = "gpt_neox.embed_in";
   model.head = "embed_out";
-  model.logits = logits_of(c, layer_norm(c), {}, "gpt_neox.final_layer_norm", model);
+  model.last_norm = "gpt_neox.final_layer_norm";
+  model.logits = logits_of(c, layer_norm(c), {}, model);
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
 }

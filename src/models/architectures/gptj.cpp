@@ -60,7 +60,8 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   }
   DecoderModel model = decoder_model("gptj", c);
   model.embedding = "transformer.wte";
-  model.logits = logits_of(c, layer_norm(c), {.bias = true}, "transformer.ln_f", model);
+  model.last_norm = "transformer.ln_f";
+  model.logits = logits_of(c, layer_norm(c), {.bias = true}, model);
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
 }

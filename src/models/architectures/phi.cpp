@@ -59,7 +59,8 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   read_decoder(json, kDefaults, c, notes);
   refuse_set(json, "qk_layernorm", "is true: a layer norm of heads is not supported");
   DecoderModel model = decoder_model("phi", c);
-  model.logits = logits_of(c, layer_norm(c), {.bias = true}, "model.final_layernorm");
+  model.last_norm = "model.final_layernorm";
+  model.logits = logits_of(c, layer_norm(c), {.bias = true}, model);
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
 }
