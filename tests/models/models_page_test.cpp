@@ -16,7 +16,7 @@ TEST(ModelsPage, HasARowForEachArchitecture) {
   for (size_t row = page.find("\n| `"); row != std::string::npos;
        row = page.find("\n| `", row + 1)) {
     const size_t end = page.find("` |", row + 4);
-    rows += page.compare(end, 5, "` | `") == 0;
+    rows += end != std::string::npos && page.compare(end, 5, "` | `") == 0;
   }
   EXPECT_EQ(rows, architecture_table().size());
   for (const Architecture& one : architecture_table()) {
