@@ -354,6 +354,10 @@ void refuse_set(const JsonObjectReader& json, const char* key, const char* reaso
 
 NormConfig norm_of(const DecoderConfig& config) { return {.epsilon = config.norm_epsilon}; }
 
+NormConfig layer_norm_of(const DecoderConfig& config, bool bias) {
+  return {.kind = NormConfig::Kind::kLayer, .epsilon = config.norm_epsilon, .bias = bias};
+}
+
 AttentionConfig attention_of(const DecoderConfig& config, int64_t layer) {
   const auto index = static_cast<size_t>(layer);
   const bool windowed = config.windowed.empty() || config.windowed.at(index);

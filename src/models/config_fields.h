@@ -107,6 +107,7 @@ void refuse_set(const JsonObjectReader& json, const char* key, const char* reaso
 
 // The blocks that these fields describe.
 NormConfig norm_of(const DecoderConfig& config);
+NormConfig layer_norm_of(const DecoderConfig& config, bool bias = true);
 AttentionConfig attention_of(const DecoderConfig& config, int64_t layer = 0);
 FeedForwardConfig feed_forward_of(const DecoderConfig& config);
 // All of a DecoderModel but its hidden states and its logits.

@@ -26,16 +26,12 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 256000,
 
 constexpr double kLogitScale = 0.0625;
 
-NormConfig layer_norm(const DecoderConfig& c) {
-  return {.kind = NormConfig::Kind::kLayer, .epsilon = c.norm_epsilon};
-}
-
 Variable hidden_states(Graph& g, const DecoderConfig& c) {
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
     x = parallel_layer(
-        g, path, x, layer_norm(c),
+        g, path, x, layer_norm_of(c, false),
         [&](const Variable& y) {
           return attention(g, layer, path + ".self_attn", y, attention_of(c));
         },
@@ -56,7 +52,7 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   refuse_set(json, "use_qk_norm", "is true: a norm for each head is not supported");
   const double scale = unwrap(json.float_or("logit_scale", kLogitScale, 1e-9, 1e9));
   DecoderModel model = decoder_model("cohere", c);
-  model.logits = logits_of(c, layer_norm(c), {.scale = scale});
+  model.logits = logits_of(c, layer_norm_of(c, false), {.scale = scale});
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
 }

@@ -26,10 +26,6 @@ constexpr double kLogitScale = 0.0625;
 constexpr int64_t kWindow = 4096;
 constexpr int64_t kPattern = 4;
 
-NormConfig layer_norm(const DecoderConfig& c) {
-  return {.kind = NormConfig::Kind::kLayer, .epsilon = c.norm_epsilon};
-}
-
 AttentionConfig attention_of_layer(const DecoderConfig& c, int64_t layer) {
   AttentionConfig config = attention_of(c, layer);
   if (!c.windowed[static_cast<size_t>(layer)]) config.rope.reset();
@@ -41,7 +37,7 @@ Variable hidden_states(Graph& g, const DecoderConfig& c) {
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
     x = parallel_layer(
-        g, path, x, layer_norm(c),
+        g, path, x, layer_norm_of(c, false),
         [&](const Variable& y) {
           return attention(g, layer, path + ".self_attn", y, attention_of_layer(c, layer));
         },
@@ -65,7 +61,7 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   c.window = read_window(json, c, kWindow);
   c.windowed = read_windowed(json, c, [&](int64_t layer) { return (layer + 1) % pattern != 0; });
   DecoderModel model = decoder_model("cohere2", c);
-  model.logits = logits_of(c, layer_norm(c), {.scale = scale});
+  model.logits = logits_of(c, layer_norm_of(c, false), {.scale = scale});
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
 }

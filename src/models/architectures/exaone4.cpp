@@ -36,16 +36,17 @@ AttentionConfig attention_of_layer(const Config& c, int64_t layer) {
 }
 
 Variable hidden_states(Graph& g, const Config& c) {
-  const NormConfig config = norm_of(c);
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
-    Variable y = attention(g, layer, path + ".self_attn", x, attention_of_layer(c, layer));
-    y = norm(g, path + ".post_attention_layernorm", y, config);
-    x = residual(g, path, x, y);
-    y = gated_feed_forward(g, path + ".mlp", x, feed_forward_of(c));
-    y = norm(g, path + ".post_feedforward_layernorm", y, config);
-    x = residual(g, path, x, y);
+    x = post_norm_layer(
+        g, path, x, norm_of(c),
+        [&](const Variable& y) {
+          return attention(g, layer, path + ".self_attn", y, attention_of_layer(c, layer));
+        },
+        [&](const Variable& y) {
+          return gated_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
+        });
   }
   return x;
 }

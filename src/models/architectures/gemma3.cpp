@@ -50,19 +50,18 @@ AttentionConfig attention_of_layer(const Config& c, int64_t layer) {
 }
 
 Variable hidden_states(Graph& g, const Config& c) {
-  const NormConfig config = gemma_norm(c);
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
   x = g.scaled(x, std::sqrt(static_cast<double>(c.hidden)));
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
-    Variable y = norm(g, path + ".input_layernorm", x, config);
-    y = attention(g, layer, path + ".self_attn", y, attention_of_layer(c, layer));
-    y = norm(g, path + ".post_attention_layernorm", y, config);
-    x = residual(g, path, x, y);
-    y = norm(g, path + ".pre_feedforward_layernorm", x, config);
-    y = gated_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
-    y = norm(g, path + ".post_feedforward_layernorm", y, config);
-    x = residual(g, path, x, y);
+    x = sandwich_layer(
+        g, path, x, gemma_norm(c),
+        [&](const Variable& y) {
+          return attention(g, layer, path + ".self_attn", y, attention_of_layer(c, layer));
+        },
+        [&](const Variable& y) {
+          return gated_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
+        });
   }
   return x;
 }

@@ -24,18 +24,20 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 151552,
                                        .partial_rotary = 0.5};
 
 Variable hidden_states(Graph& g, const DecoderConfig& c) {
-  const NormConfig config = norm_of(c);
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
-    Variable y = norm(g, path + ".input_layernorm", x, config);
-    y = attention(g, layer, path + ".self_attn", y, attention_of(c));
-    y = norm(g, path + ".post_self_attn_layernorm", y, config);
-    x = residual(g, path, x, y);
-    y = norm(g, path + ".post_attention_layernorm", x, config);
-    y = fused_gated_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
-    y = norm(g, path + ".post_mlp_layernorm", y, config);
-    x = residual(g, path, x, y);
+    x = sandwich_layer(
+        g, path, x, norm_of(c),
+        [&](const Variable& y) {
+          return attention(g, layer, path + ".self_attn", y, attention_of(c));
+        },
+        [&](const Variable& y) {
+          return fused_gated_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
+        },
+        {.after_mix = "post_self_attn_layernorm",
+         .before_feed = "post_attention_layernorm",
+         .after_feed = "post_mlp_layernorm"});
   }
   return x;
 }

@@ -25,10 +25,6 @@ struct Config : DecoderConfig {
   bool scales_by_layer = false;  // scores are also divided by the layer's number, from 1
 };
 
-NormConfig layer_norm(const DecoderConfig& c) {
-  return {.kind = NormConfig::Kind::kLayer, .epsilon = c.norm_epsilon, .bias = true};
-}
-
 Variable fused_attention(Graph& g, int64_t layer, const std::string& path, const Variable& x,
                          const AttentionConfig& c) {
   const LinearConfig projection = {.bias = true, .transposed = true};
@@ -44,7 +40,7 @@ Variable fused_attention(Graph& g, int64_t layer, const std::string& path, const
 }
 
 Variable hidden_states(Graph& g, const Config& c) {
-  const NormConfig config = layer_norm(c);
+  const NormConfig config = layer_norm_of(c);
   const FeedForwardConfig mlp = {.inner = c.intermediate,
                                  .activation = c.activation,
                                  .bias = true,
@@ -80,7 +76,7 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   DecoderModel model = decoder_model("gpt2", c);
   model.embedding = "transformer.wte";
   model.last_norm = "transformer.ln_f";
-  model.logits = logits_of(c, layer_norm(c), {}, model);
+  model.logits = logits_of(c, layer_norm_of(c), {}, model);
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
 }

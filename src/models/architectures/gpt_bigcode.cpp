@@ -19,10 +19,6 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 50257,
                                        .activation = "gelu_pytorch_tanh",
                                        .tied_embeddings = true};
 
-NormConfig layer_norm(const DecoderConfig& c) {
-  return {.kind = NormConfig::Kind::kLayer, .epsilon = c.norm_epsilon, .bias = true};
-}
-
 Variable fused_attention(Graph& g, int64_t layer, const std::string& path, const Variable& x,
                          const AttentionConfig& c) {
   const LinearConfig projection = {.bias = true};
@@ -50,7 +46,7 @@ Variable fused_attention(Graph& g, int64_t layer, const std::string& path, const
 }
 
 Variable hidden_states(Graph& g, const DecoderConfig& c) {
-  const NormConfig config = layer_norm(c);
+  const NormConfig config = layer_norm_of(c);
   AttentionConfig attention_config = attention_of(c);
   attention_config.rope.reset();
   const FeedForwardConfig mlp = {.inner = c.intermediate,
@@ -82,7 +78,7 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   DecoderModel model = decoder_model("gpt_bigcode", c);
   model.embedding = "transformer.wte";
   model.last_norm = "transformer.ln_f";
-  model.logits = logits_of(c, layer_norm(c), {}, model);
+  model.logits = logits_of(c, layer_norm_of(c), {}, model);
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
 }

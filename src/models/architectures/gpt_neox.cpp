@@ -30,10 +30,6 @@ struct Config : DecoderConfig {
   bool parallel = true;
 };
 
-NormConfig layer_norm(const DecoderConfig& c) {
-  return {.kind = NormConfig::Kind::kLayer, .epsilon = c.norm_epsilon, .bias = true};
-}
-
 Variable fused_attention(Graph& g, int64_t layer, const std::string& path, const Variable& x,
                          const AttentionConfig& c) {
   Variable qkv = linear(g, path + ".query_key_value", x, 3 * c.query_width(), {.bias = c.qkv_bias});
@@ -46,7 +42,7 @@ Variable fused_attention(Graph& g, int64_t layer, const std::string& path, const
 }
 
 Variable hidden_states(Graph& g, const Config& c) {
-  const NormConfig config = layer_norm(c);
+  const NormConfig config = layer_norm_of(c);
   const FeedForwardConfig mlp = {.inner = c.intermediate,
                                  .activation = c.activation,
                                  .bias = true,
@@ -82,7 +78,7 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   model.embedding = "gpt_neox.embed_in";
   model.head = "embed_out";
   model.last_norm = "gpt_neox.final_layer_norm";
-  model.logits = logits_of(c, layer_norm(c), {}, model);
+  model.logits = logits_of(c, layer_norm_of(c), {}, model);
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
 }

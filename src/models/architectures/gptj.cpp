@@ -19,10 +19,6 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 50400,
                                        .activation = "gelu_new"};
 constexpr int64_t kRotated = 64;
 
-NormConfig layer_norm(const DecoderConfig& c) {
-  return {.kind = NormConfig::Kind::kLayer, .epsilon = c.norm_epsilon, .bias = true};
-}
-
 Variable hidden_states(Graph& g, const DecoderConfig& c) {
   AttentionConfig attention_config = attention_of(c);
   attention_config.output = "out_proj";
@@ -34,7 +30,7 @@ Variable hidden_states(Graph& g, const DecoderConfig& c) {
   Variable x = embed_tokens(g, "transformer.wte", c.vocabulary, c.hidden);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = "transformer.h." + std::to_string(layer);
-    const Variable y = norm(g, path + ".ln_1", x, layer_norm(c));
+    const Variable y = norm(g, path + ".ln_1", x, layer_norm_of(c));
     const Variable mixed = attention(g, layer, path + ".attn", y, attention_config);
     const Variable fed = feed_forward(g, path + ".mlp", y, mlp);
     x = residual(g, path, residual(g, path, x, mixed), fed);
@@ -61,7 +57,7 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   DecoderModel model = decoder_model("gptj", c);
   model.embedding = "transformer.wte";
   model.last_norm = "transformer.ln_f";
-  model.logits = logits_of(c, layer_norm(c), {.bias = true}, model);
+  model.logits = logits_of(c, layer_norm_of(c), {.bias = true}, model);
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
 }

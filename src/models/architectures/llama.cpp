@@ -2,8 +2,7 @@
 
 #include "base/strings.h"
 #include "ir/exceptions.h"
-#include "models/blocks/attention.h"
-#include "models/blocks/embedding.h"
+#include "models/blocks/layer.h"
 
 namespace tapml::models {
 
@@ -31,18 +30,17 @@ void warn_of_windows(const JsonObjectReader& json, int64_t context, ConfigNotes&
 }
 
 Variable hidden_states(Graph& g, const LlamaConfig& c) {
-  const AttentionConfig attention_config = attention_of(c);
   FeedForwardConfig mlp = feed_forward_of(c);
   mlp.bias = c.mlp_bias;
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
-    Variable y = norm(g, path + ".input_layernorm", x, norm_of(c));
-    y = attention(g, layer, path + ".self_attn", y, attention_config);
-    x = residual(g, path, x, y);
-    y = norm(g, path + ".post_attention_layernorm", x, norm_of(c));
-    y = gated_feed_forward(g, path + ".mlp", y, mlp);
-    x = residual(g, path, x, y);
+    x = pre_norm_layer(
+        g, path, x, norm_of(c),
+        [&](const Variable& y) {
+          return attention(g, layer, path + ".self_attn", y, attention_of(c));
+        },
+        [&](const Variable& y) { return gated_feed_forward(g, path + ".mlp", y, mlp); });
   }
   return x;
 }

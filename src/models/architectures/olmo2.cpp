@@ -20,19 +20,24 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 50304,
                                        .intermediate = 11008,
                                        .norm_epsilon = 1e-5};
 
+AttentionConfig attention_of_layer(const DecoderConfig& c) {
+  AttentionConfig config = attention_of(c);
+  config.qk_norm = QkNorm::kWhole;
+  return config;
+}
+
 Variable hidden_states(Graph& g, const DecoderConfig& c) {
-  const NormConfig config = norm_of(c);
-  AttentionConfig attention_config = attention_of(c);
-  attention_config.qk_norm = QkNorm::kWhole;
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
-    Variable y = attention(g, layer, path + ".self_attn", x, attention_config);
-    y = norm(g, path + ".post_attention_layernorm", y, config);
-    x = residual(g, path, x, y);
-    y = gated_feed_forward(g, path + ".mlp", x, feed_forward_of(c));
-    y = norm(g, path + ".post_feedforward_layernorm", y, config);
-    x = residual(g, path, x, y);
+    x = post_norm_layer(
+        g, path, x, norm_of(c),
+        [&](const Variable& y) {
+          return attention(g, layer, path + ".self_attn", y, attention_of_layer(c));
+        },
+        [&](const Variable& y) {
+          return gated_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
+        });
   }
   return x;
 }

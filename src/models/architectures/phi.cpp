@@ -24,10 +24,6 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 51200,
                                        .partial_rotary = 0.5,
                                        .activation = "gelu_new"};
 
-NormConfig layer_norm(const DecoderConfig& c) {
-  return {.kind = NormConfig::Kind::kLayer, .epsilon = c.norm_epsilon, .bias = true};
-}
-
 Variable hidden_states(Graph& g, const DecoderConfig& c) {
   AttentionConfig attention_config = attention_of(c);
   attention_config.qkv_bias = attention_config.output_bias = true;
@@ -36,7 +32,7 @@ Variable hidden_states(Graph& g, const DecoderConfig& c) {
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
     x = parallel_layer(
-        g, path, x, layer_norm(c),
+        g, path, x, layer_norm_of(c),
         [&](const Variable& y) {
           return attention(g, layer, path + ".self_attn", y, attention_config);
         },
@@ -60,7 +56,7 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   refuse_set(json, "qk_layernorm", "is true: a layer norm of heads is not supported");
   DecoderModel model = decoder_model("phi", c);
   model.last_norm = "model.final_layernorm";
-  model.logits = logits_of(c, layer_norm(c), {.bias = true}, model);
+  model.logits = logits_of(c, layer_norm_of(c), {.bias = true}, model);
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
 }

@@ -27,16 +27,12 @@ struct Config : DecoderConfig {
   bool parallel = false;
 };
 
-NormConfig layer_norm(const DecoderConfig& c) {
-  return {.kind = NormConfig::Kind::kLayer, .epsilon = c.norm_epsilon, .bias = true};
-}
-
 Variable hidden_states(Graph& g, const Config& c) {
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
     x = (c.parallel ? parallel_layer : pre_norm_layer)(
-        g, path, x, layer_norm(c),
+        g, path, x, layer_norm_of(c),
         [&](const Variable& y) {
           return attention(g, layer, path + ".self_attn", y, attention_of(c));
         },
@@ -56,7 +52,7 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   c.parallel = unwrap(json.bool_or("use_parallel_residual", false));
   refuse_set(json, "qk_layernorm", "is true: a norm for each head is not supported");
   DecoderModel model = decoder_model("stablelm", c);
-  model.logits = logits_of(c, layer_norm(c));
+  model.logits = logits_of(c, layer_norm_of(c));
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
 }

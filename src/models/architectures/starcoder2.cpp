@@ -23,16 +23,12 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 49152,
                                        .activation = "gelu_pytorch_tanh",
                                        .tied_embeddings = true};
 
-NormConfig layer_norm(const DecoderConfig& c) {
-  return {.kind = NormConfig::Kind::kLayer, .epsilon = c.norm_epsilon, .bias = true};
-}
-
 Variable hidden_states(Graph& g, const DecoderConfig& c) {
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
     x = pre_norm_layer(
-        g, path, x, layer_norm(c),
+        g, path, x, layer_norm_of(c),
         [&](const Variable& y) {
           return attention(g, layer, path + ".self_attn", y, attention_of(c));
         },
@@ -56,7 +52,7 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   c.qkv_bias = c.output_bias = unwrap(json.bool_or("use_bias", true));
   c.window = read_window(json, c, 0);
   DecoderModel model = decoder_model("starcoder2", c);
-  model.logits = logits_of(c, layer_norm(c));
+  model.logits = logits_of(c, layer_norm_of(c));
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
 }

@@ -19,4 +19,22 @@ relax::Variable pre_norm_layer(Graph& g, const std::string& path, const relax::V
 relax::Variable parallel_layer(Graph& g, const std::string& path, const relax::Variable& x,
                                const NormConfig& norm, const Part& mix, const Part& feed);
 
+// Norms of what the parts give: x + norm(mix(x)), then x + norm(feed(x)), with the norms
+// "post_attention_layernorm" and "post_feedforward_layernorm" (OLMo 2).
+relax::Variable post_norm_layer(Graph& g, const std::string& path, const relax::Variable& x,
+                                const NormConfig& norm, const Part& mix, const Part& feed);
+
+// Names of the norms before and after each part, in the order in which they are applied.
+struct SandwichNames {
+  const char* before_mix = "input_layernorm";
+  const char* after_mix = "post_attention_layernorm";
+  const char* before_feed = "pre_feedforward_layernorm";
+  const char* after_feed = "post_feedforward_layernorm";
+};
+
+// Norms before and after each part: x + norm(mix(norm(x))), then x + norm(feed(norm(x))) (Gemma 2).
+relax::Variable sandwich_layer(Graph& g, const std::string& path, const relax::Variable& x,
+                               const NormConfig& norm, const Part& mix, const Part& feed,
+                               const SandwichNames& names = {});
+
 }  // namespace tapml::models

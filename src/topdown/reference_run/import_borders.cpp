@@ -36,10 +36,12 @@ std::vector<Step> steps_of(const relax::Function& function) {
 }
 
 void find_rope(const Binding& binding, ImportBorders& borders) {
-  if (borders.rotated || relax::called_operator(binding.value) != "rope") return;
+  if (relax::called_operator(binding.value) != "rope") return;
   const auto* call = relax::as<relax::CallNode>(binding.value);
   const auto* frequencies = relax::as<relax::ConstantNode>(call->args.at(2));
   if (!frequencies) return;
+  borders.tables.push_back(frequencies->value);
+  if (borders.rotated) return;
   borders.rotated = binding.var.get();
   borders.frequencies = frequencies->value;
 }

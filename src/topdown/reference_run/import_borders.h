@@ -26,6 +26,8 @@ struct ImportBorders {
   // The frequencies of the first `rope` that has constant ones, and the variable of that call.
   const relax::VarNode* rotated = nullptr;
   HostTensor frequencies;
+  // Those of all such calls: layers may differ in them.
+  std::vector<HostTensor> tables;
 };
 
 ImportBorders import_borders(const relax::Function& function);

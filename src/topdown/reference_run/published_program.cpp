@@ -11,7 +11,7 @@ Usage: FILE REQUEST.json, an object with
   paths       modules whose inputs and outputs are wanted, if the implementation has them
   parameters  number of elements of all weights
   output      safetensors file to write: "logits", "PATH:input", "PATH:output:0", ...,
-              "PATH:inv_freq" of rotations, all in f64
+              "PATH:inv_freq" of rotations ("PATH:KIND_inv_freq", one for each kind of layer), all in f64
 """
 import array
 import collections.abc
@@ -95,8 +95,10 @@ class Recorder:
                 self.watch(path, module)
             elif path.rsplit(".", 1)[-1] == "rotary_emb":
                 self.watch(path, module)
-                for tensor in self.floats(getattr(module, "inv_freq", None)):
-                    self.tensors[path + ":inv_freq"] = content_of(tensor)
+                for name in dir(module):
+                    if name.endswith("inv_freq"):
+                        for tensor in self.floats(getattr(module, name, None)):
+                            self.tensors[path + ":" + name] = content_of(tensor)
 
     def floats(self, x):
         if isinstance(x, self.torch.Tensor):
