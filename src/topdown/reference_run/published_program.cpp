@@ -123,9 +123,9 @@ class Recorder:
         module.register_forward_hook(after, with_kwargs=True)
 
     def once(self):
-        """What the modules that were called once read and wrote."""
+        """What the modules that were called once read and wrote, and all frequencies."""
         return {name: tensor for name, tensor in self.tensors.items()
-                if self.calls.get(name.split(":")[0]) == 1}
+                if name.endswith("inv_freq") or self.calls.get(name.split(":")[0]) == 1}
 
 
 def content_of(tensor):
