@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "base/strings.h"
 #include "base/suggest.h"
@@ -132,15 +133,21 @@ void fill_attributes(CallView& view, const AttrMap& given) {
     view.attrs[name] = converted(view, *spec, value);
   }
   for (const AttributeSpec& spec : view.info.attrs) {
-    if (view.attrs.contains(spec.name)) continue;
-    if (spec.required) {
-      view.error("attribute '" + std::string(spec.name) + "' is missing", kind_name(spec.kind));
-    }
-    if (holds(spec.kind, spec.fallback)) view.attrs[spec.name] = spec.fallback;
+    if (!spec.required || view.attrs.contains(spec.name)) continue;
+    view.error("attribute '" + std::string(spec.name) + "' is missing", kind_name(spec.kind));
   }
+  view.attrs = with_defaults(view.info, std::move(view.attrs));
 }
 
 }  // namespace
+
+AttrMap with_defaults(const OperatorInfo& info, AttrMap attrs) {
+  for (const AttributeSpec& spec : info.attrs) {
+    if (spec.required || attrs.contains(spec.name)) continue;
+    if (holds(spec.kind, spec.fallback)) attrs[spec.name] = spec.fallback;
+  }
+  return attrs;
+}
 
 const relax::TensorAnnotation& CallView::tensor(size_t i) const {
   const auto* tensor = relax::as_tensor(annotations[i]);

@@ -149,6 +149,9 @@ const OperatorInfo* called_operator_info(const relax::Expr& value);
 // calls are deduced, evaluated, decomposed or legalized, fused and carved by it like all others.
 relax::Expr make_call(const OperatorInfo& info, std::vector<relax::Expr> args, AttrMap attrs = {});
 
+// `attrs` with the defaults of those attributes that are absent and have one.
+AttrMap with_defaults(const OperatorInfo& info, AttrMap attrs);
+
 // Checks argument count and kinds and attribute names and types, and fills in defaults.
 // `annotations` are those of the arguments. UserError that names the operator and the known
 // arguments or attributes.

@@ -8,7 +8,8 @@
 
 namespace tapml::op::testing {
 
-// `ints` follow the tensors; `outputs` start as zeros.
+// `ints` follow the tensors; `outputs` start as zeros. Attributes that are absent have their
+// defaults, as in a call.
 inline std::vector<RefTensor> run_reference(const char* op, const std::vector<RefTensor>& tensors,
                                             std::vector<RefTensor> outputs,
                                             const AttrMap& attrs = {},
@@ -16,7 +17,8 @@ inline std::vector<RefTensor> run_reference(const char* op, const std::vector<Re
   std::vector<RefArg> args;
   for (const RefTensor& tensor : tensors) args.push_back({&tensor, {}});
   for (const std::vector<int64_t>& list : ints) args.push_back({nullptr, list});
-  evaluate(*find_operator(op), attrs, args, outputs);
+  const OperatorInfo& info = *find_operator(op);
+  evaluate(info, with_defaults(info, attrs), args, outputs);
   return outputs;
 }
 

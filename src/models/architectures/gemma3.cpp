@@ -5,6 +5,7 @@
 
 #include "ir/exceptions.h"
 #include "models/architectures/architectures.h"
+#include "models/blocks/layer.h"
 
 namespace tapml::models::gemma3 {
 
