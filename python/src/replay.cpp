@@ -222,6 +222,8 @@ void bind_replay(py::module_& module) {
           },
           "Index of the group in the suite; None for a single kernel.")
       .def_property_readonly("passed", of(&Kernel::passed))
+      .def_property_readonly("proven", [](const Verdict& v) { return v.verdict.proven(); },
+                             "Whether it passed, and each output has an element with a bound.")
       .def_property_readonly("calls", of(&Kernel::calls), "Number of tests run.")
       .def_property_readonly("layers",
                              [](const Verdict& v) {
@@ -236,8 +238,14 @@ void bind_replay(py::module_& module) {
                              "Why it could not run; empty if it ran.")
       .def_property_readonly("source_wrong", of(&Kernel::source_wrong))
       .def_property_readonly("against_source", of(&Kernel::against_source))
-      .def_property_readonly("compared", of(&Kernel::compared), "Number of elements compared.")
-      .def_property_readonly("elements", of(&Kernel::elements))
+      .def_property_readonly(
+          "compared", [](const Verdict& v) { return v.verdict.total().compared; },
+          "Number of elements compared.")
+      .def_property_readonly(
+          "open", [](const Verdict& v) { return v.verdict.total().open; },
+          "Number of compared elements without a bound: any value is right.")
+      .def_property_readonly("elements",
+                             [](const Verdict& v) { return v.verdict.total().elements; })
       .def_property_readonly("seconds", of(&Kernel::seconds))
       .def_property_readonly("worst_output", of(&Kernel::worst_output))
       .def_property_readonly("worst_sequence", of(&Kernel::worst_sequence))

@@ -26,7 +26,7 @@ void print_step(const Output& output, const TableLayout& table,
   output.line(topdown::verdict_row(table, step.verdict, topdown::outcome_of(step)));
   for (const std::string& text :
        {topdown::tolerance_text(step.verdict), topdown::allowed_text(step.verdict),
-        topdown::source_text(step.verdict)}) {
+        topdown::open_text(step.verdict), topdown::source_text(step.verdict)}) {
     if (!text.empty()) output.line("  " + text);
   }
 }
@@ -34,7 +34,7 @@ void print_step(const Output& output, const TableLayout& table,
 // Details besides the migrated state.
 bool has_something_to_tell(const topdown::MigrationStep& step) {
   return !step.migrated || step.verdict.tolerance || !step.verdict.allowances.empty() ||
-         step.verdict.source_wrong;
+         step.verdict.source_wrong || step.verdict.total().open > 0;
 }
 
 void print_culprits(const Output& output, const topdown::Migration& migration, bool colors) {
@@ -53,6 +53,8 @@ void print_culprits(const Output& output, const topdown::Migration& migration, b
 
 // The cause may be among these.
 void print_untested(const Output& output, const topdown::Migration& migration, bool colors) {
+  const std::string unproven = topdown::unproven_text(topdown::verdicts_of(migration));
+  if (!unproven.empty()) output.line(styled("not proven: ", Style::kRed, colors) + unproven);
   if (migration.untested.empty()) return;
   const bool wrong = migration.target_ran && !migration.whole_passed();
   const std::string head = wrong ? "candidates: " : "not proven: ";

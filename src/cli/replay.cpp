@@ -79,7 +79,8 @@ class VerdictRows {
         verdict.group ? verdict.kernel + ": " + topdown::group_values_text(verdict) : "";
     for (const std::string& text :
          {group, verdict.failure, verdict.note, topdown::tolerance_text(verdict),
-          topdown::allowed_text(verdict), topdown::source_text(verdict)}) {
+          topdown::allowed_text(verdict), topdown::open_text(verdict),
+          topdown::source_text(verdict)}) {
       if (!text.empty()) say("  " + topdown::indented(text));
     }
   }

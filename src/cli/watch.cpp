@@ -50,6 +50,8 @@ std::string verdict_line(const topdown::KernelVerdict& verdict) {
   } else {
     line += ": " + verdict.failure;
   }
+  if (const std::string open = topdown::open_text(verdict); !open.empty())
+    line += " (" + open + ")";
   if (!verdict.note.empty()) line += " (" + verdict.note + ")";
   return line + ", " + topdown::seconds(verdict.seconds) + ", " + topdown::user_file(verdict);
 }

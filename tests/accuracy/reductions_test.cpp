@@ -1,5 +1,5 @@
-// Sums, means, variances, norms, running sums, sums at indices and pooling: honest rounding passes
-// in every order at every width, lower precision is found.
+// Sums, means, variances, norms, running sums, sums at indices, pooling, transposed convolutions
+// and resizing: honest rounding passes in every order at every width, lower precision is found.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -330,8 +330,131 @@ Family log_sums() {
   return family;
 }
 
+// A transposed convolution of one pixel with as many channels as a row has elements: a sum of
+// products with a constant.
+constexpr float kTap = 0.6875;
+
+Implementation scaled_sum(AddRow sum, float factor = 1) {
+  return by_row([=](Row x) {
+    std::vector<float> terms;
+    for (const float value : x) terms.push_back(value * kTap);
+    return factor * sum(terms);
+  });
+}
+
+Family transposed_convolutions() {
+  Family family{"conv1d_transpose",
+                [](const Rows& x) {
+                  const auto rows = static_cast<int64_t>(x.rows);
+                  const std::vector<float> taps(x.k, kTap);
+                  return op::testing::run_reference(
+                      "conv1d_transpose",
+                      {x.tensor_of({rows, x.columns(), 1}),
+                       op::RefTensor::from(host_tensor(x.dtype, {x.columns(), 1, 1}, taps))},
+                      {op::RefTensor::zeros(x.dtype, {rows, 1, 1})})[0];
+                },
+                {},
+                {}};
+  for (const RowOrder& order : kRowOrders) {
+    family.honest.push_back({order.name, scaled_sum(order.sum)});
+  }
+  family.honest.push_back({"fused multiply-adds", by_row([](Row x) {
+                             float sum = 0;
+                             for (const float value : x) sum = std::fma(value, kTap, sum);
+                             return sum;
+                           })});
+  family.faults = {{"f16 partial sums", scaled_sum(add_in_f16)},
+                   {"without its last term", scaled_sum(add_without_last)},
+                   {"times 1.0001", scaled_sum(add_in_lanes<16>, 1.0001F)}};
+  return family;
+}
+
+// Each row is an image of eight lines, which becomes one of three lines of 3/8 of the length.
+constexpr int64_t kLines = 8, kNewLines = 3;
+
+// Position `o` of `out` in `in`, where pixels have their centers at halves.
+struct Between {
+  size_t first, second;
+  float weight;
+};
+Between between(size_t o, size_t in, size_t out) {
+  const auto twice = static_cast<int64_t>((2 * o + 1) * in) - static_cast<int64_t>(out);
+  const auto numerator = static_cast<size_t>(std::max<int64_t>(0, twice)), denominator = 2 * out;
+  const size_t first = numerator / denominator;
+  return {first, std::min(first + 1, in - 1),
+          static_cast<float>(numerator % denominator) / static_cast<float>(denominator)};
+}
+
+using Blend = float (*)(const float corners[4], float wy, float wx);
+Implementation resized(Blend blend) {
+  return along_rows([=](Row x) {
+    const size_t width = x.size() / kLines, new_width = width / 8 * 3;
+    std::vector<float> result;
+    for (size_t line = 0; line < kNewLines; ++line) {
+      const Between y = between(line, kLines, kNewLines);
+      for (size_t column = 0; column < new_width; ++column) {
+        const Between at = between(column, width, new_width);
+        const float corners[] = {x[y.first * width + at.first], x[y.first * width + at.second],
+                                 x[y.second * width + at.first], x[y.second * width + at.second]};
+        result.push_back(blend(corners, y.weight, at.weight));
+      }
+    }
+    return result;
+  });
+}
+
+float blend_lines(const float c[4], float wy, float wx) {
+  const float top = c[0] * (1 - wx) + c[1] * wx, bottom = c[2] * (1 - wx) + c[3] * wx;
+  return top * (1 - wy) + bottom * wy;
+}
+float blend_by_differences(const float c[4], float wy, float wx) {
+  const float top = c[0] + wx * (c[1] - c[0]), bottom = c[2] + wx * (c[3] - c[2]);
+  return top + wy * (bottom - top);
+}
+float blend_by_products(const float c[4], float wy, float wx) {
+  return c[0] * ((1 - wy) * (1 - wx)) + c[1] * ((1 - wy) * wx) + c[2] * (wy * (1 - wx)) +
+         c[3] * (wy * wx);
+}
+float blend_columns_fused(const float c[4], float wy, float wx) {
+  const float left = std::fma(c[2], wy, c[0] * (1 - wy));
+  const float right = std::fma(c[3], wy, c[1] * (1 - wy));
+  return std::fma(right, wx, left * (1 - wx));
+}
+float blend_in_f16(const float c[4], float wy, float wx) {
+  const double top = f16(f16(c[0] * (1 - wx)) + f16(c[1] * wx));
+  const double bottom = f16(f16(c[2] * (1 - wx)) + f16(c[3] * wx));
+  return static_cast<float>(f16(top * (1 - wy)) + f16(bottom * wy));
+}
+
+Family resizes() {
+  Family family{"resize2d",
+                [](const Rows& x) {
+                  const auto rows = static_cast<int64_t>(x.rows), width = x.columns() / kLines;
+                  return op::testing::run_reference(
+                      "resize2d", {x.tensor_of({1, rows, kLines, width})},
+                      {op::RefTensor::zeros(x.dtype, {1, rows, kNewLines, width / 8 * 3})},
+                      {{"method", std::string("bilinear")}}, {{kNewLines, width / 8 * 3}})[0];
+                },
+                {},
+                {}};
+  family.honest = {{"lines first", resized(blend_lines)},
+                   {"by differences", resized(blend_by_differences)},
+                   {"products of weights", resized(blend_by_products)},
+                   {"columns first, fused", resized(blend_columns_fused)}};
+  family.faults = {{"times 1.0001", times(1.0001F, resized(blend_lines))},
+                   {"in f16", resized(blend_in_f16)},
+                   {"weights rounded to f16", resized([](const float c[4], float wy, float wx) {
+                      return blend_lines(c, static_cast<float>(f16(wy)),
+                                         static_cast<float>(f16(wx)));
+                    })}};
+  return family;
+}
+
 std::vector<Family> families() {
-  return {sums(), means(), variances(), layer_norms(), cumsums(), scatters(), pools(), log_sums()};
+  return {sums(),        means(),    variances(),
+          layer_norms(), cumsums(),  scatters(),
+          pools(),       log_sums(), transposed_convolutions(),
+          resizes()};
 }
 
 class Reductions : public ::testing::TestWithParam<size_t> {

@@ -27,7 +27,7 @@ TEST(GroupReplay, GetsOtherInputsAndForwardsThem) {
   EXPECT_EQ(verdict.kernel, suite.kernels[0].name + " + " + suite.kernels[1].name);
   EXPECT_TRUE(verdict.passed);
   EXPECT_FALSE(verdict.source_wrong);
-  EXPECT_EQ(verdict.elements, 12);
+  EXPECT_EQ(verdict.total().elements, 12);
   EXPECT_GT(verdict.worst.allowed, 0);
   EXPECT_LT(verdict.worst.allowed, 1e-4);
   EXPECT_EQ(verdict.worst_output, suite.kernels[1].params[2]);

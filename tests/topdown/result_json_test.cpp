@@ -46,8 +46,7 @@ KernelVerdict failing_verdict(const std::string& kernel) {
                      .calls = 3,
                      .compared = 2,
                      .ratio = 1.5}};
-  verdict.compared = 20;
-  verdict.elements = 24;
+  verdict.outputs = {{"y", 24, 20, 3}};
   verdict.source_wrong = true;
   verdict.source_error = SourceError{"y", 41, 0.5, 0.25, 2, 1};
   verdict.passed = false;

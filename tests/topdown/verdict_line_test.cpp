@@ -1,6 +1,7 @@
 // The last line of commands that validate, and their table of kernels.
 #include <gtest/gtest.h>
 
+#include "topdown/report/ci_report.h"
 #include "topdown/report/localize_report.h"
 #include "topdown/report/verdict_lines.h"
 #include "topdown/wrong_migration.h"
@@ -13,7 +14,7 @@ KernelVerdict verdict_of(const std::string& kernel, bool passed, int64_t calls) 
   one.kernel = kernel;
   one.passed = passed;
   one.calls = calls;
-  one.compared = one.elements = 10;
+  one.outputs = {{"y", 10, 10, 0}};
   return one;
 }
 
@@ -45,12 +46,61 @@ TEST(VerdictLine, OfAReplay) {
   EXPECT_FALSE(replayed.passed());
 }
 
+// A kernel with an output that any values would pass is not proven; single elements without a bound
+// are counted.
+TEST(VerdictLine, OutputsWithoutABound) {
+  Replayed replayed;
+  KernelVerdict open = verdict_of("a_1", true, 1);
+  open.outputs = {{"y", 10, 10, 9}};
+  EXPECT_EQ(verdict_outcome(open), "pass");
+  EXPECT_EQ(open_text(open), "9 of 10 elements have no bound");
+  replayed.verdicts = {open, verdict_of("b_2", true, 1)};
+  EXPECT_EQ(verdict_line(replayed).text(),
+            "PASS 2 of 2 kernels, 2 calls, 9 elements of 1 kernel without a bound");
+
+  replayed.verdicts[0].outputs.push_back({"z", 4, 4, 4});
+  EXPECT_EQ(verdict_outcome(replayed.verdicts[0]), "not proven");
+  EXPECT_EQ(verdict_line(replayed).text(),
+            "NOT PROVEN 1 of 2 kernels, 2 calls, 1 not proven, 13 elements of 1 kernel without a "
+            "bound");
+  EXPECT_EQ(replay_verdict(replayed),
+            "All 2 kernels are within their bounds, but 1 kernel has an output without a bound: "
+            "a_1 (no element of z has a bound).");
+
+  Migration migration;
+  for (const KernelVerdict& verdict : replayed.verdicts) {
+    migration.steps.push_back(step_of(verdict));
+  }
+  migration.target_ran = migration.whole.passed = true;
+  EXPECT_EQ(outcome_of(migration.steps[0]), "not proven");
+  EXPECT_EQ(verdict_line(migration).text(),
+            "NOT PROVEN 1 of 2 kernels, 2 calls, 1 not proven, 13 elements of 1 kernel without a "
+            "bound");
+  EXPECT_EQ(migration_verdict(migration),
+            "Nothing is wrong in what was tested, but 1 kernel has an output without a bound: a_1 "
+            "(no element of z has a bound).");
+
+  Localization localization;
+  localization.verdicts = replayed.verdicts;
+  EXPECT_EQ(verdict_line(localization).text(),
+            "NOT PROVEN 1 of 2 kernels, 2 calls, 1 not proven, 13 elements of 1 kernel without a "
+            "bound");
+  EXPECT_EQ(localization_text(localization),
+            "nothing is wrong in what was tested on " + localization.target +
+                ", but 1 kernel has an output without a bound: a_1 (no element of z has a bound)");
+
+  const CiReport report = ci_report("suite", replayed);
+  EXPECT_EQ(report.cases[0].result, CiCase::Result::kSkipped);
+  EXPECT_EQ(report.cases.back().name, "coverage");
+  EXPECT_EQ(report.cases.back().result, CiCase::Result::kFailed);
+}
+
 TEST(VerdictLine, StatesItsEvidence) {
   Replayed replayed;
   KernelVerdict one = verdict_of("a_1", true, 1);
-  one.elements = 1000;
+  one.outputs[0].elements = 1000;
   KernelVerdict two = verdict_of("b_2", true, 1);
-  two.elements = 20;
+  two.outputs[0].elements = 20;
   two.against_source = true;
   two.source_wrong = true;
   KernelVerdict three = verdict_of("c_3", true, 1);

@@ -72,35 +72,32 @@ void transposed_convolution(const AttrMap& attrs, Args args, Outputs outputs) {
   auto pixels = static_cast<size_t>(element_count(in));
   auto taps = static_cast<size_t>(element_count(kernel));
   const ProductPolicy policy(x, weight, out, false);
-  // Scatters as in the definition: each input element contributes to the output elements that the
-  // convolution with these attributes would have read for it.
-  std::vector<ProductSum> sums(out.values.size(), ProductSum(policy));
+  // The elements of the kernel and of the input that an output point takes, as the definition
+  // scatters them: each input element contributes to the output elements that the convolution with
+  // these attributes would have read for it.
+  struct Term {
+    size_t tap, pixel;
+  };
+  std::vector<std::vector<Term>> terms(points);
   std::vector<int64_t> from(in.size(), 0);
   for (size_t pixel = 0; pixel < pixels; ++pixel, advance(from, in)) {
-    for_window(sliding, to, kernel, from, [&](size_t tap, size_t point) {
-      for (int64_t image = 0; image < x.shape[0]; ++image) {
-        for (size_t c = 0; c < channels; ++c) {
-          size_t group = c / (channels / groups);
-          size_t i = (static_cast<size_t>(image) * channels + c) * pixels + pixel;
-          for (size_t f = 0; f < filters; ++f) {
-            size_t line = static_cast<size_t>(image) * filters * groups + group * filters + f;
-            ProductSum& sum = sums[line * points + point];
-            size_t j = (c * filters + f) * taps + tap;
-            if (is_float(out.dtype)) {
-              sum.add(x, i, weight, j);
-            } else {
-              sum.add_integer(x, i, weight, j);
-            }
+    for_window(sliding, to, kernel, from,
+               [&](size_t tap, size_t point) { terms[point].push_back({tap, pixel}); });
+  }
+  const size_t inputs = channels / groups;  // of a group
+  for (size_t line = 0; points > 0 && line < out.values.size() / points; ++line) {
+    const size_t image = line / (filters * groups), filter = line % filters;
+    const size_t first = line / filters % groups * inputs;
+    for (size_t point = 0; point < points; ++point) {
+      if (!out.wants(line * points + point)) continue;
+      put_product_sum(out, line * points + point, x, weight, policy, [&](auto&& add) {
+        for (const Term& term : terms[point]) {
+          for (size_t c = first; c < first + inputs; ++c) {
+            add((image * channels + c) * pixels + term.pixel,
+                (c * filters + filter) * taps + term.tap);
           }
         }
-      }
-    });
-  }
-  for (size_t i = 0; i < sums.size(); ++i) {
-    if (is_float(out.dtype)) {
-      put(out, i, sums[i].value, sums[i].error());
-    } else {
-      put_integer(out, i, static_cast<int64_t>(sums[i].bits));
+      });
     }
   }
 }

@@ -8,8 +8,7 @@ namespace tapml::op::reference {
 
 namespace {
 
-// The elements that one output index reads along a dimension, with their weights; computing a
-// weight strictly between 0 and 1 rounds it.
+// The elements that one output index reads along a dimension, with their weights.
 struct Blend {
   int64_t first = 0, second = 0;
   double weight = 0;  // of the second element
@@ -45,6 +44,76 @@ std::vector<Blend> blends_along(const AttrMap& attrs, int64_t in, int64_t out) {
   return blends;
 }
 
+// What computing weights may do to them. Elements of a row, a column or a plane share weights, and
+// so their errors.
+struct WeightError {
+  double quotient;    // relative, of a weight strictly between 0 and 1
+  double difference;  // relative, of 1 minus a weight
+  double bound;       // absolute, of both: numbers up to 1
+  double unit;        // round-off of products and sums
+};
+WeightError weight_error(const RefTensor& out, double unit) {
+  return {division_factor(out) * unit, unit, (division_factor(out) + 1) * unit, unit};
+}
+
+// How far an interpolation between two values moves by the errors of its weights, which are those
+// of a quotient w and of 1 - w: errors of w itself move the result along the values' difference.
+double moved_by_weights(double first, double second, double weight, const WeightError& off) {
+  if (weight == 0) return 0;
+  return scaled(second - first, off.quotient * weight) +
+         scaled(first, off.difference * (1 - weight));
+}
+
+// The blend of the four elements of a plane that starts at element `plane` of x.
+Element blended(const RefTensor& x, size_t plane, int64_t width, const Blend& row,
+                const Blend& column, const WeightError& off) {
+  struct Corner {
+    size_t element;
+    double weight, value;
+  };
+  Corner corners[4];
+  for (size_t i = 0; i < 4; ++i) {
+    const bool lower = i >= 2, right = i % 2 != 0;
+    const int64_t at =
+        (lower ? row.second : row.first) * width + (right ? column.second : column.first);
+    corners[i].element = plane + static_cast<size_t>(at);
+    corners[i].weight =
+        (lower ? row.weight : 1 - row.weight) * (right ? column.weight : 1 - column.weight);
+    corners[i].value = x.values[corners[i].element];
+  }
+  Element result;
+  Error& error = result.error;
+  double sum = 0;  // of magnitudes
+  for (size_t i = 0; i < 4; ++i) {
+    const auto& [element, weight, value] = corners[i];
+    // A weight of 0 removes the element, unless it is infinite or NaN.
+    result.value += weight * value;
+    const Error own = error_of(x, element);
+    const double wy = i >= 2 ? row.weight : 1 - row.weight;
+    const double wx = i % 2 != 0 ? column.weight : 1 - column.weight;
+    const double ey = row.weight > 0 ? off.bound : 0, ex = column.weight > 0 ? off.bound : 0;
+    const double magnitude = std::fabs(value) + own.bound, term = std::fabs(weight * value);
+    error.bound += scaled(weight, own.bound) + scaled(magnitude, ey * (wx + ex) + ex * wy) +
+                   scaled(magnitude, kMathFactor * off.unit * weight);
+    // Products of two weights are rounded, if they are computed first.
+    error.systematic += scaled(weight, own.systematic) + off.unit * term;
+    // At the end of a dimension, two corners are one element.
+    double same = 0;
+    for (const Corner& other : corners) same += other.element == element ? other.weight : 0;
+    // Neighbors may round the same numbers, so each rounding counts as the largest.
+    error.variance += scaled(weight * same, own.variance) + off.unit * off.unit * term * term;
+    sum += term;
+  }
+  error.variance += 3 * off.unit * off.unit * sum * sum;
+  const double top = corners[0].value + (corners[1].value - corners[0].value) * column.weight;
+  const double bottom = corners[2].value + (corners[3].value - corners[2].value) * column.weight;
+  error.systematic +=
+      moved_by_weights(top, bottom, row.weight, off) +
+      (1 - row.weight) * moved_by_weights(corners[0].value, corners[1].value, column.weight, off) +
+      row.weight * moved_by_weights(corners[2].value, corners[3].value, column.weight, off);
+  return result;
+}
+
 }  // namespace
 
 void resize(const AttrMap& attrs, Args args, Outputs outputs) {
@@ -68,21 +137,8 @@ void resize(const AttrMap& attrs, Args args, Outputs outputs) {
           put_moved(out, at++, x, element(row.first, column.first));
           continue;
         }
-        double value = 0, error = 0;
-        for (int corner = 0; corner < 4; ++corner) {
-          bool lower = corner >= 2, right = corner % 2 != 0;
-          size_t e = element(lower ? row.second : row.first, right ? column.second : column.first);
-          double wy = lower ? row.weight : 1 - row.weight;
-          double wx = right ? column.weight : 1 - column.weight;
-          // A quotient and its difference from 1: three roundings of numbers up to 1.
-          double ey = row.weight > 0 ? 3 * unit : 0, ex = column.weight > 0 ? 3 * unit : 0;
-          double magnitude = std::fabs(x.values[e]) + x.bound[e];
-          double off = ey * (wx + ex) + ex * wy;
-          // A weight of 0 removes the element, unless it is infinite or NaN.
-          value += wy * wx * x.values[e];
-          error += wy * wx * x.bound[e] + scaled(magnitude, off) +
-                   scaled(magnitude, kMathFactor * unit * wy * wx);
-        }
+        const auto [value, error] = blended(x, static_cast<size_t>(plane * height * width), width,
+                                            row, column, weight_error(out, unit));
         put(out, at++, value, error);
       }
     }

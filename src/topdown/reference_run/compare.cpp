@@ -28,6 +28,11 @@ double number_at(const HostTensor& tensor, int64_t element) {
 
 }  // namespace
 
+bool is_open(const op::RefTensor& reference, int64_t element) {
+  const double bound = reference.bound[static_cast<size_t>(element)];
+  return std::isinf(bound) || (reference.dtype == DType::kBool && bound >= 1);
+}
+
 ElementError element_error(const HostTensor& value, const op::RefTensor& reference, int64_t element,
                            const Slack& slack, const Tolerance* tolerance) {
   ElementError result;
@@ -83,6 +88,7 @@ Errors measure(const HostTensor& value, const op::RefTensor& reference, const Sl
   for (int64_t i = 0; i < size; ++i) {
     if (!reference.wants(static_cast<size_t>(i))) continue;
     ++errors.compared;
+    errors.open += is_open(reference, i);
     const ElementError one = element_error(value, reference, i, slack, tolerance);
     if (one.mask_mismatch) {
       ++errors.mask_mismatches;

@@ -24,6 +24,7 @@ struct Errors {
   double nmse = 0;              // sum of squared errors / sum of squares
   int64_t mask_mismatches = 0;  // elements that are NaN or infinite on one side only
   int64_t compared = 0;         // elements that were compared
+  int64_t open = 0;             // of those, the ones with a bound that any value meets
   OutputPrecision precision;
 };
 
@@ -56,6 +57,9 @@ struct ElementError {
 // `slack` is added to the element's bound, which `tolerance`, if given, then widens.
 ElementError element_error(const HostTensor& value, const op::RefTensor& reference, int64_t element,
                            const Slack& slack, const Tolerance* tolerance = nullptr);
+
+// Whether any value of the element is within its bound.
+bool is_open(const op::RefTensor& reference, int64_t element);
 
 // The errors over all elements that the reference compares.
 Errors measure(const HostTensor& value, const op::RefTensor& reference, const Slack& slack,

@@ -123,8 +123,7 @@ class GroupRun {
       verdict.tolerated |= comparison.tolerated;
       if (comparison.target_ok) needed_ = needed_.with(comparison.allowances);
       if (first) {
-        verdict.compared += comparison.target.compared;
-        verdict.elements += target.size();
+        count_elements(verdict, kernel.name + "." + output, target.size(), comparison.target);
       }
       check_source(verdict, comparison.source, output, sequence);
       calls.ratio = std::max(calls.ratio, comparison.target.mask_mismatches > 0

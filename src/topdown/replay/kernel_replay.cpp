@@ -363,10 +363,7 @@ Result<bool> KernelReplay::compare_outputs(size_t c, const std::vector<HostTenso
                  }));
     verdict_.tolerated |= comparison.tolerated;
     if (comparison.target_ok) needed_ = needed_.with(comparison.allowances);
-    if (first) {
-      verdict_.compared += comparison.target.compared;
-      verdict_.elements += outputs[o].size();
-    }
+    if (first) count_elements(verdict_, name, outputs[o].size(), comparison.target);
     check_source(verdict_, comparison.source, name, call.sequence);
     group.ratio = std::max(group.ratio, comparison.target.mask_mismatches > 0
                                             ? std::numeric_limits<double>::infinity()

@@ -21,13 +21,16 @@ CiCase kernel_case(const KernelVerdict& verdict, const std::string& outcome, boo
   one.name = verdict.group ? test_name(verdict) + ": " + verdict.kernel : verdict.kernel;
   one.layers = origin_summary(verdict.origin);
   one.used_in = used_in(verdict);
-  one.result = passed ? CiCase::Result::kPassed : CiCase::Result::kFailed;
+  one.result = !passed            ? CiCase::Result::kFailed
+               : verdict.proven() ? CiCase::Result::kPassed
+                                  : CiCase::Result::kSkipped;
   one.outcome = outcome;
   const bool masked = verdict.worst.target.mask_mismatches > 0;
   one.error = masked ? "NaN or infinite" : number(verdict.worst.target.max_abs);
   one.bound = number(verdict.worst.allowed);
-  for (const std::string& text : {group_values_text(verdict), tolerance_text(verdict),
-                                  allowed_text(verdict), source_text(verdict)}) {
+  for (const std::string& text :
+       {group_values_text(verdict), tolerance_text(verdict), allowed_text(verdict),
+        open_text(verdict), source_text(verdict)}) {
     if (!text.empty()) one.remarks += (one.remarks.empty() ? "" : "; ") + text;
   }
   one.seconds = verdict.seconds;
@@ -107,20 +110,23 @@ CiCase error_case(const Error& error) {
   return one;
 }
 
-// Adds a case for each kernel without a test.
-void add_untested(CiReport& report, const std::vector<KernelUse>& untested,
-                  const std::string& incomplete) {
+// Adds a case for each kernel without a test, and one that fails if the run proves too little.
+void add_coverage(CiReport& report, const std::vector<KernelUse>& untested,
+                  const std::string& incomplete,
+                  const std::vector<const KernelVerdict*>& verdicts) {
   for (const auto& [kernel, layers] : untested) {
     report.cases.push_back(skipped_case(kernel, "untested"));
     report.cases.back().layers = origin_summary(layers);
   }
-  if (untested.empty() && incomplete.empty()) return;
+  const std::string unproven = unproven_text(verdicts);
+  if (untested.empty() && incomplete.empty() && unproven.empty()) return;
   CiCase one;
   one.name = "coverage";
   one.result = CiCase::Result::kFailed;
   one.outcome = "not proven";
   if (!incomplete.empty()) one.details = "the suite is incomplete: " + incomplete + "\n";
   if (!untested.empty()) one.details += untested_text(untested) + "\n";
+  if (!unproven.empty()) one.details += unproven + "\n";
   report.cases.push_back(std::move(one));
 }
 
@@ -154,7 +160,7 @@ CiReport ci_report(const std::string& title, const Replayed& replayed) {
   for (const KernelVerdict& verdict : replayed.verdicts) {
     report.cases.push_back(kernel_case(verdict, verdict_outcome(verdict), verdict.passed));
   }
-  add_untested(report, replayed.untested, replayed.incomplete);
+  add_coverage(report, replayed.untested, replayed.incomplete, verdicts_of(replayed));
   return report;
 }
 
@@ -177,7 +183,7 @@ CiReport ci_report(const std::string& title, const Migration& migration) {
   for (const std::string& name : migration.untried) {
     report.cases.push_back(skipped_case(name, "not tried"));
   }
-  add_untested(report, migration.untested, "");
+  add_coverage(report, migration.untested, "", verdicts_of(migration));
   for (const LayerStep& layer : migration.layers) report.cases.push_back(layer_case(layer));
   if (migration.target_ran) {
     CiCase one = model_case("whole model", migration.whole, migration.whole_passed());
@@ -223,7 +229,7 @@ CiReport ci_report(const std::string& title, const Localization& localization) {
   }
   std::vector<KernelUse> untested = localization.untested;
   std::erase_if(untested, [&](const KernelUse& use) { return culprit_of(use.kernel); });
-  add_untested(report, untested, localization.incomplete);
+  add_coverage(report, untested, localization.incomplete, verdicts_of(localization));
   if (localization.target_ran) {
     report.cases.push_back(
         model_case("whole model", localization.whole, localization.whole.passed));

@@ -36,9 +36,13 @@ bool was_compared(const KernelVerdict& verdict) {
 
 std::string shapes_cell(const KernelVerdict& verdict) {
   std::string cell = escaped(shapes_text(verdict));
-  if (verdict.compared < verdict.elements) {
-    cell += void_element("br") + std::to_string(verdict.compared) + " of " +
-            std::to_string(verdict.elements) + " elements compared";
+  const ElementCount total = verdict.total();
+  if (total.compared < total.elements) {
+    cell += void_element("br") + std::to_string(total.compared) + " of " +
+            std::to_string(total.elements) + " elements compared";
+  }
+  if (const std::string open = open_text(verdict); !open.empty()) {
+    cell += void_element("br") + escaped(open);
   }
   if (verdict.against_source) cell += void_element("br") + "compared with the source's output only";
   return cell;

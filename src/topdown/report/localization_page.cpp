@@ -12,11 +12,6 @@ namespace tapml::topdown {
 
 namespace {
 
-KernelState state_of(const KernelVerdict& verdict) {
-  if (verdict.failed != Failure::kNone) return KernelState::kFails;
-  return verdict.passed ? KernelState::kPassed : KernelState::kMismatch;
-}
-
 void accuse(PageKernel& kernel, const Culprit& culprit, const std::string& target,
             const CommandOptions& options) {
   kernel.verdict = &culprit.verdict;

@@ -101,15 +101,9 @@ std::string localization_text(const Localization& localization) {
            (localization.whole.failure.empty() ? "" : ": " + localization.whole.failure);
   }
   if (localization.verdict() == Verdict::kNotProven) {
-    std::string text = "nothing is wrong in what was tested on " + localization.target;
-    if (!localization.incomplete.empty()) {
-      text += ", but the suite is incomplete: " + localization.incomplete;
-    }
-    if (!localization.untested.empty()) {
-      text += (localization.incomplete.empty() ? ", but " : "; ") +
-              untested_text(localization.untested);
-    }
-    return text;
+    return "nothing is wrong in what was tested on " + localization.target + ", but " +
+           not_proven_text(localization.incomplete, localization.untested,
+                           verdicts_of(localization));
   }
   return "nothing is wrong on " + localization.target;
 }

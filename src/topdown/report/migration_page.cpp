@@ -10,7 +10,7 @@
 namespace tapml::topdown {
 
 KernelState state_of(const MigrationStep& step) {
-  if (step.migrated) return KernelState::kPassed;
+  if (step.migrated) return state_of(step.verdict);
   if (step.verdict.failed != Failure::kNone || !step.hybrid.failure.empty()) {
     return KernelState::kFails;
   }

@@ -20,12 +20,13 @@ enum class KernelState : uint8_t {
   kMismatch,        // outside its bound
   kHybridMismatch,  // its tests pass, but the model with it is wrong
   kFails,           // crash, timeout, ...
-  kUntested,
+  kUntested,        // by no call, or by none with a bound for one of its outputs
 };
 // One character that distinguishes states without color.
 const char* state_sign(KernelState state);
 const char* state_class(KernelState state);  // in the style sheet
 const char* state_name(KernelState state);
+KernelState state_of(const KernelVerdict& verdict);
 KernelState state_of(const MigrationStep& step);
 
 struct PageKernel {

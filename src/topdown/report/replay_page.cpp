@@ -13,14 +13,10 @@ std::string replay_verdict(const Replayed& replayed) {
   const auto failed = std::ranges::count(replayed.verdicts, false, &KernelVerdict::passed);
   const std::string tests = tests_text(replayed.verdicts);
   if (failed == 0) {
-    std::string text = "All " + tests + " are within their bounds";
-    if (!replayed.incomplete.empty()) {
-      text += ", but the suite is incomplete: " + replayed.incomplete;
-    }
-    if (!replayed.untested.empty()) {
-      text += (replayed.incomplete.empty() ? ", but " : "; ") + untested_text(replayed.untested);
-    }
-    return text + ".";
+    const std::string missing =
+        not_proven_text(replayed.incomplete, replayed.untested, verdicts_of(replayed));
+    return "All " + tests + " are within their bounds" +
+           (missing.empty() ? "" : ", but " + missing) + ".";
   }
   return std::to_string(failed) + " of " + tests + (failed == 1 ? " is" : " are") + " wrong on " +
          replayed.target + ".";
@@ -36,9 +32,7 @@ std::string replay_html(const Replayed& replayed, const std::string& command,
   for (const KernelVerdict& verdict : replayed.verdicts) {
     PageKernel kernel;
     kernel.name = verdict.group ? test_name(verdict) + ": " + verdict.kernel : verdict.kernel;
-    kernel.state = verdict.failed != Failure::kNone ? KernelState::kFails
-                   : verdict.passed                 ? KernelState::kPassed
-                                                    : KernelState::kMismatch;
+    kernel.state = state_of(verdict);
     kernel.outcome = verdict_outcome(verdict);
     kernel.verdict = &verdict;
     kernel.groups = verdict.groups;

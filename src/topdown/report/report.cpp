@@ -50,6 +50,30 @@ std::string target_allowances_text(const std::string& target, const std::string&
          ")";
 }
 
+std::string unproven_text(const std::vector<const KernelVerdict*>& verdicts) {
+  std::string names;
+  int64_t count = 0;
+  for (const KernelVerdict* verdict : verdicts) {
+    if (!verdict->passed || verdict->proven()) continue;
+    ++count;
+    names += (names.empty() ? "" : ", ") + test_name(*verdict) + " (" + open_text(*verdict) + ")";
+  }
+  if (count == 0) return "";
+  return std::to_string(count) + (count == 1 ? " kernel has" : " kernels have") +
+         " an output without a bound: " + names;
+}
+
+std::string not_proven_text(const std::string& incomplete, const std::vector<KernelUse>& untested,
+                            const std::vector<const KernelVerdict*>& verdicts) {
+  std::string text;
+  for (const std::string& reason :
+       {incomplete.empty() ? "" : "the suite is incomplete: " + incomplete, untested_text(untested),
+        unproven_text(verdicts)}) {
+    if (!reason.empty()) text += (text.empty() ? "" : "; ") + reason;
+  }
+  return text;
+}
+
 std::string source_text(const KernelVerdict& verdict) {
   if (!verdict.source_wrong) return "";
   std::string text = "the source is outside of its own bound";
@@ -180,8 +204,9 @@ std::string migration_verdict(const Migration& migration) {
     return "Every kernel migrated, and the target alone is wrong: check its memory plan and "
            "its runtime.";
   }
-  if (migration.untested.empty()) return "The migration is not complete.";
-  return "Nothing is wrong in what was tested, but " + untested_text(migration.untested) + ".";
+  const std::string missing = not_proven_text("", migration.untested, verdicts_of(migration));
+  if (missing.empty()) return "The migration is not complete.";
+  return "Nothing is wrong in what was tested, but " + missing + ".";
 }
 
 std::string whole_model_text(const ModelCheck& check) {

@@ -74,6 +74,12 @@ std::string allowed_text(const KernelVerdict& verdict);
 // "allowed on opencl: division=relaxed (no kernel needs it)"; empty if nothing is allowed.
 std::string target_allowances_text(const std::string& target, const std::string& allowances,
                                    const std::vector<const KernelVerdict*>& verdicts);
+// "1 kernel has an output without a bound: k (no element of y has a bound)"; empty: none has.
+std::string unproven_text(const std::vector<const KernelVerdict*>& verdicts);
+// Why a run that finds nothing wrong proves too little: "the suite is incomplete: ...", untested
+// and unproven kernels, joined by "; "; empty: it proves enough.
+std::string not_proven_text(const std::string& incomplete, const std::vector<KernelUse>& untested,
+                            const std::vector<const KernelVerdict*>& verdicts);
 // The source's error outside its own bound; empty if there is none.
 std::string source_text(const KernelVerdict& verdict);
 // Indents all lines but the first.

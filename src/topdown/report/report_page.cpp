@@ -86,6 +86,12 @@ const char* state_sign(KernelState state) {
   return "·";
 }
 
+KernelState state_of(const KernelVerdict& verdict) {
+  if (verdict.failed != Failure::kNone) return KernelState::kFails;
+  if (!verdict.passed) return KernelState::kMismatch;
+  return verdict.proven() ? KernelState::kPassed : KernelState::kUntested;
+}
+
 const char* state_class(KernelState state) {
   switch (state) {
     case KernelState::kPassed:

@@ -126,8 +126,12 @@ std::string migrations_verdict(const Migrations& migrations) {
   }
   if (migrations.verdict() == Verdict::kNotProven && ended == 0) {
     std::string text = "Nothing is wrong in what was tested on " + all + " targets";
-    const auto& untested = migrations.targets[0].untested;
-    return text + (untested.empty() ? "." : ", but " + untested_text(untested) + ".");
+    std::vector<const KernelVerdict*> verdicts;
+    for (const Migration& one : migrations.targets) {
+      for (const KernelVerdict* verdict : verdicts_of(one)) verdicts.push_back(verdict);
+    }
+    const std::string missing = not_proven_text("", migrations.targets[0].untested, verdicts);
+    return text + (missing.empty() ? "." : ", but " + missing + ".");
   }
   return std::to_string(passed) + " of " + all + " targets run the whole model" +
          (ended == 0 ? "."

@@ -7,16 +7,24 @@ namespace tapml::topdown {
 
 namespace {
 
+constexpr const char* kUnproven = "not proven";
+
 // Counts of kernels for the verdict line, beside those that are right.
 class Tally {
  public:
   void add(const KernelVerdict& verdict) {
     calls_ += verdict.calls;
-    if (verdict.compared < verdict.elements) {
+    const ElementCount total = verdict.total();
+    if (total.compared < total.elements) {
       ++sampled_;
-      compared_ += verdict.compared;
-      elements_ += verdict.elements;
+      compared_ += total.compared;
+      elements_ += total.elements;
     }
+    if (total.open > 0) {
+      ++with_open_;
+      open_ += total.open;
+    }
+    unproven_ += verdict.passed && !verdict.proven();
     against_source_ += verdict.against_source;
     tolerated_ += verdict.tolerated;
     if (verdict.passed && !verdict.allowances.empty()) ++allowed_[verdict.allowances];
@@ -24,12 +32,17 @@ class Tally {
   }
 
   int64_t calls() const { return calls_; }
+  int64_t unproven() const { return unproven_; }  // kernels with an output that has no bound
   // What weakens the verdict: sampled outputs, comparison with the source only, widened bounds, ...
   std::vector<std::string> limits() const {
     std::vector<std::string> limits;
     if (sampled_ > 0) {
       limits.push_back(std::to_string(compared_) + " of " + std::to_string(elements_) +
                        " elements of " + count_of(sampled_, "kernel") + " compared");
+    }
+    if (open_ > 0) {
+      limits.push_back(count_of(open_, "element") + " of " + count_of(with_open_, "kernel") +
+                       " without a bound");
     }
     if (against_source_ > 0) {
       limits.push_back(std::to_string(against_source_) + " compared with the source only");
@@ -44,6 +57,7 @@ class Tally {
 
  private:
   int64_t calls_ = 0, sampled_ = 0, compared_ = 0, elements_ = 0;
+  int64_t open_ = 0, with_open_ = 0, unproven_ = 0;
   int64_t against_source_ = 0, tolerated_ = 0, source_wrong_ = 0;
   std::map<std::string, int64_t> allowed_;  // number of kernels by what they need
 };
@@ -68,17 +82,20 @@ int64_t kernels_of(const Migration& migration) {
 }
 
 int64_t migrated_of(const Migration& migration) {
-  return std::ranges::count(migration.steps, true, &MigrationStep::migrated);
+  return std::ranges::count_if(migration.steps, [](const MigrationStep& step) {
+    return step.migrated && step.verdict.proven();
+  });
 }
 
 }  // namespace
 
 VerdictLine verdict_line(const Replayed& replayed) {
-  int64_t kernels = 0, groups = 0, right = 0, right_groups = 0;
+  int64_t kernels = 0, groups = 0, right = 0, right_groups = 0, wrong = 0;
   Tally tally;
   for (const KernelVerdict& verdict : replayed.verdicts) {
     (verdict.group ? groups : kernels) += 1;
-    (verdict.group ? right_groups : right) += verdict.passed;
+    wrong += !verdict.passed;
+    (verdict.group ? right_groups : right) += verdict.proven();
     tally.add(verdict);
   }
   const auto untested = std::ssize(replayed.untested);
@@ -87,8 +104,9 @@ VerdictLine verdict_line(const Replayed& replayed) {
   if (!groups_alone) line.counts.push_back(share_of(right, kernels + untested, "kernel"));
   if (groups > 0) line.counts.push_back(share_of(right_groups, groups, "group"));
   line.counts.push_back(count_of(tally.calls(), "call"));
-  note(line, kernels + groups - right - right_groups, "wrong");
+  note(line, wrong, "wrong");
   note(line, untested, "untested");
+  note(line, tally.unproven(), kUnproven);
   note(line, !replayed.incomplete.empty(), "the suite incomplete");
   note_limits(line, tally);
   return line;
@@ -103,6 +121,7 @@ VerdictLine verdict_line(const Migration& migration) {
   note(line, std::ssize(migration.culprits()), "wrong");
   note(line, std::ssize(migration.untried), "not tried");
   note(line, std::ssize(migration.untested), "untested");
+  note(line, tally.unproven(), kUnproven);
   note(line, migration.target_ran && !migration.whole_passed(), "the whole model wrong");
   note(line, migration.source_nan.has_value(), "NaN in the source's run");
   note(line, migration.error.has_value(), "ended by an error");
@@ -129,6 +148,7 @@ VerdictLine verdict_line(const Migrations& migrations) {
   note(line, wrong, "wrong");
   note(line, untried, "not tried");
   note(line, untested, "untested");
+  note(line, tally.unproven(), kUnproven);
   note(line, ended, ended == 1 ? "target ended by an error" : "targets ended by an error");
   note_limits(line, tally);
   return line;
@@ -141,17 +161,19 @@ VerdictLine verdict_line(const Localization& localization) {
     return std::ranges::find(localization.culprits, kernel, &Culprit::kernel) !=
            localization.culprits.end();
   };
-  const auto right = std::ranges::count_if(
-      localization.verdicts,
-      [&](const KernelVerdict& verdict) { return !is_culprit(verdict.kernel); });
+  const auto right =
+      std::ranges::count_if(localization.verdicts, [&](const KernelVerdict& verdict) {
+        return verdict.proven() && !is_culprit(verdict.kernel);
+      });
   const auto untested = std::ranges::count_if(
       localization.untested, [&](const KernelUse& use) { return !is_culprit(use.kernel); });
   const auto wrong = std::ssize(localization.culprits);
-  VerdictLine line{
-      localization.verdict(),
-      {share_of(right, right + wrong + untested, "kernel"), count_of(tally.calls(), "call")}};
+  VerdictLine line{localization.verdict(),
+                   {share_of(right, right + wrong + untested + tally.unproven(), "kernel"),
+                    count_of(tally.calls(), "call")}};
   note(line, wrong, "wrong");
   note(line, untested, "untested");
+  note(line, tally.unproven(), kUnproven);
   note(line, localization.target_ran && !localization.whole.passed, "the whole model wrong");
   note(line, localization.source_nan.has_value(), "NaN in the source's run");
   note(line, !localization.incomplete.empty(), "the suite incomplete");

@@ -1,8 +1,55 @@
 #include "topdown/results/kernel_verdict.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tapml::topdown {
+
+namespace {
+
+bool is_wholly_open(const ElementCount& output) {
+  return output.compared > 0 && output.open == output.compared;
+}
+
+}  // namespace
+
+ElementCount KernelVerdict::total() const {
+  ElementCount total;
+  for (const ElementCount& output : outputs) {
+    total.elements += output.elements;
+    total.compared += output.compared;
+    total.open += output.open;
+  }
+  return total;
+}
+
+bool KernelVerdict::proven() const {
+  return passed && std::ranges::none_of(outputs, is_wholly_open);
+}
+
+void count_elements(KernelVerdict& verdict, const std::string& output, int64_t elements,
+                    const Errors& target) {
+  auto count = std::ranges::find(verdict.outputs, output, &ElementCount::output);
+  if (count == verdict.outputs.end()) {
+    verdict.outputs.push_back({.output = output});
+    count = std::prev(verdict.outputs.end());
+  }
+  count->elements += elements;
+  count->compared += target.compared;
+  count->open += target.open;
+}
+
+std::string open_text(const KernelVerdict& verdict) {
+  std::string outputs;
+  for (const ElementCount& output : verdict.outputs) {
+    if (is_wholly_open(output)) outputs += (outputs.empty() ? "" : ", ") + output.output;
+  }
+  if (!outputs.empty()) return "no element of " + outputs + " has a bound";
+  const ElementCount total = verdict.total();
+  if (total.open == 0) return "";
+  return std::to_string(total.open) + " of " + std::to_string(total.compared) +
+         (total.open == 1 ? " elements has no bound" : " elements have no bound");
+}
 
 void check_source(KernelVerdict& verdict, const Errors& source, const std::string& output,
                   int64_t sequence) {
@@ -62,7 +109,7 @@ std::string launches_text(const LaunchCount& count) {
 
 std::string verdict_outcome(const KernelVerdict& verdict) {
   if (verdict.failed != Failure::kNone) return failure_name(verdict.failed);
-  if (verdict.passed) return "pass";
+  if (verdict.passed) return verdict.proven() ? "pass" : "not proven";
   return verdict.worst.outcome == Outcome::kImprecise ? "imprecise" : "mismatch";
 }
 

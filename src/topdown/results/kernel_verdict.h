@@ -54,6 +54,14 @@ struct ComparedGroup {
   std::vector<std::string> inputs, outputs;  // of the group, in the source's words
 };
 
+// Elements of an output, in all calls.
+struct ElementCount {
+  std::string output;    // parameter name; in a group after the kernel's: "add.y"
+  int64_t elements = 0;  // those that exist
+  int64_t compared = 0;  // fewer than all above KernelReference::kSampleAbove
+  int64_t open = 0;      // of those compared, the ones with a bound that any value meets
+};
+
 // The result of the tests of one kernel, or of one group of kernels.
 struct KernelVerdict {
   std::string kernel;  // the kernels of a group, joined by " + "
@@ -67,8 +75,7 @@ struct KernelVerdict {
   // Of that output, if it is outside its bound.
   std::optional<DifferenceMap> difference;
   std::vector<CallGroup> groups;  // the calls, in the order of the run
-  // Elements compared and in total; fewer than all above KernelReference::kSampleAbove.
-  int64_t compared = 0, elements = 0;
+  std::vector<ElementCount> outputs;
   bool source_wrong = false;
   std::optional<SourceError> source_error;  // if it is wrong; missing in older states
   bool passed = true;
@@ -84,7 +91,17 @@ struct KernelVerdict {
   bool tolerated = false;              // it passes only with `tolerance`
   // The allowances of the target that it needs to pass, or that it fails with (allowances_text).
   std::string allowances;
+
+  ElementCount total() const;  // over all outputs
+  // Whether it passed, and each output has an element with a bound.
+  bool proven() const;
 };
+
+// Adds the elements of an output of one call.
+void count_elements(KernelVerdict& verdict, const std::string& output, int64_t elements,
+                    const Errors& target);
+// "no element of y has a bound", "3 of 4096 elements have no bound"; empty: each has one.
+std::string open_text(const KernelVerdict& verdict);
 
 // Adds the source's own errors on an output to the verdict.
 void check_source(KernelVerdict& verdict, const Errors& source, const std::string& output,
@@ -93,7 +110,7 @@ void check_source(KernelVerdict& verdict, const Errors& source, const std::strin
 // "3 of 20 launches were wrong, ..."; empty if there is nothing to report.
 std::string launches_text(const LaunchCount& count);
 
-// "pass", "mismatch", "imprecise", or what failed.
+// "pass", "not proven", "mismatch", "imprecise", or what failed.
 std::string verdict_outcome(const KernelVerdict& verdict);
 // The file of the custom kernel that was tested; empty: it is not a custom kernel.
 std::string user_file(const KernelVerdict& verdict);

@@ -19,4 +19,10 @@ std::string found_text(const Culprit& culprit) {
   return culprit.hybrid.failure.empty() ? "wrong in the model" : "fails in the model";
 }
 
+std::vector<const KernelVerdict*> verdicts_of(const Localization& localization) {
+  std::vector<const KernelVerdict*> verdicts;
+  for (const KernelVerdict& verdict : localization.verdicts) verdicts.push_back(&verdict);
+  return verdicts;
+}
+
 }  // namespace tapml::topdown

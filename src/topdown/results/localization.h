@@ -1,6 +1,7 @@
 // The result of a localization.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -82,8 +83,12 @@ struct Localization {
   }
   Verdict verdict() const {
     if (found()) return Verdict::kFail;
-    return untested.empty() && incomplete.empty() ? Verdict::kPass : Verdict::kNotProven;
+    const bool proven = std::ranges::all_of(verdicts, &KernelVerdict::proven);
+    return proven && untested.empty() && incomplete.empty() ? Verdict::kPass : Verdict::kNotProven;
   }
 };
+
+// One per kernel of the suite, in its order.
+std::vector<const KernelVerdict*> verdicts_of(const Localization& localization);
 
 }  // namespace tapml::topdown

@@ -7,7 +7,9 @@ namespace tapml::topdown {
 Verdict Migration::verdict() const {
   if (source_nan || !culprits().empty() || (target_ran && !whole_passed())) return Verdict::kFail;
   const bool all = !error && target_ran && untried.empty() && untested.empty();
-  return all ? Verdict::kPass : Verdict::kNotProven;
+  const bool proven =
+      std::ranges::all_of(steps, [](const MigrationStep& step) { return step.verdict.proven(); });
+  return all && proven ? Verdict::kPass : Verdict::kNotProven;
 }
 
 std::vector<const MigrationStep*> Migration::culprits() const {
@@ -35,7 +37,7 @@ const Error* Migrations::error() const {
 }
 
 std::string outcome_of(const MigrationStep& step) {
-  if (step.migrated) return "migrated";
+  if (step.migrated) return step.verdict.proven() ? "migrated" : "not proven";
   if (!step.verdict.passed) return verdict_outcome(step.verdict);
   if (step.repeated.flaky()) return "flaky";
   return step.hybrid.failure.empty() ? "hybrid mismatch" : "hybrid fails";

@@ -54,8 +54,8 @@ struct FailedKernel {
   std::optional<Suite> suite;
 };
 
-// "migrated", "mismatch", "hybrid mismatch", "hybrid fails", "flaky", or what failed ("crash",
-// ...).
+// "migrated", "not proven" (which migrates, too), "mismatch", "hybrid mismatch", "hybrid fails",
+// "flaky", or what failed ("crash", ...).
 std::string outcome_of(const MigrationStep& step);
 
 // The migration to one target.

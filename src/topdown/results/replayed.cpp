@@ -6,7 +6,8 @@ namespace tapml::topdown {
 
 Verdict Replayed::verdict() const {
   if (!std::ranges::all_of(verdicts, &KernelVerdict::passed)) return Verdict::kFail;
-  return untested.empty() && incomplete.empty() ? Verdict::kPass : Verdict::kNotProven;
+  const bool proven = std::ranges::all_of(verdicts, &KernelVerdict::proven);
+  return proven && untested.empty() && incomplete.empty() ? Verdict::kPass : Verdict::kNotProven;
 }
 
 std::vector<const KernelVerdict*> verdicts_of(const Replayed& replayed) {

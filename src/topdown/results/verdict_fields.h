@@ -107,6 +107,7 @@ void fields(A& a, Errors& x) {
   a("nmse", x.nmse);
   a("nan_inf_mismatches", x.mask_mismatches);
   a("compared", x.compared);
+  a("open", x.open);
   a("precision", x.precision);
 }
 
@@ -209,6 +210,14 @@ void fields(A& a, ComparedGroup& x) {
 }
 
 template <class A>
+void fields(A& a, ElementCount& x) {
+  a("output", x.output);
+  a("elements", x.elements);
+  a("compared", x.compared);
+  a("open", x.open);
+}
+
+template <class A>
 void fields(A& a, KernelVerdict& x) {
   a("kernel", x.kernel);
   a("layers", x.origin);
@@ -223,8 +232,10 @@ void fields(A& a, KernelVerdict& x) {
   a("provider", x.provider);
   a("worst_output", x.worst_output);
   a("worst_call", x.worst_sequence);
-  a("compared_elements", x.compared);
-  a("elements", x.elements);
+  a("output_elements", x.outputs);
+  a.derived("elements", [&] { return Json::integer(x.total().elements); });
+  a.derived("compared_elements", [&] { return Json::integer(x.total().compared); });
+  a.derived("open_elements", [&] { return Json::integer(x.total().open); });
   a("allowed", x.worst.allowed);
   a("target", x.worst.target);
   a("source", x.worst.source);
