@@ -2,11 +2,18 @@
 
 #include <pybind11/stl.h>
 
-#include <utility>
+#include <tuple>
 
 #include "choices.h"
+#include "ci_reports.h"
+#include "io/host/files.h"
+#include "ir/exceptions.h"
 #include "path.h"
 #include "progress.h"
+#include "topdown/report/ci_report.h"
+#include "topdown/report/command_line.h"
+#include "topdown/report/import_page.h"
+#include "topdown/report/verdict_lines.h"
 #include "topdown/results/result_json.h"
 
 namespace tapml::python {
@@ -22,10 +29,9 @@ struct CheckSettings {
   std::string python;
 };
 
-// The comparison as JSON, and as text.
-std::pair<std::string, std::string> check_import(const std::string& model,
-                                                 const CheckSettings& settings,
-                                                 const py::object& progress) {
+// The comparison as JSON, as text, and as it is.
+std::tuple<std::string, std::string, topdown::ImportCheck> check_import(
+    const std::string& model, const CheckSettings& settings, const py::object& progress) {
   ProgressFunction told(progress);
   app::CommandHooks hooks = command_hooks(told);
   hooks.watcher = [tell = hooks.progress](const Work& work) {
@@ -48,12 +54,39 @@ std::pair<std::string, std::string> check_import(const std::string& model,
   });
   std::string text = import_text(import);
   for (const std::string& line : difference_texts(import)) text += "\n  " + line;
-  return {topdown::import_json(import).dump(), text};
+  return {topdown::import_json(import).dump(), text, import};
+}
+
+// The reports of a command that ends because the import differs; empty paths: none.
+void save_import_reports(const topdown::ImportCheck& import, const std::string& command,
+                         const std::string& model, const std::string& prompt,
+                         const std::string& python, const Path& report, const Path& junit,
+                         const Path& markdown) {
+  without_interpreter([&] {
+    const std::string& folder = report;
+    if (!folder.empty()) {
+      unwrap(make_folder(folder));
+      unwrap(topdown::write_import_report(
+          import,
+          {.command = command,
+           .model = model,
+           .line = topdown::verdict_line(import),
+           .command_line = topdown::check_import_command(
+               {.model = model, .config = "", .prompt = prompt, .python = python, .tokens = {}})},
+          folder));
+    }
+    write_ci_reports(topdown::ci_report("tapml " + command + " " + model, import), junit, markdown);
+  });
 }
 
 }  // namespace
 
 void bind_check_import(py::module_& module) {
+  // What Python passes on to the functions that report it.
+  py::class_<topdown::ImportCheck>(module, "ComparedImport", py::is_final());
+  module.def("save_import_reports", &save_import_reports, py::arg("compared"), py::arg("command"),
+             py::arg("model"), py::arg("prompt"), py::arg("python"), py::arg("report"),
+             py::arg("junit"), py::arg("markdown"));
   module.def(
       "check_import",
       [](const Path& model, const Path& config, uint64_t seed, const std::string& prompt,

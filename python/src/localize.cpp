@@ -34,6 +34,7 @@ struct LocalizeSettings {
   std::vector<std::string> faults;
   bool cache;
   UnderTest under_test;
+  std::optional<topdown::ImportCheck> import;
 };
 
 std::unique_ptr<Localized> localize(const py::object& given, const py::object& source,
@@ -67,6 +68,7 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
     command.suite_folder = suite->folder;
   }
   command.sampler = sampler_of(settings.sampler);
+  command.import = settings.import;
   command.repeats = settings.repeats;
   command.shrink_time =
       std::chrono::milliseconds(static_cast<int64_t>(settings.shrink_seconds * 1e3));
@@ -198,7 +200,7 @@ void bind_localize(py::module_& module) {
          const SamplerTuple& sampler, double shrink_seconds,
          const std::pair<std::string, std::string>& tolerance, const std::string& kernels,
          const std::vector<std::string>& faults, bool cache, bool in_process, double kernel_timeout,
-         const py::object& progress) {
+         const std::optional<topdown::ImportCheck>& import, const py::object& progress) {
         return localize(model, source, target, prompt, suite,
                         {max_tokens,
                          repeats,
@@ -208,14 +210,15 @@ void bind_localize(py::module_& module) {
                          kernels,
                          faults,
                          cache,
-                         {in_process, kernel_timeout}},
+                         {in_process, kernel_timeout},
+                         import},
                         progress);
       },
       py::arg("model"), py::arg("source"), py::arg("target"), py::arg("prompt"), py::kw_only(),
       py::arg("suite").none(true), py::arg("max_tokens"), py::arg("repeats"), py::arg("sampler"),
       py::arg("shrink_seconds"), py::arg("tolerance"), py::arg("custom_kernels"),
       py::arg("inject_faults"), py::arg("cache"), py::arg("in_process"), py::arg("kernel_timeout"),
-      py::arg("progress"));
+      py::arg("compared_import").none(true), py::arg("progress"));
 }
 
 }  // namespace tapml::python

@@ -46,6 +46,7 @@ struct MigrateSettings {
   std::string kernels, fault;
   bool cache, measure_speed;
   UnderTest under_test;
+  std::optional<topdown::ImportCheck> import;
 };
 
 MigratedRef migrate(const py::object& given, const py::object& source,
@@ -88,6 +89,7 @@ MigratedRef migrate(const py::object& given, const py::object& source,
   command.cache.off = !settings.cache;
   command.isolation = isolation_of(settings.under_test, where);
   command.measure_speed = settings.measure_speed;
+  command.import = settings.import;
   ProgressFunction told(progress);
   return told.run([&] {
     auto made = std::make_shared<MigratedAll>(app::migrate(command, command_hooks(told)));
@@ -315,7 +317,7 @@ void bind_migrate(py::module_& module) {
          const std::vector<std::string>& granularity, bool stop_at_first, const std::string& state,
          const std::pair<std::string, std::string>& tolerance, const std::string& kernels,
          const std::string& fault, bool cache, bool speed, bool in_process, double kernel_timeout,
-         const py::object& progress) {
+         const std::optional<topdown::ImportCheck>& import, const py::object& progress) {
         return migrate(model, source, targets, prompt,
                        {max_tokens,
                         validation_tokens,
@@ -329,14 +331,16 @@ void bind_migrate(py::module_& module) {
                         fault,
                         cache,
                         speed,
-                        {in_process, kernel_timeout}},
+                        {in_process, kernel_timeout},
+                        import},
                        progress);
       },
       py::arg("model"), py::arg("source"), py::arg("targets"), py::arg("prompt"), py::kw_only(),
       py::arg("max_tokens"), py::arg("validation_tokens"), py::arg("sampler"), py::arg("order"),
       py::arg("granularity"), py::arg("stop_at_first"), py::arg("state"), py::arg("tolerance"),
       py::arg("custom_kernels"), py::arg("inject_fault"), py::arg("cache"), py::arg("speed"),
-      py::arg("in_process"), py::arg("kernel_timeout"), py::arg("progress"));
+      py::arg("in_process"), py::arg("kernel_timeout"), py::arg("compared_import").none(true),
+      py::arg("progress"));
 }
 
 }  // namespace tapml::python

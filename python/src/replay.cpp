@@ -222,8 +222,9 @@ void bind_replay(py::module_& module) {
           },
           "Index of the group in the suite; None for a single kernel.")
       .def_property_readonly("passed", of(&Kernel::passed))
-      .def_property_readonly("proven", [](const Verdict& v) { return v.verdict.proven(); },
-                             "Whether it passed, and each output has an element with a bound.")
+      .def_property_readonly(
+          "proven", [](const Verdict& v) { return v.verdict.proven(); },
+          "Whether it passed, and each output has an element with a bound.")
       .def_property_readonly("calls", of(&Kernel::calls), "Number of tests run.")
       .def_property_readonly("layers",
                              [](const Verdict& v) {

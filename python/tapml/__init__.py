@@ -34,7 +34,7 @@ from .errors import (
     UnauthorizedError, UserError, Warning,
 )
 from .evaluation import Evaluation, EvaluationTotal, TaskResult
-from .import_check import ImportCheck, ImportDifference
+from .import_check import ImportCheck, ImportDifference, ImportMismatchError
 from .replay_result import Replay
 from .torch_source import TorchCarving, TorchGroup, TorchUnmapped, carve_torch
 
@@ -43,7 +43,8 @@ __version__: str = _tapml.__version__
 __all__ = [
     "AbsentError", "CancelledError", "ClosedError", "CompileError", "CrashError", "Culprit",
     "Engine", "Error", "Evaluation", "EvaluationTotal", "Executable", "Function", "FunctionType",
-    "Generation", "GraphBuilder", "GraphFunction", "ImportCheck", "ImportDifference", "InternalError", "LanguageModel", "LayerStep", "Library", "LimitError",
+    "Generation", "GraphBuilder", "GraphFunction", "ImportCheck", "ImportDifference",
+    "ImportMismatchError", "InternalError", "LanguageModel", "LayerStep", "Library", "LimitError",
     "Localization", "LostError", "Migration", "MigrationStep", "Migrations", "Module",
     "OperatorCall", "OutOfMemoryError", "Pass", "Pattern", "PatternBuilder", "PlatformError", "ProtocolError", "Replay", "Replayer", "Rewriter", "Session", "Snapshot",
     "Suite", "GroupValue", "SuiteCall", "SuiteGroup", "SuiteKernel",
@@ -287,7 +288,7 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
           function: str | None = None, calls: int = 0, budget: int | str = 0,
           weights: str = "inside", quantize: str = "", batch: int = 1, edge: bool = False,
           as_run: bool = False, cache: bool = True, in_process: bool = False, kernel_timeout: float = 30,
-          step_limit: int = 0) -> Suite:
+          step_limit: int = 0, trust: str | None = None, python: Path | None = None) -> Suite:
     """Keeps a real run on ``device`` as a test for every kernel call.
 
     For a language model (or its folder) ``prompt`` is one text or several (among several, a list
@@ -304,9 +305,10 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
     run's data. The cache is fragmented, to find kernels that depend on what it holds by chance
     (docs/interface.md); ``as_run`` carves what a plain run does, and adds no calls. ``weights="reference"`` leaves the weights in the model folder. ``quantize`` is as
     in ``LanguageModel.load``. For a module or an executable, ``in_process``, ``kernel_timeout``
-    and ``step_limit`` are as in ``upload``.
+    and ``step_limit`` are as in ``upload``; ``trust`` and ``python`` as in ``migrate``.
 
-    Raises UserError for an empty or too long prompt and for arguments that do not fit together.
+    Raises UserError for an empty or too long prompt and for arguments that do not fit together,
+    ImportMismatchError as ``migrate``.
     Warns of NaN in the run, and of token ids that no text gives, with a quantized model. Ctrl-C
     raises KeyboardInterrupt.
     """
@@ -317,6 +319,9 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
         if weights != "inside" or quantize or decode is not None or batch != 1 or temperature:
             raise UserError("weights, quantize, decode, batch and temperature go with a language model",
                             "carve(...)",
+                            "a LanguageModel, or the folder of one", type(what).__name__)
+        if trust is not None:
+            raise UserError("a module has no published implementation", "carve(trust=...)",
                             "a LanguageModel, or the folder of one", type(what).__name__)
         executable = what if isinstance(what, Executable) else compile(what, device, cache=cache)
         if function is None:
@@ -334,7 +339,10 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
     if decode is not None and decode < 0:
         raise UserError("the number of steps is negative", "carve(decode=...)", "0 or more", str(decode))
     prompts = [prompt] if isinstance(prompt, str) else list(prompt)
-    return _tapml.carve_model(_model(what, quantize), device, prompts,
+    model = _model(what, quantize)
+    texts = [one for one in prompts if isinstance(one, str)]
+    _trusted_import("carve", trust, python, model.folder, texts[0] if texts else "", None)
+    return _tapml.carve_model(model, device, prompts,
                               max_tokens if decode is None else decode + 1,
                               (temperature, top_p, top_k, seed), calls,
                               _size(budget, "carve(budget=...)"), weights == "reference", batch, edge,
@@ -424,7 +432,8 @@ def migrate(model: LanguageModel | Path, source: Session, target: Session, promp
             state: Path | None = None, tolerance: Tolerance | None = None,
             custom_kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
             markdown: Path | None = None, inject_fault: str = "", quantize: str = "", cache: bool = True,
-            in_process: bool = False, kernel_timeout: float = 30,
+            in_process: bool = False, kernel_timeout: float = 30, trust: str | None = None,
+            python: Path | None = None,
             progress: Callable[[str, int, int], None] | None = None) -> Migration: ...
 
 
@@ -437,7 +446,8 @@ def migrate(model: LanguageModel | Path, source: Session,
             state: Path | None = None, tolerance: Tolerance | None = None,
             custom_kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
             markdown: Path | None = None, inject_fault: str = "", quantize: str = "", cache: bool = True,
-            in_process: bool = False, kernel_timeout: float = 30,
+            in_process: bool = False, kernel_timeout: float = 30, trust: str | None = None,
+            python: Path | None = None,
             progress: Callable[[str, int, int], None] | None = None) -> Migrations: ...
 
 
@@ -449,7 +459,8 @@ def migrate(model: LanguageModel | Path, source: Session,
             state: Path | None = None, tolerance: Tolerance | None = None,
             custom_kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
             markdown: Path | None = None, inject_fault: str = "", quantize: str = "", cache: bool = True,
-            in_process: bool = False, kernel_timeout: float = 30,
+            in_process: bool = False, kernel_timeout: float = 30, trust: str | None = None,
+            python: Path | None = None,
             progress: Callable[[str, int, int], None] | None = None) -> Migration | Migrations:
     """Moves a language model from one device to another, kernel by kernel.
 
@@ -468,7 +479,8 @@ def migrate(model: LanguageModel | Path, source: Session,
     ``custom_kernels``, ``junit``, ``markdown``, ``in_process`` and ``kernel_timeout`` are as in
     ``replay``; ``report`` is a folder for report.html and report.json. ``inject_fault``
     (``"KERNEL:KIND"``) makes a kernel of the target wrong. ``progress(step, done, total)`` is
-    called during the migration.
+    called during the migration. ``trust="torch"`` first compares the model with its published
+    implementation, which ``python`` runs, as ``check_import`` does.
 
     With a list of devices in ``target`` the result is a ``Migrations``: the source runs and is
     compared with the reference once, then every kernel is tried on each device before the next
@@ -477,17 +489,22 @@ def migrate(model: LanguageModel | Path, source: Session,
     ``"TARGET/KERNEL:KIND"`` into one.
 
     Raises UserError for invalid arguments and for the state of another migration, PlatformError if
-    a device fails; Ctrl-C raises KeyboardInterrupt.
+    a device fails, ImportMismatchError if ``trust`` is given and the import differs (then reports
+    are about the import); Ctrl-C raises KeyboardInterrupt.
     """
     several = isinstance(target, (list, tuple))
+    model = _model(model, quantize)
+    imported = _trusted_import("migrate", trust, python, model.folder, prompt, progress,
+                               report, junit, markdown)
     moved = _tapml.migrate(
-        _model(model, quantize), source, list(target) if several else [target], prompt,
+        model, source, list(target) if several else [target], prompt,
         max_tokens=max_tokens, validation_tokens=validation_tokens,
         sampler=(temperature, top_p, top_k, seed), order=order,
         granularity=[granularity] if isinstance(granularity, str) else list(granularity),
         stop_at_first=stop_at_first, state=_path(state), tolerance=_tolerance(tolerance),
         custom_kernels=_path(custom_kernels), inject_fault=inject_fault, cache=cache, speed=report is not None,
-        in_process=in_process, kernel_timeout=kernel_timeout, progress=progress)
+        in_process=in_process, kernel_timeout=kernel_timeout,
+        compared_import=imported and imported._compared, progress=progress)
     result: Migration | Migrations = moved if several else moved.targets[0]
     if report is not None:
         result.save_report(_path(report))
@@ -502,7 +519,8 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
              tolerance: Tolerance | None = None, report: Path | None = None,
              junit: Path | None = None, markdown: Path | None = None,
              inject_fault: str | Sequence[str] = (), quantize: str = "", cache: bool = True,
-             in_process: bool = False, kernel_timeout: float = 30,
+             in_process: bool = False, kernel_timeout: float = 30, trust: str | None = None,
+             python: Path | None = None,
              progress: Callable[[str, int, int], None] | None = None) -> Localization:
     """Finds all kernels that make a model wrong on ``target``.
 
@@ -514,9 +532,11 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
     ``migrate``.
 
     Raises UserError for invalid arguments and for a suite of another model, PlatformError if a
-    device fails; Ctrl-C raises KeyboardInterrupt.
+    device fails, ImportMismatchError as ``migrate``; Ctrl-C raises KeyboardInterrupt.
     """
     model = _model(model, quantize)
+    imported = _trusted_import("localize", trust, python, model.folder, prompt, progress,
+                               report, junit, markdown)
     result = _tapml.localize(
         model, source, target, prompt,
         suite=None if suite is None else _suite(suite, model.folder), max_tokens=max_tokens,
@@ -524,7 +544,8 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
         tolerance=_tolerance(tolerance), custom_kernels=_path(custom_kernels),
         inject_faults=[inject_fault] if isinstance(inject_fault, str) else list(inject_fault), cache=cache,
         in_process=in_process,
-        kernel_timeout=kernel_timeout, progress=progress)
+        kernel_timeout=kernel_timeout, compared_import=imported and imported._compared,
+        progress=progress)
     if report is not None:
         result.save_report(_path(report))
     result.save_ci_reports(junit=_path(junit), markdown=_path(markdown))
@@ -574,11 +595,31 @@ def check_import(model: LanguageModel | Path | None = None, *, config: Path | No
     if prompt and (config is not None or len(tokens) > 0):
         raise UserError("a prompt goes with a model directory, and without tokens", where,
                         "no prompt", repr(prompt))
-    document, text = _tapml.check_import(
+    document, text, compared = _tapml.check_import(
         model.folder if isinstance(model, LanguageModel) else _path(model), config=_path(config),
         seed=seed, prompt=prompt, tokens=list(tokens), python=_path(python) or _sys.executable,
         progress=progress)
-    return ImportCheck.from_dict(_json.loads(document), text)
+    return ImportCheck.from_dict(_json.loads(document), text, compared)
+
+
+def _trusted_import(command: str, trust: str | None, python: Path | None, folder: str, prompt: str,
+                    progress: Callable[[str, int, int], None] | None, report: Path | None = None,
+                    junit: Path | None = None, markdown: Path | None = None) -> ImportCheck | None:
+    """The comparison that ``trust`` asks for; raises ImportMismatchError if the import differs."""
+    where = f"{command}(trust=...)"
+    if trust is None:
+        if python is not None:
+            raise UserError("python goes with trust", f"{command}(python=...)", 'trust="torch"',
+                            "no trust")
+        return None
+    if trust != "torch":
+        raise UserError("the trusted implementation is unknown", where, '"torch"', repr(trust))
+    compared = check_import(folder, prompt=prompt, python=python, progress=progress)
+    if compared.passed:
+        return compared
+    _tapml.save_import_reports(compared._compared, command, folder, prompt, _path(python),
+                               _path(report), _path(junit), _path(markdown))
+    raise ImportMismatchError(compared, where)
 
 
 def _add_conveniences() -> None:

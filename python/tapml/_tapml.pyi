@@ -572,12 +572,13 @@ def migrate(model: Any, source: Session, targets: Sequence[Session], prompt: str
             order: str, granularity: Sequence[str], stop_at_first: bool,
             state: str, tolerance: tuple[str, str], custom_kernels: str, inject_fault: str, cache: bool,
             speed: bool, in_process: bool, kernel_timeout: float,
+            compared_import: Optional[ComparedImport],
             progress: Optional[Callable[[str, int, int], object]]) -> Migrations: ...
 def localize(model: Any, source: Session, target: Session, prompt: str, *, suite: Optional[Suite],
              max_tokens: int, repeats: int, sampler: tuple[float, float, int, int],
              shrink_seconds: float, tolerance: tuple[str, str],
              custom_kernels: str, inject_faults: Sequence[str], cache: bool, in_process: bool,
-             kernel_timeout: float,
+             kernel_timeout: float, compared_import: Optional[ComparedImport],
              progress: Optional[Callable[[str, int, int], object]]) -> Localization: ...
 def evaluate(model: Any, devices: Sequence[Session], tasks: str, file: str,
              reference: Optional[int], cache: bool,
@@ -585,4 +586,10 @@ def evaluate(model: Any, devices: Sequence[Session], tasks: str, file: str,
 def check_import(model: Union[str, os.PathLike[str]], *, config: Union[str, os.PathLike[str]],
                  seed: int, prompt: str, tokens: Sequence[int],
                  python: Union[str, os.PathLike[str]],
-                 progress: Optional[Callable[[str, int, int], object]]) -> tuple[str, str]: ...
+                 progress: Optional[Callable[[str, int, int], object]]
+                 ) -> tuple[str, str, ComparedImport]: ...
+def save_import_reports(compared: ComparedImport, command: str, model: str, prompt: str,
+                        python: str, report: str, junit: str, markdown: str) -> None: ...
+
+@final
+class ComparedImport: ...

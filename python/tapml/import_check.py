@@ -5,7 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Mapping, Optional
 
-__all__ = ["ImportCheck", "ImportDifference"]
+from . import _tapml
+from .errors import Error
+
+__all__ = ["ImportCheck", "ImportDifference", "ImportMismatchError"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,9 +63,12 @@ class ImportCheck:
     _document: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False,
                                                      compare=False)
     _text: str = dataclasses.field(default="", repr=False, compare=False)
+    _compared: Optional[_tapml.ComparedImport] = dataclasses.field(default=None, repr=False,
+                                                                  compare=False)
 
     @staticmethod
-    def from_dict(document: Mapping[str, Any], text: str = "") -> "ImportCheck":
+    def from_dict(document: Mapping[str, Any], text: str = "",
+                  compared: Optional[_tapml.ComparedImport] = None) -> "ImportCheck":
         """Reads the ``import`` of ``tapml check-import --json``."""
         numbers = ("max_abs", "allowed", "published", "found")
         first = document["first"]
@@ -72,7 +78,7 @@ class ImportCheck:
             document["kernels_at_ends"], float(document["max_abs"]), float(document["allowed"]),
             first and ImportDifference(**{name: float(value) if name in numbers else value
                                           for name, value in first.items()}),
-            tuple(document["missing"]), document, text)
+            tuple(document["missing"]), document, text, compared)
 
     def to_dict(self) -> dict[str, Any]:
         """The ``import`` of ``tapml check-import --json``."""
@@ -80,3 +86,18 @@ class ImportCheck:
 
     def __str__(self) -> str:
         return self._text or repr(self)
+
+
+class ImportMismatchError(Error):
+    """A model differs from its published implementation, so ``trust="torch"`` ended the call."""
+
+    kind = "import"
+
+    def __init__(self, check: ImportCheck, where: str) -> None:
+        super().__init__("the import " + str(check), where,
+                         hint="nothing else was tested: mend the import first")
+        #: What differs.
+        self.check = check
+
+    def __reduce__(self):
+        return type(self), (dataclasses.replace(self.check, _compared=None), self.where)

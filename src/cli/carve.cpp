@@ -58,7 +58,14 @@ int run(const CarveOptions& options, const Output& output) {
   const std::optional<topdown::ImportCheck> import =
       options.trust.check(command.model.model, first, progress, output);
   if (import && !import->passed()) {
-    return refuse_import(*import, "tapml carve " + command.model.model, {}, output);
+    return refuse_import(*import,
+                         {.command = "carve",
+                          .title = "tapml carve " + command.model.model,
+                          .model = command.model.model,
+                          .prompt = first,
+                          .python = options.trust.python,
+                          .report = ""},
+                         {}, output);
   }
   CommandHooks hooks = command_hooks(progress);
   hooks.checked = [&] { check_future_folder(command.folder); };

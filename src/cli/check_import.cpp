@@ -5,6 +5,7 @@
 
 #include "base/host/progress.h"
 #include "base/strings.h"
+#include "cli/check_output.h"
 #include "cli/ci_reports.h"
 #include "cli/command.h"
 #include "cli/import_trust.h"
@@ -12,6 +13,7 @@
 #include "cli/options.h"
 #include "ir/exceptions.h"
 #include "topdown/report/ci_report.h"
+#include "topdown/report/command_line.h"
 #include "topdown/report/verdict_lines.h"
 #include "topdown/results/result_json.h"
 
@@ -23,6 +25,7 @@ struct CheckImportOptions {
   std::string model, config, prompt, python;
   std::vector<int32_t> tokens;
   uint64_t seed = 0;
+  std::string report;
   CiReportOptions ci;
   const CLI::Option* seed_option = nullptr;
 };
@@ -41,6 +44,7 @@ void check(const CheckImportOptions& options) {
                std::to_string(options.seed));
   }
   options.ci.check();
+  check_report_folder(options.report);
 }
 
 topdown::ImportCheck compare(const CheckImportOptions& options, const CommandHooks& hooks) {
@@ -68,6 +72,17 @@ int run(const CheckImportOptions& options, const Output& output) {
   progress.end();
   print_import(import, output);
   const topdown::VerdictLine verdict = topdown::import_verdict_line(import);
+  write_import_report(import,
+                      {.command = "check-import",
+                       .model = model,
+                       .line = verdict,
+                       .command_line = topdown::check_import_command({.model = options.model,
+                                                                      .config = options.config,
+                                                                      .prompt = options.prompt,
+                                                                      .python = options.python,
+                                                                      .tokens = options.tokens,
+                                                                      .seed = options.seed})},
+                      options.report, output);
   topdown::CiReport report = topdown::ci_report("tapml check-import " + model, import);
   report.line = verdict;
   options.ci.write(report);
@@ -97,6 +112,7 @@ void add_check_import(Registration registration) {
   add_seed_option(*app, options->seed, "Seed of the random weights, with --config");
   options->seed_option = app->get_option("--seed");
   ImportTrust::add_python(*app, options->python);
+  app->add_option("--report", options->report, "Folder for report.html and report.json");
   options->ci.add_to(*app);
   app->get_option("--junit")->description("File for a JUnit XML report with one case");
   set_runner(*app, registration, options, run);

@@ -2,10 +2,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/check_output.h"
 #include "cli/kernel_progress.h"
 #include "ir/exceptions.h"
 #include "topdown/reference_run/published_run.h"
 #include "topdown/report/ci_report.h"
+#include "topdown/report/command_line.h"
 #include "topdown/report/verdict_lines.h"
 #include "topdown/results/result_json.h"
 
@@ -45,10 +47,28 @@ void print_import(const topdown::ImportCheck& import, const Output& output) {
   for (const std::string& text : difference_texts(import)) output.line("  " + text);
 }
 
-int refuse_import(const topdown::ImportCheck& import, const std::string& title,
+void write_import_report(const topdown::ImportCheck& import, const topdown::ImportReport& report,
+                         const std::string& folder, const Output& output) {
+  if (folder.empty()) return;
+  unwrap(topdown::write_import_report(import, report, folder));
+  output.line("report: " + folder + "/report.html");
+}
+
+int refuse_import(const topdown::ImportCheck& import, const RefusedImport& refused,
                   const CiReportOptions& ci, const Output& output) {
   const topdown::VerdictLine verdict = topdown::verdict_line(import);
-  ci.write(topdown::ci_report(title, import));
+  check_report_folder(refused.report);
+  write_import_report(import,
+                      {.command = refused.command,
+                       .model = refused.model,
+                       .line = verdict,
+                       .command_line = topdown::check_import_command({.model = refused.model,
+                                                                      .config = "",
+                                                                      .prompt = refused.prompt,
+                                                                      .python = refused.python,
+                                                                      .tokens = {}})},
+                      refused.report, output);
+  ci.write(topdown::ci_report(refused.title, import));
   output.document(Json::object({{"import", topdown::import_json(import)},
                                 {"passed", Json::boolean(false)},
                                 {"verdict", Json::string(verdict_word(verdict.verdict))}}));

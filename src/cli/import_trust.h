@@ -8,6 +8,7 @@
 #include "base/host/progress.h"
 #include "cli/ci_reports.h"
 #include "cli/command.h"
+#include "topdown/report/import_page.h"
 
 namespace CLI {
 class App;
@@ -29,9 +30,19 @@ struct ImportTrust {
 
 // Prints what a comparison found.
 void print_import(const topdown::ImportCheck& import, const Output& output);
+// Writes report.html and report.json, unless the folder is empty, and prints where.
+void write_import_report(const topdown::ImportCheck& import, const topdown::ImportReport& report,
+                         const std::string& folder, const Output& output);
 
-// Reports an import that differs, which ends the command `title`; returns the exit code.
-int refuse_import(const topdown::ImportCheck& import, const std::string& title,
+// A command that ends because the import differs.
+struct RefusedImport {
+  std::string command;  // "migrate"
+  std::string title;    // for CI
+  std::string model, prompt, python;
+  std::string report;  // folder; empty: none
+};
+// Reports an import that differs; returns the exit code.
+int refuse_import(const topdown::ImportCheck& import, const RefusedImport& refused,
                   const CiReportOptions& ci, const Output& output);
 
 }  // namespace tapml::cli

@@ -49,6 +49,15 @@ std::string title_of(const LocalizeCommand& command) {
   return "tapml localize " + command.model + ": " + command.from + " to " + command.to;
 }
 
+RefusedImport refused_of(const LocalizeCommand& command) {
+  return {.command = "localize",
+          .title = title_of(command),
+          .model = command.model,
+          .prompt = command.prompt,
+          .python = command.trust.python,
+          .report = command.report};
+}
+
 // Options shared by both searches.
 void set_shared(ModelRun& run, const LocalizeCommand& command, const Output& output) {
   const auto platform = [&](const std::string& text) {
@@ -129,7 +138,7 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
   Progress progress = Progress::to_stderr(output.json);
   run.import = command.trust.check(command.model, command.prompt, progress, output);
   if (run.import && !run.import->passed()) {
-    return refuse_import(*run.import, title_of(command), command.ci, output);
+    return refuse_import(*run.import, refused_of(command), command.ci, output);
   }
   CommandHooks hooks = hooks_of(command, progress);
   hooks.worked = [&] { progress.end(); };
@@ -161,7 +170,7 @@ int run(const LocalizeCommand& command, const Output& output) {
   Progress progress = Progress::to_stderr(output.json);
   options.import = command.trust.check(command.model, command.prompt, progress, output);
   if (options.import && !options.import->passed()) {
-    return refuse_import(*options.import, title_of(command), command.ci, output);
+    return refuse_import(*options.import, refused_of(command), command.ci, output);
   }
   CommandHooks hooks = hooks_of(command, progress);
   hooks.worked = [&] { progress.finish(); };

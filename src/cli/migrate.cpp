@@ -110,7 +110,13 @@ int run(const MigrateCommand& command, const Output& output) {
   Progress progress = Progress::to_stderr(output.json);
   options.import = command.trust.check(command.model, command.prompt, progress, output);
   if (options.import && !options.import->passed()) {
-    return refuse_import(*options.import, "tapml migrate " + command.model + ": " + command.from,
+    return refuse_import(*options.import,
+                         {.command = "migrate",
+                          .title = "tapml migrate " + command.model + ": " + command.from,
+                          .model = command.model,
+                          .prompt = command.prompt,
+                          .python = command.trust.python,
+                          .report = command.report},
                          command.ci, output);
   }
   Trace trace(command.trace);

@@ -7,11 +7,13 @@ that the two differ by a known fault.
 import json
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 
 import pytest
 
+import tapml
 from conftest import DEMO
 from numpy_llama import make_weights, write_folder
 
@@ -64,11 +66,11 @@ def one_element(weights):
 @pytest.fixture()
 def localize_against(folder, tmp_path):
     """Runs localize, whose published side has another folder."""
-    def localize(weights, **config):
+    def localize(weights, *more, **config):
         other = write_folder(tmp_path / "other", weights, DEMO + "/tokenizer.json", **config)
         python = program(tmp_path / "python", OTHER.format(python=sys.executable, folder=str(other)))
         return run("localize", folder, "--from", "cpu", "--to", "cpu", "--prompt",
-                   "In the beginning", "--max-tokens", "0", "--json", python=python)
+                   "In the beginning", "--max-tokens", "0", "--json", *more, python=python)
     return localize
 
 
@@ -110,6 +112,81 @@ def test_names_weights_that_the_files_lack(localize_against):
     del weights["lm_head.weight"]
     found = json.loads(localize_against(weights).stdout)["import"]
     assert found["first"]["module"] == "lm_head" and found["missing"] == ["lm_head.weight"]
+
+
+def test_the_report_of_a_differing_import(localize_against, tmp_path):
+    weights = make_weights()
+    one_element(weights)
+    report = tmp_path / "report"
+    assert localize_against(weights, "--report", report).returncode == 1
+    page = (report / "report.html").read_text()
+    assert f"the import differs first in {ATTENTION}.o_proj" in page and "tapml check-import" in page
+    found = json.loads((report / "report.json").read_text())
+    assert found["verdict"] == "FAIL" and found["import"]["first"]["module"] == f"{ATTENTION}.o_proj"
+    assert found["run"]["import"] == found["import"] and found["run"]["machine"]["cores"] > 0
+
+
+def test_check_import_writes_the_same_report(folder, tmp_path):
+    paths = os.pathsep.join(map(str, [HERE / "published", HERE]))
+    report = tmp_path / "report"
+    result = subprocess.run(
+        [os.environ["TAPML_PROGRAM"], "check-import", folder, "--python", sys.executable, "--report",
+         report], capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": paths})
+    assert result.returncode == 0, result.stderr
+    assert "PASS the import agrees" in (report / "report.html").read_text()
+    assert json.loads((report / "report.json").read_text())["passed"]
+
+
+@pytest.fixture()
+def toy_packages(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, [HERE / "published", HERE])))
+
+
+def test_trust_of_the_functions(folder, tmp_path, toy_packages):
+    report = tmp_path / "report"
+    moved = tapml.migrate(folder, tapml.cpu(), tapml.cpu(), "In the beginning", max_tokens=1,
+                          validation_tokens=0, trust="torch", report=report)
+    assert moved.passed, moved
+    assert json.loads((report / "report.json").read_text())["run"]["import"]["passed"]
+    found = tapml.localize(folder, tapml.cpu(), tapml.cpu(), "In the beginning", max_tokens=0,
+                           trust="torch", python=sys.executable, report=tmp_path / "other")
+    assert not found.culprits and found.verdict != "FAIL"
+    assert json.loads((tmp_path / "other/report.json").read_text())["run"]["import"]["passed"]
+    suite = tapml.carve(folder, tapml.cpu(), prompt="In the beginning", max_tokens=1, calls=1,
+                        trust="torch")
+    assert suite.complete
+
+
+def test_a_differing_import_ends_the_functions(folder, tmp_path, toy_packages):
+    weights = make_weights()
+    one_element(weights)
+    other = write_folder(tmp_path / "other", weights, DEMO + "/tokenizer.json")
+    python = program(tmp_path / "python", OTHER.format(python=sys.executable, folder=str(other)))
+    report, junit = tmp_path / "report", tmp_path / "junit.xml"
+    with pytest.raises(tapml.ImportMismatchError) as caught:
+        tapml.migrate(folder, tapml.cpu(), tapml.cpu(), "In the beginning", trust="torch",
+                      python=python, report=report, junit=junit)
+    assert caught.value.check.first.module == f"{ATTENTION}.o_proj"
+    assert caught.value.where == "migrate(trust=...)" and "differs from" in str(caught.value)
+    assert pickle.loads(pickle.dumps(caught.value)).check == caught.value.check
+    assert f"{ATTENTION}.o_proj" in (report / "report.html").read_text()
+    assert 'failures="1"' in junit.read_text()
+    for function, arguments in ((tapml.localize, (tapml.cpu(), tapml.cpu(), "In the beginning")),
+                                (tapml.carve, (tapml.cpu(),))):
+        more = {"prompt": "In the beginning"} if function is tapml.carve else {}
+        with pytest.raises(tapml.ImportMismatchError):
+            function(folder, *arguments, trust="torch", python=python, **more)
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"trust": "jax"}, "the trusted implementation is unknown"),
+    ({"python": "python3"}, "python goes with trust"),
+])
+def test_wrong_trust(folder, arguments, message):
+    with pytest.raises(tapml.UserError, match=message):
+        tapml.migrate(folder, tapml.cpu(), tapml.cpu(), "a", **arguments)
+    with pytest.raises(tapml.UserError, match=message):
+        tapml.carve(folder, tapml.cpu(), prompt="a", **arguments)
 
 
 def test_an_agreeing_import_is_part_of_the_results(folder, tmp_path):

@@ -91,6 +91,21 @@ std::string model_command(const std::string& command, const std::string& model,
   return line + sampler_words(options.sampler) + shared_words(options);
 }
 
+std::string check_import_command(const ImportCommand& command) {
+  std::string line = "tapml check-import";
+  if (!command.model.empty()) line += " " + quoted_word(command.model);
+  add(line, "--config", command.config);
+  if (!command.config.empty()) line += " --seed " + std::to_string(command.seed);
+  add(line, "--prompt", command.prompt);
+  std::string tokens;
+  for (const int32_t token : command.tokens) {
+    tokens += (tokens.empty() ? "" : ",") + std::to_string(token);
+  }
+  add(line, "--tokens", tokens);
+  add(line, "--python", command.python);
+  return line;
+}
+
 std::string replay_command(const std::string& suite, const std::string& target,
                            const std::string& kernel, const CommandOptions& options) {
   std::string line = "tapml replay " + quoted_word(suite) + " --target " + quoted_word(target);

@@ -47,6 +47,14 @@ std::string model_command(const std::string& command, const std::string& model,
 std::string model_command(const std::string& command, const std::string& model,
                           const std::string& source, const std::vector<std::string>& targets,
                           const std::string& prompt, const CommandOptions& options);
+// Compares a model directory, or a configuration with random weights, with its published
+// implementation.
+struct ImportCommand {
+  std::string model, config, prompt, python;
+  std::vector<int32_t> tokens;
+  uint64_t seed = 0;  // with a configuration
+};
+std::string check_import_command(const ImportCommand& command);
 // For all of the suite's kernels, or for `kernel` alone.
 std::string replay_command(const std::string& suite, const std::string& target,
                            const std::string& kernel, const CommandOptions& options);

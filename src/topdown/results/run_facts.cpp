@@ -51,4 +51,6 @@ RunFacts run_facts(const std::string& name, const Suite& suite) {
   return facts_here(name, suite_hash(suite), "suite");
 }
 
+RunFacts run_facts(const std::string& model) { return facts_here(model, "", ""); }
+
 }  // namespace tapml::topdown

@@ -31,6 +31,7 @@ struct RunFacts {
 // so that reports can be reproduced byte for byte.
 RunFacts run_facts(const std::string& model, const std::map<std::string, HostTensor>& weights);
 RunFacts run_facts(const std::string& name, const Suite& suite);
+RunFacts run_facts(const std::string& model);  // without a hash
 
 // Seconds since 1970 as "2026-11-26T09:46:22Z".
 std::string iso_date(int64_t seconds);
