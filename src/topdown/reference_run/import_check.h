@@ -27,7 +27,7 @@ struct ImportDifference {
 };
 
 struct ImportCheck {
-  std::string implementation;  // "transformers 5.23.0, torch 2.13.0"
+  std::string implementation;  // "transformers 5.24.0, torch 2.13.0"
   std::string model_class;     // of the implementation: "LlamaForCausalLM"
   std::string dtype;           // in which it computed: f64, or f32
   int64_t tokens = 0;          // of one text; the logits of each are compared
@@ -45,7 +45,7 @@ struct ImportCheck {
   bool passed() const { return !first; }
 };
 
-// "agrees with transformers 5.23.0, ...", or "differs from ...".
+// "agrees with transformers 5.24.0, ...", or "differs from ...".
 std::string import_text(const ImportCheck& check);
 // Where it differs first, and how; empty if it agrees.
 std::vector<std::string> difference_texts(const ImportCheck& check);

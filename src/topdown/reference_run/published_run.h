@@ -26,7 +26,7 @@ struct PublishedRequest {
 inline constexpr const char* kDefaultPython = "python3";
 
 struct PublishedRun {
-  std::string implementation;  // "transformers 5.23.0, torch 2.13.0"
+  std::string implementation;  // "transformers 5.24.0, torch 2.13.0"
   std::string class_name;      // "LlamaForCausalLM"
   std::string dtype;           // in which it computed: f64, or f32 for a model that is too large
   // Weights that the model directory lacks, which are random in this run.
