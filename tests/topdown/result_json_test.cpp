@@ -24,6 +24,8 @@ KernelVerdict failing_verdict(const std::string& kernel) {
   verdict.worst.target.mask_mismatches = 2;
   verdict.worst.target.worst = 7;
   verdict.worst.target.compared = 24;
+  verdict.worst.target.precision = {
+      .elements = 24, .rms = 0.5, .histogram = std::vector<int64_t>(14, 2)};
   settle(verdict.worst);
   verdict.worst_output = "y";
   verdict.worst_sequence = 41;

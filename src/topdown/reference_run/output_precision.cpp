@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <numbers>
 #include <tuple>
 #include <vector>
 
@@ -159,6 +160,16 @@ double rms_of(double squares, size_t count) {
   return count == 0 ? 0 : std::sqrt(squares / static_cast<double>(count));
 }
 
+std::vector<int64_t> histogram_of(const std::vector<Sample>& samples) {
+  if (samples.empty()) return {};
+  std::vector<int64_t> bins(kErrorBins.size() + 1, 0);
+  for (const Sample& s : samples) {
+    const auto bin = std::ranges::upper_bound(kErrorBins, s.excess()) - kErrorBins.begin();
+    ++bins[static_cast<size_t>(bin)];
+  }
+  return bins;
+}
+
 bool lines_pass(const std::vector<Sample>& samples, size_t correlated) {
   return worst_line(samples, &Sample::row, correlated).line < 0 &&
          worst_line(samples, &Sample::column, correlated).line < 0;
@@ -176,6 +187,7 @@ OutputPrecision output_precision(const HostTensor& value, const op::RefTensor& r
   result.rms = rms_of(tests.squares, samples.size());
   result.gain = tests.gain.value;
   result.bias = tests.bias.value;
+  result.histogram = histogram_of(samples);
   if (tests.passed(std::ssize(samples)) && lines_pass(samples, correlated)) {
     return result;
   }
@@ -208,6 +220,18 @@ OutputPrecision output_precision(const HostTensor& value, const op::RefTensor& r
     result.cause = "a factor of " + number_text("%.8g", 1 + tests.gain.value);
   }
   return result;
+}
+
+std::vector<double> widest_honest_histogram(int64_t elements) {
+  std::vector<double> bins;
+  double below = 0;
+  for (const double end : kErrorBins) {
+    const double share = std::erf(end / std::numbers::sqrt2);
+    bins.push_back((share - below) * static_cast<double>(elements));
+    below = share;
+  }
+  bins.push_back((1 - below) * static_cast<double>(elements));
+  return bins;
 }
 
 std::span<const SuspectedCause> suspected_causes() {

@@ -1,13 +1,19 @@
 // Whether the errors of a whole output are those of honest rounding (docs/verdicts.md).
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "op/reference.h"
 #include "topdown/reference_run/tolerance.h"
 
 namespace tapml::topdown {
+
+// Ends of the bins of OutputPrecision::histogram; the last bin has all larger errors.
+inline constexpr std::array kErrorBins = {0.125, 0.25, 0.5,  1.0,   2.0,   4.0,  8.0,
+                                          16.0,  32.0, 64.0, 128.0, 256.0, 512.0};
 
 // The errors of an output, in standard deviations of honest rounding.
 struct OutputPrecision {
@@ -18,6 +24,9 @@ struct OutputPrecision {
   double gain =
       0;  // slope of the errors on the reference: -1e-4 if all elements are 0.9999 times it
   double bias = 0;  // mean error
+  // The elements by their errors beyond the systematic part, in deviations: one bin for each of
+  // kErrorBins, and one more. Empty: nothing was tested.
+  std::vector<int64_t> histogram;
   // The part that is less precise than honest rounding allows: "all elements", "row 3", "column 5",
   // "the gain", "the bias", "the shape of its errors". Empty: none is.
   std::string where;
@@ -31,6 +40,10 @@ struct OutputPrecision {
 // `tolerance`, if given, widens what is allowed.
 OutputPrecision output_precision(const HostTensor& value, const op::RefTensor& reference,
                                  const Tolerance* tolerance = nullptr);
+
+// How many of `elements` are in each bin if the errors are normal with a deviation of 1, the widest
+// that honest rounding makes.
+std::vector<double> widest_honest_histogram(int64_t elements);
 
 // A lower precision that a kernel may have.
 struct SuspectedCause {

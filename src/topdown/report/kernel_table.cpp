@@ -5,6 +5,7 @@
 
 #include "topdown/report/heat_map.h"
 #include "topdown/report/html.h"
+#include "topdown/report/precision_plot.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 
@@ -138,6 +139,7 @@ std::string failure_part(const PageKernel& kernel, size_t index) {
   }
   part += facts_of(kernel);
   if (kernel.verdict && kernel.verdict->difference) part += heat_map(*kernel.verdict->difference);
+  if (kernel.verdict) part += precision_plot(kernel.verdict->worst.target.precision);
   if (!kernel.reproducer.empty()) {
     part += element("p", kernel.beside_page ? "To reproduce it, run in the folder of this page:"
                                             : "To reproduce it, run:") +

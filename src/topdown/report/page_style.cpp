@@ -73,6 +73,7 @@ a.chip:hover,a.chip:focus{outline:2px solid var(--link)}
 .band{fill:var(--band)}.inside{fill:var(--link)}.outside{stroke:var(--badtext);stroke-width:2.5}
 .tick,.label,.spanname{font-size:11px;fill:var(--soft)}.label{font-size:12px;fill:var(--ink)}
 .span{fill:var(--span);stroke:var(--page);stroke-width:.5}.spanname{fill:var(--ink)}
+.bar{fill:var(--span)}.bar.far{fill:var(--bad)}
 .strike{fill:none;stroke:var(--strike);stroke-width:1;opacity:.6}.strike.far{stroke:var(--farstrike)}
 .model td{white-space:nowrap}
 .h0{fill:var(--h0)}.h1{fill:var(--h1)}.h2{fill:var(--h2)}.h3{fill:var(--h3)}.h4{fill:var(--h4)}

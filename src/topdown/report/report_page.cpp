@@ -7,6 +7,7 @@
 #include "topdown/report/model_map.h"
 #include "topdown/report/page_content.h"
 #include "topdown/report/page_shell.h"
+#include "topdown/report/precision_plot.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/run_facts_part.h"
@@ -135,6 +136,7 @@ std::string report_page(const PageContent& content) {
     sections.add("failures", "What is wrong", failure_parts(content.kernels));
     sections.add("errors", "Errors by layer", error_plot(content.kernels));
     sections.add("kernels", "Kernels", kernel_table(content.kernels));
+    sections.add("precision", "Errors and honest rounding", precision_part(content.kernels));
   }
   sections.add("layers", "Layer by layer", layer_table(content.layers));
   if (content.speed) {

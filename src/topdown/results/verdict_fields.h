@@ -90,6 +90,9 @@ void fields(A& a, OutputPrecision& x) {
   a("rms", x.rms);
   a("gain", x.gain);
   a("bias", x.bias);
+  a("histogram", x.histogram);
+  a.expect("histogram", x.histogram.empty() || x.histogram.size() == kErrorBins.size() + 1,
+           "has another number of bins", std::to_string(kErrorBins.size() + 1) + " numbers");
   a("less_precise_in", x.where);
   a("factor", x.factor);
   a("likely_cause", x.cause);
