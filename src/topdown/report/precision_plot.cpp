@@ -14,7 +14,6 @@ namespace {
 constexpr double kLeft = 56, kTop = 22, kHeight = 120, kBottom = 34, kBar = 36, kGap = 6;
 
 std::string bin_text(size_t bin) {
-  if (bin == kErrorBins.size()) return "more";
   const double end = kErrorBins[bin];
   return end < 1 ? "1/" + svg_number(1 / end) : svg_number(end);
 }
@@ -57,7 +56,8 @@ std::string precision_plot(const OutputPrecision& precision) {
                   " elements; " + svg_number(honest[bin]) + " by the widest honest rounding"));
     const double y = ground - height_of(honest[bin], most);
     if (honest[bin] >= 1e-3) text += svg_line(x, y, x + kBar, y, "limit");
-    text += svg_text(x + kBar, ground + 14, bin_text(bin), "tick", "middle");
+    // At its end; the last bin has none.
+    if (bin + 1 < bins) text += svg_text(x + kBar, ground + 14, bin_text(bin), "tick", "middle");
   }
   text += svg_line(kLeft, ground, width, ground, "axis");
   text += svg_text(width, ground + 30, "deviations of honest rounding", "label", "end");
