@@ -83,7 +83,8 @@ void save_import_reports(const topdown::ImportCheck& import, const std::string& 
 
 void bind_check_import(py::module_& module) {
   // What Python passes on to the functions that report it.
-  py::class_<topdown::ImportCheck>(module, "ComparedImport", py::is_final());
+  [[maybe_unused]] const py::class_<topdown::ImportCheck> compared(module, "ComparedImport",
+                                                                   py::is_final());
   module.def("save_import_reports", &save_import_reports, py::arg("compared"), py::arg("command"),
              py::arg("model"), py::arg("prompt"), py::arg("python"), py::arg("report"),
              py::arg("junit"), py::arg("markdown"));

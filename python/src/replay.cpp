@@ -31,9 +31,9 @@ namespace {
 class Replayer final : public Resource {
  public:
   struct State {
-    State(std::shared_ptr<runtime::Session> used, app::ReplayCommand command,
-          app::CommandHooks hooks)
-        : session(std::move(used)), replay(std::move(command), std::move(hooks)) {}
+    State(std::shared_ptr<runtime::Session> used, const app::ReplayCommand& command,
+          const app::CommandHooks& hooks)
+        : session(std::move(used)), replay(command, hooks) {}
     const topdown::Suite& suite() const { return replay.suite(); }
 
     std::shared_ptr<runtime::Session> session;
