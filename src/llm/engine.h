@@ -165,7 +165,7 @@ class Engine {
   // The tokens are those of the current text, and both ends of the vocabulary. `sample` and `draw`
   // get made logits, too (made_logits()). Forgets the sequence, also after an error. Does nothing
   // for a model whose functions take one text only.
-  Status run_mixed_batch(int64_t longest = 32768);
+  Status run_mixed_batch(int64_t longest = 131072);
 
  private:
   Engine();
