@@ -4,14 +4,15 @@
 #include <array>
 #include <cstdio>
 #include <limits>
+#include <set>
 
 #include "ir/exceptions.h"
 #include "llm/made_logits.h"
 #include "passes/kernel.h"
+#include "topdown/replay/case_inputs.h"
 #include "topdown/replay/replay.h"
 #include "topdown/runner/call_runner.h"
 #include "topdown/runner/contained_run.h"
-#include "topdown/suite/parameter_shape.h"
 
 namespace tapml::topdown {
 
@@ -20,7 +21,6 @@ namespace {
 constexpr std::array<double, 14> kValues = {0,   -0.0, 1,    -1,   45,    -45,    88,
                                             -88, 1031, 1035, 6e-8, 65504, -65504, 1e-4};
 constexpr std::array<int64_t, 7> kSizes = {1, 2, 3, 17, 63, 64, 65};
-constexpr int64_t kLargest = int64_t{4} << 20;  // bytes of a tensor
 
 std::string text_of(double value) {
   char text[32];
@@ -69,16 +69,24 @@ bool chooses_token(const SuiteCall& call) {
   return call.function == "sample" || call.function == "draw";
 }
 
-// The tensor's elements, repeated to fill another shape.
-HostTensor repeated(const HostTensor& tensor, const Shape& shape) {
-  HostTensor result = HostTensor::zeros(tensor.dtype(), shape);
-  if (tensor.size() == 0) return result;
-  const size_t bytes = tensor.byte_size();
-  const auto out = result.mutable_bytes();
-  for (size_t at = 0; at < out.size(); at += bytes) {
-    std::ranges::copy(tensor.bytes().first(std::min(bytes, out.size() - at)), out.begin() + at);
+// What the suite's kernels and the executable of its model say of the cache.
+CachePlan cache_plan(const Suite& suite, const Module& module, const ModelInterface& model) {
+  CachePlan plan;
+  if (!model.functions.empty()) return {model.page_size, model.context};
+  // A suite of another program: the pages that its kernels have.
+  for (const SuiteCall& call : suite.calls) {
+    const SuiteKernel& kernel = suite.kernels[static_cast<size_t>(call.kernel)];
+    const KernelIntegers integers = integers_of(passes::kernel_spec(module, kernel.name), kernel);
+    if (!integers.cache.known || integers.cache.pools.empty() || !integers.cache.page_table) {
+      continue;
+    }
+    const auto shape_of = [&](size_t param) {
+      return suite.tensors.at(call.before[param]).shape();
+    };
+    plan.page_size = shape_of(*integers.cache.pools.begin())[1];
+    plan.context = std::max(plan.context, plan.page_size * shape_of(*integers.cache.page_table)[1]);
   }
-  return result;
+  return plan;
 }
 
 class EdgeMaker {
@@ -97,6 +105,9 @@ class EdgeMaker {
   }
 
   EdgeCases run() {
+    if (!choices_only_) {
+      plan_ = cache_plan(suite_, reference_.module(), source_.runner().executable().model);
+    }
     for (int32_t kernel = 0; kernel < static_cast<int32_t>(suite_.kernels.size()); ++kernel) {
       tell(watcher_, {"make", kernel, std::ssize(suite_.kernels), "kernels"});
       const std::optional<size_t> base = smallest_call(kernel);
@@ -104,7 +115,10 @@ class EdgeMaker {
       vary_choices(*base);
       if (choices_only_) continue;
       vary_values(*base);
-      vary_sizes(*base);
+      CaseInputs inputs(suite_, reference_.module(), kernel, plan_);
+      for (auto& [call, what] : inputs.index_cases(suite_.calls[*base])) add(std::move(call), what);
+      for (auto& [call, what] : inputs.cache_cases(suite_.calls[*base])) add(std::move(call), what);
+      vary_sizes(*base, inputs);
     }
     // Keep the indices of calls until all are checked: the reference caches by index.
     for (auto it = refused_.rbegin(); it != refused_.rend(); ++it) {
@@ -153,7 +167,7 @@ class EdgeMaker {
     for (size_t i = 0; i < kernel.modes.size(); ++i) {
       if (kernel.modes[i] == AccessMode::kOut) continue;
       const HostTensor& carved = input(suite_.calls[base], i);
-      if (!is_float(carved.dtype()) || static_cast<int64_t>(carved.byte_size()) > kLargest)
+      if (!is_float(carved.dtype()) || static_cast<int64_t>(carved.byte_size()) > kLargestCase)
         continue;
       // Small tensors need several calls for the whole table.
       const auto step = static_cast<size_t>(std::max<int64_t>(changed_elements(carved), 1));
@@ -179,7 +193,7 @@ class EdgeMaker {
       if (std::ranges::count(weights, static_cast<int64_t>(i)) > 0) continue;
       const HostTensor& carved = input(suite_.calls[base], i);
       if (!is_float(carved.dtype()) || carved.size() == 0 || carved.shape().empty() ||
-          static_cast<int64_t>(carved.byte_size()) > kLargest) {
+          static_cast<int64_t>(carved.byte_size()) > kLargestCase) {
         continue;
       }
       const int64_t rows = carved.size() / carved.shape().back();
@@ -192,42 +206,34 @@ class EdgeMaker {
     }
   }
 
-  void vary_sizes(size_t base) {
-    const SuiteCall& carved = suite_.calls[base];
-    const SuiteKernel& kernel = kernel_of(carved);
-    const tir::PrimFunc& program = passes::kernel_implementation(reference_.module(), kernel.name);
-    for (size_t i = 0; i < kernel.modes.size(); ++i) {
-      if (kernel.modes[i] == AccessMode::kOut) continue;
-      if (kernel.modes[i] == AccessMode::kInOut || !is_float(input(carved, i).dtype())) return;
-    }
+  void vary_sizes(size_t base, CaseInputs& inputs) {
+    const SuiteCall carved = suite_.calls[base];
+    const tir::PrimFunc& program =
+        passes::kernel_implementation(reference_.module(), kernel_of(carved).name);
     for (size_t scalar = 0; scalar < program.scalars.size(); ++scalar) {
-      for (const int64_t size : kSizes) {
-        if (suite_.calls[base].scalars.at(scalar) == size) continue;
-        if (auto call = with_size(base, program, scalar, size)) {
-          add(std::move(*call), program.scalars[scalar]->name + " = " + std::to_string(size));
+      if (inputs.is_cache_size(scalar)) continue;
+      std::set<int64_t> sizes(kSizes.begin(), kSizes.end());
+      sizes.insert(largest_size(carved.kernel, scalar));
+      if (plan_.context > 0 && inputs.new_tokens() == scalar) sizes.insert(plan_.context);
+      sizes.erase(carved.scalars.at(scalar));
+      for (const int64_t size : sizes) {
+        std::vector<int64_t> scalars = carved.scalars;
+        scalars[scalar] = size;
+        if (auto call = inputs.resized(carved, std::move(scalars))) {
+          add(*std::move(call), program.scalars[scalar]->name + " = " + std::to_string(size));
         }
       }
     }
   }
 
-  // Nothing if a tensor would have no elements, or too many.
-  std::optional<SuiteCall> with_size(size_t base, const tir::PrimFunc& program, size_t scalar,
-                                     int64_t size) {
-    SuiteCall call = suite_.calls[base];
-    const SuiteKernel& kernel = kernel_of(call);
-    call.scalars[scalar] = size;
-    const arith::Values values = scalar_values(program, call.scalars);
-    for (size_t i = 0; i < program.params.size(); ++i) {
-      const bool fresh = kernel.modes[i] == AccessMode::kOut;
-      const HostTensor& old = suite_.tensors.at(fresh ? call.after[i] : call.before[i]);
-      const std::optional<Shape> shape = parameter_shape(program.params[i], values);
-      if (!shape || std::ranges::find(*shape, 0) != shape->end()) return std::nullopt;
-      if (*shape == old.shape()) continue;
-      const auto bytes = checked_byte_count(old.dtype(), *shape);
-      if (!bytes || *bytes > kLargest) return std::nullopt;
-      (fresh ? call.after[i] : call.before[i]) = keep(repeated(old, *shape));
+  // The largest value that a carved call of the kernel has.
+  int64_t largest_size(int32_t kernel, size_t scalar) const {
+    int64_t largest = 1;
+    for (size_t c = 0; c < carved_; ++c) {
+      if (suite_.calls[c].kernel != kernel) continue;
+      largest = std::max(largest, suite_.calls[c].scalars.at(scalar));
     }
-    return call;
+    return largest;
   }
 
   // Runs the call, whose `after` has tensors of the outputs' shapes, on the source.
@@ -287,6 +293,7 @@ class EdgeMaker {
   const WorkWatcher& watcher_;
   const bool choices_only_;
   KernelReference reference_;
+  CachePlan plan_;
   size_t carved_ = 0;
   int64_t sequence_ = 0;
   std::vector<size_t> refused_;

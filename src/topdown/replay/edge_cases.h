@@ -24,8 +24,10 @@ struct EdgeCases {
 //   points where exp and tanh saturate, 1031 and 1035, the limits of f16), in as many calls as the
 //   table needs, and once in its last row alone;
 // - choices (below);
-// - sizes: one symbolic size is 1, 2, 3, 17, 63, 64 or 65, and inputs repeat carved elements; only
-//   for kernels that read floats alone, since integers have a meaning (tokens, pages).
+// - indices at both ends of what they index, and texts whose tokens begin and end at the borders of
+//   pages, with the cache before the call (topdown/replay/case_inputs.h);
+// - sizes: one symbolic size is 1, 2, 3, 17, 63, 64, 65, the largest carved one, or the context,
+//   and inputs repeat carved elements; not for kernels with integers of unknown meaning.
 // Inputs above 4 MiB stay unchanged. Throws as Sandbox does; `poll` is called between calls, and
 // `watcher` receives the number of kernels done.
 EdgeCases add_edge_cases(Suite& suite, Sandbox& source, const std::function<void()>& poll = {},
