@@ -261,7 +261,7 @@ std::optional<HostTensor> CaseInputs::indices(const HostTensor& known, const Sha
                                               const IntegerInput& input, const Sizes& sizes,
                                               std::optional<size_t> ends) const {
   const size_t count = input.extents.front().size();
-  if (count == 0) return std::nullopt;
+  if (count == 0 || known.size() == 0) return std::nullopt;
   std::vector<int64_t> extents(count, std::numeric_limits<int64_t>::max());
   for (const Dims& dims : input.extents) {
     for (size_t d = 0; d < count; ++d) {
