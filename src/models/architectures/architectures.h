@@ -6,6 +6,18 @@
 
 namespace tapml::models {
 
+namespace arcee {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace helium {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace ministral {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace olmoe {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace cohere {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }

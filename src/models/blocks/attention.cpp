@@ -59,6 +59,10 @@ Variable attention(Graph& g, int64_t layer, const std::string& path, const Varia
     Variable y =
         linear(g, path + "." + name, x, heads * config.head_dim, {.bias = config.qkv_bias});
     if (norm_name) y = norm(g, path + "." + norm_name, y, config.norm);
+    if (config.clip > 0) {
+      g.origin(path);
+      y = g.op("clip", {y}, {{"min", -config.clip}, {"max", config.clip}});
+    }
     return in_heads(g, y, heads, config.head_dim);
   };
   const bool whole = config.qk_norm == QkNorm::kWhole;

@@ -29,6 +29,7 @@ struct AttentionConfig {
   NormConfig norm;  // of queries and keys
   const char* q_norm = "q_norm";
   const char* k_norm = "k_norm";
+  double clip = 0;  // queries, keys and values, after their norms, are at most this; 0: any
   bool qkv_bias = false;
   bool output_bias = false;
   const char* output = "o_proj";
