@@ -17,6 +17,7 @@
 #include "topdown/small_model.h"
 #include "topdown/suite/carve.h"
 #include "topdown/suite/merge_suites.h"
+#include "topdown/text_fault.h"
 
 namespace tapml::topdown {
 namespace {
@@ -104,94 +105,38 @@ TEST(AddedCalls, ThatABudgetDropsDoNotCount) {
   EXPECT_GT(dropped, 0);
 }
 
-// A change to the tensor program of all kernels whose name begins so.
-struct Fault {
-  const char *name, *kernels, *from, *to;
-  const char* model = "mqa_tied";
-};
-
-std::ostream& operator<<(std::ostream& stream, const Fault& fault) { return stream << fault.name; }
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
-
-class HiddenFaults : public ::testing::TestWithParam<Fault> {
- protected:
-  // Kernels with the fault whose tests in `suite` fail; counts those that have it.
-  static std::set<std::string> failing(const Suite& suite, int& altered) {
-    const Fault& fault = GetParam();
-    KernelReference reference(suite);
-    Module module = reference.module();
-    std::set<std::string> names;
-    for (auto& [name, function] : module.functions) {
-      const auto program = std::dynamic_pointer_cast<const tir::PrimFunc>(function);
-      if (!program || !name.starts_with(fault.kernels)) continue;
-      Module alone;
-      auto copy = std::make_shared<tir::PrimFunc>(*program);
-      copy->facts = {};
-      alone.functions.emplace("k", copy);
-      const std::string before = text::print(alone);
-      const std::string after = replaced(before, fault.from, fault.to);
-      if (after == before) continue;
-      const Module parsed = text::parse(after, "k");
-      copy = std::make_shared<tir::PrimFunc>(
-          *std::static_pointer_cast<const tir::PrimFunc>(parsed.functions.at("k")));
-      copy->facts = program->facts;
-      names.insert(copy->facts.spec);
-      function = copy;
-    }
-    pipeline::ImplementOptions options;
-    options.cache = &kernel_cache();
-    const target::Target target = target::parse_target("cpu");
-    auto session = testing::open_session("cpu");
-    auto executable = pipeline::implement(module, target, options);
-    auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
-    std::set<std::string> failed;
-    for (size_t k = 0; k < suite.kernels.size(); ++k) {
-      const std::string& name = suite.kernels[k].name;
-      if (!names.contains(name)) continue;
-      const auto verdict =
-          unwrap(replay_kernel(suite, reference, static_cast<int32_t>(k), *runner));
-      if (!verdict.passed) failed.insert(name);
-    }
-    altered = static_cast<int>(names.size());
-    return failed;
-  }
-};
+class HiddenFaults : public ::testing::TestWithParam<TextFault> {};
 
 TEST_P(HiddenFaults, AreFoundByAddedCallsAlone) {
   int altered = 0;
-  EXPECT_TRUE(failing(suite_of(GetParam().model, false), altered).empty())
+  EXPECT_TRUE(failing(suite_of(GetParam().model, false), GetParam(), altered).empty())
       << "the run's own calls find it";
   ASSERT_GT(altered, 0) << "no kernel has the text";
-  EXPECT_FALSE(failing(suite_of(GetParam().model, true), altered).empty());
+  EXPECT_FALSE(failing(suite_of(GetParam().model, true), GetParam(), altered).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, HiddenFaults,
     ::testing::Values(
-        Fault{"FirstTextsPages", "paged_attention", "page_table[vi, ", "page_table[0, "},
-        Fault{"FirstTextsLength", "rope", "lengths[vi]", "lengths[0]"},
-        Fault{"AppendsToTheFirstText", "kv_append", "page_table[vi, ", "page_table[0, "},
-        Fault{"AppendsAcrossNoPage", "kv_append", "(cast(i64, lengths[vi]) + vj)//16",
-              "cast(i64, lengths[vi])//16"},
-        Fault{"TwoPages", "paged_attention", "page_table[vi, vl//16]",
-              "page_table[vi, min(vl//16, 1)]"},
-        Fault{"SixtyPositions", "paged_attention", "vl <= cast(i64, lengths[vi]) + vk",
-              "vl <= min(cast(i64, lengths[vi]) + vk, 60)"},
-        Fault{"NoLastToken", "take", "select(0 <= ", "select(indices[vi, vj] < i32(408) and 0 <= "},
-        Fault{"ZeroIsPadding", "take", "select(0 <= ", "select(0 < "},
-        Fault{"LargestFromZero", "argmax", "f32(-inf)", "f32(0.0)"},
-        Fault{"ComparedInBf16", "argmax", "x[vi, vr] == best[vi]",
-              "cast(bf16, x[vi, vr]) == cast(bf16, best[vi])"},
-        Fault{"LastOfEqualExperts", "topk", "]])] < x[", "]])] <= x[", "qwen2_moe"},
-        Fault{"ExpertsComparedInBf16", "topk", "x[vi, vj, cast(i64, order[vi, vj, state[0]])] <",
-              "cast(f32, cast(bf16, x[vi, vj, cast(i64, order[vi, vj, state[0]])])) <",
-              "qwen2_moe"}),
+        TextFault{"FirstTextsPages", "paged_attention", "page_table[vi, ", "page_table[0, "},
+        TextFault{"FirstTextsLength", "rope", "lengths[vi]", "lengths[0]"},
+        TextFault{"AppendsToTheFirstText", "kv_append", "page_table[vi, ", "page_table[0, "},
+        TextFault{"AppendsAcrossNoPage", "kv_append", "(cast(i64, lengths[vi]) + vj)//16",
+                  "cast(i64, lengths[vi])//16"},
+        TextFault{"TwoPages", "paged_attention", "page_table[vi, vl//16]",
+                  "page_table[vi, min(vl//16, 1)]"},
+        TextFault{"SixtyPositions", "paged_attention", "vl <= cast(i64, lengths[vi]) + vk",
+                  "vl <= min(cast(i64, lengths[vi]) + vk, 60)"},
+        TextFault{"NoLastToken", "take",
+                  "select(0 <= ", "select(indices[vi, vj] < i32(408) and 0 <= "},
+        TextFault{"ZeroIsPadding", "take", "select(0 <= ", "select(0 < "},
+        TextFault{"LargestFromZero", "argmax", "f32(-inf)", "f32(0.0)"},
+        TextFault{"ComparedInBf16", "argmax", "x[vi, vr] == best[vi]",
+                  "cast(bf16, x[vi, vr]) == cast(bf16, best[vi])"},
+        TextFault{"LastOfEqualExperts", "topk", "]])] < x[", "]])] <= x[", "qwen2_moe"},
+        TextFault{
+            "ExpertsComparedInBf16", "topk", "x[vi, vj, cast(i64, order[vi, vj, state[0]])] <",
+            "cast(f32, cast(bf16, x[vi, vj, cast(i64, order[vi, vj, state[0]])])) <", "qwen2_moe"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "topdown/replay/replay.h"
 #include "topdown/small_model.h"
 #include "topdown/suite/carve.h"
+#include "topdown/text_fault.h"
 
 namespace tapml::topdown {
 namespace {
@@ -35,89 +36,37 @@ const Suite& suite_with_cases() {
   return suite;
 }
 
-// A change to the tensor program of all kernels whose name begins so and whose text has `only`.
-struct IntegerFault {
-  const char *name, *kernels, *only, *from, *to;
-};
-
-std::ostream& operator<<(std::ostream& stream, const IntegerFault& fault) {
-  return stream << fault.name;
-}
-
-class IntegerFaults : public ::testing::TestWithParam<IntegerFault> {
- protected:
-  static std::set<std::string> failing(const Suite& suite, int& altered) {
-    const IntegerFault& fault = GetParam();
-    KernelReference reference(suite);
-    Module module = reference.module();
-    std::set<std::string> names;
-    for (auto& [name, function] : module.functions) {
-      const auto program = std::dynamic_pointer_cast<const tir::PrimFunc>(function);
-      if (!program || !name.starts_with(fault.kernels)) continue;
-      Module alone;
-      auto copy = std::make_shared<tir::PrimFunc>(*program);
-      copy->facts = {};
-      alone.functions.emplace("k", copy);
-      std::string changed = text::print(alone);
-      if (changed.find(fault.only) == std::string::npos) continue;
-      const std::string from = fault.from, to = fault.to;
-      size_t at = changed.find(from);
-      if (at == std::string::npos) continue;
-      for (; at != std::string::npos; at = changed.find(from, at + to.size())) {
-        changed.replace(at, from.size(), to);
-      }
-      copy = std::make_shared<tir::PrimFunc>(*std::static_pointer_cast<const tir::PrimFunc>(
-          text::parse(changed, "k").functions.at("k")));
-      copy->facts = program->facts;
-      names.insert(copy->facts.spec);
-      function = copy;
-    }
-    pipeline::ImplementOptions options;
-    options.cache = &kernel_cache();
-    auto session = testing::open_session("cpu");
-    auto executable = pipeline::implement(module, target::parse_target("cpu"), options);
-    auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
-    std::set<std::string> failed;
-    for (size_t k = 0; k < suite.kernels.size(); ++k) {
-      const std::string& name = suite.kernels[k].name;
-      if (!names.contains(name)) continue;
-      const auto verdict =
-          unwrap(replay_kernel(suite, reference, static_cast<int32_t>(k), *runner));
-      if (!verdict.passed) failed.insert(name);
-    }
-    altered = static_cast<int>(names.size());
-    return failed;
-  }
-};
+class IntegerFaults : public ::testing::TestWithParam<TextFault> {};
 
 TEST_P(IntegerFaults, AreFoundByEdgeCasesAlone) {
   int altered = 0;
-  EXPECT_TRUE(failing(suite_without_cases(), altered).empty()) << "the run's own calls find it";
+  EXPECT_TRUE(failing(suite_without_cases(), GetParam(), altered).empty())
+      << "the run's own calls find it";
   ASSERT_GT(altered, 0) << "no kernel has the text";
-  EXPECT_EQ(std::ssize(failing(suite_with_cases(), altered)), altered);
+  EXPECT_EQ(std::ssize(failing(suite_with_cases(), GetParam(), altered)), altered);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, IntegerFaults,
     ::testing::Values(
-        IntegerFault{"NoLastToken", "take", "",
-                     "select(0 <= ", "select(indices[vi, vj] < i32(408) and 0 <= "},
-        IntegerFault{"ZeroIsPadding", "take", "", "select(0 <= ", "select(0 < "},
+        TextFault{"NoLastToken", "take",
+                  "select(0 <= ", "select(indices[vi, vj] < i32(408) and 0 <= "},
+        TextFault{"ZeroIsPadding", "take", "select(0 <= ", "select(0 < "},
         // Wrong if the past ends with its page.
-        IntegerFault{"AppendsToTheFullPage", "kv_append", "", "(cast(i64, lengths[vi]) + vj)//16",
-                     "max(cast(i64, lengths[vi]) + vj - 1, 0)//16"},
+        TextFault{"AppendsToTheFullPage", "kv_append", "(cast(i64, lengths[vi]) + vj)//16",
+                  "max(cast(i64, lengths[vi]) + vj - 1, 0)//16"},
         // Leaves the last row of a page, and overwrites the row before it.
-        IntegerFault{"OverwritesAnotherRow", "kv_append", "", "(cast(i64, lengths[vi]) + vj)%16",
-                     "min((cast(i64, lengths[vi]) + vj)%16, 14)"},
-        IntegerFault{"PagesAscend", "paged_attention", "", "cast(i64, page_table[vi, vl//16])",
-                     "(cast(i64, page_table[vi, 0]) + vl//16)%pages"},
-        IntegerFault{"AppendsToAscendingPages", "kv_append", "",
-                     "cast(i64, page_table[vi, (cast(i64, lengths[vi]) + vj)//16])",
-                     "(cast(i64, page_table[vi, 0]) + (cast(i64, lengths[vi]) + vj)//16)%pages"},
-        IntegerFault{"SmallAngles", "rope", "", "cast(i64, lengths[vi])",
-                     "min(cast(i64, lengths[vi]), 14)"},
-        IntegerFault{"OneToken", "paged_attention", "n: i64", "vl <= cast(i64, lengths[vi]) + vk",
-                     "vl < cast(i64, lengths[vi]) + vk + min(n - 1, 1)"}),
+        TextFault{"OverwritesAnotherRow", "kv_append", "(cast(i64, lengths[vi]) + vj)%16",
+                  "min((cast(i64, lengths[vi]) + vj)%16, 14)"},
+        TextFault{"PagesAscend", "paged_attention", "cast(i64, page_table[vi, vl//16])",
+                  "(cast(i64, page_table[vi, 0]) + vl//16)%pages"},
+        TextFault{"AppendsToAscendingPages", "kv_append",
+                  "cast(i64, page_table[vi, (cast(i64, lengths[vi]) + vj)//16])",
+                  "(cast(i64, page_table[vi, 0]) + (cast(i64, lengths[vi]) + vj)//16)%pages"},
+        TextFault{"SmallAngles", "rope", "cast(i64, lengths[vi])",
+                  "min(cast(i64, lengths[vi]), 14)"},
+        TextFault{"OneToken", "paged_attention", "vl <= cast(i64, lengths[vi]) + vk",
+                  "vl < cast(i64, lengths[vi]) + vk + min(n - 1, 1)", "mqa_tied", "n: i64"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // A pool has legal rows where a text has tokens, and NaN elsewhere; only new tokens change it.
