@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "abi/allowances.h"
 #include "interp/shadow.h"
 #include "tir/matrix.h"
 #include "tir/prim_func.h"
@@ -107,6 +108,8 @@ class ExprCompiler {
 
   // Whether statements keep the shadows of the values that they store.
   bool with_bounds = false;
+  // With bounds: what the target may do besides honest rounding.
+  Allowances allowed;
 
  private:
   IntPtr integer_call(const PrimExpr& expr);
