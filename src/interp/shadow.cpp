@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "interp/shared_errors.h"
 #include "interp/tir_code.h"
 #include "ir/exceptions.h"
 #include "op/reference/dot.h"
@@ -38,9 +39,16 @@ struct Parts {
 // Sets the parts; of an open element, none is known.
 Shadow with_parts(Shadow shadow, Parts parts) {
   const double bound = shadow.bound();
-  shadow.systematic = std::isnan(parts.systematic) ? kInfinity : std::min(parts.systematic, bound);
-  shadow.variance = std::isfinite(parts.variance) && std::isfinite(bound) ? parts.variance : 0;
+  shadow.systematic = std::isnan(parts.systematic) ? bound : std::min(parts.systematic, bound);
+  const bool known = std::isfinite(bound) && std::isfinite(shadow.value);
+  shadow.variance = known && std::isfinite(parts.variance) ? parts.variance : 0;
   return shadow;
+}
+// Adds what an operation's own rounding does where platforms may flush small results.
+Parts flushed(DType dtype, double value, Parts parts) {
+  const double least = op::reference::underflow(dtype);
+  if (std::fabs(value) * unit_roundoff(dtype) >= least) return parts;
+  return {parts.systematic + least, parts.variance + least * least / 12};
 }
 // Where only the bound is known.
 Shadow bounded(Shadow shadow) { return with_parts(shadow, {shadow.bound(), 0}); }
@@ -93,13 +101,14 @@ Shadow sum(DType dtype, const Shadow& a, const Shadow& b, double sign, const All
   // A sum with 0 is exact.
   if (a.value != 0 && b.value != 0) {
     result.sum.variance += op::reference::rounding_variance(unit, value);
+    if (unit > unit_roundoff(dtype)) result.sum.variance += op::reference::kHalfFloor;
   }
   return with_parts(result,
                     {a.systematic + b.systematic + shared, a.variance + b.variance + operands});
 }
 
-// What rounding an operand to the allowed format adds to a term.
-void add_operand(const Allowances& allowed, double operand, Shadow& term) {
+// What rounding an operand of a product with `other` to the allowed format adds to the product.
+void add_operand(const Allowances& allowed, double operand, double other, Shadow& term) {
   const op::reference::OperandRounding rounding(allowed.precision, DType::kF32);
   const op::ProductFormat format = allowed.precision == OperandPrecision::kBF16
                                        ? op::ProductFormat::kBF16
@@ -107,6 +116,7 @@ void add_operand(const Allowances& allowed, double operand, Shadow& term) {
   // f16 and TF32 have the same digits.
   if (rounding.relative == 0 || op::rounded(format, operand) == operand) return;
   term.operand_variance += rounding.relative * term.value * term.value;
+  term.operand_variance += rounding.floor * other * other;
   term.operand_systematic += rounding.shared * std::fabs(term.value);
 }
 
@@ -116,15 +126,19 @@ Shadow product(DType dtype, const Shadow& a, const Shadow& b, const Allowances& 
                  op::reference::scaled(x, y);
   const double value = a.value * b.value;
   const double va = a.random(), vb = b.random();
-  Shadow result = with_parts(rounded(dtype, value, error),
-                             {std::fabs(a.value) * b.systematic +
-                                  std::fabs(b.value) * a.systematic + a.systematic * b.systematic,
-                              a.value * a.value * vb + b.value * b.value * va + va * vb +
-                                  op::reference::rounding_variance(unit_roundoff(dtype), value)});
+  const Parts parts = {std::fabs(a.value) * b.systematic + std::fabs(b.value) * a.systematic +
+                           a.systematic * b.systematic,
+                       a.value * a.value * vb + b.value * b.value * va + va * vb +
+                           op::reference::rounding_variance(unit_roundoff(dtype), value)};
+  Shadow result = with_parts(rounded(dtype, value, error), flushed(dtype, value, parts));
   result.of_products = true;
-  if (dtype == DType::kF32 && std::isfinite(result.bound())) {
-    add_operand(allowed, a.value, result);
-    add_operand(allowed, b.value, result);
+  if (dtype == DType::kF32 && allowed.of_products() && std::isfinite(result.bound())) {
+    add_operand(allowed, a.value, b.value, result);
+    add_operand(allowed, b.value, a.value, result);
+    if (allowed.half_sums) {
+      result.operand_variance += op::reference::rounding_variance(op::reference::kHalfUnit, value) +
+                                 op::reference::kHalfFloor;
+    }
   }
   return result;
 }
@@ -133,7 +147,9 @@ Shadow quotient(DType dtype, const Shadow& a, const Shadow& b, const Allowances&
   const double factor = allowed.relaxed_division ? kMathFactor : op::kRoundFactor;
   double value = a.value / b.value, x = a.bound(), y = b.bound();
   const double own = op::reference::scaled(value, factor * unit_roundoff(dtype));
-  if (x == 0 && y == 0) return with_parts(rounded(dtype, value, 0, factor), {own, 0});
+  if (x == 0 && y == 0) {
+    return with_parts(rounded(dtype, value, 0, factor), flushed(dtype, value, {own, 0}));
+  }
   if (std::fabs(b.value) <= y) return Shadow::unknown(value);
   double error = 0;
   for (double p : {a.value - x, a.value + x}) {
@@ -142,9 +158,10 @@ Shadow quotient(DType dtype, const Shadow& a, const Shadow& b, const Allowances&
   const Shadow result = rounded(dtype, value, error, factor);
   // Beyond small errors of the divisor, a quotient is not linear.
   if (y > 0.01 * std::fabs(b.value)) return bounded(result);
-  return with_parts(
-      result, {(a.systematic + std::fabs(value) * b.systematic) / (std::fabs(b.value) - y) + own,
-               (a.random() + value * value * b.random()) / (b.value * b.value)});
+  const Parts parts = {
+      (a.systematic + std::fabs(value) * b.systematic) / (std::fabs(b.value) - y) + own,
+      (a.random() + value * value * b.random()) / (b.value * b.value)};
+  return with_parts(result, flushed(dtype, value, parts));
 }
 
 Shadow one_of(const Shadow& a, const Shadow& b, double value) {
@@ -198,7 +215,8 @@ class Intrinsic {
     const Shadow& x = operands[0];
     const double own = op::reference::scaled(value, factor_ * unit_roundoff(dtype_));
     const double random = reach(x.value, std::sqrt(x.random()), value);
-    return with_parts(result, {reach(x.value, x.systematic, value) + own, random * random});
+    const Parts parts = {reach(x.value, x.systematic, value) + own, random * random};
+    return with_parts(result, flushed(dtype_, value, parts));
   }
 
  private:
@@ -351,9 +369,11 @@ ShadowPtr compile_call(ExprCompiler& compiler, const PrimExpr& expr) {
 ShadowPtr compile_load(ExprCompiler& compiler, const PrimExpr& expr) {
   tir::Buffer buffer = tir::load_buffer(expr);
   ShadowPtr code = make_shadow([slot = compiler.buffer_slot(buffer),
-                                at = compiler.offset(buffer, expr->operands)](Frame& frame) {
+                                at = compiler.offset(buffer, expr->operands),
+                                shared = compiler.shared.contains(&*expr)](Frame& frame) {
     int64_t position = at->run(frame);
-    return frame.buffers[slot].shadows[position];
+    const Shadow& element = frame.buffers[slot].shadows[position];
+    return shared ? element.shared() : element;
   });
   return with_doubt(doubt_of_any(compiler, expr->operands), std::move(code));
 }
@@ -371,9 +391,10 @@ std::unique_ptr<Base> compile_let(ExprCompiler& compiler, const PrimExpr& expr, 
     };
     return std::make_unique<ReferenceLeaf<Base, decltype(f)>>(std::move(f));
   }
-  auto f = [slot, value = compiler.floating(value), shadow = compile_shadow(compiler, value),
-            body = std::move(body)](Frame& frame) {
+  auto f = [slot, shared = uses(expr.operand(2), var) > 1, value = compiler.floating(value),
+            shadow = compile_shadow(compiler, value), body = std::move(body)](Frame& frame) {
     Shadow bound = shadow->run(frame);
+    if (shared) bound = bound.shared();
     frame.floats[slot] = value->run(frame);
     frame.shadows[slot] = bound;
     return body->run(frame);
@@ -383,18 +404,28 @@ std::unique_ptr<Base> compile_let(ExprCompiler& compiler, const PrimExpr& expr, 
 
 template <class F>
 ShadowPtr binary(ExprCompiler& compiler, const PrimExpr& expr, F f) {
+  // Both have the same error.
+  const bool same = same_expr(expr.operand(0), expr.operand(1));
   return make_shadow([a = compile_shadow(compiler, expr.operand(0)),
-                      b = compile_shadow(compiler, expr.operand(1)), f](Frame& frame) {
+                      b = compile_shadow(compiler, expr.operand(1)), f, same](Frame& frame) {
     Shadow first = a->run(frame);
-    return f(first, b->run(frame));
+    if (same) first = first.shared();
+    return same ? f(first, first) : f(first, b->run(frame));
   });
 }
 
 }  // namespace
 
 double Shadow::bound() const {
-  double bound = moved + op::kTails * std::sqrt(squared_rounding);
+  double bound = moved + op::kTails * std::sqrt(squared_rounding * sum.repetition());
   return std::isnan(bound) ? kInfinity : bound;
+}
+
+Shadow Shadow::shared() const {
+  if (random() == 0) return *this;
+  Shadow result{.value = value, .moved = bound(), .magnitude = magnitude};
+  result.systematic = result.moved;
+  return result;
 }
 
 ShadowPtr compile_shadow(ExprCompiler& compiler, const PrimExpr& expr) {

@@ -62,8 +62,10 @@ struct Shadow {
   bool of_products = false;
 
   double bound() const;
-  // Of the whole random part.
-  double random() const { return variance + sum.variance * sum.repetition(); }
+  // Of the whole random part. Equal terms have equal errors (op::reference::Repetition).
+  double random() const { return (variance + sum.variance) * sum.repetition(); }
+  // The same where other elements, or other parts of an expression, have the same random error.
+  Shadow shared() const;
   static Shadow exact(double value) { return {.value = value, .magnitude = std::fabs(value)}; }
   static Shadow unknown(double value) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();

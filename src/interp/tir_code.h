@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -110,6 +111,8 @@ class ExprCompiler {
   bool with_bounds = false;
   // With bounds: what the target may do besides honest rounding.
   Allowances allowed;
+  // With bounds: the loads of elements whose random errors others share (shared_loads).
+  std::set<const ExprNode*> shared;
 
  private:
   IntPtr integer_call(const PrimExpr& expr);

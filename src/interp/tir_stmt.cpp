@@ -4,10 +4,10 @@
 #include <set>
 
 #include "interp/interpreter.h"
+#include "interp/shared_errors.h"
 #include "interp/tir_code.h"
 #include "ir/exceptions.h"
 #include "tir/subgroup.h"
-#include "tir/visit.h"
 
 namespace tapml::interp {
 
@@ -420,6 +420,7 @@ void run(const tir::PrimFunc& func, std::vector<HostTensor>& params,
   ExprCompiler compiler;
   compiler.with_bounds = !shadows.empty();
   compiler.allowed = allowed;
+  if (compiler.with_bounds) compiler.shared = shared_loads(func);
   std::vector<size_t> scalar_slots, buffer_slots;
   std::vector<std::vector<IntPtr>> shapes;
   for (const Var& var : func.scalars) scalar_slots.push_back(compiler.slot(var));
@@ -455,28 +456,6 @@ void run_prim_func(const tir::PrimFunc& func, std::vector<HostTensor>& params,
   std::vector<std::vector<Shadow>> none;
   run(func, params, scalars, none, poll);
 }
-
-namespace {
-
-// Whether an element is computed from another element of its own buffer, as in running sums, so
-// that they share errors.
-bool has_recurrence(const tir::PrimFunc& func) {
-  bool found = false;
-  tir::visit(func.body, [&](const tir::Stmt& stmt) {
-    if (stmt->kind != tir::StmtKind::kStore) return;
-    const auto& store = tir::as<tir::StoreNode>(stmt);
-    if (!is_float(store.buffer->dtype)) return;
-    visit_expr(store.value, [&](const PrimExpr& expr) {
-      if (expr.kind() != ExprKind::kLoad || tir::load_buffer(expr) != store.buffer) return;
-      for (size_t d = 0; d < store.indices.size(); ++d) {
-        found |= to_string(expr->operands.at(d)) != to_string(store.indices[d]);
-      }
-    });
-  });
-  return found;
-}
-
-}  // namespace
 
 void evaluate_with_bounds(const tir::PrimFunc& func, std::vector<op::RefTensor>& params,
                           const std::vector<int64_t>& scalars, const std::function<void()>& poll,
