@@ -78,14 +78,14 @@ Shadow sum(DType dtype, const Shadow& a, const Shadow& b, double sign, const All
                           ? op::reference::kHalfUnit
                           : unit_roundoff(dtype);
   const double operands = a.operand_variance + b.operand_variance;
-  const double shared = a.operand_systematic + b.operand_systematic;
   const double magnitude = a.magnitude + b.magnitude, step = unit * magnitude;
   Shadow result{
       .value = value,
-      .moved = a.moved + b.moved + shared,
+      .moved = a.moved + b.moved,
       .squared_rounding = a.squared_rounding + b.squared_rounding + step * step + operands,
       .magnitude = magnitude};
-  const Shadow range = rounded(dtype, value, result.bound());
+  result.operand_shift = a.operand_shift + sign * b.operand_shift;
+  const Shadow range = rounded(dtype, value, result.bound() + std::fabs(result.operand_shift));
   if (!std::isfinite(range.value) || !std::isfinite(range.moved)) return bounded(range);
   result.of_products = of_products;
   // The longer sum takes the other one's terms, or the other value as a term.
@@ -103,8 +103,7 @@ Shadow sum(DType dtype, const Shadow& a, const Shadow& b, double sign, const All
     result.sum.variance += op::reference::rounding_variance(unit, value);
     if (unit > unit_roundoff(dtype)) result.sum.variance += op::reference::kHalfFloor;
   }
-  return with_parts(result,
-                    {a.systematic + b.systematic + shared, a.variance + b.variance + operands});
+  return with_parts(result, {a.systematic + b.systematic, a.variance + b.variance + operands});
 }
 
 // What rounding an operand of a product with `other` to the allowed format adds to the product.
@@ -117,7 +116,7 @@ void add_operand(const Allowances& allowed, double operand, double other, Shadow
   if (rounding.relative == 0 || op::rounded(format, operand) == operand) return;
   term.operand_variance += rounding.relative * term.value * term.value;
   term.operand_variance += rounding.floor * other * other;
-  term.operand_systematic += rounding.shared * std::fabs(term.value);
+  term.operand_shift += rounding.shared * term.value;
 }
 
 Shadow product(DType dtype, const Shadow& a, const Shadow& b, const Allowances& allowed) {
@@ -126,8 +125,9 @@ Shadow product(DType dtype, const Shadow& a, const Shadow& b, const Allowances& 
                  op::reference::scaled(x, y);
   const double value = a.value * b.value;
   const double va = a.random(), vb = b.random();
-  const Parts parts = {std::fabs(a.value) * b.systematic + std::fabs(b.value) * a.systematic +
-                           a.systematic * b.systematic,
+  const Parts parts = {std::fabs(a.value) * b.systematic_part() +
+                           std::fabs(b.value) * a.systematic_part() +
+                           a.systematic_part() * b.systematic_part(),
                        a.value * a.value * vb + b.value * b.value * va + va * vb +
                            op::reference::rounding_variance(unit_roundoff(dtype), value)};
   Shadow result = with_parts(rounded(dtype, value, error), flushed(dtype, value, parts));
@@ -159,7 +159,8 @@ Shadow quotient(DType dtype, const Shadow& a, const Shadow& b, const Allowances&
   // Beyond small errors of the divisor, a quotient is not linear.
   if (y > 0.01 * std::fabs(b.value)) return bounded(result);
   const Parts parts = {
-      (a.systematic + std::fabs(value) * b.systematic) / (std::fabs(b.value) - y) + own,
+      (a.systematic_part() + std::fabs(value) * b.systematic_part()) / (std::fabs(b.value) - y) +
+          own,
       (a.random() + value * value * b.random()) / (b.value * b.value)};
   return with_parts(result, flushed(dtype, value, parts));
 }
@@ -215,7 +216,7 @@ class Intrinsic {
     const Shadow& x = operands[0];
     const double own = op::reference::scaled(value, factor_ * unit_roundoff(dtype_));
     const double random = reach(x.value, std::sqrt(x.random()), value);
-    const Parts parts = {reach(x.value, x.systematic, value) + own, random * random};
+    const Parts parts = {reach(x.value, x.systematic_part(), value) + own, random * random};
     return with_parts(result, flushed(dtype_, value, parts));
   }
 
@@ -323,8 +324,8 @@ ShadowPtr compile_cast(ExprCompiler& compiler, const PrimExpr& expr) {
   return make_shadow([dtype, a = std::move(a)](Frame& frame) {
     Shadow wide = a->run(frame);
     if (wide.bound() == 0 && round_float(dtype, wide.value) == wide.value) return wide;
-    const op::reference::Element stored =
-        op::reference::stored(dtype, wide.value, {wide.bound(), wide.systematic, wide.random()});
+    const op::reference::Element stored = op::reference::stored(
+        dtype, wide.value, {wide.bound(), wide.systematic_part(), wide.random()});
     return with_parts(rounded(dtype, wide.value, wide.bound()),
                       {stored.error.systematic, stored.error.variance});
   });
@@ -346,6 +347,7 @@ ShadowPtr compile_call(ExprCompiler& compiler, const PrimExpr& expr) {
   if (expr->name == "abs") {
     return make_shadow([a = std::move(operands.at(0))](Frame& frame) {
       Shadow result = a->run(frame);
+      if (result.value < 0) result.operand_shift = -result.operand_shift;
       result.value = std::fabs(result.value);
       return result;
     });
@@ -417,7 +419,7 @@ ShadowPtr binary(ExprCompiler& compiler, const PrimExpr& expr, F f) {
 }  // namespace
 
 double Shadow::bound() const {
-  double bound = moved + op::kTails * std::sqrt(squared_rounding * sum.repetition());
+  double bound = moved + shift() + op::kTails * std::sqrt(squared_rounding * sum.repetition());
   return std::isnan(bound) ? kInfinity : bound;
 }
 

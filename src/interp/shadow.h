@@ -57,11 +57,15 @@ struct Shadow {
   double systematic = 0;
   double variance = 0;
   SumTerms sum;
-  // Of a product: what its operands' rounding adds, where the target may round them.
-  double operand_variance = 0, operand_systematic = 0;
+  // What the rounding of its operands adds where the target may round them: to a product, once it
+  // is a term, and of products' sums the mean of truncation, which has the sign of the terms.
+  double operand_variance = 0, operand_shift = 0;
   bool of_products = false;
 
   double bound() const;
+  // The whole systematic part.
+  double shift() const { return sum.count > 0 ? std::fabs(operand_shift) : 0; }
+  double systematic_part() const { return systematic + shift(); }
   // Of the whole random part. Equal terms have equal errors (op::reference::Repetition).
   double random() const { return (variance + sum.variance) * sum.repetition(); }
   // The same where other elements, or other parts of an expression, have the same random error.

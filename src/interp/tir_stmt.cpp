@@ -492,7 +492,7 @@ void evaluate_with_bounds(const tir::PrimFunc& func, std::vector<op::RefTensor>&
       out.bound[i] = shadow.bound();
       if (is_float(out.dtype)) {
         out.values[i] = shadow.value;
-        out.systematic.set(i, shadow.systematic);
+        out.systematic.set(i, shadow.systematic_part());
         out.deviation.set(i, std::isfinite(out.bound[i]) ? std::sqrt(shadow.random()) : 0);
         continue;
       }
