@@ -118,7 +118,7 @@ Item apply_program(const tir::PrimFunc& func, const std::string& name,
     }
   }
   if (with_bounds) {
-    evaluate_with_bounds(func, params, scalars, limits.poll);
+    evaluate_with_bounds(func, params, scalars, limits.poll, limits.allowed);
   } else {
     std::vector<HostTensor> host;
     for (const op::RefTensor& param : params) host.push_back(param.to_host());

@@ -103,10 +103,10 @@ void run_prim_func(const tir::PrimFunc& func, std::vector<HostTensor>& params,
                    const std::vector<int64_t>& scalars, const std::function<void()>& poll = {});
 
 // Evaluates it as a reference: every float in f64 with a running bound on the effect of the
-// program's own dtypes and of any order of its sums (docs/verdicts.md). Parameters are in order;
-// out and inout ones are written.
+// program's own dtypes and of any order of its sums, with the deviations of their own order, and of
+// what is `allowed` (docs/verdicts.md). Parameters are in order; out and inout ones are written.
 void evaluate_with_bounds(const tir::PrimFunc& func, std::vector<op::RefTensor>& params,
                           const std::vector<int64_t>& scalars,
-                          const std::function<void()>& poll = {});
+                          const std::function<void()>& poll = {}, const Allowances& allowed = {});
 
 }  // namespace tapml::interp

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "interp/shared_errors.h"
 #include "interp/tir_code.h"
 #include "ir/exceptions.h"
-#include "op/reference/helpers.h"
+#include "op/reference/dot.h"
 
 namespace tapml::interp {
 
@@ -30,60 +31,156 @@ DoubtPtr make_doubt(F f) {
   return std::make_unique<ReferenceLeaf<DoubtCode, F>>(std::move(f));
 }
 
-// A `value` computed within `error`, then rounded to dtype: the rule of op::reference::put.
+// The parts of an error beside its bound.
+struct Parts {
+  double systematic, variance;
+};
+
+// Sets the parts; of an open element, none is known.
+Shadow with_parts(Shadow shadow, Parts parts) {
+  const double bound = shadow.bound();
+  shadow.systematic = std::isnan(parts.systematic) ? bound : std::min(parts.systematic, bound);
+  const bool known = std::isfinite(bound) && std::isfinite(shadow.value);
+  shadow.variance = known && std::isfinite(parts.variance) ? parts.variance : 0;
+  return shadow;
+}
+// Adds what an operation's own rounding does where platforms may flush small results.
+Parts flushed(DType dtype, double value, Parts parts) {
+  const double least = op::reference::underflow(dtype);
+  if (std::fabs(value) * unit_roundoff(dtype) >= least) return parts;
+  return {parts.systematic + least, parts.variance + least * least / 12};
+}
+// Where only the bound is known.
+Shadow bounded(Shadow shadow) { return with_parts(shadow, {shadow.bound(), 0}); }
+
+// A `value` computed within `error`, then rounded to dtype: the rule of op::reference::put. Without
+// the parts of the error.
 Shadow rounded(DType dtype, double value, double error, double factor = op::kRoundFactor) {
   if (std::isnan(error)) error = kInfinity;
-  if (!std::isfinite(value)) return {value, error, 0, kInfinity};
+  if (!std::isfinite(value)) {
+    return {.value = value, .moved = error, .magnitude = kInfinity};
+  }
   double unit = unit_roundoff(dtype), magnitude = std::fabs(value);
   double limit = dtype == DType::kF64 ? kInfinity : op::reference::largest(dtype) * (1 + unit / 2);
   if (magnitude - error >= limit) {
-    return {std::copysign(kInfinity, value), 0, 0, kInfinity};
+    return {.value = std::copysign(kInfinity, value), .magnitude = kInfinity};
   }
-  if (magnitude + error >= limit) return {value, kInfinity, 0, magnitude};
+  if (magnitude + error >= limit) return Shadow::unknown(value);
   double bound = error + factor * unit * (magnitude + error) + op::reference::underflow(dtype);
-  return {value, bound, 0, magnitude + bound};
+  return {.value = value, .moved = bound, .magnitude = magnitude + bound};
 }
 
-Shadow sum(DType dtype, const Shadow& a, const Shadow& b, double sign) {
-  double value = a.value + sign * b.value;
-  if (!std::isfinite(value)) return rounded(dtype, value, a.bound() + b.bound());
-  double magnitude = a.magnitude + b.magnitude;
-  double step = unit_roundoff(dtype) * magnitude;
-  Shadow result{value, a.moved + b.moved, a.squared_rounding + b.squared_rounding + step * step,
-                magnitude};
-  Shadow range = rounded(dtype, value, result.bound());
-  return std::isfinite(range.value) && std::isfinite(range.moved) ? result : range;
+Shadow sum(DType dtype, const Shadow& a, const Shadow& b, double sign, const Allowances& allowed) {
+  const double value = a.value + sign * b.value;
+  if (!std::isfinite(value)) return bounded(rounded(dtype, value, a.bound() + b.bound()));
+  const bool of_products = a.of_products || b.of_products;
+  const double unit = of_products && allowed.half_sums && dtype == DType::kF32
+                          ? op::reference::kHalfUnit
+                          : unit_roundoff(dtype);
+  const double operands = a.operand_variance + b.operand_variance;
+  const double magnitude = a.magnitude + b.magnitude, step = unit * magnitude;
+  Shadow result{
+      .value = value,
+      .moved = a.moved + b.moved,
+      .squared_rounding = a.squared_rounding + b.squared_rounding + step * step + operands,
+      .magnitude = magnitude};
+  result.operand_shift = a.operand_shift + sign * b.operand_shift;
+  const Shadow range = rounded(dtype, value, result.bound() + std::fabs(result.operand_shift));
+  if (!std::isfinite(range.value) || !std::isfinite(range.moved)) return bounded(range);
+  result.of_products = of_products;
+  // The longer sum takes the other one's terms, or the other value as a term.
+  const bool a_is_longer = a.sum.count >= b.sum.count;
+  const Shadow &sum = a_is_longer ? a : b, &other = a_is_longer ? b : a;
+  result.sum = sum.sum;
+  if (sum.sum.count == 0) result.sum.add(a_is_longer ? sum.value : sign * sum.value);
+  if (other.sum.count == 0) {
+    result.sum.add(a_is_longer ? sign * other.value : other.value);
+  } else {
+    result.sum.add(other.sum);
+  }
+  // A sum with 0 is exact.
+  if (a.value != 0 && b.value != 0) {
+    result.sum.variance += op::reference::rounding_variance(unit, value);
+    if (unit > unit_roundoff(dtype)) result.sum.variance += op::reference::kHalfFloor;
+  }
+  return with_parts(result, {a.systematic + b.systematic, a.variance + b.variance + operands});
 }
 
-Shadow product(DType dtype, const Shadow& a, const Shadow& b) {
+// What rounding an operand of a product with `other` to the allowed format adds to the product.
+void add_operand(const Allowances& allowed, double operand, double other, Shadow& term) {
+  const op::reference::OperandRounding rounding(allowed.precision, DType::kF32);
+  const op::ProductFormat format = allowed.precision == OperandPrecision::kBF16
+                                       ? op::ProductFormat::kBF16
+                                       : op::ProductFormat::kF16;
+  // f16 and TF32 have the same digits.
+  if (rounding.relative == 0 || op::rounded(format, operand) == operand) return;
+  term.operand_variance += rounding.relative * term.value * term.value;
+  term.operand_variance += rounding.floor * other * other;
+  term.operand_shift += rounding.shared * term.value;
+}
+
+Shadow product(DType dtype, const Shadow& a, const Shadow& b, const Allowances& allowed) {
   double x = a.bound(), y = b.bound();
   double error = op::reference::scaled(a.value, y) + op::reference::scaled(b.value, x) +
                  op::reference::scaled(x, y);
-  return rounded(dtype, a.value * b.value, error);
+  const double value = a.value * b.value;
+  const double va = a.random(), vb = b.random();
+  const Parts parts = {std::fabs(a.value) * b.systematic_part() +
+                           std::fabs(b.value) * a.systematic_part() +
+                           a.systematic_part() * b.systematic_part(),
+                       a.value * a.value * vb + b.value * b.value * va + va * vb +
+                           op::reference::rounding_variance(unit_roundoff(dtype), value)};
+  Shadow result = with_parts(rounded(dtype, value, error), flushed(dtype, value, parts));
+  result.of_products = true;
+  if (dtype == DType::kF32 && allowed.of_products() && std::isfinite(result.bound())) {
+    add_operand(allowed, a.value, b.value, result);
+    add_operand(allowed, b.value, a.value, result);
+    if (allowed.half_sums) {
+      result.operand_variance += op::reference::rounding_variance(op::reference::kHalfUnit, value) +
+                                 op::reference::kHalfFloor;
+    }
+  }
+  return result;
 }
 
-Shadow quotient(DType dtype, const Shadow& a, const Shadow& b) {
+Shadow quotient(DType dtype, const Shadow& a, const Shadow& b, const Allowances& allowed) {
+  const double factor = allowed.relaxed_division ? kMathFactor : op::kRoundFactor;
   double value = a.value / b.value, x = a.bound(), y = b.bound();
-  if (x == 0 && y == 0) return rounded(dtype, value, 0, kMathFactor);
+  const double own = op::reference::scaled(value, factor * unit_roundoff(dtype));
+  if (x == 0 && y == 0) {
+    return with_parts(rounded(dtype, value, 0, factor), flushed(dtype, value, {own, 0}));
+  }
   if (std::fabs(b.value) <= y) return Shadow::unknown(value);
   double error = 0;
   for (double p : {a.value - x, a.value + x}) {
     for (double q : {b.value - y, b.value + y}) error = std::max(error, std::fabs(p / q - value));
   }
-  return rounded(dtype, value, error, kMathFactor);
+  const Shadow result = rounded(dtype, value, error, factor);
+  // Beyond small errors of the divisor, a quotient is not linear.
+  if (y > 0.01 * std::fabs(b.value)) return bounded(result);
+  const Parts parts = {
+      (a.systematic_part() + std::fabs(value) * b.systematic_part()) / (std::fabs(b.value) - y) +
+          own,
+      (a.random() + value * value * b.random()) / (b.value * b.value)};
+  return with_parts(result, flushed(dtype, value, parts));
 }
 
 Shadow one_of(const Shadow& a, const Shadow& b, double value) {
   if (std::isnan(a.value) || std::isnan(b.value)) return Shadow::exact(a.value + b.value);
+  if (std::fabs(a.value - b.value) > a.bound() + b.bound()) return value == a.value ? a : b;
   double bound = std::max(a.bound(), b.bound());
-  return {value, bound, 0, std::fabs(value) + bound};
+  return bounded({.value = value, .moved = bound, .magnitude = std::fabs(value) + bound});
 }
 
 // An intrinsic of float operands, evaluated in f64 by the interpreter itself, to avoid one more
 // list of rules.
 class Intrinsic {
  public:
-  Intrinsic(const PrimExpr& call) : name_(call->name), dtype_(call.dtype()) {
+  Intrinsic(const PrimExpr& call, const Allowances& allowed)
+      : name_(call->name), dtype_(call.dtype()) {
+    if (!allowed.relaxed_division && (name_ == "sqrt" || name_ == "rsqrt")) {
+      factor_ = (name_ == "rsqrt" ? 2 : 1) * op::kRoundFactor;
+    }
     std::vector<PrimExpr> operands;
     for (const PrimExpr& operand : call->operands) {
       (void)operand;
@@ -114,10 +211,27 @@ class Intrinsic {
     }
     // A whole number needs no rounding.
     if (error == 0 && is_rounding()) return Shadow::exact(value);
-    return rounded(dtype_, value, error, kMathFactor);
+    const Shadow result = rounded(dtype_, value, error, factor_);
+    if (operands.size() != 1 || is_rounding()) return bounded(result);
+    const Shadow& x = operands[0];
+    const double own = op::reference::scaled(value, factor_ * unit_roundoff(dtype_));
+    const double random = reach(x.value, std::sqrt(x.random()), value);
+    const Parts parts = {reach(x.value, x.systematic_part(), value) + own, random * random};
+    return with_parts(result, flushed(dtype_, value, parts));
   }
 
  private:
+  // How far the value of one operand moves if that moves by `e`.
+  double reach(double x, double e, double value) {
+    if (e == 0) return 0;
+    double error = 0;
+    for (const double at : {x - e, x + e}) {
+      error =
+          std::max(error, std::fabs(evaluate({name_ == "sqrt" ? std::max(at, 0.0) : at}) - value));
+    }
+    return error;
+  }
+
   bool is_rounding() const {
     return name_ == "floor" || name_ == "ceil" || name_ == "trunc" || name_ == "round";
   }
@@ -131,11 +245,12 @@ class Intrinsic {
     double unit = op::reference::compute_unit(dtype_);
     double own = 4 * unit + 0x1p-12 * unit * std::fabs(x.value);
     if (name_ == "sin") own = std::min(own, 8 * unit * std::fabs(x.value));
-    return rounded(dtype_, value, std::min(x.bound(), 2.0) + own);
+    return bounded(rounded(dtype_, value, std::min(x.bound(), 2.0) + own));
   }
 
   std::string name_;
   DType dtype_;
+  double factor_ = kMathFactor;
   ExprCompiler compiler_;
   std::vector<size_t> slots_;
   FloatPtr code_;
@@ -181,8 +296,9 @@ ShadowPtr compile_select(ExprCompiler& compiler, const PrimExpr& expr) {
     Shadow chosen = first ? a->run(frame) : b->run(frame);
     Shadow other = first ? b->run(frame) : a->run(frame);
     double error = std::max(chosen.bound(), other.bound() + std::fabs(chosen.value - other.value));
-    return Shadow{chosen.value, std::isnan(error) ? kInfinity : error, 0,
-                  std::max(chosen.magnitude, other.magnitude)};
+    return bounded({.value = chosen.value,
+                    .moved = std::isnan(error) ? kInfinity : error,
+                    .magnitude = std::max(chosen.magnitude, other.magnitude)});
   });
 }
 
@@ -196,7 +312,7 @@ ShadowPtr compile_cast(ExprCompiler& compiler, const PrimExpr& expr) {
           double value = source == DType::kU64 ? static_cast<double>(static_cast<uint64_t>(bits))
                                                : static_cast<double>(bits);
           return round_float(dtype, value) == value ? Shadow::exact(value)
-                                                    : rounded(dtype, value, 0);
+                                                    : bounded(rounded(dtype, value, 0));
         });
     return with_doubt(compile_doubt(compiler, from), std::move(code));
   }
@@ -208,7 +324,10 @@ ShadowPtr compile_cast(ExprCompiler& compiler, const PrimExpr& expr) {
   return make_shadow([dtype, a = std::move(a)](Frame& frame) {
     Shadow wide = a->run(frame);
     if (wide.bound() == 0 && round_float(dtype, wide.value) == wide.value) return wide;
-    return rounded(dtype, wide.value, wide.bound());
+    const op::reference::Element stored = op::reference::stored(
+        dtype, wide.value, {wide.bound(), wide.systematic_part(), wide.random()});
+    return with_parts(rounded(dtype, wide.value, wide.bound()),
+                      {stored.error.systematic, stored.error.variance});
   });
 }
 
@@ -228,18 +347,20 @@ ShadowPtr compile_call(ExprCompiler& compiler, const PrimExpr& expr) {
   if (expr->name == "abs") {
     return make_shadow([a = std::move(operands.at(0))](Frame& frame) {
       Shadow result = a->run(frame);
+      if (result.value < 0) result.operand_shift = -result.operand_shift;
       result.value = std::fabs(result.value);
       return result;
     });
   }
   if (expr->name == "fma") {
     return make_shadow([dtype, a = std::move(operands.at(0)), b = std::move(operands.at(1)),
-                        c = std::move(operands.at(2))](Frame& frame) {
+                        c = std::move(operands.at(2)), allowed = compiler.allowed](Frame& frame) {
       Shadow factor = a->run(frame);
-      return sum(dtype, product(dtype, factor, b->run(frame)), c->run(frame), 1);
+      const Shadow term = product(dtype, factor, b->run(frame), allowed);
+      return sum(dtype, term, c->run(frame), 1, allowed);
     });
   }
-  auto intrinsic = std::make_shared<Intrinsic>(expr);
+  auto intrinsic = std::make_shared<Intrinsic>(expr, compiler.allowed);
   return make_shadow([intrinsic, operands = std::move(operands)](Frame& frame) {
     std::vector<Shadow> values;
     for (const ShadowPtr& operand : operands) values.push_back(operand->run(frame));
@@ -250,9 +371,11 @@ ShadowPtr compile_call(ExprCompiler& compiler, const PrimExpr& expr) {
 ShadowPtr compile_load(ExprCompiler& compiler, const PrimExpr& expr) {
   tir::Buffer buffer = tir::load_buffer(expr);
   ShadowPtr code = make_shadow([slot = compiler.buffer_slot(buffer),
-                                at = compiler.offset(buffer, expr->operands)](Frame& frame) {
+                                at = compiler.offset(buffer, expr->operands),
+                                shared = compiler.shared.contains(&*expr)](Frame& frame) {
     int64_t position = at->run(frame);
-    return frame.buffers[slot].shadows[position];
+    const Shadow& element = frame.buffers[slot].shadows[position];
+    return shared ? element.shared() : element;
   });
   return with_doubt(doubt_of_any(compiler, expr->operands), std::move(code));
 }
@@ -270,9 +393,10 @@ std::unique_ptr<Base> compile_let(ExprCompiler& compiler, const PrimExpr& expr, 
     };
     return std::make_unique<ReferenceLeaf<Base, decltype(f)>>(std::move(f));
   }
-  auto f = [slot, value = compiler.floating(value), shadow = compile_shadow(compiler, value),
-            body = std::move(body)](Frame& frame) {
+  auto f = [slot, shared = uses(expr.operand(2), var) > 1, value = compiler.floating(value),
+            shadow = compile_shadow(compiler, value), body = std::move(body)](Frame& frame) {
     Shadow bound = shadow->run(frame);
+    if (shared) bound = bound.shared();
     frame.floats[slot] = value->run(frame);
     frame.shadows[slot] = bound;
     return body->run(frame);
@@ -282,22 +406,33 @@ std::unique_ptr<Base> compile_let(ExprCompiler& compiler, const PrimExpr& expr, 
 
 template <class F>
 ShadowPtr binary(ExprCompiler& compiler, const PrimExpr& expr, F f) {
+  // Both have the same error.
+  const bool same = same_expr(expr.operand(0), expr.operand(1));
   return make_shadow([a = compile_shadow(compiler, expr.operand(0)),
-                      b = compile_shadow(compiler, expr.operand(1)), f](Frame& frame) {
+                      b = compile_shadow(compiler, expr.operand(1)), f, same](Frame& frame) {
     Shadow first = a->run(frame);
-    return f(first, b->run(frame));
+    if (same) first = first.shared();
+    return same ? f(first, first) : f(first, b->run(frame));
   });
 }
 
 }  // namespace
 
 double Shadow::bound() const {
-  double bound = moved + op::kTails * std::sqrt(squared_rounding);
+  double bound = moved + shift() + op::kTails * std::sqrt(squared_rounding * sum.repetition());
   return std::isnan(bound) ? kInfinity : bound;
+}
+
+Shadow Shadow::shared() const {
+  if (random() == 0) return *this;
+  Shadow result{.value = value, .moved = bound(), .magnitude = magnitude};
+  result.systematic = result.moved;
+  return result;
 }
 
 ShadowPtr compile_shadow(ExprCompiler& compiler, const PrimExpr& expr) {
   DType dtype = expr.dtype();
+  const Allowances& allowed = compiler.allowed;
   switch (expr.kind()) {
     case ExprKind::kFloat:
       return make_shadow(
@@ -306,17 +441,21 @@ ShadowPtr compile_shadow(ExprCompiler& compiler, const PrimExpr& expr) {
       return make_shadow(
           [slot = compiler.slot(expr)](Frame& frame) { return frame.shadows[slot]; });
     case ExprKind::kAdd:
-      return binary(compiler, expr,
-                    [dtype](const Shadow& a, const Shadow& b) { return sum(dtype, a, b, 1); });
+      return binary(compiler, expr, [dtype, allowed](const Shadow& a, const Shadow& b) {
+        return sum(dtype, a, b, 1, allowed);
+      });
     case ExprKind::kSub:
-      return binary(compiler, expr,
-                    [dtype](const Shadow& a, const Shadow& b) { return sum(dtype, a, b, -1); });
+      return binary(compiler, expr, [dtype, allowed](const Shadow& a, const Shadow& b) {
+        return sum(dtype, a, b, -1, allowed);
+      });
     case ExprKind::kMul:
-      return binary(compiler, expr,
-                    [dtype](const Shadow& a, const Shadow& b) { return product(dtype, a, b); });
+      return binary(compiler, expr, [dtype, allowed](const Shadow& a, const Shadow& b) {
+        return product(dtype, a, b, allowed);
+      });
     case ExprKind::kDiv:
-      return binary(compiler, expr,
-                    [dtype](const Shadow& a, const Shadow& b) { return quotient(dtype, a, b); });
+      return binary(compiler, expr, [dtype, allowed](const Shadow& a, const Shadow& b) {
+        return quotient(dtype, a, b, allowed);
+      });
     case ExprKind::kMin:
       return binary(compiler, expr, [](const Shadow& a, const Shadow& b) {
         return one_of(a, b, std::min(a.value, b.value));

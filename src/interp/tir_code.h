@@ -5,9 +5,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "abi/allowances.h"
 #include "interp/shadow.h"
 #include "tir/matrix.h"
 #include "tir/prim_func.h"
@@ -107,6 +109,10 @@ class ExprCompiler {
 
   // Whether statements keep the shadows of the values that they store.
   bool with_bounds = false;
+  // With bounds: what the target may do besides honest rounding.
+  Allowances allowed;
+  // With bounds: the loads of elements whose random errors others share (shared_loads).
+  std::set<const ExprNode*> shared;
 
  private:
   IntPtr integer_call(const PrimExpr& expr);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "interp/interpreter.h"
+#include "interp/shared_errors.h"
 #include "interp/tir_code.h"
 #include "ir/exceptions.h"
 #include "tir/subgroup.h"
@@ -410,7 +411,7 @@ namespace {
 // `shadows` has one list per parameter, or is empty to run without bounds.
 void run(const tir::PrimFunc& func, std::vector<HostTensor>& params,
          const std::vector<int64_t>& scalars, std::vector<std::vector<Shadow>>& shadows,
-         const std::function<void()>& poll) {
+         const std::function<void()>& poll, const Allowances& allowed = {}) {
   if (params.size() != func.params.size() || scalars.size() != func.scalars.size()) {
     throw_internal("a tensor program with " + std::to_string(func.params.size()) +
                    " parameters and " + std::to_string(func.scalars.size()) + " scalars is given " +
@@ -418,6 +419,8 @@ void run(const tir::PrimFunc& func, std::vector<HostTensor>& params,
   }
   ExprCompiler compiler;
   compiler.with_bounds = !shadows.empty();
+  compiler.allowed = allowed;
+  if (compiler.with_bounds) compiler.shared = shared_loads(func);
   std::vector<size_t> scalar_slots, buffer_slots;
   std::vector<std::vector<IntPtr>> shapes;
   for (const Var& var : func.scalars) scalar_slots.push_back(compiler.slot(var));
@@ -455,7 +458,8 @@ void run_prim_func(const tir::PrimFunc& func, std::vector<HostTensor>& params,
 }
 
 void evaluate_with_bounds(const tir::PrimFunc& func, std::vector<op::RefTensor>& params,
-                          const std::vector<int64_t>& scalars, const std::function<void()>& poll) {
+                          const std::vector<int64_t>& scalars, const std::function<void()>& poll,
+                          const Allowances& allowed) {
   std::vector<HostTensor> host;
   std::vector<std::vector<Shadow>> shadows;
   for (const op::RefTensor& param : params) {
@@ -466,18 +470,30 @@ void evaluate_with_bounds(const tir::PrimFunc& func, std::vector<op::RefTensor>&
       shadow = Shadow::exact(param.values[i]);
       shadow.moved = param.bound[i];
       shadow.magnitude += param.bound[i];
+      shadow.systematic = param.systematic_at(i);
+      shadow.variance = param.deviation[i] * param.deviation[i];
     }
   }
-  run(func, host, scalars, shadows, poll);
+  run(func, host, scalars, shadows, poll, allowed);
+  const bool shares_errors =
+      has_recurrence(func) ||
+      std::ranges::any_of(params, [](const op::RefTensor& param) { return param.correlated > 1; });
   for (size_t p = 0; p < params.size(); ++p) {
     if (func.params.at(p).mode == AccessMode::kIn) continue;
     op::RefTensor& out = params[p];
     op::RefTensor stored = op::RefTensor::from(host[p]);
+    if (is_float(out.dtype)) {
+      out.systematic.assign(out.values.size(), 0);
+      out.deviation.assign(out.values.size(), 0);
+      out.correlated = shares_errors ? std::max<size_t>(1, out.values.size()) : 1;
+    }
     for (size_t i = 0; i < out.values.size(); ++i) {
       const Shadow& shadow = shadows[p][i];
       out.bound[i] = shadow.bound();
       if (is_float(out.dtype)) {
         out.values[i] = shadow.value;
+        out.systematic.set(i, shadow.systematic_part());
+        out.deviation.set(i, std::isfinite(out.bound[i]) ? std::sqrt(shadow.random()) : 0);
         continue;
       }
       out.set_integer(i, stored.integer(i));
