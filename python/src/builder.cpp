@@ -359,8 +359,8 @@ Builds a pattern: a match becomes one kernel, or a library routine (docs/pattern
       .def_property_readonly("result",
                              [](const OperatorCall& call) { return GraphVar{call.binding.var}; })
       .def_property_readonly("layers", [](const OperatorCall& call) {
-        return py::tuple(py::cast(
-            std::vector<std::string>(call.binding.origin.begin(), call.binding.origin.end())));
+        const std::set<std::string>& layers = call.binding.origin.layers;
+        return py::tuple(py::cast(std::vector<std::string>(layers.begin(), layers.end())));
       });
   py::class_<BlockRewriter, std::shared_ptr<BlockRewriter>>(
       module, "Rewriter", py::is_final(),

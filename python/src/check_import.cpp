@@ -11,9 +11,7 @@
 #include "path.h"
 #include "progress.h"
 #include "topdown/report/ci_report.h"
-#include "topdown/report/command_line.h"
 #include "topdown/report/import_page.h"
-#include "topdown/report/verdict_lines.h"
 #include "topdown/results/result_json.h"
 
 namespace tapml::python {
@@ -67,13 +65,7 @@ void save_import_reports(const topdown::ImportCheck& import, const std::string& 
     if (!folder.empty()) {
       unwrap(make_folder(folder));
       unwrap(topdown::write_import_report(
-          import,
-          {.command = command,
-           .model = model,
-           .line = topdown::verdict_line(import),
-           .command_line = topdown::check_import_command(
-               {.model = model, .config = "", .prompt = prompt, .python = python, .tokens = {}})},
-          folder));
+          import, topdown::refused_import(import, command, model, prompt, python), folder));
     }
     write_ci_reports(topdown::ci_report("tapml " + command + " " + model, import), junit, markdown);
   });

@@ -197,7 +197,7 @@ std::string text_of(const Verdict& verdict) {
   if (v.source_wrong) text += "; " + topdown::source_text(v);
   text += note;
   if (v.against_source) text += "; held against the source alone";
-  if (!v.origin.empty()) text += "; layers: " + origin_summary(v.origin);
+  if (!v.origin.layers.empty()) text += "; layers: " + layers_summary(v.origin);
   return text;
 }
 
@@ -227,13 +227,10 @@ void bind_replay(py::module_& module) {
           "Whether it passed, and each output has an element with a bound.")
       .def_property_readonly("calls", of(&Kernel::calls), "Number of tests run.")
       .def_property_readonly("layers",
-                             [](const Verdict& v) {
-                               py::list layers;
-                               for (const std::string& layer : v.verdict.origin) {
-                                 layers.append(layer);
-                               }
-                               return py::tuple(layers);
-                             })
+                             [](const Verdict& v) { return text_tuple(v.verdict.origin.layers); })
+      .def_property_readonly(
+          "lines", [](const Verdict& v) { return text_tuple(v.verdict.origin.lines); },
+          "Lines of the blocks that made the kernel: 'src/models/blocks/linear.cpp:20'.")
       .def_property_readonly("provider", of(&Kernel::provider), "How the device implements it.")
       .def_property_readonly("failure", of(&Kernel::failure),
                              "Why it could not run; empty if it ran.")

@@ -49,8 +49,8 @@ void save_carved(const CarvedSuite& suite, const Path& folder) {
 CarvedSuite finished(app::Carved carved) {
   if (const auto& nan = carved.nan) {
     log_warning("NaN in the source's own run: " + nan->kernel +
-                (nan->origin.empty() ? "" : " (" + origin_summary(nan->origin) + ")") + ", call " +
-                std::to_string(nan->sequence) + ", output " + nan->output +
+                (nan->origin.layers.empty() ? "" : " (" + layers_summary(nan->origin) + ")") +
+                ", call " + std::to_string(nan->sequence) + ", output " + nan->output +
                 "; later tests prove little");
   }
   for (const std::string& text : carved.edge.unsupported) {

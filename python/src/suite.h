@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 
 #include "binding.h"
@@ -17,5 +18,7 @@ struct CarvedSuite {
 // Its tests, in Python's form.
 py::tuple calls_of(const CarvedSuite& suite);
 py::tuple groups_of(const CarvedSuite& suite);
+// Sorted.
+py::tuple text_tuple(const std::set<std::string>& texts);
 
 }  // namespace tapml::python

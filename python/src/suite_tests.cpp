@@ -56,12 +56,6 @@ py::dict tensors_of(const SuiteCall& call, const std::vector<std::string>& hashe
   return tensors;
 }
 
-py::tuple layers_of(const Origin& origin) {
-  py::list layers;
-  for (const std::string& layer : origin) layers.append(layer);
-  return py::tuple(layers);
-}
-
 py::tuple call_list(const SuiteRef& suite, const std::vector<topdown::SuiteCall>& calls) {
   py::tuple list(calls.size());
   for (size_t i = 0; i < list.size(); ++i) list[i] = SuiteCall{suite, i, &calls[i]};
@@ -88,6 +82,12 @@ py::tuple links_of(const SuiteGroup& group) {
 
 }  // namespace
 
+py::tuple text_tuple(const std::set<std::string>& texts) {
+  py::list list;
+  for (const std::string& text : texts) list.append(text);
+  return py::tuple(list);
+}
+
 py::tuple calls_of(const CarvedSuite& suite) { return call_list(suite.suite, suite.suite->calls); }
 
 py::tuple groups_of(const CarvedSuite& suite) {
@@ -113,8 +113,11 @@ void bind_suite_tests(py::module_& module) {
           "Whether carving added the call, with inputs that the run did not have.")
       .def_property_readonly("function", [](const SuiteCall& c) { return c.call->function; })
       .def_property_readonly(
-          "layers", [](const SuiteCall& c) { return layers_of(c.call->origin); },
+          "layers", [](const SuiteCall& c) { return text_tuple(c.call->origin.layers); },
           "Model layers that the call came from.")
+      .def_property_readonly(
+          "lines", [](const SuiteCall& c) { return text_tuple(c.call->origin.lines); },
+          "Lines of the blocks that made the call: 'src/models/blocks/linear.cpp:20'.")
       .def_property_readonly("scalars", [](const SuiteCall& c) { return c.call->scalars; })
       .def_property_readonly(
           "inputs", [](const SuiteCall& c) { return tensors_of(c, c.call->before); },
@@ -156,7 +159,8 @@ void bind_suite_tests(py::module_& module) {
           [](const SuiteGroup& g) { return py::tuple(py::cast(g.suite->kernels_of(g.get()))); },
           "Distinct names, in execution order.")
       .def_property_readonly(
-          "layers", [](const SuiteGroup& g) { return layers_of(topdown::origin_of(g.get())); })
+          "layers",
+          [](const SuiteGroup& g) { return text_tuple(topdown::origin_of(g.get()).layers); })
       .def_property_readonly(
           "calls", [](const SuiteGroup& g) { return call_list(g.suite, g.get().calls); },
           "Its calls, in execution order.")

@@ -19,7 +19,7 @@ struct Part {
 
 using Path = std::vector<Part>;
 
-bool is_layer_number(const std::string& text) {
+bool is_number(const std::string& text) {
   if (text.empty() || text.size() > 9 || (text.size() > 1 && text[0] == '0')) return false;
   return text.find_first_not_of("0123456789") == std::string::npos;
 }
@@ -31,7 +31,7 @@ Path split(const std::string& text) {
     size_t end = text.find('.', begin);
     std::string piece = text.substr(begin, end == std::string::npos ? end : end - begin);
     Part part;
-    if (is_layer_number(piece)) {
+    if (is_number(piece)) {
       part.numbers.insert(std::stoll(piece));
     } else {
       part.name = std::move(piece);
@@ -92,19 +92,39 @@ std::vector<Path> join_at(const std::vector<Path>& paths, size_t position) {
 
 Origin merge_origins(const Origin& a, const Origin& b) {
   Origin merged = a;
-  merged.insert(b.begin(), b.end());
+  merged.layers.insert(b.layers.begin(), b.layers.end());
+  merged.lines.insert(b.lines.begin(), b.lines.end());
   return merged;
 }
 
-std::string origin_summary(const Origin& origin) {
+std::string layers_summary(const std::set<std::string>& layers) {
   std::vector<Path> paths;
   size_t longest = 0;
-  for (const std::string& text : origin) {
+  for (const std::string& text : layers) {
     paths.push_back(split(text));
     longest = std::max(longest, paths.back().size());
   }
   for (size_t position = longest; position-- > 0;) paths = join_at(paths, position);
   return join(paths, path_to_string);
+}
+
+std::string lines_summary(const Origin& origin) {
+  std::map<std::string, std::set<int64_t>> lines_of;  // by file
+  std::set<std::string> others;
+  for (const std::string& line : origin.lines) {
+    const size_t colon = line.rfind(':');
+    if (colon != std::string::npos && is_number(line.substr(colon + 1))) {
+      lines_of[line.substr(0, colon)].insert(std::stoll(line.substr(colon + 1)));
+    } else {
+      others.insert(line);
+    }
+  }
+  std::vector<std::string> texts(others.begin(), others.end());
+  for (const auto& [file, lines] : lines_of) {
+    texts.push_back(file + ":" +
+                    join(lines, [](int64_t line) { return std::to_string(line); }, ","));
+  }
+  return join(texts);
 }
 
 }  // namespace tapml

@@ -68,6 +68,7 @@ void add_replay(Registration registration);
 void add_suite(Registration registration);
 void add_migrate(Registration registration);
 void add_localize(Registration registration);
+void add_compare(Registration registration);
 void add_profile(Registration registration);
 void add_eval(Registration registration);
 // Work for each device with --measure and with --check (returns whether all passed), on a session

@@ -17,6 +17,7 @@ void add_commands(Registration registration) {
   add_migrate(registration);
   add_localize(registration);
   add_eval(registration);
+  add_compare(registration);
   add_profile(registration);
   add_devices(registration,
               {.measure = measure_ceilings, .check = check_device, .conclude = conclude_checks});

@@ -7,8 +7,6 @@
 #include "ir/exceptions.h"
 #include "topdown/reference_run/published_run.h"
 #include "topdown/report/ci_report.h"
-#include "topdown/report/command_line.h"
-#include "topdown/report/verdict_lines.h"
 #include "topdown/results/result_json.h"
 
 namespace tapml::cli {
@@ -56,23 +54,15 @@ void write_import_report(const topdown::ImportCheck& import, const topdown::Impo
 
 int refuse_import(const topdown::ImportCheck& import, const RefusedImport& refused,
                   const CiReportOptions& ci, const Output& output) {
-  const topdown::VerdictLine verdict = topdown::verdict_line(import);
+  const topdown::ImportReport report = topdown::refused_import(
+      import, refused.command, refused.model, refused.prompt, refused.python);
   check_report_folder(refused.report);
-  write_import_report(import,
-                      {.command = refused.command,
-                       .model = refused.model,
-                       .line = verdict,
-                       .command_line = topdown::check_import_command({.model = refused.model,
-                                                                      .config = "",
-                                                                      .prompt = refused.prompt,
-                                                                      .python = refused.python,
-                                                                      .tokens = {}})},
-                      refused.report, output);
+  write_import_report(import, report, refused.report, output);
   ci.write(topdown::ci_report(refused.title, import));
   output.document(Json::object({{"import", topdown::import_json(import)},
                                 {"passed", Json::boolean(false)},
-                                {"verdict", Json::string(verdict_word(verdict.verdict))}}));
-  output.last_line(verdict.text());
+                                {"verdict", Json::string(verdict_word(report.line.verdict))}}));
+  output.last_line(report.line.text());
   return kDifference;
 }
 

@@ -131,7 +131,7 @@ int show(const ShowOptions& options, const Output& output) {
         functions.insert(function);
         layers = merge_origins(layers, origin);
       }
-      table.push_back({name, topdown::used_in(functions), origin_summary(layers)});
+      table.push_back({name, topdown::used_in(functions), layers_summary(layers)});
       list.push_back(Json::string(name));
     }
     for (const std::string& line :
@@ -151,11 +151,16 @@ int show(const ShowOptions& options, const Output& output) {
   const std::string specification = text::print(passes::kernel_spec(fixed, kernel), kernel);
   std::vector<Json> used;
   std::string text = "# Kernel " + kernel + "\n";
+  Origin all;
   for (const auto& [function, origin] : callers_of(fixed, kernel)) {
-    text += "# used by " + function + (origin.empty() ? "" : ": " + origin_summary(origin)) + "\n";
-    used.push_back(Json::object(
-        {{"function", Json::string(function)}, {"layers", Json::string(origin_summary(origin))}}));
+    text += "# used by " + function + (origin.layers.empty() ? "" : ": " + layers_summary(origin)) +
+            "\n";
+    used.push_back(Json::object({{"function", Json::string(function)},
+                                 {"layers", Json::string(layers_summary(origin))},
+                                 {"lines", Json::string(lines_summary(origin))}}));
+    all = merge_origins(all, origin);
   }
+  if (!all.lines.empty()) text += "# made by " + lines_summary(all) + "\n";
   text += "\n# Specification\n\n" + specification;
   if (!source.loops.empty()) {
     text += "\n# Loops for " + target.text + " (" + source.provider + ")\n\n" + source.loops;

@@ -43,7 +43,10 @@ void print_culprits(const Output& output, const topdown::Migration& migration, b
                            step->verdict.kernel,
                        Style::kRed, colors) +
                 " (" + topdown::outcome_of(*step) + ")");
-    output.line("  used by: " + origin_summary(step->verdict.origin));
+    output.line("  used by: " + layers_summary(step->verdict.origin));
+    if (const std::string lines = lines_summary(step->verdict.origin); !lines.empty()) {
+      output.line("  made by: " + lines);
+    }
     for (const std::string& text : {step->verdict.failure, step->verdict.note, step->hybrid.failure,
                                     topdown::flaky_text(step->repeated)}) {
       if (!text.empty()) output.line("  " + topdown::indented(text));

@@ -33,8 +33,9 @@ std::string format(const char* pattern, double value) {
 }
 
 Json document(const topdown::KernelProfile& kernel, const topdown::Ceilings& ceilings) {
-  std::vector<Json> layers;
-  for (const std::string& layer : kernel.layers) layers.push_back(Json::string(layer));
+  std::vector<Json> layers, lines;
+  for (const std::string& layer : kernel.origin.layers) layers.push_back(Json::string(layer));
+  for (const std::string& line : kernel.origin.lines) lines.push_back(Json::string(line));
   double share = kernel.share(ceilings);
   return Json::object({{"kernel", Json::string(kernel.name)},
                        {"in", Json::string(topdown::used_in(kernel.functions))},
@@ -44,7 +45,8 @@ Json document(const topdown::KernelProfile& kernel, const topdown::Ceilings& cei
                        {"bytes", Json::number(kernel.work.bytes)},
                        {"exact", Json::boolean(kernel.work.exact)},
                        {"share_of_ceiling", share > 0 ? Json::number(share) : Json::null()},
-                       {"layers", Json::array(std::move(layers))}});
+                       {"layers", Json::array(std::move(layers))},
+                       {"lines", Json::array(std::move(lines))}});
 }
 
 void print(const Output& output, const std::vector<topdown::KernelProfile>& kernels, double seconds,
@@ -57,8 +59,8 @@ void print(const Output& output, const std::vector<topdown::KernelProfile>& kern
                     time_text(kernel.seconds), format("%.1f%%", 100 * kernel.seconds / seconds),
                     about + format("%.2f", 1e-9 * kernel.work.bytes / kernel.seconds),
                     about + format("%.2f", 1e-9 * kernel.work.flops / kernel.seconds),
-                    share > 0 ? format("%.0f%%", 100 * share) : "-",
-                    origin_summary(Origin(kernel.layers.begin(), kernel.layers.end()))});
+                    share > 0 ? format("%.0f%%", 100 * share) : "-", layers_summary(kernel.origin),
+                    lines_summary(kernel.origin)});
   }
   const std::vector<TableColumn> columns = {{.name = "kernel"},
                                             {.name = "in"},
@@ -68,7 +70,8 @@ void print(const Output& output, const std::vector<topdown::KernelProfile>& kern
                                             {.name = "GB/s", .number = true},
                                             {.name = "GFLOP/s", .number = true},
                                             {.name = "ceiling", .number = true},
-                                            {.name = "layers", .below = true}};
+                                            {.name = "layers", .below = true},
+                                            {.name = "made by", .below = true}};
   for (const std::string& line : table_lines(columns, rows, text_width(STDOUT_FILENO))) {
     output.line(line);
   }

@@ -94,7 +94,7 @@ Json group_json(const Suite& suite, size_t index) {
                        {"carved_on", Json::string(group.carved_on)},
                        {"calls", Json::integer(std::ssize(group.calls))},
                        {"times", Json::integer(group.times)},
-                       {"layers", Json::string(origin_summary(topdown::origin_of(group)))},
+                       {"layers", Json::string(layers_summary(topdown::origin_of(group)))},
                        {"inputs", Json::array(texts(names_of(group.inputs)))},
                        {"outputs", Json::array(texts(names_of(group.outputs)))}});
 }
@@ -140,7 +140,7 @@ std::string call_text(const SuiteCall& call) {
   return "call " + std::to_string(call.sequence) + " of " + call.function +
          (call.times > 1 ? ", " + std::to_string(call.times) + " times" : "") +
          (scalars.empty() ? "" : ", scalars " + scalars) +
-         (call.origin.empty() ? "" : ", " + origin_summary(call.origin));
+         (call.origin.layers.empty() ? "" : ", " + layers_summary(call.origin));
 }
 
 // The inputs and outputs of a group's kernel calls: their sources, and known values.
@@ -185,7 +185,7 @@ Json show_group(const Suite& suite, size_t index, int32_t kernel, const Output& 
     for (int64_t scalar : call.scalars) scalars.push_back(Json::integer(scalar));
     calls.push_back(Json::object({{"sequence", Json::integer(call.sequence)},
                                   {"function", Json::string(call.function)},
-                                  {"layers", Json::string(origin_summary(call.origin))},
+                                  {"layers", Json::string(layers_summary(call.origin))},
                                   {"scalars", Json::array(std::move(scalars))},
                                   {"tensors", Json::array(std::move(tensors))},
                                   {"links", Json::array(std::move(links))}}));
@@ -231,14 +231,15 @@ int list_suite(const std::string& folder, const Output& output) {
     }
     table.push_back({kernel.name, topdown::used_in(functions), std::to_string(calls.size()),
                      std::to_string(times), std::to_string(kernel.dropped), size_text(size),
-                     origin_summary(origin)});
+                     layers_summary(origin), lines_summary(origin)});
     rows.push_back(Json::object({{"kernel", Json::string(kernel.name)},
                                  {"in", Json::string(topdown::used_in(functions))},
                                  {"tests", Json::integer(std::ssize(calls))},
                                  {"calls", Json::integer(times)},
                                  {"dropped", Json::integer(kernel.dropped)},
                                  {"bytes", Json::integer(size)},
-                                 {"layers", Json::string(origin_summary(origin))}}));
+                                 {"layers", Json::string(layers_summary(origin))},
+                                 {"lines", Json::string(lines_summary(origin))}}));
   }
   const size_t width = text_width(STDOUT_FILENO);
   for (const std::string& line : table_lines({{.name = "kernel"},
@@ -247,7 +248,8 @@ int list_suite(const std::string& folder, const Output& output) {
                                               {.name = "calls", .number = true},
                                               {.name = "dropped", .number = true},
                                               {.name = "size", .number = true},
-                                              {.name = "layers", .below = true}},
+                                              {.name = "layers", .below = true},
+                                              {.name = "made by", .below = true}},
                                              table, width)) {
     output.line(line);
   }
@@ -312,7 +314,7 @@ int show_suite_kernel(const std::string& folder, const std::string& model,
     calls.push_back(Json::object({{"sequence", Json::integer(call->sequence)},
                                   {"function", Json::string(call->function)},
                                   {"times", Json::integer(call->times)},
-                                  {"layers", Json::string(origin_summary(call->origin))},
+                                  {"layers", Json::string(layers_summary(call->origin))},
                                   {"scalars", Json::array(std::move(values))},
                                   {"tensors", Json::array(std::move(tensors))}}));
   }

@@ -117,6 +117,12 @@ void fields(A& a, TensorLayout& x) {
 }
 
 template <class A>
+void fields(A& a, Origin& x) {
+  a(x.layers);
+  a(x.lines);
+}
+
+template <class A>
 void fields(A& a, CallSiteInfo& x) {
   a(x.kernel);
   a(x.function);

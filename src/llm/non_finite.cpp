@@ -66,8 +66,8 @@ NonFiniteCount count_non_finite(const HostTensor& tensor) {
 }
 
 std::string NonFiniteCall::text() const {
-  std::string text = kernel + (origin.empty() ? "" : " (" + origin_summary(origin) + ")") + " in " +
-                     function + ", output " + output + ": " + count.text();
+  std::string text = kernel + (origin.layers.empty() ? "" : " (" + layers_summary(origin) + ")") +
+                     " in " + function + ", output " + output + ": " + count.text();
   for (size_t i = 0; i < inputs.size(); ++i) {
     text += (i == 0 ? ", from " : " and ") + inputs[i];
   }

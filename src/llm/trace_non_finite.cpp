@@ -62,7 +62,7 @@ Error Engine::State::not_finite(std::span<const float> logits, Sequence* sequenc
   }
   const NonFiniteCall& first = (*origin)->first;
   error.message += ": " + first.kernel +
-                   (first.origin.empty() ? "" : " (" + origin_summary(first.origin) + ")") +
+                   (first.origin.layers.empty() ? "" : " (" + layers_summary(first.origin) + ")") +
                    " is the first kernel whose output is not finite";
   error.found += "; " + origin_text(**origin);
   error.hint = hint_for(first);

@@ -67,7 +67,7 @@ FunctionRef build_sample(int64_t vocabulary, const Module& module) {
   builder.param("parameters", tensor_annotation({b, 2}, DType::kF32));
   Variable state = builder.param("state", tensor_annotation({2}, DType::kI64));
   builder.begin_dataflow();
-  builder.set_origin({"sample"});
+  builder.set_origin(origin_at("sample"));
   Variable tokens = builder.emit_op("argmax", {logits}, {{"axis", int64_t{-1}}}, "sampled", true);
   return builder.finish(make_tuple({tokens, state}));
 }

@@ -2,6 +2,7 @@
 
 #include "build/block_builder.h"
 #include "ir/symbol.h"
+#include "models/graph.h"
 #include "text/parser.h"
 
 namespace tapml::models {
@@ -124,7 +125,7 @@ void add_draw(Module& module, int64_t vocabulary) {
   Variable parameters = builder.param("parameters", tensor_annotation({b, 3}, DType::kF64));
   Variable state = builder.param("state", states);
   builder.begin_dataflow();
-  builder.set_origin({"draw"});
+  builder.set_origin(origin_at("draw"));
   Variable sorted = builder.emit_op("topk", {logits}, {{"k", vocabulary}}, "sorted");
   Variable values = builder.emit(make_get_item(sorted, 0), "values");
   Variable indices = builder.emit(make_get_item(sorted, 1), "indices");

@@ -7,6 +7,25 @@ namespace tapml::models {
 
 using namespace relax;  // NOLINT: this file is about relax alone
 
+namespace {
+
+// "src/models/blocks/linear.cpp:20", wherever the program was built.
+std::string line_text(const Graph::Line& line) {
+  const std::string file = line.file_name();
+  constexpr std::string_view kRoot = "/src/";
+  const size_t root = file.rfind(kRoot);
+  return (root == std::string::npos ? file : file.substr(root + 1)) + ":" +
+         std::to_string(line.line());
+}
+
+}  // namespace
+
+Origin origin_at(const std::string& path, const std::source_location& line) {
+  Origin origin = {path};
+  origin.lines = {line_text(line)};
+  return origin;
+}
+
 Graph::Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, int64_t page_size,
              const GraphParameters* known)
     : builder_(module),
@@ -63,14 +82,20 @@ Variable Graph::positions() {
   return positions_;
 }
 
-Variable Graph::op(const char* name, std::vector<Expr> args, AttrMap attrs) {
-  return builder_.emit_op(name, std::move(args), std::move(attrs));
+build::FunctionBuilder& Graph::at(const Line& line) {
+  origin_.lines = {line_text(line)};
+  builder_.set_origin(origin_);
+  return builder_;
 }
 
-Variable Graph::scaled(const Variable& x, double factor) {
+Variable Graph::op(const char* name, std::vector<Expr> args, AttrMap attrs, const Line& line) {
+  return at(line).emit_op(name, std::move(args), std::move(attrs));
+}
+
+Variable Graph::scaled(const Variable& x, double factor, const Line& line) {
   if (factor == 1) return x;
   const DType dtype = as_tensor(x->annotation)->dtype.value_or(DType::kF32);
-  return op("multiply", {x, number(factor, dtype)});
+  return op("multiply", {x, number(factor, dtype)}, {}, line);
 }
 
 Expr Graph::number(double value, DType dtype) {
@@ -88,8 +113,8 @@ Expr Graph::constant(const std::vector<float>& values) {
   return known;
 }
 
-Variable Graph::field(const Variable& tuple, int64_t index) {
-  return builder_.emit(make_get_item(tuple, static_cast<int>(index)));
+Variable Graph::field(const Variable& tuple, int64_t index, const Line& line) {
+  return at(line).emit(make_get_item(tuple, static_cast<int>(index)));
 }
 
 int64_t Graph::width(const Variable& x) {
@@ -113,13 +138,13 @@ Variable Graph::stored_weight(const WeightSpec& spec) {
   return declared == weights_.end() ? Variable() : declared->second;
 }
 
-Variable Graph::weight(const WeightSpec& spec) {
+Variable Graph::weight(const WeightSpec& spec, const Line& line) {
   const std::string packed_parameter = packed_name(spec.name);
   if (!weights_.contains(packed_parameter)) {
     if (Variable stored = stored_weight(spec)) return stored;
   }
   return op("dequantize", {weights_.at(packed_parameter), weights_.at(scales_name(spec.name))},
-            {{"group", kQuantizationGroup}});
+            {{"group", kQuantizationGroup}}, line);
 }
 
 Expr& Graph::state(StateTensor state) {
@@ -134,20 +159,20 @@ Expr& Graph::state(StateTensor state) {
   return known->second;
 }
 
-Variable Graph::update(const char* name, std::vector<Expr> args) {
-  return builder_.emit_op(name, std::move(args), {}, "", true);
+Variable Graph::update(const char* name, std::vector<Expr> args, const Line& line) {
+  return at(line).emit_op(name, std::move(args), {}, "", true);
 }
 
-Variable Graph::narrowed(const Variable& x) {
-  return activations_ == DType::kF32 ? x : op("cast", {x}, {{"dtype", activations_}});
+Variable Graph::narrowed(const Variable& x, const Line& line) {
+  return activations_ == DType::kF32 ? x : op("cast", {x}, {{"dtype", activations_}}, line);
 }
 
 void Graph::add_accumulation(AttrMap& attrs) const {
   if (accumulation_ != DType::kF32) attrs["accumulation"] = accumulation_;
 }
 
-Variable Graph::result(const char* name, std::vector<Expr> args, AttrMap attrs) {
-  return builder_.emit_op(name, std::move(args), std::move(attrs), "logits", true);
+Variable Graph::result(const char* name, std::vector<Expr> args, AttrMap attrs, const Line& line) {
+  return at(line).emit_op(name, std::move(args), std::move(attrs), "logits", true);
 }
 
 }  // namespace tapml::models

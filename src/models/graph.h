@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -15,14 +16,22 @@
 
 namespace tapml::models {
 
+// Bindings of the module of the published implementation at `path`, emitted by the line that calls.
+Origin origin_at(const std::string& path,
+                 const std::source_location& line = std::source_location::current());
+
 // What the blocks of a model ask for, in the order of their first use.
 struct GraphParameters {
   std::vector<WeightSpec> weights;
   std::vector<StateTensor> state;
 };
 
+// Bindings carry the line of the block that emits them, which functions get as their last
+// parameter.
 class Graph {
  public:
+  using Line = std::source_location;
+
   // Sequences b and `tokens` new tokens of each. With `known` parameters the function has exactly
   // these, and asking for others is an InternalError; without, it gets them as blocks ask.
   Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, int64_t page_size,
@@ -41,39 +50,50 @@ class Graph {
   DType cache() const { return cache_; }
 
   // Sets the module of the published implementation that the following bindings belong to.
-  void origin(const std::string& path) { builder_.set_origin({path}); }
-  relax::Variable op(const char* name, std::vector<relax::Expr> args, AttrMap attrs = {});
-  relax::Variable add(const relax::Expr& x, const relax::Expr& y) { return op("add", {x, y}); }
+  void origin(const std::string& path) { origin_ = {path}; }
+  relax::Variable op(const char* name, std::vector<relax::Expr> args, AttrMap attrs = {},
+                     const Line& line = Line::current());
+  relax::Variable add(const relax::Expr& x, const relax::Expr& y,
+                      const Line& line = Line::current()) {
+    return op("add", {x, y}, {}, line);
+  }
   // A scalar constant.
   static relax::Expr number(double value, DType dtype);
   // A vector of f32, the same constant for the same values.
   relax::Expr constant(const std::vector<float>& values);
   // x times a number; x itself for 1.
-  relax::Variable scaled(const relax::Variable& x, double factor);
+  relax::Variable scaled(const relax::Variable& x, double factor,
+                         const Line& line = Line::current());
   // Field `index` of a tuple.
-  relax::Variable field(const relax::Variable& tuple, int64_t index);
+  relax::Variable field(const relax::Variable& tuple, int64_t index,
+                        const Line& line = Line::current());
   // The last dimension of a tensor, which is constant.
   static int64_t width(const relax::Variable& x);
   // A weight, dequantized if necessary. UserError if its size overflows.
-  relax::Variable weight(const WeightSpec& spec);
+  relax::Variable weight(const WeightSpec& spec, const Line& line = Line::current());
   // The weight as the files have it, never quantized.
   relax::Variable stored_weight(const WeightSpec& spec);
   // Current value of a state tensor. `state.dtype` is set to the cache's.
   relax::Expr& state(StateTensor state);
   // Binds an update in place of state to a result of the function.
-  relax::Variable update(const char* name, std::vector<relax::Expr> args);
+  relax::Variable update(const char* name, std::vector<relax::Expr> args,
+                         const Line& line = Line::current());
   // Converts to the dtype of activations a value that weights of another dtype widened.
-  relax::Variable narrowed(const relax::Variable& x);
+  relax::Variable narrowed(const relax::Variable& x, const Line& line = Line::current());
   // Says in the attributes of a linear layer's product that it accumulates in f16, if it may.
   void add_accumulation(AttrMap& attrs) const;
   // The function's first result, in f32.
-  relax::Variable result(const char* name, std::vector<relax::Expr> args, AttrMap attrs = {});
+  relax::Variable result(const char* name, std::vector<relax::Expr> args, AttrMap attrs = {},
+                         const Line& line = Line::current());
 
  private:
   void declare(const WeightSpec& spec);
   void declare(const StateTensor& state);
+  // The builder, whose next bindings come from the line.
+  build::FunctionBuilder& at(const Line& line);
 
   build::FunctionBuilder builder_;
+  Origin origin_;
   const ModelDTypes& dtypes_;
   Var b_ = make_size("b"), p_ = make_size("p"), pages_ = make_size("pages");
   PrimExpr n_;
@@ -89,9 +109,10 @@ class Graph {
 
 // x + y as a binding of the module at `path`: what a layer adds to its input.
 inline relax::Variable residual(Graph& g, const std::string& path, const relax::Variable& x,
-                                const relax::Variable& y) {
+                                const relax::Variable& y,
+                                const Graph::Line& line = Graph::Line::current()) {
   g.origin(path);
-  return g.add(x, y);
+  return g.add(x, y, line);
 }
 
 }  // namespace tapml::models

@@ -559,7 +559,7 @@ std::string Execution::place(const Frame& frame) const {
   if (note == nullptr || note->binding.empty()) return text;
   text += ", binding " + note->binding;
   if (!note->function.empty()) text += " of " + note->function;
-  if (!note->origin.empty()) text += " (" + origin_summary(note->origin) + ")";
+  if (!note->origin.layers.empty()) text += " (" + layers_summary(note->origin) + ")";
   return text;
 }
 

@@ -177,7 +177,8 @@ int Parser::binding(Block& block, Bound& bound) {
     }
   }
   if (at("@") && at("check", 1)) result.check = check_note();
-  if (at("@")) result.origin = origin();
+  if (at("@") && at("origin", 1)) result.origin.layers = binding_places("origin");
+  if (at("@")) result.origin.lines = binding_places("lines");
   if (!is_function) define(name, {.variable = var});
   bound.push_back(var);
   result.var = std::move(var);
@@ -198,16 +199,17 @@ relax::CheckNote Parser::check_note() {
   return note;
 }
 
-Origin Parser::origin() {
-  Origin origin;
+std::set<std::string> Parser::binding_places(std::string_view kind) {
+  std::set<std::string> places;
   expect("@");
-  expect("origin", "'@' after a binding");
+  if (!at(kind)) unexpected("check, origin or lines, in this order, after '@'");
+  expect(kind);
   expect("(");
   while (!accept(")")) {
-    origin.insert(string("a layer's path as a string"));
+    places.insert(string(kind == "origin" ? "a layer's path as a string" : "a line as a string"));
     if (!at(")") && !accept(",")) unexpected("',' or ')'");
   }
-  return origin;
+  return places;
 }
 
 Sized<Expr> Parser::expr() {

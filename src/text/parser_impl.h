@@ -164,7 +164,8 @@ class Parser {
   struct Loop;
   void carried_values(Loop& loop);
   Sized<relax::Expr> loop_body(Loop& loop, const relax::Expr& condition);
-  Origin origin();
+  // What stands behind a binding as "@kind(...)".
+  std::set<std::string> binding_places(std::string_view kind);
   relax::CheckNote check_note();
 
   const Source& source_;

@@ -263,14 +263,11 @@ void Printer::binding(const Binding& binding) {
     if (!check.function.empty()) out_ += ", " + format_string(check.function);
     out_ += ')';
   }
-  if (binding.origin.empty()) return;
-  out_ += " @origin(";
-  bool first = true;
-  for (const std::string& layer : binding.origin) {
-    out_ += (first ? "" : ", ") + format_string(layer);
-    first = false;
-  }
-  out_ += ')';
+  const auto places = [&](const char* kind, const std::set<std::string>& texts) {
+    if (!texts.empty()) out_ += std::string(" @") + kind + "(" + join(texts, format_string) + ")";
+  };
+  places("origin", binding.origin.layers);
+  places("lines", binding.origin.lines);
 }
 
 void Printer::dataflow(const Block& block) {

@@ -302,7 +302,10 @@ class Comparer {
     // A match_cast binds the symbolic variables that its own variable's annotation uses.
     if (!exprs(a.value, b.value) || !annotations(a.match_cast, b.match_cast)) return false;
     if (options_.origins && a.origin != b.origin) {
-      return differ("origin " + origin_summary(a.origin), "origin " + origin_summary(b.origin));
+      const auto text = [](const Origin& origin) {
+        return "origin " + layers_summary(origin) + ", lines " + lines_summary(origin);
+      };
+      return differ(text(a.origin), text(b.origin));
     }
     if (options_.origins && a.check != b.check) {
       return differ("check " + relax::binding_location(a), "check " + relax::binding_location(b));

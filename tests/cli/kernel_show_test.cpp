@@ -74,6 +74,7 @@ TEST_F(KernelShow, ReportsUnknownKernels) {
       run_program({"kernel", "show", testing::kDemoModel, "argm*", "--target", "opencl"});
   ASSERT_EQ(own.exit_code, 0) << own.all();
   EXPECT_NE(own.out.find("used by sample: sample"), std::string::npos) << own.out.substr(0, 500);
+  EXPECT_NE(own.out.find("made by src/models/decoder.cpp:"), std::string::npos) << own.out;
   const ProgramResult all = run_program({"kernel", "show", testing::kDemoModel});
   for (const char* part :
        {"kernel ", " in", "\n    model.layers.{0..5}.self_attn", " decode\n", " both\n"}) {

@@ -187,6 +187,7 @@ TEST(Migrate, ReportsTheFaultAsText) {
   EXPECT_EQ(result.exit_code, 1) << result.all();
   EXPECT_NE(result.out.find("culprit: kernel slice_"), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("used by: model.norm"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("made by: src/models/"), std::string::npos) << result.out;
   EXPECT_EQ(result.out.find("identical"), std::string::npos) << result.out;
 }
 

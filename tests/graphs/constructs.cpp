@@ -61,7 +61,8 @@ class Counter {
  private:
   void binding(const relax::Binding& binding) {
     if (binding.match_cast) ++counts_["match_cast"];
-    if (!binding.origin.empty()) ++counts_["origin"];
+    if (!binding.origin.layers.empty()) ++counts_["origin"];
+    if (!binding.origin.lines.empty()) ++counts_["lines"];
     if (relax::as<relax::FunctionNode>(binding.value)) {
       ++counts_[mentions(binding.value, binding.var.get()) ? "loop" : "closure"];
     }

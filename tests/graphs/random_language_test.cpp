@@ -244,6 +244,7 @@ TEST(RandomLanguage, DrawsEveryConstruct) {
                       "dataflow block",
                       "match_cast",
                       "origin",
+                      "lines",
                       "if",
                       "loop",
                       "closure",

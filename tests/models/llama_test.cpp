@@ -5,6 +5,7 @@
 
 #include "abi/model_interface.h"
 #include "analysis/verifier.h"
+#include "base/strings.h"
 #include "build/block_builder.h"
 #include "models/table.h"
 #include "relax/visit.h"
@@ -131,14 +132,17 @@ TEST(Llama, ModelInterfaceAndBounds) {
   EXPECT_EQ(module.facts.bounds.at("p"), 3);
 }
 
-TEST(Llama, EveryBindingNamesItsLayer) {
+TEST(Llama, EveryBindingNamesItsLayerAndItsLine) {
   Module module = build_decoder(llama_model(small_llama_config()), {});
-  std::set<std::string> origins;
+  std::set<std::string> origins, lines;
   for (const char* name : {"prefill", "decode", "logits_all", "sample", "draw"}) {
     relax::visit_bindings(relax::as_relax_function(module.find(name))->body,
                           [&](const relax::Binding& binding, bool) {
-                            EXPECT_FALSE(binding.origin.empty()) << binding.var->name;
-                            origins.insert(binding.origin.begin(), binding.origin.end());
+                            EXPECT_FALSE(binding.origin.layers.empty()) << binding.var->name;
+                            ASSERT_EQ(binding.origin.lines.size(), 1u) << binding.var->name;
+                            lines.insert(*binding.origin.lines.begin());
+                            origins.insert(binding.origin.layers.begin(),
+                                           binding.origin.layers.end());
                           });
   }
   for (const char* path :
@@ -148,6 +152,19 @@ TEST(Llama, EveryBindingNamesItsLayer) {
         "model.layers.0.mlp.down_proj", "model.norm", "lm_head", "sample", "draw"}) {
     EXPECT_TRUE(origins.contains(path)) << path;
   }
+  std::set<std::string> files;
+  for (const std::string& line : lines) files.insert(line.substr(0, line.find(':')));
+  const std::set<std::string> expected = {"src/models/decoder.cpp",
+                                          "src/models/draw.cpp",
+                                          "src/models/graph.cpp",
+                                          "src/models/blocks/attention.cpp",
+                                          "src/models/blocks/embedding.cpp",
+                                          "src/models/blocks/feed_forward.cpp",
+                                          "src/models/blocks/layer.cpp",
+                                          "src/models/blocks/linear.cpp",
+                                          "src/models/blocks/norm.cpp",
+                                          "src/models/blocks/rope.cpp"};
+  EXPECT_EQ(files, expected) << join(lines);
 }
 
 TEST(Llama, IsWellFormed) {

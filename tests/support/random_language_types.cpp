@@ -213,7 +213,10 @@ Variable LanguageGenerator::bind(Scope& scope, Expr value, const std::string& hi
     scope.blocks.push_back({scope.dataflow, {}});
   }
   Origin origin;
-  if (chance(0.05)) origin = {"layers." + std::to_string(below(3))};
+  if (chance(0.05)) {
+    origin = {"layers." + std::to_string(below(3))};
+    origin.lines = {"block.cpp:" + std::to_string(scope.blocks.size())};
+  }
   scope.blocks.back().bindings.push_back({var, std::move(value), std::move(match_cast), origin});
   return var;
 }

@@ -194,7 +194,7 @@ TEST(ParserErrorText, AnyPrefixAndAnyByteIsRefusedCleanly) {
       "module {a: [1.0, inf], b: \"x\"}\n"
       "def f(x: Tensor((n, 4), f32), c: Callable((Object,), Object)) -> Object {k: f32} {\n"
       "  dataflow { a: Object = g(x, const(f16, (1,), [nan(0x7e01)])) {t: -1} output a }\n"
-      "  y: Tensor((m,), f32) = match_cast(a, Tensor((m,), f32)) @origin(\"l\")\n"
+      "  y: Tensor((m,), f32) = match_cast(a, Tensor((m,), f32)) @origin(\"l\") @lines(\"b\")\n"
       "  z: Object = if (y) { yield x } else { yield (y, a)[0] }\n  return z\n}\n"
       "prim def k(a: Buffer((n,), f32), out b: Buffer((n,), f32), n: i64) {\n"
       "  alloc t: Buffer((1,), f32, local)\n"

@@ -428,7 +428,10 @@ relax::Expr RandomProgram::sequence(int depth) {
         binding.match_cast = relax::tensor_annotation({fresh, dim()}, dtype());
         vars_.push_back(fresh);
       }
-      if (below(3) == 0) binding.origin = {"layers.0." + name(), "layers.1"};
+      if (below(3) == 0) {
+        binding.origin = {"layers.0." + name(), "layers.1"};
+        binding.origin.lines = {"a.cpp:7", "b.cpp"};
+      }
       if (below(4) == 0) {
         binding.check.what = below(2) == 0 ? "operand b of " + name() : "";
         binding.check.binding = binding.check.what.empty() || below(2) == 0 ? name() : "";

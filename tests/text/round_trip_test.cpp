@@ -92,7 +92,7 @@ impure def main(
     o: Object
 ) -> Tuple(Tensor(), Prim(i64, n + 1)) {
   dataflow {
-    lv0: Tensor((n, 4), f32) = silu(x) @origin("layers.0", "layers.1")
+    lv0: Tensor((n, 4), f32) = silu(x) @origin("layers.0", "layers.1") @lines("norm.cpp:12")
     lv1: Tensor((n, 4), f32) = call_tir(@relu, (lv0,), shape(n), Tensor((n, 4), f32))
     lv2: Tensor(f32) = call_dps_library(extern "gemm", (lv1, w), Tensor((n, 8), f32))
     output lv1, lv2

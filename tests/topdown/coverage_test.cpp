@@ -108,7 +108,10 @@ TEST(Coverage, ACarverKnowsWhatItsRunDidNotCall) {
   const Suite begun = carver.so_far("the carve did not end");
   EXPECT_EQ(begun.incomplete, "the carve did not end");
   EXPECT_EQ(names_of(begun.untested), names_of(decode));
-  for (const KernelUse& use : begun.untested) EXPECT_FALSE(use.origin.empty()) << use.kernel;
+  for (const KernelUse& use : begun.untested) {
+    EXPECT_FALSE(use.origin.layers.empty()) << use.kernel;
+    EXPECT_FALSE(use.origin.lines.empty()) << use.kernel;
+  }
   unwrap(engine->decode(9));
   const Suite suite = carver.take();
   EXPECT_EQ(suite.incomplete, "");

@@ -9,6 +9,7 @@
 #include "topdown/report/report.h"
 #include "topdown/report/report_files.h"
 #include "topdown/report/run_facts_part.h"
+#include "topdown/report/sort_script.h"
 #include "topdown/results/result_json.h"
 #include "topdown/wrong_migration.h"
 
@@ -21,7 +22,10 @@ TEST(ReportPage, OfAMigrationIsWellFormedAndComplete) {
   const Migration migration = wrong_migration();
   const std::string page = migration_html(migration, nasty_texts());
   EXPECT_EQ(markup_fault(page), "");
-  EXPECT_EQ(page.find("<script"), std::string::npos);
+  // One script, the page's own.
+  const size_t script = page.find("<script");
+  EXPECT_EQ(page.substr(script).rfind("<script>" + sort_script() + "</script>", 0), 0u);
+  EXPECT_EQ(page.rfind("<script"), script);
   // Nothing is fetched.
   for (const char* fetch : {"http://", "https://", " src=", "<link", "url(", "@import"}) {
     EXPECT_EQ(page.find(fetch), std::string::npos) << fetch;

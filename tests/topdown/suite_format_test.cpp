@@ -30,6 +30,8 @@ TEST(SuiteFormat, RoundTrips) {
   suite.kernels[0].dropped = 5;
   suite.incomplete = "no space \"left\"";
   suite.untested = {{"relu_00c0ffee", {"model.layers.0", "model.norm"}}};
+  suite.untested[0].origin.lines = {"src/models/blocks/norm.cpp:1"};
+  suite.calls[1].origin.lines.clear();
   testing::TempFolder folder;
   unwrap(save_suite(suite, folder / "s"));
   const Suite again = unwrap(load_suite(folder / "s"));
@@ -39,6 +41,13 @@ TEST(SuiteFormat, RoundTrips) {
   EXPECT_EQ(again.incomplete, suite.incomplete);
   ASSERT_EQ(again.untested.size(), 1u);
   EXPECT_EQ(again.untested[0].origin, suite.untested[0].origin);
+  ASSERT_EQ(again.calls.size(), suite.calls.size());
+  size_t with_lines = 0;
+  for (size_t i = 0; i < suite.calls.size(); ++i) {
+    EXPECT_EQ(again.calls[i].origin, suite.calls[i].origin) << i;
+    with_lines += suite.calls[i].origin.lines.empty() ? 0 : 1;
+  }
+  EXPECT_EQ(with_lines, suite.calls.size() - 1) << "every call of a model has a line";
 }
 
 TEST(SuiteFormat, ACompleteSuiteHasNoReason) {

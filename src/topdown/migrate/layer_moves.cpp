@@ -10,8 +10,8 @@ bool may_move(const KernelVerdict& verdict, const std::string& layer) {
   if (verdict.launches.flaky) return false;            // none of its calls is surely right
   return std::ranges::none_of(verdict.groups, [&](const CallGroup& group) {
     const bool in_layer = std::ranges::any_of(
-        group.origin, [&](const std::string& path) { return layer_of_path(path) == layer; });
-    return (in_layer || group.origin.empty()) && !(group.ratio <= 1);
+        group.origin.layers, [&](const std::string& path) { return layer_of_path(path) == layer; });
+    return (in_layer || group.origin.layers.empty()) && !(group.ratio <= 1);
   });
 }
 

@@ -65,8 +65,8 @@ std::string unit_of(const Suite& suite, int32_t kernel, size_t first_call,
     }
   }
   if (!options.by_layer || first_call >= suite.calls.size()) return name;
-  const Origin& origin = suite.calls[first_call].origin;
-  return origin.empty() ? name : layer_of(*origin.begin());
+  const auto& layers = suite.calls[first_call].origin.layers;
+  return layers.empty() ? name : layer_of(*layers.begin());
 }
 
 }  // namespace

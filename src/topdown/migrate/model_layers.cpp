@@ -30,15 +30,15 @@ ModelLayers::ModelLayers(const Suite& suite) {
   };
   for (const SuiteCall& call : suite.calls) {
     // Calls tested together count in each of their layers.
-    for (const std::string& path : call.origin) add(layer_of_path(path), call.kernel);
-    if (call.origin.empty()) add(kElsewhere, call.kernel);
+    for (const std::string& path : call.origin.layers) add(layer_of_path(path), call.kernel);
+    if (call.origin.layers.empty()) add(kElsewhere, call.kernel);
   }
 }
 
 size_t ModelLayers::of(const Origin& origin) const {
-  if (origin.empty()) return find(kElsewhere);
+  if (origin.layers.empty()) return find(kElsewhere);
   size_t last = 0;
-  for (const std::string& path : origin) last = std::max(last, find(layer_of_path(path)));
+  for (const std::string& path : origin.layers) last = std::max(last, find(layer_of_path(path)));
   return last;
 }
 

@@ -50,10 +50,7 @@ void Profiler::add(const runtime::TimedCall& call) {
   profile.work.flops += work.flops;
   profile.work.bytes += work.bytes;
   profile.functions.insert(site.function);
-  for (const std::string& layer : site.origin) {
-    std::vector<std::string>& layers = profile.layers;
-    if (std::find(layers.begin(), layers.end(), layer) == layers.end()) layers.push_back(layer);
-  }
+  profile.origin = merge_origins(profile.origin, site.origin);
   calls_.events.push_back({.name = profile.name, .start = call.start, .duration = call.duration});
   calls_.details.push_back(site.function + ": " +
                            shapes_of(executable_.kernels[kernel], call.scalars));

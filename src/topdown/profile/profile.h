@@ -16,7 +16,7 @@ struct KernelProfile {
   int64_t calls = 0;
   double seconds = 0;
   CallWork work;                    // of all calls
-  std::vector<std::string> layers;  // of the calls, in order of appearance
+  Origin origin;                    // of all calls
   std::set<std::string> functions;  // of the model that made the calls
 
   // The fraction of what the ceilings allow: the least time for the flops and bytes, over the time.

@@ -30,7 +30,8 @@ struct Step {
 std::vector<Step> steps_of(const relax::Function& function) {
   std::vector<Step> steps;
   relax::visit_bindings(function.body, [&](const Binding& binding, bool) {
-    if (binding.origin.size() == 1) steps.push_back({&binding, *binding.origin.begin()});
+    const std::set<std::string>& layers = binding.origin.layers;
+    if (layers.size() == 1) steps.push_back({&binding, *layers.begin()});
   });
   return steps;
 }

@@ -19,7 +19,7 @@ namespace {
 CiCase kernel_case(const KernelVerdict& verdict, const std::string& outcome, bool passed) {
   CiCase one;
   one.name = verdict.group ? test_name(verdict) + ": " + verdict.kernel : verdict.kernel;
-  one.layers = origin_summary(verdict.origin);
+  one.layers = layers_summary(verdict.origin);
   one.used_in = used_in(verdict);
   one.result = !passed            ? CiCase::Result::kFailed
                : verdict.proven() ? CiCase::Result::kPassed
@@ -93,7 +93,7 @@ CiCase layer_case(const LayerStep& layer) {
 CiCase source_case(const SourceNaN& nan) {
   CiCase one;
   one.name = "source's own run";
-  one.layers = origin_summary(nan.origin);
+  one.layers = layers_summary(nan.origin);
   one.result = CiCase::Result::kFailed;
   one.outcome = "NaN";
   one.details = source_nan_text(nan) + "\n";
@@ -116,7 +116,7 @@ void add_coverage(CiReport& report, const std::vector<KernelUse>& untested,
                   const std::vector<const KernelVerdict*>& verdicts) {
   for (const auto& [kernel, layers] : untested) {
     report.cases.push_back(skipped_case(kernel, "untested"));
-    report.cases.back().layers = origin_summary(layers);
+    report.cases.back().layers = layers_summary(layers);
   }
   const std::string unproven = unproven_text(verdicts);
   if (untested.empty() && incomplete.empty() && unproven.empty()) return;

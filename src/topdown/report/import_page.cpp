@@ -1,10 +1,12 @@
 #include "topdown/report/import_page.h"
 
 #include "io/host/files.h"
+#include "topdown/report/command_line.h"
 #include "topdown/report/html.h"
 #include "topdown/report/page_shell.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/run_facts_part.h"
+#include "topdown/report/verdict_lines.h"
 #include "topdown/results/result_json.h"
 
 namespace tapml::topdown {
@@ -36,6 +38,16 @@ std::string lines(const std::vector<std::string>& texts) {
 }
 
 }  // namespace
+
+ImportReport refused_import(const ImportCheck& import, const std::string& command,
+                            const std::string& model, const std::string& prompt,
+                            const std::string& python) {
+  return {.command = command,
+          .model = model,
+          .line = verdict_line(import),
+          .command_line = check_import_command(
+              {.model = model, .config = "", .prompt = prompt, .python = python, .tokens = {}})};
+}
 
 std::string import_html(const ImportCheck& import, const ImportReport& report,
                         const RunFacts& run) {

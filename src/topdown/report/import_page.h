@@ -16,6 +16,11 @@ struct ImportReport {
   std::string command_line;  // that compares again
 };
 
+// Of a command that ends because the import differs.
+ImportReport refused_import(const ImportCheck& import, const std::string& command,
+                            const std::string& model, const std::string& prompt,
+                            const std::string& python);
+
 // One self-contained page.
 std::string import_html(const ImportCheck& import, const ImportReport& report, const RunFacts& run);
 // Writes report.html and report.json ("import", "passed", "verdict", "run") into the folder, which

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <limits>
 
 #include "topdown/report/heat_map.h"
 #include "topdown/report/html.h"
 #include "topdown/report/precision_plot.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/report/sort_script.h"
 
 namespace tapml::topdown {
 
@@ -30,9 +33,18 @@ std::string error_of(const KernelVerdict& verdict) {
   return number(verdict.worst.target.max_abs);
 }
 
-// Whether any call was compared with the reference.
-bool was_compared(const KernelVerdict& verdict) {
-  return verdict.worst.target.compared > 0 || verdict.worst.target.worst >= 0;
+// A NaN or an infinity in the wrong place sorts behind every error.
+double error_key(const KernelVerdict& verdict) {
+  const Errors& errors = verdict.worst.target;
+  return errors.mask_mismatches > 0 ? std::numeric_limits<double>::infinity() : errors.max_abs;
+}
+
+// As the page's script reads it.
+std::string script_number(double value) {
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
 }
 
 std::string shapes_cell(const KernelVerdict& verdict) {
@@ -58,11 +70,15 @@ std::string remark(const std::string& text) {
 // error, bound, ratio, ULP, logits error, implementation, time.
 std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
   auto cell = [](const std::string& inner) { return element("td", inner); };
+  // With the number that the table is sorted by.
+  auto sorted = [](const std::string& inner, double key) {
+    return element("td", {{"data-key", script_number(key)}}, inner);
+  };
   // Cells that may wrap in a narrow window.
   auto loose = [](const std::string& inner) { return element("td", {{"class", "loose"}}, inner); };
   std::string name = code(kernel.name);
   const Origin& layers = kernel.verdict ? kernel.verdict->origin : kernel.layers;
-  if (!layers.empty()) {
+  if (!layers.layers.empty()) {
     name += element("div", {{"class", "layers"}}, escaped(layers_text(layers)));
   }
   std::string row =
@@ -76,10 +92,12 @@ std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
   if (kernel.verdict) {
     const KernelVerdict& v = *kernel.verdict;
     const bool compared = was_compared(v);
-    row += cell(std::to_string(v.calls)) + loose(shapes_cell(v)) +
-           cell(compared ? error_of(v) : "") + cell(compared ? number(v.worst.allowed) : "") +
-           cell(compared ? number(v.worst.target.max_ratio) : "") +
-           cell(compared ? number(v.worst.target.max_ulp) : "");
+    row +=
+        cell(std::to_string(v.calls)) + loose(shapes_cell(v)) +
+        (compared ? sorted(error_of(v), error_key(v)) : cell("")) +
+        cell(compared ? number(v.worst.allowed) : "") +
+        (compared ? sorted(number(v.worst.target.max_ratio), v.worst.target.max_ratio) : cell("")) +
+        cell(compared ? number(v.worst.target.max_ulp) : "");
   } else {
     for (int blank = 0; blank < 6; ++blank) row += cell("");
   }
@@ -88,7 +106,8 @@ std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
     row += cell(ran ? number(kernel.hybrid->max_abs) : "");
   }
   row += loose(kernel.verdict ? escaped(kernel.verdict->provider) : "") +
-         cell(kernel.verdict ? seconds(kernel.verdict->seconds) : "");
+         (kernel.verdict ? sorted(seconds(kernel.verdict->seconds), kernel.verdict->seconds)
+                         : cell(""));
   return element("tr", {{"id", kernel_anchor(index)}, {"class", kernel.wrong() ? "wrong" : ""}},
                  row) +
          "\n";
@@ -102,7 +121,8 @@ std::string facts_of(const PageKernel& kernel) {
   if (kernel.verdict) {
     const KernelVerdict& v = *kernel.verdict;
     const Errors& e = v.worst.target;
-    if (!v.origin.empty()) fact("layers", code(origin_summary(v.origin)));
+    if (!v.origin.layers.empty()) fact("layers", code(layers_summary(v.origin)));
+    if (!v.origin.lines.empty()) fact("made by", code(lines_summary(v.origin)));
     if (was_compared(v)) {
       fact("where", escaped(v.worst_output) + " of call " + std::to_string(v.worst_sequence) +
                         ", element " + std::to_string(e.worst));
@@ -168,7 +188,7 @@ std::string kernel_table(const std::vector<PageKernel>& kernels) {
   heads.emplace_back("test took");
   std::string rows;
   for (size_t i = 0; i < kernels.size(); ++i) rows += kernel_row(kernels[i], i, hybrids);
-  return table(heads, rows, "kernels");
+  return table(heads, rows, "kernels") + element("script", sort_script());
 }
 
 std::string failure_parts(const std::vector<PageKernel>& kernels) {

@@ -8,6 +8,7 @@
 
 namespace tapml::topdown {
 
+// With the script that sorts it.
 std::string kernel_table(const std::vector<PageKernel>& kernels);
 // A part for each wrong kernel: numbers, heat map, source, and how to reproduce the failure.
 std::string failure_parts(const std::vector<PageKernel>& kernels);

@@ -57,8 +57,11 @@ std::string smallest_text(const SmallestCall& smallest) {
 std::string culprit_text(const Culprit& culprit, bool colors) {
   std::string text = styled("culprit: kernel " + culprit.kernel, Style::kRed, colors) + " (" +
                      found_text(culprit) + ", " + rate_text(culprit) +
-                     ")\n  used by: " + origin_summary(culprit.verdict.origin) + "\n  " +
-                     indented(error_text(culprit));
+                     ")\n  used by: " + layers_summary(culprit.verdict.origin);
+  if (const std::string lines = lines_summary(culprit.verdict.origin); !lines.empty()) {
+    text += "\n  made by: " + lines;
+  }
+  text += "\n  " + indented(error_text(culprit));
   if (!culprit.together_with.empty()) {
     text += "\n  only together with " + join(culprit.together_with);
   }
@@ -133,7 +136,10 @@ Status write_reproducer(const Culprit& culprit, const std::string& target,
   TAPML_TRY(write_user_source(culprit.verdict, culprit.source, folder));
   std::string readme = "# " + culprit.kernel + " on " + target + "\n\n" + found_text(culprit) +
                        ", " + rate_text(culprit) + "\n\n    " + error_text(culprit) +
-                       "\n\nUsed by: " + origin_summary(culprit.verdict.origin) + ".\n";
+                       "\n\nUsed by: " + layers_summary(culprit.verdict.origin) + ".\n";
+  if (const std::string lines = lines_summary(culprit.verdict.origin); !lines.empty()) {
+    readme += "\nMade by: " + lines + ".\n";
+  }
   const std::string command = reproducer_command(culprit, target, options);
   if (culprit.smallest) {
     TAPML_TRY(save_suite(culprit.smallest->suite, folder + "/suite"));

@@ -91,7 +91,7 @@ class Page {
     for (size_t i = 0; i < rows_.size(); ++i) {
       const KernelRow& row = rows_[i];
       std::string name = element("code", escaped(row.kernel));
-      if (row.verdict && !row.verdict->origin.empty()) {
+      if (row.verdict && !row.verdict->origin.layers.empty()) {
         name += element("div", {{"class", "layers"}}, escaped(layers_text(*row.verdict)));
       }
       std::string cells = element("td", std::to_string(i + 1)) + element("td", name);

@@ -208,7 +208,7 @@ LayerPosition layer_position(const std::string& path) {
 
 std::vector<LayerPosition> layer_positions(const Origin& origin) {
   std::vector<LayerPosition> places;
-  for (const std::string& path : origin) {
+  for (const std::string& path : origin.layers) {
     LayerPosition place = layer_position(path);
     if (std::ranges::find(places, place) == places.end()) places.push_back(std::move(place));
   }

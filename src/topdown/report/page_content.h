@@ -77,7 +77,7 @@ struct PageContent {
   std::string above;  // file of the page that links to this one; empty: none
 };
 
-// One self-contained page, without scripts or external files.
+// One self-contained page without external files. Its script only sorts tables.
 std::string report_page(const PageContent& content);
 
 // The anchor of kernel `index` in the page's table, and that of its failure.

@@ -58,7 +58,7 @@ std::string used_in(const KernelVerdict& verdict) { return used_in(verdict.group
 std::string layers_text(const KernelVerdict& verdict) { return layers_text(verdict.origin); }
 
 std::string layers_text(const Origin& origin) {
-  std::string text = origin_summary(origin);
+  std::string text = layers_summary(origin);
   // Omit the common prefix of a model's layers.
   for (size_t at; (at = text.find("model.")) != std::string::npos;) text.erase(at, 6);
   return text;

@@ -6,7 +6,7 @@ namespace tapml::topdown {
 
 CallGroup& group_of(std::vector<CallGroup>& groups, const SuiteCall& call) {
   const auto found = std::ranges::find_if(groups, [&](const CallGroup& group) {
-    return group.function == call.function && group.origin == call.origin;
+    return group.function == call.function && group.origin.layers == call.origin.layers;
   });
   if (found != groups.end()) return *found;
   return groups.emplace_back(

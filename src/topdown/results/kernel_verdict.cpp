@@ -107,6 +107,10 @@ std::string launches_text(const LaunchCount& count) {
   return text;
 }
 
+bool was_compared(const KernelVerdict& verdict) {
+  return verdict.worst.target.compared > 0 || verdict.worst.target.worst >= 0;
+}
+
 std::string verdict_outcome(const KernelVerdict& verdict) {
   if (verdict.failed != Failure::kNone) return failure_name(verdict.failed);
   if (verdict.passed) return verdict.proven() ? "pass" : "not proven";

@@ -112,6 +112,8 @@ std::string launches_text(const LaunchCount& count);
 
 // "pass", "not proven", "mismatch", "imprecise", or what failed.
 std::string verdict_outcome(const KernelVerdict& verdict);
+// Whether any call was compared with the reference.
+bool was_compared(const KernelVerdict& verdict);
 // The file of the custom kernel that was tested; empty: it is not a custom kernel.
 std::string user_file(const KernelVerdict& verdict);
 

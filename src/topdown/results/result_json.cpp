@@ -55,5 +55,6 @@ Result<PassBisection> read_pass_bisection(const JsonObjectReader& json) {
   return from_json<PassBisection>(json);
 }
 Result<Replayed> read_replayed(const JsonObjectReader& json) { return from_json<Replayed>(json); }
+Result<RunFacts> read_run(const JsonObjectReader& json) { return from_json<RunFacts>(json); }
 
 }  // namespace tapml::topdown

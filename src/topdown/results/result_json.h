@@ -42,5 +42,6 @@ Result<Migration> read_migration(const JsonObjectReader& json);
 Result<Localization> read_localization(const JsonObjectReader& json);
 Result<PassBisection> read_pass_bisection(const JsonObjectReader& json);
 Result<Replayed> read_replayed(const JsonObjectReader& json);
+Result<RunFacts> read_run(const JsonObjectReader& json);  // without the command
 
 }  // namespace tapml::topdown

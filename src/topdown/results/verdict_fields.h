@@ -33,7 +33,8 @@ void fields(A& a, runtime::CopyCount& x) {
 template <class A>
 void fields(A& a, KernelUse& x) {
   a("kernel", x.kernel);
-  a("layers", x.origin);
+  a("layers", x.origin.layers);
+  a("lines", x.origin.lines);
 }
 
 template <class A>
@@ -42,7 +43,7 @@ void fields(A& a, SourceNaN& x) {
   a("output", x.output);
   a("sequence", x.sequence);
   // One string: the summary of a summary is itself.
-  std::string layers = origin_summary(x.origin);
+  std::string layers = layers_summary(x.origin);
   a("layers", layers);
   if (A::kReads && !layers.empty()) x.origin = {layers};
   a("inputs_with_nan", x.inputs);
@@ -158,7 +159,7 @@ void fields(A& a, LaunchCount& x) {
 template <class A>
 void fields(A& a, CallGroup& x) {
   a("function", x.function);
-  a("layers", x.origin);
+  a("layers", x.origin.layers);
   a("first_call", x.sequence);
   a("calls", x.calls);
   a("compared_calls", x.compared);
@@ -223,7 +224,8 @@ void fields(A& a, ElementCount& x) {
 template <class A>
 void fields(A& a, KernelVerdict& x) {
   a("kernel", x.kernel);
-  a("layers", x.origin);
+  a("layers", x.origin.layers);
+  a("lines", x.origin.lines);
   a("calls", x.calls);
   a("shapes", x.shapes);
   a("passed", x.passed);

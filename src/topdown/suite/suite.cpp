@@ -10,6 +10,8 @@ namespace tapml::topdown {
 
 namespace {
 
+using JsonFields = std::vector<std::pair<std::string, Json>>;
+
 Json strings(const std::vector<std::string>& list) {
   std::vector<Json> items;
   for (const std::string& text : list) items.push_back(Json::string(text));
@@ -22,16 +24,19 @@ Json integer_list(const std::vector<int64_t>& list) {
   return Json::array(std::move(items));
 }
 
+Json string_set(const std::set<std::string>& set) { return strings({set.begin(), set.end()}); }
+
+void add_lines(JsonFields& fields, const Origin& origin) {
+  if (!origin.lines.empty()) fields.emplace_back("lines", string_set(origin.lines));
+}
+
 Json call_json(const SuiteCall& call) {
-  std::vector<std::pair<std::string, Json>> fields = {
-      {"kernel", Json::integer(call.kernel)},
-      {"sequence", Json::integer(call.sequence)},
-      {"times", Json::integer(call.times)},
-      {"function", Json::string(call.function)},
-      {"origin", strings({call.origin.begin(), call.origin.end()})},
-      {"scalars", integer_list(call.scalars)},
-      {"before", strings(call.before)},
-      {"after", strings(call.after)}};
+  JsonFields fields = {
+      {"kernel", Json::integer(call.kernel)},     {"sequence", Json::integer(call.sequence)},
+      {"times", Json::integer(call.times)},       {"function", Json::string(call.function)},
+      {"origin", string_set(call.origin.layers)}, {"scalars", integer_list(call.scalars)},
+      {"before", strings(call.before)},           {"after", strings(call.after)}};
+  add_lines(fields, call.origin);
   if (call.added) fields.emplace_back("added", Json::boolean(true));
   return Json::object(std::move(fields));
 }
@@ -53,12 +58,12 @@ Json group_values_json(const std::vector<GroupValue>& values) {
 Json group_json(const SuiteGroup& group) {
   std::vector<Json> calls, links;
   for (const SuiteCall& call : group.calls) {
-    calls.push_back(Json::object({{"kernel", Json::integer(call.kernel)},
-                                  {"sequence", Json::integer(call.sequence)},
-                                  {"function", Json::string(call.function)},
-                                  {"origin", strings({call.origin.begin(), call.origin.end()})},
-                                  {"scalars", integer_list(call.scalars)},
-                                  {"before", strings(call.before)}}));
+    JsonFields fields = {
+        {"kernel", Json::integer(call.kernel)},    {"sequence", Json::integer(call.sequence)},
+        {"function", Json::string(call.function)}, {"origin", string_set(call.origin.layers)},
+        {"scalars", integer_list(call.scalars)},   {"before", strings(call.before)}};
+    add_lines(fields, call.origin);
+    calls.push_back(Json::object(std::move(fields)));
   }
   for (const SuiteLink& link : group.links) {
     links.push_back(
@@ -76,8 +81,9 @@ Json group_json(const SuiteGroup& group) {
 Json untested_json(const std::vector<KernelUse>& untested) {
   std::vector<Json> items;
   for (const auto& [kernel, origin] : untested) {
-    items.push_back(Json::object(
-        {{"kernel", Json::string(kernel)}, {"origin", strings({origin.begin(), origin.end()})}}));
+    JsonFields fields = {{"kernel", Json::string(kernel)}, {"origin", string_set(origin.layers)}};
+    add_lines(fields, origin);
+    items.push_back(Json::object(std::move(fields)));
   }
   return Json::array(std::move(items));
 }

@@ -105,8 +105,7 @@ class SuiteReader {
     for (const Json& item : untested->items()) {
       KernelUse& use = suite.untested.emplace_back();
       TAPML_ASSIGN(use.kernel, string(item, "kernel"));
-      TAPML_ASSIGN(auto origin, string_list(item, "origin"));
-      use.origin = Origin(origin.begin(), origin.end());
+      TAPML_ASSIGN(use.origin, origin_of(item));
     }
     return {};
   }
@@ -137,6 +136,17 @@ class SuiteReader {
     return {};
   }
 
+  Result<Origin> origin_of(const Json& json) const {
+    TAPML_ASSIGN(auto layers, string_list(json, "origin"));
+    Origin origin;
+    origin.layers.insert(layers.begin(), layers.end());
+    if (json.find("lines")) {
+      TAPML_ASSIGN(auto lines, string_list(json, "lines"));
+      origin.lines.insert(lines.begin(), lines.end());
+    }
+    return origin;
+  }
+
   // Reads the fields that calls of the suite and calls of groups share.
   Status read_run(const Json& json, const Suite& suite, SuiteCall& call) const {
     TAPML_ASSIGN(int64_t kernel, integer(json, "kernel"));
@@ -146,8 +156,7 @@ class SuiteReader {
     call.kernel = static_cast<int32_t>(kernel);
     TAPML_ASSIGN(call.sequence, integer(json, "sequence"));
     TAPML_ASSIGN(call.function, string(json, "function"));
-    TAPML_ASSIGN(auto origin, string_list(json, "origin"));
-    call.origin = Origin(origin.begin(), origin.end());
+    TAPML_ASSIGN(call.origin, origin_of(json));
     TAPML_ASSIGN(const Json* scalars, array(json, "scalars"));
     for (const Json& item : scalars->items()) {
       if (!item.is_integer()) return wrong(item, "scalars", "integers");

@@ -76,7 +76,8 @@ const std::vector<std::string> kWords = {"module",
                                          "isnan",
                                          "nan",
                                          "inf",
-                                         "@origin(\"a\")"};
+                                         "@origin(\"a\")",
+                                         "@lines(\"b\")"};
 const std::set<std::string> kAnnotationWords = {"Object", "Tensor", "Shape",
                                                 "Prim",   "Tuple",  "Callable"};
 
