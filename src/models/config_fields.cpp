@@ -25,29 +25,31 @@ void check_divides(const JsonObjectReader& json, const char* key, int64_t value,
 void read_heads(const JsonObjectReader& json, const DecoderDefaults& defaults,
                 DecoderConfig& config, ConfigNotes& notes) {
   config.heads = int_or_default(json, "num_attention_heads", defaults.heads, 1, kMaxHeads, notes);
-  if (defaults.kv_heads == 0 || json.has("num_key_value_heads")) {
-    config.kv_heads = unwrap(json.int_or("num_key_value_heads", config.heads, 1, config.heads));
+  const char* kv_heads = defaults.kv_heads_key;
+  if (defaults.kv_heads == 0 || json.has(kv_heads)) {
+    config.kv_heads = unwrap(json.int_or(kv_heads, config.heads, 1, config.heads));
   } else {
-    config.kv_heads =
-        int_or_default(json, "num_key_value_heads", defaults.kv_heads, 1, config.heads, notes);
+    config.kv_heads = int_or_default(json, kv_heads, defaults.kv_heads, 1, config.heads, notes);
     if (config.kv_heads > config.heads) {
       throw_error(json.field_error(
-          "num_attention_heads", "is below the default of \"num_key_value_heads\", which is absent",
-          "at least " + std::to_string(config.kv_heads) + ", or \"num_key_value_heads\""));
+          "num_attention_heads",
+          "is below the default of " + in_quotes(kv_heads) + ", which is absent",
+          "at least " + std::to_string(config.kv_heads) + ", or " + in_quotes(kv_heads)));
     }
   }
-  check_divides(json, "num_attention_heads", config.heads, config.kv_heads, "num_key_value_heads");
-  if (auto head_dim = unwrap(json.optional_int("head_dim", 2, kMaxHeadDim))) {
+  check_divides(json, "num_attention_heads", config.heads, config.kv_heads, kv_heads);
+  if (auto head_dim = unwrap(json.optional_int(defaults.head_dim_key, 2, kMaxHeadDim))) {
     config.head_dim = *head_dim;
   } else if (defaults.head_dim > 0) {
-    notes.defaulted.push_back("head_dim (" + std::to_string(defaults.head_dim) + ")");
+    notes.defaulted.push_back(defaults.head_dim_key + (" (" + std::to_string(defaults.head_dim)) +
+                              ")");
     config.head_dim = defaults.head_dim;
   } else {
     check_divides(json, "hidden_size", config.hidden, config.heads, "num_attention_heads");
     config.head_dim = config.hidden / config.heads;
   }
   if (config.head_dim % 2 != 0) {
-    const char* key = json.has("head_dim") ? "head_dim" : "hidden_size";
+    const char* key = json.has(defaults.head_dim_key) ? defaults.head_dim_key : "hidden_size";
     throw_error(
         json.field_error(key, "gives heads of an odd width, which rotary positions do not support",
                          "an even width of a head, not " + std::to_string(config.head_dim)));
@@ -96,8 +98,10 @@ void read_yarn(const JsonObjectReader& json, int64_t context, RopeConfig& rope) 
 
 // `json` is rope_parameters or rope_scaling.
 void read_scaling(const JsonObjectReader& top, const JsonObjectReader& json, int64_t context,
-                  RopeConfig& rope, ConfigNotes& notes) {
-  static constexpr std::array<std::string_view, 4> kTypes = {"default", "linear", "llama3", "yarn"};
+                  RopeConfig& rope, ConfigNotes& notes, bool dynamic = false) {
+  static constexpr std::array<std::string_view, 5> kTypes = {"default", "linear", "llama3", "yarn",
+                                                             "dynamic"};
+  const auto types = std::span(kTypes).first(dynamic ? kTypes.size() : kTypes.size() - 1);
   const char* key = json.has("rope_type") || !json.has("type") ? "rope_type" : "type";
   if (!json.has(key)) {
     if (json.has("factor")) {
@@ -108,7 +112,7 @@ void read_scaling(const JsonObjectReader& top, const JsonObjectReader& json, int
     }
     return;
   }
-  const std::string type = unwrap(json.required_choice(key, kTypes));
+  const std::string type = unwrap(json.required_choice(key, types));
   if (json.has("rope_type") && json.has("type") && unwrap(json.required_string("type")) != type) {
     notes.warnings.push_back(json.source() + ": " + in_quotes(json.path()) +
                              " has two types: \"rope_type\" is used, as in transformers");
@@ -179,7 +183,9 @@ RopeConfig read_rope(const JsonObjectReader& json, const DecoderDefaults& defaul
                              " differs from " + in_quotes(parameters->path() + ".rope_theta") +
                              ": the latter is used, as in transformers");
   }
-  if (parameters) read_scaling(json, *parameters, context, rope, notes);
+  if (parameters) {
+    read_scaling(json, *parameters, context, rope, notes, defaults.dynamic_scaling);
+  }
   read_partial_rotary(json, parameters ? &*parameters : nullptr, defaults, config.head_dim, rope);
   return rope;
 }
@@ -219,15 +225,15 @@ int64_t int_or_default(const JsonObjectReader& json, const char* key, int64_t fa
 void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
                   DecoderConfig& config, ConfigNotes& notes) {
   config.vocabulary =
-      int_or_default(json, "vocab_size", defaults.vocabulary, 1, kMaxVocabulary, notes);
+      int_or_default(json, defaults.vocabulary_key, defaults.vocabulary, 1, kMaxVocabulary, notes);
   config.hidden = int_or_default(json, "hidden_size", defaults.hidden, 1, kMaxWidth, notes);
-  config.layers = int_or_default(json, "num_hidden_layers", defaults.layers, 1, kMaxLayers, notes);
+  config.layers = int_or_default(json, defaults.layers_key, defaults.layers, 1, kMaxLayers, notes);
   read_heads(json, defaults, config, notes);
   config.context =
-      int_or_default(json, "max_position_embeddings", defaults.context, 1, kMaxContext, notes);
+      int_or_default(json, defaults.context_key, defaults.context, 1, kMaxContext, notes);
   if (defaults.intermediate > 0) {
     config.intermediate =
-        int_or_default(json, "intermediate_size", defaults.intermediate, 1, kMaxWidth, notes);
+        int_or_default(json, defaults.intermediate_key, defaults.intermediate, 1, kMaxWidth, notes);
   }
   config.norm_epsilon = defaults.norm_epsilon;
   if (json.json().find(defaults.norm_epsilon_key)) {

@@ -55,6 +55,12 @@ struct DecoderDefaults {
   int64_t head_dim = 0;  // 0: hidden / heads
   int64_t context = 0;
   int64_t intermediate = 0;
+  const char* vocabulary_key = "vocab_size";
+  const char* layers_key = "num_hidden_layers";
+  const char* kv_heads_key = "num_key_value_heads";
+  const char* head_dim_key = "head_dim";
+  const char* context_key = "max_position_embeddings";
+  const char* intermediate_key = "intermediate_size";
   const char* norm_epsilon_key = "rms_norm_eps";
   double norm_epsilon = 1e-6;
   double theta = 10000;
@@ -66,6 +72,8 @@ struct DecoderDefaults {
   const char* activation_key = "hidden_act";
   const char* activation = "silu";
   bool tied_embeddings = false;
+  // Whether the scaling "dynamic" changes only texts above the context, which the model has not.
+  bool dynamic_scaling = false;
 };
 
 // An integer of at least 1 (or `min`), or the default if absent. Null is rejected.

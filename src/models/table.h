@@ -16,6 +16,8 @@ struct Architecture {
   // UserError for everything that it cannot express, at the field.
   DecoderModel (*read)(const JsonObjectReader& json, ConfigNotes& notes);
   int32_t end_of_text;  // the class's default; -1: none
+  // Whether the class is part of transformers, not of the model folder.
+  bool in_transformers = true;
 };
 
 std::span<const Architecture> architecture_table();

@@ -41,8 +41,8 @@ std::vector<MigrationCase> migration_cases() {
 void write_folder(const TempFolder& folder, const std::string& name) {
   std::string config =
       unwrap(read_text_file(testing::golden_path("logits/" + name + "/config.json")));
-  const std::string old = "\"vocab_size\": 203";
-  config.replace(config.find(old), old.size(), "\"vocab_size\": 2048");
+  const std::string old = "vocab_size\": 203";  // or "padded_vocab_size"
+  config.replace(config.find(old), old.size(), "vocab_size\": 2048");
   testing::write_model(folder, config);
   std::filesystem::copy_file(kDemoModel + "/tokenizer.json", folder / "tokenizer.json");
 }

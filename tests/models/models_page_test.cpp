@@ -20,8 +20,8 @@ TEST(ModelsPage, HasARowForEachArchitecture) {
   }
   EXPECT_EQ(rows, architecture_table().size());
   for (const Architecture& one : architecture_table()) {
-    const std::string row =
-        std::string("\n| `") + one.name + "` | `" + one.class_name + "` | " + one.doc + " | ";
+    const std::string row = std::string("\n| `") + one.name + "` | `" + one.class_name + "`" +
+                            (one.in_transformers ? "" : " (own)") + " | " + one.doc + " | ";
     EXPECT_NE(page.find(row), std::string::npos) << row;
   }
 }

@@ -7,6 +7,7 @@
 #include "frontend/huggingface/model.h"
 #include "io/host/scratch_folder.h"
 #include "ir/exceptions.h"
+#include "models/table.h"
 #include "pipeline/compile.h"
 #include "topdown/reference_run/compare_import.h"
 
@@ -26,6 +27,17 @@ void check_tokens(const std::vector<int32_t>& tokens, const ModelInterface& mode
   }
 }
 
+// Running the code of a model folder, as transformers would, is the user's decision.
+void refuse_without_class(const models::Architecture& architecture, const std::string& where) {
+  if (architecture.in_transformers) return;
+  throw_user(
+      "transformers has no class of this architecture to compare with: that of the published "
+      "folders, " +
+          std::string(architecture.class_name) + ", is code in the folder",
+      where, "an architecture that is part of transformers", architecture.name,
+      "\"tapml models\" lists the architectures; what checks this one is in docs/models.md");
+}
+
 }  // namespace
 
 topdown::ImportCheck check_import(const CheckImportCommand& command, const CommandHooks& hooks) {
@@ -36,6 +48,8 @@ topdown::ImportCheck check_import(const CheckImportCommand& command, const Comma
   const frontend::HuggingFaceModel files =
       frontend::read_model(command.model, nullptr, {}, hooks.watcher);
   if (command.warn) log_each(files.warnings);
+  refuse_without_class(models::find_architecture(files.config.architecture),
+                       command.name.empty() ? command.model : command.name);
   const ModelInterface model = unwrap(model_interface_of(files.module.all_attrs()));
   check_tokens(command.tokens, model);
   topdown::CompareImportOptions options{.folder = files.folder,

@@ -30,9 +30,12 @@ constexpr size_t kListed = 4;  // names shown in a message
 struct Ends {
   std::string_view embedding, head;
 };
-constexpr Ends kEnds[] = {{"model.embed_tokens.weight", "lm_head.weight"},
-                          {"transformer.wte.weight", "lm_head.weight"},
-                          {"gpt_neox.embed_in.weight", "embed_out.weight"}};
+constexpr Ends kEnds[] = {
+    {"model.embed_tokens.weight", "lm_head.weight"},
+    {"transformer.wte.weight", "lm_head.weight"},
+    {"gpt_neox.embed_in.weight", "embed_out.weight"},
+    {"model.tok_embeddings.weight", "output.weight"},
+    {"transformer.embedding.word_embeddings.weight", "transformer.output_layer.weight"}};
 
 std::string list_names(const std::vector<std::string>& names) {
   std::string text = join(names | std::views::take(kListed),
@@ -286,9 +289,9 @@ HostTensor whole_weight(const models::WeightSpec& spec, const SourceWeight& sour
 // configuration: rotations and causal masks (".attn.bias" of GPT-2 and ".attention.bias" of
 // GPT-NeoX, which are no biases).
 bool is_derived(const std::string& name) {
-  constexpr std::string_view kSuffixes[] = {".rotary_emb.inv_freq", ".attn.bias",
-                                            ".attn.masked_bias", ".attention.bias",
-                                            ".attention.masked_bias"};
+  constexpr std::string_view kSuffixes[] = {".rotary_emb.inv_freq", ".rotary_pos_emb.inv_freq",
+                                            ".attn.bias",           ".attn.masked_bias",
+                                            ".attention.bias",      ".attention.masked_bias"};
   return std::ranges::any_of(kSuffixes,
                              [&](std::string_view suffix) { return name.ends_with(suffix); });
 }

@@ -21,22 +21,6 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 32064,
                                        .norm_epsilon = 1e-5,
                                        .partial_rotary = 1};
 
-// One matrix gives queries, keys and values in this order.
-Variable fused_attention(Graph& g, int64_t layer, const std::string& path, const Variable& x,
-                         const AttentionConfig& c) {
-  const Variable qkv = linear(g, path + ".qkv_proj", x, c.query_width() + 2 * c.key_width());
-  g.origin(path);
-  const Variable parts =
-      g.op("split", {qkv},
-           {{"axis", int64_t{-1}},
-            {"sizes", std::vector<int64_t>{c.query_width(), c.key_width(), c.key_width()}}});
-  const Variable q = in_heads(g, g.field(parts, 0), c.heads, c.head_dim);
-  const Variable k = in_heads(g, g.field(parts, 1), c.kv_heads, c.head_dim);
-  const Variable v = in_heads(g, g.field(parts, 2), c.kv_heads, c.head_dim);
-  const Variable mixed = attend(g, layer, path, q, k, v, c);
-  return linear(g, path + ".o_proj", mixed, Graph::width(x));
-}
-
 Variable hidden_states(Graph& g, const DecoderConfig& c) {
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
@@ -44,7 +28,7 @@ Variable hidden_states(Graph& g, const DecoderConfig& c) {
     x = pre_norm_layer(
         g, path, x, norm_of(c),
         [&](const Variable& y) {
-          return fused_attention(g, layer, path + ".self_attn", y, attention_of(c));
+          return fused_qkv_attention(g, layer, path + ".self_attn", y, attention_of(c));
         },
         [&](const Variable& y) {
           return fused_gated_feed_forward(g, path + ".mlp", y, feed_forward_of(c));

@@ -74,4 +74,19 @@ Variable attention(Graph& g, int64_t layer, const std::string& path, const Varia
                 {.bias = config.output_bias});
 }
 
+Variable fused_qkv_attention(Graph& g, int64_t layer, const std::string& path, const Variable& x,
+                             const AttentionConfig& config) {
+  const std::vector<int64_t> sizes = {config.query_width(), config.key_width(), config.key_width()};
+  const Variable qkv = linear(g, path + "." + config.qkv, x, sizes[0] + sizes[1] + sizes[2],
+                              {.bias = config.qkv_bias});
+  g.origin(path);
+  const Variable parts = g.op("split", {qkv}, {{"axis", int64_t{-1}}, {"sizes", sizes}});
+  const Variable q = in_heads(g, g.field(parts, 0), config.heads, config.head_dim);
+  const Variable k = in_heads(g, g.field(parts, 1), config.kv_heads, config.head_dim);
+  const Variable v = in_heads(g, g.field(parts, 2), config.kv_heads, config.head_dim);
+  const Variable mixed = attend(g, layer, path, q, k, v, config);
+  return linear(g, path + "." + config.output, mixed, Graph::width(x),
+                {.bias = config.output_bias});
+}
+
 }  // namespace tapml::models

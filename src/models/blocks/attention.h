@@ -33,6 +33,7 @@ struct AttentionConfig {
   bool qkv_bias = false;
   bool output_bias = false;
   const char* output = "o_proj";
+  const char* qkv = "qkv_proj";  // of the fused form
 
   int64_t query_width() const { return heads * head_dim; }
   int64_t key_width() const { return kv_heads * head_dim; }
@@ -43,6 +44,11 @@ struct AttentionConfig {
 // "v_pool.<layer>" of [pages, page_size, kv_heads, head_dim].
 relax::Variable attention(Graph& g, int64_t layer, const std::string& path,
                           const relax::Variable& x, const AttentionConfig& config);
+
+// The same with one matrix, `config.qkv`, that gives all queries, then all keys, then all values.
+// Without norms of queries and keys as wholes.
+relax::Variable fused_qkv_attention(Graph& g, int64_t layer, const std::string& path,
+                                    const relax::Variable& x, const AttentionConfig& config);
 
 // The same without projections: queries [b, n, heads, head_dim], keys and values
 // [b, n, kv_heads, head_dim] to [b, n, heads * head_dim]. Sets the origin to `path`.

@@ -6,9 +6,20 @@ using relax::Variable;
 
 namespace {
 
+// Of the length of a row, as PyTorch's normalize() has it.
+constexpr double kLeastSquare = 1e-24;
+
 Variable rows_of(Graph& g, const WeightSpec& table, const Variable& indices) {
   return g.op("take", {g.stored_weight(table), indices},
               {{"axis", int64_t{0}}, {"out_dtype", g.activations()}});
+}
+
+// 1 / the length of each row of a matrix, f32[rows].
+Variable inverse_lengths(Graph& g, const Variable& matrix) {
+  const Variable rows = g.op("cast", {matrix}, {{"dtype", DType::kF32}});
+  const Variable squares = g.op("multiply", {rows, rows});
+  const Variable sums = g.op("sum", {squares}, {{"axes", std::vector<int64_t>{-1}}});
+  return g.op("rsqrt", {g.op("maximum", {sums, g.number(kLeastSquare, DType::kF32)})});
 }
 
 }  // namespace
@@ -30,12 +41,14 @@ Variable head(Graph& g, const Variable& x, const HeadConfig& config) {
   g.origin(config.origin);
   AttrMap attrs = {{"transpose_b", true}};
   if (g.activations() != DType::kF32) attrs["out_dtype"] = DType::kF32;
-  const std::vector<relax::Expr> product = {
-      x, g.stored_weight({config.weight + ".weight", {config.vocabulary, Graph::width(x)}, {}})};
-  if (!config.bias && config.scale == 1 && config.soft_cap == 0) {
+  const Variable weight =
+      g.stored_weight({config.weight + ".weight", {config.vocabulary, Graph::width(x)}, {}});
+  const std::vector<relax::Expr> product = {x, weight};
+  if (!config.bias && !config.normalized && config.scale == 1 && config.soft_cap == 0) {
     return g.result("matmul", product, std::move(attrs));
   }
   Variable logits = g.op("matmul", product, std::move(attrs));
+  if (config.normalized) logits = g.op("multiply", {logits, inverse_lengths(g, weight)});
   if (config.bias) {
     logits = g.add(
         logits, g.op("cast", {g.stored_weight({config.origin + ".bias", {config.vocabulary}, {}})},

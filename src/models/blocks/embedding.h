@@ -19,8 +19,9 @@ struct HeadConfig {
   std::string origin = "lm_head";  // also the path of its bias
   int64_t vocabulary = 0;
   bool bias = false;
-  double scale = 1;     // factor of the logits
-  double soft_cap = 0;  // logits become c * tanh(logits / c); 0: none
+  bool normalized = false;  // each row of the weight is divided by its length
+  double scale = 1;         // factor of the logits
+  double soft_cap = 0;      // logits become c * tanh(logits / c); 0: none
 };
 
 // Logits f32[..., vocabulary] of hidden states [..., hidden].

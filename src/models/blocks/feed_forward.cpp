@@ -69,7 +69,7 @@ Variable gated_feed_forward(Graph& g, const std::string& path, const Variable& x
 Variable fused_gated_feed_forward(Graph& g, const std::string& path, const Variable& x,
                                   const FeedForwardConfig& config) {
   const LinearConfig projection = {.bias = config.bias};
-  const Variable both = linear(g, path + ".gate_up_proj", x, 2 * config.inner, projection);
+  const Variable both = linear(g, path + "." + config.gate_up, x, 2 * config.inner, projection);
   g.origin(path);
   const Variable parts = g.op("split", {both}, {{"axis", int64_t{-1}}, {"sections", int64_t{2}}});
   const Variable gate = activate(g, g.field(parts, 0), config.activation);

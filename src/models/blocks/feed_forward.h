@@ -23,14 +23,15 @@ struct FeedForwardConfig {
   const char* gate = "gate_proj";
   const char* up = "up_proj";
   const char* down = "down_proj";
-  bool transposed = false;  // LinearConfig::transposed
+  const char* gate_up = "gate_up_proj";  // of the fused form
+  bool transposed = false;               // LinearConfig::transposed
 };
 
 // down(activation(gate(x)) * up(x)) with the projections under `path` (Shazeer 2020): [b, n,
 // hidden] to [b, n, hidden], without the residual.
 relax::Variable gated_feed_forward(Graph& g, const std::string& path, const relax::Variable& x,
                                    const FeedForwardConfig& config);
-// The same with one matrix "gate_up_proj" that gives the gate and then up.
+// The same with one matrix, `config.gate_up`, that gives the gate and then up.
 relax::Variable fused_gated_feed_forward(Graph& g, const std::string& path,
                                          const relax::Variable& x, const FeedForwardConfig& config);
 // down(activation(up(x))) (Vaswani et al. 2017, section 3.3).

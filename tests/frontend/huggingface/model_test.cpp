@@ -72,6 +72,7 @@ TEST_F(HuggingFaceFolder, GenerationConfigDefinesTheEndTokens) {
 TEST_F(HuggingFaceFolder, ExtraWeightsAreAWarning) {
   tensors_["surplus"] = HostTensor::zeros(DType::kF32, {3});
   tensors_["model.layers.0.self_attn.rotary_emb.inv_freq"] = HostTensor::zeros(DType::kF32, {2});
+  tensors_["transformer.rotary_pos_emb.inv_freq"] = HostTensor::zeros(DType::kF32, {2});
   write_all();
   HuggingFaceModel model = read();
   EXPECT_EQ(model.weights.count("surplus"), 0u);
