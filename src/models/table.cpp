@@ -218,6 +218,13 @@ std::span<const Architecture> architecture_table() {
        .doc = "OLMoE",
        .read = olmoe::read,
        .end_of_text = 50279},
+      {.name = "orion",
+       .class_name = "OrionForCausalLM",
+       .base_class = "OrionModel",
+       .doc = "Orion 14B",
+       .read = orion::read,
+       .end_of_text = 2,
+       .in_transformers = false},
   };
   return kTable;
 }

@@ -102,5 +102,8 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace starcoder2 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace orion {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 
 }  // namespace tapml::models
