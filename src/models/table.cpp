@@ -225,6 +225,13 @@ std::span<const Architecture> architecture_table() {
        .read = orion::read,
        .end_of_text = 2,
        .in_transformers = false},
+      {.name = "internlm2",
+       .class_name = "InternLM2ForCausalLM",
+       .base_class = "InternLM2Model",
+       .doc = "InternLM 2 and 2.5",
+       .read = internlm2::read,
+       .end_of_text = 2,
+       .in_transformers = false},
   };
   return kTable;
 }

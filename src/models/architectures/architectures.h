@@ -105,5 +105,8 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace orion {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace internlm2 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 
 }  // namespace tapml::models
