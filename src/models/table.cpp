@@ -232,6 +232,13 @@ std::span<const Architecture> architecture_table() {
        .read = internlm2::read,
        .end_of_text = 2,
        .in_transformers = false},
+      {.name = "minicpm",
+       .class_name = "MiniCPMForCausalLM",
+       .base_class = "MiniCPMModel",
+       .doc = "MiniCPM 1B and 2B, dense",
+       .read = minicpm::read,
+       .end_of_text = 2,
+       .in_transformers = false},
   };
   return kTable;
 }

@@ -108,5 +108,8 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace internlm2 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace minicpm {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 
 }  // namespace tapml::models
