@@ -239,6 +239,13 @@ std::span<const Architecture> architecture_table() {
        .read = minicpm::read,
        .end_of_text = 2,
        .in_transformers = false},
+      {.name = "qwen",
+       .class_name = "QWenLMHeadModel",
+       .base_class = "QWenModel",
+       .doc = "Qwen 1, up to the trained length",
+       .read = qwen::read,
+       .end_of_text = -1,
+       .in_transformers = false},
   };
   return kTable;
 }

@@ -111,5 +111,8 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace minicpm {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace qwen {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 
 }  // namespace tapml::models
