@@ -246,6 +246,13 @@ std::span<const Architecture> architecture_table() {
        .read = qwen::read,
        .end_of_text = -1,
        .in_transformers = false},
+      {.name = "baichuan",
+       .class_name = "BaichuanForCausalLM",
+       .base_class = "BaichuanModel",
+       .doc = "Baichuan 2 7B",
+       .read = baichuan::read,
+       .end_of_text = 2,
+       .in_transformers = false},
   };
   return kTable;
 }

@@ -114,5 +114,8 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace qwen {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace baichuan {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 
 }  // namespace tapml::models
