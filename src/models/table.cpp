@@ -253,6 +253,13 @@ std::span<const Architecture> architecture_table() {
        .read = baichuan::read,
        .end_of_text = 2,
        .in_transformers = false},
+      {.name = "internlm",
+       .class_name = "InternLMForCausalLM",
+       .base_class = "InternLMModel",
+       .doc = "InternLM 1",
+       .read = internlm::read,
+       .end_of_text = 2,
+       .in_transformers = false},
   };
   return kTable;
 }

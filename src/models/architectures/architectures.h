@@ -117,5 +117,8 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace baichuan {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace internlm {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 
 }  // namespace tapml::models
