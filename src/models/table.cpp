@@ -260,6 +260,13 @@ std::span<const Architecture> architecture_table() {
        .read = internlm::read,
        .end_of_text = 2,
        .in_transformers = false},
+      {.name = "chatglm",
+       .class_name = "ChatGLMForConditionalGeneration",
+       .base_class = "ChatGLMModel",
+       .doc = "ChatGLM 3, GLM 4 9B",
+       .read = chatglm::read,
+       .end_of_text = 2,
+       .in_transformers = false},
   };
   return kTable;
 }

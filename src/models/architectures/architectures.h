@@ -120,5 +120,8 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace internlm {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace chatglm {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 
 }  // namespace tapml::models
