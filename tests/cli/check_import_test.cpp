@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "support/golden_path.h"
 #include "support/program.h"
 
 namespace tapml {
@@ -44,6 +45,13 @@ TEST(CheckImport, AnExecutableHasNoImport) {
   ASSERT_EQ(made.exit_code, 0) << made.all();
   expect_failure({"check-import", folder / "demo.tapml"}, 2,
                  {"a compiled model has no import to compare", "MODEL"});
+}
+
+TEST(CheckImport, AnArchitectureThatTransformersLacks) {
+  const std::string config = testing::golden_path("logits/orion/config.json");
+  expect_failure({"check-import", "--config", config}, 2,
+                 {"transformers has no class of this architecture", "OrionForCausalLM", config,
+                  "docs/models.md"});
 }
 
 TEST(CheckImport, AnArchitectureThatTheProgramLacks) {

@@ -1,0 +1,129 @@
+// Configurations of architectures whose class is code in the published folders: what is refused,
+// and fields under their own names. tests/models compares the models with llama.cpp.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "frontend/huggingface/config.h"
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+#include "models/blocks/rope.h"
+#include "models/decoder.h"
+#include "support/expect_error.h"
+#include "support/golden_path.h"
+#include "text/printer.h"
+
+namespace tapml::frontend {
+namespace {
+
+using testing::expect_user_error;
+
+// A golden configuration with another value of a field, which is JSON text.
+std::string changed(const std::string& name, const std::string& key, const std::string& value) {
+  const std::string path = testing::golden_path("logits/" + name + "/config.json");
+  Json json = unwrap(parse_json(unwrap(read_text_file(path)), path));
+  json.set(key, *parse_json(value, "value"));
+  return json.dump(2);
+}
+
+HuggingFaceConfig parse(const std::string& text) { return parse_config(text, "config.json"); }
+
+void refuses(const std::string& name, const std::string& key, const std::string& value,
+             const std::vector<std::string>& parts) {
+  std::vector<std::string> all = {key, "config.json"};
+  all.insert(all.end(), parts.begin(), parts.end());
+  expect_user_error([&] { parse(changed(name, key, value)); }, all);
+}
+
+std::string program_of(const std::string& config) {
+  const HuggingFaceConfig parsed = parse(config);
+  return text::print(models::build_decoder(parsed.model, {}));
+}
+
+TEST(OwnClasses, DynamicScalingChangesNoTextWithinTheContext) {
+  const char* dynamic = R"({"type": "dynamic", "factor": 2.0})";
+  for (const char* name : {"orion", "internlm2", "minicpm"}) {
+    const std::string scaled = changed(name, "rope_scaling", dynamic);
+    EXPECT_EQ(program_of(scaled), program_of(changed(name, "rope_scaling", "null"))) << name;
+    EXPECT_NE(program_of(changed(name, "rope_scaling", R"({"type": "linear", "factor": 2.0})")),
+              program_of(scaled));
+    EXPECT_TRUE(parse(scaled).warnings.empty());
+    refuses(name, "rope_scaling", R"({"type": "longrope"})", {"linear, llama3, yarn or dynamic"});
+  }
+  refuses("baichuan", "rope_scaling", dynamic, {"default, linear, llama3 or yarn"});
+}
+
+TEST(OwnClasses, Orion) { refuses("orion", "attention_bias", "true", {"biases of the attention"}); }
+
+TEST(OwnClasses, MiniCpm) {
+  refuses("minicpm", "num_experts", "8", {"MiniCPM-MoE"});
+  refuses("minicpm", "sparse_config", "{}", {"sparse attention"});
+  refuses("minicpm", "scale_depth", "\"deep\"", {});
+}
+
+TEST(OwnClasses, QwenHasTextsOfTheTrainedLength) {
+  for (const char* key : {"use_dynamic_ntk", "use_logn_attn"}) {
+    const char* other =
+        key == std::string_view("use_dynamic_ntk") ? "use_logn_attn" : "use_dynamic_ntk";
+    Json json = *parse_json(changed("qwen", "seq_length", "32"), "config");
+    json.set(other, Json::boolean(false));
+    const HuggingFaceConfig limited = parse(json.dump());
+    EXPECT_EQ(limited.model.context, 32);
+    ASSERT_EQ(limited.warnings.size(), 1u);
+    EXPECT_NE(limited.warnings[0].find(key), std::string::npos) << limited.warnings[0];
+    EXPECT_NE(limited.warnings[0].find("32 tokens"), std::string::npos) << limited.warnings[0];
+    json.set(key, Json::boolean(false));
+    EXPECT_EQ(parse(json.dump()).model.context, 128);
+    EXPECT_TRUE(parse(json.dump()).warnings.empty());
+  }
+  EXPECT_EQ(parse(changed("qwen", "seq_length", "128")).model.context, 128);
+}
+
+TEST(OwnClasses, Qwen) {
+  refuses("qwen", "no_bias", "false", {"c_attn"});
+  refuses("qwen", "kv_channels", "32", {"16"});
+  refuses("qwen", "intermediate_size", "191", {"even"});
+  refuses("qwen", "num_key_value_heads", "2", {"num_attention_heads"});
+  refuses("qwen", "rotary_pct", "0.1", {"rotates 1 of 16"});
+}
+
+TEST(OwnClasses, BaichuanWithAlibiIsNamed) {
+  Json json = *parse_json(changed("baichuan", "model_max_length", "4096"), "config");
+  EXPECT_EQ(parse(json.dump()).model.context, 128);  // the 7B form may have both fields
+  std::vector<std::pair<std::string, Json>> members;
+  for (const auto& member : json.members()) {
+    if (member.first != "max_position_embeddings") members.push_back(member);
+  }
+  expect_user_error([&] { parse(Json::object(members).dump()); },
+                    {"model_max_length", "Baichuan 13B", "ALiBi"});
+  refuses("baichuan", "num_key_value_heads", "2", {"num_attention_heads"});
+}
+
+TEST(OwnClasses, InternLmNamesItsRotation) {
+  refuses("internlm", "rotary", R"({"base": 10000, "type": "alibi"})", {"origin or dynamic"});
+  refuses("internlm", "rotary", R"({"base": 0})", {"base"});
+  EXPECT_EQ(program_of(changed("internlm", "rotary", R"({"base": 10000, "type": "origin"})")),
+            program_of(changed("internlm", "rotary", "null")));
+  EXPECT_NE(program_of(changed("internlm", "rotary", R"({"base": 20000})")),
+            program_of(changed("internlm", "rotary", "null")));
+}
+
+TEST(OwnClasses, ChatGlm) {
+  refuses("chatglm", "add_bias_linear", "true", {"biases"});
+  refuses("chatglm", "apply_residual_connection_post_layernorm", "true", {"residuals"});
+  refuses("chatglm", "post_layer_norm", "false", {"RMS norms"});
+  refuses("chatglm", "rmsnorm", "false", {"RMS norms"});
+  refuses("chatglm", "quantization_bit", "4", {"quantized"});
+  refuses("chatglm", "pre_seq_len", "128", {"prefixes"});
+  refuses("chatglm", "kv_channels", "18", {"a multiple of 4"});
+  refuses("chatglm", "multi_query_group_num", "3", {});
+  EXPECT_EQ(parse(changed("chatglm", "quantization_bit", "0")).model.context, 128);
+  for (const char* name : {"ChatGLMModel", "ChatGLMForConditionalGeneration"}) {
+    const std::string config =
+        changed("chatglm", "architectures", "[\"" + std::string(name) + "\"]");
+    EXPECT_EQ(parse(config).architecture, "chatglm");
+  }
+}
+
+}  // namespace
+}  // namespace tapml::frontend
