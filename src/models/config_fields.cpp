@@ -96,12 +96,40 @@ void read_yarn(const JsonObjectReader& json, int64_t context, RopeConfig& rope) 
   rope.scale = unwrap(json.float_or("attention_factor", rope.scale, 1e-6, 1e6));
 }
 
+std::vector<float> read_factors(const JsonObjectReader& json, const char* key) {
+  std::vector<float> factors;
+  for (const Json& item : *unwrap(json.required_array(key))) {
+    const bool is_factor = item.is_number() && item.as_double() >= 1e-3 && item.as_double() <= 1e6;
+    if (!is_factor) {
+      throw_error(json.item_error(item, key + ("[" + std::to_string(factors.size())) + "]",
+                                  "is not a factor of a frequency", "a number from 0.001 to 1e6"));
+    }
+    factors.push_back(static_cast<float>(item.as_double()));
+  }
+  return factors;
+}
+
+// transformers takes the original context from the top level, or from the class.
+void read_longrope(const JsonObjectReader& top, const JsonObjectReader& json, int64_t context,
+                   const DecoderDefaults& defaults, RopeConfig& rope) {
+  rope.scaling = RopeConfig::Scaling::kLongRope;
+  rope.factors = read_factors(json, "short_factor");
+  read_factors(json, "long_factor");  // of texts that are refused
+  rope.original_context = unwrap(
+      top.int_or("original_max_position_embeddings", defaults.original_context, 2, kMaxContext));
+  const auto original = static_cast<double>(rope.original_context);
+  rope.factor = unwrap(json.float_or("factor", static_cast<double>(context) / original, 1e-6, 1e6));
+  rope.scale = rope.factor <= 1 ? 1 : std::sqrt(1 + std::log(rope.factor) / std::log(original));
+  rope.scale = unwrap(json.float_or("attention_factor", rope.scale, 1e-6, 1e6));
+}
+
 // `json` is rope_parameters or rope_scaling.
 void read_scaling(const JsonObjectReader& top, const JsonObjectReader& json, int64_t context,
-                  RopeConfig& rope, ConfigNotes& notes, bool dynamic = false) {
-  static constexpr std::array<std::string_view, 5> kTypes = {"default", "linear", "llama3", "yarn",
-                                                             "dynamic"};
-  const auto types = std::span(kTypes).first(dynamic ? kTypes.size() : kTypes.size() - 1);
+                  RopeConfig& rope, ConfigNotes& notes, const DecoderDefaults& defaults = {}) {
+  std::vector<std::string_view> types = {"default", "linear", "llama3", "yarn"};
+  if (defaults.dynamic_scaling) types.push_back("dynamic");
+  const bool has_longrope = defaults.original_context > 0;
+  if (has_longrope) types.insert(types.end(), {"longrope", "su"});
   const char* key = json.has("rope_type") || !json.has("type") ? "rope_type" : "type";
   if (!json.has(key)) {
     if (json.has("factor")) {
@@ -122,6 +150,9 @@ void read_scaling(const JsonObjectReader& top, const JsonObjectReader& json, int
     rope.factor = unwrap(json.required_float("factor", 1, 1e6));
   } else if (type == "llama3") {
     read_llama3(top, json, context, rope, notes);
+  } else if (has_longrope && (type == "longrope" || type == "su" || type == "yarn")) {
+    // transformers takes the other two for older names of the first.
+    read_longrope(top, json, context, defaults, rope);
   } else if (type == "yarn") {
     read_yarn(json, context, rope);
   }
@@ -184,10 +215,29 @@ RopeConfig read_rope(const JsonObjectReader& json, const DecoderDefaults& defaul
                              ": the latter is used, as in transformers");
   }
   if (parameters) {
-    read_scaling(json, *parameters, context, rope, notes, defaults.dynamic_scaling);
+    read_scaling(json, *parameters, context, rope, notes, defaults);
   }
   read_partial_rotary(json, parameters ? &*parameters : nullptr, defaults, config.head_dim, rope);
+  const int64_t pairs = (rope.rotated > 0 ? rope.rotated : config.head_dim) / 2;
+  if (rope.scaling == RopeConfig::Scaling::kLongRope && std::ssize(rope.factors) != pairs) {
+    throw_error(parameters->field_error("short_factor", "has the wrong number of factors",
+                                        std::to_string(pairs) + ", one for each rotated pair"));
+  }
   return rope;
+}
+
+// Keys in the cache keep the rotation that they got, so a text cannot change its factors when it
+// grows longer than the original context: the context ends there.
+void limit_longrope(const JsonObjectReader& json, DecoderConfig& config, ConfigNotes& notes) {
+  const RopeConfig& rope = config.rope;
+  if (rope.scaling != RopeConfig::Scaling::kLongRope || rope.original_context >= config.context) {
+    return;
+  }
+  config.context = rope.original_context;
+  notes.warnings.push_back(json.source() + ": texts have at most " +
+                           std::to_string(config.context) +
+                           " tokens (\"original_max_position_embeddings\"): the rotation of longer "
+                           "ones, \"long_factor\", is not supported");
 }
 
 void refuse_quantized(const JsonObjectReader& json) {
@@ -240,6 +290,7 @@ void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
     config.norm_epsilon = unwrap(json.required_float(defaults.norm_epsilon_key, 1e-12, 1));
   }
   config.rope = read_rope(json, defaults, config, notes);
+  limit_longrope(json, config, notes);
   config.tied_embeddings = unwrap(json.bool_or("tie_word_embeddings", defaults.tied_embeddings));
   config.activation = read_activation(json, defaults, notes);
   refuse_quantized(json);

@@ -74,6 +74,8 @@ struct DecoderDefaults {
   bool tied_embeddings = false;
   // Whether the scaling "dynamic" changes only texts above the context, which the model has not.
   bool dynamic_scaling = false;
+  // Default of "original_max_position_embeddings" of the scaling "longrope"; 0: it is refused.
+  int64_t original_context = 0;
 };
 
 // An integer of at least 1 (or `min`), or the default if absent. Null is rejected.

@@ -107,7 +107,7 @@ std::span<const Architecture> architecture_table() {
       {.name = "phi3",
        .class_name = "Phi3ForCausalLM",
        .base_class = "Phi3Model",
-       .doc = "Phi 3, 3.5 and 4 without long contexts",
+       .doc = "Phi 3, 3.5 and 4, up to the trained length",
        .read = phi3::read,
        .end_of_text = 32000},
       {.name = "qwen2",

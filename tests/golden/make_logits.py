@@ -296,6 +296,17 @@ OTHERS = {
     "phi3": (small("phi3", "Phi3ForCausalLM", eos_token_id=2, pad_token_id=1, tie_word_embeddings=False), 2021),
     "phi3_window": (small("phi3", "Phi3ForCausalLM", eos_token_id=2, pad_token_id=1, partial_rotary_factor=0.75,
                           sliding_window=8, tie_word_embeddings=True), 2022),
+    "phi3_longrope": (small("phi3", "Phi3ForCausalLM", eos_token_id=2, original_max_position_embeddings=48, pad_token_id=1,
+                            rope_scaling={
+                                "long_factor": [1.0 + i for i in range(8)],
+                                "short_factor": [1.0 + 0.2 * i for i in range(8)], "type": "longrope"},
+                            tie_word_embeddings=False), 2067),
+    "phi3_longrope_partial": (small("phi3", "Phi3ForCausalLM", eos_token_id=2,
+                                    pad_token_id=1, rope_parameters={
+                                        "attention_factor": 1.3, "long_factor": [2.0, 3.0, 5.0, 7.0, 9.0, 11.0],
+                                        "partial_rotary_factor": 0.75, "rope_theta": 700.0, "rope_type": "longrope",
+                                        "short_factor": [1.0, 1.1, 1.4, 1.9, 2.5, 4.0]},
+                                    tie_word_embeddings=True), 2068),
     "qwen2": (QWEN2, 2023),
     "qwen2_yarn": (variant(QWEN2, rope_theta=1000.0, rope_scaling={
         "factor": 4.0, "original_max_position_embeddings": 32, "rope_type": "yarn"}), 2039),

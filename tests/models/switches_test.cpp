@@ -81,6 +81,7 @@ std::optional<Json> other_value(const std::string& field, const Json& value) {
   if (field == "rope_scaling" || field == "rope_parameters" || field == "rotary") {
     return Json::null();
   }
+  if (field == "original_max_position_embeddings") return Json::integer(value.as_integer() + 8);
   if (field == "rotary_dim") return Json::integer(value.as_integer() + 4);
   if (field == "partial_rotary_factor" || field == "rotary_pct") {
     return Json::number(value.as_double() == 0.5 ? 1.0 : 0.5);

@@ -19,7 +19,8 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 32064,
                                        .context = 4096,
                                        .intermediate = 8192,
                                        .norm_epsilon = 1e-5,
-                                       .partial_rotary = 1};
+                                       .partial_rotary = 1,
+                                       .original_context = 4096};
 
 Variable hidden_states(Graph& g, const DecoderConfig& c) {
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);

@@ -69,6 +69,8 @@ std::vector<float> rope_frequencies(const RopeConfig& rope, int64_t head_dim) {
       frequency = llama3_frequency(rope, frequency);
     } else if (rope.scaling == RopeConfig::Scaling::kYarn) {
       frequency = yarn_frequency(rope, rotated, j, power);
+    } else if (rope.scaling == RopeConfig::Scaling::kLongRope) {
+      frequency = 1.0f / (rope.factors.at(static_cast<size_t>(j)) * power);
     }
     frequencies.push_back(frequency);
   }

@@ -16,6 +16,8 @@ struct RopeConfig {
     kLlama3,  // piecewise: long wavelengths divided by `factor`, short ones unchanged, interpolated
               // between
     kYarn,    // by parts of the head, with larger sines and cosines (Peng et al. 2023)
+    kLongRope,  // each pair by a factor of its own, with larger sines and cosines (Ding et al.
+                // 2024)
   };
   double theta = 10000;
   Scaling scaling = Scaling::kNone;
@@ -25,8 +27,9 @@ struct RopeConfig {
   double beta_fast = 32,
          beta_slow = 1;          // yarn: turns over the original context that bound the parts
   bool truncate = true;          // yarn: the bounds are whole pairs
-  double scale = 1;              // yarn: of sine and cosine
-  int64_t original_context = 0;  // llama3, yarn: context length of the original training
+  std::vector<float> factors;    // longrope: what the frequency of each pair is divided by
+  double scale = 1;              // yarn, longrope: of sine and cosine
+  int64_t original_context = 0;  // llama3, yarn, longrope: context of the original training
   int64_t rotated = 0;           // 2m; 0: the whole head
   bool interleaved = false;      // pairs are neighbors (GPT-J), not m apart
 };

@@ -2,15 +2,8 @@
 // and fields under their own names. tests/models compares the models with llama.cpp.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
-#include "frontend/huggingface/config.h"
-#include "io/host/files.h"
-#include "ir/exceptions.h"
-#include "models/blocks/rope.h"
+#include "golden_config.h"
 #include "models/decoder.h"
-#include "support/expect_error.h"
-#include "support/golden_path.h"
 #include "text/printer.h"
 
 namespace tapml::frontend {
@@ -18,21 +11,15 @@ namespace {
 
 using testing::expect_user_error;
 
-// A golden configuration with another value of a field, which is JSON text.
 std::string changed(const std::string& name, const std::string& key, const std::string& value) {
-  const std::string path = testing::golden_path("logits/" + name + "/config.json");
-  Json json = unwrap(parse_json(unwrap(read_text_file(path)), path));
-  json.set(key, *parse_json(value, "value"));
-  return json.dump(2);
+  return testing::golden_config_with(name, key, value);
 }
 
-HuggingFaceConfig parse(const std::string& text) { return parse_config(text, "config.json"); }
+HuggingFaceConfig parse(const std::string& text) { return testing::parse_golden_config(text); }
 
 void refuses(const std::string& name, const std::string& key, const std::string& value,
              const std::vector<std::string>& parts) {
-  std::vector<std::string> all = {key, "config.json"};
-  all.insert(all.end(), parts.begin(), parts.end());
-  expect_user_error([&] { parse(changed(name, key, value)); }, all);
+  testing::expect_refused_field(name, key, value, parts);
 }
 
 std::string program_of(const std::string& config) {

@@ -1,0 +1,36 @@
+// Golden configurations with another value of a field.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frontend/huggingface/config.h"
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+#include "support/expect_error.h"
+#include "support/golden_path.h"
+
+namespace tapml::testing {
+
+// `value` is JSON text.
+inline std::string golden_config_with(const std::string& name, const std::string& key,
+                                      const std::string& value) {
+  const std::string path = golden_path("logits/" + name + "/config.json");
+  Json json = unwrap(parse_json(unwrap(read_text_file(path)), path));
+  json.set(key, *parse_json(value, "value"));
+  return json.dump(2);
+}
+
+inline frontend::HuggingFaceConfig parse_golden_config(const std::string& text) {
+  return frontend::parse_config(text, "config.json");
+}
+
+// The error names the field and has `parts`.
+inline void expect_refused_field(const std::string& name, const std::string& key,
+                                 const std::string& value, const std::vector<std::string>& parts) {
+  std::vector<std::string> all = {key, "config.json"};
+  all.insert(all.end(), parts.begin(), parts.end());
+  expect_user_error([&] { parse_golden_config(golden_config_with(name, key, value)); }, all);
+}
+
+}  // namespace tapml::testing
