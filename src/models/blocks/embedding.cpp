@@ -14,12 +14,16 @@ Variable rows_of(Graph& g, const WeightSpec& table, const Variable& indices) {
               {{"axis", int64_t{0}}, {"out_dtype", g.activations()}});
 }
 
-// 1 / the length of each row of a matrix, f32[rows].
-Variable inverse_lengths(Graph& g, const Variable& matrix) {
-  const Variable rows = g.op("cast", {matrix}, {{"dtype", DType::kF32}});
-  const Variable squares = g.op("multiply", {rows, rows});
-  const Variable sums = g.op("sum", {squares}, {{"axes", std::vector<int64_t>{-1}}});
-  return g.op("rsqrt", {g.op("maximum", {sums, g.number(kLeastSquare, DType::kF32)})});
+// 1 / the length of each row of a matrix, f32[rows]. The squares are a product of each row with
+// itself, so that no matrix of them is made: it would be as large as the weight.
+Variable inverse_lengths(Graph& g, const Variable& matrix, int64_t count) {
+  const Variable rows =
+      g.op("reshape", {matrix, relax::make_shape({count, 1, Graph::width(matrix)})});
+  AttrMap attrs = {{"transpose_b", true}};
+  if (relax::as_tensor(matrix->annotation)->dtype != DType::kF32) attrs["out_dtype"] = DType::kF32;
+  Variable squares = g.op("matmul", {rows, rows}, std::move(attrs));
+  squares = g.op("reshape", {squares, relax::make_shape({count})});
+  return g.op("rsqrt", {g.op("maximum", {squares, g.number(kLeastSquare, DType::kF32)})});
 }
 
 }  // namespace
@@ -48,7 +52,9 @@ Variable head(Graph& g, const Variable& x, const HeadConfig& config) {
     return g.result("matmul", product, std::move(attrs));
   }
   Variable logits = g.op("matmul", product, std::move(attrs));
-  if (config.normalized) logits = g.op("multiply", {logits, inverse_lengths(g, weight)});
+  if (config.normalized) {
+    logits = g.op("multiply", {logits, inverse_lengths(g, weight, config.vocabulary)});
+  }
   if (config.bias) {
     logits = g.add(
         logits, g.op("cast", {g.stored_weight({config.origin + ".bias", {config.vocabulary}, {}})},
