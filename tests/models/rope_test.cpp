@@ -23,6 +23,14 @@ TEST(RopeFrequencies, LinearScalingDividesAll) {
   EXPECT_NEAR(frequencies[1], 0.0025, 1e-9);
 }
 
+TEST(RopeFrequencies, LongRopeDividesEachPair) {
+  RopeConfig rope{.theta = 10000, .scaling = RopeConfig::Scaling::kLongRope};
+  rope.factors = {1.0f, 2.0f, 4.0f, 0.5f};
+  const std::vector<float> plain = rope_frequencies({.theta = 10000}, 8);
+  const std::vector<float> scaled = rope_frequencies(rope, 8);
+  for (size_t j = 0; j < plain.size(); ++j) EXPECT_EQ(scaled[j], plain[j] / rope.factors[j]) << j;
+}
+
 TEST(RopeFrequencies, Llama3ScalingByWavelength) {
   RopeConfig rope{.theta = 500000, .scaling = RopeConfig::Scaling::kLlama3, .factor = 8};
   rope.low_freq_factor = 1;

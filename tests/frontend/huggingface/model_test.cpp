@@ -229,7 +229,6 @@ TEST_F(ExpertsFolder, FusedExperts) {
     HostTensor down = HostTensor::zeros(DType::kF32, {3, 8, 2});
     for (int64_t expert = 0; expert < 3; ++expert) {
       for (int64_t i = 0; i < 16; ++i) {
-        const std::string part = path + std::to_string(expert);
         both.set_f64(expert * 32 + i,
                      separate.at(path + "gate_proj.weight").at_f64(expert * 16 + i));
         both.set_f64(expert * 32 + 16 + i,
