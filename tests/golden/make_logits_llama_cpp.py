@@ -375,7 +375,7 @@ def make(name, library):
     os.replace(part, folder / "config.json")
     part = folder / "golden.safetensors.part"
     save_file({"seed": np.array([seed], np.int32), "scale": np.array([WIDE], np.float32), "tokens": tokens,
-               "logits": logits}, str(part), metadata={"seed": str(seed), "by": f"llama.cpp {llama_cpp.VERSION}"})
+               "logits": logits}, str(part), metadata={"by": f"llama.cpp {llama_cpp.VERSION}"})
     part.chmod(0o644)
     os.replace(part, folder / "golden.safetensors")
 
