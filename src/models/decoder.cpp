@@ -4,6 +4,7 @@
 #include "base/rounding.h"
 #include "models/draw.h"
 #include "models/quantization.h"
+#include "text/parser.h"
 
 namespace tapml::models {
 
@@ -33,24 +34,42 @@ FunctionRef build_function(const DecoderModel& model, Graph& g, LogitsOf logits_
   return g.finish(model.logits(g, x, model.tied_embeddings));
 }
 
+void add_programs(Module& module, const DecoderModel& model) {
+  if (model.programs.empty()) return;
+  module.functions = text::parse(model.programs, model.architecture).functions;
+}
+
 GraphParameters parameters_of(const DecoderModel& model, const ModelDTypes& dtypes) {
-  const Module module;
+  Module module;
+  add_programs(module, model);
   const ModelDTypes unknown;
   Graph graph(module, unknown, make_size("n"), model.page_size, nullptr);
   build_function(model, graph, LogitsOf::kAllTokens);
   GraphParameters parameters = graph.parameters();
-  for (StateTensor& state : parameters.state) state.dtype = dtypes.cache();
+  for (StateTensor& state : parameters.state) {
+    if (state.kind == StateKind::kPaged) state.dtype = dtypes.cache();
+  }
   return parameters;
 }
 
-std::vector<ModelFunction> decoder_functions() {
+std::vector<ModelFunction> decoder_functions(const GraphParameters& parameters) {
+  ModelFunction of_tokens = {.name = "",
+                             .inputs = {Role::kTokens},
+                             .outputs = {Role::kLogits},
+                             .state = {},
+                             .weights = true};
+  if (parameters.has_state(StateKind::kPaged)) {
+    of_tokens.inputs.insert(of_tokens.inputs.end(), {Role::kPageTable, Role::kLengths});
+    of_tokens.state.push_back(StateKind::kPaged);
+  }
+  if (parameters.has_state(StateKind::kRecurrent)) {
+    of_tokens.inputs.push_back(Role::kSlots);
+    of_tokens.state.push_back(StateKind::kRecurrent);
+  }
   std::vector<ModelFunction> functions;
   for (const char* name : {"prefill", "decode", "logits_all"}) {
-    functions.push_back({.name = name,
-                         .inputs = {Role::kTokens, Role::kPageTable, Role::kLengths},
-                         .outputs = {Role::kLogits},
-                         .state = {StateKind::kPaged},
-                         .weights = true});
+    of_tokens.name = name;
+    functions.push_back(of_tokens);
   }
   for (const char* name : {"sample", "draw"}) {
     functions.push_back({.name = name,
@@ -87,7 +106,7 @@ Module build_decoder(const DecoderModel& model, const ModelDTypes& dtypes) {
   interface.context = model.context;
   interface.page_size = model.page_size;
   interface.state = parameters.state;
-  interface.functions = decoder_functions();
+  interface.functions = decoder_functions(parameters);
   for (const WeightSpec& spec : parameters.weights) {
     if (dtypes.quantization && spec.linear) {
       interface.weights.push_back(packed_name(spec.name));
@@ -100,7 +119,10 @@ Module build_decoder(const DecoderModel& model, const ModelDTypes& dtypes) {
   Module module;
   module.set_attrs(model_interface_attrs(interface));
   module.facts.bounds["n"] = model.context;
-  module.facts.bounds["p"] = ceil_div(model.context, model.page_size);
+  if (parameters.has_state(StateKind::kPaged)) {
+    module.facts.bounds["p"] = ceil_div(model.context, model.page_size);
+  }
+  add_programs(module, model);
   auto build = [&](PrimExpr tokens, LogitsOf logits_of) {
     Graph graph(module, dtypes, std::move(tokens), model.page_size, &parameters);
     return build_function(model, graph, logits_of);
@@ -109,8 +131,8 @@ Module build_decoder(const DecoderModel& model, const ModelDTypes& dtypes) {
   FunctionRef decode = build(1, LogitsOf::kLastToken);
   FunctionRef logits_all = build(make_size("n"), LogitsOf::kAllTokens);
   FunctionRef sample = build_sample(model.vocabulary, module);
-  module.functions = {
-      {"prefill", prefill}, {"decode", decode}, {"logits_all", logits_all}, {"sample", sample}};
+  module.functions.insert(
+      {{"prefill", prefill}, {"decode", decode}, {"logits_all", logits_all}, {"sample", sample}});
   add_draw(module, model.vocabulary);
   return module;
 }

@@ -23,6 +23,8 @@ struct DecoderModel {
   std::string embedding = "model.embed_tokens";
   std::string last_norm = "model.norm";
   std::string head = "lm_head";
+  // A module in the text format with the tensor programs that the functions call; may be empty.
+  std::string programs;
   // Hidden states [b, n, hidden] of the tokens after the last layer.
   std::function<relax::Variable(Graph& g)> hidden_states;
   // Logits f32[..., vocabulary] of hidden states [..., hidden], with the last norm.
@@ -37,20 +39,21 @@ std::string layer_path(int64_t layer);
 std::vector<WeightSpec> decoder_weights(const DecoderModel& model);
 
 // The Module of architecture contract 7. Symbolic: b sequences, n new tokens, p page-table columns,
-// `pages` pages in a pool.
-//   prefill, logits_all (tokens i32[b, n], page_table i32[b, p], lengths i32[b],
-//                        state [pages, page_size, ...], weights...) -> (logits, state)
+// `pages` pages in a pool, `slots` rows of recurrent state.
+//   prefill, logits_all (tokens i32[b, n], page_table i32[b, p], lengths i32[b], slots i32[b],
+//                        state, weights...) -> (logits, state)
 //   decode: the same with n = 1
 //   sample (logits f32[b, vocabulary], parameters f32[b, 2] (temperature, top-p), state i64[2])
 //          -> (tokens i32[b], state): the largest logit, the lowest index among equal ones
 //   draw (logits f32[b, vocabulary], parameters f64[b, 3], state i64[b, 2]) -> (tokens i32[b],
 //        state): at random (models/draw.h)
-// `lengths` counts the tokens in the cache before the call. The logits are those of the last token,
-// f32[b, vocabulary], or of all, f32[b, n, vocabulary], in logits_all. Activations and state have
-// the dtypes of `dtypes.precision` (default: f32, or what the quantization says); weights have the
-// dtypes of `dtypes`; a quantized one is two parameters (models/quantization.h). State is updated
-// in place. Module attributes: model_interface_attrs and "bound.n", "bound.p", the most that n and
-// p can be.
+// State is paged [pages, page_size, ...] or recurrent [slots, ...]; a function has no page_table
+// and lengths without the former, and no slots without the latter. `lengths` counts the tokens in
+// the cache before the call. The logits are those of the last token, f32[b, vocabulary], or of all,
+// f32[b, n, vocabulary], in logits_all. Activations and state have the dtypes of `dtypes.precision`
+// (default: f32, or what the quantization says); weights have the dtypes of `dtypes`; a quantized
+// one is two parameters (models/quantization.h). State is updated in place. Module attributes:
+// model_interface_attrs and "bound.n", "bound.p", the most that n and p can be.
 Module build_decoder(const DecoderModel& model, const ModelDTypes& dtypes);
 
 }  // namespace tapml::models

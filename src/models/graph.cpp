@@ -1,5 +1,7 @@
 #include "models/graph.h"
 
+#include <algorithm>
+
 #include "ir/exceptions.h"
 #include "models/quantization.h"
 
@@ -26,6 +28,10 @@ Origin origin_at(const std::string& path, const std::source_location& line) {
   return origin;
 }
 
+bool GraphParameters::has_state(StateKind kind) const {
+  return std::ranges::any_of(state, [&](const StateTensor& one) { return one.kind == kind; });
+}
+
 Graph::Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, int64_t page_size,
              const GraphParameters* known)
     : builder_(module),
@@ -37,8 +43,13 @@ Graph::Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, i
       cache_(dtypes.cache()),
       accumulation_(dtypes.accumulation()) {
   token_ids_ = builder_.param("tokens", tensor_annotation({b_, n_}, DType::kI32));
-  page_table_ = builder_.param("page_table", tensor_annotation({b_, p_}, DType::kI32));
-  lengths_ = builder_.param("lengths", tensor_annotation({b_}, DType::kI32));
+  if (!known || known->has_state(StateKind::kPaged)) {
+    page_table_ = builder_.param("page_table", tensor_annotation({b_, p_}, DType::kI32));
+    lengths_ = builder_.param("lengths", tensor_annotation({b_}, DType::kI32));
+  }
+  if (!known || known->has_state(StateKind::kRecurrent)) {
+    slots_ = builder_.param("slots", tensor_annotation({b_}, DType::kI32));
+  }
   if (known) {
     parameters_ = *known;
     for (const StateTensor& state : known->state) declare(state);
@@ -54,7 +65,8 @@ FunctionRef Graph::finish(Variable result) {
 }
 
 void Graph::declare(const StateTensor& state) {
-  Dims shape = {pages_, page_size_};
+  Dims shape = {rows_};
+  if (state.kind == StateKind::kPaged) shape = {pages_, page_size_};
   shape.insert(shape.end(), state.shape.begin(), state.shape.end());
   pools_[state.name] = builder_.param(state.name, tensor_annotation(std::move(shape), state.dtype));
 }
@@ -148,7 +160,7 @@ Variable Graph::weight(const WeightSpec& spec, const Line& line) {
 }
 
 Expr& Graph::state(StateTensor state) {
-  state.dtype = cache_;
+  if (state.kind == StateKind::kPaged) state.dtype = cache_;
   auto known = pools_.find(state.name);
   if (known == pools_.end()) {
     if (is_known_) throw_internal("a function of the model has state of its own: " + state.name);
@@ -161,6 +173,25 @@ Expr& Graph::state(StateTensor state) {
 
 Variable Graph::update(const char* name, std::vector<Expr> args, const Line& line) {
   return at(line).emit_op(name, std::move(args), {}, "", true);
+}
+
+Variable Graph::call_program(const char* name, std::vector<Expr> args, Expr& state,
+                             Annotation result, const Line& line) {
+  const auto last = std::ssize(args);
+  Annotation updated = annotation_of(state);
+  args.push_back(state);
+  const Variable results = at(line).emit(
+      make_op_call("call_tir_inplace", {make_global(name), make_tuple(std::move(args))},
+                   {{"inout_indices", std::vector<int64_t>{-1, last}}},
+                   {std::move(result), std::move(updated)}));
+  state = at(line).emit(make_get_item(results, 1), "", true);
+  return field(results, 0, line);
+}
+
+Variable Graph::widened(const Variable& x, const Line& line) {
+  return as_tensor(x->annotation)->dtype == DType::kF32
+             ? x
+             : op("cast", {x}, {{"dtype", DType::kF32}}, line);
 }
 
 Variable Graph::narrowed(const Variable& x, const Line& line) {

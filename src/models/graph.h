@@ -24,6 +24,8 @@ Origin origin_at(const std::string& path,
 struct GraphParameters {
   std::vector<WeightSpec> weights;
   std::vector<StateTensor> state;
+
+  bool has_state(StateKind kind) const;
 };
 
 // Bindings carry the line of the block that emits them, which functions get as their last
@@ -33,7 +35,8 @@ class Graph {
   using Line = std::source_location;
 
   // Sequences b and `tokens` new tokens of each. With `known` parameters the function has exactly
-  // these, and asking for others is an InternalError; without, it gets them as blocks ask.
+  // these, and the inputs that their state needs; asking for others is an InternalError. Without,
+  // it gets them as blocks ask.
   Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, int64_t page_size,
         const GraphParameters* known);
   relax::FunctionRef finish(relax::Variable result);
@@ -44,6 +47,8 @@ class Graph {
   const relax::Variable& token_ids() const { return token_ids_; }    // i32[b, n]
   const relax::Variable& page_table() const { return page_table_; }  // i32[b, p]
   const relax::Variable& lengths() const { return lengths_; }        // i32[b]
+  // The sequences' rows of recurrent state: i32[b].
+  const relax::Variable& slots() const { return slots_; }
   // Positions of the tokens in their sequences: i32[b, n].
   relax::Variable positions();
   DType activations() const { return activations_; }
@@ -73,11 +78,17 @@ class Graph {
   relax::Variable weight(const WeightSpec& spec, const Line& line = Line::current());
   // The weight as the files have it, never quantized.
   relax::Variable stored_weight(const WeightSpec& spec);
-  // Current value of a state tensor. `state.dtype` is set to the cache's.
+  // Current value of a state tensor. Paged state gets the cache's dtype.
   relax::Expr& state(StateTensor state);
   // Binds an update in place of state to a result of the function.
   relax::Variable update(const char* name, std::vector<relax::Expr> args,
                          const Line& line = Line::current());
+  // Calls a tensor program of the model (DecoderModel::programs). Its last argument is state, which
+  // it updates in place; it has one result besides.
+  relax::Variable call_program(const char* name, std::vector<relax::Expr> args, relax::Expr& state,
+                               relax::Annotation result, const Line& line = Line::current());
+  // Converts to f32, and to the dtype of activations.
+  relax::Variable widened(const relax::Variable& x, const Line& line = Line::current());
   // Converts to the dtype of activations a value that weights of another dtype widened.
   relax::Variable narrowed(const relax::Variable& x, const Line& line = Line::current());
   // Says in the attributes of a linear layer's product that it accumulates in f16, if it may.
@@ -96,11 +107,12 @@ class Graph {
   Origin origin_;
   const ModelDTypes& dtypes_;
   Var b_ = make_size("b"), p_ = make_size("p"), pages_ = make_size("pages");
+  Var rows_ = make_size("slots");
   PrimExpr n_;
   int64_t page_size_;
   bool is_known_;
   DType activations_, cache_, accumulation_;
-  relax::Variable token_ids_, page_table_, lengths_, positions_;
+  relax::Variable token_ids_, page_table_, lengths_, slots_, positions_;
   GraphParameters parameters_;
   std::map<std::string, relax::Expr> pools_;
   std::map<std::vector<float>, relax::Expr> constants_;

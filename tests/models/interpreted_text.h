@@ -17,7 +17,8 @@ class InterpretedText {
   explicit InterpretedText(const testing::GoldenModel& golden, int64_t pages)
       : module_(golden.model.module), interface_(golden.interface()) {
     for (const StateTensor& state : interface_.state) {
-      Shape shape = {pages, interface_.page_size};
+      Shape shape = {kSlots};
+      if (state.kind == StateKind::kPaged) shape = {pages, interface_.page_size};
       shape.insert(shape.end(), state.shape.begin(), state.shape.end());
       pools_.push_back(interp::Value::tensor(op::RefTensor::zeros(state.dtype, shape)));
     }
@@ -30,9 +31,12 @@ class InterpretedText {
 
   HostTensor call(const std::string& function, std::span<const int32_t> tokens) {
     const auto count = static_cast<int64_t>(tokens.size());
-    std::vector<interp::Value> args = {int_tensor({1, count}, {tokens.begin(), tokens.end()}),
-                                       int_tensor({1, static_cast<int64_t>(table_.size())}, table_),
-                                       int_tensor({1}, {length_})};
+    std::vector<interp::Value> args = {int_tensor({1, count}, {tokens.begin(), tokens.end()})};
+    if (interface_.has_state(StateKind::kPaged)) {
+      args.push_back(int_tensor({1, static_cast<int64_t>(table_.size())}, table_));
+      args.push_back(int_tensor({1}, {length_}));
+    }
+    if (interface_.has_state(StateKind::kRecurrent)) args.push_back(int_tensor({1}, {kSlots - 1}));
     args.insert(args.end(), pools_.begin(), pools_.end());
     args.insert(args.end(), weights_.begin(), weights_.end());
     interp::Value result = interp::call(module_, function, args);
@@ -43,6 +47,8 @@ class InterpretedText {
   }
 
  private:
+  static constexpr int32_t kSlots = 2;
+
   const Module& module_;
   ModelInterface interface_;
   std::vector<interp::Value> pools_, weights_;
