@@ -267,6 +267,20 @@ std::span<const Architecture> architecture_table() {
        .read = chatglm::read,
        .end_of_text = 2,
        .in_transformers = false},
+      {.name = "rwkv5",
+       .class_name = "Rwkv5ForCausalLM",
+       .base_class = "Rwkv5Model",
+       .doc = "RWKV 5, Eagle",
+       .read = rwkv5::read,
+       .end_of_text = 0,
+       .in_transformers = false},
+      {.name = "rwkv6",
+       .class_name = "Rwkv6ForCausalLM",
+       .base_class = "Rwkv6Model",
+       .doc = "RWKV 6, Finch",
+       .read = rwkv6::read,
+       .end_of_text = 0,
+       .in_transformers = false},
   };
   return kTable;
 }

@@ -89,7 +89,7 @@ std::vector<Case> other_cases() {
     return cases;
   }
   for (const char* name : {"gemma2", "gpt2", "mixtral_window", "stablelm_parallel", "cohere",
-                           "phi3_window", "qwen3_window"}) {
+                           "phi3_window", "qwen3_window", "rwkv5", "rwkv6"}) {
     cases.push_back({platforms[cases.size() % 2], name});
   }
   return cases;

@@ -11,12 +11,15 @@
 namespace tapml {
 namespace {
 
-// Fields that say sizes, which weights follow, names and tokens.
+// Fields that say sizes, which weights follow, names and tokens; and rescale_every, whose factors
+// cancel.
 const std::set<std::string> kNoSwitches = {"architectures",
+                                           "attention_hidden_size",
                                            "bos_token_id",
                                            "dtype",
                                            "eos_token_id",
                                            "head_dim",
+                                           "head_size",
                                            "hidden_size",
                                            "model_type",
                                            "pad_token_id",
@@ -39,7 +42,8 @@ const std::set<std::string> kNoSwitches = {"architectures",
                                            "multi_query_group_num",
                                            "num_layers",
                                            "padded_vocab_size",
-                                           "seq_length"};
+                                           "seq_length",
+                                           "rescale_every"};
 
 // Fields whose other value an architecture refuses.
 const std::set<std::string> kRefused = {
@@ -86,9 +90,11 @@ std::optional<Json> other_value(const std::string& field, const Json& value) {
   if (field == "partial_rotary_factor" || field == "rotary_pct") {
     return Json::number(value.as_double() == 0.5 ? 1.0 : 0.5);
   }
-  if (field == "rms_norm_eps" || field == "layer_norm_epsilon" || field == "layernorm_epsilon") {
+  if (field == "rms_norm_eps" || field == "layernorm_epsilon") {
     return Json::number(value.as_double() * 100);
   }
+  if (field == "layer_norm_epsilon") return Json::number(value.as_double() * 1e4);
+  if (field == "head_size_divisor") return Json::number(value.as_double() * 8);
   return Json::number(value.as_double() * 1.5);
 }
 

@@ -6,6 +6,12 @@
 
 namespace tapml::models {
 
+namespace rwkv5 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace rwkv6 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace arcee {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }

@@ -1,0 +1,57 @@
+#include "models/blocks/wkv.h"
+
+#include <numeric>
+
+namespace tapml::models {
+
+using relax::make_shape;
+using relax::Variable;
+
+namespace {
+
+void replace_all(std::string& text, const std::string& word, int64_t number) {
+  const std::string digits = std::to_string(number);
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
+    text.replace(at, word.size(), digits);
+  }
+}
+
+}  // namespace
+
+std::string wkv_program(std::string text, const WkvConfig& config) {
+  replace_all(text, "HEADS", config.heads);
+  replace_all(text, "SIZE", config.size);
+  replace_all(text, "ALL", config.heads * config.size);
+  replace_all(text, "LANES", std::gcd(config.size, int64_t{8}));
+  return text;
+}
+
+Variable in_wkv_heads(Graph& g, const Variable& x, const WkvConfig& config) {
+  const auto shape = make_shape({g.batch(), g.tokens(), config.heads, config.size});
+  return g.op("reshape", {g.widened(x), shape});
+}
+
+Variable wkv(Graph& g, int64_t layer, const std::string& path, const Variable& r, const Variable& k,
+             const Variable& v, const Variable& decay, const WkvConfig& config) {
+  const int64_t width = config.heads * config.size;
+  g.origin(path);
+  relax::Expr& state = g.state({.name = "wkv." + std::to_string(layer),
+                                .kind = StateKind::kRecurrent,
+                                .shape = {config.heads, config.size, config.size}});
+  const Variable first =
+      g.widened(g.stored_weight({path + ".time_faaaa", {config.heads, config.size}, {}}));
+  const Dims shape = {g.batch(), g.tokens(), config.heads, config.size};
+  Variable out = g.call_program(config.program,
+                                {in_wkv_heads(g, r, config), in_wkv_heads(g, k, config),
+                                 in_wkv_heads(g, v, config), decay, first, g.slots()},
+                                state, relax::tensor_annotation(shape, DType::kF32));
+  g.origin(path + ".ln_x");
+  out = g.op("reshape", {out, make_shape({g.batch() * g.tokens(), width})});
+  out = g.op("group_norm",
+             {out, g.stored_weight({path + ".ln_x.weight", {width}, {}}),
+              g.stored_weight({path + ".ln_x.bias", {width}, {}})},
+             {{"groups", config.heads}, {"epsilon", config.norm_epsilon}});
+  return g.op("reshape", {out, make_shape({g.batch(), g.tokens(), width})});
+}
+
+}  // namespace tapml::models

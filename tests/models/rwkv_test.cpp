@@ -1,0 +1,156 @@
+// RWKV 5 and 6: their interface, their scan, batches, and configurations that are refused.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "models/interpreted_text.h"
+#include "models/table.h"
+#include "support/expect_error.h"
+
+namespace tapml {
+namespace {
+
+using interp::Value;
+
+const char* const kBoth[] = {"rwkv5", "rwkv6"};
+
+TEST(Rwkv, HasRecurrentStateAlone) {
+  for (const char* name : kBoth) {
+    SCOPED_TRACE(name);
+    const ModelInterface model = testing::golden_model(name).interface();
+    EXPECT_FALSE(model.has_state(StateKind::kPaged));
+    ASSERT_EQ(model.state.size(), 9U);  // three a layer
+    EXPECT_EQ(state_text(model.state[0]), "attention_token.0: recurrent f32[64]");
+    EXPECT_EQ(state_text(model.state[1]), "wkv.0: recurrent f32[4, 16, 16]");
+    EXPECT_EQ(state_text(model.state[2]), "feed_forward_token.0: recurrent f32[64]");
+    EXPECT_EQ(model_function_text(*model.find_function("decode")),
+              "decode(tokens, slots, recurrent, weights) -> (logits, recurrent)");
+  }
+}
+
+TEST(Rwkv, StateStaysF32InNarrowerModels) {
+  const auto config = frontend::read_config(testing::golden_path("logits/rwkv6/config.json"));
+  const Module module = models::build_decoder(
+      config.config.model, {.fallback = DType::kF16,
+                            .by_name = {},
+                            .precision = {.activations = DType::kF16, .cache = DType::kF16}});
+  for (const StateTensor& state : unwrap(model_interface_of(module.all_attrs())).state) {
+    EXPECT_EQ(state.dtype, DType::kF32) << state.name;
+  }
+}
+
+HostTensor uniform(std::mt19937& random, const Shape& shape, double low, double high) {
+  HostTensor tensor = HostTensor::zeros(DType::kF32, shape);
+  std::uniform_real_distribution<double> value(low, high);
+  for (int64_t i = 0; i < tensor.size(); ++i) tensor.set_f64(i, value(random));
+  return tensor;
+}
+
+// The scan's formula, written out for two texts in slots 2 and 0 of three.
+TEST(Rwkv, ScanIsTheRecurrence) {
+  constexpr int64_t kTexts = 2, kTokens = 5, kHeads = 4, kSize = 16, kRows = 3;
+  const std::vector<int32_t> slots = {2, 0};
+  std::mt19937 random(5);
+  for (const char* name : kBoth) {
+    SCOPED_TRACE(name);
+    const bool by_token = std::string(name) == "rwkv6";
+    const Shape tokens = {kTexts, kTokens, kHeads, kSize}, fixed = {kHeads, kSize};
+    const HostTensor r = uniform(random, tokens, -1, 1), k = uniform(random, tokens, -1, 1),
+                     v = uniform(random, tokens, -1, 1),
+                     decay = uniform(random, by_token ? tokens : fixed, 0.5, 1),
+                     first = uniform(random, fixed, -1, 1),
+                     state = uniform(random, {kRows, kHeads, kSize, kSize}, -1, 1);
+    std::vector<Value> args;
+    for (const HostTensor& one : {r, k, v, decay, first}) {
+      args.push_back(Value::tensor(op::RefTensor::from(one)));
+    }
+    args.push_back(int_tensor({kTexts}, slots));
+    args.push_back(Value::tensor(op::RefTensor::from(state)));
+
+    Module module = testing::golden_model(name).model.module;
+    const std::string scan = by_token ? "wkv6" : "wkv5";
+    build::FunctionBuilder builder(module);
+    std::vector<relax::Expr> params;
+    for (const Value& arg : args) {
+      const Shape shape = arg.as_tensor().shape;
+      params.push_back(builder.param(
+          "x", relax::tensor_annotation(Dims(shape.begin(), shape.end()), arg.as_tensor().dtype)));
+    }
+    builder.begin_dataflow();
+    const relax::Variable both =
+        builder.emit(relax::make_op_call(
+                         "call_tir_inplace", {relax::make_global(scan), relax::make_tuple(params)},
+                         {{"inout_indices", std::vector<int64_t>{-1, 6}}},
+                         {relax::tensor_annotation(Dims(tokens.begin(), tokens.end()), DType::kF32),
+                          relax::annotation_of(params.back())}),
+                     "both", true);
+    module.functions["scan"] = builder.finish(both);
+    const Value result = interp::call(module, "scan", args);
+    const op::RefTensor& out = result.as_tuple()[0].as_tensor();
+    const op::RefTensor& after = result.as_tuple()[1].as_tensor();
+
+    const auto token = [&](int64_t b, int64_t t, int64_t h) {
+      return ((b * kTokens + t) * kHeads + h) * kSize;
+    };
+    for (int64_t i = 0; i < kSize * kSize * kHeads; ++i) {  // slot 1 is nobody's
+      const int64_t at = kHeads * kSize * kSize + i;
+      EXPECT_EQ(after.values[static_cast<size_t>(at)], state.at_f64(at));
+    }
+    for (int64_t b = 0; b < kTexts; ++b) {
+      for (int64_t h = 0; h < kHeads; ++h) {
+        for (int64_t j = 0; j < kSize; ++j) {
+          const int64_t row = ((slots[static_cast<size_t>(b)] * kHeads + h) * kSize + j) * kSize;
+          std::vector<double> s;
+          for (int64_t c = 0; c < kSize; ++c) s.push_back(state.at_f64(row + c));
+          for (int64_t t = 0; t < kTokens; ++t) {
+            const int64_t at = token(b, t, h);
+            double sum = 0;
+            for (int64_t c = 0; c < kSize; ++c) {
+              double& one = s[static_cast<size_t>(c)];
+              const double kv = k.at_f64(at + c) * v.at_f64(at + j);
+              sum += r.at_f64(at + c) * (first.at_f64(h * kSize + c) * kv + one);
+              one = kv + decay.at_f64(by_token ? at + c : h * kSize + c) * one;
+            }
+            EXPECT_NEAR(out.values[static_cast<size_t>(at + j)], sum, 1e-5);
+          }
+          for (int64_t c = 0; c < kSize; ++c) {
+            EXPECT_NEAR(after.values[static_cast<size_t>(row + c)], s[static_cast<size_t>(c)],
+                        1e-5);
+          }
+        }
+      }
+    }
+  }
+}
+
+void refused(const std::string& field, const std::string& value,
+             const std::vector<std::string>& parts) {
+  const std::string text =
+      R"({"model_type": "rwkv6", "hidden_size": 64, ")" + field + "\": " + value + "}";
+  testing::expect_user_error([&] { frontend::parse_config(text, "config.json"); }, parts);
+}
+
+TEST(RwkvConfig, RefusesWhatItCannotExpress) {
+  refused("attention_hidden_size", "128", {"\"attention_hidden_size\"", "hidden_size", "64"});
+  refused("head_size", "48", {"\"hidden_size\"", "a multiple of 48"});
+  refused("head_size", "0", {"\"head_size\""});
+  refused("head_size_divisor", "0", {"\"head_size_divisor\""});
+  refused("layer_norm_epsilon", "-1", {"\"layer_norm_epsilon\""});
+  refused("rescale_every", "\"six\"", {"\"rescale_every\""});
+}
+
+// Configurations of the first release have the size of a head under the name of their number.
+TEST(RwkvConfig, HeadSizeHasTwoNames) {
+  const auto states = [](const std::string& fields) {
+    const auto config = frontend::parse_config(
+        R"({"model_type": "rwkv5", "hidden_size": 128, "num_hidden_layers": 1, )" + fields + "}",
+        "config.json");
+    const Module module = models::build_decoder(config.model, {});
+    return unwrap(model_interface_of(module.all_attrs())).state[1].shape;
+  };
+  EXPECT_EQ(states(R"("num_attention_heads": 32)"), (Shape{4, 32, 32}));
+  EXPECT_EQ(states(R"("head_size": 16, "num_attention_heads": 32)"), (Shape{8, 16, 16}));
+}
+
+}  // namespace
+}  // namespace tapml
