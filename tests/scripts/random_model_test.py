@@ -35,9 +35,16 @@ CONFIG = {
 }
 
 
+def rwkv(version):
+    return {"architectures": [f"Rwkv{version}ForCausalLM"], "dtype": "bfloat16", "eos_token_id": 0,
+            "head_size": 16, "hidden_size": 32, "intermediate_size": None,
+            "model_type": f"rwkv{version}", "num_hidden_layers": 2, "tie_word_embeddings": False,
+            "vocab_size": 2048}
+
+
 class RandomModel(unittest.TestCase):
-    def write(self, folder, *options):
-        (folder / "config.json").write_text(json.dumps(CONFIG))
+    def write(self, folder, *options, config=CONFIG):
+        (folder / "config.json").write_text(json.dumps(config))
         return subprocess.run(
             [sys.executable, SCRIPT, folder / "config.json", folder / "model", *options],
             capture_output=True, text=True)
@@ -81,13 +88,14 @@ class RandomModel(unittest.TestCase):
 
     @unittest.skipUnless(PROGRAM, "no program is named")
     def test_the_program_runs_it(self):
-        with tempfile.TemporaryDirectory() as temporary:
-            folder = pathlib.Path(temporary)
-            self.write(folder)
-            result = subprocess.run(
-                [PROGRAM, "run", folder / "model", "--prompt", "a", "--max-tokens", "3",
-                 "--no-cache"], capture_output=True, text=True)
-            self.assertEqual(result.returncode, 0, result.stderr)
+        for config in (CONFIG, rwkv(5), rwkv(6)):
+            with self.subTest(config["model_type"]), tempfile.TemporaryDirectory() as temporary:
+                folder = pathlib.Path(temporary)
+                self.write(folder, config=config)
+                result = subprocess.run(
+                    [PROGRAM, "run", folder / "model", "--prompt", "a", "--max-tokens", "3",
+                     "--no-cache"], capture_output=True, text=True)
+                self.assertEqual(result.returncode, 0, result.stderr)
 
 
 if __name__ == "__main__":
