@@ -12,7 +12,7 @@ namespace {
 
 // The program's only output, which is its last parameter.
 op::RefTensor evaluated(const std::string& text, const std::vector<HostTensor>& inputs,
-                        HostTensor out, const std::vector<int64_t>& scalars,
+                        const HostTensor& out, const std::vector<int64_t>& scalars,
                         const Allowances& allowed = {}) {
   const Module module = text::parse("module\nprim def f" + text, "test");
   std::vector<op::RefTensor> params;
