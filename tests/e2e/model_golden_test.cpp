@@ -97,6 +97,32 @@ std::vector<Case> other_cases() {
 
 INSTANTIATE_TEST_SUITE_P(OtherModels, ModelGolden, ::testing::ValuesIn(other_cases()), case_name);
 
+// Texts of a batch have rows of their own in recurrent state, a row is empty for the text that uses
+// it next, and a scan over pieces of a prompt goes on where the last one ended.
+TEST(RecurrentGolden, BatchesAndPiecesAreLikeTextsAlone) {
+  for (const char* name : {"rwkv5", "rwkv6"}) {
+    SCOPED_TRACE(name);
+    const CompiledModel* model = testing::compiled_model("cpu", name);
+    const auto tokens = model->golden.reference.at("tokens").values<int32_t>();
+    std::vector<std::vector<int32_t>> prompts;
+    for (const auto& [first, count] : {std::pair{0, 9}, {4, 9}, {2, 1}, {11, 13}}) {
+      const auto part = tokens.subspan(static_cast<size_t>(first), static_cast<size_t>(count));
+      prompts.emplace_back(part.begin(), part.end());
+    }
+    const llm::GenerateOptions options{.max_tokens = 12, .eos = {}, .sampler = {}};
+    const auto together = model->engine()->generate_batch(prompts, options);
+    ASSERT_TRUE(together) << together.error().to_string();
+    const auto again = model->engine({.prefill_chunk = 4});
+    for (size_t i = 0; i < prompts.size(); ++i) {
+      // One engine for all, whose rows earlier texts have used.
+      const auto alone = again->generate(prompts[i], options);
+      ASSERT_TRUE(alone) << alone.error().to_string();
+      EXPECT_EQ((*together)[i].tokens, alone->tokens) << "prompt " << i;
+    }
+    EXPECT_NE((*together)[0].tokens, (*together)[1].tokens);
+  }
+}
+
 // The demo model's 200 most likely tokens after each prompt. If two logits are closer than twice
 // the error measured on the same platform, either is right and the texts may diverge.
 class GreedyGolden : public ModelGolden {};
