@@ -11,7 +11,7 @@ namespace {
 
 // Far above every existing model, so that local buffers of the scan fit.
 constexpr int64_t kMaxHeadSize = 1024;
-// State does not grow with the text. The bound is on the numbers of tokens.
+// State does not grow with the text; a bound of the number of tokens is needed all the same.
 constexpr int64_t kContext = int64_t{1} << 20;
 
 Variable hidden_states(Graph& g, const RwkvConfig& c, const RwkvParts& parts) {
