@@ -75,6 +75,7 @@ constexpr OptionRow kRows[] = {
     {"--report", kOutput, "DIR"},
     {"--junit", kOutput, "FILE"},
     {"--markdown", kOutput, "FILE"},
+    {"compare --all", kOutput, ""},
     {"devices --markdown", kOutput, ""},
     {"help --markdown", kOutput, ""},
     {"--json", kOutput, ""},
