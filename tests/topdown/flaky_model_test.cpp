@@ -48,7 +48,7 @@ std::string head_kernel() {
   const Suite suite = carved();
   for (const SuiteCall& call : suite.calls) {
     const std::string& name = suite.kernels[static_cast<size_t>(call.kernel)].name;
-    if (call.origin.contains("lm_head") && name.starts_with("matmul")) return name;
+    if (call.origin.layers.contains("lm_head") && name.starts_with("matmul")) return name;
   }
   ADD_FAILURE() << "no head";
   return "";

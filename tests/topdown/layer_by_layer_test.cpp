@@ -48,7 +48,7 @@ const LayerStep& layer(const Migration& migration, const std::string& name) {
 std::string shared_norm() {
   for (const MigrationStep& step : moved().steps) {
     if (step.verdict.kernel.starts_with("rms_norm") &&
-        step.verdict.origin.contains("model.layers.1.input_layernorm")) {
+        step.verdict.origin.layers.contains("model.layers.1.input_layernorm")) {
       return step.verdict.kernel;
     }
   }

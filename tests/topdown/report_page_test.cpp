@@ -103,7 +103,7 @@ Migration deep_migration() {
       KernelVerdict one = verdict_in_two_layers(
           std::string(kKinds[kind % 6]) + "_0123456" + std::to_string(kind), 0, 0);
       one.groups.clear();
-      one.origin.clear();
+      one.origin.layers.clear();
       one.calls = 30;
       one.provider = "schedule gpu_lane_product";
       one.shapes = {"[1, 4, 576]", "[1, 4, 1536]"};
@@ -111,7 +111,7 @@ Migration deep_migration() {
       if (second) one.kernel += "d";
       for (int64_t layer = 0; layer < 30; ++layer) {
         const std::string name = "model.layers." + std::to_string(layer) + ".mlp";
-        one.origin.insert(name);
+        one.origin.layers.insert(name);
         one.groups.push_back({function,
                               {name},
                               (second ? 10000 : 0) + layer * 12 + kind,
