@@ -3,6 +3,7 @@
 // whose effect the weights hide, is found here.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "models/interpreted_text.h"
@@ -93,7 +94,7 @@ std::optional<Json> other_value(const std::string& field, const Json& value) {
   if (field == "rms_norm_eps" || field == "layernorm_epsilon") {
     return Json::number(value.as_double() * 100);
   }
-  if (field == "layer_norm_epsilon") return Json::number(value.as_double() * 1e4);
+  if (field == "layer_norm_epsilon") return Json::number(std::min(value.as_double() * 1e4, 1.0));
   if (field == "head_size_divisor") return Json::number(value.as_double() * 8);
   return Json::number(value.as_double() * 1.5);
 }
