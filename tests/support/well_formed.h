@@ -31,8 +31,9 @@ inline std::string markup_fault(const std::string& page) {
     if (page[i] == '&') {
       if (entity_fault(i)) return fault("no entity", i);
     } else if (page[i] == '>') {
-      // XML allows it, and style sheets use it.
-      if (open.empty() || open.back() != "style") return fault("a bare >", i);
+      // XML allows it; style sheets and scripts use it.
+      const bool raw = !open.empty() && (open.back() == "style" || open.back() == "script");
+      if (!raw) return fault("a bare >", i);
       ++i;
     } else if (page[i] != '<') {
       if (open.empty() && page[i] != '\n') return fault("text outside of the root", i);
