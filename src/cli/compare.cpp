@@ -2,6 +2,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <set>
 
 #include "base/host/table.h"
 #include "base/host/terminal.h"
@@ -42,8 +45,8 @@ TableRow row_of(const topdown::ComparedKernel& kernel, bool several) {
 }
 
 int run(const CompareOptions& options, const Output& output) {
-  const topdown::ComparedReports compared = topdown::compare_reports(
-      unwrap(topdown::read_report(options.before)), unwrap(topdown::read_report(options.after)));
+  const topdown::ComparedReports compared = unwrap(topdown::compare_reports(
+      unwrap(topdown::read_report(options.before)), unwrap(topdown::read_report(options.after))));
   for (const std::string& line : topdown::different_facts(compared)) output.line(line);
   std::set<std::string> targets;
   for (const topdown::ReportFile* report : {&compared.before, &compared.after}) {
@@ -73,8 +76,8 @@ int run(const CompareOptions& options, const Output& output) {
 }  // namespace
 
 void add_compare(Registration registration) {
-  auto* app = registration.app.add_subcommand("compare",
-                                              "Say which kernels became worse between two reports");
+  auto* app = registration.app.add_subcommand(
+      "compare", "List the kernels that became worse between two reports");
   app->footer("Example: tapml compare out/monday out/tuesday");
   auto options = std::make_shared<CompareOptions>();
   app->add_option("before", options->before,

@@ -164,7 +164,7 @@ class Parser {
   struct Loop;
   void carried_values(Loop& loop);
   Sized<relax::Expr> loop_body(Loop& loop, const relax::Expr& condition);
-  // What stands behind a binding as "@kind(...)".
+  // The texts of "@kind(...)" after a binding.
   std::set<std::string> binding_places(std::string_view kind);
   relax::CheckNote check_note();
 

@@ -116,6 +116,18 @@ TEST_F(Compare, KernelsComeAndGo) {
   EXPECT_EQ(lines(fewer.out, "gone"), 1) << fewer.out;
 }
 
+TEST_F(Compare, ANewKernelThatIsWrongIsWorse) {
+  const ProgramResult result = compare("one", "wrong");
+  EXPECT_EQ(result.exit_code, 1) << result.all();
+  EXPECT_EQ(lines(result.out, "worse"), 1) << result.out;
+}
+
+TEST_F(Compare, ReportsWithNothingInCommonAreRefused) {
+  run({"replay", path("suite"), "--target", "cpu:threads=1", "--report", path("threads")}, 0);
+  expect_failure({"compare", path("right"), path("threads")}, 2,
+                 {"no kernel in common", "cpu:threads=1", "on cpu before"});
+}
+
 TEST_F(Compare, AChangedSpecificationIsMatchedByItsPartOfTheModel) {
   std::string text = read_bytes(path("wrong") + "/report.json");
   const size_t at = text.find("\"softmax_") + 9;
@@ -140,6 +152,10 @@ TEST_F(Compare, BadFilesAreRefused) {
   const std::string text = read_bytes(path("right") + "/report.json");
   write_bytes(path("cut.json"), text.substr(0, text.size() / 2));
   expect_failure({"compare", path("cut.json"), path("right")}, 2, {"cut.json"});
+  std::string odd = text;
+  odd.replace(odd.find("\"PASS\""), 6, "\"MAYBE\"");
+  write_bytes(path("odd.json"), odd);
+  expect_failure({"compare", path("odd.json"), path("right")}, 2, {"odd.json", "verdict", "MAYBE"});
   write_bytes(path("list.json"), "[]");
   expect_failure({"compare", path("list.json"), path("right")}, 2, {"list.json"});
 }

@@ -104,6 +104,11 @@ TEST(Migrate, WritesItsReport) {
     EXPECT_NE(page.find(name), std::string::npos) << name;
     EXPECT_NE(result.out.find(name), std::string::npos) << name;
   }
+  for (const char* part : {"Code of the kernels", "__kernel void", "Tokens and their margins"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(json->find("margins")->items().size(),
+            static_cast<size_t>(json->find("whole_model")->find("positions")->as_integer()));
   // Self-contained: nothing is fetched.
   for (const char* fetch : {"http://", "https://", " src=", "<link"}) {
     EXPECT_EQ(page.find(fetch), std::string::npos) << fetch;

@@ -78,8 +78,8 @@ MODELS = {
     "internlm_unbiased": (changed(INTERNLM, bias=False, num_key_value_heads=2, rms_norm_eps=1e-3,
                                   rotary={"base": 300, "type": "origin"}), 2112),
     "chatglm": (CHATGLM, 2113),
-    "chatglm_full": (changed(CHATGLM, add_qkv_bias=False, layernorm_epsilon=1e-3, multi_query_attention=False,
-                             multi_query_group_num=1, num_layers=2, rope_ratio=3), 2114),
+    "chatglm_full": (changed(CHATGLM, add_qkv_bias=False, layernorm_epsilon=1e-3, multi_query_group_num=4,
+                             num_layers=2, rope_ratio=3), 2114),
 }
 
 

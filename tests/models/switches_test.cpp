@@ -47,8 +47,9 @@ const std::set<std::string> kNoSwitches = {"architectures",
                                            "rescale_every"};
 
 // Fields whose other value an architecture refuses.
-const std::set<std::string> kRefused = {
-    "add_bias_linear", "apply_residual_connection_post_layernorm", "post_layer_norm", "rmsnorm"};
+const std::set<std::string> kRefused = {"add_bias_linear",
+                                        "apply_residual_connection_post_layernorm",
+                                        "multi_query_attention", "post_layer_norm", "rmsnorm"};
 
 Json list(const std::vector<Json>& items) { return Json::array(items); }
 

@@ -119,6 +119,8 @@ TEST(Migrate, ATieWithAStopTokenIsATie) {
     EXPECT_TRUE(migration.target_tokens.empty());
     EXPECT_EQ(migration.first_divergence, 0);
     EXPECT_EQ(migration.tie, equal);
+    EXPECT_EQ(migration.margins.at(0).token, first);
+    EXPECT_EQ(migration.margins.at(0).open(), equal) << migration.margins.at(0).margin;
     EXPECT_EQ(migration.passed(), equal);
   }
 }

@@ -35,7 +35,9 @@ TEST(ReportPage, OfAMigrationIsWellFormedAndComplete) {
         "prefers-color-scheme:dark", "@media print", "width=device-width", "crash_1", "own_2",
         "differs_3", "untried_4", "kernels/&lt;b&gt;.cl", "times 2.00e+00, plus 0",
         "2 of 4 elements are outside of their bounds, in columns 2 to 3", "for i &lt; 4",
-        "tapml localize 'models/&lt;demo&gt;' --from 'cpu' --to 'opencl'", "compile for cpu"}) {
+        "tapml localize 'models/&lt;demo&gt;' --from 'cpu' --to 'opencl'", "compile for cpu",
+        "Tokens and their margins", "an error within its bound may change it",
+        "own_2: code (opencl)", "for k &lt; 8"}) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
   }
   EXPECT_EQ(count_in(page, "<h3 id=\"failure-"), 2) << "one part for each kernel that is wrong";

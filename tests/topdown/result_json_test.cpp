@@ -141,6 +141,8 @@ TEST(ResultJson, OfAMigration) {
   migration.untested = {{"d_4", {"lm_head"}}};
   migration.resumed = 1;
   migration.source_tokens = {1, 2};
+  migration.margins = {{.token = 1, .margin = 0.5, .bound = 1e-3},
+                       {.token = 7, .margin = 0, .bound = 1}};
   migration.target_tokens = {1, 3};
   migration.target_ran = true;
   migration.whole = failing_check();

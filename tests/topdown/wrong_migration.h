@@ -54,6 +54,8 @@ inline Migration wrong_migration() {
   Migration migration;
   migration.source = "cpu";
   migration.target = "opencl";
+  migration.margins = {{.token = 5, .margin = 2.5, .bound = 1e-3},
+                       {.token = 6, .margin = 1e-3, .bound = 1e-3}};
   KernelVerdict crash = verdict_in_two_layers("crash_1", 0, 0);
   crash.passed = false;
   crash.failed = Failure::kCrash;
@@ -80,6 +82,7 @@ inline Migration wrong_migration() {
                     .last_column = 3};
   migration.steps = {step_for(crash), step_for(own), step_for(differs)};
   migration.failed["differs_3"].source = {.loops = "for i < 4", .code = kNasty, .language = "c"};
+  migration.sources["own_2"] = {.loops = "for k < 8", .code = kNasty, .language = "opencl"};
   migration.untried = {"untried_4"};
   migration.untried_calls = {{{"decode", {"model.norm"}, 9, 1, 0, 0}}};
   migration.speed.ceilings = {.flops_per_s = 1e9, .bytes_per_s = 1e9};
@@ -97,6 +100,7 @@ inline ReportTexts nasty_texts() {
   texts.model = "models/<demo>";
   texts.prompt = kNasty;
   texts.source_text = texts.target_text = kNasty;
+  texts.token_texts = {kNasty, " of"};
   texts.command = "tapml migrate";
   texts.run = {.date = iso_date(0),
                .version = "9.8.7",

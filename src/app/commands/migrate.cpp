@@ -115,6 +115,9 @@ topdown::ReportTexts texts_of(const MigrateCommand& command, const LoadedModel& 
   texts.prompt = command.prompt;
   texts.source_text = model.tokenizer.decode(migration.source_tokens);
   texts.target_text = model.tokenizer.decode(migration.target_tokens);
+  for (const topdown::TokenMargin& one : migration.margins) {
+    texts.token_texts.push_back(model.tokenizer.decode({one.token}));
+  }
   texts.failures = true;
   texts.options = options_again(command, platform, fault);
   texts.command = command_line(command, {platform.target.text}, texts.options);
@@ -181,6 +184,7 @@ Migrated migrate(const MigrateCommand& command, const CommandHooks& hooks) {
   options.validation_tokens = command.validation_tokens;
   options.sampler = command.sampler;
   options.measure_speed = command.measure_speed;
+  options.keep_sources = command.keep_sources;
   options.stop_at_first = command.stop_at_first;
   options.eos = model->files.eos;
   options.cache = cache.kernels();

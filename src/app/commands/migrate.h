@@ -28,6 +28,7 @@ struct MigrateCommand {
   IsolationOptions isolation;
   bool one_session = false;  // kernels under test run in this process; overrides `isolation`
   bool measure_speed = false;
+  bool keep_sources = false;
   bool facts = true;                           // adds facts to the texts, which hashes all weights
   std::optional<topdown::ImportCheck> import;  // of check_import(), for the facts
 };

@@ -6,6 +6,7 @@
 #include "passes/kernel.h"
 #include "topdown/faults/inject_fault.h"
 #include "topdown/kernels/custom_kernels.h"
+#include "topdown/kernels/kernel_source.h"
 #include "topdown/replay/group_replay.h"
 #include "topdown/runner/kernel_speed.h"
 #include "topdown/suite/coverage.h"
@@ -155,7 +156,8 @@ void SuiteReplay::compile(const std::set<std::string>& kernels) {
   if (hooks_.phase) hooks_.phase(step, 0);
   timeline_ = topdown::Timeline();
   timeline_.begin("steps", step);
-  pipeline::ImplementOptions implement;
+  pipeline::ImplementOptions& implement = implement_;
+  implement = {};
   implement.instruments.poll = hooks_.poll;
   implement.instruments.watcher = hooks_.watcher;
   implement.libraries = routine_options(command_.libraries, command_.patterns);
@@ -176,7 +178,7 @@ void SuiteReplay::compile(const std::set<std::string>& kernels) {
   sandbox_.load(pipeline::implement(module, target_, implement));
 }
 
-topdown::Replayed SuiteReplay::run(const WantedTests& wanted, bool measure_speed) {
+topdown::Replayed SuiteReplay::run(const WantedTests& wanted, bool for_report) {
   topdown::Replayed replayed;
   replayed.suite = command_.name;
   replayed.target = command_.target.target.text;
@@ -219,10 +221,17 @@ topdown::Replayed SuiteReplay::run(const WantedTests& wanted, bool measure_speed
              [&] { return topdown::replay_group(*suite_, reference_, group, sandbox_, launches); });
   }
   replayed.target_info = sandbox_.session().info();
-  if (measure_speed) {
+  if (for_report) {
     poll();
     timeline_.begin("steps", "speed");
-    replayed.speed = this->measure_speed(replayed.verdicts);
+    replayed.speed = measure_speed(replayed.verdicts);
+    timeline_.begin("steps", "code of the kernels");
+    for (const topdown::KernelVerdict& verdict : replayed.verdicts) {
+      if (verdict.group) continue;
+      poll();
+      replayed.sources[verdict.kernel] = topdown::kernel_source(reference_.module(), verdict.kernel,
+                                                                target_, implement_, sources_);
+    }
   }
   replayed.timeline = timeline_.take();
   replayed.seconds = timeline_.now();

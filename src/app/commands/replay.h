@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/commands/choices.h"
+#include "pipeline/compile.h"
 #include "topdown/kernels/custom_source.h"
 #include "topdown/profile/timeline.h"
 #include "topdown/reference_run/kernel_reference.h"
@@ -57,8 +58,8 @@ class SuiteReplay {
   WantedTests wanted(const TestChoice& choice) const;
   // Compiles these kernels for the platform, or all if empty, with the fault injected.
   void compile(const std::set<std::string>& kernels);
-  // Runs the compiled kernels.
-  topdown::Replayed run(const WantedTests& wanted, bool measure_speed);
+  // Runs the compiled kernels. For a report, also measures them and keeps their code.
+  topdown::Replayed run(const WantedTests& wanted, bool for_report);
   // Measures the kernels that pass.
   topdown::SpeedTable measure_speed(const std::vector<topdown::KernelVerdict>& verdicts);
   // A warning for each tolerance that applies to no kernel of the suite.
@@ -80,6 +81,7 @@ class SuiteReplay {
   topdown::KernelReference reference_;
   topdown::Sandbox sandbox_;
   CompileCache cache_;
+  pipeline::ImplementOptions implement_;  // of compile()
   topdown::Timeline timeline_;
 };
 

@@ -44,10 +44,11 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   read_decoder(json, kDefaults, c, notes);
   // The class of the 13B models has the name of the 7B models' and other fields.
   if (json.has("model_max_length") && !json.has("max_position_embeddings")) {
-    throw_error(json.field_error(
-        "model_max_length",
-        "stands alone, as in Baichuan 13B: its positions (ALiBi) are not supported",
-        "\"max_position_embeddings\", as in Baichuan 2 7B"));
+    throw_error(json.field_error("model_max_length",
+                                 "is present without \"max_position_embeddings\", as in Baichuan "
+                                 "13B, whose positions (ALiBi) are "
+                                 "not supported",
+                                 "\"max_position_embeddings\", as in Baichuan 2 7B"));
   }
   if (c.kv_heads != c.heads) {
     throw_error(json.field_error("num_key_value_heads", "is below \"num_attention_heads\"",

@@ -53,10 +53,23 @@ void refuse_other_forms(const JsonObjectReader& json) {
   refuse_set(json, "add_bias_linear", "is true: biases but q's, k's and v's are not supported");
   refuse_set(json, "apply_residual_connection_post_layernorm",
              "is true: residuals of normed values are not supported");
-  for (const char* key : {"post_layer_norm", "rmsnorm"}) {
-    if (unwrap(json.bool_or(key, true))) continue;
-    throw_error(
-        json.field_error(key, "is false: models without RMS norms are not supported", "true"));
+  if (!unwrap(json.bool_or("rmsnorm", true))) {
+    throw_error(json.field_error("rmsnorm", "is false: layer norms are not supported", "true"));
+  }
+  if (!unwrap(json.bool_or("post_layer_norm", true))) {
+    throw_error(json.field_error(
+        "post_layer_norm", "is false: models without a norm after the layers are not supported",
+        "true"));
+  }
+  if (json.has("position_encoding_2d")) {
+    throw_error(json.field_error("position_encoding_2d", "is present: ChatGLM 1 is not supported",
+                                 "no such field"));
+  }
+  // Without it, the rows of q, k and v are in another order.
+  if (!unwrap(json.bool_or("multi_query_attention", false))) {
+    throw_error(json.field_error(
+        "multi_query_attention",
+        "is not true: a key and a value of its own for each query is not supported", "true"));
   }
   for (const char* key : {"quantization_bit", "pre_seq_len"}) {
     const auto value = unwrap(json.optional_int(key, 0, kMaxContext));
@@ -72,10 +85,15 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   DecoderConfig c;
   read_decoder(json, kDefaults, c, notes);
   refuse_other_forms(json);
-  // Without the first of these, "multi_query_group_num" says nothing.
-  if (!unwrap(json.bool_or("multi_query_attention", false))) c.kv_heads = c.heads;
   c.qkv_bias = unwrap(json.bool_or("add_qkv_bias", false));
-  c.rope.theta *= unwrap(json.float_or("rope_ratio", 1, 1e-3, 1e6));
+  const double ratio = unwrap(json.float_or("rope_ratio", 1, 1e-3, 1e6));
+  c.rope.theta *= ratio;
+  if (ratio != 1) {
+    notes.warnings.push_back(
+        json.source() +
+        ": \"rope_ratio\" is a factor of the rotation's base, as in ChatGLM 3 and "
+        "GLM 4; ChatGLM 2, which divides positions by it, is not supported");
+  }
   c.rope.rotated = c.head_dim / 2;
   c.rope.interleaved = true;
   if (c.rope.rotated % 2 != 0) {

@@ -11,16 +11,15 @@ using relax::Variable;
 
 namespace {
 
-// From InternLM2-7B's config.json.
-constexpr DecoderDefaults kDefaults = {.vocabulary = 92544,
+// From the configuration class, InternLM2Config.
+constexpr DecoderDefaults kDefaults = {.vocabulary = 103168,
                                        .hidden = 4096,
                                        .layers = 32,
                                        .heads = 32,
-                                       .kv_heads = 8,
-                                       .context = 32768,
-                                       .intermediate = 14336,
-                                       .norm_epsilon = 1e-5,
-                                       .theta = 1e6,
+                                       .kv_heads = 0,
+                                       .context = 2048,
+                                       .intermediate = 11008,
+                                       .norm_epsilon = 1e-6,
                                        .dynamic_scaling = true};
 
 Variable grouped_attention(Graph& g, int64_t layer, const std::string& path, const Variable& x,
@@ -60,7 +59,7 @@ Variable hidden_states(Graph& g, const DecoderConfig& c) {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   DecoderConfig c;
   read_decoder(json, kDefaults, c, notes);
-  c.qkv_bias = c.output_bias = unwrap(json.bool_or("bias", false));
+  c.qkv_bias = c.output_bias = unwrap(json.bool_or("bias", true));
   DecoderModel model = decoder_model("internlm2", c);
   model.embedding = "model.tok_embeddings";
   model.head = "output";

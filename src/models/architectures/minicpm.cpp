@@ -69,11 +69,16 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   read_decoder(json, kDefaults, c, notes);
   refuse_other_forms(json);
   c.qkv_bias = c.output_bias = unwrap(json.bool_or("attention_bias", false));
-  // The defaults are the class's, not MiniCPM-2B's.
-  const auto factor = [&](const char* key) { return unwrap(json.float_or(key, 1, 1e-9, 1e9)); };
-  c.embedding_factor = factor("scale_emb");
-  c.residual_factor = factor("scale_depth") / std::sqrt(static_cast<double>(c.layers));
-  c.logit_factor = factor("dim_model_base") / static_cast<double>(c.hidden);
+  // The defaults are the class's, not MiniCPM-2B's. Null turns a factor off.
+  const auto factor = [&](const char* key, double off) {
+    const Json* value = json.json().find(key);
+    return value && value->is_null() ? off : unwrap(json.float_or(key, 1, 1e-9, 1e9));
+  };
+  const double depth = std::sqrt(static_cast<double>(c.layers));
+  const auto width = static_cast<double>(c.hidden);
+  c.embedding_factor = factor("scale_emb", 1);
+  c.residual_factor = factor("scale_depth", depth) / depth;
+  c.logit_factor = factor("dim_model_base", width) / width;
   DecoderModel model = decoder_model("minicpm", c);
   model.logits = logits_of(c, norm_of(c), {.scale = c.logit_factor});
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };

@@ -59,6 +59,15 @@ void limit_context(const JsonObjectReader& json, DecoderConfig& c, ConfigNotes& 
 }  // namespace
 
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
+  if (json.has("n_embd")) {
+    throw_error(json.field_error("n_embd",
+                                 "is a field of Qwen 1's first release, which is not supported",
+                                 "the fields of later releases, as \"hidden_size\""));
+  }
+  if (!unwrap(json.bool_or("scale_attn_weights", true))) {
+    throw_error(json.field_error("scale_attn_weights",
+                                 "is false: attention without a scale is not supported", "true"));
+  }
   DecoderConfig c;
   read_decoder(json, kDefaults, c, notes);
   if (c.head_dim * c.heads != c.hidden) {

@@ -6,8 +6,9 @@
 
 namespace tapml::models {
 
-// Of x [b, n, d] the tokens before, in the dtype of activations: the one in the state `state`
-// (f32[d], zeros before the first token), then all but the last. The last one becomes the state.
+// The token before each token of x [b, n, d], in the dtype of activations: first the one in the
+// state `state` (f32[d], zeros before the first token), then all of x but the last, which becomes
+// the state.
 relax::Variable previous_tokens(Graph& g, const std::string& state, const relax::Variable& x);
 
 // from + (to - from) * share, in the dtype of activations; `share` broadcasts.

@@ -26,6 +26,7 @@ namespace tapml::topdown {
 struct MigrateOptions : SourceRunOptions {
   PlanOptions plan;
   bool measure_speed = false;  // of the kernels whose tests pass, on the target
+  bool keep_sources = false;   // of the kernels that migrate: Migration::sources
   bool stop_at_first = false;  // after the first kernel that stays on the source
 };
 

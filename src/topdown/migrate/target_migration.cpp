@@ -156,6 +156,7 @@ void TargetMigration::finish() {
   hybrid_.reset();
   if (several_) sandbox_.refresh();
   explain_failures();
+  if (options_.keep_sources) keep_sources();
   if (result_.culprits().empty()) run_alone();
   if (options_.measure_speed) measure_speed();
 }
@@ -168,6 +169,7 @@ void TargetMigration::end(const Error& error) {
 
 Migration TargetMigration::take() {
   result_.source_tokens = source_.tokens();
+  result_.margins = source_.token_margins();
   result_.source_nan = source_.nan();
   if (!source_.nan()) result_.untested = source_.untested(result_.target_info);
   if (ended() && units_.empty()) {
@@ -370,6 +372,17 @@ void TargetMigration::explain_failures() {
         failed.suite = one_call(suite, c);
       }
     }
+  }
+}
+
+void TargetMigration::keep_sources() {
+  progress("code for " + target().text);
+  for (const MigrationStep& step : result_.steps) {
+    const std::string& kernel = step.verdict.kernel;
+    if (result_.failed.contains(kernel)) continue;
+    source_.check_cancelled();
+    result_.sources[kernel] =
+        kernel_source(source_.fixed(), kernel, target(), implement_, given_.custom_sources);
   }
 }
 

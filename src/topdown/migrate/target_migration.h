@@ -73,6 +73,7 @@ class TargetMigration {
   LayerRun run_layers(const std::string& layer, const CallChoice& choice);
   void explain_failures();
   void run_alone();
+  void keep_sources();
   void measure_speed();
 
   SourceRun& source_;

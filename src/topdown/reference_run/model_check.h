@@ -34,6 +34,16 @@ struct ModelCheck {
   std::string allowances;
 };
 
+// What the reference says of the token at a position of the run.
+struct TokenMargin {
+  int32_t token = -1;  // its first choice
+  double margin = 0;   // by how much it prefers it to the second, in logits
+  double bound = 0;    // the largest error of a logit that is allowed there
+
+  // Whether errors within their bounds may change the choice.
+  bool open() const { return margin <= 2 * bound; }
+};
+
 // One line: "token 12 after the prompt: 345, the reference 17 by 2.1e-03"; empty if none differs.
 std::string divergence_text(const ModelCheck& check);
 

@@ -337,6 +337,18 @@ double ModelReference::margin(int32_t token) const {
   return values[argmax(values, vocabulary_)] - values[token];
 }
 
+std::vector<TokenMargin> ModelReference::margins() const {
+  std::vector<TokenMargin> margins;
+  for (size_t i = 0; i < bounds_.size(); ++i) {
+    const std::vector<int64_t> best =
+        largest(row(i), vocabulary_, std::min<int64_t>(2, vocabulary_));
+    margins.push_back({.token = static_cast<int32_t>(best.front()),
+                       .margin = row(i)[best.front()] - row(i)[best.back()],
+                       .bound = bounds_[i].largest});
+  }
+  return margins;
+}
+
 ModelReference::Distance ModelReference::distance(const HostTensor& logits, size_t i) const {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Distance result;

@@ -74,6 +74,8 @@ class ModelReference {
   // The difference in logits between the reference's first choice after the prompt and `token`;
   // infinite for a token outside the vocabulary.
   double margin(int32_t token) const;
+  // Of every position, first that after the prompt.
+  std::vector<TokenMargin> margins() const;
   // Of the first position.
   double bound() const { return bounds_.empty() ? kAlways : bounds_.front().largest; }
 

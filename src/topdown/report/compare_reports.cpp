@@ -1,11 +1,13 @@
 #include "topdown/report/compare_reports.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <map>
 #include <utility>
 
+#include "base/strings.h"
 #include "io/host/files.h"
 #include "topdown/report/report.h"
 #include "topdown/results/json_archive.h"
@@ -60,6 +62,7 @@ void add(const Migration& migration, std::vector<ReportedKernel>& kernels) {
 }
 
 Status read_kernels(const JsonObjectReader& json, ReportFile& report) {
+  report.command = "migrate";
   if (json.has("targets")) {
     TAPML_ASSIGN(const auto* targets, json.required_array("targets"));
     for (const Json& item : *targets) {
@@ -79,6 +82,7 @@ Status read_kernels(const JsonObjectReader& json, ReportFile& report) {
                            "the report.json of their --report, or the output of their --json",
                            "a JSON document of something else"));
   }
+  report.command = "replay";
   TAPML_ASSIGN(const Replayed replayed, read_replayed(json));
   for (const KernelVerdict& verdict : replayed.verdicts) {
     report.kernels.push_back(reported(verdict, replayed.target));
@@ -121,9 +125,13 @@ Result<ReportFile> read_report(const std::string& path) {
   TAPML_TRY(json.check_object());
   TAPML_TRY(read_kernels(json, report));
   TAPML_ASSIGN(const std::string word, json.required_string("verdict"));
-  for (const Verdict verdict : {Verdict::kPass, Verdict::kFail, Verdict::kNotProven}) {
-    if (word == verdict_word(verdict)) report.verdict = verdict;
+  const std::array verdicts = {Verdict::kPass, Verdict::kFail, Verdict::kNotProven};
+  const auto* const known = std::ranges::find(
+      verdicts, word, [](Verdict verdict) { return std::string(verdict_word(verdict)); });
+  if (known == verdicts.end()) {
+    return fail(json.field_error("verdict", "is not a verdict", "PASS, FAIL or NOT PROVEN"));
   }
+  report.verdict = *known;
   if (json.has("run")) {
     TAPML_ASSIGN(const JsonObjectReader run, json.required_object("run"));
     TAPML_ASSIGN(report.run, read_run(run));
@@ -155,7 +163,8 @@ bool ComparedKernel::notable() const {
   if (!before->ratio) return false;
   const double low = std::min(*before->ratio, *after->ratio);
   const double high = std::max(*before->ratio, *after->ratio);
-  return high != low && !(high < 2 * low);
+  constexpr double kSmall = 0.1;
+  return high > kSmall && high != low && !(high < 2 * low);
 }
 
 bool ComparedReports::passed() const {
@@ -167,36 +176,56 @@ bool ComparedReports::passed() const {
          !(before.verdict == Verdict::kNotProven && after.verdict == Verdict::kFail);
 }
 
-ComparedReports compare_reports(ReportFile before, ReportFile after) {
+Result<ComparedReports> compare_reports(ReportFile before, ReportFile after) {
+  if (before.command != after.command) {
+    return fail(user_error("the reports are of different commands", after.path,
+                           "a report of tapml " + before.command, "one of tapml " + after.command));
+  }
   ComparedReports compared;
   std::vector<const ReportedKernel*> matches(after.kernels.size(), nullptr);
   std::vector<bool> taken(before.kernels.size(), false);
-  // By name first; then, among the rest, by what of the model they are if that is unique.
+  const auto match = [&](size_t of_after, size_t of_before) {
+    matches[of_after] = &before.kernels[of_before];
+    taken[of_before] = true;
+  };
   std::map<std::pair<std::string, std::string>, size_t> names;
-  for (size_t i = 0; i < before.kernels.size(); ++i) {
-    names.emplace(std::pair(before.kernels[i].target, before.kernels[i].name), i);
+  for (size_t k = 0; k < before.kernels.size(); ++k) {
+    names.emplace(std::pair(before.kernels[k].target, before.kernels[k].name), k);
   }
   for (size_t i = 0; i < after.kernels.size(); ++i) {
     const auto found = names.find({after.kernels[i].target, after.kernels[i].name});
-    if (found == names.end()) continue;
-    matches[i] = &before.kernels[found->second];
-    taken[found->second] = true;
+    if (found != names.end()) match(i, found->second);
   }
+  // The rest by the part of the model, if one of each report stands for it.
+  std::vector<std::pair<size_t, size_t>> pairs;
   for (size_t i = 0; i < after.kernels.size(); ++i) {
-    if (matches[i]) continue;
-    std::vector<size_t> candidates;
-    for (size_t k = 0; k < before.kernels.size(); ++k) {
-      if (!taken[k] && same_part(before.kernels[k], after.kernels[i])) candidates.push_back(k);
+    for (size_t k = 0; !matches[i] && k < before.kernels.size(); ++k) {
+      if (!taken[k] && same_part(before.kernels[k], after.kernels[i])) pairs.emplace_back(i, k);
     }
-    if (candidates.size() != 1) continue;
-    matches[i] = &before.kernels[candidates[0]];
-    taken[candidates[0]] = true;
+  }
+  for (const auto& [i, k] : pairs) {
+    if (std::ranges::count(pairs, i, &std::pair<size_t, size_t>::first) == 1 &&
+        std::ranges::count(pairs, k, &std::pair<size_t, size_t>::second) == 1) {
+      match(i, k);
+    }
+  }
+  if (!before.kernels.empty() && !after.kernels.empty() &&
+      std::ranges::none_of(matches, [](const auto* one) { return one != nullptr; })) {
+    return fail(user_error("the reports have no kernel in common", after.path,
+                           "a report of the same model and target as " + before.path,
+                           "kernels on " + after.kernels.front().target + ", and on " +
+                               before.kernels.front().target + " before"));
   }
   for (size_t i = 0; i < after.kernels.size(); ++i) {
     ComparedKernel& kernel = compared.kernels.emplace_back();
     kernel.after = after.kernels[i];
-    if (matches[i]) kernel.before = *matches[i];
-    kernel.change = matches[i] ? change_of(*matches[i], after.kernels[i]) : KernelChange::kNew;
+    if (matches[i]) {
+      kernel.before = *matches[i];
+      kernel.change = change_of(*matches[i], after.kernels[i]);
+    } else {
+      kernel.change =
+          after.kernels[i].verdict == Verdict::kFail ? KernelChange::kWorse : KernelChange::kNew;
+    }
   }
   for (size_t k = 0; k < before.kernels.size(); ++k) {
     if (taken[k]) continue;
@@ -238,6 +267,12 @@ std::vector<std::string> different_facts(const ComparedReports& compared) {
       lines.push_back(std::string(name) + ": " + was + ", then " + is);
     }
   };
+  const auto targets = [](const ReportFile& report) {
+    std::set<std::string> names;
+    for (const ReportedKernel& kernel : report.kernels) names.insert(kernel.target);
+    return join(names);
+  };
+  fact("target", targets(compared.before), targets(compared.after));
   fact("tapml", a.version, b.version);
   fact("model", a.model, b.model);
   if (a.hashed == b.hashed) fact(b.hashed.c_str(), a.hash, b.hash);

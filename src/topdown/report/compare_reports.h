@@ -26,6 +26,7 @@ struct ReportedKernel {
 
 struct ReportFile {
   std::string path;
+  std::string command;  // "migrate" or "replay"
   RunFacts run;
   Verdict verdict = Verdict::kNotProven;  // of the whole
   std::vector<ReportedKernel> kernels;    // of all targets
@@ -35,6 +36,7 @@ struct ReportFile {
 // folder. UserError for anything else.
 Result<ReportFile> read_report(const std::string& path);
 
+// A new kernel that is wrong is worse.
 enum class KernelChange : uint8_t { kSame, kBetter, kWorse, kNew, kGone };
 const char* change_name(KernelChange change);  // "same", ...
 
@@ -42,7 +44,8 @@ struct ComparedKernel {
   KernelChange change = KernelChange::kSame;
   std::optional<ReportedKernel> before, after;  // at least one
 
-  // Whether a reader wants to see it: any change, or an error that at least doubled or halved.
+  // Whether a reader wants to see it: any change, or an error that at least doubled or halved and
+  // is more than a tenth of its bound before or after.
   bool notable() const;
 };
 
@@ -54,10 +57,11 @@ struct ComparedReports {
   bool passed() const;
 };
 
-ComparedReports compare_reports(ReportFile before, ReportFile after);
+// UserError for reports of different commands, and for reports with no kernel in common.
+Result<ComparedReports> compare_reports(ReportFile before, ReportFile after);
 // "PASS 0 of 28 kernels worse, 1 better".
 VerdictLine verdict_line(const ComparedReports& compared);
-// Lines that say in which facts of the runs (model, versions, processor) the two differ.
+// Lines with the facts (target, model, versions, processor) in which the two differ.
 std::vector<std::string> different_facts(const ComparedReports& compared);
 Json compared_reports_json(const ComparedReports& compared);
 

@@ -33,7 +33,7 @@ std::string error_of(const KernelVerdict& verdict) {
   return number(verdict.worst.target.max_abs);
 }
 
-// A NaN or an infinity in the wrong place sorts behind every error.
+// A NaN or an infinity in the wrong place is larger than every error.
 double error_key(const KernelVerdict& verdict) {
   const Errors& errors = verdict.worst.target;
   return errors.mask_mismatches > 0 ? std::numeric_limits<double>::infinity() : errors.max_abs;
@@ -145,6 +145,11 @@ std::string facts_of(const PageKernel& kernel) {
   return table({}, rows, "facts");
 }
 
+std::string folded(const std::string& name, const std::string& text) {
+  if (text.empty()) return "";
+  return element("details", element("summary", escaped(name)) + element("pre", escaped(text)));
+}
+
 std::string failure_part(const PageKernel& kernel, size_t index) {
   std::string part = element("h3", {{"id", failure_anchor(index)}},
                              chip(kernel) + " " + link(kernel_anchor(index), code(kernel.name)) +
@@ -165,13 +170,10 @@ std::string failure_part(const PageKernel& kernel, size_t index) {
                                             : "To reproduce it, run:") +
             element("pre", escaped(kernel.reproducer));
   }
-  if (!kernel.source) return part;
-  auto folded = [&](const std::string& name, const std::string& text) {
-    if (text.empty()) return;
-    part += element("details", element("summary", escaped(name)) + element("pre", escaped(text)));
-  };
-  folded("code (" + kernel.source->language + ")", kernel.source->code);
-  folded("loops, as scheduled", kernel.source->loops);
+  if (kernel.source) {
+    part += folded("code (" + kernel.source->language + ")", kernel.source->code) +
+            folded("loops, as scheduled", kernel.source->loops);
+  }
   return part;
 }
 
@@ -188,13 +190,24 @@ std::string kernel_table(const std::vector<PageKernel>& kernels) {
   heads.emplace_back("test took");
   std::string rows;
   for (size_t i = 0; i < kernels.size(); ++i) rows += kernel_row(kernels[i], i, hybrids);
-  return table(heads, rows, "kernels") + element("script", sort_script());
+  return table(heads, rows, "kernels sortable") + element("script", sort_script());
 }
 
 std::string failure_parts(const std::vector<PageKernel>& kernels) {
   std::string parts;
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (kernels[i].wrong()) parts += failure_part(kernels[i], i);
+  }
+  return parts;
+}
+
+std::string code_parts(const std::vector<PageKernel>& kernels) {
+  std::string parts;
+  for (const PageKernel& kernel : kernels) {
+    if (kernel.wrong() || !kernel.source) continue;
+    const KernelSource& source = *kernel.source;
+    parts += folded(kernel.name + ": code (" + source.language + ")", source.code) +
+             folded(kernel.name + ": loops (" + source.provider + ")", source.loops);
   }
   return parts;
 }

@@ -12,6 +12,8 @@ namespace tapml::topdown {
 std::string kernel_table(const std::vector<PageKernel>& kernels);
 // A part for each wrong kernel: numbers, heat map, source, and how to reproduce the failure.
 std::string failure_parts(const std::vector<PageKernel>& kernels);
+// The loops and the code of each kernel that is not wrong, folded; empty if there are none.
+std::string code_parts(const std::vector<PageKernel>& kernels);
 // The custom kernels; empty if there are none.
 std::string user_kernel_table(const std::vector<PageKernel>& kernels);
 // The widened bounds with their reasons; empty if there are none.

@@ -69,6 +69,9 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
         kernel.details.emplace_back("again", flaky_text(step.repeated));
       }
     }
+    if (const auto it = migration.sources.find(kernel.name); it != migration.sources.end()) {
+      kernel.source = &it->second;
+    }
     content.kernels.push_back(std::move(kernel));
   }
   for (size_t i = 0; i < migration.untried.size(); ++i) {
@@ -91,6 +94,10 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
   content.layers = migration.layers;
   content.texts = {{"prompt", texts.prompt}, {migration.source, texts.source_text}};
   content.texts.push_back({migration.target + " (" + end_text(migration) + ")", texts.target_text});
+  for (size_t i = 0; i < migration.margins.size(); ++i) {
+    content.tokens.push_back(
+        {i < texts.token_texts.size() ? texts.token_texts[i] : "", migration.margins[i]});
+  }
   if (migration.error) content.remarks.push_back(migration.error->to_string());
   const std::string allowed =
       target_allowances_text(migration.target, migration.allowances, verdicts_of(migration));

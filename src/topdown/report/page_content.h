@@ -53,6 +53,10 @@ struct PageCheck {
 struct PageText {
   std::string name, text;
 };
+struct PageToken {
+  std::string text;
+  TokenMargin margin;
+};
 struct PageDevice {
   std::string role, target;
   DeviceInfo info;
@@ -66,6 +70,7 @@ struct PageContent {
   std::vector<PageKernel> kernels;
   std::vector<LayerStep> layers;      // of a layer-by-layer migration
   std::vector<PageText> texts;        // prompt, continuations
+  std::vector<PageToken> tokens;      // that the reference chooses, position by position
   std::vector<PageCheck> checks;      // of the whole model
   const SpeedTable* speed = nullptr;  // null: not measured
   std::vector<std::string> remarks;   // lines: copies, how much was resumed

@@ -49,8 +49,8 @@ table{border-collapse:collapse;font-size:.84rem;min-width:100%}
 td,th{border-bottom:1px solid var(--line);padding:.3rem .55rem;text-align:left;vertical-align:top}
 thead th{color:var(--soft);font-weight:600;white-space:nowrap}
 tbody th{font-weight:600;white-space:nowrap}
-.kernels thead th[tabindex]{cursor:pointer}
-.kernels th[aria-sort=ascending]::after{content:" ▲"}.kernels th[aria-sort=descending]::after{content:" ▼"}
+.sortable thead th{cursor:pointer}
+.sortable th[aria-sort=ascending]::after{content:" ▲"}.sortable th[aria-sort=descending]::after{content:" ▼"}
 .kernels td{white-space:nowrap;font-variant-numeric:tabular-nums}
 .kernels .layers{white-space:normal;min-width:15rem;overflow-wrap:anywhere;color:var(--soft)}
 .kernels tr.wrong td{background:var(--badsoft)}

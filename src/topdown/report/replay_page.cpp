@@ -36,6 +36,9 @@ std::string replay_html(const Replayed& replayed, const std::string& command,
     kernel.outcome = verdict_outcome(verdict);
     kernel.verdict = &verdict;
     kernel.groups = verdict.groups;
+    if (const auto it = replayed.sources.find(verdict.kernel); it != replayed.sources.end()) {
+      kernel.source = &it->second;
+    }
     if (verdict.group)
       kernel.details.emplace_back("inputs and outputs", group_values_text(verdict));
     if (kernel.wrong() && verdict.group) {

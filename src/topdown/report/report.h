@@ -24,6 +24,7 @@ struct ReportTexts {
   std::string model;
   std::string prompt;
   std::string source_text, target_text;  // continuations
+  std::vector<std::string> token_texts;  // of Migration::margins
   std::string command;
   RunFacts run;
   // Next to the page is a folder for each kernel whose tests fail, with its failing call

@@ -63,6 +63,22 @@ std::string text_parts(const std::vector<PageText>& texts) {
   return parts;
 }
 
+// The tokens whose choice an error within its bound may change are marked.
+std::string token_table(const std::vector<PageToken>& tokens) {
+  if (tokens.empty()) return "";
+  std::string rows;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const TokenMargin& margin = tokens[i].margin;
+    rows += table_row({std::to_string(i), element("code", escaped(tokens[i].text)),
+                       std::to_string(margin.token), number(margin.margin), number(margin.bound),
+                       margin.open() ? "≈ an error within its bound may change it" : "✓"},
+                      true);
+  }
+  return table({"after the prompt", "reference's choice", "id", "margin to the second",
+                "error allowed of a logit", "decided"},
+               rows, "model");
+}
+
 std::string remark_lines(const std::vector<std::string>& remarks) {
   std::string lines;
   for (const std::string& remark : remarks) lines += element("p", escaped(remark));
@@ -152,6 +168,8 @@ std::string report_page(const PageContent& content) {
               check_rows(content.checks), "model"));
   }
   sections.add("texts", "Texts", text_parts(content.texts));
+  sections.add("tokens", "Tokens and their margins", token_table(content.tokens));
+  sections.add("code", "Code of the kernels", code_parts(content.kernels));
   sections.add("timeline", "Timeline",
                remark_lines(content.remarks) + timeline_chart(content.timeline));
   return page_shell({.command = content.command,

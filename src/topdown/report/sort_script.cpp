@@ -6,7 +6,7 @@ namespace {
 
 // A click on a column's head, or Enter, sorts by it; the next one reverses the order. Numbers are
 // compared as numbers, by data-key where a cell shows them with a unit; empty cells come last.
-constexpr const char* kScript = R"(document.querySelectorAll('table.kernels').forEach(table=>{
+constexpr const char* kScript = R"(document.querySelectorAll('table.sortable').forEach(table=>{
 const heads=[...table.tHead.rows[0].cells],body=table.tBodies[0];
 const key=cell=>{const text=cell.dataset.key??cell.textContent.trim();
 const number=text===''?NaN:Number(text);return{text,number}};

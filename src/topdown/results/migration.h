@@ -74,13 +74,15 @@ struct Migration {
   std::vector<std::vector<CallGroup>> untried_calls;
   // Kernels that the target runs and that no call of the carved run tests.
   std::vector<KernelUse> untested;
-  std::map<std::string, FailedKernel> failed;  // by kernel
-  int64_t resumed = 0;                         // steps taken over from an earlier run
+  std::map<std::string, FailedKernel> failed;   // by kernel
+  std::map<std::string, KernelSource> sources;  // of kernels that migrate, with keep_sources
+  int64_t resumed = 0;                          // steps taken over from an earlier run
   std::vector<int32_t> source_tokens, target_tokens;
-  bool target_ran = false;  // all kernels migrated, so the target ran the whole model
-  ModelCheck whole;         // the target alone
-  RepeatedCheck repeated;   // if `whole` failed
-  bool drawn = false;       // with a temperature: diverging texts decide nothing
+  std::vector<TokenMargin> margins;  // of the tokens that hybrids and target are checked at
+  bool target_ran = false;           // all kernels migrated, so the target ran the whole model
+  ModelCheck whole;                  // the target alone
+  RepeatedCheck repeated;            // if `whole` failed
+  bool drawn = false;                // with a temperature: diverging texts decide nothing
   bool tie = false;  // tokens first diverged where the reference's margin is within the bound
   int64_t first_divergence = -1;
   SpeedTable speed;  // with measure_speed

@@ -74,6 +74,7 @@ void fields(A& a, Migration& x) {
   a("target_ran_alone", x.target_ran);
   a("whole_model", x.whole);
   a("repeated", x.repeated);
+  a.since("margins", x.margins);
   a("source_tokens", x.source_tokens);
   a("target_tokens", x.target_tokens);
   a("first_divergence", x.first_divergence);

@@ -1,11 +1,13 @@
 // The result of a replay.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "abi/device_info.h"
 #include "topdown/profile/timeline.h"
+#include "topdown/results/kernel_source.h"
 #include "topdown/results/kernel_verdict.h"
 #include "topdown/results/run_facts.h"
 #include "topdown/results/speed_table.h"
@@ -22,7 +24,8 @@ struct Replayed {
   std::vector<std::string> not_selected;  // kernels of the suite that were not selected
   std::string incomplete;                 // of the suite (Suite::incomplete)
   DeviceInfo target_info;
-  SpeedTable speed;  // empty: not measured
+  SpeedTable speed;                             // empty: not measured
+  std::map<std::string, KernelSource> sources;  // of kernels, for a report
   std::vector<TimelineSpan> timeline;
   double seconds = 0;
   RunFacts run;

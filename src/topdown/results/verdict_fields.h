@@ -139,6 +139,14 @@ void fields(A& a, ModelCheck& x) {
 }
 
 template <class A>
+void fields(A& a, TokenMargin& x) {
+  a.range("token", x.token, -1, std::numeric_limits<int32_t>::max());
+  a("margin", x.margin);
+  a("bound", x.bound);
+  a.derived("open", [&] { return Json::boolean(x.open()); });
+}
+
+template <class A>
 void fields(A& a, RepeatedCheck& x) {
   a("runs", x.runs);
   a("wrong", x.wrong);

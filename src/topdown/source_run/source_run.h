@@ -90,6 +90,10 @@ class SourceRun {
   std::vector<KernelUse> untested(const DeviceInfo& target) const;
   KernelReference& reference() { return *reference_; }
   const ModelReference& model_reference() const { return *model_reference_; }
+  // Empty before keep_reference().
+  std::vector<TokenMargin> token_margins() const {
+    return model_reference_ ? model_reference_->margins() : std::vector<TokenMargin>();
+  }
   const ForcedRun& forced() const { return forced_; }
   // The margin by which the reference prefers its own choice to that of `tokens` at `at`, where
   // they diverge from the source's. If the text has ended there, its choice was the most likely

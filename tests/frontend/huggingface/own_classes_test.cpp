@@ -72,6 +72,8 @@ TEST(OwnClasses, Qwen) {
   refuses("qwen", "intermediate_size", "191", {"even"});
   refuses("qwen", "num_key_value_heads", "2", {"num_attention_heads"});
   refuses("qwen", "rotary_pct", "0.1", {"rotates 1 of 16"});
+  refuses("qwen", "n_embd", "64", {"first release"});
+  refuses("qwen", "scale_attn_weights", "false", {"scale"});
 }
 
 TEST(OwnClasses, BaichuanWithAlibiIsNamed) {
@@ -98,8 +100,10 @@ TEST(OwnClasses, InternLmNamesItsRotation) {
 TEST(OwnClasses, ChatGlm) {
   refuses("chatglm", "add_bias_linear", "true", {"biases"});
   refuses("chatglm", "apply_residual_connection_post_layernorm", "true", {"residuals"});
-  refuses("chatglm", "post_layer_norm", "false", {"RMS norms"});
-  refuses("chatglm", "rmsnorm", "false", {"RMS norms"});
+  refuses("chatglm", "post_layer_norm", "false", {"a norm after the layers"});
+  refuses("chatglm", "rmsnorm", "false", {"layer norms"});
+  refuses("chatglm", "multi_query_attention", "false", {"is not true"});
+  refuses("chatglm", "position_encoding_2d", "true", {"ChatGLM 1"});
   refuses("chatglm", "quantization_bit", "4", {"quantized"});
   refuses("chatglm", "pre_seq_len", "128", {"prefixes"});
   refuses("chatglm", "kv_channels", "18", {"a multiple of 4"});
