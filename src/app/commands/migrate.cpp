@@ -116,7 +116,7 @@ topdown::ReportTexts texts_of(const MigrateCommand& command, const LoadedModel& 
   texts.source_text = model.tokenizer.decode(migration.source_tokens);
   texts.target_text = model.tokenizer.decode(migration.target_tokens);
   for (const topdown::TokenMargin& one : migration.margins) {
-    texts.token_texts.push_back(model.tokenizer.decode({one.token}));
+    texts.token_texts.push_back(model.tokenizer.decode(std::vector{one.token}));
   }
   texts.failures = true;
   texts.options = options_again(command, platform, fault);
