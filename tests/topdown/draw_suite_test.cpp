@@ -57,7 +57,7 @@ TEST(DrawSuite, ContainsTheSortAndTheDrawWithItsState) {
     sorts += call.kernel == sort;
     if (call.kernel != draw) continue;
     EXPECT_EQ(call.function, "draw");
-    EXPECT_EQ(call.origin, (Origin{"draw"}));
+    EXPECT_EQ(call.origin.layers, std::set<std::string>{"draw"});
     const auto& params = drawn_suite().kernels[static_cast<size_t>(draw)].params;
     const auto state =
         static_cast<size_t>(std::find(params.begin(), params.end(), "state") - params.begin());

@@ -56,7 +56,7 @@ std::string kernel_named(const std::string& begin) {
 // A kernel called at prefill for a layer of the model.
 std::string kernel_of(const std::string& layer) {
   for (const CallSiteInfo& site : small_model().executable->call_sites) {
-    if (site.function == "prefill" && site.origin == Origin{layer}) {
+    if (site.function == "prefill" && site.origin.layers == std::set<std::string>{layer}) {
       return small_model().executable->kernels[static_cast<size_t>(site.kernel)].name;
     }
   }
@@ -529,7 +529,7 @@ TEST(Localize, ReportsNaNOfTheSourceBeforeTryingKernels) {
   const Localization found = localize(small_model().golden.model.module, weights_with_nan(),
                                       kPrompt, platforms.source, platforms.target, options);
   ASSERT_TRUE(found.source_nan);
-  EXPECT_EQ(found.source_nan->origin, Origin{"model.norm"});
+  EXPECT_EQ(found.source_nan->origin.layers, std::set<std::string>{"model.norm"});
   EXPECT_TRUE(found.found());
   EXPECT_TRUE(found.culprits.empty());
   EXPECT_TRUE(found.verdicts.empty());

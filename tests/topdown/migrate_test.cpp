@@ -136,7 +136,7 @@ TEST(Migrate, ReportsNaNOfTheSourceBeforeTryingKernels) {
   EXPECT_TRUE(migration.source_nan->kernel.starts_with("rms_norm_"))
       << migration.source_nan->kernel;
   EXPECT_EQ(migration.source_nan->inputs.size(), 1u);
-  EXPECT_EQ(migration.source_nan->origin, Origin{"model.norm"});
+  EXPECT_EQ(migration.source_nan->origin.layers, std::set<std::string>{"model.norm"});
   EXPECT_TRUE(migration.steps.empty());
   EXPECT_TRUE(migration.culprits().empty());
   EXPECT_FALSE(migration.target_ran);
