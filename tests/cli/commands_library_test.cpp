@@ -57,8 +57,11 @@ TEST_F(Replays, RunsTheSelectedKernelsAndReportsThem) {
   EXPECT_EQ(replayed.target, "cpu");
   EXPECT_EQ(replayed.not_selected, wanted.not_selected);
   EXPECT_EQ(replayed.speed.kernels.size(), replayed.verdicts.size());
-  // Compilation, a span for each kernel, and the speed.
-  EXPECT_EQ(replayed.timeline.size(), replayed.verdicts.size() + 2);
+  EXPECT_EQ(replayed.sources.size(), replayed.verdicts.size());
+  for (const auto& [kernel, source] : replayed.sources)
+    EXPECT_FALSE(source.loops.empty()) << kernel;
+  // Compilation, a span for each kernel, the speed, and the code.
+  EXPECT_EQ(replayed.timeline.size(), replayed.verdicts.size() + 3);
 }
 
 TEST_F(Replays, FindAFault) {
