@@ -44,7 +44,7 @@ struct MigrateSettings {
   std::string state;
   std::pair<std::string, std::string> tolerance;
   std::string kernels, fault;
-  bool cache, measure_speed;
+  bool cache, for_report;
   UnderTest under_test;
   std::optional<topdown::ImportCheck> import;
 };
@@ -88,7 +88,7 @@ MigratedRef migrate(const py::object& given, const py::object& source,
   command.tolerance = choice_of(settings.tolerance);
   command.cache.off = !settings.cache;
   command.isolation = isolation_of(settings.under_test, where);
-  command.measure_speed = settings.measure_speed;
+  command.for_report = settings.for_report;
   command.import = settings.import;
   ProgressFunction told(progress);
   return told.run([&] {

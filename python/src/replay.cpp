@@ -307,7 +307,7 @@ void bind_replay(py::module_& module) {
           replayed.target_info = state->info;
           {
             const std::lock_guard<std::timed_mutex> busy(state->busy);
-            replayed.speed = state->replay.measure_speed(replayed.verdicts);
+            state->replay.complete(replayed);
           }
           replayed.seconds = seconds;
           replayed.run = topdown::run_facts(suite, state->suite());

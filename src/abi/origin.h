@@ -14,7 +14,6 @@ struct Origin {
 
   Origin() = default;
   Origin(std::initializer_list<std::string> layers) : layers(layers) {}
-  bool empty() const { return layers.empty() && lines.empty(); }
   bool operator==(const Origin&) const = default;
 };
 

@@ -67,8 +67,7 @@ app::MigrateCommand options_of(const MigrateCommand& command, const Output& outp
   options.isolation = command.isolation;
   // A trace needs one session from the first run to the last.
   options.one_session = !command.trace.file.empty();
-  options.measure_speed = !command.report.empty();
-  options.keep_sources = !command.report.empty();
+  options.for_report = !command.report.empty();
   options.facts = !command.report.empty() || output.json;
   return options;
 }

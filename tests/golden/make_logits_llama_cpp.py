@@ -25,7 +25,7 @@ import rng
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOKENS = 24
-WIDE = 0.35  # as in make_logits.py
+WIDE = 0.35  # as in logits_configurations.py
 
 SMALL = {"dtype": "float32", "hidden_size": 64, "intermediate_size": 96, "max_position_embeddings": 128,
          "num_attention_heads": 4, "num_hidden_layers": 3, "rms_norm_eps": 1e-5, "vocab_size": 203}

@@ -39,7 +39,7 @@ TEST(Carving, ObservedRunComputesTheSameBits) {
   const std::string last = suite.calls.back().after.back();
   EXPECT_TRUE(same_tensors({plain.back()}, {suite.tensors.at(last)}));
   for (size_t i = 0; i < suite.calls.size(); ++i) {
-    EXPECT_FALSE(suite.calls[i].origin.empty()) << i;
+    EXPECT_FALSE(suite.calls[i].origin.layers.empty()) << i;
     EXPECT_EQ(suite.calls[i].sequence - suite.calls[0].sequence, static_cast<int64_t>(i));
   }
 }

@@ -118,7 +118,7 @@ TEST(Localize, UntestedKernelsDoNotPass) {
   const Localization found = localized(options);
   EXPECT_EQ(culprits_of(found), std::set<std::string>{victim});
   EXPECT_EQ(culprit_text(found.culprits.at(0), false).find("its tests pass"), std::string::npos);
-  EXPECT_FALSE(found.culprits.at(0).verdict.origin.empty()) << "its layers are known";
+  EXPECT_FALSE(found.culprits.at(0).verdict.origin.layers.empty()) << "its layers are known";
 }
 
 class LocalizeFault : public ::testing::TestWithParam<std::vector<std::string>> {};
@@ -139,7 +139,7 @@ TEST_P(LocalizeFault, NamesAllCulpritsAndNothingElse) {
   for (const Culprit& culprit : found.culprits) {
     SCOPED_TRACE(culprit.kernel);
     EXPECT_EQ(culprit.evidence, Evidence::kReplay);
-    EXPECT_FALSE(culprit.verdict.origin.empty());
+    EXPECT_FALSE(culprit.verdict.origin.layers.empty());
     EXPECT_EQ(culprit.runs, 5);
     EXPECT_EQ(culprit.failed_runs, 5);
     EXPECT_NE(culprit.source.loops.find("prim def"), std::string::npos) << culprit.source.loops;

@@ -183,8 +183,7 @@ Migrated migrate(const MigrateCommand& command, const CommandHooks& hooks) {
   options.max_tokens = command.max_tokens;
   options.validation_tokens = command.validation_tokens;
   options.sampler = command.sampler;
-  options.measure_speed = command.measure_speed;
-  options.keep_sources = command.keep_sources;
+  options.for_report = command.for_report;
   options.stop_at_first = command.stop_at_first;
   options.eos = model->files.eos;
   options.cache = cache.kernels();

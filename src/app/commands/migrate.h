@@ -27,9 +27,8 @@ struct MigrateCommand {
   std::optional<LibraryFiles> libraries;  // see routine_options()
   IsolationOptions isolation;
   bool one_session = false;  // kernels under test run in this process; overrides `isolation`
-  bool measure_speed = false;
-  bool keep_sources = false;
-  bool facts = true;                           // adds facts to the texts, which hashes all weights
+  bool for_report = false;   // MigrateOptions::for_report
+  bool facts = true;         // adds facts to the texts, which hashes all weights
   std::optional<topdown::ImportCheck> import;  // of check_import(), for the facts
 };
 

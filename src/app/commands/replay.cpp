@@ -156,8 +156,7 @@ void SuiteReplay::compile(const std::set<std::string>& kernels) {
   if (hooks_.phase) hooks_.phase(step, 0);
   timeline_ = topdown::Timeline();
   timeline_.begin("steps", step);
-  pipeline::ImplementOptions& implement = implement_;
-  implement = {};
+  pipeline::ImplementOptions implement;
   implement.instruments.poll = hooks_.poll;
   implement.instruments.watcher = hooks_.watcher;
   implement.libraries = routine_options(command_.libraries, command_.patterns);
@@ -176,6 +175,7 @@ void SuiteReplay::compile(const std::set<std::string>& kernels) {
   implement.foreign = user.compile(module, target_, hooks_.cancelled);
   user.check(implement.foreign, target_, sandbox_.session());
   sandbox_.load(pipeline::implement(module, target_, implement));
+  implement_ = std::move(implement);
 }
 
 topdown::Replayed SuiteReplay::run(const WantedTests& wanted, bool for_report) {
@@ -223,28 +223,27 @@ topdown::Replayed SuiteReplay::run(const WantedTests& wanted, bool for_report) {
   replayed.target_info = sandbox_.session().info();
   if (for_report) {
     poll();
-    timeline_.begin("steps", "speed");
-    replayed.speed = measure_speed(replayed.verdicts);
-    timeline_.begin("steps", "code of the kernels");
-    for (const topdown::KernelVerdict& verdict : replayed.verdicts) {
-      if (verdict.group) continue;
-      poll();
-      replayed.sources[verdict.kernel] = topdown::kernel_source(reference_.module(), verdict.kernel,
-                                                                target_, implement_, sources_);
-    }
+    complete(replayed);
   }
   replayed.timeline = timeline_.take();
   replayed.seconds = timeline_.now();
   return replayed;
 }
 
-topdown::SpeedTable SuiteReplay::measure_speed(
-    const std::vector<topdown::KernelVerdict>& verdicts) {
+void SuiteReplay::complete(topdown::Replayed& replayed) {
+  timeline_.begin("steps", "speed");
   std::vector<int32_t> right;
-  for (const topdown::KernelVerdict& verdict : verdicts) {
+  for (const topdown::KernelVerdict& verdict : replayed.verdicts) {
     if (verdict.passed && !verdict.group) right.push_back(suite_->find_kernel(verdict.kernel));
   }
-  return topdown::measure_speed(*suite_, right, sandbox_, cache_.kernels());
+  replayed.speed = topdown::measure_speed(*suite_, right, sandbox_, cache_.kernels());
+  timeline_.begin("steps", "code of the kernels");
+  for (const topdown::KernelVerdict& verdict : replayed.verdicts) {
+    if (verdict.group) continue;
+    poll();
+    replayed.sources[verdict.kernel] =
+        topdown::kernel_source(reference_.module(), verdict.kernel, target_, implement_, sources_);
+  }
 }
 
 std::vector<std::string> SuiteReplay::warnings() const {

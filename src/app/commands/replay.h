@@ -58,10 +58,10 @@ class SuiteReplay {
   WantedTests wanted(const TestChoice& choice) const;
   // Compiles these kernels for the platform, or all if empty, with the fault injected.
   void compile(const std::set<std::string>& kernels);
-  // Runs the compiled kernels. For a report, also measures them and keeps their code.
+  // Runs the compiled kernels.
   topdown::Replayed run(const WantedTests& wanted, bool for_report);
-  // Measures the kernels that pass.
-  topdown::SpeedTable measure_speed(const std::vector<topdown::KernelVerdict>& verdicts);
+  // What only a report has: measures the kernels that pass, and adds the code of all.
+  void complete(topdown::Replayed& replayed);
   // A warning for each tolerance that applies to no kernel of the suite.
   std::vector<std::string> warnings() const;
   // Options for commands that reproduce a failure.

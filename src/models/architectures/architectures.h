@@ -6,22 +6,13 @@
 
 namespace tapml::models {
 
-namespace rwkv5 {
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
-namespace rwkv6 {
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
 namespace arcee {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
-namespace helium {
+namespace baichuan {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
-namespace ministral {
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
-namespace olmoe {
+namespace chatglm {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace cohere {
@@ -36,21 +27,6 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace exaone4 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
-namespace glm4 {
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
-namespace hunyuan_v1_dense {
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
-namespace nemotron {
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
-namespace olmo3 {
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
-namespace seed_oss {
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
 namespace gemma {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
@@ -60,19 +36,40 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace gemma3 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace glm4 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace gpt2 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace gpt_bigcode {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
-namespace gptj {
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
 namespace gpt_neox {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace gptj {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace granite {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace helium {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace hunyuan_v1_dense {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace internlm {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace internlm2 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace minicpm {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace ministral {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace mistral {
@@ -81,13 +78,28 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace mixtral {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace nemotron {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace olmo2 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace olmo3 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace olmoe {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace orion {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace phi {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace phi3 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace qwen {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace qwen2 {
@@ -99,6 +111,15 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace qwen3_moe {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace rwkv5 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace rwkv6 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace seed_oss {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace smollm3 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
@@ -106,27 +127,6 @@ namespace stablelm {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace starcoder2 {
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
-namespace orion {
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
-namespace internlm2 {
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
-namespace minicpm {
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
-namespace qwen {
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
-namespace baichuan {
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
-namespace internlm {
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
-namespace chatglm {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 

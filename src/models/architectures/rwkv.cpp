@@ -26,7 +26,7 @@ Variable hidden_states(Graph& g, const RwkvConfig& c, const RwkvParts& parts) {
       const std::string own = path + "." + name;
       g.origin(own);
       const Variable before = previous_tokens(g, std::string(name) + "_token." + number, y);
-      x = residual(g, path, x, part(g, layer, own, y, before));
+      x = residual(g, path, x, part(g, c, layer, own, y, before));
     };
     add("ln1", "attention", parts.time_mix);
     add("ln2", "feed_forward", parts.channel_mix);
@@ -78,9 +78,7 @@ DecoderModel rwkv_model(const char* architecture, const RwkvConfig& c, RwkvParts
   model.programs = wkv_program(parts.scan, c.wkv);
   const NormConfig last = {.kind = NormConfig::Kind::kLayer, .epsilon = 1e-5, .bias = true};
   model.logits = logits_of(config, last, {}, model);
-  model.hidden_states = [c, parts = std::move(parts)](Graph& g) {
-    return hidden_states(g, c, parts);
-  };
+  model.hidden_states = [c, parts](Graph& g) { return hidden_states(g, c, parts); };
   return model;
 }
 

@@ -24,11 +24,11 @@ RwkvConfig read_rwkv_config(const JsonObjectReader& json, ConfigNotes& notes);
 // The parts of a layer that differ. `path` is the part's, x its normed input and `before` the
 // tokens before, [b, n, hidden].
 struct RwkvParts {
-  using Part =
-      std::function<relax::Variable(Graph& g, int64_t layer, const std::string& path,
-                                    const relax::Variable& x, const relax::Variable& before)>;
+  using Part = relax::Variable (*)(Graph& g, const RwkvConfig& config, int64_t layer,
+                                   const std::string& path, const relax::Variable& x,
+                                   const relax::Variable& before);
   Part time_mix, channel_mix;
-  std::string scan;  // the text of WkvConfig::program, for wkv_program
+  const char* scan;  // the text of WkvConfig::program, for wkv_program
 };
 DecoderModel rwkv_model(const char* architecture, const RwkvConfig& config, RwkvParts parts);
 

@@ -78,8 +78,8 @@ Variable time_mix(Graph& g, const RwkvConfig& c, int64_t layer, const std::strin
                 c.hidden);
 }
 
-Variable feed_forward(Graph& g, const RwkvConfig& c, const std::string& path, const Variable& x,
-                      const Variable& before) {
+Variable feed_forward(Graph& g, const RwkvConfig& c, int64_t /*layer*/, const std::string& path,
+                      const Variable& x, const Variable& before) {
   const auto mixed = [&](const char* name) {
     const Variable share = time_weight(g, path + ".time_mix_" + name, c.hidden);
     return interpolated(g, before, x, share);
@@ -94,13 +94,7 @@ Variable feed_forward(Graph& g, const RwkvConfig& c, const std::string& path, co
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   RwkvConfig c = read_rwkv_config(json, notes);
   c.wkv.program = "wkv5";
-  return rwkv_model(
-      "rwkv5", c,
-      {.time_mix = [c](Graph& g, int64_t layer, const std::string& path, const Variable& x,
-                       const Variable& before) { return time_mix(g, c, layer, path, x, before); },
-       .channel_mix = [c](Graph& g, int64_t, const std::string& path, const Variable& x,
-                          const Variable& before) { return feed_forward(g, c, path, x, before); },
-       .scan = kScan});
+  return rwkv_model("rwkv5", c, {.time_mix = time_mix, .channel_mix = feed_forward, .scan = kScan});
 }
 
 }  // namespace tapml::models::rwkv5

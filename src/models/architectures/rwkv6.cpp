@@ -112,8 +112,8 @@ Variable time_mix(Graph& g, const RwkvConfig& c, int64_t layer, const std::strin
                 c.hidden);
 }
 
-Variable feed_forward(Graph& g, const RwkvConfig& c, const std::string& path, const Variable& x,
-                      const Variable& before) {
+Variable feed_forward(Graph& g, const RwkvConfig& c, int64_t /*layer*/, const std::string& path,
+                      const Variable& x, const Variable& before) {
   const auto mixed = [&](const char* name) {
     return interpolated(g, x, before, time_weight(g, path + ".time_maa_" + name, c.hidden));
   };
@@ -127,13 +127,7 @@ Variable feed_forward(Graph& g, const RwkvConfig& c, const std::string& path, co
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   RwkvConfig c = read_rwkv_config(json, notes);
   c.wkv.program = "wkv6";
-  return rwkv_model(
-      "rwkv6", c,
-      {.time_mix = [c](Graph& g, int64_t layer, const std::string& path, const Variable& x,
-                       const Variable& before) { return time_mix(g, c, layer, path, x, before); },
-       .channel_mix = [c](Graph& g, int64_t, const std::string& path, const Variable& x,
-                          const Variable& before) { return feed_forward(g, c, path, x, before); },
-       .scan = kScan});
+  return rwkv_model("rwkv6", c, {.time_mix = time_mix, .channel_mix = feed_forward, .scan = kScan});
 }
 
 }  // namespace tapml::models::rwkv6

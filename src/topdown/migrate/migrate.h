@@ -25,8 +25,7 @@ namespace tapml::topdown {
 
 struct MigrateOptions : SourceRunOptions {
   PlanOptions plan;
-  bool measure_speed = false;  // of the kernels whose tests pass, on the target
-  bool keep_sources = false;   // of the kernels that migrate: Migration::sources
+  bool for_report = false;     // also measures the kernels that pass, and keeps their code
   bool stop_at_first = false;  // after the first kernel that stays on the source
 };
 

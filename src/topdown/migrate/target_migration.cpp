@@ -156,9 +156,9 @@ void TargetMigration::finish() {
   hybrid_.reset();
   if (several_) sandbox_.refresh();
   explain_failures();
-  if (options_.keep_sources) keep_sources();
+  if (options_.for_report) keep_sources();
   if (result_.culprits().empty()) run_alone();
-  if (options_.measure_speed) measure_speed();
+  if (options_.for_report) measure_speed();
 }
 
 void TargetMigration::end(const Error& error) {

@@ -75,7 +75,7 @@ struct Migration {
   // Kernels that the target runs and that no call of the carved run tests.
   std::vector<KernelUse> untested;
   std::map<std::string, FailedKernel> failed;   // by kernel
-  std::map<std::string, KernelSource> sources;  // of kernels that migrate, with keep_sources
+  std::map<std::string, KernelSource> sources;  // of kernels that migrate, for a report
   int64_t resumed = 0;                          // steps taken over from an earlier run
   std::vector<int32_t> source_tokens, target_tokens;
   std::vector<TokenMargin> margins;  // of the tokens that hybrids and target are checked at
@@ -85,7 +85,7 @@ struct Migration {
   bool drawn = false;                // with a temperature: diverging texts decide nothing
   bool tie = false;  // tokens first diverged where the reference's margin is within the bound
   int64_t first_divergence = -1;
-  SpeedTable speed;  // with measure_speed
+  SpeedTable speed;  // for a report
   // The steps of the source and of this target; steps of other targets are left out.
   std::vector<TimelineSpan> timeline;
   double seconds = 0;  // of this run, without work for other targets

@@ -98,7 +98,7 @@ std::string untested_text(const std::vector<KernelUse>& untested, size_t most) {
   for (size_t i = 0; i < std::min(most, untested.size()); ++i) {
     if (i > 0) text += ", ";
     text += untested[i].kernel;
-    if (!untested[i].origin.empty()) text += " (" + layers_summary(untested[i].origin) + ")";
+    if (!untested[i].origin.layers.empty()) text += " (" + layers_summary(untested[i].origin) + ")";
   }
   if (untested.size() > most) text += " and " + std::to_string(untested.size() - most) + " more";
   return text;

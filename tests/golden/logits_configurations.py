@@ -1,0 +1,322 @@
+"""The random configurations of make_logits.py: OTHERS and RANDOM."""
+
+# The older form of the configuration: rope_theta and rope_scaling apart, torch_dtype, no head_dim.
+# Wavelengths of its rotations fall into all three bands of the llama3 rule.
+LLAMA3_GQA = {
+    "architectures": ["LlamaForCausalLM"],
+    "attention_bias": False,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "hidden_act": "silu",
+    "hidden_size": 96,
+    "initializer_range": 0.02,
+    "intermediate_size": 172,
+    "max_position_embeddings": 256,
+    "mlp_bias": False,
+    "model_type": "llama",
+    "num_attention_heads": 6,
+    "num_hidden_layers": 3,
+    "num_key_value_heads": 2,
+    "pretraining_tp": 1,
+    "rms_norm_eps": 1e-05,
+    "rope_scaling": {
+        "factor": 8.0,
+        "high_freq_factor": 4.0,
+        "low_freq_factor": 1.0,
+        "original_max_position_embeddings": 64,
+        "rope_type": "llama3",
+    },
+    "rope_theta": 500000.0,
+    "tie_word_embeddings": False,
+    "torch_dtype": "float32",
+    "transformers_version": "4.43.0",
+    "use_cache": True,
+    "vocab_size": 331,
+}
+
+# The form of transformers 5: rope_parameters, dtype.
+MQA_TIED = {
+    "architectures": ["LlamaForCausalLM"],
+    "attention_bias": False,
+    "attention_dropout": 0.0,
+    "bos_token_id": 1,
+    "dtype": "float16",
+    "eos_token_id": 2,
+    "head_dim": 16,
+    "hidden_act": "silu",
+    "hidden_size": 80,
+    "initializer_range": 0.02,
+    "intermediate_size": 220,
+    "max_position_embeddings": 128,
+    "mlp_bias": False,
+    "model_type": "llama",
+    "num_attention_heads": 5,
+    "num_hidden_layers": 2,
+    "num_key_value_heads": 1,
+    "pretraining_tp": 1,
+    "rms_norm_eps": 1e-06,
+    "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"},
+    "tie_word_embeddings": True,
+    "transformers_version": "5.0.0",
+    "use_cache": True,
+    "vocab_size": 409,
+}
+
+def variant(base, **changes):
+    """The configuration `base` with other fields; None takes a field away."""
+    fields = {**base, **changes}
+    return {key: value for key, value in sorted(fields.items()) if value is not None}
+
+
+# A bias on every projection, in the older form.
+BIASED = variant(
+    LLAMA3_GQA, attention_bias=True, mlp_bias=True, hidden_size=64, intermediate_size=120,
+    max_position_embeddings=96, num_attention_heads=4, num_hidden_layers=2, rope_scaling=None,
+    rope_theta=10000.0, torch_dtype="bfloat16", vocab_size=257)
+
+# Heads whose width is not hidden_size / heads, which here is odd; as many K heads as Q heads
+# because no field says otherwise.
+WIDE_HEADS = variant(
+    MQA_TIED, dtype="float32", head_dim=24, hidden_size=75, intermediate_size=132,
+    num_attention_heads=5, num_key_value_heads=None, tie_word_embeddings=False, vocab_size=211)
+
+# One layer, heads narrower than hidden_size / heads, a bias on the attention only, linear scaling.
+ONE_LAYER = variant(
+    MQA_TIED, attention_bias=True, head_dim=8, hidden_size=72, num_attention_heads=6,
+    num_hidden_layers=1, num_key_value_heads=3,
+    rope_parameters={"factor": 4.0, "rope_theta": 10000.0, "rope_type": "linear"}, vocab_size=300)
+
+# Experts in every layer but the second, whose shares are not made to sum to 1, as in Qwen1.5-MoE.
+QWEN2_MOE = {
+    "architectures": ["Qwen2MoeForCausalLM"],
+    "attention_dropout": 0.0,
+    "bos_token_id": 1,
+    "decoder_sparse_step": 1,
+    "eos_token_id": 2,
+    "hidden_act": "silu",
+    "hidden_size": 64,
+    "initializer_range": 0.02,
+    "intermediate_size": 112,
+    "max_position_embeddings": 96,
+    "max_window_layers": 3,
+    "mlp_only_layers": [1],
+    "model_type": "qwen2_moe",
+    "moe_intermediate_size": 44,
+    "norm_topk_prob": False,
+    "num_attention_heads": 4,
+    "num_experts": 6,
+    "num_experts_per_tok": 2,
+    "num_hidden_layers": 3,
+    "num_key_value_heads": 2,
+    "output_router_logits": False,
+    "rms_norm_eps": 1e-06,
+    "rope_theta": 1000000.0,
+    "router_aux_loss_coef": 0.001,
+    "shared_expert_intermediate_size": 72,
+    "sliding_window": 32768,
+    "tie_word_embeddings": False,
+    "torch_dtype": "float32",
+    "transformers_version": "4.43.0",
+    "use_cache": True,
+    "use_sliding_window": False,
+    "vocab_size": 251,
+}
+
+# Experts in every second layer, shares that sum to 1, no biases, the form of transformers 5.
+QWEN2_MOE_NORMED = variant(
+    QWEN2_MOE, decoder_sparse_step=2, dtype="bfloat16", mlp_only_layers=[], norm_topk_prob=True,
+    num_experts=5, num_experts_per_tok=3, num_hidden_layers=2, qkv_bias=False,
+    rope_parameters={"rope_theta": 10000.0, "rope_type": "default"}, rope_theta=None,
+    tie_word_embeddings=True, torch_dtype=None, transformers_version="5.0.0", vocab_size=199)
+
+# Heads of their own width, no shared expert, layer_types against use_sliding_window, rope_theta twice.
+QWEN2_MOE_PLAIN = variant(
+    QWEN2_MOE, head_dim=24, layer_types=["full_attention"] * 2, mlp_only_layers=[], num_hidden_layers=2,
+    rope_scaling={"factor": 2.0, "rope_theta": 20000.0, "rope_type": "linear"},
+    shared_expert_intermediate_size=0, sliding_window=8, use_sliding_window=True, vocab_size=157)
+
+# What the architectures below have in common.
+SMALL = {
+    "dtype": "float32", "hidden_size": 64, "intermediate_size": 96, "max_position_embeddings": 128,
+    "num_attention_heads": 4, "num_hidden_layers": 3, "num_key_value_heads": 2, "vocab_size": 203}
+
+
+def small(model_type, class_name, **changes):
+    return variant(SMALL, architectures=[class_name], model_type=model_type, **changes)
+
+
+MISTRAL = small("mistral", "MistralForCausalLM", head_dim=24, sliding_window=7, tie_word_embeddings=False)
+MIXTRAL = small("mixtral", "MixtralForCausalLM", num_experts_per_tok=2, num_local_experts=5, sliding_window=None,
+                tie_word_embeddings=False)
+QWEN2 = small("qwen2", "Qwen2ForCausalLM", tie_word_embeddings=True)
+QWEN3 = small("qwen3", "Qwen3ForCausalLM", head_dim=24, attention_bias=True, tie_word_embeddings=False)
+QWEN3_MOE = small("qwen3_moe", "Qwen3MoeForCausalLM", head_dim=24, moe_intermediate_size=32, num_experts=6,
+                  num_experts_per_tok=3, mlp_only_layers=[0], norm_topk_prob=True, tie_word_embeddings=False)
+GEMMA2 = small("gemma2", "Gemma2ForCausalLM", head_dim=24, query_pre_attn_scalar=40, sliding_window=6,
+               attn_logit_softcapping=2.0, final_logit_softcapping=3.0, hidden_activation="gelu_pytorch_tanh")
+STABLELM = small("stablelm", "StableLmForCausalLM", partial_rotary_factor=0.5, use_qkv_bias=True,
+                 tie_word_embeddings=False)
+GPT2 = {"architectures": ["GPT2LMHeadModel"], "dtype": "float32", "model_type": "gpt2", "n_embd": 64, "n_head": 4,
+        "n_layer": 3, "n_positions": 96, "vocab_size": 203}
+GPT_NEOX = small("gpt_neox", "GPTNeoXForCausalLM", num_key_value_heads=None, rotary_pct=0.25, rotary_emb_base=5000,
+                 tie_word_embeddings=False)
+GRANITE = small("granite", "GraniteForCausalLM", embedding_multiplier=3.0, residual_multiplier=0.4,
+                attention_multiplier=0.125, logits_scaling=0.5, tie_word_embeddings=True)
+SMOLLM3 = small("smollm3", "SmolLM3ForCausalLM", num_hidden_layers=5, no_rope_layer_interval=2,
+                bos_token_id=1, eos_token_id=2, pad_token_id=0)
+
+# Weights of these are larger, so that scores and logits differ by more than 1: a switch that a model
+# ignores shows.
+WIDE = 0.35
+
+# Configuration, seed of the weights, number of tokens, scale of matrices.
+OTHERS = {
+    "cohere": (small("cohere", "CohereForCausalLM", logit_scale=1.5), 2001),
+    "cohere_biased": (small("cohere", "CohereForCausalLM", attention_bias=True, hidden_act="gelu", logit_scale=2.0,
+                            num_key_value_heads=4, tie_word_embeddings=False), 2002),
+    "gemma": (small("gemma", "GemmaForCausalLM", head_dim=24, hidden_act="gelu_pytorch_tanh"), 2003),
+    "gemma_plain": (small("gemma", "GemmaForCausalLM", head_dim=16, hidden_act="gelu", num_key_value_heads=1,
+                          rope_theta=3000.0, tie_word_embeddings=False), 2004),
+    "gemma2": (GEMMA2, 2005),
+    "gemma2_uncapped": (variant(GEMMA2, layer_types=["full_attention", "sliding_attention", "sliding_attention"],
+                                sliding_window=11, attn_logit_softcapping=None) | {
+                                    "attn_logit_softcapping": None, "final_logit_softcapping": None}, 2006),
+    "gemma3": (small("gemma3_text", "Gemma3ForCausalLM", head_dim=24, query_pre_attn_scalar=16, sliding_window=6,
+                     sliding_window_pattern=2, rope_theta=2000.0, rope_local_base_freq=50.0,
+                     rope_scaling={"factor": 2.0, "rope_type": "linear"}), 2041),
+    "gemma3_nested": (small("gemma3_text", "Gemma3ForCausalLM", head_dim=16, num_key_value_heads=1,
+                            final_logit_softcapping=3.0, sliding_window=9,
+                            layer_types=["full_attention", "sliding_attention", "full_attention"],
+                            rope_parameters={
+                                "full_attention": {"factor": 4.0, "rope_theta": 3000.0, "rope_type": "linear"},
+                                "sliding_attention": {"rope_theta": 100.0, "rope_type": "default"}},
+                            tie_word_embeddings=False), 2042),
+    "cohere2": (small("cohere2", "Cohere2ForCausalLM", logit_scale=1.5, sliding_window=6,
+                      sliding_window_pattern=3), 2043),
+    "cohere2_types": (small("cohere2", "Cohere2ForCausalLM", attention_bias=True, logit_scale=2.0,
+                            layer_types=["full_attention", "sliding_attention", "full_attention"],
+                            sliding_window=9, tie_word_embeddings=False), 2044),
+    "ernie4_5": (small("ernie4_5", "Ernie4_5ForCausalLM", head_dim=24), 2045),
+    "ernie4_5_biased": (small("ernie4_5", "Ernie4_5ForCausalLM", head_dim=16, num_key_value_heads=4, rope_theta=700.0,
+                              tie_word_embeddings=False, use_bias=True), 2046),
+    "exaone4": (small("exaone4", "Exaone4ForCausalLM", head_dim=16, num_hidden_layers=4, sliding_window=7,
+                      sliding_window_pattern=2, tie_word_embeddings=False), 2047),
+    "exaone4_full": (small("exaone4", "Exaone4ForCausalLM", head_dim=24, layer_types=["full_attention"] * 3,
+                           tie_word_embeddings=True) | {"sliding_window": None}, 2048),
+    "glm4": (small("glm4", "Glm4ForCausalLM", eos_token_id=[1, 2], head_dim=24, pad_token_id=0,
+                   tie_word_embeddings=False), 2049),
+    "glm4_unbiased": (small("glm4", "Glm4ForCausalLM", attention_bias=False, eos_token_id=[1, 2], head_dim=16,
+                            pad_token_id=0, partial_rotary_factor=0.25, tie_word_embeddings=True), 2050),
+    "hunyuan_v1_dense": (small("hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM", head_dim=24,
+                               tie_word_embeddings=False), 2051),
+    "hunyuan_v1_dense_biased": (small("hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM", attention_bias=True,
+                                      head_dim=16, num_key_value_heads=4, tie_word_embeddings=True), 2052),
+    "nemotron": (small("nemotron", "NemotronForCausalLM", tie_word_embeddings=False), 2053),
+    "nemotron_biased": (small("nemotron", "NemotronForCausalLM", attention_bias=True, head_dim=24, hidden_act="silu",
+                              mlp_bias=True, partial_rotary_factor=0.25, tie_word_embeddings=True), 2054),
+    "olmo3": (small("olmo3", "Olmo3ForCausalLM", layer_types=[
+        "sliding_attention", "full_attention", "sliding_attention"], rope_theta=1000.0, rope_scaling={
+            "factor": 4.0, "original_max_position_embeddings": 32, "rope_type": "yarn"}, sliding_window=6,
+                    tie_word_embeddings=False), 2055),
+    "olmo3_nested": (small("olmo3", "Olmo3ForCausalLM", attention_bias=True, num_hidden_layers=4,
+                           rope_parameters={
+                               "full_attention": {"factor": 2.0, "rope_theta": 800.0, "rope_type": "linear"},
+                               "sliding_attention": {"rope_theta": 90.0, "rope_type": "default"}},
+                           sliding_window=8, tie_word_embeddings=True), 2056),
+    "seed_oss": (small("seed_oss", "SeedOssForCausalLM", head_dim=24, tie_word_embeddings=False), 2057),
+    "seed_oss_biased": (small("seed_oss", "SeedOssForCausalLM", attention_bias=False, attention_out_bias=True,
+                              head_dim=16, mlp_bias=True, tie_word_embeddings=True), 2058),
+    "arcee": (small("arcee", "ArceeForCausalLM", tie_word_embeddings=False), 2059),
+    "arcee_biased": (small("arcee", "ArceeForCausalLM", attention_bias=True, head_dim=24, hidden_act="gelu",
+                           mlp_bias=True, num_key_value_heads=1, tie_word_embeddings=True), 2060),
+    "helium": (small("helium", "HeliumForCausalLM", head_dim=16, tie_word_embeddings=False), 2061),
+    "helium_biased": (small("helium", "HeliumForCausalLM", attention_bias=True, head_dim=16, mlp_bias=True,
+                            num_key_value_heads=4, rope_theta=500.0, tie_word_embeddings=True), 2062),
+    "ministral": (small("ministral", "MinistralForCausalLM", head_dim=24, layer_types=[
+        "sliding_attention", "full_attention", "sliding_attention"], sliding_window=7,
+                        tie_word_embeddings=False), 2063),
+    "ministral_window": (small("ministral", "MinistralForCausalLM", head_dim=16, num_key_value_heads=1,
+                               sliding_window=10, tie_word_embeddings=True), 2064),
+    "olmoe": (small("olmoe", "OlmoeForCausalLM", norm_topk_prob=True, num_experts=6, num_experts_per_tok=3,
+                    tie_word_embeddings=False), 2065),
+    "olmoe_clipped": (small("olmoe", "OlmoeForCausalLM", attention_bias=True, clip_qkv=1.6, norm_topk_prob=False,
+                            num_experts=5, num_experts_per_tok=2, num_key_value_heads=4,
+                            tie_word_embeddings=True), 2066),
+    "gpt2": (GPT2, 2007),
+    "gpt2_odd": (variant(GPT2, activation_function="relu", n_head=2, n_inner=100, n_layer=2, scale_attn_by_inverse_layer_idx=True,
+                         tie_word_embeddings=False), 2008),
+    "gpt_bigcode": (variant(GPT2, architectures=["GPTBigCodeForCausalLM"], model_type="gpt_bigcode"), 2035),
+    "gpt_bigcode_heads": (variant(GPT2, activation_function="gelu", architectures=["GPTBigCodeForCausalLM"],
+                                  model_type="gpt_bigcode", multi_query=False, tie_word_embeddings=False), 2036),
+    "gptj": (variant(GPT2, architectures=["GPTJForCausalLM"], model_type="gptj", rotary_dim=8,
+                     tie_word_embeddings=False), 2037),
+    "gptj_tied": (variant(GPT2, activation_function="silu", architectures=["GPTJForCausalLM"], model_type="gptj",
+                          n_inner=100, rotary_dim=4, tie_word_embeddings=True), 2038),
+    "gpt_neox": (GPT_NEOX, 2009),
+    "gpt_neox_serial": (variant(GPT_NEOX, attention_bias=False, hidden_act="gelu_new", rotary_pct=0.5,
+                                use_parallel_residual=False), 2010),
+    "granite": (GRANITE, 2011),
+    "granite_biased": (variant(GRANITE, attention_bias=True, mlp_bias=True, attention_multiplier=0.5,
+                               logits_scaling=0.25, tie_word_embeddings=False), 2012),
+    "mistral": (MISTRAL, 2013),
+    "mistral_full": (variant(MISTRAL, head_dim=None, num_key_value_heads=4) | {"sliding_window": None}, 2014),
+    "mixtral": (MIXTRAL, 2015),
+    "mixtral_window": (variant(MIXTRAL, num_experts_per_tok=1, num_local_experts=3, sliding_window=9), 2016),
+    "olmo2": (small("olmo2", "Olmo2ForCausalLM", tie_word_embeddings=False), 2017),
+    "olmo2_biased": (small("olmo2", "Olmo2ForCausalLM", attention_bias=True, num_key_value_heads=4,
+                           rms_norm_eps=1e-3, tie_word_embeddings=True), 2018),
+    "phi": (small("phi", "PhiForCausalLM", tie_word_embeddings=False), 2019),
+    "phi_grouped": (small("phi", "PhiForCausalLM", hidden_act="gelu", num_key_value_heads=1,
+                          partial_rotary_factor=0.75), 2020),
+    "phi3": (small("phi3", "Phi3ForCausalLM", eos_token_id=2, pad_token_id=1, tie_word_embeddings=False), 2021),
+    "phi3_window": (small("phi3", "Phi3ForCausalLM", eos_token_id=2, pad_token_id=1, partial_rotary_factor=0.75,
+                          sliding_window=8, tie_word_embeddings=True), 2022),
+    "phi3_longrope": (small("phi3", "Phi3ForCausalLM", eos_token_id=2, original_max_position_embeddings=48, pad_token_id=1,
+                            rope_scaling={
+                                "long_factor": [1.0 + i for i in range(8)],
+                                "short_factor": [1.0 + 0.2 * i for i in range(8)], "type": "longrope"},
+                            tie_word_embeddings=False), 2067),
+    "phi3_longrope_partial": (small("phi3", "Phi3ForCausalLM", eos_token_id=2,
+                                    pad_token_id=1, rope_parameters={
+                                        "attention_factor": 1.3, "long_factor": [2.0, 3.0, 5.0, 7.0, 9.0, 11.0],
+                                        "partial_rotary_factor": 0.75, "rope_theta": 700.0, "rope_type": "longrope",
+                                        "short_factor": [1.0, 1.1, 1.4, 1.9, 2.5, 4.0]},
+                                    tie_word_embeddings=True), 2068),
+    "qwen2": (QWEN2, 2023),
+    "qwen2_yarn": (variant(QWEN2, rope_theta=1000.0, rope_scaling={
+        "factor": 4.0, "original_max_position_embeddings": 32, "rope_type": "yarn"}), 2039),
+    "qwen3_yarn": (variant(QWEN3, rope_parameters={
+        "attention_factor": 1.3, "beta_fast": 4.0, "beta_slow": 0.5, "factor": 2.0,
+        "original_max_position_embeddings": 64, "rope_theta": 500.0, "rope_type": "yarn", "truncate": False}), 2040),
+    "qwen2_window": (variant(QWEN2, max_window_layers=1, sliding_window=10, tie_word_embeddings=False,
+                             use_sliding_window=True), 2024),
+    "qwen3": (QWEN3, 2025),
+    "qwen3_window": (variant(QWEN3, attention_bias=False, sliding_window=8, tie_word_embeddings=True,
+                             layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+                             use_sliding_window=True), 2026),
+    "qwen3_moe": (QWEN3_MOE, 2027),
+    "qwen3_moe_step": (variant(QWEN3_MOE, attention_bias=True, decoder_sparse_step=2, mlp_only_layers=[],
+                               norm_topk_prob=False), 2028),
+    "smollm3": (SMOLLM3, 2029),
+    "smollm3_window": (variant(SMOLLM3, attention_bias=True, mlp_bias=True, no_rope_layers=[1, 0, 1, 1, 0],
+                               no_rope_layer_interval=None,
+                               sliding_window=9, tie_word_embeddings=False, use_sliding_window=True), 2030),
+    "stablelm": (STABLELM, 2031),
+    "stablelm_parallel": (variant(STABLELM, partial_rotary_factor=0.25, use_parallel_residual=True,
+                                  use_qkv_bias=False), 2032),
+    "starcoder2": (small("starcoder2", "Starcoder2ForCausalLM"), 2033),
+    "starcoder2_window": (small("starcoder2", "Starcoder2ForCausalLM", hidden_act="gelu", num_key_value_heads=1,
+                                sliding_window=10, tie_word_embeddings=False, use_bias=False), 2034),
+}
+
+# Configuration, seed of the weights, number of tokens.
+RANDOM = {
+    "llama3_gqa": (LLAMA3_GQA, 1001, 48),
+    "mqa_tied": (MQA_TIED, 1002, 24),
+    "biased": (BIASED, 1003, 40),
+    "wide_heads": (WIDE_HEADS, 1004, 37),
+    "one_layer": (ONE_LAYER, 1005, 30),
+    "qwen2_moe": (QWEN2_MOE, 1006, 36),
+    "qwen2_moe_normed": (QWEN2_MOE_NORMED, 1007, 28),
+    "qwen2_moe_plain": (QWEN2_MOE_PLAIN, 1008, 32),
+}
