@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "arith/answers.h"
 #include "arith/prover.h"
-#include "arith/witness.h"
 
 namespace tapml::arith {
 
@@ -15,7 +15,7 @@ class Elimination {
       : atoms_(atoms),
         facts_(facts),
         prover_(Prover::remembering(atoms, facts)),
-        witnesses_(facts.witnesses(atoms)) {}
+        witnesses_(facts.answers(atoms).witnesses) {}
 
   // Whether the search finds a lower bound of p that is at least `goal`.
   bool reaches(const Polynomial& p, int64_t goal);

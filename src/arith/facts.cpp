@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "arith/witness.h"
+#include "arith/answers.h"
 
 namespace tapml::arith {
 
@@ -16,13 +16,13 @@ int Facts::rank(AtomId atom) const {
   return i < index_.size() ? index_[i] : -1;
 }
 
-Witnesses& Facts::witnesses(const AtomTable& atoms) const {
-  if (!witnesses_) witnesses_ = std::make_shared<Witnesses>(atoms, *this);
-  return *witnesses_;
+Answers& Facts::answers(const AtomTable& atoms) const {
+  if (!answers_) answers_ = std::make_shared<Answers>(atoms, *this);
+  return *answers_;
 }
 
 AtomFacts& Facts::entry(AtomId atom) {
-  witnesses_.reset();
+  answers_.reset();
   auto i = static_cast<size_t>(atom);
   if (i >= index_.size()) index_.resize(i + 1, -1);
   if (index_[i] < 0) {
@@ -82,7 +82,7 @@ void Facts::add_nonnegative(const Polynomial& p) {
   }
   if (has_product && std::find(products_.begin(), products_.end(), p) == products_.end()) {
     products_.push_back(p);
-    witnesses_.reset();
+    answers_.reset();
   }
 }
 

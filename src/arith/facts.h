@@ -30,7 +30,7 @@ struct AtomFacts {
 };
 
 class AtomTable;
-class Witnesses;
+struct Answers;
 
 class Facts {
  public:
@@ -51,8 +51,8 @@ class Facts {
   const std::vector<Polynomial>& products() const { return products_; }
   // Atoms in the order in which they became known.
   const std::vector<AtomId>& known() const { return known_; }
-  // Values that satisfy the current facts; computed on first use.
-  Witnesses& witnesses(const AtomTable& atoms) const;
+  // What was found out under the current facts; empty on first use.
+  Answers& answers(const AtomTable& atoms) const;
 
  private:
   AtomFacts& entry(AtomId atom);
@@ -61,7 +61,7 @@ class Facts {
   std::vector<AtomFacts> entries_;
   std::vector<AtomId> known_;  // parallel to the entries
   std::vector<Polynomial> products_;
-  mutable std::shared_ptr<Witnesses> witnesses_;  // shared by copies that learned nothing more
+  mutable std::shared_ptr<Answers> answers_;  // shared by copies that learned nothing more
 };
 
 }  // namespace tapml::arith

@@ -44,6 +44,19 @@ bool Monomial::operator==(const Monomial& other) const {
   return degree_ == other.degree_ && std::equal(begin(), end(), other.begin());
 }
 
+size_t PolynomialHash::operator()(const Polynomial& p) const {
+  size_t hash = 0;
+  auto add = [&hash](auto value) {
+    hash ^= static_cast<size_t>(value) + 0x9e3779b97f4a7c15ULL + (hash << 6) + (hash >> 2);
+  };
+  for (const Term& t : p.terms()) {
+    for (AtomId atom : t.monomial) add(atom);
+    add(t.coefficient);
+  }
+  add(p.constant());
+  return hash;
+}
+
 Polynomial Polynomial::atom(AtomId atom) { return of(Term{Monomial(atom), 1}); }
 
 Polynomial Polynomial::of(const Term& term) {

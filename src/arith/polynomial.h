@@ -88,6 +88,10 @@ class Polynomial {
   bool valid_ = true;
 };
 
+struct PolynomialHash {
+  size_t operator()(const Polynomial& p) const;
+};
+
 struct Linear {
   Polynomial factor;  // contains the atom if it occurs squared
   Polynomial rest;    // free of the atom

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "arith/elimination.h"
-#include "arith/witness.h"
 
 namespace tapml::arith {
 
@@ -79,14 +78,20 @@ bool Prover::nonnegative(const Polynomial& p) const {
   if (!p.valid()) return false;
   if (p.is_constant()) return p.constant() >= 0;
   if (interval(p).lo >= 0) return true;
-  return Elimination(atoms_, facts_).reaches(p, 0);
+  Answers& answers = facts_.answers(atoms_);
+  if (auto known = answers.nonnegative.find(p); known != answers.nonnegative.end()) {
+    return known->second;
+  }
+  return answers.nonnegative[p] = Elimination(atoms_, facts_).reaches(p, 0);
 }
 
 int64_t Prover::lower(const Polynomial& p) const {
   if (!p.valid()) return Range::kNegInf;
   Range quick = interval(p);
   if (quick.is_point()) return quick.lo;
-  return std::max(quick.lo, Elimination(atoms_, facts_).lower(p));
+  Answers& answers = facts_.answers(atoms_);
+  if (auto known = answers.lower.find(p); known != answers.lower.end()) return known->second;
+  return answers.lower[p] = std::max(quick.lo, Elimination(atoms_, facts_).lower(p));
 }
 
 int64_t Prover::upper(const Polynomial& p) const { return (-Range::at_least(lower(-p))).hi; }
@@ -108,7 +113,7 @@ std::optional<int64_t> Prover::quotient(const Polynomial& p, int64_t divisor) co
   };
   if (auto quick = decided(interval(p))) return quick;
   if (facts_.empty()) return std::nullopt;
-  const Range seen = facts_.witnesses(atoms_).seen(p);
+  const Range seen = facts_.answers(atoms_).witnesses.seen(p);
   if (seen.lo > seen.hi) return decided(bounds(p));
   auto q = decided(seen);
   if (!q) return std::nullopt;

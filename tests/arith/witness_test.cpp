@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "arith/answers.h"
 #include "arith/simplifier.h"
 #include "random_expr.h"
 
@@ -19,11 +20,11 @@ class WitnessTest : public testing::Test {
   }
   bool any_below(const PrimExpr& e, int64_t goal) {
     Polynomial p = polynomial(e);
-    return facts.witnesses(atoms).any_below(p, goal);
+    return facts.answers(atoms).witnesses.any_below(p, goal);
   }
   Range seen(const PrimExpr& e) {
     Polynomial p = polynomial(e);
-    return facts.witnesses(atoms).seen(p);
+    return facts.answers(atoms).witnesses.seen(p);
   }
 
   AtomTable atoms;
@@ -106,7 +107,7 @@ TEST_F(WitnessTest, BoundsContainObservedValues) {
     PrimExpr e = random.integer(vars, 3);
     Simplifier simplifier(table, extended);
     Polynomial p = simplifier.polynomial(e);
-    Range range = extended.witnesses(table).seen(p);
+    Range range = extended.answers(table).witnesses.seen(p);
     if (range.lo > range.hi) continue;
     Range interval = simplifier.prover().interval(p);
     ASSERT_TRUE(interval.contains(range.lo) && interval.contains(range.hi))

@@ -69,12 +69,13 @@ bool is_free(const op::GeneratedCall& call) {
   return true;
 }
 
-// A convolution with a filter as large as its image: every element of a larger output reads all of
-// it, which takes too long.
+// A convolution whose filter is about as large as its image: every element of the one meets every
+// element of the other, which takes too long.
 bool is_endless(const op::OperatorInfo& info, const op::GeneratedCall& call) {
-  constexpr int64_t kLargestFilter = 4096;
-  const bool convolves = std::string_view(info.name).starts_with("conv");
-  return convolves && element_count(call.args.at(1).tensors.at(0).shape) > kLargestFilter;
+  constexpr int64_t kMostProducts = 1 << 20;
+  if (!std::string_view(info.name).starts_with("conv")) return false;
+  auto elements = [&](size_t arg) { return element_count(call.args.at(arg).tensors.at(0).shape); };
+  return elements(0) * elements(1) > kMostProducts;
 }
 
 struct Walk {

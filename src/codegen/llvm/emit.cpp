@@ -129,14 +129,27 @@ class Emitter {
     auto* next = builder_.CreateNSWAdd(index, builder_.getInt64(1));
     index->addIncoming(next, builder_.GetInsertBlock());
     auto* branch = builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), head, exit);
-    if (vectorized) branch->setMetadata("llvm.loop", vectorize_metadata());
+    if (vectorized) {
+      branch->setMetadata("llvm.loop", vectorize_metadata(instructions_from(head), end));
+    }
     builder_.SetInsertPoint(exit);
+  }
+
+  // Of this block and those after it.
+  size_t instructions_from(llvm::BasicBlock* block) {
+    size_t count = 0;
+    for (auto at = block->getIterator(); at != current()->end(); ++at) count += at->size();
+    return count;
   }
 
   // Vectorize first: otherwise a short loop would be unrolled before the vectorizer sees it, and
   // the loop around it vectorized instead. The remainder is then unrolled, so that sums stay in
-  // registers.
-  llvm::MDNode* vectorize_metadata() {
+  // registers; not where that would make long blocks, for which LLVM's selection of WebAssembly's
+  // instructions takes time that grows with the third power of their length.
+  llvm::MDNode* vectorize_metadata(size_t instructions, llvm::Value* end) {
+    constexpr uint64_t kMostUnrolled = 4096;
+    auto* extent = llvm::dyn_cast<llvm::ConstantInt>(end);
+    const bool is_short = !extent || extent->getZExtValue() * instructions <= kMostUnrolled;
     auto text = [&](const char* name) { return llvm::MDString::get(context_, name); };
     auto* enable = llvm::MDNode::get(context_, {text("llvm.loop.vectorize.enable"),
                                                 llvm::ConstantAsMetadata::get(builder_.getTrue())});
@@ -144,7 +157,8 @@ class Emitter {
     std::vector<llvm::Metadata*> hints = {temporary.get(), enable};
     if (lanes_first_) {
       hints.push_back(llvm::MDNode::get(context_, {text("llvm.loop.unroll.disable")}));
-      auto* unroll = llvm::MDNode::get(context_, {text("llvm.loop.unroll.enable")});
+      auto* unroll = llvm::MDNode::get(
+          context_, {text(is_short ? "llvm.loop.unroll.enable" : "llvm.loop.unroll.disable")});
       hints.push_back(
           llvm::MDNode::get(context_, {text("llvm.loop.vectorize.followup_all"), unroll}));
     }
