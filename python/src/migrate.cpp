@@ -40,6 +40,7 @@ struct MigrateSettings {
   SamplerTuple sampler;
   std::string order;
   std::vector<std::string> granularity;
+  int64_t hybrid_every;
   bool stop_at_first;
   std::string state;
   std::pair<std::string, std::string> tolerance;
@@ -81,6 +82,7 @@ MigratedRef migrate(const py::object& given, const py::object& source,
   command.sampler = sampler_of(settings.sampler);
   command.order = settings.order;
   command.granularity = settings.granularity;
+  command.hybrid_every = settings.hybrid_every;
   command.stop_at_first = settings.stop_at_first;
   command.state = settings.state;
   command.kernels = settings.kernels;
@@ -314,16 +316,18 @@ void bind_migrate(py::module_& module) {
       [](const py::object& model, const py::object& source, const std::vector<py::object>& targets,
          const std::string& prompt, int64_t max_tokens, int64_t validation_tokens,
          const SamplerTuple& sampler, const std::string& order,
-         const std::vector<std::string>& granularity, bool stop_at_first, const std::string& state,
-         const std::pair<std::string, std::string>& tolerance, const std::string& kernels,
-         const std::string& fault, bool cache, bool speed, bool in_process, double kernel_timeout,
-         const std::optional<topdown::ImportCheck>& import, const py::object& progress) {
+         const std::vector<std::string>& granularity, int64_t hybrid_every, bool stop_at_first,
+         const std::string& state, const std::pair<std::string, std::string>& tolerance,
+         const std::string& kernels, const std::string& fault, bool cache, bool speed,
+         bool in_process, double kernel_timeout, const std::optional<topdown::ImportCheck>& import,
+         const py::object& progress) {
         return migrate(model, source, targets, prompt,
                        {max_tokens,
                         validation_tokens,
                         sampler,
                         order,
                         granularity,
+                        hybrid_every,
                         stop_at_first,
                         state,
                         tolerance,
@@ -337,10 +341,10 @@ void bind_migrate(py::module_& module) {
       },
       py::arg("model"), py::arg("source"), py::arg("targets"), py::arg("prompt"), py::kw_only(),
       py::arg("max_tokens"), py::arg("validation_tokens"), py::arg("sampler"), py::arg("order"),
-      py::arg("granularity"), py::arg("stop_at_first"), py::arg("state"), py::arg("tolerance"),
-      py::arg("custom_kernels"), py::arg("inject_fault"), py::arg("cache"), py::arg("speed"),
-      py::arg("in_process"), py::arg("kernel_timeout"), py::arg("compared_import").none(true),
-      py::arg("progress"));
+      py::arg("granularity"), py::arg("hybrid_every"), py::arg("stop_at_first"), py::arg("state"),
+      py::arg("tolerance"), py::arg("custom_kernels"), py::arg("inject_fault"), py::arg("cache"),
+      py::arg("speed"), py::arg("in_process"), py::arg("kernel_timeout"),
+      py::arg("compared_import").none(true), py::arg("progress"));
 }
 
 }  // namespace tapml::python

@@ -573,7 +573,7 @@ def save_replay_report(replayer: Replayer, suite: str, verdicts: Sequence[Verdic
 def serve_kernels(libraries: Sequence[str]) -> None: ...
 def migrate(model: Any, source: Session, targets: Sequence[Session], prompt: str, *,
             max_tokens: int, validation_tokens: int, sampler: tuple[float, float, int, int],
-            order: str, granularity: Sequence[str], stop_at_first: bool,
+            order: str, granularity: Sequence[str], hybrid_every: int, stop_at_first: bool,
             state: str, tolerance: tuple[str, str], custom_kernels: str, inject_fault: str, cache: bool,
             speed: bool, in_process: bool, kernel_timeout: float,
             compared_import: Optional[ComparedImport],

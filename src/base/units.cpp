@@ -16,10 +16,14 @@ std::string three_digits(double value) {
 
 }  // namespace
 
+std::string counted(int64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 std::string size_text(int64_t bytes) {
   constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (bytes > -1024 && bytes < 1024) {
-    return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+    return counted(bytes, "byte");
   }
   double value = std::fabs(static_cast<double>(bytes)) / 1024;
   size_t unit = 0;

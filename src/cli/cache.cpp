@@ -36,8 +36,7 @@ int run(const Command& command, const Output& output) {
   output.line(summary.folder);
   output.line(std::to_string(summary.entries) + " entries, " + size_text(summary.bytes) +
               " of at most " + size_text(summary.max_bytes));
-  output.line(std::to_string(summary.hits) + " hits, " + std::to_string(summary.misses) +
-              " misses");
+  output.line(counted(summary.hits, "hit") + ", " + std::to_string(summary.misses) + " misses");
   output.document(Json::object({{"folder", Json::string(summary.folder)},
                                 {"entries", Json::integer(summary.entries)},
                                 {"bytes", Json::integer(summary.bytes)},

@@ -43,7 +43,7 @@ void print_dropped(const topdown::Suite& suite, const Output& output) {
       if (call.kernel == static_cast<int32_t>(k) && !call.added) kept += call.times;
     }
     output.line("dropped " + std::to_string(kernel.dropped) + " of " +
-                std::to_string(kernel.dropped + kept) + " calls of " + kernel.name);
+                counted(kernel.dropped + kept, "call") + " of " + kernel.name);
   }
 }
 
@@ -77,13 +77,13 @@ int run(const CarveOptions& options, const Output& output) {
   const int64_t dropped = carved.dropped();
   if (command.budget_bytes > 0) print_dropped(suite, output);
   const int64_t added = std::ranges::count(suite.calls, true, &topdown::SuiteCall::added);
-  output.line(command.folder + ": " + std::to_string(suite.calls.size()) + " tests for " +
-              std::to_string(suite.kernels.size()) + " kernels" +
+  output.line(command.folder + ": " + counted(std::ssize(suite.calls), "test") + " for " +
+              counted(std::ssize(suite.kernels), "kernel") +
               (added > 0 ? " (" + std::to_string(added) + " that the run did not have)" : "") +
               ", " + size_text(carved.bytes) +
-              (dropped > 0 ? ", " + std::to_string(dropped) + " calls dropped" : ""));
+              (dropped > 0 ? ", " + counted(dropped, "call") + " dropped" : ""));
   if (carved.edge_added) {
-    output.line(std::to_string(carved.edge.added) + " edge cases added");
+    output.line(counted(carved.edge.added, "edge case") + " added");
     for (const std::string& text : carved.edge.unsupported) output.line("unsupported: " + text);
   }
   if (carved.nan) output.line(topdown::source_nan_text(*carved.nan));

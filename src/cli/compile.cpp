@@ -253,13 +253,12 @@ int run(const CompileOptions& options, const Output& output) {
   }
   Json needs;
   if (options.print_memory) needs = print_memory(memory, values, output);
-  char summary[200];
-  std::snprintf(summary, sizeof summary,
-                "%zu kernels (%lld from the cache), %zu call sites, %s of code, %.2f s",
-                executable->kernels.size(), static_cast<long long>(cache.hits()),
-                executable->call_sites.size(), size_text(static_cast<int64_t>(code)).c_str(),
-                total);
-  output.line(summary);
+  char took[32];
+  std::snprintf(took, sizeof took, "%.2f s", total);
+  output.line(counted(std::ssize(executable->kernels), "kernel") + " (" +
+              std::to_string(cache.hits()) + " from the cache), " +
+              counted(std::ssize(executable->call_sites), "call site") + ", " +
+              size_text(static_cast<int64_t>(code)) + " of code, " + took);
   if (file_bytes > 0)
     output.line(options.file + ": " + size_text(static_cast<int64_t>(file_bytes)));
   if (package_bytes > 0) {

@@ -9,6 +9,7 @@
 #include "base/host/progress.h"
 #include "base/host/table.h"
 #include "base/host/terminal.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/kernel_progress.h"
 #include "cli/options.h"
@@ -77,8 +78,8 @@ void print(const Output& output, const std::vector<Evaluation>& evaluations,
 void print(const Output& output, const topdown::QuantizationCost& cost,
            const std::string& quantize) {
   output.line("");
-  output.line(quantize + " compared with the unquantized model, " + std::to_string(cost.positions) +
-              " tokens:");
+  output.line(quantize + " compared with the unquantized model, " +
+              counted(cost.positions, "token") + ":");
   output.line("weight error (rms, relative)  " + cell("%.4f", cost.weight_error));
   output.line("KL divergence, mean           " + cell("%.4f", cost.kl_mean) + " nats");
   output.line("KL divergence, largest        " + cell("%.4f", cost.kl_max) + " nats");

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/host/interrupt.h"
+#include "base/units.h"
 #include "ir/exceptions.h"
 #include "topdown/report/report_parts.h"
 
@@ -17,8 +18,7 @@ std::function<void(const std::string& step, int64_t done, int64_t total)> kernel
     if (total == 0 || done == total) {
       stepping = false;
       if (total == 0) progress.begin(step);
-      if (total != 0)
-        progress.end(std::to_string(total) + (step == "layers" ? " layers" : " kernels"));
+      if (total != 0) progress.end(counted(total, step == "layers" ? "layer" : "kernel"));
       return;
     }
     if (!stepping) progress.begin(phase.empty() ? step.substr(0, step.find(' ')) : phase, total);
@@ -37,8 +37,7 @@ std::string detail_of(const topdown::KernelVerdict& verdict) {
   const std::string size = errors.mask_mismatches > 0
                                ? std::to_string(errors.mask_mismatches) + " NaN or inf"
                                : topdown::number(errors.max_ratio) + " of its bound";
-  return size + ", " + std::to_string(verdict.calls) +
-         (verdict.calls == 1 ? " call, " : " calls, ") + topdown::seconds(verdict.seconds);
+  return size + ", " + counted(verdict.calls, "call") + ", " + topdown::seconds(verdict.seconds);
 }
 
 // The text of a row for a stage.

@@ -29,6 +29,7 @@ struct MigrateCommand {
   llm::SamplerOptions sampler;
   std::string order = "execution", state;
   std::vector<std::string> granularity = {"kernel"};
+  int64_t hybrid_every = 1;
   bool keep_going = false, stop_at_first = false;
   CacheOptions cache;
   PatternOptions patterns;
@@ -57,6 +58,7 @@ app::MigrateCommand options_of(const MigrateCommand& command, const Output& outp
   options.sampler = command.sampler;
   options.order = command.order;
   options.granularity = command.granularity;
+  options.hybrid_every = command.hybrid_every;
   options.stop_at_first = command.stop_at_first;
   options.state = command.state;
   options.kernels = command.custom_kernels;
@@ -175,6 +177,10 @@ void add_migrate(Registration registration) {
   app->add_option(
          "--granularity", command->granularity,
          "What moves together: kernel, layer, NAME=GLOB,GLOB,... (repeatable) or layer-by-layer")
+      ->capture_default_str();
+  app->add_option("--hybrid-every", command->hybrid_every,
+                  "Kernels or groups that move before the next hybrid run (0: all)")
+      ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   auto* keep_going = app->add_flag("--keep-going", command->keep_going,
                                    "Continue after a kernel that stays on the source (default)");

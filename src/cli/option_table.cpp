@@ -111,6 +111,7 @@ constexpr OptionRow kRows[] = {
 
     {"--order", kAdvanced, ""},
     {"--granularity", kAdvanced, "WHAT"},
+    {"--hybrid-every", kAdvanced, "N"},
     {"--keep-going", kAdvanced, ""},
     {"--stop-at-first", kAdvanced, ""},
     {"--state", kAdvanced, "DIR"},

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/host/progress.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
@@ -59,9 +60,10 @@ int show(const SuiteCommand& command, const Output& output) {
 }
 
 std::string tests_text(const Suite& suite) {
-  const size_t groups = suite.groups.size();
-  return std::to_string(suite.calls.size()) + " tests for " + std::to_string(suite.kernels.size()) +
-         " kernels" + (groups > 0 ? ", " + std::to_string(groups) + " groups of kernels" : "");
+  const auto groups = std::ssize(suite.groups);
+  return counted(std::ssize(suite.calls), "test") + " for " +
+         counted(std::ssize(suite.kernels), "kernel") +
+         (groups > 0 ? ", " + counted(groups, "group") + " of kernels" : "");
 }
 
 int save(const Suite& suite, const std::string& folder, Progress& progress, const Output& output) {
@@ -71,8 +73,9 @@ int save(const Suite& suite, const std::string& folder, Progress& progress, cons
   say_what_is_missing(suite, output);
   int64_t dropped = 0;
   for (const SuiteKernel& kernel : suite.kernels) dropped += kernel.dropped;
-  output.line(folder + ": " + tests_text(suite) + ", " + std::to_string(suite.tensors.size()) +
-              " tensors" + (dropped > 0 ? ", " + std::to_string(dropped) + " calls dropped" : ""));
+  output.line(folder + ": " + tests_text(suite) + ", " +
+              counted(std::ssize(suite.tensors), "tensor") +
+              (dropped > 0 ? ", " + counted(dropped, "call") + " dropped" : ""));
   Json json = Json::object({{"suite", Json::string(folder)},
                             {"kernels", Json::integer(std::ssize(suite.kernels))},
                             {"calls", Json::integer(std::ssize(suite.calls))},
@@ -200,7 +203,7 @@ int export_arrays(const SuiteCommand& command, const Output& output) {
     write("group." + std::to_string(g), group_arrays(suite, suite.groups[g]));
   }
   progress.end();
-  output.line(command.output + ": " + std::to_string(files.size()) + " files");
+  output.line(command.output + ": " + counted(std::ssize(files), "file"));
   Json json = Json::object({{"files", Json::array(std::move(files))}});
   set_completeness(json, suite);
   output.document(json);
@@ -249,9 +252,8 @@ int verify(const SuiteCommand& command, const Output& output) {
     faults.push_back(error_json(fault));
   }
   if (check.faults.empty()) {
-    output.line(command.suite + ": " + tests_text(suite) + ", " + std::to_string(check.tensors) +
-                " tensors and " + std::to_string(suite.weights.size()) +
-                " weights by reference as carved");
+    output.line(command.suite + ": " + tests_text(suite) + ", " + counted(check.tensors, "tensor") +
+                " and " + counted(std::ssize(suite.weights), "weight") + " by reference as carved");
   }
   const topdown::VerdictLine verdict = topdown::verdict_line(check);
   Json json = Json::object({{"verdict", Json::string(topdown::verdict_word(verdict.verdict))},

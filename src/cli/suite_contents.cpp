@@ -81,7 +81,7 @@ std::string joined(const std::vector<std::string>& list, const char* between) {
 std::string group_text(const Suite& suite, size_t index) {
   const SuiteGroup& group = suite.groups[index];
   return "group " + std::to_string(index) + ": " + joined(suite.kernels_of(group), " + ") + " (" +
-         std::to_string(group.calls.size()) + " calls), " + joined(names_of(group.inputs), ", ") +
+         counted(std::ssize(group.calls), "call") + "), " + joined(names_of(group.inputs), ", ") +
          " -> " + joined(names_of(group.outputs), ", ") + " of " + group.source +
          ", the rest carved on " + group.carved_on;
 }
@@ -265,11 +265,11 @@ int list_suite(const std::string& folder, const Output& output) {
     output.line(wrapped(group_text(suite, g) + ", " + size_text(size), width, 4));
     groups.push_back(std::move(row));
   }
-  output.line(wrapped(std::to_string(suite.kernels.size()) + " kernels, " +
-                          std::to_string(suite.calls.size()) + " tests, " +
-                          std::to_string(suite.groups.size()) + " groups, " +
-                          std::to_string(bytes.size()) + " tensors of " + size_text(total) + ", " +
-                          std::to_string(suite.weights.size()) + " weights by reference; " +
+  output.line(wrapped(counted(std::ssize(suite.kernels), "kernel") + ", " +
+                          counted(std::ssize(suite.calls), "test") + ", " +
+                          counted(std::ssize(suite.groups), "group") + ", " +
+                          counted(std::ssize(bytes), "tensor") + " of " + size_text(total) + ", " +
+                          counted(std::ssize(suite.weights), "weight") + " by reference; " +
                           suite.model + " on " + suite.source + ", policy " + suite.fusion_policy,
                       width, 2));
   Json json = Json::object({{"source", Json::string(suite.source)},

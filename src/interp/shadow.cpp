@@ -216,18 +216,20 @@ class Intrinsic {
     const Shadow& x = operands[0];
     const double own = op::reference::scaled(value, factor_ * unit_roundoff(dtype_));
     const double random = reach(x.value, std::sqrt(x.random()), value);
-    const Parts parts = {reach(x.value, x.systematic_part(), value) + own, random * random};
-    return with_parts(result, flushed(dtype_, value, parts));
+    const double systematic = reach(x.value, x.systematic_part(), value);
+    // An end outside of the function's domain says nothing about what is in between.
+    if (!std::isfinite(random) || !std::isfinite(systematic)) return bounded(result);
+    return with_parts(result, flushed(dtype_, value, {systematic + own, random * random}));
   }
 
  private:
-  // How far the value of one operand moves if that moves by `e`.
+  // How far the value of one operand moves if that moves by `e`; infinite if there is no value.
   double reach(double x, double e, double value) {
     if (e == 0) return 0;
     double error = 0;
     for (const double at : {x - e, x + e}) {
-      error =
-          std::max(error, std::fabs(evaluate({name_ == "sqrt" ? std::max(at, 0.0) : at}) - value));
+      const double end = evaluate({name_ == "sqrt" ? std::max(at, 0.0) : at});
+      error = std::isnan(end) ? kInfinity : std::max(error, std::fabs(end - value));
     }
     return error;
   }

@@ -120,8 +120,39 @@ std::set<const ExprNode*> shared_loads(const tir::PrimFunc& func) {
   return std::move(loads.found);
 }
 
+namespace {
+
+// Whether a step of a loop of floats reads what an earlier step left in a buffer that it updates:
+// the state of a scan, but not a sum that each step begins anew, or that is read after the loop.
+bool carries_state(const tir::Stmt& body) {
+  std::set<const tir::BufferNode*> updated, begun;
+  std::map<const tir::BufferNode*, std::set<const tir::BufferNode*>> readers;
+  tir::visit(body, [&](const tir::Stmt& stmt) {
+    if (stmt->kind == tir::StmtKind::kAlloc) begun.insert(&*tir::as<tir::AllocNode>(stmt).buffer);
+    if (stmt->kind != tir::StmtKind::kStore) return;
+    const auto& store = tir::as<tir::StoreNode>(stmt);
+    if (!is_float(store.buffer->dtype)) return;
+    bool reads_itself = false;
+    visit_expr(store.value, [&](const PrimExpr& expr) {
+      if (expr.kind() != ExprKind::kLoad) return;
+      const tir::Buffer loaded = tir::load_buffer(expr);
+      reads_itself |= loaded == store.buffer;
+      readers[&*loaded].insert(&*store.buffer);
+    });
+    (reads_itself ? updated : begun).insert(&*store.buffer);
+  });
+  return std::ranges::any_of(updated, [&](const tir::BufferNode* buffer) {
+    return !begun.contains(buffer) && readers[buffer].size() > 1;
+  });
+}
+
+}  // namespace
+
 bool has_recurrence(const tir::PrimFunc& func) {
   bool found = false;
+  tir::visit(func.body, [&](const tir::Stmt& stmt) {
+    if (stmt->kind == tir::StmtKind::kFor) found |= carries_state(tir::as<tir::ForNode>(stmt).body);
+  });
   tir::visit(func.body, [&](const tir::Stmt& stmt) {
     if (stmt->kind != tir::StmtKind::kStore) return;
     const auto& store = tir::as<tir::StoreNode>(stmt);

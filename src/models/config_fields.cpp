@@ -123,11 +123,22 @@ void read_longrope(const JsonObjectReader& top, const JsonObjectReader& json, in
   rope.scale = unwrap(json.float_or("attention_factor", rope.scale, 1e-6, 1e6));
 }
 
+std::vector<std::string_view> scaling_types(RopeScalings scalings) {
+  switch (scalings) {
+    case RopeScalings::kTransformers:
+      return {"default", "linear", "llama3", "yarn"};
+    case RopeScalings::kLinearAndDynamic:
+      return {"default", "linear", "dynamic"};
+    case RopeScalings::kNone:
+      break;
+  }
+  return {"default"};
+}
+
 // `json` is rope_parameters or rope_scaling.
 void read_scaling(const JsonObjectReader& top, const JsonObjectReader& json, int64_t context,
                   RopeConfig& rope, ConfigNotes& notes, const DecoderDefaults& defaults = {}) {
-  std::vector<std::string_view> types = {"default", "linear", "llama3", "yarn"};
-  if (defaults.dynamic_scaling) types.push_back("dynamic");
+  std::vector<std::string_view> types = scaling_types(defaults.scalings);
   const bool has_longrope = defaults.original_context > 0;
   if (has_longrope) types.insert(types.end(), {"longrope", "su"});
   const char* key = json.has("rope_type") || !json.has("type") ? "rope_type" : "type";

@@ -45,6 +45,14 @@ struct ConfigNotes {
   std::vector<std::string> warnings;   // one sentence for each contradiction between fields
 };
 
+// The kinds of "rope_scaling" that an architecture's published code knows, beside "default".
+enum class RopeScalings : uint8_t {
+  kTransformers,  // linear, llama3 and yarn, as every decoder of transformers
+  // linear, and "dynamic", which changes only texts above the context, which the model has not
+  kLinearAndDynamic,
+  kNone,
+};
+
 // What an architecture's configuration class says: defaults of absent fields, names of fields.
 struct DecoderDefaults {
   int64_t vocabulary = 0;
@@ -72,8 +80,7 @@ struct DecoderDefaults {
   const char* activation_key = "hidden_act";
   const char* activation = "silu";
   bool tied_embeddings = false;
-  // Whether the scaling "dynamic" changes only texts above the context, which the model has not.
-  bool dynamic_scaling = false;
+  RopeScalings scalings = RopeScalings::kTransformers;
   // Default of "original_max_position_embeddings" of the scaling "longrope"; 0: it is refused.
   int64_t original_context = 0;
 };

@@ -53,6 +53,21 @@ TEST_F(Prove, TiledLoops) {
   EXPECT_FALSE(a.prove_divisible(n, 4));
 }
 
+// Answers are remembered for the facts that they follow from.
+TEST_F(Prove, WhatIsLearntLaterChangesAnswers) {
+  Analyzer b;
+  b.bind(i, 0, {});
+  EXPECT_FALSE(b.prove_less(i * 4 + j, n));
+  EXPECT_EQ(b.upper_bound(i * 3 + 1), std::nullopt);
+  Analyzer copy = b;
+  b.bind(i, 0, 7);
+  EXPECT_EQ(b.upper_bound(i * 3 + 1), 22);
+  b.assume(lt(i * 4 + j, n));
+  EXPECT_TRUE(b.prove_less(i * 4 + j, n));
+  EXPECT_FALSE(copy.prove_less(i * 4 + j, n));
+  EXPECT_EQ(copy.upper_bound(i * 3 + 1), std::nullopt);
+}
+
 TEST_F(Prove, Assumptions) {
   EXPECT_FALSE(a.prove_less(i * 4 + j, n));
   Analyzer inside = a;

@@ -90,7 +90,7 @@ TEST_F(SuiteGroups, AWrongKernelOfAGroupFailsTheReplay) {
   EXPECT_NE(junit.find("tests=\"2\" failures=\"1\""), std::string::npos) << junit;
   EXPECT_NE(junit.find(std::string("name=\"group 0: ") + kGroupKernels), std::string::npos)
       << junit;
-  EXPECT_NE(read_bytes(folder_ / "summary.md").find("1 of 1 kernels and 1 group is wrong on cpu"),
+  EXPECT_NE(read_bytes(folder_ / "summary.md").find("1 of 1 kernel and 1 group is wrong on cpu"),
             std::string::npos);
   const std::string page = read_bytes(folder_ / "report/report.html");
   EXPECT_NE(page.find(std::string("group 0: ") + kGroupKernels), std::string::npos);

@@ -41,7 +41,7 @@ TEST(Report, TheCommandsOfThePageReproduceTheFailure) {
   ASSERT_EQ(result.exit_code, 1) << result.all();
   const std::string again = read_bytes(folder / "r/report.html");
   EXPECT_EQ(testing::markup_fault(again), "");
-  EXPECT_NE(again.find("1 of 1 kernels is wrong on cpu:threads=1."), std::string::npos);
+  EXPECT_NE(again.find("1 of 1 kernel is wrong on cpu:threads=1."), std::string::npos);
   const Json difference = *result.json().find("kernels")->items()[0].find("difference");
   EXPECT_GT(difference.find("outside")->as_integer(), 0);
   EXPECT_EQ(std::ssize(difference.find("blocks")->items()),

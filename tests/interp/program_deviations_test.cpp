@@ -185,6 +185,39 @@ prim def f(x: Buffer((8,), f32), out y: Buffer((8,), f32)) {
   EXPECT_EQ(params[1].correlated, 8);
 }
 
+// What a step reads from the step before is in the errors of both steps' results.
+TEST(ProgramDeviations, ResultsOfAScanAreCorrelated) {
+  const auto correlated = [](const std::string& body) {
+    const Module module = text::parse(
+        "module\nprim def f(x: Buffer((8,), f32), out y: Buffer((8,), f32)) {\n"
+        "  alloc s: Buffer((1,), f32)\n  s[0] = f32(0.0)\n" +
+            body + "}",
+        "test");
+    std::vector<RefTensor> params = {input(std::vector<double>(8, 1.1)),
+                                     RefTensor::zeros(DType::kF32, {8})};
+    evaluate_with_bounds(*tir::as_prim_func(module.find("f")), params, {});
+    return params[1].correlated;
+  };
+  EXPECT_EQ(correlated("for i in serial(8) { y[i] = s[0]\n s[0] = s[0] * f32(0.5) + x[i] }"), 8);
+  EXPECT_EQ(correlated("for i in serial(8) { s[0] = s[0] + x[i]\n y[i] = s[0] }"), 8);
+  // Each step begins a sum of its own.
+  EXPECT_EQ(correlated("for i in serial(8) { s[0] = f32(0.0)\n for j in serial(8) "
+                       "{ s[0] = s[0] + x[j] }\n y[i] = s[0] * x[i] }"),
+            1);
+  EXPECT_EQ(correlated("for i in serial(8) { s[0] = s[0] + x[i] }\n"
+                       "for i in serial(8) { y[i] = s[0] * x[i] }"),
+            1);
+}
+
+TEST(ProgramDeviations, BeyondTheDomainOfAFunctionNothingIsKnown) {
+  for (const char* text : {"log(x[0])", "rsqrt(x[0])"}) {
+    const RefTensor y = of(text, input({kD / 2, 0, 0}, 0, kD));
+    EXPECT_TRUE(std::isinf(y.bound[0])) << text;
+    EXPECT_TRUE(std::isinf(y.systematic_at(0))) << text;
+    EXPECT_EQ(y.deviation[0], 0) << text;
+  }
+}
+
 TEST(ProgramDeviations, AllowancesWidenSumsOfProducts) {
   const RefTensor x = input({kA, kB, kC});
   const double term = kA * kB, sum = term + 1, unit = 0x1p-11;

@@ -6,6 +6,7 @@
 #include "codegen/lower/device_func.h"
 #include "exec/validate.h"
 #include "steps_program.h"
+#include "text/parser.h"
 
 namespace tapml::pipeline {
 namespace {
@@ -77,6 +78,22 @@ TEST(GenerateCode, ForeignCodeFollows) {
     EXPECT_FALSE(entry.starts_with("tanh_")) << entry;
   }
   EXPECT_TRUE(validate(*executable));
+}
+
+// Otherwise the code of a row grows with its length, and the time to compile it with the third
+// power.
+TEST(GenerateCode, LongBodiesAreNotUnrolled) {
+  const auto code_of_row = [](int64_t length, const char* function) {
+    const std::string type = "Tensor((n, " + std::to_string(length) + "), f32)";
+    const Module module =
+        text::parse("module {phase: \"import\"}\ndef main(x: " + type + ") -> " + type +
+                        " {\n  y: " + type + " = " + function + "(x)\n  return y\n}",
+                    "test");
+    return compile(module, target::parse_target("wasm"))->modules.at(0).bytes.size();
+  };
+  for (const char* function : {"log10", "erf"}) {
+    EXPECT_LT(code_of_row(64, function), 2 * code_of_row(8, function)) << function;
+  }
 }
 
 }  // namespace

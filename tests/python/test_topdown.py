@@ -419,8 +419,10 @@ def test_migration_in_steps(demo, cpu, opencl, tmp_path):
     assert "<skipped" in (tmp_path / "junit.xml").read_text()
     with pytest.raises(tapml.UserError, match="another"):
         tapml.migrate(demo, cpu, opencl, "And God said", **arguments)
+    del arguments["state"]
+    assert tapml.migrate(demo, cpu, opencl, "In the beginning", hybrid_every=0, **arguments).passed
     for wrong, text in [({"order": "alphabetical"}, "order"), ({"granularity": "=x"}, "group"),
-                        ({"validation_tokens": -1}, "negative")]:
+                        ({"validation_tokens": -1}, "negative"), ({"hybrid_every": -1}, "negative")]:
         with pytest.raises(tapml.UserError, match=text):
             tapml.migrate(demo, cpu, opencl, "In the beginning", **wrong)
 

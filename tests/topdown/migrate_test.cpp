@@ -185,6 +185,77 @@ TEST(Migrate, AKernelThatMeetsALimitOnlyInTheModelStays) {
   EXPECT_FALSE(migration.error);
 }
 
+// The numbers of steps whose results are those of one hybrid run, in the order of the plan.
+std::vector<size_t> steps_by_run(const Migration& migration) {
+  std::vector<size_t> result;
+  for (const MigrationStep& step : migration.steps) {
+    const bool is_same = !result.empty() && (&step - 1)->dispatched == step.dispatched;
+    if (!is_same) result.push_back(0);
+    ++result.back();
+  }
+  return result;
+}
+
+TEST(Migrate, AHybridRunForSeveralKernels) {
+  const auto count = ordinary_migration().steps.size();
+  ASSERT_GT(count, 8u);
+  EXPECT_GT(steps_by_run(ordinary_migration()).size(), count - 3) << "all but unused kernels";
+  Asked options = short_run();
+  options.plan.hybrid_every = 0;
+  const Migration once = migrated(options);
+  EXPECT_TRUE(once.passed());
+  EXPECT_EQ(kernels_of(once), kernels_of(ordinary_migration()));
+  EXPECT_EQ(steps_by_run(once), std::vector<size_t>{count});
+  EXPECT_EQ(once.steps.back().dispatched, ordinary_migration().steps.back().dispatched);
+
+  testing::TempFolder folder;
+  options.plan.hybrid_every = 5;
+  options.state = folder / "state";
+  const Migration fives = migrated(options);
+  EXPECT_TRUE(fives.passed());
+  std::vector<size_t> expected(count / 5, 5);
+  if (count % 5 > 0) expected.push_back(count % 5);
+  EXPECT_EQ(steps_by_run(fives), expected);
+  options.plan.hybrid_every = 1;
+  const Migration again = migrated(options);
+  EXPECT_EQ(again.resumed, static_cast<int64_t>(count));
+  EXPECT_EQ(steps_by_run(again), expected);
+}
+
+// Of the kernels that moved together, those are found that make the model wrong; a kernel whose
+// tests fail is in no run.
+TEST(Migrate, AHybridRunForSeveralKernelsFindsTheWrongOnes) {
+  const std::vector<std::string> all = kernels_of(ordinary_migration());
+  for (const size_t at : {size_t{0}, size_t{3}, size_t{7}}) {
+    Asked options = short_run();
+    options.plan.hybrid_every = at == 3 ? 5 : 0;
+    options.fault = all.at(1) + ":wrong-constant";
+    const int64_t tests = ordinary_migration().steps.at(at).verdict.launches.launches;
+    const Migration migration =
+        migrated(options, std::make_unique<LimitingSession>(all.at(at), tests));
+    EXPECT_EQ(kernels_of(migration), all);
+    for (const MigrationStep& step : migration.steps) {
+      const std::string& kernel = step.verdict.kernel;
+      EXPECT_EQ(step.verdict.passed, kernel != all.at(1)) << kernel;
+      EXPECT_EQ(step.migrated, kernel != all.at(1) && kernel != all.at(at)) << kernel;
+      if (step.verdict.passed) EXPECT_EQ(step.hybrid.passed, step.migrated) << kernel;
+    }
+    EXPECT_EQ(migration.steps.at(at).hybrid.failure, "more than this device has");
+  }
+}
+
+TEST(Migrate, StopsAfterTheHybridRunOfTheKernelsBefore) {
+  const std::vector<std::string> all = kernels_of(ordinary_migration());
+  Asked options = short_run();
+  options.plan.hybrid_every = 0;
+  options.fault = all.at(3) + ":wrong-constant";
+  options.stop_at_first = true;
+  const Migration stopped = migrated(options);
+  EXPECT_EQ(kernels_of(stopped), std::vector(all.begin(), all.begin() + 4));
+  EXPECT_EQ(stopped.untried, std::vector(all.begin() + 4, all.end()));
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(stopped.steps[i].migrated, i < 3);
+}
+
 TEST(Migrate, ALimitThatOnlyTheTargetsOwnRunMeetsIsADifference) {
   const std::string kernel = kernels_of(ordinary_migration()).at(3);
   int64_t launches = 0;

@@ -63,7 +63,7 @@ TEST(MigrationsPage, LinksToThePagesOfTheTargets) {
   for (const char* part :
        {"1 of 3 targets run the whole model; 1 was ended by an error.", "cpu@unix:/x/&lt;y&gt;",
         "4 kernels, 2 not the same on all targets", "Took 2.50 s", "the way is gone",
-        "Ended by an error, with 1 kernels tried", "1 of 2", "same text",
+        "Ended by an error, with 1 kernel tried", "1 of 2", "same text",
         "prefers-color-scheme:dark", "opencl/report.html#failure-1\">crash",
         "vulkan/report.html#kernel-2\">migrated",
         "cpu-unix-x-y-/report.html#kernel-2\">not tried"}) {

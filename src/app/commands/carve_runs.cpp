@@ -164,8 +164,8 @@ Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
     throw_error(status.error());
   }
   if (hooks.phase_end) {
-    hooks.phase_end(std::to_string(suite.calls.size()) + " calls of " +
-                    std::to_string(suite.kernels.size()) + " kernels");
+    hooks.phase_end(counted(std::ssize(suite.calls), "call") + " of " +
+                    counted(std::ssize(suite.kernels), "kernel"));
   }
   if (options.budget_bytes > 0 && carver.bytes() > options.budget_bytes) {
     log_warning("one call of every kernel takes " + size_text(carver.bytes()) +

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/units.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 
@@ -120,7 +121,7 @@ class EvaluationRun {
     topdown::QuantizationCost cost = topdown::quantization_cost(*engine, *other, result_.tasks,
                                                                 [&](size_t task) { step(task); });
     cost.weight_error = topdown::weight_error(plain.weights, quantized.weights);
-    end(std::to_string(cost.positions) + " tokens");
+    end(counted(cost.positions, "token"));
     return cost;
   }
 

@@ -159,7 +159,7 @@ Migrated migrate(const MigrateCommand& command, const CommandHooks& hooks) {
   unwrap(llm::check_sampler_options(command.sampler));
   Targets targets(command);
   topdown::MigrateOptions options;
-  options.plan = topdown::parse_plan(command.order, command.granularity);
+  options.plan = topdown::parse_plan(command.order, command.granularity, command.hybrid_every);
   if (hooks.checked) hooks.checked();
   if (!command.state.empty()) {
     unwrap(make_folder(command.state));

@@ -16,6 +16,7 @@ struct MigrateCommand {
   // See topdown::parse_plan().
   std::string order = "execution";
   std::vector<std::string> granularity = {"kernel"};
+  int64_t hybrid_every = 1;
   bool stop_at_first = false;
   // Folder that records finished steps; with several targets, a folder for each inside it; empty:
   // none.

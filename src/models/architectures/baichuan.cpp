@@ -17,7 +17,8 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 125696,
                                        .heads = 32,
                                        .kv_heads = 0,
                                        .context = 4096,
-                                       .intermediate = 11008};
+                                       .intermediate = 11008,
+                                       .scalings = RopeScalings::kNone};
 
 Variable hidden_states(Graph& g, const DecoderConfig& c) {
   AttentionConfig attention_config = attention_of(c);

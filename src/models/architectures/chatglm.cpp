@@ -27,7 +27,8 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 65024,
                                        .context_key = "seq_length",
                                        .intermediate_key = "ffn_hidden_size",
                                        .norm_epsilon_key = "layernorm_epsilon",
-                                       .norm_epsilon = 1e-5};
+                                       .norm_epsilon = 1e-5,
+                                       .scalings = RopeScalings::kNone};
 
 Variable hidden_states(Graph& g, const DecoderConfig& c) {
   AttentionConfig attention_config = attention_of(c);

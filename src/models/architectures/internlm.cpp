@@ -19,7 +19,8 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 103168,
                                        .heads = 32,
                                        .kv_heads = 0,
                                        .context = 2048,
-                                       .intermediate = 11008};
+                                       .intermediate = 11008,
+                                       .scalings = RopeScalings::kNone};
 
 Variable hidden_states(Graph& g, const DecoderConfig& c) {
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);

@@ -20,7 +20,7 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 103168,
                                        .context = 2048,
                                        .intermediate = 11008,
                                        .norm_epsilon = 1e-6,
-                                       .dynamic_scaling = true};
+                                       .scalings = RopeScalings::kLinearAndDynamic};
 
 Variable grouped_attention(Graph& g, int64_t layer, const std::string& path, const Variable& x,
                            const AttentionConfig& c) {

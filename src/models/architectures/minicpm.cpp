@@ -23,7 +23,7 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 122753,
                                        .intermediate = 5760,
                                        .norm_epsilon = 1e-5,
                                        .tied_embeddings = true,
-                                       .dynamic_scaling = true};
+                                       .scalings = RopeScalings::kLinearAndDynamic};
 
 struct Config : DecoderConfig {
   double embedding_factor = 1, residual_factor = 1, logit_factor = 1;

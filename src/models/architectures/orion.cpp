@@ -20,7 +20,7 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 84608,
                                        .context = 4096,
                                        .intermediate = 15360,
                                        .norm_epsilon = 1e-5,
-                                       .dynamic_scaling = true};
+                                       .scalings = RopeScalings::kLinearAndDynamic};
 
 Variable hidden_states(Graph& g, const DecoderConfig& c) {
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);

@@ -22,7 +22,8 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 151936,
                                        .norm_epsilon_key = "layer_norm_epsilon",
                                        .partial_rotary = 1,
                                        .partial_rotary_key = "rotary_pct",
-                                       .theta_key = "rotary_emb_base"};
+                                       .theta_key = "rotary_emb_base",
+                                       .scalings = RopeScalings::kNone};
 constexpr int64_t kTrainedLength = 8192;  // default of "seq_length"
 
 Variable hidden_states(Graph& g, const DecoderConfig& c) {

@@ -101,8 +101,10 @@ KernelGroup parse_kernel_group(const std::string& text) {
   return group;
 }
 
-PlanOptions parse_plan(const std::string& order, const std::vector<std::string>& granularity) {
+PlanOptions parse_plan(const std::string& order, const std::vector<std::string>& granularity,
+                       int64_t hybrid_every) {
   PlanOptions plan;
+  plan.hybrid_every = hybrid_every;
   std::string known;
   bool found = false;
   for (auto one : {MigrationOrder::kExecution, MigrationOrder::kCost, MigrationOrder::kRisk}) {
@@ -125,6 +127,14 @@ PlanOptions parse_plan(const std::string& order, const std::vector<std::string>&
     throw_user("layer-by-layer excludes other groups",
                "--granularity " + std::string(kLayerByLayer), "no other --granularity",
                std::to_string(granularity.size()) + " granularities");
+  }
+  if (hybrid_every < 0) {
+    throw_user("the number of kernels between hybrid runs is negative", "hybrid_every",
+               "1 or more, or 0 for one run at the end", std::to_string(hybrid_every));
+  }
+  if (plan.layer_by_layer && hybrid_every != 1) {
+    throw_user("layer-by-layer has a hybrid run for each layer", "hybrid_every",
+               "1, or another granularity", std::to_string(hybrid_every));
   }
   return plan;
 }

@@ -33,11 +33,15 @@ struct PlanOptions {
   std::vector<KernelGroup> groups;  // take precedence
   // Kernels are tested one by one, and move layer by layer (LayerMoves). Excludes the two above.
   bool layer_by_layer = false;
+  // Units that move before the next hybrid run; 0: all, with one run at the end. If that run is
+  // wrong, parts of them are tried until those are found that make it wrong.
+  int64_t hybrid_every = 1;
 };
 
 // Parses the name of an order and the granularities: "kernel", "layer" and groups as in
-// parse_kernel_group(), or "layer-by-layer" alone. UserError.
-PlanOptions parse_plan(const std::string& order, const std::vector<std::string>& granularity);
+// parse_kernel_group(), or "layer-by-layer" alone, whose hybrid runs are its own. UserError.
+PlanOptions parse_plan(const std::string& order, const std::vector<std::string>& granularity,
+                       int64_t hybrid_every = 1);
 
 struct MigrationUnit {
   std::string name;              // of the group, the layer or the kernel

@@ -1,6 +1,8 @@
 #include "topdown/migrate/target_migration.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "base/clock.h"
 #include "ir/exceptions.h"
@@ -106,26 +108,31 @@ void TargetMigration::move_next() {
   const MigrationUnit& unit = units_[next_];
   std::vector<MigrationStep> steps;
   if (state_) steps = state_->steps_of(unit.name, names_of(unit));
-  if (!steps.empty()) {
-    result_.resumed += std::ssize(steps);
-    for (MigrationStep& step : steps) {
-      // If the layers are tried again, earlier results of layers do not count.
-      if (layers_ && state_->layers().empty()) step = tested(std::move(step));
-      tell_end(step);
-    }
-  } else {
+  if (steps.empty()) {
     source_.check_cancelled();
-    steps = move_unit(unit);
-    if (state_) state_->add(steps);
+    tested_.push_back(test_unit(unit));
+    ++next_;
+    if (hybrid_is_due()) settle();
+    return;
   }
+  settle();
   ++next_;
-  bool stopped = false;
+  result_.resumed += std::ssize(steps);
   for (MigrationStep& step : steps) {
+    // If the layers are tried again, earlier results of layers do not count.
+    if (layers_ && state_->layers().empty()) step = tested(std::move(step));
+    tell_end(step);
     if (step.migrated) moved_.insert(step.verdict.kernel);
-    stopped |= options_.stop_at_first && !step.migrated && !layers_;
-    result_.steps.push_back(std::move(step));
   }
-  if (stopped) leave_rest();
+  keep(std::move(steps));
+}
+
+// Whether those that are tested have to run in the model before another one is.
+bool TargetMigration::hybrid_is_due() const {
+  if (next_ == units_.size() || std::ssize(tested_) == options_.plan.hybrid_every) return true;
+  return options_.stop_at_first && std::ranges::any_of(tested_.back().steps, [](const auto& step) {
+           return !step.verdict.passed;
+         });
 }
 
 void TargetMigration::move_next_layer() {
@@ -259,6 +266,9 @@ void TargetMigration::leave_untried(int32_t kernel) {
 
 void TargetMigration::leave_rest() {
   // No kernel counts as tried of a unit that an error has cut short.
+  for (const Tested& one : std::exchange(tested_, {})) {
+    for (int32_t kernel : one.unit->kernels) leave_untried(kernel);
+  }
   for (; next_ < units_.size(); ++next_) {
     for (int32_t kernel : units_[next_].kernels) leave_untried(kernel);
   }
@@ -271,43 +281,90 @@ void TargetMigration::expect_device(bool ran) {
   if (!ran) sandbox_.session();
 }
 
-// Moves all kernels of the unit that pass their tests at once; if the model is wrong with them, one
-// kernel after the other, so that only those stay that make it wrong.
-std::vector<MigrationStep> TargetMigration::move_unit(const MigrationUnit& unit) {
-  std::vector<MigrationStep> steps;
-  std::vector<size_t> good;
+TargetMigration::Tested TargetMigration::test_unit(const MigrationUnit& unit) {
+  Tested result{&unit, {}};
+  int64_t done = std::ssize(result_.steps);
+  for (const Tested& other : tested_) done += std::ssize(other.steps);
   for (int32_t kernel : unit.kernels) {
-    progress_of("replay", name_of(kernel), std::ssize(result_.steps) + std::ssize(steps),
-                std::ssize(source_.suite().kernels));
+    progress_of("replay", name_of(kernel), done++, std::ssize(source_.suite().kernels));
     tell(name_of(kernel), KernelStage::kTesting);
-    MigrationStep& step = steps.emplace_back();
+    MigrationStep& step = result.steps.emplace_back();
     step.unit = unit.name;
     step.verdict = unwrap(replay_kernel(source_.suite(), source_.reference(), kernel, sandbox_));
     expect_device(step.verdict.failed == Failure::kNone);
     if (layers_) step = tested(std::move(step));
-    if (step.verdict.passed && !layers_) {
-      good.push_back(steps.size() - 1);
-    } else {
-      tell_end(step);
-    }
+    if (layers_ || !step.verdict.passed) tell_end(step);
   }
-  std::set<std::string> moved = moved_;
-  if (good.empty() || try_together(unit, steps, good, moved) || good.size() == 1) return steps;
-  // Which of them look right alone would be chance.
-  if (steps[good[0]].repeated.flaky()) return steps;
-  for (const size_t& i : good) try_together(unit, steps, {&i, 1}, moved);
-  return steps;
+  return result;
 }
 
-// Whether the model is right with the unit's chosen steps on the target, too; if so, they join
-// `moved`.
-bool TargetMigration::try_together(const MigrationUnit& unit, std::vector<MigrationStep>& steps,
-                                   std::span<const size_t> chosen, std::set<std::string>& moved) {
-  timeline_.begin("hybrid", chosen.size() == 1 ? steps[chosen[0]].verdict.kernel : unit.name);
-  std::set<std::string> together = moved;
-  for (size_t i : chosen) {
-    together.insert(steps[i].verdict.kernel);
-    tell(steps[i].verdict.kernel, KernelStage::kHybrid);
+std::vector<MigrationStep*> TargetMigration::Tested::right() {
+  std::vector<MigrationStep*> result;
+  for (MigrationStep& step : steps) {
+    if (step.verdict.passed) result.push_back(&step);
+  }
+  return result;
+}
+
+// Runs the model with the units that are tested, and keeps their steps.
+void TargetMigration::settle() {
+  std::vector<Tested*> units;
+  for (Tested& one : tested_) {
+    if (!layers_ && !one.right().empty()) units.push_back(&one);
+  }
+  move_units(units, false);
+  std::vector<MigrationStep> steps;
+  for (Tested& one : std::exchange(tested_, {}))
+    std::ranges::move(one.steps, std::back_inserter(steps));
+  if (state_ && !steps.empty()) state_->add(steps);
+  keep(std::move(steps));
+}
+
+void TargetMigration::keep(std::vector<MigrationStep> steps) {
+  bool stopped = false;
+  for (MigrationStep& step : steps) {
+    stopped |= options_.stop_at_first && !step.migrated && !layers_;
+    result_.steps.push_back(std::move(step));
+  }
+  if (stopped) leave_rest();
+}
+
+// Moves the units together; if the model is wrong with them, as is `known_wrong`, each half of them
+// in turn, and the kernels of one unit one after the other, so that only those stay that make it
+// wrong.
+void TargetMigration::move_units(std::span<Tested*> units, bool known_wrong) {
+  if (units.empty()) return;
+  std::vector<MigrationStep*> steps;
+  for (Tested* one : units) std::ranges::copy(one->right(), std::back_inserter(steps));
+  const std::string more = std::to_string(units.size() - 1) + " more";
+  const std::string& first = units[0]->unit->name;
+  if (!known_wrong && try_together(units.size() == 1 ? first : first + " and " + more, steps)) {
+    return;
+  }
+  // Which of them look right alone would be chance.
+  if (steps.size() == 1 || steps[0]->repeated.flaky()) return;
+  if (units.size() == 1) {
+    for (MigrationStep* one : steps) try_together(first, {one});
+    return;
+  }
+  const size_t half = units.size() / 2;
+  move_units(units.first(half), false);
+  // If all of the first half has moved, the second one makes the model that was wrong.
+  const bool is_same = std::ranges::all_of(units.first(half), [](Tested* one) {
+    return std::ranges::all_of(one->right(),
+                               [](const MigrationStep* step) { return step->migrated; });
+  });
+  move_units(units.subspan(half), is_same);
+}
+
+// Whether the model is right with these steps of units on the target, too; if so, they stay there.
+bool TargetMigration::try_together(const std::string& name,
+                                   const std::vector<MigrationStep*>& steps) {
+  timeline_.begin("hybrid", steps.size() == 1 ? steps[0]->verdict.kernel : name);
+  std::set<std::string> together = moved_;
+  for (const MigrationStep* step : steps) {
+    together.insert(step->verdict.kernel);
+    tell(step->verdict.kernel, KernelStage::kHybrid);
   }
   const auto run = [&] {
     ModelCheck check = hybrid_->check(together, source_.model_reference(), source_.forced());
@@ -316,16 +373,16 @@ bool TargetMigration::try_together(const MigrationUnit& unit, std::vector<Migrat
   };
   const ModelCheck check = run();
   const RepeatedCheck repeated = repeat_check(check, together, run);
-  for (size_t i : chosen) {
-    steps[i].hybrid = check;
-    steps[i].repeated = repeated;
-    steps[i].dispatched = hybrid_->dispatched();
-    steps[i].migrated = check.passed;
-    tell_end(steps[i]);
+  for (MigrationStep* step : steps) {
+    step->hybrid = check;
+    step->repeated = repeated;
+    step->dispatched = hybrid_->dispatched();
+    step->migrated = check.passed;
+    tell_end(*step);
   }
   // One run, whose copies count once.
-  steps[chosen.back()].copies += hybrid_->copies();
-  if (check.passed) moved = std::move(together);
+  steps.back()->copies += hybrid_->copies();
+  if (check.passed) moved_ = std::move(together);
   return check.passed;
 }
 

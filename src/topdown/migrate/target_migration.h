@@ -53,6 +53,13 @@ class TargetMigration {
 
  private:
   class ScopedTimer;
+  // A unit whose kernels are tested alone.
+  struct Tested {
+    const MigrationUnit* unit;
+    std::vector<MigrationStep> steps;
+
+    std::vector<MigrationStep*> right();  // those that may move
+  };
 
   void progress(const std::string& step);
   void progress_of(const char* lane, const std::string& name, int64_t done, int64_t total);
@@ -66,9 +73,12 @@ class TargetMigration {
   void leave_untried(int32_t kernel);
   void leave_rest();
   void expect_device(bool ran);
-  std::vector<MigrationStep> move_unit(const MigrationUnit& unit);
-  bool try_together(const MigrationUnit& unit, std::vector<MigrationStep>& steps,
-                    std::span<const size_t> chosen, std::set<std::string>& moved);
+  Tested test_unit(const MigrationUnit& unit);
+  bool hybrid_is_due() const;
+  void settle();
+  void keep(std::vector<MigrationStep> steps);
+  void move_units(std::span<Tested*> units, bool known_wrong);
+  bool try_together(const std::string& name, const std::vector<MigrationStep*>& steps);
   LayerMoves::Steps steps_by_kernel();
   LayerRun run_layers(const std::string& layer, const CallChoice& choice);
   void explain_failures();
@@ -90,6 +100,7 @@ class TargetMigration {
   size_t next_ = 0;
   std::unique_ptr<Hybrid> hybrid_;      // destroyed before the sandbox
   std::unique_ptr<LayerMoves> layers_;  // with PlanOptions::layer_by_layer
+  std::vector<Tested> tested_;          // that no hybrid run has had yet
   std::set<std::string> moved_;
   Migration result_;
 };

@@ -1,6 +1,7 @@
 // A page for a migration to several targets, with links to the pages of the targets.
 #include <algorithm>
 
+#include "base/units.h"
 #include "topdown/report/html.h"
 #include "topdown/report/layer_table.h"
 #include "topdown/report/page_content.h"
@@ -60,7 +61,7 @@ class Page {
       return std::ranges::any_of(
           row.cells, [&](const TargetCell& cell) { return cell.state != row.cells[0].state; });
     });
-    return std::to_string(rows_.size()) + " kernels, " + std::to_string(parted) +
+    return counted(std::ssize(rows_), "kernel") + ", " + std::to_string(parted) +
            " not the same on all targets. Took " + seconds(migrations_.seconds) + ".";
   }
 

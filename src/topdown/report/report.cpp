@@ -178,8 +178,8 @@ Json migration_json(const Migration& migration, const ReportTexts& texts) {
 std::string migration_verdict(const Migration& migration) {
   if (migration.source_nan) return source_nan_text(*migration.source_nan) + ".";
   if (migration.error) {
-    return "Ended by an error, with " + std::to_string(migration.steps.size()) +
-           " kernels tried: " + migration.error->message + ".";
+    return "Ended by an error, with " + counted(std::ssize(migration.steps), "kernel") +
+           " tried: " + migration.error->message + ".";
   }
   if (migration.passed()) return "Every kernel migrated; the target runs the whole model.";
   const size_t left = migration.culprits().size();

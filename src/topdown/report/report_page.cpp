@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/units.h"
 #include "topdown/report/error_plot.h"
 #include "topdown/report/html.h"
 #include "topdown/report/kernel_table.h"
@@ -29,9 +30,8 @@ std::string counts_text(const PageContent& content) {
             std::to_string(count) + " " + state_name(state);
   }
   if (content.kernels.empty()) return "Took " + seconds(content.seconds) + ".";
-  return std::to_string(content.kernels.size()) +
-         " kernels: " + (text.empty() ? "none tried" : text) + ". Took " +
-         seconds(content.seconds) + ".";
+  return counted(std::ssize(content.kernels), "kernel") + ": " +
+         (text.empty() ? "none tried" : text) + ". Took " + seconds(content.seconds) + ".";
 }
 
 std::string check_rows(const std::vector<PageCheck>& checks) {

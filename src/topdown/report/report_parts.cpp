@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/strings.h"
+#include "base/units.h"
 
 namespace tapml::topdown {
 
@@ -25,9 +26,9 @@ std::string tests_text(const std::vector<KernelVerdict>& verdicts) {
   const auto groups = std::ranges::count_if(
       verdicts, [](const KernelVerdict& verdict) { return verdict.group.has_value(); });
   const auto kernels = std::ssize(verdicts) - groups;
-  const std::string text = std::to_string(groups) + (groups == 1 ? " group" : " groups");
+  const std::string text = counted(groups, "group");
   if (groups > 0 && kernels == 0) return text;
-  return std::to_string(kernels) + " kernels" + (groups > 0 ? " and " + text : "");
+  return counted(kernels, "kernel") + (groups > 0 ? " and " + text : "");
 }
 
 std::string shapes_text(const KernelVerdict& verdict) {

@@ -35,9 +35,24 @@ TEST(OwnClasses, DynamicScalingChangesNoTextWithinTheContext) {
     EXPECT_NE(program_of(changed(name, "rope_scaling", R"({"type": "linear", "factor": 2.0})")),
               program_of(scaled));
     EXPECT_TRUE(parse(scaled).warnings.empty());
-    refuses(name, "rope_scaling", R"({"type": "longrope"})", {"linear, llama3, yarn or dynamic"});
+    for (const char* type : {"longrope", "llama3", "yarn"}) {
+      const std::string scaling =
+          R"({"factor": 2.0, "low_freq_factor": 1, "high_freq_factor": 4, "type": ")" +
+          std::string(type) + "\"}";
+      refuses(name, "rope_scaling", scaling, {"default, linear or dynamic"});
+    }
   }
-  refuses("baichuan", "rope_scaling", dynamic, {"default, linear, llama3 or yarn"});
+}
+
+// Their classes ignore the field, so that a configuration which has it would be computed otherwise
+// than it says.
+TEST(OwnClasses, WithoutScaledPositions) {
+  for (const char* name : {"baichuan", "chatglm", "internlm", "qwen"}) {
+    for (const char* type : {"linear", "dynamic", "yarn"}) {
+      const std::string scaling = R"({"factor": 2.0, "type": ")" + std::string(type) + "\"}";
+      refuses(name, "rope_scaling", scaling, {"rope_scaling", "default"});
+    }
+  }
 }
 
 TEST(OwnClasses, Orion) { refuses("orion", "attention_bias", "true", {"biases of the attention"}); }
