@@ -157,13 +157,13 @@ TEST_F(Faults, MemoryThatTheProcessMayNotHaveIsOutOfMemory) {
 TEST_F(Faults, AKernelThatAllocatesWithoutEndRunsOutOfMemory) {
   if (testing::kSanitized) GTEST_SKIP() << "memory cannot be limited under a sanitizer";
   ListenOptions options;
-  options.process_bytes = int64_t{256} << 20;
+  options.process_bytes = int64_t{512} << 20;  // far above what this process has
   ServerProcess server = serve(options);
   for (const char* entry : {"allocate", "allocate_c"}) {
     Client client(server.endpoint());
     ASSERT_TRUE(client.session);
     expect_fault(client.run(entry), PlatformFault::kCrash,
-                 {"the session's process crashed: it ran out of memory", "at most 256 MiB: SIG",
+                 {"the session's process crashed: it ran out of memory", "at most 512 MiB: SIG",
                   "--process-memory"});
   }
   // A crash with memory to spare is not reported as out of memory.
