@@ -16,8 +16,8 @@ int uses(const PrimExpr& expr, const PrimExpr& part);
 // several of one element in one expression.
 std::set<const ExprNode*> shared_loads(const tir::PrimFunc& func);
 
-// Whether an element is computed from another element of its own buffer, as in running sums, or from
-// a state that steps of a loop carry on, as in scans.
+// Whether an element is computed from another element of its own buffer, as in running sums, or
+// from a state that steps of a loop carry on, as in scans.
 bool has_recurrence(const tir::PrimFunc& func);
 
 }  // namespace tapml::interp

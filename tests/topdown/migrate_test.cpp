@@ -238,7 +238,7 @@ TEST(Migrate, AHybridRunForSeveralKernelsFindsTheWrongOnes) {
       const std::string& kernel = step.verdict.kernel;
       EXPECT_EQ(step.verdict.passed, kernel != all.at(1)) << kernel;
       EXPECT_EQ(step.migrated, kernel != all.at(1) && kernel != all.at(at)) << kernel;
-      if (step.verdict.passed) EXPECT_EQ(step.hybrid.passed, step.migrated) << kernel;
+      EXPECT_EQ(step.verdict.passed && step.hybrid.passed, step.migrated) << kernel;
     }
     EXPECT_EQ(migration.steps.at(at).hybrid.failure, "more than this device has");
   }
@@ -254,6 +254,23 @@ TEST(Migrate, StopsAfterTheHybridRunOfTheKernelsBefore) {
   EXPECT_EQ(kernels_of(stopped), std::vector(all.begin(), all.begin() + 4));
   EXPECT_EQ(stopped.untried, std::vector(all.begin() + 4, all.end()));
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(stopped.steps[i].migrated, i < 3);
+}
+
+// The kernel that stopped the first migration is tried again, before one that is already done.
+TEST(Migrate, AContinuedOneStopsBeforeKernelsThatAreDone) {
+  const std::vector<std::string> all = kernels_of(ordinary_migration());
+  const int64_t tests = ordinary_migration().steps.at(3).verdict.launches.launches;
+  testing::TempFolder folder;
+  Asked options = short_run();
+  options.state = folder / "state";
+  const auto limited = [&] { return std::make_unique<LimitingSession>(all.at(3), tests); };
+  EXPECT_EQ(migrated(options, limited()).culprits().size(), 1u);
+  options.stop_at_first = true;
+  options.plan.hybrid_every = 5;
+  const Migration stopped = migrated(options, limited());
+  EXPECT_EQ(stopped.resumed, 3);
+  EXPECT_EQ(kernels_of(stopped), std::vector(all.begin(), all.begin() + 4));
+  EXPECT_EQ(stopped.untried, std::vector(all.begin() + 4, all.end()));
 }
 
 TEST(Migrate, ALimitThatOnlyTheTargetsOwnRunMeetsIsADifference) {

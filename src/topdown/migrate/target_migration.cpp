@@ -116,6 +116,7 @@ void TargetMigration::move_next() {
     return;
   }
   settle();
+  if (kernels_done()) return;  // it has stopped
   ++next_;
   result_.resumed += std::ssize(steps);
   for (MigrationStep& step : steps) {
@@ -314,8 +315,9 @@ void TargetMigration::settle() {
   }
   move_units(units, false);
   std::vector<MigrationStep> steps;
-  for (Tested& one : std::exchange(tested_, {}))
+  for (Tested& one : std::exchange(tested_, {})) {
     std::ranges::move(one.steps, std::back_inserter(steps));
+  }
   if (state_ && !steps.empty()) state_->add(steps);
   keep(std::move(steps));
 }
