@@ -179,7 +179,7 @@ void add_migrate(Registration registration) {
          "What moves together: kernel, layer, NAME=GLOB,GLOB,... (repeatable) or layer-by-layer")
       ->capture_default_str();
   app->add_option("--hybrid-every", command->hybrid_every,
-                  "Kernels or groups that move before the next hybrid run (0: all)")
+                  "Kernels or groups to test before each hybrid run (0: all)")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   auto* keep_going = app->add_flag("--keep-going", command->keep_going,

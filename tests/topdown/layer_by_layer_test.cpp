@@ -119,9 +119,9 @@ TEST(LayerByLayer, RefusesOtherGranularities) {
   EXPECT_TRUE(parse_plan("cost", {"layer-by-layer"}).layer_by_layer);
   for (const int64_t every : {0, 2}) {
     testing::expect_user_error([&] { parse_plan("cost", {"layer-by-layer"}, every); },
-                               {"hybrid_every", "layer", std::to_string(every)});
+                               {"--hybrid-every", "layer", std::to_string(every)});
   }
-  testing::expect_user_error([] { parse_plan("cost", {"kernel"}, -1); }, {"hybrid_every", "-1"});
+  testing::expect_user_error([] { parse_plan("cost", {"kernel"}, -1); }, {"--hybrid-every", "-1"});
   for (const char* other : {"layer", "kernel", "norms=rms*"}) {
     testing::expect_user_error([&] { parse_plan("cost", {"layer-by-layer", other}); },
                                {"--granularity layer-by-layer", "no other --granularity"});

@@ -129,11 +129,11 @@ PlanOptions parse_plan(const std::string& order, const std::vector<std::string>&
                std::to_string(granularity.size()) + " granularities");
   }
   if (hybrid_every < 0) {
-    throw_user("the number of kernels between hybrid runs is negative", "hybrid_every",
+    throw_user("the number of kernels between hybrid runs is negative", "--hybrid-every",
                "1 or more, or 0 for one run at the end", std::to_string(hybrid_every));
   }
   if (plan.layer_by_layer && hybrid_every != 1) {
-    throw_user("layer-by-layer has a hybrid run for each layer", "hybrid_every",
+    throw_user("layer-by-layer has a hybrid run for each layer", "--hybrid-every",
                "1, or another granularity", std::to_string(hybrid_every));
   }
   return plan;

@@ -33,8 +33,8 @@ struct PlanOptions {
   std::vector<KernelGroup> groups;  // take precedence
   // Kernels are tested one by one, and move layer by layer (LayerMoves). Excludes the two above.
   bool layer_by_layer = false;
-  // Units that move before the next hybrid run; 0: all, with one run at the end. If that run is
-  // wrong, parts of them are tried until those are found that make it wrong.
+  // Units to test before each hybrid run; 0: all, with one run at the end. If that run is wrong,
+  // parts of them are tried until those are found that make it wrong.
   int64_t hybrid_every = 1;
 };
 
