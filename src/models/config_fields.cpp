@@ -75,10 +75,6 @@ void read_llama3(const JsonObjectReader& top, const JsonObjectReader& json, int6
   }
 }
 
-double yarn_scale(double factor, double by) {
-  return factor <= 1 ? 1 : 0.1 * by * std::log(factor) + 1;
-}
-
 void read_yarn(const JsonObjectReader& json, int64_t context, RopeConfig& rope) {
   rope.scaling = RopeConfig::Scaling::kYarn;
   rope.original_context =
@@ -93,6 +89,7 @@ void read_yarn(const JsonObjectReader& json, int64_t context, RopeConfig& rope) 
   rope.scale = by != 0 && by_all != 0
                    ? yarn_scale(rope.factor, by) / yarn_scale(rope.factor, by_all)
                    : yarn_scale(rope.factor, 1);
+  if (by_all != 0) rope.score_scale = std::pow(yarn_scale(rope.factor, by_all), 2);
   rope.scale = unwrap(json.float_or("attention_factor", rope.scale, 1e-6, 1e6));
 }
 

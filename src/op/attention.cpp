@@ -16,7 +16,10 @@ namespace tapml::op {
 namespace {
 
 enum AppendArgument : size_t { kPool, kNew, kAppendTable, kAppendLengths };
-enum AttentionArgument : size_t { kQuery, kKeyPool, kValuePool, kTable, kLengths };
+enum AttentionArgument : size_t { kQuery, kKeyPool, kValuePool, kTable, kLengths, kSinks };
+
+// Of the two operators that attend, one takes a score for each head that competes with positions.
+bool has_sinks(const CallView& call) { return call.info.args.size() > kSinks; }
 
 // Checks a page table and lengths against the batch size of tensor argument `tokens`.
 void check_table(const CallView& call, size_t table, size_t lengths, size_t tokens) {
@@ -90,10 +93,30 @@ relax::Annotation deduce_attention(const CallView& call) {
   Known keys = known_tensor(call, kKeyPool), values = known_tensor(call, kValuePool);
   check_table(call, kTable, kLengths, kQuery);
   if (keys.shape && values.shape) {
-    for (size_t d = 0; d < 4; ++d) {
+    for (size_t d = 0; d < 3; ++d) {
       std::string index = std::to_string(d);
       expect_same_dim(call, (*keys.shape)[d], (*values.shape)[d],
                       "k_pool." + index + " and v_pool." + index);
+    }
+  }
+  const int64_t width = call.integer("value_width");
+  if (width < 0) {
+    call.error("the width of values is negative", "0 (all of v_pool.3) or a number of elements",
+               std::to_string(width));
+  }
+  if (width > 0 && values.shape) {
+    const PrimExpr& row = values.shape->back();
+    if (row.is_int() ? width > row->int_value : call.strict) {
+      call.error("v_pool.3 is not known to be as large as value_width",
+                 "at least " + std::to_string(width), to_string(row));
+    }
+  }
+  if (has_sinks(call)) {
+    expect_ndim(call, kSinks, 1);
+    expect_float(call, kSinks);
+    const Known sinks = known_tensor(call, kSinks);
+    if (sinks.shape && query.shape) {
+      expect_same_dim(call, (*query.shape)[2], sinks.shape->front(), "q.2 and sinks.0");
     }
   }
   if (query.shape && keys.shape) {
@@ -103,7 +126,22 @@ relax::Annotation deduce_attention(const CallView& call) {
     if (kv_heads.is_int(0)) call.error(uneven, "key-value heads", "none");
     if (kv_heads.is_int()) expect_multiple(call, heads, kv_heads->int_value, uneven);
   }
-  return tensor_result(query);
+  Known result = query;
+  if (result.shape) {
+    if (width == 0 && !values.shape) {
+      result.shape.reset();
+    } else {
+      result.shape->back() = width > 0 ? PrimExpr(width) : values.shape->back();
+    }
+  }
+  return tensor_result(result);
+}
+
+Dims attended_shape(const CallView& call, const tir::Buffer& query, const tir::Buffer& values) {
+  Dims shape = query->shape;
+  const int64_t width = call.integer("value_width");
+  shape.back() = width > 0 ? PrimExpr(width) : values->shape.back();
+  return shape;
 }
 
 // Five steps over workspaces of [b, h, n, t] and [b, h, n], t = positions that the page table can
@@ -118,7 +156,8 @@ class AttentionProgram {
         values_(lowering_.arg(kValuePool)),
         table_(lowering_.arg(kTable)),
         lengths_(lowering_.arg(kLengths)),
-        out_(lowering_.output("out", query_->shape, query_->dtype)),
+        sinks_(has_sinks(call) ? lowering_.arg(kSinks) : tir::Buffer()),
+        out_(lowering_.output("out", attended_shape(call, query_, values_), query_->dtype)),
         compute_(accumulation_dtype(query_->dtype)),
         scale_(call.number("scale")),
         soft_cap_(call.number("soft_cap")),
@@ -148,7 +187,7 @@ class AttentionProgram {
                               [&](const std::vector<Var>& i, const std::vector<Var>& r) {
                                 return tir::load(exps, {i[0], i[1], i[2], r[0]});
                               }));
-    add_values(exps, total);
+    add_values(exps, total, peak);
     return lowering_.finish();
   }
 
@@ -187,7 +226,7 @@ class AttentionProgram {
                               }));
   }
 
-  void add_values(const tir::Buffer& exps, const tir::Buffer& total) {
+  void add_values(const tir::Buffer& exps, const tir::Buffer& total, const tir::Buffer& peak) {
     tir::Buffer sums = lowering_.workspace("sums", out_->shape, compute_);
     lowering_.add(tir::reduce("attention_values", sums, {positions_}, number(0, compute_), sum_of,
                               [&](const std::vector<Var>& i, const std::vector<Var>& r) {
@@ -197,13 +236,21 @@ class AttentionProgram {
                                 return if_visible(b, token, r[0], weighted, number(0, compute_));
                               }));
     lowering_.add(tir::compute("attention", out_, [&](const std::vector<Var>& i) {
-      PrimExpr mean = fdiv(tir::load(sums, i), tir::load(total, {i[0], i[2], i[1]}));
-      return cast(out_->dtype, mean);
+      const std::vector<PrimExpr> row = {i[0], i[2], i[1]};
+      PrimExpr weights = tir::load(total, row);
+      if (sinks_) {
+        // A sink far above all scores overflows to infinity, and the mean is 0, as it should be.
+        PrimExpr shifted = load_wide(sinks_, {i[2]}) - tir::load(peak, row);
+        weights = weights + make_call("exp", compute_, {shifted});
+      }
+      return cast(out_->dtype, fdiv(tir::load(sums, i), weights));
     }));
   }
 
   Lowering lowering_;
-  tir::Buffer query_, keys_, values_, table_, lengths_, out_;
+  tir::Buffer query_, keys_, values_, table_, lengths_;
+  tir::Buffer sinks_;  // may be null
+  tir::Buffer out_;
   DType compute_;
   double scale_, soft_cap_;  // soft_cap_ 0: none
   int64_t window_;           // 0: none
@@ -259,9 +306,23 @@ bool generate_attention(GeneratedCall& call, RandomStream& rng) {
   call.attrs["scale"] = 0.25;
   if (rng.between(0, 2) == 0) call.attrs["window"] = rng.between(1, 2 * page_size);
   if (rng.between(0, 3) == 0) call.attrs["soft_cap"] = 1.5;
+  GeneratedTensor values = pool;
+  const int64_t wider = rng.between(0, 2);
+  values.shape[3] += wider;
+  if (wider > 0 && values.shape[3] > 1 && rng.between(0, 1) == 0) {
+    call.attrs["value_width"] = rng.between(1, values.shape[3]);
+  }
   call.args.push_back({{pool}, {}});
-  call.args.push_back({{pool}, {}});
+  call.args.push_back({{values}, {}});
   return add_cache(call, batches, count, pages, page_size);
+}
+
+bool generate_attention_with_sinks(GeneratedCall& call, RandomStream& rng) {
+  if (!generate_attention(call, rng)) return false;
+  GeneratedTensor sinks = call.args[0].tensors[0];
+  sinks.shape = {sinks.shape[2]};
+  call.args.push_back({{sinks}, {}});
+  return true;
 }
 
 }  // namespace
@@ -272,6 +333,21 @@ std::span<const OperatorInfo> attention_operators() {
                                 "i32[b, p], pages of each batch in order"};
     const ArgumentSpec lengths = {"lengths", ArgumentKind::kTensor,
                                   "i32[b], tokens in the cache before this call"};
+    const std::vector<ArgumentSpec> attended = {
+        {"q", ArgumentKind::kTensor, "[b, n, heads, d], float"},
+        {"k_pool", ArgumentKind::kTensor, "[pages, page_size, kv_heads, d], float"},
+        {"v_pool", ArgumentKind::kTensor, "[pages, page_size, kv_heads, width], float"},
+        table,
+        lengths};
+    std::vector<ArgumentSpec> with_sinks = attended;
+    with_sinks.push_back({"sinks", ArgumentKind::kTensor, "[heads], float"});
+    const std::vector<AttributeSpec> attrs = {
+        {"scale", AttributeKind::kFloat, true, {}, "factor of q.k, often 1/sqrt(d)"},
+        {"window", AttributeKind::kInt, false, int64_t{0},
+         "number of positions that a query sees, its own included; 0: all"},
+        {"soft_cap", AttributeKind::kFloat, false, 0.0, "largest score; 0: none"},
+        {"value_width", AttributeKind::kInt, false, int64_t{0},
+         "number of leading elements of a row of v_pool that are its value; 0: all"}};
     std::vector<OperatorInfo> list = {
         {.name = "kv_append",
          .doc =
@@ -293,21 +369,29 @@ std::span<const OperatorInfo> attention_operators() {
                 "batch b has position t = lengths[b] + i and attends to positions 0 .. t, with a "
                 "`window` w only to t - w + 1 .. t, with weights softmax(s) of the scores s = "
                 "scale * q.k, with a `soft_cap` c softmax(c * tanh(s / c)); query head h uses "
-                "key-value head h / (heads / kv_heads). Computed in f32.",
-         .args = {{"q", ArgumentKind::kTensor, "[b, n, heads, d], float"},
-                  {"k_pool", ArgumentKind::kTensor, "[pages, page_size, kv_heads, d], float"},
-                  {"v_pool", ArgumentKind::kTensor, "as k_pool"},
-                  table,
-                  lengths},
-         .attrs = {{"scale", AttributeKind::kFloat, true, {}, "factor of q.k, often 1/sqrt(d)"},
-                   {"window", AttributeKind::kInt, false, int64_t{0},
-                    "number of positions that a query sees, its own included; 0: all"},
-                   {"soft_cap", AttributeKind::kFloat, false, 0.0, "largest score; 0: none"}},
+                "key-value head h / (heads / kv_heads). The pools of keys and values may be the "
+                "same, as "
+                "with latent attention (DeepSeek-AI 2024). The result is [b, n, heads, width]. "
+                "Computed in f32.",
+         .args = attended,
+         .attrs = attrs,
          .inout = {},
          .deduce = deduce_attention,
          .legalize = legalize_attention,
          .reference = reference::paged_attention,
          .generator = {{4}, float_dtypes(), -2, 2, generate_attention}},
+        {.name = "paged_attention_with_sinks",
+         .doc =
+             "paged_attention whose softmax has one more score in each head, sinks[h], without a "
+             "value: the weights of the positions that a query sees sum to less than 1 (Xiao et "
+             "al. 2023; gpt-oss). The scale and the cap do not apply to it.",
+         .args = with_sinks,
+         .attrs = attrs,
+         .inout = {},
+         .deduce = deduce_attention,
+         .legalize = legalize_attention,
+         .reference = reference::paged_attention,
+         .generator = {{4}, float_dtypes(), -2, 2, generate_attention_with_sinks}},
     };
     return list;
   }();

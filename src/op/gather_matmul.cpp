@@ -11,6 +11,14 @@ namespace {
 
 enum Argument : size_t { kX, kWeight, kIndices };
 
+// The dimensions of `weight` that are summed over, and that the result has.
+struct MatrixDims {
+  size_t terms, columns;
+};
+MatrixDims matrix_dims(const CallView& call) {
+  return call.flag("transposed") ? MatrixDims{1, 2} : MatrixDims{2, 1};
+}
+
 relax::Annotation deduce_gather_matmul(const CallView& call) {
   expect_min_ndim(call, kX, 1);
   expect_ndim(call, kWeight, 3);
@@ -26,12 +34,14 @@ relax::Annotation deduce_gather_matmul(const CallView& call) {
   if (x.ndim != relax::kUnknownNdim && indices.ndim != relax::kUnknownNdim) {
     result.ndim = std::max(x.ndim - 1, indices.ndim) + 1;
   }
+  const MatrixDims dims = matrix_dims(call);
   if (x.shape && weight.shape) {
-    expect_same_dim(call, x.shape->back(), (*weight.shape)[2], "x.-1 and weight.2");
+    expect_same_dim(call, x.shape->back(), (*weight.shape)[dims.terms],
+                    "x.-1 and weight." + std::to_string(dims.terms));
   }
   if (x.shape && weight.shape && indices.shape) {
     result.shape = broadcast(call, Dims(x.shape->begin(), x.shape->end() - 1), *indices.shape);
-    if (result.shape) result.shape->push_back((*weight.shape)[1]);
+    if (result.shape) result.shape->push_back((*weight.shape)[dims.columns]);
   }
   return tensor_result(result);
 }
@@ -43,6 +53,7 @@ tir::PrimFuncRef legalize_gather_matmul(const CallView& call) {
   const tir::Buffer& indices = lowering.arg(kIndices);
   tir::Buffer out = lowering.output("out", *result.shape, *result.dtype);
   DType compute = accumulation_dtype(out->dtype);
+  const bool transposed = call.flag("transposed");
   const Dims rows(x->shape.begin(), x->shape.end() - 1);
   const Dims outer(out->shape.begin(), out->shape.end() - 1);
   add_reduction(lowering, "gather_matmul", out, compute, {x->shape.back()}, number(0, compute),
@@ -52,9 +63,10 @@ tir::PrimFuncRef legalize_gather_matmul(const CallView& call) {
                   from.push_back(r[0]);
                   AxisIndex chosen = axis_index(indices, broadcast_index(indices->shape, outer, at),
                                                 weight->shape[0]);
-                  PrimExpr product =
-                      cast(compute, tir::load(x, from)) *
-                      cast(compute, tir::load(weight, {chosen.index, i.back(), r[0]}));
+                  std::vector<PrimExpr> element = {chosen.index, i.back(), r[0]};
+                  if (transposed) std::swap(element[1], element[2]);
+                  PrimExpr product = cast(compute, tir::load(x, from)) *
+                                     cast(compute, tir::load(weight, std::move(element)));
                   return select(chosen.valid, product, number(0, compute));
                 });
   return lowering.finish();
@@ -67,6 +79,10 @@ bool generate_gather_matmul(GeneratedCall& call, RandomStream& rng) {
   GeneratedTensor weight = x;
   const int64_t count = rng.between(1, 5);
   weight.shape = {count, pick(kExtents, rng), x.shape.back()};
+  if (rng.between(0, 2) == 0) {
+    std::swap(weight.shape[1], weight.shape[2]);
+    call.attrs["transposed"] = true;
+  }
   Shape rows(x.shape.begin(), x.shape.end() - 1);
   call.args.push_back({{weight}, {}});
   call.args.push_back({{random_indices(broadcast_partner(rows, rng), count, rng)}, {}});
@@ -87,7 +103,9 @@ std::span<const OperatorInfo> gather_matmul_operators() {
        .args = {{"x", ArgumentKind::kTensor, "[..., k], float"},
                 {"weight", ArgumentKind::kTensor, "[matrices, n, k], float"},
                 {"indices", ArgumentKind::kTensor, "[...], i32 or i64"}},
-       .attrs = {accumulation_attribute()},
+       .attrs = {{"transposed", AttributeKind::kBool, false, false,
+                  "whether the matrices are stored as [k, n]"},
+                 accumulation_attribute()},
        .inout = {},
        .deduce = deduce_gather_matmul,
        .legalize = legalize_gather_matmul,

@@ -152,6 +152,25 @@ QWEN2 = small("qwen2", "Qwen2ForCausalLM", tie_word_embeddings=True)
 QWEN3 = small("qwen3", "Qwen3ForCausalLM", head_dim=24, attention_bias=True, tie_word_embeddings=False)
 QWEN3_MOE = small("qwen3_moe", "Qwen3MoeForCausalLM", head_dim=24, moe_intermediate_size=32, num_experts=6,
                   num_experts_per_tok=3, mlp_only_layers=[0], norm_topk_prob=True, tie_word_embeddings=False)
+YARN = {"beta_fast": 4.0, "beta_slow": 0.5, "factor": 4.0, "original_max_position_embeddings": 32, "rope_theta": 500.0,
+        "rope_type": "yarn"}
+LATENT = {"num_key_value_heads": 4, "q_lora_rank": 20, "kv_lora_rank": 24, "qk_rope_head_dim": 8, "qk_nope_head_dim": 12,
+          "v_head_dim": 20}
+DEEPSEEK_V3 = small("deepseek_v3", "DeepseekV3ForCausalLM", **LATENT, first_k_dense_replace=1, moe_intermediate_size=16,
+                    n_group=4, n_routed_experts=8, n_shared_experts=1, norm_topk_prob=True, num_experts_per_tok=3,
+                    rope_interleave=True, rope_parameters={**YARN, "mscale": 1.0, "mscale_all_dim": 0.7},
+                    routed_scaling_factor=1.7, tie_word_embeddings=False, topk_group=2)
+DEEPSEEK_V2 = small("deepseek_v2", "DeepseekV2ForCausalLM", **LATENT, first_k_dense_replace=1, moe_intermediate_size=16,
+                    n_group=4, n_routed_experts=8, n_shared_experts=2, num_experts_per_tok=3,
+                    routed_scaling_factor=1.4, topk_group=2, topk_method="group_limited_greedy")
+GLM4_MOE = small("glm4_moe", "Glm4MoeForCausalLM", first_k_dense_replace=1, head_dim=24, moe_intermediate_size=20,
+                 n_group=1, n_routed_experts=6, n_shared_experts=1, norm_topk_prob=True, num_experts_per_tok=2,
+                 partial_rotary_factor=0.5, routed_scaling_factor=1.5, tie_word_embeddings=False, topk_group=1,
+                 use_qk_norm=False)
+GPT_OSS = small("gpt_oss", "GptOssForCausalLM", head_dim=16, intermediate_size=28, num_experts_per_tok=2,
+                num_local_experts=5, sliding_window=7, swiglu_alpha=1.2, swiglu_limit=0.8, tie_word_embeddings=False)
+MINICPM3 = small("minicpm3", "MiniCPM3ForCausalLM", **LATENT, dim_model_base=48, scale_depth=1.9, scale_emb=3,
+                 tie_word_embeddings=False)
 GEMMA2 = small("gemma2", "Gemma2ForCausalLM", head_dim=24, query_pre_attn_scalar=40, sliding_window=6,
                attn_logit_softcapping=2.0, final_logit_softcapping=3.0, hidden_activation="gelu_pytorch_tanh")
 STABLELM = small("stablelm", "StableLmForCausalLM", partial_rotary_factor=0.5, use_qkv_bias=True,
@@ -294,6 +313,33 @@ OTHERS = {
     "qwen3_window": (variant(QWEN3, attention_bias=False, sliding_window=8, tie_word_embeddings=True,
                              layer_types=["sliding_attention", "full_attention", "sliding_attention"],
                              use_sliding_window=True), 2026),
+    "deepseek_v2": (DEEPSEEK_V2, 2100),
+    # As V2 Lite: queries of x itself, no groups.
+    "deepseek_v2_greedy": ({**variant(DEEPSEEK_V2, attention_bias=True, first_k_dense_replace=0, n_group=None,
+                                      topk_group=None, topk_method="greedy",
+                                      rope_scaling={**YARN, "mscale": 0.7, "mscale_all_dim": 0.7}),
+                            "q_lora_rank": None}, 2101),
+    "deepseek_v2_dense": (variant(DEEPSEEK_V2, first_k_dense_replace=3, num_hidden_layers=2, tie_word_embeddings=True), 2102),
+    "deepseek_v3": (DEEPSEEK_V3, 2103),
+    "deepseek_v3_ungrouped": (variant(DEEPSEEK_V3, attention_bias=True, n_group=1, norm_topk_prob=False,
+                                      rope_interleave=False, rope_parameters=None, topk_group=1), 2104),
+    "deepseek_v3_direct": ({**variant(DEEPSEEK_V3, first_k_dense_replace=0, n_group=2, num_hidden_layers=1,
+                                      tie_word_embeddings=True, topk_group=1), "q_lora_rank": None}, 2105),
+    "glm4_moe": (GLM4_MOE, 2106),
+    "glm4_moe_normed": (variant(GLM4_MOE, attention_bias=True, first_k_dense_replace=2, n_group=3, topk_group=2,
+                                use_qk_norm=True), 2107),
+    "glm4_moe_one_layer": (variant(GLM4_MOE, first_k_dense_replace=0, norm_topk_prob=False, num_hidden_layers=1,
+                                   num_key_value_heads=1, tie_word_embeddings=True), 2108),
+    "gpt_oss": (GPT_OSS, 2109),
+    "gpt_oss_types": (variant(GPT_OSS, attention_bias=False, num_key_value_heads=4, rope_parameters=YARN,
+                              layer_types=["full_attention", "sliding_attention", "full_attention"],
+                              tie_word_embeddings=True), 2110),
+    "gpt_oss_one_expert": (variant(GPT_OSS, num_experts_per_tok=1, num_hidden_layers=2, num_key_value_heads=1,
+                                   rope_theta=2000.0, rope_scaling={"factor": 2.0, "rope_type": "linear"}), 2111),
+    "minicpm3": (MINICPM3, 2112),
+    "minicpm3_direct": ({**variant(MINICPM3, attention_bias=True, num_hidden_layers=2, tie_word_embeddings=True),
+                         "q_lora_rank": None}, 2113),
+    "minicpm3_yarn": (variant(MINICPM3, rope_parameters={**YARN, "mscale_all_dim": 0.9}, v_head_dim=None), 2114),
     "qwen3_moe": (QWEN3_MOE, 2027),
     "qwen3_moe_step": (variant(QWEN3_MOE, attention_bias=True, decoder_sparse_step=2, mlp_only_layers=[],
                                norm_topk_prob=False), 2028),

@@ -74,7 +74,7 @@ def fused_experts(weights):
     fused, experts = {}, {}
     for name, tensor in weights.items():
         path, mark, rest = name.partition(".experts.")
-        if not mark:
+        if not mark or "." not in rest:
             fused[name] = tensor
             continue
         expert, projection, _ = rest.split(".")
@@ -144,6 +144,10 @@ def random_weights(config, seed):
 HEADS = ("lm_head.weight", "embed_out.weight")
 
 
+# Architectures whose files have the experts of a layer in one tensor.
+STACKED = ("gpt_oss",)
+
+
 def published_shapes(model):
     """Names and shapes of a model's tensors in published files; transformers keeps experts fused in memory."""
     mixtral = model.config.model_type == "mixtral"
@@ -154,6 +158,8 @@ def published_shapes(model):
                 continue
             name = "embed_out.weight" if model.config.model_type == "gpt_neox" else name
         path, mark, projection = name.partition(".experts.")
+        if model.config.model_type in STACKED:
+            path, mark = name, ""
         if mixtral:
             path = path.replace(".mlp", ".block_sparse_moe")
         if not mark:

@@ -21,9 +21,11 @@ def appended(pool, fresh, table, lengths):
     return result
 
 
-def attended(q, keys, values, table, lengths, scale, window=0, soft_cap=0.0):
+def attended(q, keys, values, table, lengths, scale, window=0, soft_cap=0.0, value_width=0, sinks=None):
     """Grouped-query attention in f64, where query i of batch b sees positions 0 .. lengths[b] + i, of them the
     last `window`."""
+    if value_width:
+        values = values[..., :value_width]
     batches, count, heads, _ = q.shape
     # [batches, positions, kv_heads, d]
     k, v = (pool.double()[table.long()].flatten(1, 2) for pool in (keys, values))
@@ -32,10 +34,16 @@ def attended(q, keys, values, table, lengths, scale, window=0, soft_cap=0.0):
     distance = last[:, :, None] - position[None, None]
     seen = ((distance >= 0) & ((distance < window) if window else True))[:, None]
     group = heads // k.shape[2]
-    if soft_cap:
+    if soft_cap or sinks is not None:
         scores = q.double().transpose(1, 2) @ k.repeat_interleave(group, 2).permute(0, 2, 3, 1) * scale
-        scores = (soft_cap * torch.tanh(scores / soft_cap)).masked_fill(~seen, -torch.inf)
-        return (scores.softmax(-1) @ v.repeat_interleave(group, 2).transpose(1, 2)).transpose(1, 2)
+        if soft_cap:
+            scores = soft_cap * torch.tanh(scores / soft_cap)
+        scores = scores.masked_fill(~seen, -torch.inf)
+        if sinks is not None:
+            column = sinks.double()[None, :, None, None].expand(batches, heads, count, 1)
+            scores = torch.cat([scores, column], -1)
+        weights = scores.softmax(-1)[..., :k.shape[1]]
+        return (weights @ v.repeat_interleave(group, 2).transpose(1, 2)).transpose(1, 2)
     out = F.scaled_dot_product_attention(
         q.double().transpose(1, 2), k.repeat_interleave(group, 2).transpose(1, 2),
         v.repeat_interleave(group, 2).transpose(1, 2), attn_mask=seen, scale=scale)
@@ -63,6 +71,19 @@ def cases():
                 yield Case("paged_attention", [q, keys, values, table, lengths],
                            [attended(q, keys, values, table, lengths, 0.25, **more)], {"scale": 0.25, **more},
                            [DTYPES[dtype]])
+            sinks = torch.randn(heads) * 3
+            for more in ({}, {"window": 2, "soft_cap": 1.5}):
+                yield Case("paged_attention_with_sinks", [q, keys, values, table, lengths, sinks.to(dtype)],
+                           [attended(q, keys, values, table, lengths, 0.25, sinks=sinks.to(dtype), **more)],
+                           {"scale": 0.25, **more}, [DTYPES[dtype]])
+        # Values of another width than keys, and keys whose first elements are the values.
+        wide = torch.randn(pages, rows, kv_heads, width + 3)
+        q, keys = torch.randn(batches, count, heads, width), torch.randn(pages, rows, kv_heads, width)
+        yield Case("paged_attention", [q, keys, wide, table, lengths],
+                   [attended(q, keys, wide, table, lengths, 0.25)], {"scale": 0.25})
+        part = {"scale": 0.25, "value_width": max(1, width // 2)}
+        yield Case("paged_attention", [q, keys, keys, table, lengths],
+                   [attended(q, keys, keys, table, lengths, **part)], part)
     # A cache in a narrower dtype than what comes.
     table, lengths = table_of(1, 2, 3), torch.tensor([3], dtype=torch.int32)
     pool, fresh = torch.randn(3, 4, 2, 2).half(), torch.randn(1, 4, 2, 2)

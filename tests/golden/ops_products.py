@@ -58,6 +58,7 @@ def cases():
         chosen = w.double()[indices.long()]
         y = (chosen @ x.double()[..., None])[..., 0]
         yield Case("gather_matmul", [x, w, indices], [y], result=["f32"])
+        yield Case("gather_matmul", [x, w.transpose(1, 2).contiguous(), indices], [y], {"transposed": True}, ["f32"])
     x, w = numbers(torch.bfloat16, 2, 3), numbers(torch.bfloat16, 2, 4, 3)
     y = torch.stack([x[0].double() @ w[1].double().T, torch.zeros(4, dtype=torch.float64)])
     yield Case("gather_matmul", [x, w, torch.tensor([1, 2])], [y], result=["bf16"])

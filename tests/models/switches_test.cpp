@@ -38,6 +38,13 @@ const std::set<std::string> kNoSwitches = {"architectures",
                                            "num_key_value_heads",
                                            "moe_intermediate_size",
                                            "num_local_experts",
+                                           "n_routed_experts",
+                                           "n_shared_experts",
+                                           "q_lora_rank",
+                                           "kv_lora_rank",
+                                           "qk_rope_head_dim",
+                                           "qk_nope_head_dim",
+                                           "v_head_dim",
                                            "ffn_hidden_size",
                                            "kv_channels",
                                            "multi_query_group_num",
@@ -79,6 +86,12 @@ std::optional<Json> other_value(const std::string& field, const Json& value) {
       field == "decoder_sparse_step" || field == "max_window_layers" ||
       field == "sliding_window_pattern") {
     return Json::integer(value.as_integer() == 1 ? 2 : value.as_integer() - 1);
+  }
+  if (field == "n_group" || field == "topk_group" || field == "first_k_dense_replace") {
+    return Json::integer(value.as_integer() <= 1 ? 2 : value.as_integer() - 1);
+  }
+  if (field == "topk_method") {
+    return Json::string(value.as_string() == "greedy" ? "group_limited_greedy" : "greedy");
   }
   if (field == "sliding_window") {
     return Json::integer(value.is_null() ? 5 : value.as_integer() + 4);

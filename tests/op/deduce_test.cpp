@@ -211,6 +211,25 @@ TEST_F(Deduce, PagedCache) {
       "paged_attention: the soft cap is negative | 0 (none) or the largest score | -0.500000");
   EXPECT_EQ(failure("paged_attention", {q, pool, pool, table, lengths}),
             "paged_attention: attribute 'scale' is missing | a number | ");
+  const Expr wide = tensor({64, 16, 2, 12});
+  EXPECT_EQ(deduced("paged_attention", {q, pool, wide, table, lengths}, scale),
+            "Tensor((b, n, 6, 12), f32)");
+  EXPECT_EQ(
+      deduced("paged_attention", {q, pool, wide, table, lengths}, with("value_width", int64_t{5})),
+      "Tensor((b, n, 6, 5), f32)");
+  EXPECT_EQ(
+      failure("paged_attention", {q, pool, pool, table, lengths}, with("value_width", int64_t{9})),
+      "paged_attention: v_pool.3 is not known to be as large as value_width | at least 9 | 8");
+  EXPECT_EQ(
+      failure("paged_attention", {q, pool, pool, table, lengths}, with("value_width", int64_t{-1})),
+      "paged_attention: the width of values is negative | 0 (all of v_pool.3) or a number of "
+      "elements | -1");
+  const char* sinks = "paged_attention_with_sinks";
+  EXPECT_EQ(deduced(sinks, {q, pool, pool, table, lengths, tensor({6})}, scale),
+            "Tensor((b, n, 6, 8), f32)");
+  EXPECT_EQ(failure(sinks, {q, pool, pool, table, lengths, tensor({2})}, scale),
+            "paged_attention_with_sinks: dimensions q.2 and sinks.0 differ | equal dimensions | 6 "
+            "and 2");
 }
 
 // Legalization names the information that it needs.

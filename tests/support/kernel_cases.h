@@ -280,6 +280,26 @@ inline void attention(Kernels& out) {
       out.push_back(m.single(each("n", {0, 1, 2, 5}, {{"b", 2}, {"p", 6}})));
     }
   }
+  {
+    KernelMaker m("paged_attention_with_sinks");
+    relax::Variable q = m.param({b, n, 6, 8}, kF32);
+    relax::Variable keys = m.param({p, 4, 2, 8}, kBF16), held = m.param({p, 4, 2, 8}, kBF16);
+    relax::Variable pages = m.param({b, 3}, kI32, table);
+    m.op("paged_attention_with_sinks",
+         {q, keys, held, pages, m.param({b}, kI32, lengths), m.param({6}, kF32, uniform(-4, 4))},
+         {{"scale", 0.35}});
+    out.push_back(m.single(each("n", {0, 1, 2, 5}, {{"b", 2}, {"p", 6}})));
+  }
+  {
+    // Latent attention: a row of the one pool is key and, in part, value.
+    KernelMaker m("paged_attention_latent");
+    relax::Variable q = m.param({b, n, 6, 20}, kF32);
+    relax::Variable rows = m.param({p, 4, 1, 20}, kF32);
+    relax::Variable pages = m.param({b, 3}, kI32, table);
+    m.op("paged_attention", {q, rows, rows, pages, m.param({b}, kI32, lengths)},
+         {{"scale", 0.35}, {"value_width", int64_t{16}}});
+    out.push_back(m.single(each("n", {0, 1, 2, 5}, {{"b", 2}, {"p", 6}})));
+  }
 }
 
 inline void fused(Kernels& out) {

@@ -129,5 +129,20 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace starcoder2 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace deepseek_v2 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace deepseek_v3 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace glm4_moe {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace gpt_oss {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace minicpm3 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 
 }  // namespace tapml::models

@@ -46,7 +46,7 @@ Variable hidden_states(Graph& g, const Config& c) {
                                      .per_token = c.per_token,
                                      .inner = c.intermediate,
                                      .activation = c.activation,
-                                     .renormalize = true,
+                                     .router = {.renormalize = true},
                                      .gate = "w1",
                                      .up = "w3",
                                      .down = "w2"}));

@@ -64,7 +64,7 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
       .experts = read_experts(json, "num_experts", kExperts, 1, c, notes),
       .inner = c.intermediate,
       .activation = c.activation,
-      .renormalize = unwrap(json.bool_or("norm_topk_prob", false)),
+      .router = {.renormalize = unwrap(json.bool_or("norm_topk_prob", false))},
   };
   c.experts.per_token =
       int_or_default(json, "num_experts_per_tok", std::min(kExpertsPerToken, c.experts.experts), 1,

@@ -35,7 +35,7 @@ Variable sparse_feed_forward(Graph& g, const std::string& path, const Variable& 
                                   {.experts = c.experts,
                                    .per_token = c.experts_per_token,
                                    .inner = c.expert_intermediate,
-                                   .renormalize = c.renormalize});
+                                   .router = {.renormalize = c.renormalize}});
   if (c.shared_intermediate == 0) return g.narrowed(routed);
   const Variable shared =
       gated_feed_forward(g, path + ".shared_expert", x, {.inner = c.shared_intermediate});

@@ -73,7 +73,7 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
                        1, c.experts.experts, notes);
     c.experts.inner =
         int_or_default(json, "moe_intermediate_size", kExpertIntermediate, 1, kMaxWidth, notes);
-    c.experts.renormalize = unwrap(json.bool_or("norm_topk_prob", false));
+    c.experts.router.renormalize = unwrap(json.bool_or("norm_topk_prob", false));
   }
   DecoderModel model = decoder_model("qwen3_moe", c);
   model.logits = logits_of(c, norm_of(c));

@@ -48,8 +48,10 @@ Variable attend(Graph& g, int64_t layer, const std::string& path, Variable q, Va
   AttrMap attrs = {{"scale", config.scale != 0 ? config.scale : 1 / std::sqrt(width)}};
   if (config.window > 0) attrs["window"] = config.window;
   if (config.soft_cap > 0) attrs["soft_cap"] = config.soft_cap;
-  const Variable mixed =
-      g.op("paged_attention", {q, keys, values, g.page_table(), g.lengths()}, std::move(attrs));
+  std::vector<relax::Expr> args = {q, keys, values, g.page_table(), g.lengths()};
+  if (config.sinks) args.push_back(g.stored_weight({path + ".sinks", {config.heads}, {}}));
+  const Variable mixed = g.op(config.sinks ? "paged_attention_with_sinks" : "paged_attention",
+                              std::move(args), std::move(attrs));
   return g.op("reshape", {mixed, make_shape({g.batch(), g.tokens(), config.query_width()})});
 }
 

@@ -32,6 +32,9 @@ struct AttentionConfig {
   double clip = 0;  // queries, keys and values, after their norms, are at most this; 0: any
   bool qkv_bias = false;
   bool output_bias = false;
+  // Each head has one more score, of no position and without a value: the weight
+  // "<path>.sinks" [heads] (Xiao et al. 2023; gpt-oss).
+  bool sinks = false;
   const char* output = "o_proj";
   const char* qkv = "qkv_proj";  // of the fused form
 

@@ -5,24 +5,63 @@
 
 namespace tapml::models {
 
+// How a token's experts are chosen, and which shares they have.
+struct RouterConfig {
+  enum class Scores : uint8_t {
+    kSoftmax,          // over all experts
+    kSigmoid,          // of each expert
+    kSoftmaxOfChosen,  // over the chosen experts, which are those of the largest products
+  };
+  Scores scores = Scores::kSoftmax;
+  const char* path = "gate";  // of the projection to scores, under the experts' path
+  bool bias = false;          // of the projection
+  // Weight [experts] under the experts' path that is added to the scores for the choice, but not to
+  // the shares (Wang et al. 2024, DeepSeek V3). Null: none.
+  const char* correction = nullptr;
+  // The experts are in `groups` groups of equal size, and only those of the best `chosen_groups`
+  // groups can be chosen (DeepSeek V2). 1 group: all can.
+  int64_t groups = 1, chosen_groups = 1;
+  // The best groups are those with the largest sum of two scores; else with the largest score.
+  bool groups_by_pairs = true;
+  bool renormalize = false;  // the shares of the chosen experts sum to 1
+  double scale = 1;          // of the shares
+};
+
 struct ExpertConfig {
   int64_t experts = 0;
   int64_t per_token = 0;  // at most `experts`
   int64_t inner = 0;      // of an expert
   Activation activation = Activation::kSilu;
-  bool renormalize = false;  // the shares of the chosen experts sum to 1
-  const char* router = "gate";
-  // Names of the experts' projections in files.
+  RouterConfig router;
+  // Names of the experts' projections in files with a tensor for each expert:
+  // "<path>.<list>.<expert>.<gate>.weight".
+  const char* list = "experts";
   const char* gate = "gate_proj";
   const char* up = "up_proj";
   const char* down = "down_proj";
+  // Names under the experts' path in files with one tensor for all experts, in which gate and up
+  // are one matrix.
+  struct Stacked {
+    const char* gate_up = "experts.gate_up_proj";
+    const char* down = "experts.down_proj";
+    bool transposed = false;   // [experts, inputs, outputs]; never quantized
+    bool interleaved = false;  // rows of gate and up alternate; else gate comes first
+    bool bias = false;         // "<name>_bias"
+  };
+  std::optional<Stacked> stacked;
+  // gate * sigmoid(alpha * gate) * (up + 1) of clamped parts (gpt-oss), in the place of the
+  // activation.
+  struct ClampedSwiglu {
+    double alpha = 1.702;
+    double limit = 7;  // gate is at most this, up between it and its negative
+  };
+  std::optional<ClampedSwiglu> clamped;
+  bool scales_input = false;  // an expert gets share * x, and its result has no factor (Llama 4)
 };
 
-// Gated experts with the router `path`.<router>: softmax of its scores over all experts, of which
-// the largest are chosen. [b, n, hidden] to [b, n, hidden] in f32 or the dtype of activations,
-// whichever the shares have. The matrices of a layer's experts are one weight each,
-// [experts, outputs, inputs], whose parts are the tensors in the files. The origin is `path`
-// afterwards.
+// Gated experts: [b, n, hidden] to [b, n, hidden] in f32 or the dtype of activations, whichever the
+// shares have. Without `stacked`, the matrices of a layer's experts are one weight each, [experts,
+// outputs, inputs], whose parts are the tensors in the files. The origin is `path` afterwards.
 relax::Variable experts(Graph& g, const std::string& path, const relax::Variable& x,
                         const ExpertConfig& config);
 

@@ -77,6 +77,10 @@ std::vector<float> rope_frequencies(const RopeConfig& rope, int64_t head_dim) {
   return frequencies;
 }
 
+double yarn_scale(double factor, double by) {
+  return factor <= 1 ? 1 : 0.1 * by * std::log(factor) + 1;
+}
+
 Rope make_rope(const RopeConfig& rope, int64_t head_dim) {
   return {.frequencies = rope_frequencies(rope, head_dim),
           .interleaved = rope.interleaved,

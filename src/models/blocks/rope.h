@@ -29,6 +29,7 @@ struct RopeConfig {
   bool truncate = true;          // yarn: the bounds are whole pairs
   std::vector<float> factors;    // longrope: what the frequency of each pair is divided by
   double scale = 1;              // yarn, longrope: of sine and cosine
+  double score_scale = 1;        // yarn: of the scores of latent attention
   int64_t original_context = 0;  // llama3, yarn, longrope: context of the original training
   int64_t rotated = 0;           // 2m; 0: the whole head
   bool interleaved = false;      // pairs are neighbors (GPT-J), not m apart
@@ -37,6 +38,9 @@ struct RopeConfig {
 // Radians per position, f32[m], bit-identical to transformers on a platform with a
 // correctly rounded pow: every step is rounded to f32.
 std::vector<float> rope_frequencies(const RopeConfig& rope, int64_t head_dim);
+
+// YaRN's factor of sine and cosine for frequencies slowed down by `factor`, weighted by `by`.
+double yarn_scale(double factor, double by);
 
 // What the tokens of a layer have in common.
 struct Rope {

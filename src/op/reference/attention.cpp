@@ -120,6 +120,7 @@ void cap_score(double& score, Error& error, double cap, double unit) {
 void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor &q = *args[0].tensor, &keys = *args[1].tensor, &values = *args[2].tensor;
   const RefTensor &table = *args[3].tensor, &lengths = *args[4].tensor;
+  const RefTensor* sinks = args.size() > 5 ? args[5].tensor : nullptr;  // by head
   double scale = *find_attr<double>(attrs, "scale");
   const double soft_cap = *find_attr<double>(attrs, "soft_cap");
   const int64_t window = *find_attr<int64_t>(attrs, "window");
@@ -135,6 +136,9 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
   auto heads = static_cast<size_t>(q.shape[2]), width = static_cast<size_t>(q.shape[3]);
   auto kv_heads = static_cast<size_t>(keys.shape[2]);
   size_t group = heads / std::max<size_t>(kv_heads, 1);
+  // A row of values may be wider than the part that is mixed.
+  const auto row_width = static_cast<size_t>(values.shape[3]);
+  const auto mixed = static_cast<size_t>(outputs[0].shape[3]);
 
   std::vector<size_t> rows;
   for (size_t b = 0; b < batch; ++b) {
@@ -157,16 +161,17 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
                             std::vector<Error>& errors) {
       const size_t own = static_cast<size_t>(before) + i;
       const size_t first = first_seen(static_cast<int64_t>(own)), seen = own + 1 - first;
-      size_t query = ((b * tokens + i) * heads + head) * width;
+      const size_t place = (b * tokens + i) * heads + head;
+      const size_t query = place * width, result = place * mixed;
       bool wanted = false;
-      for (size_t d = 0; d < width; ++d) wanted |= outputs[0].wants(query + d);
+      for (size_t d = 0; d < mixed; ++d) wanted |= outputs[0].wants(result + d);
       if (!wanted) return;
-      // Of the t-th position that the token sees.
-      auto cached = [&](size_t t) { return (rows[first + t] * kv_heads + head / group) * width; };
+      // Row of the t-th position that the token sees, counted over all heads.
+      auto cached = [&](size_t t) { return rows[first + t] * kv_heads + head / group; };
       weights.assign(seen, 0);
       errors.assign(seen, {});
       for (size_t t = 0; t < seen; ++t) {
-        size_t key = cached(t);
+        size_t key = cached(t) * width;
         ProductSum score(scores);
         for (size_t d = 0; d < width; ++d) score.add(q, query + d, keys, key + d);
         weights[t] = score.value * scale;
@@ -176,13 +181,17 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
                               moved.variance + rounding_variance(unit, weights[t]));
         if (soft_cap > 0) cap_score(weights[t], errors[t], soft_cap, unit);
       }
+      if (sinks) {
+        weights.push_back(sinks->values[head]);
+        errors.push_back(error_of(*sinks, head));
+      }
       const Error shared =
           softmax_row(weights, errors, unit, division_factor(outputs[0]), repetition);
-      for (size_t d = 0; d < width; ++d) {
+      for (size_t d = 0; d < mixed; ++d) {
         ProductSum sum(mixing);
         double bound = 0;
         for (size_t t = 0; t < seen; ++t) {
-          const size_t at = cached(t) + d;
+          const size_t at = cached(t) * row_width + d;
           const double v = values.values[at];
           const Error error = error_of(values, at);
           sum.add(weights[t], errors[t], v, error);
@@ -196,7 +205,7 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
                                    mixing.systematic(sum.value)) +
                       own;
         error.systematic += scaled(sum.value, shared.bound) + own;
-        put(outputs[0], query + d, sum.value, error);
+        put(outputs[0], result + d, sum.value, error);
       }
     };
     const double operations = static_cast<double>(2 * tokens * heads * width * rows.size());

@@ -51,7 +51,9 @@ void linear(const AttrMap&, Args args, Outputs outputs) {
 void gather_matmul(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor &x = *args[0].tensor, &weight = *args[1].tensor, &indices = *args[2].tensor;
   RefTensor& out = outputs[0];
-  const auto n = static_cast<size_t>(weight.shape[1]), k = static_cast<size_t>(weight.shape[2]);
+  const bool transposed = *find_attr<bool>(attrs, "transposed");
+  const auto n = static_cast<size_t>(weight.shape[transposed ? 2 : 1]);
+  const auto k = static_cast<size_t>(weight.shape[transposed ? 1 : 2]);
   const Shape outer(out.shape.begin(), out.shape.end() - 1);
   const Shape rows(x.shape.begin(), x.shape.end() - 1);
   MatrixProducts products{.a = x,
@@ -61,6 +63,7 @@ void gather_matmul(const AttrMap& attrs, Args args, Outputs outputs) {
                           .terms = k,
                           .a_lines = {k, 1},
                           .b_lines = {k, 1}};
+  if (transposed) products.b_lines = {1, n};
   std::vector<size_t> chosen;
   walk(outer, broadcast_strides(indices.shape, outer), 0, [&](size_t, size_t at) {
     chosen.push_back(at);
