@@ -355,7 +355,8 @@ int64_t read_window(const JsonObjectReader& json, const DecoderConfig& config, i
 }
 
 std::vector<bool> read_windowed(const JsonObjectReader& json, const DecoderConfig& config,
-                                const std::function<bool(int64_t layer)>& by_default) {
+                                const std::function<bool(int64_t layer)>& by_default,
+                                std::string_view kind) {
   std::vector<bool> windowed;
   if (!json.has("layer_types")) {
     for (int64_t layer = 0; layer < config.layers; ++layer) windowed.push_back(by_default(layer));
@@ -367,11 +368,11 @@ std::vector<bool> read_windowed(const JsonObjectReader& json, const DecoderConfi
                                  std::to_string(config.layers) + " of them"));
   }
   for (const std::string& type : types) {
-    if (type != "full_attention" && type != "sliding_attention") {
+    if (type != "full_attention" && type != kind) {
       throw_error(json.field_error("layer_types", "holds " + in_quotes(type),
-                                   "\"full_attention\" or \"sliding_attention\""));
+                                   "\"full_attention\" or " + in_quotes(kind)));
     }
-    windowed.push_back(type == "sliding_attention");
+    windowed.push_back(type == kind);
   }
   return windowed;
 }

@@ -105,10 +105,11 @@ void read_gpt_decoder(const JsonObjectReader& json, const DecoderDefaults& defau
 // "sliding_window", or `fallback` where the field is absent; 0, no window, if it is null or not
 // below the context.
 int64_t read_window(const JsonObjectReader& json, const DecoderConfig& config, int64_t fallback);
-// The layers that attend to the window: those that "layer_types" calls "sliding_attention", or,
-// without that field, those for which `by_default` is true.
+// The layers that attend to the window: those that "layer_types" calls "sliding_attention", or
+// `kind`, or, without that field, those for which `by_default` is true.
 std::vector<bool> read_windowed(const JsonObjectReader& json, const DecoderConfig& config,
-                                const std::function<bool(int64_t layer)>& by_default);
+                                const std::function<bool(int64_t layer)>& by_default,
+                                std::string_view kind = "sliding_attention");
 // "use_sliding_window", "sliding_window", "max_window_layers" and "layer_types" of Qwen 2 and 3:
 // the window is in the layers from max_window_layers on.
 void read_upper_windows(const JsonObjectReader& json, DecoderConfig& config);

@@ -81,6 +81,10 @@ relax::Annotation deduce_attention(const CallView& call) {
     call.error("the window is negative", "0 (none) or a number of tokens",
                std::to_string(call.integer("window")));
   }
+  if (call.integer("chunk") < 0) {
+    call.error("the chunk is negative", "0 (none) or a number of tokens",
+               std::to_string(call.integer("chunk")));
+  }
   if (!(call.number("soft_cap") >= 0)) {
     call.error("the soft cap is negative", "0 (none) or the largest score",
                std::to_string(call.number("soft_cap")));
@@ -161,7 +165,8 @@ class AttentionProgram {
         compute_(accumulation_dtype(query_->dtype)),
         scale_(call.number("scale")),
         soft_cap_(call.number("soft_cap")),
-        window_(call.integer("window")) {}
+        window_(call.integer("window")),
+        chunk_(call.integer("chunk")) {}
 
   tir::PrimFuncRef build() {
     Dims rows = {query_->shape[0], query_->shape[2], query_->shape[1]};
@@ -198,6 +203,10 @@ class AttentionProgram {
                       PrimExpr value, const PrimExpr& otherwise) const {
     const PrimExpr own = load_index(lengths_, {b}) + token;
     if (window_ > 0) value = select(lt(own - position, PrimExpr(window_)), value, otherwise);
+    if (chunk_ > 0) {
+      const PrimExpr first = floordiv(own, PrimExpr(chunk_)) * PrimExpr(chunk_);
+      value = select(le(first, position), value, otherwise);
+    }
     return select(le(position, own), std::move(value), otherwise);
   }
   PrimExpr score(const PrimExpr& dot) const {
@@ -253,7 +262,7 @@ class AttentionProgram {
   tir::Buffer out_;
   DType compute_;
   double scale_, soft_cap_;  // soft_cap_ 0: none
-  int64_t window_;           // 0: none
+  int64_t window_, chunk_;   // 0: none
   PrimExpr positions_;
 };
 
@@ -305,6 +314,7 @@ bool generate_attention(GeneratedCall& call, RandomStream& rng) {
   pool.shape = {pages, page_size, kv_heads, query.shape[3]};
   call.attrs["scale"] = 0.25;
   if (rng.between(0, 2) == 0) call.attrs["window"] = rng.between(1, 2 * page_size);
+  if (rng.between(0, 3) == 0) call.attrs["chunk"] = rng.between(1, 2 * page_size);
   if (rng.between(0, 3) == 0) call.attrs["soft_cap"] = 1.5;
   GeneratedTensor values = pool;
   const int64_t wider = rng.between(0, 2);
@@ -345,6 +355,8 @@ std::span<const OperatorInfo> attention_operators() {
         {"scale", AttributeKind::kFloat, true, {}, "factor of q.k, often 1/sqrt(d)"},
         {"window", AttributeKind::kInt, false, int64_t{0},
          "number of positions that a query sees, its own included; 0: all"},
+        {"chunk", AttributeKind::kInt, false, int64_t{0},
+         "number of positions of a chunk, of which a query sees only its own; 0: one chunk"},
         {"soft_cap", AttributeKind::kFloat, false, 0.0, "largest score; 0: none"},
         {"value_width", AttributeKind::kInt, false, int64_t{0},
          "number of leading elements of a row of v_pool that are its value; 0: all"}};
@@ -367,7 +379,9 @@ std::span<const OperatorInfo> attention_operators() {
         {.name = "paged_attention",
          .doc = "Causal grouped-query attention over the paged cache, after kv_append: query i of "
                 "batch b has position t = lengths[b] + i and attends to positions 0 .. t, with a "
-                "`window` w only to t - w + 1 .. t, with weights softmax(s) of the scores s = "
+                "`window` w only to t - w + 1 .. t, with a `chunk` c only to those of floor(t / c) "
+                "* c "
+                ".. t, with weights softmax(s) of the scores s = "
                 "scale * q.k, with a `soft_cap` c softmax(c * tanh(s / c)); query head h uses "
                 "key-value head h / (heads / kv_heads). The pools of keys and values may be the "
                 "same, as "

@@ -169,6 +169,16 @@ GLM4_MOE = small("glm4_moe", "Glm4MoeForCausalLM", first_k_dense_replace=1, head
                  use_qk_norm=False)
 GPT_OSS = small("gpt_oss", "GptOssForCausalLM", head_dim=16, intermediate_size=28, num_experts_per_tok=2,
                 num_local_experts=5, sliding_window=7, swiglu_alpha=1.2, swiglu_limit=0.8, tie_word_embeddings=False)
+DOTS1 = small("dots1", "Dots1ForCausalLM", first_k_dense_replace=1, max_window_layers=2, moe_intermediate_size=20,
+              n_group=1, n_routed_experts=6, n_shared_experts=1, norm_topk_prob=True, num_experts_per_tok=2,
+              routed_scaling_factor=1.5, sliding_window=8, tie_word_embeddings=False, topk_group=1)
+ERNIE4_5_MOE = small("ernie4_5_moe", "Ernie4_5_MoeForCausalLM", moe_intermediate_size=20, moe_k=2, moe_layer_end_index=2,
+                     moe_layer_interval=1, moe_layer_start_index=1, moe_num_experts=6, moe_num_shared_experts=2,
+                     num_hidden_layers=4, tie_word_embeddings=False, use_bias=False)
+LLAMA4 = small("llama4_text", "Llama4ForCausalLM", attention_chunk_size=7, attn_scale=0.8, attn_temperature_tuning=True,
+               floor_scale=5, head_dim=16, interleave_moe_layer_step=2, intermediate_size_mlp=112,
+               no_rope_layer_interval=3, num_experts_per_tok=1, num_hidden_layers=4, num_local_experts=4,
+               tie_word_embeddings=False, use_qk_norm=True)
 MINICPM3 = small("minicpm3", "MiniCPM3ForCausalLM", **LATENT, dim_model_base=48, scale_depth=1.9, scale_emb=3,
                  tie_word_embeddings=False)
 GEMMA2 = small("gemma2", "Gemma2ForCausalLM", head_dim=24, query_pre_attn_scalar=40, sliding_window=6,
@@ -336,6 +346,26 @@ OTHERS = {
                               tie_word_embeddings=True), 2110),
     "gpt_oss_one_expert": (variant(GPT_OSS, num_experts_per_tok=1, num_hidden_layers=2, num_key_value_heads=1,
                                    rope_theta=2000.0, rope_scaling={"factor": 2.0, "rope_type": "linear"}), 2111),
+    "dots1": (DOTS1, 2115),
+    "dots1_grouped": (variant(DOTS1, attention_bias=True, first_k_dense_replace=0, n_group=3, norm_topk_prob=False,
+                              num_hidden_layers=2, num_key_value_heads=4, sliding_window=None, tie_word_embeddings=True,
+                              layer_types=None, n_shared_experts=2, topk_group=2), 2116),
+    "dots1_types": (variant(DOTS1, layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+                            max_window_layers=None, num_key_value_heads=1, rope_theta=500.0), 2117),
+    "ernie4_5_moe": (ERNIE4_5_MOE, 2118),
+    "ernie4_5_moe_biased": (variant(ERNIE4_5_MOE, moe_layer_interval=2, moe_layer_start_index=0, moe_layer_end_index=None,
+                                    moe_num_shared_experts=0, num_key_value_heads=4, use_bias=True), 2119),
+    "ernie4_5_moe_tied": (variant(ERNIE4_5_MOE, moe_k=1, moe_layer_start_index=0, moe_layer_end_index=0,
+                                  num_hidden_layers=2, num_key_value_heads=1, tie_word_embeddings=True), 2120),
+    "llama4": (LLAMA4, 2121),
+    "llama4_lists": (variant(LLAMA4, attention_bias=True, interleave_moe_layer_step=None, moe_layers=[0, 3],
+                             no_rope_layer_interval=None, no_rope_layers=[1, 0, 1, 0], num_experts_per_tok=2,
+                             num_key_value_heads=4, tie_word_embeddings=True, use_qk_norm=False), 2122),
+    "llama4_types": (variant(LLAMA4, attn_temperature_tuning=False, attn_scale=None, floor_scale=None,
+                             interleave_moe_layer_step=1, num_hidden_layers=2, rope_scaling={
+                                 "factor": 8.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0,
+                                 "original_max_position_embeddings": 64, "rope_type": "llama3"},
+                             layer_types=["full_attention", "chunked_attention"]), 2123),
     "minicpm3": (MINICPM3, 2112),
     "minicpm3_direct": ({**variant(MINICPM3, attention_bias=True, num_hidden_layers=2, tie_word_embeddings=True),
                          "q_lora_rank": None}, 2113),

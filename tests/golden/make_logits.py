@@ -145,7 +145,7 @@ HEADS = ("lm_head.weight", "embed_out.weight")
 
 
 # Architectures whose files have the experts of a layer in one tensor.
-STACKED = ("gpt_oss",)
+STACKED = ("gpt_oss", "llama4_text")
 
 
 def published_shapes(model):
@@ -153,6 +153,8 @@ def published_shapes(model):
     mixtral = model.config.model_type == "mixtral"
     shapes = {}
     for name, tensor in model.state_dict().items():
+        if model.config.model_type == "ernie4_5_moe":
+            name = name.replace("gate.moe_statics", "moe_statics")
         if name in HEADS:
             if model.config.tie_word_embeddings:
                 continue
@@ -180,14 +182,14 @@ def published_weights(folder, seed, scale):
 
 
 def renamed(weights):
-    """Mixtral's names as transformers 5 has them in memory."""
+    """Names that files have, as transformers 5 has them in memory."""
     names = {".block_sparse_moe": ".mlp", ".w1.": ".gate_proj.", ".w3.": ".up_proj.", ".w2.": ".down_proj."}
 
     def new(name):
         if ".block_sparse_moe" in name:
             for old, other in names.items():
                 name = name.replace(old, other)
-        return name
+        return name.replace("mlp.moe_statics", "mlp.gate.moe_statics")
     return {new(name): tensor for name, tensor in weights.items()}
 
 

@@ -21,9 +21,10 @@ def appended(pool, fresh, table, lengths):
     return result
 
 
-def attended(q, keys, values, table, lengths, scale, window=0, soft_cap=0.0, value_width=0, sinks=None):
+def attended(q, keys, values, table, lengths, scale, window=0, chunk=0, soft_cap=0.0, value_width=0,
+             sinks=None):
     """Grouped-query attention in f64, where query i of batch b sees positions 0 .. lengths[b] + i, of them the
-    last `window`."""
+    last `window` and those of its own `chunk`."""
     if value_width:
         values = values[..., :value_width]
     batches, count, heads, _ = q.shape
@@ -33,6 +34,8 @@ def attended(q, keys, values, table, lengths, scale, window=0, soft_cap=0.0, val
     last = lengths.long()[:, None] + torch.arange(count)
     distance = last[:, :, None] - position[None, None]
     seen = ((distance >= 0) & ((distance < window) if window else True))[:, None]
+    if chunk:
+        seen &= (position[None, None] >= (last // chunk * chunk)[:, :, None])[:, None]
     group = heads // k.shape[2]
     if soft_cap or sinks is not None:
         scores = q.double().transpose(1, 2) @ k.repeat_interleave(group, 2).permute(0, 2, 3, 1) * scale
@@ -65,7 +68,8 @@ def cases():
             keys = appended(pool, fresh, table, lengths)
             yield Case("kv_append", [pool, fresh, table, lengths], [keys])
             q = torch.randn(batches, count, heads, width).to(dtype)
-            for more in ({}, {"window": 3}, {"soft_cap": 0.75}, {"window": 1, "soft_cap": 2.5}):
+            for more in ({}, {"window": 3}, {"soft_cap": 0.75}, {"window": 1, "soft_cap": 2.5}, {"chunk": 3},
+                         {"chunk": 4, "window": 3}):
                 if more and dtype != torch.float32:
                     continue
                 yield Case("paged_attention", [q, keys, values, table, lengths],

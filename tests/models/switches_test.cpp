@@ -38,6 +38,9 @@ const std::set<std::string> kNoSwitches = {"architectures",
                                            "num_key_value_heads",
                                            "moe_intermediate_size",
                                            "num_local_experts",
+                                           "intermediate_size_mlp",
+                                           "moe_num_experts",
+                                           "moe_num_shared_experts",
                                            "n_routed_experts",
                                            "n_shared_experts",
                                            "q_lora_rank",
@@ -69,8 +72,10 @@ std::optional<Json> other_value(const std::string& field, const Json& value) {
   if (field == "layer_types") {
     std::vector<Json> items;
     for (const Json& item : value.items()) {
-      items.push_back(Json::string(item.as_string() == "full_attention" ? "sliding_attention"
-                                                                        : "full_attention"));
+      const bool chunked = value.dump().contains("chunked_attention");
+      items.push_back(Json::string(item.as_string() != "full_attention" ? "full_attention"
+                                   : chunked                            ? "chunked_attention"
+                                                                        : "sliding_attention"));
     }
     return list(items);
   }
@@ -79,13 +84,18 @@ std::optional<Json> other_value(const std::string& field, const Json& value) {
     for (const Json& item : value.items()) items.push_back(Json::integer(1 - item.as_integer()));
     return list(items);
   }
+  if (field == "moe_layers") return list({Json::integer(1)});
   if (field == "mlp_only_layers") {
     return value.items().empty() ? list({Json::integer(1)}) : list({});
   }
   if (field == "num_experts_per_tok" || field == "no_rope_layer_interval" ||
-      field == "decoder_sparse_step" || field == "max_window_layers" ||
-      field == "sliding_window_pattern") {
+      field == "decoder_sparse_step" || field == "interleave_moe_layer_step" || field == "moe_k" ||
+      field == "moe_layer_interval" || field == "attention_chunk_size" ||
+      field == "max_window_layers" || field == "sliding_window_pattern") {
     return Json::integer(value.as_integer() == 1 ? 2 : value.as_integer() - 1);
+  }
+  if (field == "moe_layer_start_index" || field == "moe_layer_end_index") {
+    return Json::integer(value.as_integer() == 1 ? 0 : 1);
   }
   if (field == "n_group" || field == "topk_group" || field == "first_k_dense_replace") {
     return Json::integer(value.as_integer() <= 1 ? 2 : value.as_integer() - 1);

@@ -206,6 +206,8 @@ TEST_F(Deduce, PagedCache) {
   EXPECT_EQ(
       failure("paged_attention", {q, pool, pool, table, lengths}, with("window", int64_t{-1})),
       "paged_attention: the window is negative | 0 (none) or a number of tokens | -1");
+  EXPECT_EQ(failure("paged_attention", {q, pool, pool, table, lengths}, with("chunk", int64_t{-2})),
+            "paged_attention: the chunk is negative | 0 (none) or a number of tokens | -2");
   EXPECT_EQ(
       failure("paged_attention", {q, pool, pool, table, lengths}, with("soft_cap", -0.5)),
       "paged_attention: the soft cap is negative | 0 (none) or the largest score | -0.500000");

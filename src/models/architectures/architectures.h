@@ -23,6 +23,7 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace ernie4_5 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+DecoderModel read_moe(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace exaone4 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
@@ -137,8 +138,12 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace glm4_moe {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+DecoderModel read_dots1(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace gpt_oss {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace llama4 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace minicpm3 {

@@ -9,16 +9,19 @@ using relax::Variable;
 
 namespace {
 
-Variable append(Graph& g, const std::string& pool, const Variable& fresh,
-                const AttentionConfig& config) {
-  // A call reads window - 1 tokens before its own.
-  relax::Expr& state = g.state({.name = pool,
+// Current keys or values, of `fresh` ones too if there are any.
+relax::Expr& pool_with(Graph& g, const std::string& name, const Variable& fresh,
+                       const AttentionConfig& config) {
+  // A call reads window - 1 tokens before its own, or at most chunk - 1.
+  const int64_t window = config.chunk > 0 && (config.window == 0 || config.chunk < config.window)
+                             ? config.chunk
+                             : config.window;
+  relax::Expr& state = g.state({.name = name,
                                 .kind = StateKind::kPaged,
                                 .shape = {config.kv_heads, config.head_dim},
-                                .window = config.window > 1 ? config.window - 1 : config.window});
-  Variable updated = g.update("kv_append", {state, fresh, g.page_table(), g.lengths()});
-  state = updated;
-  return updated;
+                                .window = window > 1 ? window - 1 : window});
+  if (fresh) state = g.update("kv_append", {state, fresh, g.page_table(), g.lengths()});
+  return state;
 }
 
 }  // namespace
@@ -28,25 +31,32 @@ Variable in_heads(Graph& g, const Variable& x, int64_t heads, int64_t head_dim) 
 }
 
 Variable attend(Graph& g, int64_t layer, const std::string& path, Variable q, Variable k,
-                const Variable& v, const AttentionConfig& config) {
+                Variable v, const AttentionConfig& config) {
   const auto norm_heads = [&] {
     q = norm(g, path + "." + config.q_norm, q, config.norm);
-    k = norm(g, path + "." + config.k_norm, k, config.norm);
+    if (k) k = norm(g, path + "." + config.k_norm, k, config.norm);
     g.origin(path);
   };
+  if (config.value_norm && v) {
+    NormConfig weightless = config.norm;
+    weightless.weightless = true;
+    v = norm(g, path + ".v_norm", v, weightless);
+  }
   if (config.qk_norm == QkNorm::kHeads) norm_heads();
   g.origin(path);
   if (config.rope) {
     q = rotate(g, q, *config.rope);
-    k = rotate(g, k, *config.rope);
+    if (k) k = rotate(g, k, *config.rope);
   }
   if (config.qk_norm == QkNorm::kHeadsAfterRope) norm_heads();
-  const std::string name = std::to_string(layer);
-  const Variable keys = append(g, "k_pool." + name, k, config);
-  const Variable values = append(g, "v_pool." + name, v, config);
+  if (config.query_factors) q = g.narrowed(g.op("multiply", {q, config.query_factors}));
+  const std::string name = std::to_string(k ? layer : config.shared_layer);
+  const relax::Expr keys = pool_with(g, "k_pool." + name, k, config);
+  const relax::Expr values = pool_with(g, "v_pool." + name, v, config);
   const double width = static_cast<double>(config.head_dim);
   AttrMap attrs = {{"scale", config.scale != 0 ? config.scale : 1 / std::sqrt(width)}};
   if (config.window > 0) attrs["window"] = config.window;
+  if (config.chunk > 0) attrs["chunk"] = config.chunk;
   if (config.soft_cap > 0) attrs["soft_cap"] = config.soft_cap;
   std::vector<relax::Expr> args = {q, keys, values, g.page_table(), g.lengths()};
   if (config.sinks) args.push_back(g.stored_weight({path + ".sinks", {config.heads}, {}}));
@@ -69,8 +79,11 @@ Variable attention(Graph& g, int64_t layer, const std::string& path, const Varia
   };
   const bool whole = config.qk_norm == QkNorm::kWhole;
   const Variable q = project("q_proj", config.heads, whole ? config.q_norm : nullptr);
-  const Variable k = project("k_proj", config.kv_heads, whole ? config.k_norm : nullptr);
-  const Variable v = project("v_proj", config.kv_heads, nullptr);
+  Variable k, v;
+  if (config.shared_layer < 0) {
+    k = project("k_proj", config.kv_heads, whole ? config.k_norm : nullptr);
+    v = config.keys_are_values ? k : project("v_proj", config.kv_heads, nullptr);
+  }
   const Variable mixed = attend(g, layer, path, q, k, v, config);
   return linear(g, path + "." + config.output, mixed, Graph::width(x),
                 {.bias = config.output_bias});

@@ -23,12 +23,17 @@ struct AttentionConfig {
   int64_t head_dim = 0;
   double scale = 0;          // of the scores; 0: 1 / sqrt(head_dim)
   int64_t window = 0;        // tokens that a token sees, its own included; 0: all
+  int64_t chunk = 0;         // tokens of a chunk, of which a token sees only its own; 0: one chunk
   double soft_cap = 0;       // scores become c * tanh(s / c); 0: none
   std::optional<Rope> rope;  // rotary positions; without, positions do not enter
+  relax::Variable query_factors;  // of the rotated queries, f32[b, n, 1, 1]; null: none
   QkNorm qk_norm = QkNorm::kNone;
   NormConfig norm;  // of queries and keys
   const char* q_norm = "q_norm";
   const char* k_norm = "k_norm";
+  bool value_norm = false;       // values go through a norm without a weight ("v_norm")
+  bool keys_are_values = false;  // instead of v_proj: values are the keys before their norm
+  int64_t shared_layer = -1;     // an earlier layer, whose keys and values are used; -1: own ones
   double clip = 0;  // queries, keys and values, after their norms, are at most this; 0: any
   bool qkv_bias = false;
   bool output_bias = false;
@@ -44,7 +49,7 @@ struct AttentionConfig {
 
 // Attention with the projections q_proj, k_proj, v_proj and `config.output` under `path`:
 // [b, n, hidden] to [b, n, hidden], without the residual. The layer keeps "k_pool.<layer>" and
-// "v_pool.<layer>" of [pages, page_size, kv_heads, head_dim].
+// "v_pool.<layer>" of [pages, page_size, kv_heads, head_dim], unless it uses those of another.
 relax::Variable attention(Graph& g, int64_t layer, const std::string& path,
                           const relax::Variable& x, const AttentionConfig& config);
 
@@ -54,9 +59,10 @@ relax::Variable fused_qkv_attention(Graph& g, int64_t layer, const std::string& 
                                     const relax::Variable& x, const AttentionConfig& config);
 
 // The same without projections: queries [b, n, heads, head_dim], keys and values
-// [b, n, kv_heads, head_dim] to [b, n, heads * head_dim]. Sets the origin to `path`.
+// [b, n, kv_heads, head_dim], null for those of config.shared_layer, to [b, n, heads * head_dim].
+// Sets the origin to `path`.
 relax::Variable attend(Graph& g, int64_t layer, const std::string& path, relax::Variable q,
-                       relax::Variable k, const relax::Variable& v, const AttentionConfig& config);
+                       relax::Variable k, relax::Variable v, const AttentionConfig& config);
 
 // [b, n, heads * head_dim] as [b, n, heads, head_dim].
 relax::Variable in_heads(Graph& g, const relax::Variable& x, int64_t heads, int64_t head_dim);

@@ -45,9 +45,10 @@ class Experts {
     if (router_.scores == Scores::kSigmoid) scores = g_.op("sigmoid", {scores});
     Variable choice = scores;
     if (router_.correction) {
-      choice = g_.add(
-          g_.widened(scores),
-          g_.widened(g_.stored_weight({path_ + "." + router_.correction, {config_.experts}, {}})));
+      const Shape shape =
+          router_.correction_is_row ? Shape{1, config_.experts} : Shape{config_.experts};
+      const Variable correction = g_.stored_weight({path_ + "." + router_.correction, shape, {}});
+      choice = g_.add(g_.widened(scores), g_.widened(correction));
     }
     if (router_.groups > 1) choice = in_best_groups(choice);
     const Variable chosen = best(choice, config_.per_token);

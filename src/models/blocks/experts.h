@@ -18,6 +18,7 @@ struct RouterConfig {
   // Weight [experts] under the experts' path that is added to the scores for the choice, but not to
   // the shares (Wang et al. 2024, DeepSeek V3). Null: none.
   const char* correction = nullptr;
+  bool correction_is_row = false;  // files have it as [1, experts]
   // The experts are in `groups` groups of equal size, and only those of the best `chosen_groups`
   // groups can be chosen (DeepSeek V2). 1 group: all can.
   int64_t groups = 1, chosen_groups = 1;

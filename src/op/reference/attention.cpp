@@ -124,6 +124,7 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
   double scale = *find_attr<double>(attrs, "scale");
   const double soft_cap = *find_attr<double>(attrs, "soft_cap");
   const int64_t window = *find_attr<int64_t>(attrs, "window");
+  const int64_t chunk = *find_attr<int64_t>(attrs, "chunk");
   double unit = compute_unit(q.dtype);
   const ProductPolicy scores(q, keys, outputs[0], false);
   ProductPolicy mixing(q, values, outputs[0], false);
@@ -150,7 +151,9 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
     // A page that the table names twice gives the same scores, with the same errors, twice.
     Repetition repeated;
     const auto first_seen = [&](int64_t position) {
-      return static_cast<size_t>(window > 0 ? std::max<int64_t>(0, position - window + 1) : 0);
+      int64_t first = window > 0 ? std::max<int64_t>(0, position - window + 1) : 0;
+      if (chunk > 0) first = std::max(first, position / chunk * chunk);
+      return static_cast<size_t>(first);
     };
     for (size_t t = first_seen(before); t < rows.size(); ++t) {
       repeated.add(1 + static_cast<double>(rows[t]));
