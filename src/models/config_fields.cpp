@@ -15,13 +15,6 @@ namespace {
 constexpr int64_t kMaxHeads = int64_t{1} << 16;
 constexpr int64_t kMaxHeadDim = int64_t{1} << 14;
 
-void check_divides(const JsonObjectReader& json, const char* key, int64_t value, int64_t divisor,
-                   const char* divisor_key) {
-  if (value % divisor == 0) return;
-  throw_error(json.field_error(key, std::string("is not a multiple of ") + in_quotes(divisor_key),
-                               "a multiple of " + std::to_string(divisor)));
-}
-
 void read_heads(const JsonObjectReader& json, const DecoderDefaults& defaults,
                 DecoderConfig& config, ConfigNotes& notes) {
   config.heads = int_or_default(json, "num_attention_heads", defaults.heads, 1, kMaxHeads, notes);
@@ -280,6 +273,13 @@ int64_t int_or_default(const JsonObjectReader& json, const char* key, int64_t fa
   return fallback;
 }
 
+void check_divides(const JsonObjectReader& json, const char* key, int64_t value, int64_t divisor,
+                   const char* divisor_key) {
+  if (value % divisor == 0) return;
+  throw_error(json.field_error(key, std::string("is not a multiple of ") + in_quotes(divisor_key),
+                               "a multiple of " + std::to_string(divisor)));
+}
+
 void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
                   DecoderConfig& config, ConfigNotes& notes) {
   config.vocabulary =
@@ -354,13 +354,13 @@ int64_t read_window(const JsonObjectReader& json, const DecoderConfig& config, i
   return window < config.context ? window : 0;
 }
 
-std::vector<bool> read_windowed(const JsonObjectReader& json, const DecoderConfig& config,
-                                const std::function<bool(int64_t layer)>& by_default,
-                                std::string_view kind) {
-  std::vector<bool> windowed;
+std::vector<bool> read_layer_types(const JsonObjectReader& json, const DecoderConfig& config,
+                                   std::string_view marked, std::string_view other,
+                                   const std::function<bool(int64_t layer)>& by_default) {
+  std::vector<bool> is_marked;
   if (!json.has("layer_types")) {
-    for (int64_t layer = 0; layer < config.layers; ++layer) windowed.push_back(by_default(layer));
-    return windowed;
+    for (int64_t layer = 0; layer < config.layers; ++layer) is_marked.push_back(by_default(layer));
+    return is_marked;
   }
   const auto types = unwrap(json.required_string_array("layer_types"));
   if (static_cast<int64_t>(types.size()) != config.layers) {
@@ -368,13 +368,19 @@ std::vector<bool> read_windowed(const JsonObjectReader& json, const DecoderConfi
                                  std::to_string(config.layers) + " of them"));
   }
   for (const std::string& type : types) {
-    if (type != "full_attention" && type != kind) {
+    if (type != marked && type != other) {
       throw_error(json.field_error("layer_types", "holds " + in_quotes(type),
-                                   "\"full_attention\" or " + in_quotes(kind)));
+                                   in_quotes(other) + " or " + in_quotes(marked)));
     }
-    windowed.push_back(type == kind);
+    is_marked.push_back(type == marked);
   }
-  return windowed;
+  return is_marked;
+}
+
+std::vector<bool> read_windowed(const JsonObjectReader& json, const DecoderConfig& config,
+                                const std::function<bool(int64_t layer)>& by_default,
+                                std::string_view kind) {
+  return read_layer_types(json, config, kind, "full_attention", by_default);
 }
 
 void read_upper_windows(const JsonObjectReader& json, DecoderConfig& config) {

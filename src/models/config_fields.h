@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/json_reader.h"
@@ -89,6 +90,10 @@ struct DecoderDefaults {
 int64_t int_or_default(const JsonObjectReader& json, const char* key, int64_t fallback, int64_t min,
                        int64_t max, ConfigNotes& notes);
 
+// UserError at `key` for a value that is not a multiple of another field's.
+void check_divides(const JsonObjectReader& json, const char* key, int64_t value, int64_t divisor,
+                   const char* divisor_key);
+
 // Reads all fields of `config` except the biases and the window. UserError for anything that it
 // cannot express.
 void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
@@ -105,6 +110,11 @@ void read_gpt_decoder(const JsonObjectReader& json, const DecoderDefaults& defau
 // "sliding_window", or `fallback` where the field is absent; 0, no window, if it is null or not
 // below the context.
 int64_t read_window(const JsonObjectReader& json, const DecoderConfig& config, int64_t fallback);
+// The layers that "layer_types" calls `marked`, where all others are `other`; without that field,
+// those for which `by_default` is true.
+std::vector<bool> read_layer_types(const JsonObjectReader& json, const DecoderConfig& config,
+                                   std::string_view marked, std::string_view other,
+                                   const std::function<bool(int64_t layer)>& by_default);
 // The layers that attend to the window: those that "layer_types" calls "sliding_attention", or
 // `kind`, or, without that field, those for which `by_default` is true.
 std::vector<bool> read_windowed(const JsonObjectReader& json, const DecoderConfig& config,

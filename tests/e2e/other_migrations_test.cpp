@@ -28,7 +28,7 @@ void PrintTo(const MigrationCase& test, std::ostream* out) {
 // All models, with and without quantization, are for `make test-models`.
 std::vector<MigrationCase> migration_cases() {
   if (!std::getenv("TAPML_TEST_ALL_MODELS")) {
-    return {{"gemma2", ""}, {"rwkv6", ""}};
+    return {{"gemma2", ""}, {"rwkv6", ""}, {"qwen3_next", ""}};
   }
   std::vector<MigrationCase> all;
   for (const std::string& name : testing::other_golden_models()) {

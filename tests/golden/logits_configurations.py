@@ -194,6 +194,25 @@ GRANITE = small("granite", "GraniteForCausalLM", embedding_multiplier=3.0, resid
 SMOLLM3 = small("smollm3", "SmolLM3ForCausalLM", num_hidden_layers=5, no_rope_layer_interval=2,
                 bos_token_id=1, eos_token_id=2, pad_token_id=0)
 
+# Half as many heads of keys as of values. The seeds are some for which PyTorch's own rounding, which the norms of these
+# small models amplify, stays far below what logits may differ by.
+DELTA_NET = {"head_dim": 24, "linear_conv_kernel_dim": 4, "linear_key_head_dim": 16, "linear_num_key_heads": 2,
+             "linear_num_value_heads": 4, "linear_value_head_dim": 24}
+QWEN3_NEXT = small("qwen3_next", "Qwen3NextForCausalLM", full_attention_interval=3, mlp_only_layers=[1],
+                   moe_intermediate_size=32, norm_topk_prob=True, num_experts=6, num_experts_per_tok=3,
+                   shared_expert_intermediate_size=64, tie_word_embeddings=False, **DELTA_NET)
+QWEN3_5 = small("qwen3_5_text", "Qwen3_5ForCausalLM", full_attention_interval=2, tie_word_embeddings=False, **DELTA_NET)
+QWEN3_5_MOE = small("qwen3_5_moe_text", "Qwen3_5MoeForCausalLM", full_attention_interval=3, intermediate_size=None,
+                    moe_intermediate_size=32, num_experts=6, num_experts_per_tok=3,
+                    shared_expert_intermediate_size=64, tie_word_embeddings=False, **DELTA_NET)
+
+OLMO_HYBRID = small("olmo_hybrid", "OlmoHybridForCausalLM", linear_num_key_heads=2, linear_num_value_heads=4,
+                    linear_key_head_dim=16, linear_value_head_dim=24, num_key_value_heads=2, pad_token_id=0,
+                    rope_parameters={"rope_theta": None, "rope_type": "default"}, tie_word_embeddings=False)
+
+LFM2_MOE = small("lfm2_moe", "Lfm2MoeForCausalLM", layer_types=["conv", "full_attention", "conv"],
+                 moe_intermediate_size=32, num_dense_layers=1, num_experts=6, num_experts_per_tok=3)
+
 # Weights of these are larger, so that scores and logits differ by more than 1: a switch that a model
 # ignores shows.
 WIDE = 0.35
@@ -271,6 +290,46 @@ OTHERS = {
     "olmoe_clipped": (small("olmoe", "OlmoeForCausalLM", attention_bias=True, clip_qkv=1.6, norm_topk_prob=False,
                             num_experts=5, num_experts_per_tok=2, num_key_value_heads=4,
                             tie_word_embeddings=True), 2066),
+    "lfm2": (small("lfm2", "Lfm2ForCausalLM", block_multiple_of=48, layer_types=["conv", "full_attention", "conv"]), 2101),
+    "lfm2_biased": (small("lfm2", "Lfm2ForCausalLM", block_ff_dim=90, block_ffn_dim_multiplier=1.3, block_multiple_of=32,
+                          conv_L_cache=5, conv_bias=True, full_attn_idxs=[0, 2], num_hidden_layers=4,
+                          num_key_value_heads=4, rope_theta=500.0, tie_embedding=False), 2102),
+    "lfm2_unadjusted": (small("lfm2", "Lfm2ForCausalLM", block_auto_adjust_ff_dim=False, conv_L_cache=2, head_dim=24,
+                              layer_types=["conv", "conv", "full_attention"], norm_eps=1e-3, num_key_value_heads=1,
+                              tie_word_embeddings=False), 2103),
+    "lfm2_moe": (LFM2_MOE, 2113),
+    "lfm2_moe_unnormed": (variant(
+        LFM2_MOE, conv_L_cache=4, conv_bias=True, layer_types=["full_attention", "conv", "conv"], norm_topk_prob=False,
+        num_dense_layers=0, num_experts=5, num_experts_per_tok=2, routed_scaling_factor=2.5, tie_embedding=False,
+        use_expert_bias=False), 2114),
+    "qwen3_next": (QWEN3_NEXT, 2204),
+    "qwen3_next_types": (variant(
+        QWEN3_NEXT, attention_bias=True, decoder_sparse_step=2, full_attention_interval=None, hidden_act="gelu",
+        layer_types=["full_attention", "linear_attention", "linear_attention"], linear_conv_kernel_dim=3,
+        linear_key_head_dim=12, linear_num_value_heads=2, linear_value_head_dim=16, mlp_only_layers=[],
+        norm_topk_prob=False, num_key_value_heads=1, partial_rotary_factor=0.75, tie_word_embeddings=True), 2105),
+    "qwen3_next_dense": (variant(
+        QWEN3_NEXT, linear_key_head_dim=8, linear_num_key_heads=1, linear_num_value_heads=3, linear_value_head_dim=32,
+        mlp_only_layers=None, moe_intermediate_size=None, norm_topk_prob=None, num_experts=0, num_experts_per_tok=None,
+        rope_parameters={"factor": 2.0, "partial_rotary_factor": 0.5, "rope_theta": 500.0, "rope_type": "linear"},
+        rms_norm_eps=1e-3, shared_expert_intermediate_size=None), 2106),
+    "qwen3_5_text": (QWEN3_5, 2107),
+    "qwen3_5_text_types": (variant(
+        QWEN3_5, attention_bias=True, full_attention_interval=None, hidden_act="gelu_pytorch_tanh",
+        layer_types=["linear_attention", "full_attention", "linear_attention"], linear_conv_kernel_dim=2,
+        linear_num_key_heads=4, linear_value_head_dim=16, rope_parameters={
+            "mrope_interleaved": True, "mrope_section": [4, 1, 1], "partial_rotary_factor": 0.5, "rope_theta": 700.0,
+            "rope_type": "default"}, tie_word_embeddings=True), 2108),
+    "qwen3_5_moe_text": (QWEN3_5_MOE, 2309),
+    "qwen3_5_moe_text_biased": (variant(
+        QWEN3_5_MOE, attention_bias=True, full_attention_interval=2, linear_conv_kernel_dim=5, num_experts=5,
+        num_experts_per_tok=1, num_hidden_layers=2, shared_expert_intermediate_size=32, tie_word_embeddings=True), 2110),
+    "olmo_hybrid": (OLMO_HYBRID, 2111),
+    "olmo_hybrid_types": (variant(
+        OLMO_HYBRID, attention_bias=True, hidden_act="gelu", linear_allow_neg_eigval=False, linear_conv_kernel_dim=2,
+        linear_key_head_dim=None, linear_num_key_heads=None, linear_num_value_heads=None, linear_value_head_dim=None,
+        layer_types=["full_attention", "linear_attention", "linear_attention"], num_key_value_heads=None,
+        rope_parameters=None, rope_theta=500.0, tie_word_embeddings=True), 2112),
     "gpt2": (GPT2, 2007),
     "gpt2_odd": (variant(GPT2, activation_function="relu", n_head=2, n_inner=100, n_layer=2, scale_attn_by_inverse_layer_idx=True,
                          tie_word_embeddings=False), 2008),

@@ -159,6 +159,9 @@ def published_shapes(model):
             if model.config.tie_word_embeddings:
                 continue
             name = "embed_out.weight" if model.config.model_type == "gpt_neox" else name
+        if model.config.model_type == "olmo_hybrid":
+            shapes |= olmo_hybrid_shapes(model.config, name, tensor)
+            continue
         path, mark, projection = name.partition(".experts.")
         if model.config.model_type in STACKED:
             path, mark = name, ""
@@ -167,12 +170,30 @@ def published_shapes(model):
         if not mark:
             shapes[path] = tuple(tensor.shape)
             continue
-        names = {"gate_up_proj": ("w1", "w3") if mixtral else ("gate_proj", "up_proj"),
-                 "down_proj": ("w2",) if mixtral else ("down_proj",)}[projection]
+        numbered = mixtral or model.config.model_type == "lfm2_moe"
+        names = {"gate_up_proj": ("w1", "w3") if numbered else ("gate_proj", "up_proj"),
+                 "down_proj": ("w2",) if numbered else ("down_proj",)}[projection]
         for expert in range(tensor.shape[0]):
             for part in names:
                 shapes[f"{path}.experts.{expert}.{part}.weight"] = (tensor.shape[1] // len(names), tensor.shape[2])
     return shapes
+
+
+# Norms of OLMo Hybrid's layers with delta nets: in memory, in files.
+OLMO_HYBRID_NORMS = {"input_layernorm": "attention_layer_norm", "post_attention_layernorm": "feedforward_layer_norm"}
+
+
+def olmo_hybrid_shapes(config, name, tensor):
+    """Of one tensor in memory: files have its convolutions of q, k and v apart."""
+    parts = name.split(".")
+    if len(parts) < 4 or config.layer_types[int(parts[2])] != "linear_attention":
+        return {name: tuple(tensor.shape)}
+    if parts[-2] == "conv1d":
+        keys = config.linear_num_key_heads * config.linear_key_head_dim
+        widths = {"q": keys, "k": keys, "v": tensor.shape[0] - 2 * keys}
+        return {name.replace("conv1d", c + "_conv1d"): (width, *tensor.shape[1:]) for c, width in widths.items()}
+    parts[3] = OLMO_HYBRID_NORMS.get(parts[3], parts[3])
+    return {".".join(parts): tuple(tensor.shape)}
 
 
 def published_weights(folder, seed, scale):
@@ -186,10 +207,14 @@ def renamed(weights):
     names = {".block_sparse_moe": ".mlp", ".w1.": ".gate_proj.", ".w3.": ".up_proj.", ".w2.": ".down_proj."}
 
     def new(name):
-        if ".block_sparse_moe" in name:
+        if ".block_sparse_moe" in name or ".feed_forward.experts." in name or "_layer_norm." in name:
             for old, other in names.items():
                 name = name.replace(old, other)
         return name.replace("mlp.moe_statics", "mlp.gate.moe_statics")
+    for name in [name for name in weights if ".q_conv1d." in name]:
+        parts = [weights.pop(name.replace(".q_conv1d.", f".{c}_conv1d.")) for c in "qkv"]
+        weights[name.replace(".q_conv1d.", ".conv1d.")] = torch.cat(parts)
+    names |= {f".{files}.": f".{memory}." for memory, files in OLMO_HYBRID_NORMS.items()}
     return {new(name): tensor for name, tensor in weights.items()}
 
 

@@ -16,6 +16,7 @@ namespace {
 // cancel.
 const std::set<std::string> kNoSwitches = {"architectures",
                                            "attention_hidden_size",
+                                           "block_ff_dim",
                                            "bos_token_id",
                                            "dtype",
                                            "eos_token_id",
@@ -30,6 +31,10 @@ const std::set<std::string> kNoSwitches = {"architectures",
                                            "n_inner",
                                            "n_layer",
                                            "n_positions",
+                                           "linear_key_head_dim",
+                                           "linear_num_key_heads",
+                                           "linear_num_value_heads",
+                                           "linear_value_head_dim",
                                            "max_position_embeddings",
                                            "vocab_size",
                                            "num_attention_heads",
@@ -54,6 +59,7 @@ const std::set<std::string> kNoSwitches = {"architectures",
                                            "num_layers",
                                            "padded_vocab_size",
                                            "seq_length",
+                                           "shared_expert_intermediate_size",
                                            "rescale_every"};
 
 // Fields whose other value an architecture refuses.
@@ -70,12 +76,14 @@ std::optional<Json> other_value(const std::string& field, const Json& value) {
     return Json::string(value.as_string() == "silu" ? "gelu" : "silu");
   }
   if (field == "layer_types") {
+    std::string other = "sliding_attention";  // or the kind of layer that the list has
+    for (const Json& item : value.items()) {
+      if (item.as_string() != "full_attention") other = item.as_string();
+    }
     std::vector<Json> items;
     for (const Json& item : value.items()) {
-      const bool chunked = value.dump().contains("chunked_attention");
-      items.push_back(Json::string(item.as_string() != "full_attention" ? "full_attention"
-                                   : chunked                            ? "chunked_attention"
-                                                                        : "sliding_attention"));
+      items.push_back(
+          Json::string(item.as_string() == "full_attention" ? other : "full_attention"));
     }
     return list(items);
   }
@@ -85,24 +93,29 @@ std::optional<Json> other_value(const std::string& field, const Json& value) {
     return list(items);
   }
   if (field == "moe_layers") return list({Json::integer(1)});
+  if (field == "full_attn_idxs") return list({Json::integer(1)});
   if (field == "mlp_only_layers") {
     return value.items().empty() ? list({Json::integer(1)}) : list({});
   }
   if (field == "num_experts_per_tok" || field == "no_rope_layer_interval" ||
       field == "decoder_sparse_step" || field == "interleave_moe_layer_step" || field == "moe_k" ||
       field == "moe_layer_interval" || field == "attention_chunk_size" ||
-      field == "max_window_layers" || field == "sliding_window_pattern") {
+      field == "max_window_layers" || field == "sliding_window_pattern" ||
+      field == "conv_L_cache" || field == "full_attention_interval" ||
+      field == "linear_conv_kernel_dim") {
     return Json::integer(value.as_integer() == 1 ? 2 : value.as_integer() - 1);
   }
   if (field == "moe_layer_start_index" || field == "moe_layer_end_index") {
     return Json::integer(value.as_integer() == 1 ? 0 : 1);
   }
-  if (field == "n_group" || field == "topk_group" || field == "first_k_dense_replace") {
+  if (field == "n_group" || field == "topk_group" || field == "first_k_dense_replace" ||
+      field == "num_dense_layers") {
     return Json::integer(value.as_integer() <= 1 ? 2 : value.as_integer() - 1);
   }
   if (field == "topk_method") {
     return Json::string(value.as_string() == "greedy" ? "group_limited_greedy" : "greedy");
   }
+  if (field == "block_multiple_of") return Json::integer(40);
   if (field == "sliding_window") {
     return Json::integer(value.is_null() ? 5 : value.as_integer() + 4);
   }
@@ -115,7 +128,7 @@ std::optional<Json> other_value(const std::string& field, const Json& value) {
   if (field == "partial_rotary_factor" || field == "rotary_pct") {
     return Json::number(value.as_double() == 0.5 ? 1.0 : 0.5);
   }
-  if (field == "rms_norm_eps" || field == "layernorm_epsilon") {
+  if (field == "rms_norm_eps" || field == "norm_eps" || field == "layernorm_epsilon") {
     return Json::number(value.as_double() * 100);
   }
   if (field == "layer_norm_epsilon") return Json::number(std::min(value.as_double() * 1e4, 1.0));

@@ -67,6 +67,12 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace internlm2 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace lfm2 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace lfm2_moe {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace minicpm {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
@@ -86,6 +92,9 @@ namespace olmo2 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace olmo3 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace olmo_hybrid {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace olmoe {
@@ -109,7 +118,16 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace qwen3 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace qwen3_5 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace qwen3_5_moe {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace qwen3_moe {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace qwen3_next {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace rwkv5 {

@@ -6,7 +6,7 @@
 #include "ir/exceptions.h"
 #include "models/blocks/attention.h"
 #include "models/blocks/embedding.h"
-#include "models/blocks/experts.h"
+#include "models/blocks/shared_expert.h"
 
 namespace tapml::models {
 
@@ -31,18 +31,13 @@ constexpr int64_t kMaxWindowLayers = 28;
 
 Variable sparse_feed_forward(Graph& g, const std::string& path, const Variable& x,
                              const Qwen2MoeConfig& c) {
-  const Variable routed = experts(g, path, x,
-                                  {.experts = c.experts,
-                                   .per_token = c.experts_per_token,
-                                   .inner = c.expert_intermediate,
-                                   .router = {.renormalize = c.renormalize}});
-  if (c.shared_intermediate == 0) return g.narrowed(routed);
-  const Variable shared =
-      gated_feed_forward(g, path + ".shared_expert", x, {.inner = c.shared_intermediate});
-  Variable gate = linear(g, path + ".shared_expert_gate", x, 1, {.narrow = true});
-  g.origin(path);
-  gate = g.op("sigmoid", {gate});
-  return g.narrowed(g.add(routed, g.op("multiply", {shared, gate})));
+  return experts_with_shared(g, path, x,
+                             {.experts = c.experts,
+                              .per_token = c.experts_per_token,
+                              .inner = c.expert_intermediate,
+                              .activation = c.activation,
+                              .router = {.renormalize = c.renormalize}},
+                             c.shared_intermediate);
 }
 
 Variable hidden_states(Graph& g, const Qwen2MoeConfig& c) {

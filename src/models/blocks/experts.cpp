@@ -56,7 +56,11 @@ class Experts {
     shares_ = choice == scores ? g_.field(chosen, 0)
                                : g_.op("gather", {scores, chosen_}, {{"axis", int64_t{-1}}});
     if (router_.scores == Scores::kSoftmaxOfChosen) shares_ = softmax(shares_);
-    if (router_.renormalize) shares_ = g_.op("divide", {shares_, total(shares_)});
+    if (router_.renormalize) {
+      Variable sum = total(shares_);
+      if (router_.total_epsilon > 0) sum = g_.add(sum, number_like(router_.total_epsilon, sum));
+      shares_ = g_.op("divide", {shares_, sum});
+    }
     shares_ = g_.scaled(shares_, router_.scale);
   }
 

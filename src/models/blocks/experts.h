@@ -25,6 +25,7 @@ struct RouterConfig {
   // The best groups are those with the largest sum of two scores; else with the largest score.
   bool groups_by_pairs = true;
   bool renormalize = false;  // the shares of the chosen experts sum to 1
+  double total_epsilon = 0;  // what is added to their sum before they are divided by it
   double scale = 1;          // of the shares
 };
 

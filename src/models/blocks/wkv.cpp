@@ -2,28 +2,20 @@
 
 #include <numeric>
 
+#include "models/blocks/program_text.h"
+
 namespace tapml::models {
 
 using relax::make_shape;
 using relax::Variable;
 
-namespace {
-
-void replace_all(std::string& text, const std::string& word, int64_t number) {
-  const std::string digits = std::to_string(number);
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
-    text.replace(at, word.size(), digits);
-  }
-}
-
-}  // namespace
-
 std::string wkv_program(std::string text, const WkvConfig& config) {
-  replace_all(text, "HEADS", config.heads);
-  replace_all(text, "SIZE", config.size);
-  replace_all(text, "ALL", config.heads * config.size);
-  replace_all(text, "LANES", std::gcd(config.size, int64_t{8}));
-  return text;
+  const std::pair<std::string_view, int64_t> numbers[] = {
+      {"HEADS", config.heads},
+      {"SIZE", config.size},
+      {"ALL", config.heads * config.size},
+      {"LANES", std::gcd(config.size, int64_t{8})}};
+  return with_numbers(std::move(text), numbers);
 }
 
 Variable in_wkv_heads(Graph& g, const Variable& x, const WkvConfig& config) {
