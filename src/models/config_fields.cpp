@@ -151,8 +151,8 @@ void read_scaling(const JsonObjectReader& top, const JsonObjectReader& json, int
     rope.factor = unwrap(json.required_float("factor", 1, 1e6));
   } else if (type == "llama3") {
     read_llama3(top, json, context, rope, notes);
-  } else if (has_longrope && (type == "longrope" || type == "su" || type == "yarn")) {
-    // transformers takes the other two for older names of the first.
+  } else if (has_longrope && (type == "longrope" || type == "su" ||
+                              (type == "yarn" && defaults.yarn_is_longrope))) {
     read_longrope(top, json, context, defaults, rope);
   } else if (type == "yarn") {
     read_yarn(json, context, rope);

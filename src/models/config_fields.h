@@ -84,6 +84,7 @@ struct DecoderDefaults {
   RopeScalings scalings = RopeScalings::kTransformers;
   // Default of "original_max_position_embeddings" of the scaling "longrope"; 0: it is refused.
   int64_t original_context = 0;
+  bool yarn_is_longrope = false;  // the class takes "yarn" for an older name of "longrope"
 };
 
 // An integer of at least 1 (or `min`), or the default if absent. Null is rejected.

@@ -108,8 +108,12 @@ std::optional<Json> other_value(const std::string& field, const Json& value) {
   if (field == "moe_layer_start_index" || field == "moe_layer_end_index") {
     return Json::integer(value.as_integer() == 1 ? 0 : 1);
   }
-  if (field == "n_group" || field == "topk_group" || field == "first_k_dense_replace" ||
-      field == "num_dense_layers") {
+  if (field == "n_group") {
+    return Json::integer(value.as_integer() % 2 == 0 ? value.as_integer() / 2
+                                                     : value.as_integer() * 2);
+  }
+  if (field == "topk_group") return Json::integer(value.as_integer() + 1);
+  if (field == "first_k_dense_replace" || field == "num_dense_layers") {
     return Json::integer(value.as_integer() <= 1 ? 2 : value.as_integer() - 1);
   }
   if (field == "topk_method") {
@@ -159,6 +163,10 @@ TEST_P(Switches, EachChangesTheLogits) {
     // Without a window its layers are like all others.
     const Json* window = config.find("sliding_window");
     if (field == "layer_types" && window && window->is_null()) continue;
+    // One group of experts has no groups to choose from.
+    const Json* groups = config.find("n_group");
+    const bool grouped = groups && groups->as_integer() > 1;
+    if (!grouped && (field == "topk_group" || field == "topk_method")) continue;
     const auto other = other_value(field, value);
     ASSERT_TRUE(other) << field;
     std::vector<std::pair<std::string, Json>> members;

@@ -66,6 +66,11 @@ DeepseekExperts read_deepseek_experts(const JsonObjectReader& json,
     throw_error(json.field_error("n_group", "does not divide \"n_routed_experts\"",
                                  "a divisor of " + std::to_string(experts)));
   }
+  router.groups_by_pairs = defaults.groups_by_pairs;
+  if (router.groups_by_pairs && router.groups > 1 && experts / router.groups < 2) {
+    throw_error(json.field_error("n_group", "leaves one expert in a group, of which two are added",
+                                 "at most " + std::to_string(experts / 2)));
+  }
   const int64_t candidates = experts / router.groups * router.chosen_groups;
   if (routed.per_token > candidates) {
     throw_error(json.field_error("topk_group", "leaves fewer experts than \"num_experts_per_tok\"",
@@ -149,15 +154,14 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   refuse_set(json, "norm_topk_prob",
              "is true: transformers ignores it, where the published code divides by the sum");
   expect_choice(json, "scoring_func", "softmax");
-  c.experts = read_deepseek_experts(json, {.experts = 64, .inner = 1407, .shared = 2, .first = 0},
-                                    c, notes);
+  c.experts = read_deepseek_experts(
+      json, {.experts = 64, .inner = 1407, .shared = 2, .groups_by_pairs = false}, c, notes);
   RouterConfig& router = c.experts.routed.router;
   const std::string method =
       json.has("topk_method")
           ? unwrap(json.required_choice(
                 "topk_method", std::array<std::string_view, 2>{"greedy", "group_limited_greedy"}))
           : "greedy";
-  router.groups_by_pairs = false;
   if (method == "greedy") router.groups = router.chosen_groups = 1;
   return deepseek_model("deepseek_v2", c);
 }

@@ -30,6 +30,7 @@ struct DeepseekExpertDefaults {
   int64_t inner = 0;
   int64_t shared = 1;
   int64_t groups = 1, chosen_groups = 1;
+  bool groups_by_pairs = true;  // RouterConfig's
   int64_t first = 0;
   double scale = 1;
 };

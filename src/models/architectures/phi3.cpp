@@ -20,7 +20,8 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 32064,
                                        .intermediate = 8192,
                                        .norm_epsilon = 1e-5,
                                        .partial_rotary = 1,
-                                       .original_context = 4096};
+                                       .original_context = 4096,
+                                       .yarn_is_longrope = true};
 
 Variable hidden_states(Graph& g, const DecoderConfig& c) {
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
