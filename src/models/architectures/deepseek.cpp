@@ -92,12 +92,8 @@ DeepseekExperts read_deepseek_experts(const JsonObjectReader& json,
 Variable deepseek_feed_forward(Graph& g, int64_t layer, const std::string& path, const Variable& x,
                                const DecoderConfig& config, const DeepseekExperts& c) {
   if (layer < c.first) return gated_feed_forward(g, path, x, feed_forward_of(config));
-  const Variable routed = experts(g, path, x, c.routed);
-  if (c.shared_inner == 0) return g.narrowed(routed);
-  const Variable shared = gated_feed_forward(
-      g, path + ".shared_experts", x, {.inner = c.shared_inner, .activation = config.activation});
-  g.origin(path);
-  return g.narrowed(g.add(routed, shared));
+  return experts_with_shared(g, path, x, c.routed,
+                             {.inner = c.shared_inner, .name = "shared_experts"});
 }
 
 namespace {

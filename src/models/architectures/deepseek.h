@@ -3,8 +3,8 @@
 // DeepseekV2ForCausalLM and DeepseekV3ForCausalLM).
 #pragma once
 
-#include "models/blocks/experts.h"
 #include "models/blocks/latent_attention.h"
+#include "models/blocks/shared_expert.h"
 #include "models/config_fields.h"
 
 namespace tapml::models {

@@ -3,8 +3,8 @@
 // Ernie4_5ForCausalLM and Ernie4_5_MoeForCausalLM).
 #include "ir/exceptions.h"
 #include "models/architectures/architectures.h"
-#include "models/blocks/experts.h"
 #include "models/blocks/layer.h"
+#include "models/blocks/shared_expert.h"
 
 namespace tapml::models::ernie4_5 {
 
@@ -41,19 +41,8 @@ constexpr int64_t kExperts = 64, kExpertsPerToken = 6, kShared = 2, kExpertInter
 struct Config : DecoderConfig {
   std::vector<bool> sparse;  // by layer; empty: none is
   ExpertConfig experts;
-  int64_t shared_inner = 0;  // width of the shared experts together; 0: there are none
+  SharedExpertConfig shared;
 };
-
-Variable sparse_feed_forward(Graph& g, const std::string& path, const Variable& x,
-                             const FeedForwardConfig& dense, const Config& c) {
-  const Variable routed = experts(g, path, x, c.experts);
-  if (c.shared_inner == 0) return g.narrowed(routed);
-  FeedForwardConfig shared = dense;
-  shared.inner = c.shared_inner;
-  const Variable beside = gated_feed_forward(g, path + ".shared_experts", x, shared);
-  g.origin(path);
-  return g.narrowed(g.add(routed, beside));
-}
 
 Variable hidden_states(Graph& g, const Config& c) {
   FeedForwardConfig mlp = feed_forward_of(c);
@@ -68,7 +57,7 @@ Variable hidden_states(Graph& g, const Config& c) {
         },
         [&](const Variable& y) {
           return !c.sparse.empty() && c.sparse[static_cast<size_t>(layer)]
-                     ? sparse_feed_forward(g, path + ".mlp", y, mlp, c)
+                     ? experts_with_shared(g, path + ".mlp", y, c.experts, c.shared)
                      : gated_feed_forward(g, path + ".mlp", y, mlp);
         });
   }
@@ -124,8 +113,9 @@ DecoderModel read_moe(const JsonObjectReader& json, ConfigNotes& notes) {
   experts.router = {.correction = "moe_statics.e_score_correction_bias",
                     .correction_is_row = true,
                     .renormalize = true};
-  c.shared_inner = experts.inner * unwrap(json.int_or("moe_num_shared_experts", kShared, 0,
-                                                      kMaxWidth / experts.inner));
+  const int64_t shared =
+      unwrap(json.int_or("moe_num_shared_experts", kShared, 0, kMaxWidth / experts.inner));
+  c.shared = {.inner = experts.inner * shared, .name = "shared_experts", .bias = c.qkv_bias};
   return model_of("ernie4_5_moe", c, {.bias = c.qkv_bias});
 }
 

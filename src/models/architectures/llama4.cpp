@@ -3,8 +3,8 @@
 // names of transformers' Llama4ForCausalLM).
 #include "ir/exceptions.h"
 #include "models/architectures/architectures.h"
-#include "models/blocks/experts.h"
 #include "models/blocks/layer.h"
+#include "models/blocks/shared_expert.h"
 
 namespace tapml::models::llama4 {
 
@@ -71,10 +71,7 @@ Variable feed_forward_layer(Graph& g, const Config& c, int64_t layer, const std:
     dense.inner = c.dense_intermediate;
     return gated_feed_forward(g, path, x, dense);
   }
-  const Variable routed = experts(g, path, x, c.experts);
-  const Variable shared = gated_feed_forward(g, path + ".shared_expert", x, dense);
-  g.origin(path);
-  return g.narrowed(g.add(routed, shared));
+  return experts_with_shared(g, path, x, c.experts, {.inner = dense.inner});
 }
 
 Variable hidden_states(Graph& g, const Config& c) {

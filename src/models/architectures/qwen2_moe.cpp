@@ -37,7 +37,7 @@ Variable sparse_feed_forward(Graph& g, const std::string& path, const Variable& 
                               .inner = c.expert_intermediate,
                               .activation = c.activation,
                               .router = {.renormalize = c.renormalize}},
-                             c.shared_intermediate);
+                             {.inner = c.shared_intermediate, .gated = true});
 }
 
 Variable hidden_states(Graph& g, const Qwen2MoeConfig& c) {

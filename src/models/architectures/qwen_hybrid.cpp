@@ -72,7 +72,8 @@ Variable hidden_states(Graph& g, const QwenHybridConfig& c, DeltaNetProjector pr
         [&](const Variable& y) {
           const std::string own = path + ".mlp";
           if (!c.sparse.at(index)) return gated_feed_forward(g, own, y, feed_forward_of(c));
-          return experts_with_shared(g, own, y, c.experts, c.shared_intermediate);
+          return experts_with_shared(g, own, y, c.experts,
+                                     {.inner = c.shared_intermediate, .gated = true});
         });
   }
   return x;
