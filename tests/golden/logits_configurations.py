@@ -154,29 +154,29 @@ QWEN3_MOE = small("qwen3_moe", "Qwen3MoeForCausalLM", head_dim=24, moe_intermedi
                   num_experts_per_tok=3, mlp_only_layers=[0], norm_topk_prob=True, tie_word_embeddings=False)
 YARN = {"beta_fast": 4.0, "beta_slow": 0.5, "factor": 4.0, "original_max_position_embeddings": 32, "rope_theta": 500.0,
         "rope_type": "yarn"}
-LATENT = {"num_key_value_heads": 4, "q_lora_rank": 20, "kv_lora_rank": 24, "qk_rope_head_dim": 8, "qk_nope_head_dim": 12,
-          "v_head_dim": 20}
-DEEPSEEK_V3 = small("deepseek_v3", "DeepseekV3ForCausalLM", **LATENT, first_k_dense_replace=1, moe_intermediate_size=16,
+LATENT = {"num_key_value_heads": 4, "q_lora_rank": 32, "kv_lora_rank": 24, "qk_rope_head_dim": 8, "qk_nope_head_dim": 12,
+          "v_head_dim": 24}
+DEEPSEEK_V3 = small("deepseek_v3", "DeepseekV3ForCausalLM", **LATENT, first_k_dense_replace=1, moe_intermediate_size=32,
                     n_group=4, n_routed_experts=8, n_shared_experts=1, norm_topk_prob=True, num_experts_per_tok=3,
                     rope_interleave=True, rope_parameters={**YARN, "mscale": 1.0, "mscale_all_dim": 0.7},
                     routed_scaling_factor=1.7, tie_word_embeddings=False, topk_group=2)
-DEEPSEEK_V2 = small("deepseek_v2", "DeepseekV2ForCausalLM", **LATENT, first_k_dense_replace=1, moe_intermediate_size=16,
+DEEPSEEK_V2 = small("deepseek_v2", "DeepseekV2ForCausalLM", **LATENT, first_k_dense_replace=1, moe_intermediate_size=32,
                     n_group=4, n_routed_experts=8, n_shared_experts=2, num_experts_per_tok=3,
                     routed_scaling_factor=1.4, topk_group=2, topk_method="group_limited_greedy")
-GLM4_MOE = small("glm4_moe", "Glm4MoeForCausalLM", first_k_dense_replace=1, head_dim=24, moe_intermediate_size=20,
+GLM4_MOE = small("glm4_moe", "Glm4MoeForCausalLM", first_k_dense_replace=1, head_dim=24, moe_intermediate_size=32,
                  n_group=1, n_routed_experts=6, n_shared_experts=1, norm_topk_prob=True, num_experts_per_tok=2,
                  partial_rotary_factor=0.5, routed_scaling_factor=1.5, tie_word_embeddings=False, topk_group=1,
                  use_qk_norm=False)
 GPT_OSS = small("gpt_oss", "GptOssForCausalLM", head_dim=16, intermediate_size=28, num_experts_per_tok=2,
                 num_local_experts=5, sliding_window=7, swiglu_alpha=1.2, swiglu_limit=0.8, tie_word_embeddings=False)
-DOTS1 = small("dots1", "Dots1ForCausalLM", first_k_dense_replace=1, max_window_layers=2, moe_intermediate_size=20,
+DOTS1 = small("dots1", "Dots1ForCausalLM", first_k_dense_replace=1, max_window_layers=2, moe_intermediate_size=32,
               n_group=1, n_routed_experts=6, n_shared_experts=1, norm_topk_prob=True, num_experts_per_tok=2,
               routed_scaling_factor=1.5, sliding_window=8, tie_word_embeddings=False, topk_group=1)
-ERNIE4_5_MOE = small("ernie4_5_moe", "Ernie4_5_MoeForCausalLM", moe_intermediate_size=20, moe_k=2, moe_layer_end_index=2,
+ERNIE4_5_MOE = small("ernie4_5_moe", "Ernie4_5_MoeForCausalLM", moe_intermediate_size=32, moe_k=2, moe_layer_end_index=2,
                      moe_layer_interval=1, moe_layer_start_index=1, moe_num_experts=6, moe_num_shared_experts=2,
                      num_hidden_layers=4, tie_word_embeddings=False, use_bias=False)
 LLAMA4 = small("llama4_text", "Llama4ForCausalLM", attention_chunk_size=7, attn_scale=0.8, attn_temperature_tuning=True,
-               floor_scale=5, head_dim=16, interleave_moe_layer_step=2, intermediate_size_mlp=112,
+               floor_scale=5, head_dim=16, interleave_moe_layer_step=2, intermediate_size_mlp=128,
                no_rope_layer_interval=3, num_experts_per_tok=1, num_hidden_layers=4, num_local_experts=4,
                tie_word_embeddings=False, use_qk_norm=True)
 MINICPM3 = small("minicpm3", "MiniCPM3ForCausalLM", **LATENT, dim_model_base=48, scale_depth=1.9, scale_emb=3,

@@ -26,8 +26,8 @@ inline frontend::HuggingFaceConfig parse_golden_config(const std::string& text) 
 }
 
 // The error names the field and has `parts`.
-inline void expect_refused_field(const std::string& name, const std::string& key,
-                                 const std::string& value, const std::vector<std::string>& parts) {
+inline void refuses(const std::string& name, const std::string& key, const std::string& value,
+                    const std::vector<std::string>& parts = {}) {
   std::vector<std::string> all = {key, "config.json"};
   all.insert(all.end(), parts.begin(), parts.end());
   expect_user_error([&] { parse_golden_config(golden_config_with(name, key, value)); }, all);

@@ -8,10 +8,7 @@
 namespace tapml::frontend {
 namespace {
 
-void refuses(const std::string& name, const std::string& key, const std::string& value,
-             const std::vector<std::string>& parts = {}) {
-  testing::expect_refused_field(name, key, value, parts);
-}
+using testing::refuses;
 
 std::vector<std::string> states_of(const std::string& config) {
   const Module module = models::build_decoder(testing::parse_golden_config(config).model, {});

@@ -40,7 +40,7 @@ TEST(LongRope, HasOlderNames) {
 
 TEST(LongRope, FieldsThatAreRefused) {
   const auto refuses = [](const std::string& value, const std::vector<std::string>& parts) {
-    testing::expect_refused_field(kModel, "rope_scaling", value, parts);
+    testing::refuses(kModel, "rope_scaling", value, parts);
   };
   refuses(scaling("longrope", "[1, 2]", R"(, "long_factor": [1, 2])"), {"short_factor", "8"});
   refuses(scaling("longrope", "[1, 1, 1, 0, 1, 1, 1, 1]", kLong), {"short_factor[3]", "0.001"});
@@ -48,7 +48,7 @@ TEST(LongRope, FieldsThatAreRefused) {
   refuses(scaling("longrope", kOnes), {"long_factor", "missing"});
   refuses(R"({"type": "longrope"})", {"short_factor", "missing"});
   refuses(R"({"type": "dynamic"})", {"default, linear, llama3, yarn, longrope or su"});
-  testing::expect_refused_field(kModel, "original_max_position_embeddings", "1", {"2"});
+  testing::refuses(kModel, "original_max_position_embeddings", "1", {"2"});
 }
 
 }  // namespace

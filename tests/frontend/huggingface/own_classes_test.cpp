@@ -10,17 +10,13 @@ namespace tapml::frontend {
 namespace {
 
 using testing::expect_user_error;
+using testing::refuses;
 
 std::string changed(const std::string& name, const std::string& key, const std::string& value) {
   return testing::golden_config_with(name, key, value);
 }
 
 HuggingFaceConfig parse(const std::string& text) { return testing::parse_golden_config(text); }
-
-void refuses(const std::string& name, const std::string& key, const std::string& value,
-             const std::vector<std::string>& parts) {
-  testing::expect_refused_field(name, key, value, parts);
-}
 
 std::string program_of(const std::string& config) {
   const HuggingFaceConfig parsed = parse(config);
