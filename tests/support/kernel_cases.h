@@ -291,12 +291,12 @@ inline void attention(Kernels& out) {
     out.push_back(m.single(each("n", {0, 1, 2, 5}, {{"b", 2}, {"p", 6}})));
   }
   {
-    // Latent attention: a row of the one pool is key and, in part, value.
+    // Latent attention: part of a row is its value.
     KernelMaker m("paged_attention_latent");
     relax::Variable q = m.param({b, n, 6, 20}, kF32);
-    relax::Variable rows = m.param({p, 4, 1, 20}, kF32);
+    relax::Variable rows = m.param({p, 4, 1, 20}, kF32), held = m.param({p, 4, 1, 20}, kF32);
     relax::Variable pages = m.param({b, 3}, kI32, table);
-    m.op("paged_attention", {q, rows, rows, pages, m.param({b}, kI32, lengths)},
+    m.op("paged_attention", {q, rows, held, pages, m.param({b}, kI32, lengths)},
          {{"scale", 0.35}, {"value_width", int64_t{16}}});
     out.push_back(m.single(each("n", {0, 1, 2, 5}, {{"b", 2}, {"p", 6}})));
   }
