@@ -46,13 +46,13 @@ struct NamedFunction {
   FloatFunction function;
 };
 constexpr NamedFunction kUnary[] = {
-    {"exp", std::exp},     {"exp2", std::exp2},   {"log", std::log},     {"log2", std::log2},
-    {"log10", std::log10}, {"sin", std::sin},     {"cos", std::cos},     {"tan", std::tan},
-    {"asin", std::asin},   {"acos", std::acos},   {"atan", std::atan},   {"sinh", std::sinh},
-    {"cosh", std::cosh},   {"tanh", std::tanh},   {"asinh", std::asinh}, {"acosh", std::acosh},
-    {"atanh", std::atanh}, {"erf", std::erf},     {"sqrt", std::sqrt},   {"floor", std::floor},
-    {"ceil", std::ceil},   {"trunc", std::trunc}, {"abs", std::fabs},    {"round", std::nearbyint},
-    {"sign", sign_of},
+    {"exp", std::exp},         {"exp2", std::exp2},   {"expm1", std::expm1}, {"log", std::log},
+    {"log2", std::log2},       {"log10", std::log10}, {"sin", std::sin},     {"cos", std::cos},
+    {"tan", std::tan},         {"asin", std::asin},   {"acos", std::acos},   {"atan", std::atan},
+    {"sinh", std::sinh},       {"cosh", std::cosh},   {"tanh", std::tanh},   {"asinh", std::asinh},
+    {"acosh", std::acosh},     {"atanh", std::atanh}, {"erf", std::erf},     {"sqrt", std::sqrt},
+    {"floor", std::floor},     {"ceil", std::ceil},   {"trunc", std::trunc}, {"abs", std::fabs},
+    {"round", std::nearbyint}, {"sign", sign_of},
 };
 
 }  // namespace

@@ -72,6 +72,8 @@ struct JsonLimits {
   int max_depth = 512;  // nesting of arrays and objects; 1,000 at most
   // Total number of values: each takes about 60 bytes of memory, however short its text is.
   size_t max_values = size_t{1} << 25;
+  // Infinity and -Infinity, which JSON lacks and Python's json module writes, are numbers.
+  bool infinities = false;
 };
 
 // Parses a whole document. `source` names it in errors ("config.json"). UserError for a syntax

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "base/strings.h"
 #include "io/json.h"
@@ -370,6 +371,12 @@ class JsonParser {
     Position at = here();
     size_t begin = position_;
     if (peek() == '-') ++position_;
+    if (limits_.infinities && peek() == 'I') {
+      TAPML_TRY(parse_word("Infinity"));
+      constexpr double kInfinity = std::numeric_limits<double>::infinity();
+      out = Json::number(text_[begin] == '-' ? -kInfinity : kInfinity);
+      return {};
+    }
     if (!is_digit(peek())) {
       return fail(expected(position_ == begin ? "a value" : "a digit after '-'"));
     }

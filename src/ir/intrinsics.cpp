@@ -12,6 +12,7 @@ constexpr auto kFloat = IntrinsicDomain::kFloat;
 constexpr IntrinsicInfo kTable[] = {
     {"exp", 1, true, "e to the x"},
     {"exp2", 1, true, "2 to the x"},
+    {"expm1", 1, true, "e to the x, less 1; exact near 0"},
     {"log", 1, true, "natural logarithm; -inf at 0"},
     {"log2", 1, true, "logarithm to base 2; exact at powers of 2"},
     {"log10", 1, true, "logarithm to base 10"},

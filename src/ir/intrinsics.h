@@ -53,8 +53,8 @@ struct IntrinsicInfo {
 
 // make_call(name, dtype, operands) of ir/expr.h calls one; see the table in ir/intrinsics.cpp.
 //
-// portable math:  exp exp2 log log2 log10 pow sin cos tan asin acos atan sinh cosh tanh asinh acosh
-//            atanh erf
+// portable math:  exp exp2 expm1 log log2 log10 pow sin cos tan asin acos atan sinh cosh tanh asinh
+//            acosh atanh erf
 // floats:    sqrt rsqrt fma floor ceil trunc round
 // to bool:   isnan isinf isfinite
 // numbers:   abs sign

@@ -1,5 +1,6 @@
 #include "models/config_fields.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -13,7 +14,6 @@ namespace {
 
 // Far above every existing model, so that products cannot overflow.
 constexpr int64_t kMaxHeads = int64_t{1} << 16;
-constexpr int64_t kMaxHeadDim = int64_t{1} << 14;
 
 void read_heads(const JsonObjectReader& json, const DecoderDefaults& defaults,
                 DecoderConfig& config, ConfigNotes& notes) {
@@ -87,16 +87,8 @@ void read_yarn(const JsonObjectReader& json, int64_t context, RopeConfig& rope) 
 }
 
 std::vector<float> read_factors(const JsonObjectReader& json, const char* key) {
-  std::vector<float> factors;
-  for (const Json& item : *unwrap(json.required_array(key))) {
-    const bool is_factor = item.is_number() && item.as_double() >= 1e-3 && item.as_double() <= 1e6;
-    if (!is_factor) {
-      throw_error(json.item_error(item, key + ("[" + std::to_string(factors.size())) + "]",
-                                  "is not a factor of a frequency", "a number from 0.001 to 1e6"));
-    }
-    factors.push_back(static_cast<float>(item.as_double()));
-  }
-  return factors;
+  const std::vector<double> factors = read_numbers(json, key, 1e-3, 1e6);
+  return {factors.begin(), factors.end()};
 }
 
 // transformers takes the original context from the top level, or from the class.
@@ -117,6 +109,8 @@ std::vector<std::string_view> scaling_types(RopeScalings scalings) {
   switch (scalings) {
     case RopeScalings::kTransformers:
       return {"default", "linear", "llama3", "yarn"};
+    case RopeScalings::kProportional:
+      return {"default", "linear", "llama3", "yarn", "proportional"};
     case RopeScalings::kLinearAndDynamic:
       return {"default", "linear", "dynamic"};
     case RopeScalings::kNone:
@@ -156,6 +150,10 @@ void read_scaling(const JsonObjectReader& top, const JsonObjectReader& json, int
     read_longrope(top, json, context, defaults, rope);
   } else if (type == "yarn") {
     read_yarn(json, context, rope);
+  } else if (type == "proportional") {
+    rope.scaling = RopeConfig::Scaling::kProportional;
+    rope.factor = unwrap(json.float_or("factor", 1, 1e-6, 1e6));
+    rope.turning = unwrap(json.float_or("partial_rotary_factor", 1, 0, 1));
   }
 }
 
@@ -187,25 +185,21 @@ void read_partial_rotary(const JsonObjectReader& json, const JsonObjectReader* p
   throw_error(json.field_error("hidden_size", problem, "an even number, at least 2"));
 }
 
-// Like transformers 5: rope_scaling, if not empty, takes precedence over rope_parameters, and
-// fields in either take precedence over the same field at the top level.
+// Like transformers 5: fields in rope_fields() take precedence over the same field at the top
+// level.
 RopeConfig read_rope(const JsonObjectReader& json, const DecoderDefaults& defaults,
                      const DecoderConfig& config, ConfigNotes& notes) {
   RopeConfig rope;
   rope.theta = defaults.theta;
   const int64_t context = config.context;
-  auto parameters = unwrap(json.optional_object("rope_parameters"));
-  auto scaling = unwrap(json.optional_object("rope_scaling"));
-  const auto says_something = [](const auto& object) {
-    return object && !object->json().members().empty();
-  };
-  if (says_something(scaling)) {
-    if (says_something(parameters) && scaling->json().dump() != parameters->json().dump()) {
-      notes.warnings.push_back(json.source() +
-                               ": \"rope_scaling\" and \"rope_parameters\" differ: the former is "
-                               "used, as in transformers");
-    }
-    parameters = scaling;
+  const auto parameters = rope_fields(json);
+  const auto newer = unwrap(json.optional_object("rope_parameters"));
+  const bool differs = parameters && newer && !newer->json().members().empty() &&
+                       parameters->json().dump() != newer->json().dump();
+  if (differs) {
+    notes.warnings.push_back(json.source() +
+                             ": \"rope_scaling\" and \"rope_parameters\" differ: the former is "
+                             "used, as in transformers");
   }
   const bool has_own_theta = parameters && parameters->has("rope_theta");
   rope.theta = has_own_theta ? unwrap(parameters->required_float("rope_theta", 1, 1e12))
@@ -241,18 +235,16 @@ void limit_longrope(const JsonObjectReader& json, DecoderConfig& config, ConfigN
                            "ones, \"long_factor\", is not supported");
 }
 
-void refuse_quantized(const JsonObjectReader& json) {
-  if (!json.has("quantization_config")) return;
-  throw_error(json.field_error("quantization_config",
-                               "is present: quantized weights are not supported",
-                               "no such field, with weights in f32, f16 or bf16"));
-}
-
 Activation read_activation(const JsonObjectReader& json, const DecoderDefaults& defaults,
                            ConfigNotes& notes) {
   const char* key = defaults.activation_key;
+  std::vector<std::string_view> names(activation_names().begin(), activation_names().end());
+  // The class may have one with weights of its own.
+  if (std::ranges::find(names, defaults.activation) == names.end()) {
+    names.emplace_back(defaults.activation);
+  }
   const std::string name =
-      json.has(key) ? unwrap(json.required_choice(key, activation_names())) : defaults.activation;
+      json.has(key) ? unwrap(json.required_choice(key, names)) : defaults.activation;
   if (std::string_view(key) == "hidden_act" && json.has("hidden_activation")) {
     const std::string other = unwrap(json.required_string("hidden_activation"));
     if (find_activation(other) != find_activation(name)) {
@@ -280,6 +272,32 @@ void check_divides(const JsonObjectReader& json, const char* key, int64_t value,
                                "a multiple of " + std::to_string(divisor)));
 }
 
+std::optional<JsonObjectReader> rope_fields(const JsonObjectReader& json) {
+  auto scaling = unwrap(json.optional_object("rope_scaling"));
+  if (scaling && !scaling->json().members().empty()) return scaling;
+  return unwrap(json.optional_object("rope_parameters"));
+}
+
+double read_cap(const JsonObjectReader& json, const char* key, double fallback) {
+  const Json* field = json.json().find(key);
+  if (field && field->is_null()) return 0;
+  return field ? unwrap(json.required_float(key, 1e-3, 1e6)) : fallback;
+}
+
+std::vector<double> read_numbers(const JsonObjectReader& json, const char* key, double min,
+                                 double max) {
+  std::vector<double> numbers;
+  for (const Json& item : *unwrap(json.required_array(key))) {
+    if (!item.is_number() || item.as_double() < min || item.as_double() > max) {
+      throw_error(json.item_error(
+          item, key + ("[" + std::to_string(numbers.size())) + "]", "is not a number of the range",
+          "a number from " + Json::number(min).dump() + " to " + Json::number(max).dump()));
+    }
+    numbers.push_back(item.as_double());
+  }
+  return numbers;
+}
+
 void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
                   DecoderConfig& config, ConfigNotes& notes) {
   config.vocabulary =
@@ -305,14 +323,14 @@ void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
 }
 
 void read_layer_rotations(const JsonObjectReader& json, DecoderConfig& config, RopeConfig& local,
-                          ConfigNotes& notes) {
+                          ConfigNotes& notes, const DecoderDefaults& defaults) {
   const auto parameters = unwrap(json.optional_object("rope_parameters"));
   if (!parameters) return;
   const auto read = [&](const char* kind, RopeConfig& rope) {
     const auto own = unwrap(parameters->optional_object(kind));
     if (!own) return;
     rope = {.theta = unwrap(own->float_or("rope_theta", rope.theta, 1, 1e12))};
-    read_scaling(json, *own, config.context, rope, notes);
+    read_scaling(json, *own, config.context, rope, notes, defaults);
   };
   read("full_attention", config.rope);
   read("sliding_attention", local);
@@ -332,11 +350,7 @@ void read_gpt_decoder(const JsonObjectReader& json, const DecoderDefaults& defau
   config.head_dim = config.hidden / config.heads;
   config.intermediate = unwrap(json.int_or("n_inner", 4 * config.hidden, 1, kMaxWidth));
   config.norm_epsilon = unwrap(json.float_or("layer_norm_epsilon", 1e-5, 1e-12, 1));
-  config.activation = *find_activation(defaults.activation);
-  if (json.has("activation_function")) {
-    config.activation =
-        *find_activation(unwrap(json.required_choice("activation_function", activation_names())));
-  }
+  config.activation = activation_or(json, "activation_function", defaults.activation);
   config.tied_embeddings = unwrap(json.bool_or("tie_word_embeddings", defaults.tied_embeddings));
   if (!unwrap(json.bool_or("scale_attn_weights", true))) {
     throw_error(json.field_error("scale_attn_weights",
@@ -383,6 +397,38 @@ std::vector<bool> read_windowed(const JsonObjectReader& json, const DecoderConfi
   return read_layer_types(json, config, kind, "full_attention", by_default);
 }
 
+std::vector<int64_t> read_shared_layers(const JsonObjectReader& json, const DecoderConfig& config,
+                                        int64_t fallback) {
+  const char* key = "num_kv_shared_layers";
+  const int64_t own = config.layers - unwrap(json.int_or(key, fallback, 0, config.layers));
+  std::vector<int64_t> shared;
+  int64_t last[] = {-1, -1};  // by kind, of the layers with their own
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    const bool windowed = config.windowed.at(static_cast<size_t>(layer));
+    if (layer < own) last[windowed] = layer;
+    shared.push_back(layer < own ? -1 : last[windowed]);
+    if (layer >= own && last[windowed] < 0) {
+      throw_error(json.field_error(
+          key, "leaves layer " + std::to_string(layer) + " no earlier layer of its kind",
+          "fewer layers, so that one of each kind has keys and values"));
+    }
+  }
+  return shared;
+}
+
+PerLayerConfig read_per_layer_embedding(const JsonObjectReader& json, const DecoderConfig& config,
+                                        int64_t least_width, ConfigNotes& notes) {
+  constexpr int64_t kWidth = 256, kRows = 262144;
+  PerLayerConfig own = {
+      .layers = config.layers, .activation = config.activation, .norm = norm_of(config)};
+  own.width =
+      int_or_default(json, "hidden_size_per_layer_input", kWidth, least_width, kMaxWidth, notes);
+  if (own.width == 0) return own;
+  own.rows = int_or_default(json, "vocab_size_per_layer_input", kRows, 1, kMaxVocabulary, notes);
+  own.is_partial = own.rows < config.vocabulary;
+  return own;
+}
+
 void read_upper_windows(const JsonObjectReader& json, DecoderConfig& config) {
   constexpr int64_t kWindow = 4096, kMaxWindowLayers = 28;
   if (!unwrap(json.bool_or("use_sliding_window", false))) return;
@@ -416,6 +462,18 @@ std::vector<bool> read_sparse_layers(const JsonObjectReader& json, const Decoder
     if (dense < config.layers) sparse[static_cast<size_t>(dense)] = false;
   }
   return sparse;
+}
+
+Activation activation_or(const JsonObjectReader& json, const char* key, std::string_view fallback) {
+  return *find_activation(json.has(key) ? unwrap(json.required_choice(key, activation_names()))
+                                        : fallback);
+}
+
+void refuse_quantized(const JsonObjectReader& json) {
+  if (!json.has("quantization_config")) return;
+  throw_error(json.field_error("quantization_config",
+                               "is present: quantized weights are not supported",
+                               "no such field, with weights in f32, f16 or bf16"));
 }
 
 void refuse_set(const JsonObjectReader& json, const char* key, const char* reason) {

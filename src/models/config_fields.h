@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,15 +11,20 @@
 #include "models/blocks/attention.h"
 #include "models/blocks/embedding.h"
 #include "models/blocks/feed_forward.h"
+#include "models/blocks/per_layer_embedding.h"
 #include "models/decoder.h"
 
 namespace tapml::models {
 
 // Far above every existing model, so that products cannot overflow.
+inline constexpr int64_t kMaxHeadDim = int64_t{1} << 14;
 inline constexpr int64_t kMaxWidth = int64_t{1} << 24;
 inline constexpr int64_t kMaxLayers = 4096;
 inline constexpr int64_t kMaxContext = int64_t{1} << 24;
 inline constexpr int64_t kMaxVocabulary = int64_t{1} << 26;
+// Of models whose state does not grow with the text: a bound of the number of tokens is needed all
+// the same.
+inline constexpr int64_t kRecurrentContext = int64_t{1} << 20;
 
 struct DecoderConfig {
   int64_t vocabulary = 0;
@@ -49,6 +55,7 @@ struct ConfigNotes {
 // The kinds of "rope_scaling" that an architecture's published code knows, beside "default".
 enum class RopeScalings : uint8_t {
   kTransformers,  // linear, llama3 and yarn, as every decoder of transformers
+  kProportional,  // these, and proportional
   // linear, and "dynamic", which changes only texts above the context, which the model has not
   kLinearAndDynamic,
   kNone,
@@ -100,10 +107,14 @@ void check_divides(const JsonObjectReader& json, const char* key, int64_t value,
 void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
                   DecoderConfig& config, ConfigNotes& notes);
 
+// The fields of the rotation, as transformers 5 takes them: "rope_scaling", if it is not empty,
+// else "rope_parameters".
+std::optional<JsonObjectReader> rope_fields(const JsonObjectReader& json);
+
 // transformers 5 may have rotations for each kind of layer in "rope_parameters": those of
 // "full_attention" go to config.rope, those of "sliding_attention" to `local`.
 void read_layer_rotations(const JsonObjectReader& json, DecoderConfig& config, RopeConfig& local,
-                          ConfigNotes& notes);
+                          ConfigNotes& notes, const DecoderDefaults& defaults = {});
 // The same fields under the names that GPT-2's configuration has for them ("n_embd"). Without
 // intermediate, it is 4 hidden.
 void read_gpt_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
@@ -121,6 +132,18 @@ std::vector<bool> read_layer_types(const JsonObjectReader& json, const DecoderCo
 std::vector<bool> read_windowed(const JsonObjectReader& json, const DecoderConfig& config,
                                 const std::function<bool(int64_t layer)>& by_default,
                                 std::string_view kind = "sliding_attention");
+// "num_kv_shared_layers", the last ones that attend to keys and values of an earlier layer, the
+// last one of their kind that has its own: this layer, or -1 for own ones, of each.
+std::vector<int64_t> read_shared_layers(const JsonObjectReader& json, const DecoderConfig& config,
+                                        int64_t fallback);
+// "hidden_size_per_layer_input" and "vocab_size_per_layer_input".
+PerLayerConfig read_per_layer_embedding(const JsonObjectReader& json, const DecoderConfig& config,
+                                        int64_t least_width, ConfigNotes& notes);
+// What a tanh caps scores or logits at; 0, no cap, if the field is null.
+double read_cap(const JsonObjectReader& json, const char* key, double fallback);
+// The elements of an array of numbers from `min` to `max`.
+std::vector<double> read_numbers(const JsonObjectReader& json, const char* key, double min,
+                                 double max);
 // "use_sliding_window", "sliding_window", "max_window_layers" and "layer_types" of Qwen 2 and 3:
 // the window is in the layers from max_window_layers on.
 void read_upper_windows(const JsonObjectReader& json, DecoderConfig& config);
@@ -131,8 +154,12 @@ int64_t read_experts(const JsonObjectReader& json, const char* key, int64_t fall
 // there are no experts.
 std::vector<bool> read_sparse_layers(const JsonObjectReader& json, const DecoderConfig& config,
                                      int64_t experts);
+// The activation that a field names, or `fallback` where it is absent.
+Activation activation_or(const JsonObjectReader& json, const char* key, std::string_view fallback);
 // UserError for a field that has another value than false or 0.
 void refuse_set(const JsonObjectReader& json, const char* key, const char* reason);
+// UserError for quantized files. read_decoder and read_gpt_decoder include it.
+void refuse_quantized(const JsonObjectReader& json);
 
 // The blocks that these fields describe.
 NormConfig norm_of(const DecoderConfig& config);

@@ -23,6 +23,18 @@ PrimExpr relu(PrimExpr x) {
   return max(std::move(x), number(0, dtype));
 }
 
+// log(1 + e) = 2 atanh(e / (2 + e)) has no cancellation where e = exp(-|x|) is small.
+PrimExpr softplus(PrimExpr x) {
+  return bind("x", std::move(x), [](PrimExpr v) {
+    const DType dtype = v.dtype();
+    const PrimExpr e = intrinsic("exp", number(0, dtype) - intrinsic("abs", v));
+    return bind("e", e, [&](PrimExpr u) {
+      const PrimExpr half = intrinsic("atanh", fdiv(u, number(2, dtype) + u));
+      return max(v, number(0, dtype)) + number(2, dtype) * half;
+    });
+  });
+}
+
 // x/2 * (1 + f), f = erf(x / sqrt 2) or tanh(sqrt(2/pi) * (x + 0.044715 x^3)).
 tir::PrimFuncRef legalize_gelu(const CallView& call) {
   bool by_tanh = *find_attr<std::string>(call.attrs, "approximate") == "tanh";
@@ -72,6 +84,8 @@ std::span<const OperatorInfo> activation_operators() {
             deduce_gelu, legalize_gelu, reference::gelu, all_dtypes()),
         unary_operator("relu", "max(x, 0); NaN stays.", deduce_number, legalize_number<relu>,
                        reference::relu, number_dtypes()),
+        unary_operator("softplus", "log(1 + exp(x)), which is above max(x, 0).", deduce_real,
+                       legalize_real<softplus>, reference::softplus, all_dtypes()),
     };
     OperatorInfo& gelu = list[2];
     gelu.attrs = {{"approximate", AttributeKind::kString, false, std::string("none"),

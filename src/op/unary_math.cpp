@@ -24,6 +24,8 @@ OperatorInfo function(const char* name, const char* doc, ReferenceRule reference
 std::span<const OperatorInfo> unary_math_operators() {
   static const std::vector<OperatorInfo> kOperators = {
       function("exp", "e to the power x; overflows to infinity.", reference::exp),
+      function("expm1", "e to the power x, less 1, exact near 0 where exp(x) - 1 is not.",
+               reference::expm1),
       function("log", "Natural logarithm; -inf at 0, NaN below.", reference::log, 0.01, 8),
       function("log2", "Logarithm to base 2; -inf at 0, NaN below.", reference::log2, 0.01, 8),
       function("log10", "Logarithm to base 10; -inf at 0, NaN below.", reference::log10, 0.01, 8),

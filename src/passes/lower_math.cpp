@@ -16,11 +16,11 @@ struct UnaryFunction {
 };
 
 constexpr UnaryFunction kUnary[] = {
-    {"exp", math::exp},     {"exp2", math::exp2}, {"log", math::log},     {"log2", math::log2},
-    {"log10", math::log10}, {"sin", math::sin},   {"cos", math::cos},     {"tan", math::tan},
-    {"asin", math::asin},   {"acos", math::acos}, {"atan", math::atan},   {"sinh", math::sinh},
-    {"cosh", math::cosh},   {"tanh", math::tanh}, {"asinh", math::asinh}, {"acosh", math::acosh},
-    {"atanh", math::atanh}, {"erf", math::erf},
+    {"exp", math::exp},     {"exp2", math::exp2},   {"expm1", math::expm1}, {"log", math::log},
+    {"log2", math::log2},   {"log10", math::log10}, {"sin", math::sin},     {"cos", math::cos},
+    {"tan", math::tan},     {"asin", math::asin},   {"acos", math::acos},   {"atan", math::atan},
+    {"sinh", math::sinh},   {"cosh", math::cosh},   {"tanh", math::tanh},   {"asinh", math::asinh},
+    {"acosh", math::acosh}, {"atanh", math::atanh}, {"erf", math::erf},
 };
 
 PrimExpr lower_unary(const std::string& name, const PrimExpr& x) {

@@ -88,9 +88,9 @@ std::vector<Case> other_cases() {
     }
     return cases;
   }
-  for (const char* name :
-       {"gemma2", "gpt2", "mixtral_window", "stablelm_parallel", "cohere", "phi3_window",
-        "qwen3_window", "rwkv5", "rwkv6", "lfm2_biased", "qwen3_next"}) {
+  for (const char* name : {"gemma2", "gpt2", "mixtral_window", "stablelm_parallel", "cohere",
+                           "phi3_window", "qwen3_window", "rwkv5", "rwkv6", "lfm2_biased",
+                           "qwen3_next", "apertus", "gemma3n", "deepseek_v3", "gpt_oss"}) {
     cases.push_back({platforms[cases.size() % 2], name});
   }
   return cases;

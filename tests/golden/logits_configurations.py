@@ -212,6 +212,22 @@ OLMO_HYBRID = small("olmo_hybrid", "OlmoHybridForCausalLM", linear_num_key_heads
 
 LFM2_MOE = small("lfm2_moe", "Lfm2MoeForCausalLM", layer_types=["conv", "full_attention", "conv"],
                  moe_intermediate_size=32, num_dense_layers=1, num_experts=6, num_experts_per_tok=3)
+MAMBA2 = {"architectures": ["Mamba2ForCausalLM"], "dtype": "float32", "head_dim": 16, "hidden_size": 64,
+          "model_type": "mamba2", "n_groups": 2, "num_heads": 8, "num_hidden_layers": 3, "state_size": 16,
+          "tie_word_embeddings": False, "vocab_size": 203}
+
+GRANITE4 = small("granitemoehybrid", "GraniteMoeHybridForCausalLM", attention_multiplier=0.3,
+                 embedding_multiplier=3.0, intermediate_size=None, layer_types=["mamba", "attention", "mamba"],
+                 logits_scaling=0.5, mamba_d_head=16, mamba_d_state=16, mamba_n_heads=8, num_local_experts=0,
+                 position_embedding_type="nope", residual_multiplier=0.4, shared_intermediate_size=96,
+                 tie_word_embeddings=True)
+FALCON_H1 = small("falcon_h1", "FalconH1ForCausalLM", attention_in_multiplier=1.3, attention_out_multiplier=0.7,
+                  embedding_multiplier=2.0, key_multiplier=0.6, lm_head_multiplier=1.5, mamba_d_head=16,
+                  mamba_d_ssm=96, mamba_d_state=16, mamba_n_heads=6, mlp_multipliers=[0.8, 0.6],
+                  ssm_in_multiplier=1.2, ssm_multipliers=[0.9, 1.4, 0.7, 1.3, 0.6], ssm_out_multiplier=0.5,
+                  tie_word_embeddings=False)
+NEMOTRON_H = small("nemotron_h", "NemotronHForCausalLM", head_dim=24, hybrid_override_pattern="M-*M-",
+                   mamba_head_dim=16, mamba_num_heads=8, n_groups=2, num_hidden_layers=5, ssm_state_size=16)
 
 # Weights of these are larger, so that scores and logits differ by more than 1: a switch that a model
 # ignores shows.
@@ -441,6 +457,138 @@ OTHERS = {
     "starcoder2": (small("starcoder2", "Starcoder2ForCausalLM"), 2033),
     "starcoder2_window": (small("starcoder2", "Starcoder2ForCausalLM", hidden_act="gelu", num_key_value_heads=1,
                                 sliding_window=10, tie_word_embeddings=False, use_bias=False), 2034),
+    "mamba2": (MAMBA2, 2201),
+    "mamba2_limited": (variant(MAMBA2, conv_kernel=3, head_dim=24, hidden_act="gelu", hidden_size=48, n_groups=1,
+                               num_heads=4, state_size=12, tie_word_embeddings=True, time_step_limit=[0.4, 1.2],
+                               use_bias=True, use_conv_bias=False), 2202),
+    "mamba2_narrow": (variant(MAMBA2, conv_kernel=2, expand=1, layer_norm_epsilon=1e-3, n_groups=4, num_heads=4,
+                              state_size=7), 2203),
+    "granitemoehybrid": (GRANITE4, 2204),
+    "granitemoehybrid_rope": (variant(GRANITE4, attention_bias=True, hidden_act="gelu", layer_types=[
+        "full_attention", "linear_attention", "linear_attention", "full_attention"], mamba_conv_bias=False,
+                                      mamba_d_conv=3, mamba_d_head="auto", mamba_n_groups=2, mamba_n_heads=4,
+                                      mamba_proj_bias=True, num_hidden_layers=4, num_key_value_heads=4,
+                                      position_embedding_type="rope", rope_theta=700.0, tie_word_embeddings=False,
+                                      time_step_limit=[0.4, 1.2]), 2205),
+    "granitemoehybrid_attention": (variant(GRANITE4, layer_types=["attention"] * 2, mamba_d_head=None,
+                                           mamba_d_state=None, mamba_n_heads=None, num_hidden_layers=2,
+                                           position_embedding_type="rope", rms_norm_eps=1e-3), 2206),
+    "granitemoehybrid_experts": (variant(GRANITE4, intermediate_size=40, num_experts_per_tok=2,
+                                         num_local_experts=5), 2212),
+    "falcon_h1": (FALCON_H1, 2207),
+    "falcon_h1_norm": (variant(FALCON_H1, attention_bias=True, mamba_n_groups=2, mamba_rms_norm=True, mlp_bias=True,
+                               projectors_bias=True, tie_word_embeddings=True, time_step_limit=[0.4, 1.2]), 2208),
+    "falcon_h1_gate": (variant(FALCON_H1, hidden_act="gelu", mamba_conv_bias=False, mamba_d_conv=3, mamba_d_head="auto",
+                               mamba_expand=1, mamba_n_groups=4, mamba_n_heads=4, mamba_norm_before_gate=False,
+                               mamba_proj_bias=True, mamba_rms_norm=True, num_hidden_layers=2,
+                               num_key_value_heads=4, rope_theta=700.0, ssm_multipliers=None) | {
+                                   "mamba_d_ssm": None}, 2209),
+    "nemotron_h": (NEMOTRON_H, 2210),
+    "nemotron_h_biased": (variant(NEMOTRON_H, conv_kernel=3, head_dim=16, hybrid_override_pattern=None,
+                                  layers_block_type=["full_attention", "linear_attention", "mlp", "linear_attention"],
+                                  layer_norm_epsilon=1e-3, mamba_hidden_act="gelu", mlp_bias=True,
+                                  mlp_hidden_act="silu", n_groups=1, num_hidden_layers=None, num_key_value_heads=1,
+                                  time_step_min=0.5, use_bias=True, use_conv_bias=False), 2211),
+    "bamba": (small("bamba", "BambaForCausalLM", attn_layer_indices=[1], mamba_d_head=16, mamba_d_state=16,
+                    mamba_n_heads=8, tie_word_embeddings=False), 2214),
+    "bamba_biased": (small("bamba", "BambaForCausalLM", attention_bias=True, attn_layer_indices=[0, 3], hidden_act="gelu",
+                           mamba_conv_bias=False, mamba_d_conv=2, mamba_d_state=12, mamba_n_groups=2, mamba_n_heads=4,
+                           mamba_proj_bias=True, mlp_bias=True, num_hidden_layers=4, num_key_value_heads=1,
+                           rope_parameters={"partial_rotary_factor": 0.25, "rope_theta": 700.0, "rope_type": "default"},
+                           tie_word_embeddings=True, time_step_limit=[0.4, 1.2]), 2215),
+    "zamba2": (small("zamba2", "Zamba2ForCausalLM", adapter_rank=12, hidden_size=32, layers_block_type=[
+        "mamba", "hybrid", "mamba", "hybrid", "hybrid"], mamba_d_state=16, n_mamba_heads=8, num_hidden_layers=5,
+                     num_key_value_heads=4, num_mem_blocks=2, use_mem_rope=True, use_shared_attention_adapter=True), 2216),
+    "zamba2_biased": (small("zamba2", "Zamba2ForCausalLM", adapter_rank=8, add_bias_linear=True, hidden_act="silu", hidden_size=32,
+                            layers_block_type=["linear_attention", "hybrid", "hybrid"], mamba_d_conv=3, mamba_d_state=12,
+                            mamba_ngroups=2, n_mamba_heads=4, time_step_min=0.5), 2217),
+    "nemotron_h_experts": (variant(NEMOTRON_H, hybrid_override_pattern="ME*E", moe_intermediate_size=24,
+                                   moe_shared_expert_intermediate_size=40, n_group=2, n_routed_experts=6,
+                                   norm_topk_prob=False, num_experts_per_tok=2, num_hidden_layers=4,
+                                   routed_scaling_factor=1.5, topk_group=1), 2213),
+    "ministral3": (small("ministral3", "Ministral3ForCausalLM", head_dim=16, rope_parameters={
+        "beta_fast": 4.0, "beta_slow": 1.0, "factor": 4.0, "llama_4_scaling_beta": 0.7, "mscale": 1.0,
+        "mscale_all_dim": 0.5, "original_max_position_embeddings": 6, "rope_theta": 300.0, "rope_type": "yarn"},
+                         tie_word_embeddings=False), 2301),
+    "ministral3_window": (small("ministral3", "Ministral3ForCausalLM", head_dim=24, num_key_value_heads=1,
+                                rope_scaling={
+                                    "llama_4_scaling_beta": 0.4, "original_max_position_embeddings": 10,
+                                    "rope_theta": 900.0, "rope_type": "default"},
+                                sliding_window=7, tie_word_embeddings=True), 2302),
+    "ministral3_defaults": (small("ministral3", "Ministral3ForCausalLM", head_dim=16, hidden_act="gelu",
+                                  num_key_value_heads=4, rms_norm_eps=1e-3, tie_word_embeddings=False), 2303),
+    "apertus": (small("apertus", "ApertusForCausalLM", head_dim=32, tie_word_embeddings=False), 2304),
+    "apertus_biased": (small("apertus", "ApertusForCausalLM", attention_bias=True, head_dim=24,
+                             num_key_value_heads=4, rope_scaling={
+                                 "factor": 4.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0,
+                                 "original_max_position_embeddings": 16, "rope_type": "llama3"},
+                             rope_theta=500.0, tie_word_embeddings=True), 2305),
+    "apertus_relu2": (small("apertus", "ApertusForCausalLM", hidden_act="relu2", rope_parameters={
+        "factor": 2.0, "rope_theta": 800.0, "rope_type": "linear"}, tie_word_embeddings=False), 2306),
+    "gemma4": (small("gemma4_text", "Gemma4ForCausalLM", final_logit_softcapping=3.0, global_head_dim=24, head_dim=16,
+                     hidden_size_per_layer_input=10, layer_types=[
+                         "sliding_attention", "full_attention", "sliding_attention", "sliding_attention",
+                         "full_attention"], num_hidden_layers=5, num_kv_shared_layers=2, rope_parameters={
+                             "full_attention": {
+                                 "partial_rotary_factor": 0.5, "rope_theta": 200.0, "rope_type": "proportional"},
+                             "sliding_attention": {"rope_theta": 50.0, "rope_type": "default"}},
+                     sliding_window=6, use_double_wide_mlp=True, vocab_size_per_layer_input=211), 2307),
+    "gemma4_keys": (small("gemma4_text", "Gemma4ForCausalLM", attention_bias=True, attention_k_eq_v=True,
+                          global_head_dim=32, head_dim=24, hidden_activation="silu", hidden_size_per_layer_input=0,
+                          num_global_key_value_heads=1, num_hidden_layers=6, sliding_window=9, tie_word_embeddings=False), 2308),
+    "gemma4_by_layer": (small("gemma4_text", "Gemma4ForCausalLM", head_dim=24, hidden_size_per_layer_input=7,
+                              per_layer_config={"2": {"head_dim": 16, "num_key_value_heads": 4}}, rope_parameters={
+                                      "full_attention": {
+                                          "factor": 2.0, "partial_rotary_factor": 0.7, "rope_theta": 90.0,
+                                          "rope_type": "proportional"},
+                                      "sliding_attention": {
+                                          "factor": 3.0, "rope_theta": 60.0, "rope_type": "linear"}},
+                              sliding_window=7, use_bidirectional_attention="vision",
+                              vocab_size_per_layer_input=203), 2309),
+    "gemma4_experts": (small("gemma4_text", "Gemma4ForCausalLM", attention_k_eq_v=True, enable_moe_block=True,
+                             global_head_dim=24, head_dim=16, hidden_size_per_layer_input=0, layer_types=[
+                                 "full_attention", "sliding_attention", "full_attention"],
+                             moe_intermediate_size=32, num_experts=5, sliding_window=8,
+                             top_k_experts=2), 2312),
+    "gemma3n": (small("gemma3n_text", "Gemma3nForCausalLM", activation_sparsity_pattern=[0.6, 0.0, 0.3, 0.0],
+                      final_logit_softcapping=3.0, head_dim=16, hidden_size_per_layer_input=10,
+                      intermediate_size=[96, 64, 80, 96], laurel_rank=6, layer_types=[
+                          "sliding_attention", "full_attention", "sliding_attention", "full_attention"],
+                      num_hidden_layers=4, num_kv_shared_layers=2, rope_local_base_freq=50.0, rope_theta=400.0,
+                      sliding_window=6, vocab_size_per_layer_input=150), 2310),
+    "gemma3n_streams": (small("gemma3n_text", "Gemma3nForCausalLM", altup_active_idx=1, altup_correct_scale=False,
+                              altup_num_inputs=3, attention_bias=True, final_logit_softcapping=20.0, head_dim=24,
+                              hidden_activation="silu", hidden_size_per_layer_input=8, laurel_rank=5, layer_types=[
+                                  "full_attention", "sliding_attention", "sliding_attention", "full_attention",
+                                  "sliding_attention"],
+                              num_hidden_layers=5, num_key_value_heads=4, num_kv_shared_layers=0, rope_parameters={
+                                  "full_attention": {"factor": 2.0, "rope_theta": 900.0, "rope_type": "linear"},
+                                  "sliding_attention": {"rope_theta": 70.0, "rope_type": "default"}},
+                              sliding_window=9, tie_word_embeddings=False, vocab_size_per_layer_input=203), 2311),
+    "nanochat": (small("nanochat", "NanoChatForCausalLM", final_logit_softcapping=3.0, rope_theta=100.0), 2321),
+    "nanochat_biased": (small("nanochat", "NanoChatForCausalLM", attention_bias=True, hidden_act="gelu",
+                              num_key_value_heads=1, rms_norm_eps=1e-3, tie_word_embeddings=True) | {
+                                  "final_logit_softcapping": None}, 2322),
+    "vaultgemma": (small("vaultgemma", "VaultGemmaForCausalLM", head_dim=24, query_pre_attn_scalar=40,
+                         sliding_window=6, attn_logit_softcapping=2.0, final_logit_softcapping=3.0), 2323),
+    "vaultgemma_types": (small("vaultgemma", "VaultGemmaForCausalLM", attention_bias=True, head_dim=16, layer_types=[
+        "full_attention", "sliding_attention", "sliding_attention"], num_key_value_heads=1, query_pre_attn_scalar=20,
+                               sliding_window=9, tie_word_embeddings=False) | {
+                                   "attn_logit_softcapping": None, "final_logit_softcapping": None}, 2324),
+    "cwm": (small("cwm", "CwmForCausalLM", head_dim=24, num_hidden_layers=5, sliding_window=6), 2325),
+    "cwm_types": (small("cwm", "CwmForCausalLM", head_dim=16, hidden_act="gelu", layer_types=[
+        "sliding_attention", "full_attention", "sliding_attention"], num_key_value_heads=4, rope_scaling={
+            "factor": 4.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0, "original_max_position_embeddings": 16,
+            "rope_theta": 300.0, "rope_type": "llama3"}, sliding_window=9, tie_word_embeddings=True), 2326),
+    "jais2": (small("jais2", "Jais2ForCausalLM"), 2327),
+    "jais2_unbiased": (small("jais2", "Jais2ForCausalLM", attention_bias=False, head_dim=24, hidden_act="silu",
+                             layer_norm_eps=1e-3, mlp_bias=False, num_key_value_heads=4, rope_theta=200.0,
+                             tie_word_embeddings=True), 2328),
+    "youtu": (small("youtu", "YoutuForCausalLM", kv_lora_rank=24, num_key_value_heads=4, q_lora_rank=20,
+                    qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=12), 2329),
+    "youtu_biased": (small("youtu", "YoutuForCausalLM", attention_bias=True, kv_lora_rank=16, num_key_value_heads=4,
+                           qk_nope_head_dim=12, qk_rope_head_dim=10, rope_interleave=False, rope_theta=300.0,
+                           tie_word_embeddings=False, v_head_dim=16) | {"q_lora_rank": None}, 2330),
 }
 
 # Configuration, seed of the weights, number of tokens.

@@ -64,6 +64,8 @@ def reference(folder, weights):
     if getattr(config, "shared_expert_intermediate_size", None) == 0:
         # transformers has it all the same, without a row; what its gate says is times nothing.
         missing = [name for name in missing if "shared_expert" not in name]
+    shared = shared_names(model)
+    missing = [name for name in missing if name not in shared]
     assert missing == ([head] if config.tie_word_embeddings else []), missing
     model.tie_weights()
     return model
@@ -81,8 +83,11 @@ def fused_experts(weights):
         experts.setdefault(path + ".experts.", {})[int(expert), projection] = tensor
     for path, parts in experts.items():
         count = 1 + max(expert for expert, _ in parts)
-        fused[path + "gate_up_proj"] = torch.stack(
-            [torch.cat([parts[e, "gate_proj"], parts[e, "up_proj"]]) for e in range(count)])
+        if (0, "gate_proj") in parts:
+            fused[path + "gate_up_proj"] = torch.stack(
+                [torch.cat([parts[e, "gate_proj"], parts[e, "up_proj"]]) for e in range(count)])
+        else:
+            fused[path + "up_proj"] = torch.stack([parts[e, "up_proj"] for e in range(count)])
         fused[path + "down_proj"] = torch.stack([parts[e, "down_proj"] for e in range(count)])
     return fused
 
@@ -145,14 +150,37 @@ HEADS = ("lm_head.weight", "embed_out.weight")
 
 
 # Architectures whose files have the experts of a layer in one tensor.
-STACKED = ("gpt_oss", "llama4_text")
+STACKED = ("gpt_oss", "llama4_text", "granitemoehybrid", "gemma4_text")
+
+# Granite's names of them in memory and in files.
+GRANITE = {".block_sparse_moe.experts.gate_up_proj": ".block_sparse_moe.input_linear.weight",
+           ".block_sparse_moe.experts.down_proj": ".block_sparse_moe.output_linear.weight",
+           ".block_sparse_moe.router.weight": ".block_sparse_moe.router.layer.weight"}
+
+
+def stacked_name(name):
+    for memory, file in GRANITE.items():
+        name = name.replace(memory, file)
+    return name
+
+
+def shared_names(model):
+    """Other names of tensors of Zamba 2's transformer layers, each of which serves several places."""
+    names = {}
+    for name, tensor in model.state_dict().items():
+        if ".shared_transformer." in name:
+            names.setdefault(tensor.data_ptr(), []).append(name)
+    return {name for same in names.values() for name in same[1:]}
 
 
 def published_shapes(model):
     """Names and shapes of a model's tensors in published files; transformers keeps experts fused in memory."""
     mixtral = model.config.model_type == "mixtral"
     shapes = {}
+    shared = shared_names(model)
     for name, tensor in model.state_dict().items():
+        if name in shared:
+            continue
         if model.config.model_type == "ernie4_5_moe":
             name = name.replace("gate.moe_statics", "moe_statics")
         if name in HEADS:
@@ -164,7 +192,7 @@ def published_shapes(model):
             continue
         path, mark, projection = name.partition(".experts.")
         if model.config.model_type in STACKED:
-            path, mark = name, ""
+            path, mark = stacked_name(name), ""
         if mixtral:
             path = path.replace(".mlp", ".block_sparse_moe")
         if not mark:
@@ -172,7 +200,7 @@ def published_shapes(model):
             continue
         numbered = mixtral or model.config.model_type == "lfm2_moe"
         names = {"gate_up_proj": ("w1", "w3") if numbered else ("gate_proj", "up_proj"),
-                 "down_proj": ("w2",) if numbered else ("down_proj",)}[projection]
+                 "up_proj": ("up_proj",), "down_proj": ("w2",) if numbered else ("down_proj",)}[projection]
         for expert in range(tensor.shape[0]):
             for part in names:
                 shapes[f"{path}.experts.{expert}.{part}.weight"] = (tensor.shape[1] // len(names), tensor.shape[2])
@@ -207,6 +235,9 @@ def renamed(weights):
     names = {".block_sparse_moe": ".mlp", ".w1.": ".gate_proj.", ".w3.": ".up_proj.", ".w2.": ".down_proj."}
 
     def new(name):
+        for memory, file in GRANITE.items():
+            if name.endswith(file):
+                return name.replace(file, memory)
         if ".block_sparse_moe" in name or ".feed_forward.experts." in name or "_layer_norm." in name:
             for old, other in names.items():
                 name = name.replace(old, other)
@@ -221,6 +252,8 @@ def renamed(weights):
 @torch.no_grad()
 def least_deviation_of_scores(model, tokens):
     """Of attention's scores of the last token (the logarithms of its weights), the least over the layers."""
+    if not hasattr(model.config, "num_attention_heads"):
+        return float("inf")
     model.config._attn_implementation = "eager"
     attentions = model(torch.tensor([tokens]), use_cache=False, output_attentions=True).attentions
     rows = [a[0, :, -1] for a in attentions]

@@ -10,13 +10,14 @@ SPECIAL = [0.0, -0.0, float("inf"), -float("inf"), float("nan")]
 
 # Points inside the domain; the special values come on top.
 REAL = {
-    "exp": (torch.exp, -8, 8), "log": (torch.log, 0.01, 9), "log2": (torch.log2, 0.01, 9),
+    "exp": (torch.exp, -8, 8), "expm1": (torch.expm1, -8, 8), "log": (torch.log, 0.01, 9), "log2": (torch.log2, 0.01, 9),
     "log10": (torch.log10, 0.01, 9), "sqrt": (torch.sqrt, 0, 9), "rsqrt": (torch.rsqrt, 0.01, 9),
     "sin": (torch.sin, -9, 9), "cos": (torch.cos, -9, 9), "tan": (torch.tan, -1.5, 1.5),
     "asin": (torch.asin, -1, 1), "acos": (torch.acos, -1, 1), "atan": (torch.atan, -9, 9),
     "sinh": (torch.sinh, -5, 5), "cosh": (torch.cosh, -5, 5), "tanh": (torch.tanh, -5, 5),
     "asinh": (torch.asinh, -9, 9), "acosh": (torch.acosh, 1, 9), "atanh": (torch.atanh, -1, 1),
     "erf": (torch.erf, -4, 4), "sigmoid": (torch.sigmoid, -9, 9), "silu": (F.silu, -9, 9),
+    "softplus": (F.softplus, -9, 9),
 }
 ROUNDING = {
     "negative": torch.negative, "abs": torch.abs, "square": torch.square, "floor": torch.floor,

@@ -25,11 +25,11 @@ namespace tapml::testing {
 namespace {
 
 constexpr Function kFunctions[] = {
-    {"exp", std::exp},     {"exp2", std::exp2},   {"log", std::log},   {"log2", std::log2},
-    {"log10", std::log10}, {"asin", std::asin},   {"acos", std::acos}, {"atan", std::atan},
-    {"sinh", std::sinh},   {"cosh", std::cosh},   {"tanh", std::tanh}, {"asinh", std::asinh},
-    {"acosh", std::acosh}, {"atanh", std::atanh}, {"erf", std::erf},   {"sin", std::sin},
-    {"cos", std::cos},     {"tan", std::tan},
+    {"exp", std::exp},     {"exp2", std::exp2},   {"expm1", std::expm1}, {"log", std::log},
+    {"log2", std::log2},   {"log10", std::log10}, {"asin", std::asin},   {"acos", std::acos},
+    {"atan", std::atan},   {"sinh", std::sinh},   {"cosh", std::cosh},   {"tanh", std::tanh},
+    {"asinh", std::asinh}, {"acosh", std::acosh}, {"atanh", std::atanh}, {"erf", std::erf},
+    {"sin", std::sin},     {"cos", std::cos},     {"tan", std::tan},
 };
 
 constexpr int64_t kBatch = 1 << 19;
@@ -43,6 +43,7 @@ using Suspects = std::vector<size_t>;
 #define TAPML_VECTOR_FUNCTIONS(X) \
   X(exp)                          \
   X(exp2)                         \
+  X(expm1)                        \
   X(log)                          \
   X(log2)                         \
   X(log10)                        \

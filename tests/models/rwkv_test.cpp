@@ -1,9 +1,7 @@
 // RWKV 5 and 6: their interface, their scan, batches, and configurations that are refused.
 #include <gtest/gtest.h>
 
-#include <random>
-
-#include "models/interpreted_text.h"
+#include "models/scan_call.h"
 #include "models/table.h"
 #include "support/expect_error.h"
 
@@ -39,13 +37,6 @@ TEST(Rwkv, StateStaysF32InNarrowerModels) {
   }
 }
 
-HostTensor uniform(std::mt19937& random, const Shape& shape, double low, double high) {
-  HostTensor tensor = HostTensor::zeros(DType::kF32, shape);
-  std::uniform_real_distribution<double> value(low, high);
-  for (int64_t i = 0; i < tensor.size(); ++i) tensor.set_f64(i, value(random));
-  return tensor;
-}
-
 // The scan's formula, written out for two texts in slots 2 and 0 of three.
 TEST(Rwkv, ScanIsTheRecurrence) {
   constexpr int64_t kTexts = 2, kTokens = 5, kHeads = 4, kSize = 16, kRows = 3;
@@ -67,25 +58,8 @@ TEST(Rwkv, ScanIsTheRecurrence) {
     args.push_back(int_tensor({kTexts}, slots));
     args.push_back(Value::tensor(op::RefTensor::from(state)));
 
-    Module module = testing::golden_model(name).model.module;
-    const std::string scan = by_token ? "wkv6" : "wkv5";
-    build::FunctionBuilder builder(module);
-    std::vector<relax::Expr> params;
-    for (const Value& arg : args) {
-      const Shape shape = arg.as_tensor().shape;
-      params.push_back(builder.param(
-          "x", relax::tensor_annotation(Dims(shape.begin(), shape.end()), arg.as_tensor().dtype)));
-    }
-    builder.begin_dataflow();
-    const relax::Variable both =
-        builder.emit(relax::make_op_call(
-                         "call_tir_inplace", {relax::make_global(scan), relax::make_tuple(params)},
-                         {{"inout_indices", std::vector<int64_t>{-1, 6}}},
-                         {relax::tensor_annotation(Dims(tokens.begin(), tokens.end()), DType::kF32),
-                          relax::annotation_of(params.back())}),
-                     "both", true);
-    module.functions["scan"] = builder.finish(both);
-    const Value result = interp::call(module, "scan", args);
+    const Value result = call_scan(testing::golden_model(name).model.module,
+                                   by_token ? "wkv6" : "wkv5", args, tokens);
     const op::RefTensor& out = result.as_tuple()[0].as_tensor();
     const op::RefTensor& after = result.as_tuple()[1].as_tensor();
 

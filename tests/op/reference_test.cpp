@@ -46,6 +46,9 @@ void expect_values(const RefTensor& found, const std::vector<double>& expected,
 TEST(Reference, Unary) {
   expect_values(run_unary("negative", {1.5, -2, 0}), {-1.5, 2, 0});
   expect_values(run_unary("exp", {0, 1, -1}), {1, 2.718281828459045, 0.36787944117144233});
+  expect_values(run_unary("expm1", {0, 1, 1e-9}), {0, 1.718281828459045, 1.0000000005e-9});
+  expect_values(run_unary("softplus", {0, 40, -40}),
+                {0.6931471805599453, 40, 4.248354255291589e-18});
   expect_values(run_unary("sqrt", {4, 2}), {2, 1.4142135623730951});
   expect_values(run_unary("rsqrt", {4, 0.25}), {0.5, 2});
   expect_values(run_unary("sigmoid", {0, 2, -2}), {0.5, 0.8807970779778823, 0.11920292202211755});

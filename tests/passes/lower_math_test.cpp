@@ -63,6 +63,7 @@ TEST_P(LowerMath, WithinTwoUlp) {
 
 INSTANTIATE_TEST_SUITE_P(Functions, LowerMath,
                          ::testing::Values(MathCase{"exp", std::exp, -103, 90},
+                                           MathCase{"expm1", std::expm1, -30, 89},
                                            MathCase{"log", std::log, 1e-30f, 1e30f},
                                            MathCase{"tanh", std::tanh, -12, 12},
                                            MathCase{"sin", std::sin, -3, 3},
@@ -77,6 +78,14 @@ TEST(LowerMath, SpecialValues) {
   EXPECT_TRUE(std::isnan(exp[2]));
   EXPECT_EQ(exp[3], inf);
   EXPECT_EQ(exp[4], 0);
+  std::vector<float> expm1 = evaluate("expm1", {inf, -inf, nan, 88.9f, -1000, 1e-42f, -0.0f});
+  EXPECT_EQ(expm1[0], inf);
+  EXPECT_EQ(expm1[1], -1);
+  EXPECT_TRUE(std::isnan(expm1[2]));
+  EXPECT_EQ(expm1[3], inf);
+  EXPECT_EQ(expm1[4], -1);
+  EXPECT_EQ(expm1[5], 1e-42f);
+  EXPECT_TRUE(expm1[6] == 0 && std::signbit(expm1[6]));
   std::vector<float> log = evaluate("log", {0, -1, inf, nan, 1, 1e-42f});
   EXPECT_EQ(log[0], -inf);
   EXPECT_TRUE(std::isnan(log[1]));

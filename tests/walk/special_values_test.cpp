@@ -116,6 +116,8 @@ std::vector<Special> specials() {
       // Edge cases of functions.
       {"log", {odd}, reals({kNan, kInf, kNan, -kInf, -kInf, 0})},
       {"exp", {odd}, reals({kNan, kInf, 0, 1, 1, 2.7182818})},
+      {"expm1", {odd}, reals({kNan, kInf, -1, 0, 0, 1.7182818})},
+      {"expm1", {reals({1e-30, -1e-30, 89, -200})}, reals({1e-30, -1e-30, kInf, -1})},
       {"sqrt", {odd}, reals({kNan, kInf, kNan, 0, 0, 1})},
       {"tanh", {odd}, reals({kNan, 1, -1, 0, 0, 0.76159416})},
       {"atanh", {reals({1, -1, 2})}, reals({kInf, -kInf, kNan})},

@@ -13,24 +13,24 @@ namespace {
 // Keywords, types, macros and functions of OpenCL C and C that a name must not hide; most are
 // GLSL's too.
 constexpr std::string_view kWords[] = {
-    "I",       "abs",      "acos",     "acosh",      "all",       "any",      "asin",
-    "asinh",   "atan",     "atanh",    "atomic_add", "auto",      "barrier",  "begin",
-    "bool",    "break",    "buffers",  "case",       "ceil",      "char",     "clamp",
-    "complex", "const",    "constant", "continue",   "cos",       "cosh",     "cross",
-    "default", "degrees",  "distance", "do",         "dot",       "double",   "else",
-    "end",     "entry",    "enum",     "erf",        "exp",       "exp2",     "extent",
-    "extern",  "fabs",     "false",    "float",      "floor",     "fma",      "fmax",
-    "fmin",    "fmod",     "for",      "fract",      "generic",   "global",   "goto",
-    "half",    "hypot",    "if",       "imaginary",  "inline",    "int",      "isinf",
-    "isnan",   "kernel",   "ldexp",    "length",     "linux",     "local",    "log",
-    "log10",   "log2",     "long",     "mad",        "main",      "max",      "min",
-    "mix",     "modf",     "noinline", "normalize",  "pipe",      "pow",      "private",
-    "quad",    "queue_t",  "radians",  "register",   "remainder", "restrict", "return",
-    "rint",    "rotate",   "round",    "rsqrt",      "sampler_t", "select",   "short",
-    "shuffle", "sign",     "signed",   "sin",        "sinh",      "sizeof",   "smoothstep",
-    "sqrt",    "static",   "step",     "struct",     "switch",    "tan",      "tanh",
-    "true",    "trunc",    "typedef",  "uchar",      "uint",      "ulong",    "union",
-    "unix",    "unsigned", "ushort",   "void",       "volatile",  "while"};
+    "I",          "abs",     "acos",     "acosh",      "all",       "any",       "asin",
+    "asinh",      "atan",    "atanh",    "atomic_add", "auto",      "barrier",   "begin",
+    "bool",       "break",   "buffers",  "case",       "ceil",      "char",      "clamp",
+    "complex",    "const",   "constant", "continue",   "cos",       "cosh",      "cross",
+    "default",    "degrees", "distance", "do",         "dot",       "double",    "else",
+    "end",        "entry",   "enum",     "erf",        "exp",       "exp2",      "expm1",
+    "extent",     "extern",  "fabs",     "false",      "float",     "floor",     "fma",
+    "fmax",       "fmin",    "fmod",     "for",        "fract",     "generic",   "global",
+    "goto",       "half",    "hypot",    "if",         "imaginary", "inline",    "int",
+    "isinf",      "isnan",   "kernel",   "ldexp",      "length",    "linux",     "local",
+    "log",        "log10",   "log2",     "long",       "mad",       "main",      "max",
+    "min",        "mix",     "modf",     "noinline",   "normalize", "pipe",      "pow",
+    "private",    "quad",    "queue_t",  "radians",    "register",  "remainder", "restrict",
+    "return",     "rint",    "rotate",   "round",      "rsqrt",     "sampler_t", "select",
+    "short",      "shuffle", "sign",     "signed",     "sin",       "sinh",      "sizeof",
+    "smoothstep", "sqrt",    "static",   "step",       "struct",    "switch",    "tan",
+    "tanh",       "true",    "trunc",    "typedef",    "uchar",     "uint",      "ulong",
+    "union",      "unix",    "unsigned", "ushort",     "void",      "volatile",  "while"};
 // Only in GLSL.
 constexpr std::string_view kGlslWords[] = {
     "active",    "and",       "asm",        "attribute", "buffer",   "cast",          "centroid",

@@ -1,5 +1,6 @@
 #include "frontend/huggingface/config.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -12,6 +13,33 @@ namespace tapml::frontend {
 using models::Architecture;
 
 namespace {
+
+// A published model that also reads images or sound; the fields of its language model, which is all
+// that is read, are in "text_config".
+struct Wrapper {
+  const char* name;        // "model_type"
+  const char* class_name;  // in "architectures"
+  const char* text;        // "model_type" of the language model where it is absent
+  bool tied = true;        // "tie_word_embeddings" where it is absent
+};
+constexpr Wrapper kWrappers[] = {
+    {"gemma3", "Gemma3ForConditionalGeneration", "gemma3_text"},
+    {"gemma3n", "Gemma3nForConditionalGeneration", "gemma3n_text"},
+    {"gemma4", "Gemma4ForConditionalGeneration", "gemma4_text"},
+    {"llama4", "Llama4ForConditionalGeneration", "llama4_text", false},
+    {"mistral3", "Mistral3ForConditionalGeneration", "mistral"},
+};
+
+const Wrapper* find_wrapper(const JsonObjectReader& json) {
+  const bool by_class = json.has("architectures");
+  if (!by_class && !json.has("model_type")) return nullptr;
+  const auto names = by_class ? unwrap(json.required_string_array("architectures"))
+                              : std::vector{unwrap(json.required_string("model_type"))};
+  const auto* found = std::ranges::find_if(kWrappers, [&](const Wrapper& one) {
+    return std::ranges::count(names, by_class ? one.class_name : one.name) > 0;
+  });
+  return found == std::end(kWrappers) ? nullptr : found;
+}
 
 // transformers selects the class by model_type, so a different value there means another model.
 const Architecture& agreeing(const Architecture& reader, const JsonObjectReader& json) {
@@ -41,6 +69,9 @@ const Architecture& find_reader(const JsonObjectReader& json) {
     }
     known.push_back(name);
   }
+  if (by_class) {
+    for (const Wrapper& wrapper : kWrappers) known.push_back(wrapper.class_name);
+  }
   // If several are listed, the error names the first one.
   const Json& value = json.has(key) ? *json.find(key) : json.json();
   if (value.is_array() && !value.items().empty()) {
@@ -48,6 +79,14 @@ const Architecture& find_reader(const JsonObjectReader& json) {
                                 "is not a known architecture", join_choices(known)));
   }
   throw_error(json.field_error(key, "names no known architecture", join_choices(known)));
+}
+
+const Architecture& text_architecture(const Wrapper& wrapper, const JsonObjectReader& text) {
+  const char* key = "model_type";
+  if (!text.has(key)) return models::find_architecture(wrapper.text);
+  std::vector<std::string_view> known;
+  for (const Architecture& one : models::architecture_table()) known.push_back(one.name);
+  return models::find_architecture(unwrap(text.required_choice(key, known)));
 }
 
 // nullopt if the field is absent, null or "auto".
@@ -95,17 +134,33 @@ std::vector<int32_t> read_eos(const JsonObjectReader& json) {
 }
 
 HuggingFaceConfig parse_config(std::string_view text, const std::string& source) {
-  const Json json = unwrap(parse_json(text, source));
+  // Published limits of time steps are infinite.
+  const Json json = unwrap(parse_json(text, source, {.infinities = true}));
   const JsonObjectReader reader(json, source);
   unwrap(reader.check_object());
-  const Architecture& found = find_reader(reader);
+  const Wrapper* wrapper = find_wrapper(reader);
+  const JsonObjectReader text_reader =
+      wrapper ? unwrap(reader.required_object("text_config")) : reader;
+  const Architecture& found =
+      wrapper ? text_architecture(*wrapper, text_reader) : find_reader(reader);
   HuggingFaceConfig config;
   config.architecture = found.name;
   models::ConfigNotes notes;
-  config.model = found.read(reader, notes);
-  config.dtype = read_dtype(reader, notes);
-  if (json.find("eos_token_id")) {
-    config.eos = read_eos(reader);
+  config.model = found.read(text_reader, notes);
+  // These may be beside the language model's.
+  const auto holder = [&](const char* key) -> const JsonObjectReader& {
+    return reader.has(key) ? reader : text_reader;
+  };
+  if (wrapper) {
+    models::refuse_quantized(reader);
+    const char* tied = "tie_word_embeddings";
+    config.model.tied_embeddings = unwrap(holder(tied).bool_or(tied, wrapper->tied));
+  }
+  const bool has_dtype = reader.has("dtype") || reader.has("torch_dtype");
+  config.dtype = read_dtype(has_dtype ? reader : text_reader, notes);
+  const JsonObjectReader& eos = holder("eos_token_id");
+  if (eos.json().find("eos_token_id")) {
+    config.eos = read_eos(eos);
   } else if (found.end_of_text >= 0) {
     config.eos = {found.end_of_text};
   }

@@ -24,10 +24,10 @@ struct HuggingFaceConfig {
 
 // Parses the text of a config.json as transformers 5 does, in the form of transformers 4
 // (rope_theta, rope_scaling, torch_dtype) or 5 (rope_parameters, dtype); `source` names it in
-// errors. Absent fields get the defaults of the architecture's class in transformers. Throws a
-// UserError, with the location, for text that is not JSON, fields with a wrong type or out of
-// range, inconsistent sizes, and an unknown architecture, activation, rope type or dtype (the error
-// lists the known ones).
+// errors. Of a model that also reads images or sound it takes the language model. Absent fields get
+// the defaults of the architecture's class in transformers. Throws a UserError, with the location,
+// for text that is not JSON, fields with a wrong type or out of range, inconsistent sizes, and an
+// unknown architecture, activation, rope type or dtype (the error lists the known ones).
 HuggingFaceConfig parse_config(std::string_view text, const std::string& source);
 
 // eos_token_id of an object: absent or null, a single token, or several.

@@ -34,6 +34,8 @@ constexpr Ends kEnds[] = {
     {"model.embed_tokens.weight", "lm_head.weight"},
     {"transformer.wte.weight", "lm_head.weight"},
     {"gpt_neox.embed_in.weight", "embed_out.weight"},
+    {"backbone.embeddings.weight", "lm_head.weight"},
+    {"model.embeddings.weight", "lm_head.weight"},
     {"model.tok_embeddings.weight", "output.weight"},
     {"transformer.embedding.word_embeddings.weight", "transformer.output_layer.weight"}};
 
@@ -313,7 +315,13 @@ std::string WeightFiles::stored_name(const std::string& name) const {
   const size_t dot = name.find('.');
   if (dot == std::string::npos) return {};
   const std::string bare = name.substr(dot + 1);
-  return there(bare) ? bare : std::string();
+  // "backbone" is Nemotron-H's name of the model; the last two are of a language model inside of
+  // one that also reads images or sound.
+  for (const std::string& stored :
+       {bare, "backbone." + bare, "language_model." + name, "model.language_model." + bare}) {
+    if (there(stored)) return stored;
+  }
+  return {};
 }
 
 WeightFiles open_weights(const std::string& folder) {

@@ -35,7 +35,8 @@ struct WeightFiles {
   std::vector<std::string> warnings;                  // one sentence each
 
   // The name of a weight in the files: its own, or its own without its first component, as in
-  // files of the model without a head ("model."). Empty if there is none.
+  // files of the model without a head ("model."), or its own as part of a model that also reads
+  // images or sound ("language_model."). Empty if there is none.
   std::string stored_name(const std::string& name) const;
 };
 

@@ -6,10 +6,16 @@
 
 namespace tapml::models {
 
+namespace apertus {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace arcee {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace baichuan {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace bamba {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace chatglm {
@@ -24,8 +30,11 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace ernie4_5 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 DecoderModel read_moe(const JsonObjectReader& json, ConfigNotes& notes);
-}
+}  // namespace ernie4_5
 namespace exaone4 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace falcon_h1 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace gemma {
@@ -33,8 +42,15 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace gemma2 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
+DecoderModel read_vaultgemma(const JsonObjectReader& json, ConfigNotes& notes);
+}  // namespace gemma2
 namespace gemma3 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace gemma3n {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace gemma4 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace glm4 {
@@ -55,6 +71,9 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace granite {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace granitemoehybrid {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace helium {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
@@ -73,19 +92,29 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace lfm2_moe {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
-namespace minicpm {
+namespace mamba2 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
-namespace ministral {
+namespace minicpm {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace mistral {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
+DecoderModel read_cwm(const JsonObjectReader& json, ConfigNotes& notes);
+DecoderModel read_ministral(const JsonObjectReader& json, ConfigNotes& notes);
+DecoderModel read_ministral3(const JsonObjectReader& json, ConfigNotes& notes);
+}  // namespace mistral
 namespace mixtral {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace nanochat {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace nemotron {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+DecoderModel read_jais2(const JsonObjectReader& json, ConfigNotes& notes);
+}  // namespace nemotron
+namespace nemotron_h {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace olmo2 {
@@ -157,7 +186,7 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace glm4_moe {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 DecoderModel read_dots1(const JsonObjectReader& json, ConfigNotes& notes);
-}
+}  // namespace glm4_moe
 namespace gpt_oss {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
@@ -165,6 +194,12 @@ namespace llama4 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace minicpm3 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace youtu {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace zamba2 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 

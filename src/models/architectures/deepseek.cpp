@@ -200,4 +200,27 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
 
 }  // namespace deepseek_v3
 
+namespace youtu {
+
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
+  // From transformers' YoutuConfig.
+  constexpr DecoderDefaults kDefaults = {.vocabulary = 128256,
+                                         .hidden = 2048,
+                                         .layers = 32,
+                                         .heads = 16,
+                                         .head_dim = 64,
+                                         .context = 131072,
+                                         .intermediate = 6144,
+                                         .head_dim_key = "qk_rope_head_dim",
+                                         .tied_embeddings = true};
+  Config c;
+  read_decoder(json, kDefaults, c, notes);
+  c.rope.interleaved = unwrap(json.bool_or("rope_interleave", true));
+  c.latent = read_latent_attention(json, {}, c, notes);
+  c.experts.first = c.layers;  // no layer has experts
+  return deepseek_model("youtu", c);
+}
+
+}  // namespace youtu
+
 }  // namespace tapml::models

@@ -1,6 +1,7 @@
 // Gemma 2: Gemma with a norm before and after both parts of a layer, scores and logits that a tanh
-// caps, a scale of the scores of its own, and a window in every second layer (Gemma Team 2024; the
-// layout and names of Hugging Face's Gemma2ForCausalLM).
+// caps, a scale of the scores of its own, and a window in every second layer (Gemma Team 2024); and
+// VaultGemma, the same without the norms after the parts (Sinha et al. 2025). The layout and names
+// of Hugging Face's Gemma2ForCausalLM and VaultGemmaForCausalLM.
 #include <cmath>
 
 #include "ir/exceptions.h"
@@ -34,6 +35,7 @@ constexpr double kLogitCap = 30;
 struct Config : DecoderConfig {
   double score_scalar = 0;              // scores are scaled by its inverse root
   double score_cap = 0, logit_cap = 0;  // 0: none
+  bool norms_after = true;              // of the parts of a layer
 };
 
 NormConfig gemma_norm(const DecoderConfig& c) {
@@ -52,28 +54,21 @@ Variable hidden_states(Graph& g, const Config& c) {
   x = g.scaled(x, std::sqrt(static_cast<double>(c.hidden)));
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
-    x = sandwich_layer(
-        g, path, x, gemma_norm(c),
-        [&](const Variable& y) {
-          return attention(g, layer, path + ".self_attn", y, attention_of_layer(c, layer));
-        },
-        [&](const Variable& y) {
-          return gated_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
-        });
+    const auto mix = [&](const Variable& y) {
+      return attention(g, layer, path + ".self_attn", y, attention_of_layer(c, layer));
+    };
+    const auto feed = [&](const Variable& y) {
+      return gated_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
+    };
+    constexpr SandwichNames kNames;
+    x = c.norms_after ? sandwich_layer(g, path, x, gemma_norm(c), mix, feed, kNames)
+                      : pre_norm_layer(g, path, x, gemma_norm(c), mix, feed,
+                                       {kNames.before_mix, kNames.before_feed});
   }
   return x;
 }
 
-// A cap; null: none.
-double read_cap(const JsonObjectReader& json, const char* key, double fallback) {
-  const Json* field = json.json().find(key);
-  if (field && field->is_null()) return 0;
-  return field ? unwrap(json.required_float(key, 1e-3, 1e6)) : fallback;
-}
-
-}  // namespace
-
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
+Config read_config(const JsonObjectReader& json, ConfigNotes& notes) {
   Config c;
   read_decoder(json, kDefaults, c, notes);
   c.qkv_bias = c.output_bias = unwrap(json.bool_or("attention_bias", false));
@@ -82,12 +77,29 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   c.logit_cap = read_cap(json, "final_logit_softcapping", kLogitCap);
   c.window = read_window(json, c, kWindow);
   c.windowed = read_windowed(json, c, [](int64_t layer) { return layer % 2 == 0; });
-  refuse_set(json, "use_bidirectional_attention",
-             "is true: attention to later tokens is not supported");
-  DecoderModel model = decoder_model("gemma2", c);
+  return c;
+}
+
+DecoderModel model_of(const char* architecture, const Config& c) {
+  DecoderModel model = decoder_model(architecture, c);
   model.logits = logits_of(c, gemma_norm(c), {.soft_cap = c.logit_cap});
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
+}
+
+}  // namespace
+
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
+  const Config c = read_config(json, notes);
+  refuse_set(json, "use_bidirectional_attention",
+             "is true: attention to later tokens is not supported");
+  return model_of("gemma2", c);
+}
+
+DecoderModel read_vaultgemma(const JsonObjectReader& json, ConfigNotes& notes) {
+  Config c = read_config(json, notes);
+  c.norms_after = false;
+  return model_of("vaultgemma", c);
 }
 
 }  // namespace tapml::models::gemma2

@@ -1,10 +1,22 @@
 // Granite 3: Llama with four factors: of embeddings, of scores, of what a layer adds, and of logits
 // (IBM 2024; the layout and names of Hugging Face's GraniteForCausalLM).
+#include "models/architectures/granite.h"
+
 #include "ir/exceptions.h"
 #include "models/architectures/architectures.h"
 #include "models/blocks/layer.h"
 
-namespace tapml::models::granite {
+namespace tapml::models {
+
+GraniteFactors read_granite_factors(const JsonObjectReader& json) {
+  const auto factor = [&](const char* key) { return unwrap(json.float_or(key, 1, 1e-9, 1e9)); };
+  return {.embedding = factor("embedding_multiplier"),
+          .residual = factor("residual_multiplier"),
+          .score = factor("attention_multiplier"),
+          .logit_divisor = factor("logits_scaling")};
+}
+
+namespace granite {
 
 using relax::Variable;
 
@@ -20,23 +32,23 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 32000,
                                        .intermediate = 11008};
 
 struct Config : DecoderConfig {
-  double embedding_factor = 1, residual_factor = 1, score_factor = 1, logit_divisor = 1;
+  GraniteFactors factors;
   bool mlp_bias = false;
 };
 
 Variable hidden_states(Graph& g, const Config& c) {
   AttentionConfig attention_config = attention_of(c);
-  attention_config.scale = c.score_factor;
+  attention_config.scale = c.factors.score;
   FeedForwardConfig mlp = feed_forward_of(c);
   mlp.bias = c.mlp_bias;
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
   g.origin("model");
-  x = g.scaled(x, c.embedding_factor);
+  x = g.scaled(x, c.factors.embedding);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
     const auto as_residual = [&](const Variable& y) {
       g.origin(path);
-      return g.scaled(y, c.residual_factor);
+      return g.scaled(y, c.factors.residual);
     };
     x = pre_norm_layer(
         g, path, x, norm_of(c),
@@ -57,15 +69,13 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   read_decoder(json, kDefaults, c, notes);
   c.qkv_bias = c.output_bias = unwrap(json.bool_or("attention_bias", false));
   c.mlp_bias = unwrap(json.bool_or("mlp_bias", false));
-  const auto factor = [&](const char* key) { return unwrap(json.float_or(key, 1, 1e-9, 1e9)); };
-  c.embedding_factor = factor("embedding_multiplier");
-  c.residual_factor = factor("residual_multiplier");
-  c.score_factor = factor("attention_multiplier");
-  c.logit_divisor = factor("logits_scaling");
+  c.factors = read_granite_factors(json);
   DecoderModel model = decoder_model("granite", c);
-  model.logits = logits_of(c, norm_of(c), {.scale = 1 / c.logit_divisor});
+  model.logits = logits_of(c, norm_of(c), {.scale = 1 / c.factors.logit_divisor});
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;
 }
 
-}  // namespace tapml::models::granite
+}  // namespace granite
+
+}  // namespace tapml::models

@@ -32,20 +32,9 @@ struct Config : DecoderConfig {
   std::vector<bool> turned;        // by layer: with rotary positions
   std::vector<bool> chunked, sparse;
   bool qk_norm = false;
-  // Of the queries at position p in layers without rotary positions: 1 + strength * log(1 +
-  // floor((p + 1) / step)) (Nakanishi 2025). 0: 1.
-  double strength = 0, step = 1;
+  QueryGrowth growth;  // in layers without rotary positions
   ExpertConfig experts;
 };
-
-Variable query_factors(Graph& g, const Config& c) {
-  const auto number = [](double value) { return Graph::number(value, DType::kF32); };
-  Variable factor = g.op("cast", {g.positions()}, {{"dtype", DType::kF32}});
-  factor = g.op("floor", {g.op("divide", {g.add(factor, number(1)), number(c.step)})});
-  factor = g.op("log", {g.add(factor, number(1))});
-  factor = g.add(g.op("multiply", {factor, number(c.strength)}), number(1));
-  return g.op("reshape", {factor, relax::make_shape({g.batch(), g.tokens(), 1, 1})});
-}
 
 Variable attention_layer(Graph& g, const Config& c, int64_t layer, const std::string& path,
                          const Variable& x) {
@@ -55,7 +44,7 @@ Variable attention_layer(Graph& g, const Config& c, int64_t layer, const std::st
   if (!c.turned[index]) {
     config.rope.reset();
     g.origin(path);
-    if (c.strength > 0) config.query_factors = query_factors(g, c);
+    config.query_factors = query_factors(g, c.growth);
   } else if (c.qk_norm) {
     config.qk_norm = QkNorm::kHeadsAfterRope;
     config.norm.weightless = true;
@@ -141,8 +130,9 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
       json, c, [&](int64_t layer) { return c.chunk > 0 && c.turned[static_cast<size_t>(layer)]; },
       "chunked_attention");
   if (unwrap(json.bool_or("attn_temperature_tuning", true))) {
-    c.strength = unwrap(json.float_or("attn_scale", 0.1, 0, 1e6));
-    c.step = unwrap(json.float_or("floor_scale", 8192, 1, 1e12));
+    c.growth = {.strength = unwrap(json.float_or("attn_scale", 0.1, 0, 1e6)),
+                .step = unwrap(json.float_or("floor_scale", 8192, 1, 1e12)),
+                .offset = 1};
   }
   c.sparse = read_sparse(json, c);
   ExpertConfig& experts = c.experts;

@@ -11,8 +11,6 @@ namespace {
 
 // Far above every existing model, so that local buffers of the scan fit.
 constexpr int64_t kMaxHeadSize = 1024;
-// State does not grow with the text; a bound of the number of tokens is needed all the same.
-constexpr int64_t kContext = int64_t{1} << 20;
 
 Variable hidden_states(Graph& g, const RwkvConfig& c, const RwkvParts& parts) {
   const NormConfig config = {
@@ -41,7 +39,7 @@ RwkvConfig read_rwkv_config(const JsonObjectReader& json, ConfigNotes& notes) {
   c.vocabulary = int_or_default(json, "vocab_size", 65536, 1, kMaxVocabulary, notes);
   c.hidden = int_or_default(json, "hidden_size", 768, 1, kMaxWidth, notes);
   c.layers = int_or_default(json, "num_hidden_layers", 24, 1, kMaxLayers, notes);
-  c.context = unwrap(json.int_or("context_length", kContext, 1, kMaxContext));
+  c.context = unwrap(json.int_or("context_length", kRecurrentContext, 1, kMaxContext));
   c.intermediate =
       unwrap(json.int_or("intermediate_size", c.hidden * 7 / 2 / 32 * 32, 1, kMaxWidth));
   c.norm_epsilon = unwrap(json.float_or("layer_norm_epsilon", 1e-5, 0, 1));

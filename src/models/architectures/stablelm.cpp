@@ -31,14 +31,14 @@ Variable hidden_states(Graph& g, const Config& c) {
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
-    x = (c.parallel ? parallel_layer : pre_norm_layer)(
-        g, path, x, layer_norm_of(c),
-        [&](const Variable& y) {
-          return attention(g, layer, path + ".self_attn", y, attention_of(c));
-        },
-        [&](const Variable& y) {
-          return gated_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
-        });
+    const auto mix = [&](const Variable& y) {
+      return attention(g, layer, path + ".self_attn", y, attention_of(c));
+    };
+    const auto feed = [&](const Variable& y) {
+      return gated_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
+    };
+    x = c.parallel ? parallel_layer(g, path, x, layer_norm_of(c), mix, feed)
+                   : pre_norm_layer(g, path, x, layer_norm_of(c), mix, feed);
   }
   return x;
 }

@@ -9,11 +9,6 @@ namespace {
 // Of the length of a row, as PyTorch's normalize() has it.
 constexpr double kLeastSquare = 1e-24;
 
-Variable rows_of(Graph& g, const WeightSpec& table, const Variable& indices) {
-  return g.op("take", {g.stored_weight(table), indices},
-              {{"axis", int64_t{0}}, {"out_dtype", g.activations()}});
-}
-
 // 1 / the length of each row of a matrix, f32[rows]. The squares are a product of each row with
 // itself, so that no matrix of them is made: it would be as large as the weight.
 Variable inverse_lengths(Graph& g, const Variable& matrix, int64_t count) {
@@ -28,9 +23,15 @@ Variable inverse_lengths(Graph& g, const Variable& matrix, int64_t count) {
 
 }  // namespace
 
-Variable embed_tokens(Graph& g, const std::string& path, int64_t vocabulary, int64_t hidden) {
+Variable embed(Graph& g, const std::string& path, int64_t rows, int64_t hidden,
+               const Variable& indices) {
   g.origin(path);
-  return rows_of(g, {path + ".weight", {vocabulary, hidden}, {}}, g.token_ids());
+  return g.op("take", {g.stored_weight({path + ".weight", {rows, hidden}, {}}), indices},
+              {{"axis", int64_t{0}}, {"out_dtype", g.activations()}});
+}
+
+Variable embed_tokens(Graph& g, const std::string& path, int64_t vocabulary, int64_t hidden) {
+  return embed(g, path, vocabulary, hidden, g.token_ids());
 }
 
 Variable embed_positions(Graph& g, const std::string& path, int64_t rows, int64_t hidden,
@@ -38,7 +39,7 @@ Variable embed_positions(Graph& g, const std::string& path, int64_t rows, int64_
   g.origin(path);
   Variable positions = g.positions();
   if (offset != 0) positions = g.add(positions, g.number(static_cast<double>(offset), DType::kI32));
-  return rows_of(g, {path + ".weight", {rows, hidden}, {}}, positions);
+  return embed(g, path, rows, hidden, positions);
 }
 
 Variable head(Graph& g, const Variable& x, const HeadConfig& config) {

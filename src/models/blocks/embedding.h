@@ -5,8 +5,11 @@
 
 namespace tapml::models {
 
-// Rows of "<path>.weight" [vocabulary, hidden]: [b, n, hidden] in the dtype of activations. Sets
-// the origin to `path`.
+// Rows of "<path>.weight" [rows, hidden] at `indices` i32[b, n]: [b, n, hidden] in the dtype of
+// activations. Sets the origin to `path`.
+relax::Variable embed(Graph& g, const std::string& path, int64_t rows, int64_t hidden,
+                      const relax::Variable& indices);
+// The rows of the tokens.
 relax::Variable embed_tokens(Graph& g, const std::string& path, int64_t vocabulary, int64_t hidden);
 
 // Rows of "<path>.weight" [rows, hidden] at the tokens' positions plus `offset` (learned positions,

@@ -18,8 +18,8 @@ class Experts {
         path_(std::move(path)),
         hidden_(Graph::width(x)) {}
 
-  Variable build(const Variable& x) {
-    route(x);
+  Variable build(const Variable& x, const Variable& routed) {
+    route(routed ? routed : x);
     return mix(x);
   }
 
@@ -62,6 +62,11 @@ class Experts {
       shares_ = g_.op("divide", {shares_, sum});
     }
     shares_ = g_.scaled(shares_, router_.scale);
+    if (!router_.expert_scale) return;
+    const Variable scales =
+        g_.stored_weight({path_ + "." + router_.expert_scale, {config_.experts}, {}});
+    const Variable own = g_.op("take", {scales, chosen_}, {{"axis", int64_t{0}}});
+    shares_ = g_.op("multiply", {shares_, own});
   }
 
   // The scores, with negative infinity in the place of those outside the best groups.
@@ -156,17 +161,26 @@ class Experts {
                  {g_.add(between, number_like(1, between)), g_.op("multiply", {least, sigmoid})});
   }
 
+  Variable inner_of(const Variable& row) {
+    if (config_.plain) {
+      const Variable up = project(config_.up, row, config_.inner, hidden_);
+      g_.origin(path_ + ".experts.act_fn");
+      return activate(g_, up, config_.activation);
+    }
+    const GateAndUp parts = config_.stacked
+                                ? stacked_gate_and_up(row)
+                                : GateAndUp{project(config_.gate, row, config_.inner, hidden_),
+                                            project(config_.up, row, config_.inner, hidden_)};
+    return activated(parts.gate, parts.up);
+  }
+
   Variable mix(const Variable& x) {
     const PrimExpr b = g_.batch(), &n = g_.tokens();
     g_.origin(path_);
     Variable row = g_.op("reshape", {x, make_shape({b, n, 1, hidden_})});
     const Variable shares = g_.op("reshape", {shares_, make_shape({b, n, config_.per_token, 1})});
     if (config_.scales_input) row = g_.narrowed(g_.op("multiply", {row, shares}));
-    const GateAndUp parts = config_.stacked
-                                ? stacked_gate_and_up(row)
-                                : GateAndUp{project(config_.gate, row, config_.inner, hidden_),
-                                            project(config_.up, row, config_.inner, hidden_)};
-    const Variable inner = activated(parts.gate, parts.up);
+    const Variable inner = inner_of(row);
     Variable down = config_.stacked
                         ? project_stacked(config_.stacked->down, inner, hidden_, config_.inner)
                         : project(config_.down, inner, hidden_, config_.inner);
@@ -185,8 +199,9 @@ class Experts {
 
 }  // namespace
 
-Variable experts(Graph& g, const std::string& path, const Variable& x, const ExpertConfig& config) {
-  return Experts(g, path, x, config).build(x);
+Variable experts(Graph& g, const std::string& path, const Variable& x, const ExpertConfig& config,
+                 const Variable& routed) {
+  return Experts(g, path, x, config).build(x, routed);
 }
 
 }  // namespace tapml::models

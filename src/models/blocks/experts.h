@@ -27,6 +27,8 @@ struct RouterConfig {
   bool renormalize = false;  // the shares of the chosen experts sum to 1
   double total_epsilon = 0;  // what is added to their sum before they are divided by it
   double scale = 1;          // of the shares
+  // Weight [experts] under the experts' path that shares are multiplied by (Gemma 4). Null: none.
+  const char* expert_scale = nullptr;
 };
 
 struct ExpertConfig {
@@ -58,13 +60,16 @@ struct ExpertConfig {
     double limit = 7;  // gate is at most this, up between it and its negative
   };
   std::optional<ClampedSwiglu> clamped;
+  // down(activation(up(x))) instead, with a tensor for each expert (Nemotron-H).
+  bool plain = false;
   bool scales_input = false;  // an expert gets share * x, and its result has no factor (Llama 4)
 };
 
-// Gated experts: [b, n, hidden] to [b, n, hidden] in f32 or the dtype of activations, whichever the
+// Experts: [b, n, hidden] to [b, n, hidden] in f32 or the dtype of activations, whichever the
 // shares have. Without `stacked`, the matrices of a layer's experts are one weight each, [experts,
-// outputs, inputs], whose parts are the tensors in the files. The origin is `path` afterwards.
+// outputs, inputs], whose parts are the tensors in the files. The router reads `routed`, if it is
+// given, in the place of x. The origin is `path` afterwards.
 relax::Variable experts(Graph& g, const std::string& path, const relax::Variable& x,
-                        const ExpertConfig& config);
+                        const ExpertConfig& config, const relax::Variable& routed = {});
 
 }  // namespace tapml::models

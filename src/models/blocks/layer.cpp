@@ -5,10 +5,11 @@ namespace tapml::models {
 using relax::Variable;
 
 Variable pre_norm_layer(Graph& g, const std::string& path, const Variable& x,
-                        const NormConfig& config, const Part& mix, const Part& feed) {
-  const Variable mixed = mix(norm(g, path + ".input_layernorm", x, config));
+                        const NormConfig& config, const Part& mix, const Part& feed,
+                        const PreNormNames& names) {
+  const Variable mixed = mix(norm(g, path + "." + names.before_mix, x, config));
   const Variable sum = residual(g, path, x, mixed);
-  const Variable fed = feed(norm(g, path + ".post_attention_layernorm", sum, config));
+  const Variable fed = feed(norm(g, path + "." + names.before_feed, sum, config));
   return residual(g, path, sum, fed);
 }
 

@@ -9,10 +9,17 @@ namespace tapml::models {
 
 using Part = std::function<relax::Variable(const relax::Variable& x)>;
 
-// The arrangement of most decoders: x + mix(norm(x)), then x + feed(norm(x)), with the norms
-// "input_layernorm" and "post_attention_layernorm" of the layer at `path`.
+// Names of the norms before the parts, in the order in which they are applied.
+struct PreNormNames {
+  const char* before_mix = "input_layernorm";
+  const char* before_feed = "post_attention_layernorm";
+};
+
+// The arrangement of most decoders: x + mix(norm(x)), then x + feed(norm(x)), with norms of the
+// layer at `path`.
 relax::Variable pre_norm_layer(Graph& g, const std::string& path, const relax::Variable& x,
-                               const NormConfig& norm, const Part& mix, const Part& feed);
+                               const NormConfig& norm, const Part& mix, const Part& feed,
+                               const PreNormNames& names = {});
 
 // Both parts read the same normed input: x + mix(norm(x)) + feed(norm(x)), with the norm
 // "input_layernorm" (Wang and Komatsuzaki 2021, GPT-J).

@@ -59,6 +59,7 @@ float yarn_frequency(const RopeConfig& rope, int64_t rotated, int64_t j, float p
 std::vector<float> rope_frequencies(const RopeConfig& rope, int64_t head_dim) {
   std::vector<float> frequencies;
   const int64_t rotated = rope.rotated > 0 ? rope.rotated : head_dim;
+  const double turning = std::floor(rope.turning * static_cast<double>(head_dim) / 2);
   for (int64_t j = 0; j < rotated / 2; ++j) {
     const float exponent = static_cast<float>(2 * j) / static_cast<float>(rotated);
     const auto power = static_cast<float>(std::pow(rope.theta, static_cast<double>(exponent)));
@@ -71,6 +72,9 @@ std::vector<float> rope_frequencies(const RopeConfig& rope, int64_t head_dim) {
       frequency = yarn_frequency(rope, rotated, j, power);
     } else if (rope.scaling == RopeConfig::Scaling::kLongRope) {
       frequency = 1.0f / (rope.factors.at(static_cast<size_t>(j)) * power);
+    } else if (rope.scaling == RopeConfig::Scaling::kProportional) {
+      frequency =
+          static_cast<double>(j) < turning ? frequency / static_cast<float>(rope.factor) : 0;
     }
     frequencies.push_back(frequency);
   }
@@ -92,6 +96,16 @@ relax::Variable rotate(Graph& g, const relax::Variable& x, const Rope& rope) {
   if (rope.interleaved) attrs["interleaved"] = true;
   if (rope.scale != 1) attrs["scale"] = rope.scale;
   return g.op("rope", {x, g.lengths(), g.constant(rope.frequencies)}, std::move(attrs));
+}
+
+relax::Variable query_factors(Graph& g, const QueryGrowth& growth) {
+  if (growth.strength == 0) return {};
+  const auto number = [](double value) { return Graph::number(value, DType::kF32); };
+  relax::Variable x = g.widened(g.positions());
+  if (growth.offset != 0) x = g.add(x, number(static_cast<double>(growth.offset)));
+  x = g.op("floor", {g.op("divide", {x, number(growth.step)})});
+  x = g.scaled(g.op("log", {g.add(x, number(1))}), growth.strength);
+  return g.op("reshape", {g.add(x, number(1)), relax::make_shape({g.batch(), g.tokens(), 1, 1})});
 }
 
 }  // namespace tapml::models

@@ -16,8 +16,9 @@ struct RopeConfig {
     kLlama3,  // piecewise: long wavelengths divided by `factor`, short ones unchanged, interpolated
               // between
     kYarn,    // by parts of the head, with larger sines and cosines (Peng et al. 2023)
-    kLongRope,  // each pair by a factor of its own, with larger sines and cosines (Ding et al.
-                // 2024)
+    kLongRope,      // each pair by a factor of its own, with larger sines and cosines (Ding et al.
+                    // 2024)
+    kProportional,  // a part of the pairs turns, by the exponents of whole heads (Gemma 4)
   };
   double theta = 10000;
   Scaling scaling = Scaling::kNone;
@@ -27,6 +28,7 @@ struct RopeConfig {
   double beta_fast = 32,
          beta_slow = 1;          // yarn: turns over the original context that bound the parts
   bool truncate = true;          // yarn: the bounds are whole pairs
+  double turning = 1;            // proportional: the part of the pairs that turns
   std::vector<float> factors;    // longrope: what the frequency of each pair is divided by
   double scale = 1;              // yarn, longrope: of sine and cosine
   double score_scale = 1;        // yarn: of the scores of latent attention
@@ -53,5 +55,17 @@ Rope make_rope(const RopeConfig& rope, int64_t head_dim);
 
 // Heads [b, n, heads, head_dim] at the positions of their tokens.
 relax::Variable rotate(Graph& g, const relax::Variable& x, const Rope& rope);
+
+// Queries that grow with the logarithm of their position p, so that scores stay apart in long texts
+// (Nakanishi 2025; Llama 4, Ministral 3).
+struct QueryGrowth {
+  double strength = 0;  // 0: they do not grow
+  double step = 1;      // tokens that have a factor in common
+  int64_t offset = 0;   // of positions
+};
+
+// 1 + strength * log(1 + floor((p + offset) / step)) of the tokens, f32[b, n, 1, 1]; null for no
+// growth.
+relax::Variable query_factors(Graph& g, const QueryGrowth& growth);
 
 }  // namespace tapml::models

@@ -29,6 +29,16 @@ double silu_own(double x, double y, double u) {
 // magnifies it.
 double gelu_own(double x, double, double u) { return kMathFactor * u * std::fabs(x); }
 
+// What softplus adds to max(x, 0).
+double softplus_rest(double x) { return std::log1p(std::exp(-std::fabs(x))); }
+// Of the rest: an exponential, a sum, a quotient and an inverse hyperbolic tangent, whose result
+// moves by at most 1.05 times what its argument, up to 1/3, does.
+template <double kQuotient>
+double softplus_own(double x, double y, double u) {
+  constexpr double kRest = 1.05 * (kMathFactor + kRoundFactor + kQuotient) + kMathFactor;
+  return kRest * u * softplus_rest(x) + scaled(y, kRoundFactor * u) + 0x1p-124;
+}
+
 }  // namespace
 
 // exp(-x) may overflow to infinity or, above 2^126, its quotient may be flushed to zero.
@@ -55,6 +65,13 @@ void gelu(const AttrMap& attrs, Args args, Outputs outputs) {
   // Decreases to its only turning point and increases from there.
   double turn = by_tanh ? -0.75246142 : -0.75179152;
   map_real(args, outputs, {by_tanh ? gelu_by_tanh : gelu_by_erf, gelu_own, nullptr, {turn}});
+}
+
+void softplus(const AttrMap&, Args args, Outputs outputs) {
+  const bool relaxed = outputs[0].allowed.relaxed_division;
+  map_real(args, outputs,
+           {[](double x) { return std::max(x, 0.0) + softplus_rest(x); },
+            relaxed ? softplus_own<kMathFactor> : softplus_own<kRoundFactor>});
 }
 
 void relu(const AttrMap&, Args args, Outputs outputs) {

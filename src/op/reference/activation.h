@@ -5,6 +5,6 @@
 
 namespace tapml::op::reference {
 
-Rule sigmoid, silu, gelu, relu;
+Rule sigmoid, silu, gelu, relu, softplus;
 
 }  // namespace tapml::op::reference

@@ -19,6 +19,7 @@ double slope_of_one(double, double e, double) { return std::min(e, 2.0); }
     map_monotonic(args, outputs, [](double x) { return std::name(x); }); \
   }
 TAPML_MONOTONIC(exp)
+TAPML_MONOTONIC(expm1)
 TAPML_MONOTONIC(log)
 TAPML_MONOTONIC(log2)
 TAPML_MONOTONIC(log10)

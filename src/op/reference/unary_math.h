@@ -5,7 +5,7 @@
 
 namespace tapml::op::reference {
 
-Rule exp, log, log2, log10, sqrt, rsqrt, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh,
-    acosh, atanh, erf;
+Rule exp, expm1, log, log2, log10, sqrt, rsqrt, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh,
+    asinh, acosh, atanh, erf;
 
 }  // namespace tapml::op::reference

@@ -21,13 +21,19 @@ std::pair<PrimExpr, PrimExpr> nearest(Steps& s, const PrimExpr& shifted) {
   return {s(minus(t, f32(kMagic))), s(as_bits(t) - as_bits(f32(kMagic)))};
 }
 
-// x = n ln2 + r with |r| <= ln2 / 2; the product of n and the first part of ln2 is exact.
-Scaled exp_parts(Steps& s, const PrimExpr& x) {
+// e^r - 1 for x = n ln2 + r with |r| <= ln2 / 2; the product of n and the first part of ln2 is
+// exact.
+Scaled expm1_parts(Steps& s, const PrimExpr& x) {
   auto [nf, n] = nearest(s, fma(x, f32(1.44269502), f32(kMagic)));
   PrimExpr r = s(fma(nf, f32(2.90889711e-05), fma(nf, f32(-0.69317627), x)));
   PrimExpr tail =
       horner(r, {0.5, 0.166666672, 0.0416664556, 0.00833319779, 0.0013935758, 0.000199534086});
-  return {s(f32(1) + fma(s(r * r), tail, r)), n};
+  return {fma(s(r * r), tail, r), n};
+}
+
+Scaled exp_parts(Steps& s, const PrimExpr& x) {
+  auto [less_one, n] = expm1_parts(s, x);
+  return {s(f32(1) + less_one), n};
 }
 
 // In two factors, so that denormal and overflowing results come out right.
@@ -57,6 +63,17 @@ PrimExpr exp2(const PrimExpr& x) {
   PrimExpr tail = horner(r, {0.693147182, 0.240226507, 0.055504065, 0.00961807743, 0.00133364333,
                              0.000154563575, 1.46995972e-05});
   return s.finish(scale(s, {s(fma(r, tail, f32(1))), n}));
+}
+
+// 2^n * p + (2^n - 1), of halves because 2^128 overflows; p itself near zero, down to the smallest
+// floats.
+PrimExpr expm1(const PrimExpr& x) {
+  Steps s;
+  auto [less_one, n] = expm1_parts(s, s(at_most(at_least(x, -20), 88.8)));
+  PrimExpr p = s(less_one);
+  PrimExpr power = s(power_of_two(n - i32(1)));
+  PrimExpr half = s(fma(power, p, minus(power, f32(0.5))));
+  return s.finish(select(eq(n, i32(0)), with_sign_of(absolute(p), x), half + half));
 }
 
 PrimExpr sinh(const PrimExpr& x) {

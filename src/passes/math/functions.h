@@ -11,6 +11,7 @@ namespace tapml::passes::math {
 
 PrimExpr exp(const PrimExpr& x);
 PrimExpr exp2(const PrimExpr& x);
+PrimExpr expm1(const PrimExpr& x);
 PrimExpr sinh(const PrimExpr& x);
 PrimExpr cosh(const PrimExpr& x);
 PrimExpr tanh(const PrimExpr& x);

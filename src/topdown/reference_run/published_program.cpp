@@ -38,7 +38,7 @@ def load(torch, transformers, request):
     wide = memory is None or request["parameters"] * 8 * 1.25 < memory
     dtype = torch.float64 if wide else torch.float32
     named = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
-    model, info = transformers.AutoModelForCausalLM.from_pretrained(
+    model, info = with_head(transformers, request["folder"]).from_pretrained(
         request["folder"], attn_implementation="eager", output_loading_info=True, **{named: dtype})
     if getattr(model, "_can_set_experts_implementation", bool)():
         # The fast one takes no f64.
@@ -48,6 +48,19 @@ def load(torch, transformers, request):
     sizes = {name: value.numel() for name, value in model.named_parameters()}
     missing = [name for name in sorted(info["missing_keys"]) if sizes.get(name, 1) > 0]
     return model.eval(), wide, missing
+
+
+def with_head(transformers, folder):
+    """The kind of class that has a head: of texts alone, or of images and texts (Mistral 3)."""
+    alone = transformers.AutoModelForCausalLM
+    both = getattr(transformers, "AutoModelForImageTextToText", None)
+    if both is None:
+        return alone
+    with open(os.path.join(folder, "config.json")) as file:
+        if "text_config" not in json.load(file):
+            return alone
+    config = transformers.AutoConfig.from_pretrained(folder)
+    return alone if type(config) in alone._model_mapping else both
 
 
 def widen_tables(torch, model):
@@ -91,6 +104,8 @@ class Recorder:
         self.torch, self.tensors, self.calls = torch, {}, {}
         paths = set(paths)
         for path, module in model.named_modules():
+            # A language model inside of one that also reads images or sound.
+            path = path.replace("model.language_model", "model", 1)
             if path in paths:
                 self.watch(path, module)
             elif path.rsplit(".", 1)[-1] == "rotary_emb":

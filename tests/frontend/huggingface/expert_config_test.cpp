@@ -9,8 +9,6 @@
 namespace tapml::frontend {
 namespace {
 
-using testing::refuses;
-
 TEST(ExpertConfig, OfDeepseek) {
   for (const char* name : {"deepseek_v2", "deepseek_v3"}) {
     refuses(name, "n_routed_experts", "0");

@@ -7,8 +7,10 @@
 #include "frontend/huggingface/config.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
+#include "models/decoder.h"
 #include "support/expect_error.h"
 #include "support/golden_path.h"
+#include "text/printer.h"
 
 namespace tapml::testing {
 
@@ -34,3 +36,20 @@ inline void refuses(const std::string& name, const std::string& key, const std::
 }
 
 }  // namespace tapml::testing
+
+namespace tapml::frontend {
+
+// Short forms for tests with many fields.
+using testing::refuses;
+inline std::string changed(const std::string& name, const std::string& key,
+                           const std::string& value) {
+  return testing::golden_config_with(name, key, value);
+}
+inline HuggingFaceConfig parse_text(const std::string& text) {
+  return testing::parse_golden_config(text);
+}
+inline std::string program_of(const std::string& config) {
+  return text::print(models::build_decoder(parse_text(config).model, {}));
+}
+
+}  // namespace tapml::frontend

@@ -3,25 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "golden_config.h"
-#include "models/decoder.h"
-#include "text/printer.h"
 
 namespace tapml::frontend {
 namespace {
 
 using testing::expect_user_error;
-using testing::refuses;
-
-std::string changed(const std::string& name, const std::string& key, const std::string& value) {
-  return testing::golden_config_with(name, key, value);
-}
-
-HuggingFaceConfig parse(const std::string& text) { return testing::parse_golden_config(text); }
-
-std::string program_of(const std::string& config) {
-  const HuggingFaceConfig parsed = parse(config);
-  return text::print(models::build_decoder(parsed.model, {}));
-}
 
 TEST(OwnClasses, DynamicScalingChangesNoTextWithinTheContext) {
   const char* dynamic = R"({"type": "dynamic", "factor": 2.0})";
@@ -30,7 +16,7 @@ TEST(OwnClasses, DynamicScalingChangesNoTextWithinTheContext) {
     EXPECT_EQ(program_of(scaled), program_of(changed(name, "rope_scaling", "null"))) << name;
     EXPECT_NE(program_of(changed(name, "rope_scaling", R"({"type": "linear", "factor": 2.0})")),
               program_of(scaled));
-    EXPECT_TRUE(parse(scaled).warnings.empty());
+    EXPECT_TRUE(parse_text(scaled).warnings.empty());
     for (const char* type : {"longrope", "llama3", "yarn"}) {
       const std::string scaling =
           R"({"factor": 2.0, "low_freq_factor": 1, "high_freq_factor": 4, "type": ")" +
@@ -65,16 +51,16 @@ TEST(OwnClasses, QwenHasTextsOfTheTrainedLength) {
         key == std::string_view("use_dynamic_ntk") ? "use_logn_attn" : "use_dynamic_ntk";
     Json json = *parse_json(changed("qwen", "seq_length", "32"), "config");
     json.set(other, Json::boolean(false));
-    const HuggingFaceConfig limited = parse(json.dump());
+    const HuggingFaceConfig limited = parse_text(json.dump());
     EXPECT_EQ(limited.model.context, 32);
     ASSERT_EQ(limited.warnings.size(), 1u);
     EXPECT_NE(limited.warnings[0].find(key), std::string::npos) << limited.warnings[0];
     EXPECT_NE(limited.warnings[0].find("32 tokens"), std::string::npos) << limited.warnings[0];
     json.set(key, Json::boolean(false));
-    EXPECT_EQ(parse(json.dump()).model.context, 128);
-    EXPECT_TRUE(parse(json.dump()).warnings.empty());
+    EXPECT_EQ(parse_text(json.dump()).model.context, 128);
+    EXPECT_TRUE(parse_text(json.dump()).warnings.empty());
   }
-  EXPECT_EQ(parse(changed("qwen", "seq_length", "128")).model.context, 128);
+  EXPECT_EQ(parse_text(changed("qwen", "seq_length", "128")).model.context, 128);
 }
 
 TEST(OwnClasses, Qwen) {
@@ -89,12 +75,12 @@ TEST(OwnClasses, Qwen) {
 
 TEST(OwnClasses, BaichuanWithAlibiIsNamed) {
   Json json = *parse_json(changed("baichuan", "model_max_length", "4096"), "config");
-  EXPECT_EQ(parse(json.dump()).model.context, 128);  // the 7B form may have both fields
+  EXPECT_EQ(parse_text(json.dump()).model.context, 128);  // the 7B form may have both fields
   std::vector<std::pair<std::string, Json>> members;
   for (const auto& member : json.members()) {
     if (member.first != "max_position_embeddings") members.push_back(member);
   }
-  expect_user_error([&] { parse(Json::object(members).dump()); },
+  expect_user_error([&] { parse_text(Json::object(members).dump()); },
                     {"model_max_length", "Baichuan 13B", "ALiBi"});
   refuses("baichuan", "num_key_value_heads", "2", {"num_attention_heads"});
 }
@@ -119,11 +105,11 @@ TEST(OwnClasses, ChatGlm) {
   refuses("chatglm", "pre_seq_len", "128", {"prefixes"});
   refuses("chatglm", "kv_channels", "18", {"a multiple of 4"});
   refuses("chatglm", "multi_query_group_num", "3", {});
-  EXPECT_EQ(parse(changed("chatglm", "quantization_bit", "0")).model.context, 128);
+  EXPECT_EQ(parse_text(changed("chatglm", "quantization_bit", "0")).model.context, 128);
   for (const char* name : {"ChatGLMModel", "ChatGLMForConditionalGeneration"}) {
     const std::string config =
         changed("chatglm", "architectures", "[\"" + std::string(name) + "\"]");
-    EXPECT_EQ(parse(config).architecture, "chatglm");
+    EXPECT_EQ(parse_text(config).architecture, "chatglm");
   }
 }
 
