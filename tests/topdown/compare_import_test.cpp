@@ -15,6 +15,7 @@
 #include "support/expect_error.h"
 #include "support/golden_models.h"
 #include "support/temp_folder.h"
+#include "text/parser.h"
 #include "topdown/reference_run/import_borders.h"
 #include "topdown/reference_run/model_reference.h"
 #include "topdown/report/ci_report.h"
@@ -241,6 +242,34 @@ TEST_F(CompareImport, APythonThatFailsHangsOrIsNoneIsReported) {
   expect_platform_error([&] { compare(); }, PlatformFault::kCancelled, {"interrupted"});
   fs::remove(folder_ / "python");
   expect_user_error([&] { compare(); }, {"cannot start", "--python"});
+}
+
+// A norm with a gate reads two values from outside; the published run records its first argument.
+TEST(ImportBorders, TheInputIsTheFirstValueThatAModuleReads) {
+  const Module module = text::parse(R"(module
+
+def main(x: Tensor((2,), f32)) -> Tensor((2,), f32) {
+  dataflow {
+    gate: Tensor((2,), f32) = exp(x) @origin("m.gate")
+    scan: Tensor((2,), f32) = exp(gate) @origin("m.scan")
+    norm: Tensor((2,), f32) = sqrt(scan) @origin("m.norm")
+    gated: Tensor((2,), f32) = multiply(norm, gate) @origin("m.norm")
+    again: Tensor((2,), f32) = multiply(gated, scan) @origin("m.norm")
+    output again
+  }
+  return again
+}
+)",
+                                    "m.txt");
+  const ImportBorders borders = import_borders(*relax::as_relax_function(module.find("main")));
+  std::vector<std::string> inputs;
+  for (const auto& [var, ends] : borders.of) {
+    for (const ImportBorder& end : ends) {
+      if (!end.output) inputs.push_back(end.module + " reads " + var->name);
+    }
+  }
+  std::ranges::sort(inputs);
+  EXPECT_EQ(inputs, (std::vector<std::string>{"m.norm reads scan", "m.scan reads gate"}));
 }
 
 TEST(ImportTokens, AreThoseOfTheModelThenRandomOnes) {

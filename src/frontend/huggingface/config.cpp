@@ -28,6 +28,8 @@ constexpr Wrapper kWrappers[] = {
     {"gemma4", "Gemma4ForConditionalGeneration", "gemma4_text"},
     {"llama4", "Llama4ForConditionalGeneration", "llama4_text", false},
     {"mistral3", "Mistral3ForConditionalGeneration", "mistral"},
+    {"qwen3_5", "Qwen3_5ForConditionalGeneration", "qwen3_5_text", false},
+    {"qwen3_5_moe", "Qwen3_5MoeForConditionalGeneration", "qwen3_5_moe_text", false},
 };
 
 const Wrapper* find_wrapper(const JsonObjectReader& json) {

@@ -83,6 +83,9 @@ ImportBorders import_borders(const relax::Function& function) {
       module = dot == std::string::npos ? "" : module.substr(0, dot);
     }
   }
+  // A module that reads several (a norm with a gate) was given the first one as its first argument,
+  // which is what the published run records.
+  std::map<std::string, const VarNode*> first;  // by module
   for (const Step& step : steps) {
     const auto* call = relax::as<relax::CallNode>(step.binding->value);
     if (!call) continue;
@@ -90,7 +93,9 @@ ImportBorders import_borders(const relax::Function& function) {
       const auto* var = relax::as<VarNode>(arg);
       const auto from = made_in.find(var);
       if (!var || from == made_in.end() || !is_float_tensor(*var)) continue;
-      if (!is_within(from->second, step.path)) add(borders, var, {step.path, false});
+      if (is_within(from->second, step.path)) continue;
+      const auto [entry, is_new] = first.try_emplace(step.path, var);
+      if (entry->second == var) add(borders, var, {step.path, false});
     }
   }
   return borders;

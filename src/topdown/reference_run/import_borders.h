@@ -21,7 +21,7 @@ struct ImportBorders {
   // The origins of the function's bindings and all that these paths begin with, in order.
   std::vector<std::string> modules;
   // By variable. A module's output is the last float that a binding of the module or within it
-  // makes; its input is a float from outside that a binding of the module itself reads.
+  // makes; its input is the first float from outside that a binding of the module itself reads.
   std::map<const relax::VarNode*, std::vector<ImportBorder>> of;
   // The frequencies of the first `rope` that has constant ones, and the variable of that call.
   const relax::VarNode* rotated = nullptr;

@@ -160,7 +160,9 @@ TEST(Wrapped, TheLanguageModelIsRead) {
       {"gemma4", "Gemma4ForConditionalGeneration"},
       {"llama4", "Llama4ForConditionalGeneration"},
       {"mistral", kMistral3},
-      {"ministral3", kMistral3}};
+      {"ministral3", kMistral3},
+      {"qwen3_5_text", "Qwen3_5ForConditionalGeneration"},
+      {"qwen3_5_moe_text", "Qwen3_5MoeForConditionalGeneration"}};
   for (const auto& [name, class_name] : classes) {
     const std::string tied = R"(, "tie_word_embeddings": )";
     const bool is_tied = parse_text(changed(name, "vocab_size", "203")).model.tied_embeddings;
