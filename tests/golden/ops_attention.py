@@ -84,10 +84,10 @@ def cases():
         wide = torch.randn(pages, rows, kv_heads, width + 3)
         q, keys = torch.randn(batches, count, heads, width), torch.randn(pages, rows, kv_heads, width)
         yield Case("paged_attention", [q, keys, wide, table, lengths],
-                   [attended(q, keys, wide, table, lengths, 0.25)], {"scale": 0.25})
+                   [attended(q, keys, wide, table, lengths, 0.25)], {"scale": 0.25}, ["f32"])
         part = {"scale": 0.25, "value_width": max(1, width // 2)}
         yield Case("paged_attention", [q, keys, keys, table, lengths],
-                   [attended(q, keys, keys, table, lengths, **part)], part)
+                   [attended(q, keys, keys, table, lengths, **part)], part, ["f32"])
     # A cache in a narrower dtype than what comes.
     table, lengths = table_of(1, 2, 3), torch.tensor([3], dtype=torch.int32)
     pool, fresh = torch.randn(3, 4, 2, 2).half(), torch.randn(1, 4, 2, 2)

@@ -1,6 +1,5 @@
 #include "models/blocks/delta_net.h"
 
-#include <cmath>
 #include <numeric>
 
 #include "models/blocks/linear.h"
@@ -74,16 +73,18 @@ prim def delta_rule(q: Buffer((b, n, KEYS, SIZE), f32), k: Buffer((b, n, KEYS, S
 }
 )";
 
-// Heads of f32, each with the length `length`: x / sqrt(x . x + 1e-6) * length, which is an RMS
-// norm with another epsilon and factor.
-Variable unit_heads(Graph& g, const Variable& x, int64_t heads, int64_t size, double length) {
+// Heads of f32 with the length 1, x / sqrt(x . x + 1e-6), or 1 / sqrt(size) if they are queries. No
+// factor of it is a number that f32 rounds.
+Variable unit_heads(Graph& g, const Variable& x, int64_t heads, int64_t size, bool queries) {
   constexpr double kEpsilon = 1e-6;  // fixed in the published code
+  const auto number = [](double value) { return Graph::number(value, DType::kF32); };
   const Variable y =
       g.op("reshape", {g.widened(x), make_shape({g.batch(), g.tokens(), heads, size})});
-  const auto count = static_cast<double>(size);
-  const std::vector<float> factors(static_cast<size_t>(size),
-                                   static_cast<float>(length / std::sqrt(count)));
-  return g.op("rms_norm", {y, g.constant(factors)}, {{"epsilon", kEpsilon / count}});
+  Variable length = g.op("sum", {g.op("multiply", {y, y})},
+                         {{"axes", std::vector<int64_t>{-1}}, {"keepdims", true}});
+  length = g.add(length, number(kEpsilon));
+  if (queries) length = g.op("multiply", {length, number(static_cast<double>(size))});
+  return g.op("divide", {y, g.op("sqrt", {length})});
 }
 
 // What the state keeps of itself, [b, n, value_heads] between 0 and 1: exp(-exp(A) * softplus(x))
@@ -114,9 +115,8 @@ Variable delta_net(Graph& g, int64_t layer, const std::string& path, const Delta
                    int64_t hidden, const DeltaNetConfig& c) {
   g.origin(path);
   const Dims values = {g.batch(), g.tokens(), c.value_heads, c.value_size};
-  const Variable q = unit_heads(g, inputs.q, c.key_heads, c.key_size,
-                                1 / std::sqrt(static_cast<double>(c.key_size)));
-  const Variable k = unit_heads(g, inputs.k, c.key_heads, c.key_size, 1);
+  const Variable q = unit_heads(g, inputs.q, c.key_heads, c.key_size, true);
+  const Variable k = unit_heads(g, inputs.k, c.key_heads, c.key_size, false);
   const Variable v = g.op("reshape", {g.widened(inputs.v), make_shape(values)});
   const Variable rate = g.scaled(g.op("sigmoid", {g.widened(inputs.rate)}), c.largest_rate);
   relax::Expr& state = g.state({.name = "delta." + std::to_string(layer),

@@ -17,10 +17,10 @@ namespace {
 constexpr const char* kScan = R"(
 module
 
-prim def state_space(x: Buffer((b, n, HEADS, SIZE), f32), dt: Buffer((b, n, HEADS), f32), decay: Buffer((b, n, HEADS), f32), B: Buffer((b, n, GROUPS, STATE), f32), C: Buffer((b, n, GROUPS, STATE), f32), D: Buffer((HEADS,), f32), slots: Buffer((b,), i32), inout state: Buffer((rows, HEADS, SIZE, STATE), f32), out out: Buffer((b, n, HEADS, SIZE), f32), b: i64, n: i64, rows: i64) {
+prim def state_space(x: Buffer((b, n, HEADS, SIZE), f32), dt: Buffer((b, n, HEADS), f32), decay: Buffer((b, n, HEADS), f32), B: Buffer((b, n, GROUPS, STATE), f32), C: Buffer((b, n, GROUPS, STATE), f32), slots: Buffer((b,), i32), inout state: Buffer((rows, HEADS, SIZE, STATE), f32), out out: Buffer((b, n, HEADS, SIZE), f32), b: i64, n: i64, rows: i64) {
   for i in parallel(b*ALL) {
     block "scan" (vi: spatial(b) = i//ALL, vh: spatial(HEADS) = i//SIZE % HEADS, vj: spatial(SIZE) = i % SIZE) {
-      reads x[vi, 0 +: n, vh, vj], dt[vi, 0 +: n, vh], decay[vi, 0 +: n, vh], B[vi, 0 +: n, vh//SHARED, 0 +: STATE], C[vi, 0 +: n, vh//SHARED, 0 +: STATE], D[vh], slots[vi], state[0 +: rows, vh, vj, 0 +: STATE]
+      reads x[vi, 0 +: n, vh, vj], dt[vi, 0 +: n, vh], decay[vi, 0 +: n, vh], B[vi, 0 +: n, vh//SHARED, 0 +: STATE], C[vi, 0 +: n, vh//SHARED, 0 +: STATE], slots[vi], state[0 +: rows, vh, vj, 0 +: STATE]
       writes state[0 +: rows, vh, vj, 0 +: STATE], out[vi, 0 +: n, vh, vj]
       alloc row: Buffer((STATE,), f32, local)
       alloc sum: Buffer((LANES,), f32, local)
@@ -41,7 +41,7 @@ prim def state_space(x: Buffer((b, n, HEADS, SIZE), f32), dt: Buffer((b, n, HEAD
               sum[l] = sum[l] + C[vi, t, vh//SHARED, c*LANES + l] * row[c*LANES + l]
             }
           }
-          total[0] = D[vh] * x[vi, t, vh, vj]
+          total[0] = f32(0.0)
           for l in serial(LANES) {
             total[0] = total[0] + sum[l]
           }
@@ -127,11 +127,13 @@ class StateSpace {
     relax::Expr& state = g_.state({.name = "state_space." + layer_,
                                    .kind = StateKind::kRecurrent,
                                    .shape = {config_.heads, config_.head_dim, config_.state_size}});
-    const Variable out =
-        g_.call_program("state_space",
-                        {g_.op("reshape", {g_.widened(x), make_shape(heads)}), steps, decay,
-                         in_groups(b), in_groups(c), of_heads("D"), g_.slots()},
-                        state, relax::tensor_annotation(heads, DType::kF32));
+    const Variable values = g_.op("reshape", {g_.widened(x), make_shape(heads)});
+    Variable out = g_.call_program("state_space",
+                                   {values, steps, decay, in_groups(b), in_groups(c), g_.slots()},
+                                   state, relax::tensor_annotation(heads, DType::kF32));
+    // Outside of the scan, which has as many tensors as every platform can bind.
+    const Variable own = g_.op("reshape", {of_heads("D"), make_shape({config_.heads, 1})});
+    out = g_.add(out, g_.op("multiply", {own, values}));
     return g_.op("reshape", {out, make_shape({g_.batch(), n, config_.inner()})});
   }
 

@@ -44,6 +44,7 @@ def load(torch, transformers, request):
         # The fast one takes no f64.
         model.set_experts_implementation("eager")
     if wide:
+        model.double()  # some classes keep weights in f32, whatever the dtype
         widen_tables(torch, model)
     sizes = {name: value.numel() for name, value in model.named_parameters()}
     missing = [name for name in sorted(info["missing_keys"]) if sizes.get(name, 1) > 0]
