@@ -168,6 +168,19 @@ TEST(Reference, RmsNormAndSoftmax) {
   EXPECT_NEAR(q.bound[0], 0.5 * (std::exp(0.2) - 1), 1e-5);
 }
 
+// The square of 1e22 overflows f32, so that a kernel's root is of infinity and its result the bias;
+// f64 does not overflow, and neither do numbers whose squares fit.
+TEST(Reference, NormsWhoseSquaresOverflowAreOpen) {
+  for (const double size : {1e22, 1e17}) {
+    RefTensor x = tensor({1, 4}, {size, -size, size / 2, 0}), one = tensor({4}, {1, 1, 1, 1});
+    const RefTensor layer = run("layer_norm", {x, one, one}, RefTensor::zeros(kF32, {1, 4}));
+    const RefTensor rms = run("rms_norm", {x, one}, RefTensor::zeros(kF32, {1, 4}));
+    for (const RefTensor* y : {&layer, &rms}) {
+      for (size_t i = 0; i < 4; ++i) EXPECT_EQ(std::isinf(y->bound[i]), size > 1e18) << size;
+    }
+  }
+}
+
 TEST(Reference, Movement) {
   RefTensor x = tensor({2, 3}, {1, 2, 3, 4, 5, 6}, 0.5);
   RefTensor turned = run("permute", {x}, RefTensor::zeros(kF32, {3, 2}), {{"axes", Ints{1, 0}}});

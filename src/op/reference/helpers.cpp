@@ -37,6 +37,10 @@ double largest(DType dtype) {
   }
 }
 
+bool overflows(double sum, double unit) {
+  return unit > unit_roundoff(DType::kF64) && sum > 0.99 * largest(DType::kF32);
+}
+
 double lowest_value(DType dtype) {
   if (is_float(dtype)) return -kInfinity;
   return is_signed_integer(dtype) ? -std::ldexp(1.0, dtype_bits(dtype) - 1) : 0;

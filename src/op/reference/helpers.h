@@ -33,6 +33,9 @@ double compute_unit(DType dtype);
 double underflow(DType dtype);
 // Largest finite magnitude; infinity for dtypes that are not floats.
 double largest(DType dtype);
+// Whether a sum of squares with the round-off `unit` may overflow before a quotient or a root
+// brings it back, so that an honest result may be infinite, or the one of an infinite sum.
+bool overflows(double sum, double unit);
 // Ends of the range: infinities for floats (the 64-bit ends are rounded to a double).
 double lowest_value(DType dtype);
 double highest_value(DType dtype);

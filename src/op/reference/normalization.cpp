@@ -21,7 +21,7 @@ Measured inverse_root(Measured variance, double epsilon, double least, double un
   double sum = variance.value + epsilon;
   least = std::max(least, sum - variance.error - kRoundFactor * unit * sum);
   double value = 1 / std::sqrt(sum);
-  if (least <= 0) return {value, kInfinity};
+  if (least <= 0 || std::isinf(variance.error)) return {value, kInfinity};
   return {value, 1 / std::sqrt(least) - value + root * unit * value};
 }
 
@@ -123,6 +123,7 @@ void rms_norm(const AttrMap& attrs, Args args, Outputs outputs) {
                 .bound /
             count +
         (division_factor(outputs[0]) + kRoundFactor) * unit * mean;
+    const bool is_open = overflows(squares + count * mean_error, unit);
     double scale = 1 / std::sqrt(mean);
     double least = std::max(mean - mean_error, std::max(epsilon / 2, 0x1p-126));
     double scale_error = 1 / std::sqrt(least) - scale + root_factor(outputs[0]) * unit * scale;
@@ -137,6 +138,10 @@ void rms_norm(const AttrMap& attrs, Args args, Outputs outputs) {
       const double random = ex.variance * scale * scale * w * w +
                             ew.variance * value * value * scale * scale +
                             2 * rounding_variance(unit, y);
+      if (is_open) {
+        put(outputs[0], at + j, y, Error::open());
+        continue;
+      }
       put(outputs[0], at + j, y,
           {beyond(ex.bound, ew.bound) + scaled(y, 2 * kRoundFactor * unit),
            beyond(ex.systematic, ew.systematic), random});

@@ -209,6 +209,9 @@ Moments moments_of(const Sample& sample, Arithmetic arithmetic, double correctio
   m.variance.value = squares / divisor;
   m.variance.error = Error::of(systematic / divisor + scaled(m.variance.value, division * unit),
                                variance / (divisor * divisor));
+  if (overflows(squares + systematic + kTails * std::sqrt(variance), unit)) {
+    m.variance.error = Error::open();
+  }
   return m;
 }
 
