@@ -43,6 +43,11 @@ void write_folder(const TempFolder& folder, const std::string& name) {
       unwrap(read_text_file(testing::golden_path("logits/" + name + "/config.json")));
   const std::string old = "vocab_size\": 203";  // or "padded_vocab_size"
   config.replace(config.find(old), old.size(), "vocab_size\": 2048");
+  // Gemma 4's second table has a row for each token.
+  const std::string second = "vocab_size_per_layer_input\": ";
+  if (const size_t at = config.find(second); at != std::string::npos) {
+    config.replace(at, second.size() + 3, second + "2048");
+  }
   testing::write_model(folder, config);
   std::filesystem::copy_file(kDemoModel + "/tokenizer.json", folder / "tokenizer.json");
 }
