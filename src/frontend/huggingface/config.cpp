@@ -44,10 +44,10 @@ const Wrapper* find_wrapper(const JsonObjectReader& json) {
 }
 
 // transformers selects the class by model_type, so a different value there means another model.
-const Architecture& agreeing(const Architecture& reader, const JsonObjectReader& json) {
-  if (!json.has("model_type")) return reader;
+void expect_model_type(const Architecture& reader, const JsonObjectReader& json) {
+  if (!json.has("model_type")) return;
   const std::string type = unwrap(json.required_string("model_type"));
-  if (type == reader.name) return reader;
+  if (type == reader.name) return;
   throw_error(json.field_error(
       "model_type",
       "does not match \"architectures\", which names " + std::string(reader.class_name),
@@ -67,7 +67,9 @@ const Architecture& find_reader(const JsonObjectReader& json) {
   for (const Architecture& reader : models::architecture_table()) {
     const char* name = std::string_view(key) == "model_type" ? reader.name : reader.class_name;
     for (const std::string& wanted : names) {
-      if (wanted == name || wanted == reader.base_class) return agreeing(reader, json);
+      if (wanted != name && wanted != reader.base_class) continue;
+      expect_model_type(reader, json);
+      return reader;
     }
     known.push_back(name);
   }
