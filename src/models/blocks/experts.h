@@ -31,6 +31,22 @@ struct RouterConfig {
   const char* expert_scale = nullptr;
 };
 
+// Names under the experts' path in files with one tensor for all experts, in which gate and up are
+// one matrix.
+struct StackedExperts {
+  const char* gate_up = "experts.gate_up_proj";
+  const char* down = "experts.down_proj";
+  bool transposed = false;   // [experts, inputs, outputs]; never quantized
+  bool interleaved = false;  // rows of gate and up alternate; else gate comes first
+  bool bias = false;         // "<name>_bias"
+};
+
+// gate * sigmoid(alpha * gate) * (up + 1) of clamped parts (gpt-oss).
+struct ClampedSwiglu {
+  double alpha = 1.702;
+  double limit = 7;  // gate is at most this, up between it and its negative
+};
+
 struct ExpertConfig {
   int64_t experts = 0;
   int64_t per_token = 0;  // at most `experts`
@@ -43,23 +59,8 @@ struct ExpertConfig {
   const char* gate = "gate_proj";
   const char* up = "up_proj";
   const char* down = "down_proj";
-  // Names under the experts' path in files with one tensor for all experts, in which gate and up
-  // are one matrix.
-  struct Stacked {
-    const char* gate_up = "experts.gate_up_proj";
-    const char* down = "experts.down_proj";
-    bool transposed = false;   // [experts, inputs, outputs]; never quantized
-    bool interleaved = false;  // rows of gate and up alternate; else gate comes first
-    bool bias = false;         // "<name>_bias"
-  };
-  std::optional<Stacked> stacked;
-  // gate * sigmoid(alpha * gate) * (up + 1) of clamped parts (gpt-oss), in the place of the
-  // activation.
-  struct ClampedSwiglu {
-    double alpha = 1.702;
-    double limit = 7;  // gate is at most this, up between it and its negative
-  };
-  std::optional<ClampedSwiglu> clamped;
+  std::optional<StackedExperts> stacked;
+  std::optional<ClampedSwiglu> clamped;  // in the place of the activation
   // down(activation(up(x))) instead, with a tensor for each expert (Nemotron-H).
   bool plain = false;
   bool scales_input = false;  // an expert gets share * x, and its result has no factor (Llama 4)

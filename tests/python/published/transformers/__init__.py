@@ -31,6 +31,9 @@ class LlamaForCausalLM(Llama):
     def eval(self):
         return self
 
+    def double(self):
+        return self
+
     def named_parameters(self):
         return self.weights.items()
 
