@@ -85,6 +85,21 @@ if(NOT TAPML_COMPILER)
   return()  # the rest is only for the compiler
 endif()
 
+# The allocator of programs, not of libraries. The compiler makes many small objects: a compilation
+# takes half the time with mimalloc. Without it, and under a sanitizer, which has its own, programs
+# use the system's.
+find_library(TAPML_MIMALLOC_LIBRARY mimalloc)
+add_library(tapml_dep_allocator INTERFACE)
+if(TAPML_MIMALLOC_LIBRARY AND NOT TAPML_SANITIZE)
+  # No program names a symbol of it, so that the linker would leave it out.
+  target_link_options(
+    tapml_dep_allocator
+    INTERFACE "LINKER:--push-state,--no-as-needed,${TAPML_MIMALLOC_LIBRARY},--pop-state")
+elseif(NOT TAPML_MIMALLOC_LIBRARY)
+  message(STATUS "mimalloc was not found (Debian package libmimalloc-dev): built with the system's allocator")
+endif()
+mark_as_advanced(TAPML_MIMALLOC_LIBRARY)
+
 # LLVM, as one shared library. Its CMake package is not used, because it requires every optional
 # dependency that LLVM was configured with.
 find_path(TAPML_LLVM_INCLUDE llvm/IR/Module.h PATHS /usr/lib/llvm-19/include NO_DEFAULT_PATH)

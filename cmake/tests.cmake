@@ -62,7 +62,7 @@ function(tapml_test folder)
   # tests/<folder> may contain private helpers.
   target_include_directories(test_${folder} PRIVATE "${CMAKE_SOURCE_DIR}/tests/${folder}")
   target_link_libraries(
-    test_${folder} PRIVATE tapml_test_support ${test_LINK} GTest::gtest GTest::gtest_main)
+    test_${folder} PRIVATE tapml_dep_allocator tapml_test_support ${test_LINK} GTest::gtest GTest::gtest_main)
   tapml_precompile(test_${folder} tapml_pch_test)
   tapml_unity(test_${folder} ${sources})
   set_target_properties(
