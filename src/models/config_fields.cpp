@@ -278,6 +278,11 @@ std::optional<JsonObjectReader> rope_fields(const JsonObjectReader& json) {
   return unwrap(json.optional_object("rope_parameters"));
 }
 
+double read_clip(const JsonObjectReader& json) {
+  // Smaller ones than f32 has as normal numbers would leave nothing.
+  return unwrap(json.optional_float("clip_qkv", 0x1p-126)).value_or(0);
+}
+
 double read_cap(const JsonObjectReader& json, const char* key, double fallback) {
   const Json* field = json.json().find(key);
   if (field && field->is_null()) return 0;
@@ -370,20 +375,21 @@ int64_t read_window(const JsonObjectReader& json, const DecoderConfig& config, i
 
 std::vector<bool> read_layer_types(const JsonObjectReader& json, const DecoderConfig& config,
                                    std::string_view marked, std::string_view other,
-                                   const std::function<bool(int64_t layer)>& by_default) {
+                                   const std::function<bool(int64_t layer)>& by_default,
+                                   const char* key) {
   std::vector<bool> is_marked;
-  if (!json.has("layer_types")) {
+  if (!json.has(key)) {
     for (int64_t layer = 0; layer < config.layers; ++layer) is_marked.push_back(by_default(layer));
     return is_marked;
   }
-  const auto types = unwrap(json.required_string_array("layer_types"));
+  const auto types = unwrap(json.required_string_array(key));
   if (static_cast<int64_t>(types.size()) != config.layers) {
-    throw_error(json.field_error("layer_types", "has the wrong number of layers",
+    throw_error(json.field_error(key, "has the wrong number of layers",
                                  std::to_string(config.layers) + " of them"));
   }
   for (const std::string& type : types) {
     if (type != marked && type != other) {
-      throw_error(json.field_error("layer_types", "holds " + in_quotes(type),
+      throw_error(json.field_error(key, "holds " + in_quotes(type),
                                    in_quotes(other) + " or " + in_quotes(marked)));
     }
     is_marked.push_back(type == marked);

@@ -122,11 +122,12 @@ void read_gpt_decoder(const JsonObjectReader& json, const DecoderDefaults& defau
 // "sliding_window", or `fallback` where the field is absent; 0, no window, if it is null or not
 // below the context.
 int64_t read_window(const JsonObjectReader& json, const DecoderConfig& config, int64_t fallback);
-// The layers that "layer_types" calls `marked`, where all others are `other`; without that field,
+// The layers that the field `key` calls `marked`, where all others are `other`; without that field,
 // those for which `by_default` is true.
 std::vector<bool> read_layer_types(const JsonObjectReader& json, const DecoderConfig& config,
                                    std::string_view marked, std::string_view other,
-                                   const std::function<bool(int64_t layer)>& by_default);
+                                   const std::function<bool(int64_t layer)>& by_default,
+                                   const char* key = "layer_types");
 // The layers that attend to the window: those that "layer_types" calls "sliding_attention", or
 // `kind`, or, without that field, those for which `by_default` is true.
 std::vector<bool> read_windowed(const JsonObjectReader& json, const DecoderConfig& config,
@@ -141,6 +142,8 @@ PerLayerConfig read_per_layer_embedding(const JsonObjectReader& json, const Deco
                                         int64_t least_width, ConfigNotes& notes);
 // What a tanh caps scores or logits at; 0, no cap, if the field is null.
 double read_cap(const JsonObjectReader& json, const char* key, double fallback);
+// "clip_qkv": what queries, keys and values are at most; 0, no limit, if it is absent or null.
+double read_clip(const JsonObjectReader& json);
 // The elements of an array of numbers from `min` to `max`.
 std::vector<double> read_numbers(const JsonObjectReader& json, const char* key, double min,
                                  double max);

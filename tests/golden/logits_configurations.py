@@ -167,6 +167,11 @@ GLM4_MOE = small("glm4_moe", "Glm4MoeForCausalLM", first_k_dense_replace=1, head
                  n_group=1, n_routed_experts=6, n_shared_experts=1, norm_topk_prob=True, num_experts_per_tok=2,
                  partial_rotary_factor=0.5, routed_scaling_factor=1.5, tie_word_embeddings=False, topk_group=1,
                  use_qk_norm=False)
+GLM4_MOE_LITE = small("glm4_moe_lite", "Glm4MoeLiteForCausalLM", **LATENT, moe_intermediate_size=32, n_group=1,
+                      n_routed_experts=6, n_shared_experts=1, norm_topk_prob=True, num_experts_per_tok=2,
+                      routed_scaling_factor=1.6, tie_word_embeddings=False, topk_group=1)
+GRANITE_MOE = {"attention_multiplier": 0.3, "embedding_multiplier": 3.0, "intermediate_size": 32, "logits_scaling": 0.6,
+               "num_experts_per_tok": 2, "num_local_experts": 5, "residual_multiplier": 0.7, "tie_word_embeddings": False}
 GPT_OSS = small("gpt_oss", "GptOssForCausalLM", head_dim=16, intermediate_size=28, num_experts_per_tok=2,
                 num_local_experts=5, sliding_window=7, swiglu_alpha=1.2, swiglu_limit=0.8, tie_word_embeddings=False)
 DOTS1 = small("dots1", "Dots1ForCausalLM", first_k_dense_replace=1, max_window_layers=2, moe_intermediate_size=32,
@@ -565,6 +570,32 @@ OTHERS = {
                                   "full_attention": {"factor": 2.0, "rope_theta": 900.0, "rope_type": "linear"},
                                   "sliding_attention": {"rope_theta": 70.0, "rope_type": "default"}},
                               sliding_window=9, tie_word_embeddings=False, vocab_size_per_layer_input=203), 2311),
+    "minimax_m2": (small("minimax_m2", "MiniMaxM2ForCausalLM", num_experts_per_tok=3, num_local_experts=6, rotary_dim=8,
+                         tie_word_embeddings=False), 2322),
+    "minimax_m2_whole": (small("minimax_m2", "MiniMaxM2ForCausalLM", head_dim=24, num_experts_per_tok=1, num_hidden_layers=1,
+                               num_key_value_heads=1, num_local_experts=5, rope_theta=200.0), 2323),
+    "minimax_m2_yarn": (small("minimax_m2", "MiniMaxM2ForCausalLM", num_experts_per_tok=2, num_local_experts=4,
+                              partial_rotary_factor=0.5, rope_parameters=YARN, tie_word_embeddings=True), 2324),
+    "granitemoe": (small("granitemoe", "GraniteMoeForCausalLM", **GRANITE_MOE), 2325),
+    "granitemoe_biased": (small("granitemoe", "GraniteMoeForCausalLM", **{
+        **GRANITE_MOE, "attention_bias": True, "hidden_act": "gelu", "num_experts_per_tok": 1, "num_hidden_layers": 1,
+        "num_key_value_heads": 1, "tie_word_embeddings": True}), 2326),
+    "granitemoeshared": (small("granitemoeshared", "GraniteMoeSharedForCausalLM", **GRANITE_MOE,
+                               shared_intermediate_size=40), 2327),
+    "granitemoeshared_none": (small("granitemoeshared", "GraniteMoeSharedForCausalLM", **{
+        **GRANITE_MOE, "num_local_experts": 3, "rope_theta": 300.0, "tie_word_embeddings": True}), 2328),
+    "glm": (small("glm", "GlmForCausalLM", attention_bias=True, eos_token_id=[1, 2], head_dim=24, pad_token_id=0, tie_word_embeddings=False), 2329),
+    "glm_unbiased": (small("glm", "GlmForCausalLM", attention_bias=False, eos_token_id=[1, 2], head_dim=32, pad_token_id=0, num_key_value_heads=1,
+                           partial_rotary_factor=0.25, rope_theta=300.0, tie_word_embeddings=True), 2330),
+    "glm4_moe_lite": (GLM4_MOE_LITE, 2331),
+    "glm4_moe_lite_dense": ({**variant(
+        GLM4_MOE_LITE, attention_bias=True, mlp_layer_types=["dense", "dense", "sparse"], n_group=3, n_routed_experts=12,
+        norm_topk_prob=False, rope_interleave=False, rope_parameters=YARN, tie_word_embeddings=True, topk_group=2),
+        "q_lora_rank": None}, 2332),
+    "olmo": (small("olmo", "OlmoForCausalLM", clip_qkv=1.3, tie_word_embeddings=False), 2333),
+    "olmo_biased": (small("olmo", "OlmoForCausalLM", attention_bias=True, head_dim=24, hidden_act="gelu",
+                          num_key_value_heads=1, rope_scaling={"factor": 3.0, "rope_type": "linear"},
+                          tie_word_embeddings=True), 2334),
     "nanochat": (small("nanochat", "NanoChatForCausalLM", final_logit_softcapping=3.0, rope_theta=100.0), 2321),
     "nanochat_biased": (small("nanochat", "NanoChatForCausalLM", attention_bias=True, hidden_act="gelu",
                               num_key_value_heads=1, rms_norm_eps=1e-3, tie_word_embeddings=True) | {

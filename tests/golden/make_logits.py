@@ -150,7 +150,7 @@ HEADS = ("lm_head.weight", "embed_out.weight")
 
 
 # Architectures whose files have the experts of a layer in one tensor.
-STACKED = ("gpt_oss", "llama4_text", "granitemoehybrid", "gemma4_text")
+STACKED = ("gpt_oss", "llama4_text", "granitemoe", "granitemoehybrid", "granitemoeshared", "gemma4_text")
 
 # Granite's names of them in memory and in files.
 GRANITE = {".block_sparse_moe.experts.gate_up_proj": ".block_sparse_moe.input_linear.weight",
@@ -175,7 +175,7 @@ def shared_names(model):
 
 def published_shapes(model):
     """Names and shapes of a model's tensors in published files; transformers keeps experts fused in memory."""
-    mixtral = model.config.model_type == "mixtral"
+    mixtral = model.config.model_type in ("mixtral", "minimax_m2")
     shapes = {}
     shared = shared_names(model)
     for name, tensor in model.state_dict().items():

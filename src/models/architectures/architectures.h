@@ -55,7 +55,8 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace glm4 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
-}
+DecoderModel read_glm(const JsonObjectReader& json, ConfigNotes& notes);
+}  // namespace glm4
 namespace gpt2 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
@@ -71,6 +72,10 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace granite {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace granitemoe {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+DecoderModel read_shared(const JsonObjectReader& json, ConfigNotes& notes);
+}  // namespace granitemoe
 namespace granitemoehybrid {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
@@ -98,6 +103,9 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace minicpm {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace minimax_m2 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace mistral {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 DecoderModel read_cwm(const JsonObjectReader& json, ConfigNotes& notes);
@@ -115,6 +123,9 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 DecoderModel read_jais2(const JsonObjectReader& json, ConfigNotes& notes);
 }  // namespace nemotron
 namespace nemotron_h {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace olmo {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace olmo2 {
@@ -181,6 +192,9 @@ namespace deepseek_v2 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace deepseek_v3 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace glm4_moe_lite {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
 namespace glm4_moe {

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "ir/exceptions.h"
-#include "models/architectures/architectures.h"
 #include "models/blocks/layer.h"
 
 namespace tapml::models {
@@ -82,7 +81,10 @@ DeepseekExperts read_deepseek_experts(const JsonObjectReader& json,
       json.int_or("n_shared_experts", json.json().find("n_shared_experts") ? 0 : defaults.shared, 0,
                   kMaxWidth / routed.inner));
   result.shared_inner = shared * routed.inner;
-  result.first = unwrap(json.int_or("first_k_dense_replace", defaults.first, 0, kMaxLayers));
+  result.first = defaults.first;
+  if (defaults.first_key) {
+    result.first = unwrap(json.int_or(defaults.first_key, defaults.first, 0, kMaxLayers));
+  }
   if (unwrap(json.int_or("moe_layer_freq", 1)) != 1) {
     throw_error(json.field_error("moe_layer_freq", "is not 1", "experts in every layer"));
   }
@@ -96,14 +98,7 @@ Variable deepseek_feed_forward(Graph& g, int64_t layer, const std::string& path,
                              {.inner = c.shared_inner, .name = "shared_experts"});
 }
 
-namespace {
-
-struct Config : DecoderConfig {
-  LatentAttentionConfig latent;
-  DeepseekExperts experts;
-};
-
-DecoderModel deepseek_model(const char* architecture, const Config& c) {
+DecoderModel deepseek_model(const char* architecture, const DeepseekConfig& c) {
   DecoderModel model = decoder_model(architecture, c);
   model.logits = logits_of(c, norm_of(c));
   model.hidden_states = [c](Graph& g) {
@@ -123,104 +118,5 @@ DecoderModel deepseek_model(const char* architecture, const Config& c) {
   };
   return model;
 }
-
-void expect_choice(const JsonObjectReader& json, const char* key, std::string_view only) {
-  if (json.has(key)) unwrap(json.required_choice(key, std::array{only}));
-}
-
-}  // namespace
-
-namespace deepseek_v2 {
-
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
-  // From transformers' DeepseekV2Config.
-  constexpr DecoderDefaults kDefaults = {.vocabulary = 102400,
-                                         .hidden = 4096,
-                                         .layers = 32,
-                                         .heads = 32,
-                                         .head_dim = 64,
-                                         .context = 2048,
-                                         .intermediate = 11008,
-                                         .head_dim_key = "qk_rope_head_dim"};
-  Config c;
-  read_decoder(json, kDefaults, c, notes);
-  c.rope.interleaved = true;
-  c.latent = read_latent_attention(json, {}, c, notes);
-  refuse_set(json, "mlp_bias", "is true: biases of the feed-forward parts are not supported");
-  refuse_set(json, "norm_topk_prob",
-             "is true: transformers ignores it, where the published code divides by the sum");
-  expect_choice(json, "scoring_func", "softmax");
-  c.experts = read_deepseek_experts(
-      json, {.experts = 64, .inner = 1407, .shared = 2, .groups_by_pairs = false}, c, notes);
-  RouterConfig& router = c.experts.routed.router;
-  const std::string method =
-      json.has("topk_method")
-          ? unwrap(json.required_choice(
-                "topk_method", std::array<std::string_view, 2>{"greedy", "group_limited_greedy"}))
-          : "greedy";
-  if (method == "greedy") router.groups = router.chosen_groups = 1;
-  return deepseek_model("deepseek_v2", c);
-}
-
-}  // namespace deepseek_v2
-
-namespace deepseek_v3 {
-
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
-  // From transformers' DeepseekV3Config.
-  constexpr DecoderDefaults kDefaults = {.vocabulary = 129280,
-                                         .hidden = 7168,
-                                         .layers = 61,
-                                         .heads = 128,
-                                         .head_dim = 64,
-                                         .context = 4096,
-                                         .intermediate = 18432,
-                                         .head_dim_key = "qk_rope_head_dim"};
-  Config c;
-  read_decoder(json, kDefaults, c, notes);
-  c.rope.interleaved = unwrap(json.bool_or("rope_interleave", true));
-  c.latent = read_latent_attention(json, {}, c, notes);
-  expect_choice(json, "scoring_func", "sigmoid");
-  expect_choice(json, "topk_method", "noaux_tc");
-  c.experts = read_deepseek_experts(json,
-                                    {.experts = 256,
-                                     .per_token = 8,
-                                     .inner = 2048,
-                                     .groups = 8,
-                                     .chosen_groups = 4,
-                                     .first = 3,
-                                     .scale = 2.5},
-                                    c, notes);
-  RouterConfig& router = c.experts.routed.router;
-  router.scores = RouterConfig::Scores::kSigmoid;
-  router.correction = "gate.e_score_correction_bias";
-  router.renormalize = unwrap(json.bool_or("norm_topk_prob", true));
-  return deepseek_model("deepseek_v3", c);
-}
-
-}  // namespace deepseek_v3
-
-namespace youtu {
-
-DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
-  // From transformers' YoutuConfig.
-  constexpr DecoderDefaults kDefaults = {.vocabulary = 128256,
-                                         .hidden = 2048,
-                                         .layers = 32,
-                                         .heads = 16,
-                                         .head_dim = 64,
-                                         .context = 131072,
-                                         .intermediate = 6144,
-                                         .head_dim_key = "qk_rope_head_dim",
-                                         .tied_embeddings = true};
-  Config c;
-  read_decoder(json, kDefaults, c, notes);
-  c.rope.interleaved = unwrap(json.bool_or("rope_interleave", true));
-  c.latent = read_latent_attention(json, {}, c, notes);
-  c.experts.first = c.layers;  // no layer has experts
-  return deepseek_model("youtu", c);
-}
-
-}  // namespace youtu
 
 }  // namespace tapml::models

@@ -1,5 +1,5 @@
-// What DeepSeek V2 and V3 gave to other architectures: latent attention, and routed experts beside
-// experts that every token passes (DeepSeek-AI 2024; the fields and names of transformers'
+// What DeepSeek V2, V3 and architectures after them share: latent attention, and routed experts
+// beside experts that every token passes (DeepSeek-AI 2024; the fields and names of transformers'
 // DeepseekV2ForCausalLM and DeepseekV3ForCausalLM).
 #pragma once
 
@@ -33,6 +33,7 @@ struct DeepseekExpertDefaults {
   bool groups_by_pairs = true;  // RouterConfig's
   int64_t first = 0;
   double scale = 1;
+  const char* first_key = "first_k_dense_replace";  // null: the caller reads it
 };
 
 // Reads the sizes, the groups and the scale; the kind of router is the caller's.
@@ -44,5 +45,13 @@ DeepseekExperts read_deepseek_experts(const JsonObjectReader& json,
 relax::Variable deepseek_feed_forward(Graph& g, int64_t layer, const std::string& path,
                                       const relax::Variable& x, const DecoderConfig& config,
                                       const DeepseekExperts& experts);
+
+struct DeepseekConfig : DecoderConfig {
+  LatentAttentionConfig latent;
+  DeepseekExperts experts;
+};
+
+// Layers of a norm and latent attention, then a norm and the feed-forward part.
+DecoderModel deepseek_model(const char* architecture, const DeepseekConfig& config);
 
 }  // namespace tapml::models

@@ -1,6 +1,6 @@
-// GLM 4 of 0414: a norm before and after both parts of a layer, a rotation of neighbors in a part
-// of each head, one matrix for gate and up (Zhipu 2025; the layout and names of Hugging Face's
-// Glm4ForCausalLM).
+// GLM 4: a rotation of neighbors in a part of each head, one matrix for gate and up (Zhipu 2024;
+// the layout and names of Hugging Face's GlmForCausalLM), and GLM 4 of 0414, which has a norm after
+// both parts of a layer too (Glm4ForCausalLM).
 #include "ir/exceptions.h"
 #include "models/architectures/architectures.h"
 #include "models/blocks/layer.h"
@@ -23,36 +23,48 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 151552,
                                        .norm_epsilon = 1.5625e-7,
                                        .partial_rotary = 0.5};
 
-Variable hidden_states(Graph& g, const DecoderConfig& c) {
+Variable hidden_states(Graph& g, const DecoderConfig& c, bool norms_after) {
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
-    x = sandwich_layer(
-        g, path, x, norm_of(c),
-        [&](const Variable& y) {
-          return attention(g, layer, path + ".self_attn", y, attention_of(c));
-        },
-        [&](const Variable& y) {
-          return fused_gated_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
-        },
-        {.after_mix = "post_self_attn_layernorm",
-         .before_feed = "post_attention_layernorm",
-         .after_feed = "post_mlp_layernorm"});
+    const auto mix = [&](const Variable& y) {
+      return attention(g, layer, path + ".self_attn", y, attention_of(c));
+    };
+    const auto feed = [&](const Variable& y) {
+      return fused_gated_feed_forward(g, path + ".mlp", y, feed_forward_of(c));
+    };
+    if (!norms_after) {
+      x = pre_norm_layer(g, path, x, norm_of(c), mix, feed);
+      continue;
+    }
+    x = sandwich_layer(g, path, x, norm_of(c), mix, feed,
+                       {.after_mix = "post_self_attn_layernorm",
+                        .before_feed = "post_attention_layernorm",
+                        .after_feed = "post_mlp_layernorm"});
   }
   return x;
+}
+
+DecoderModel read_model(const char* architecture, const JsonObjectReader& json, bool norms_after,
+                        ConfigNotes& notes) {
+  DecoderConfig c;
+  read_decoder(json, kDefaults, c, notes);
+  c.rope.interleaved = true;
+  c.qkv_bias = unwrap(json.bool_or("attention_bias", true));
+  DecoderModel model = decoder_model(architecture, c);
+  model.logits = logits_of(c, norm_of(c));
+  model.hidden_states = [c, norms_after](Graph& g) { return hidden_states(g, c, norms_after); };
+  return model;
 }
 
 }  // namespace
 
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
-  DecoderConfig c;
-  read_decoder(json, kDefaults, c, notes);
-  c.rope.interleaved = true;
-  c.qkv_bias = unwrap(json.bool_or("attention_bias", true));
-  DecoderModel model = decoder_model("glm4", c);
-  model.logits = logits_of(c, norm_of(c));
-  model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
-  return model;
+  return read_model("glm4", json, true, notes);
+}
+
+DecoderModel read_glm(const JsonObjectReader& json, ConfigNotes& notes) {
+  return read_model("glm", json, false, notes);
 }
 
 }  // namespace tapml::models::glm4

@@ -58,8 +58,7 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   Config c;
   read_decoder(json, kDefaults, c, notes);
   c.qkv_bias = c.output_bias = unwrap(json.bool_or("attention_bias", false));
-  // Smaller ones than f32 has as normal numbers would leave nothing.
-  c.clip = unwrap(json.optional_float("clip_qkv", 0x1p-126)).value_or(0);
+  c.clip = read_clip(json);
   c.experts = {
       .experts = read_experts(json, "num_experts", kExperts, 1, c, notes),
       .inner = c.intermediate,
