@@ -22,11 +22,11 @@ enum class Role : uint8_t {
   kLengths,         // i32[b]: tokens in the state before the call
   kSlots,           // i32[b]: the sequences' rows of recurrent and fixed state
   kFeatures,        // [b, m, d]: the input of an encoder
-  kFeatureLengths,  // i32[b]: number of valid rows of features
+  kFeatureLengths,  // i32[b]: number of valid rows of features, or of valid tokens of embed
   kLogits,          // f32[b, v], or f32[b, n, v] of logits_all
   kParameters,      // [b, 2] or [b, 3]: sampling parameters
   kGenerator,       // i64[2] or i64[b, 2]: key and counter of the random numbers
-  kEmbeddings,      // [b, m, d]: embeddings that take the place of tokens' own
+  kEmbeddings,      // [b, m, d]: embeddings in place of tokens' own; as embed's result f32[b, d]
   kPlacement,       // i32[b, n]: the row of embeddings of each token, or -1
 };
 inline constexpr int kRoles = static_cast<int>(Role::kPlacement) + 1;
@@ -76,8 +76,8 @@ struct ModelInterface {
   int64_t context = 0;     // maximum tokens per sequence
   int64_t page_size = 16;  // tokens in a page of paged state
   std::vector<StateTensor> state;
-  // prefill, decode, logits_all, sample, and optionally draw and encode. `prepare` takes only
-  // weights and is not an entry.
+  // prefill, decode, logits_all, sample, and optionally draw and encode; of an encoder only embed.
+  // `prepare` takes only weights and is not an entry.
   std::vector<ModelFunction> functions;
   // Names of the weight parameters, in the order of every function's parameters.
   std::vector<std::string> weights;

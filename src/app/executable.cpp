@@ -77,7 +77,7 @@ ExecutableFile load_executable(const std::string& path) {
 
 ModelSource source_of(const frontend::HuggingFaceModel& model, const std::string& folder) {
   ModelSource source;
-  for (const models::WeightSpec& spec : models::decoder_weights(model.config.model)) {
+  for (const models::WeightSpec& spec : model.config.weights()) {
     WeightRecord record{spec.name, model.config.dtype, spec.shape, "", spec.parts, ""};
     if (model.quantization && spec.linear) record.quantization = model.quantization->name;
     if (auto it = model.sources.find(spec.name); it != model.sources.end()) {

@@ -60,7 +60,8 @@ void refuse_changes(const PatternOptions& patterns, const ModelFormat& format,
   for (const auto& [option, value] :
        {std::pair{"--patterns", patterns.file}, std::pair{"--quantize", format.quantize},
         std::pair{"--activations", format.activations}, std::pair{"--kv-cache", format.kv_cache},
-        std::pair{"--accumulation", format.accumulation}}) {
+        std::pair{"--accumulation", format.accumulation}, std::pair{"--pooling", format.pooling},
+        std::pair{"--normalize", format.normalize}}) {
     if (value.empty()) continue;
     throw_user(option + std::string(" goes with a model directory only"), option,
                "a model directory as MODEL", executable, "give it where the model is compiled");
@@ -125,13 +126,21 @@ models::Precision precision_of(const ModelFormat& format) {
   return models::parse_precision(format.activations, format.kv_cache, format.accumulation);
 }
 
+frontend::PoolingChoice pooling_of(const ModelFormat& format) {
+  frontend::PoolingChoice choice;
+  if (!format.pooling.empty()) choice.pooling = models::find_pooling(format.pooling);
+  if (!format.normalize.empty()) choice.normalized = format.normalize == "yes";
+  return choice;
+}
+
 LoadedModel load_model(const std::string& model, const std::string& folder,
                        const PatternOptions& patterns, const ModelFormat& format,
                        const WorkWatcher& watcher) {
   if (!is_compiled(model)) {
     refuse_other_files(model);
-    frontend::HuggingFaceModel files = frontend::read_model(
-        model, find_quantization(format.quantize), precision_of(format), watcher);
+    frontend::HuggingFaceModel files =
+        frontend::read_model(model, find_quantization(format.quantize), precision_of(format),
+                             watcher, pooling_of(format));
     patterns.apply(files.module);
     log_warnings(files.warnings);
     Tokenizer tokenizer = load_tokenizer(files.folder);
@@ -179,6 +188,11 @@ std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& 
                        unwrap(model_interface_of(model.files.module.all_attrs())).context, prompt);
 }
 
+void check_use(const ModelInterface& interface, ModelUse use, const std::string& model) {
+  unwrap(use == ModelUse::kEmbed ? llm::check_embeds(interface, model)
+                                 : llm::check_continues(interface, model));
+}
+
 ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_compile) {
   const double start = seconds_now();
   RemoteOptions remote = options.remote;
@@ -199,11 +213,10 @@ ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_c
         options.loaded ? options.loaded
                        : std::make_shared<const LoadedModel>(load_model(
                              options.model, "", options.patterns, options.format, options.watcher));
+    const ModelInterface interface = unwrap(model_interface_of(model->files.module.all_attrs()));
+    check_use(interface, options.use, options.model);
     llm::TextInputs inputs = options.inputs.load(model->files.module);
-    if (before_compile) {
-      before_compile(model->tokenizer, unwrap(model_interface_of(model->files.module.all_attrs())),
-                     inputs);
-    }
+    if (before_compile) before_compile(model->tokenizer, interface, inputs);
     const double loaded = seconds_now();
     CompileCache cache(options.cache);
     pipeline::ImplementOptions implement;
@@ -235,6 +248,7 @@ ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_c
         target = executable_target(file, options.model, options.target);
         session = open_session(target, options.cache, options.libraries.load(), remote);
       });
+  check_use(model.file.executable.model, options.use, options.model);
   llm::TextInputs inputs;
   if (options.inputs.are_taken_by(model.file.executable.model)) {
     inputs =
@@ -276,6 +290,21 @@ std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model) {
   model.attach(*engine);
   unwrap(check_mapped_files());
   return engine;
+}
+
+std::unique_ptr<llm::Embedder> make_embedder(const ReadyModel& model) {
+  const bool has_own = has_own_process(model.target);
+  std::unique_ptr<runtime::VirtualMachine> vm;
+  if (has_own) {
+    vm = unwrap(model.session->open_vm(model.executable));
+  } else {
+    vm = unwrap(runtime::LocalVirtualMachine::create(*model.session, model.executable));
+  }
+  if (model.contained) model.contained->attach(*vm);
+  auto embedder =
+      unwrap(llm::Embedder::create(std::move(vm), model.weights, {.weights_in_place = !has_own}));
+  unwrap(check_mapped_files());
+  return embedder;
 }
 
 }  // namespace tapml::app

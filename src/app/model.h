@@ -15,6 +15,7 @@
 #include "app/remote.h"
 #include "app/text_inputs.h"
 #include "frontend/huggingface/model.h"
+#include "llm/embedder.h"
 #include "llm/engine.h"
 #include "llm/tokenizer/tokenizer.h"
 #include "models/quantization.h"
@@ -28,10 +29,15 @@ struct LoadedModel {
   Tokenizer tokenizer;
 };
 
+// What a command needs a model for.
+enum class ModelUse : uint8_t { kContinue, kEmbed };
+
 // How a model directory is read, as options have it; empty texts are defaults.
 struct ModelFormat {
   std::string quantize;                             // a name of models::quantization_table
   std::string activations, kv_cache, accumulation;  // of models::Precision
+  // Of an encoder: "mean" or "cls", "yes" or "no".
+  std::string pooling = {}, normalize = {};
 };
 
 // Whether it is an executable or a package, which is already compiled.
@@ -48,6 +54,7 @@ LoadedModel load_model(const std::string& model, const std::string& folder = "",
 // By name; null for an empty one.
 const models::Quantization* find_quantization(const std::string& name);
 models::Precision precision_of(const ModelFormat& format);
+frontend::PoolingChoice pooling_of(const ModelFormat& format);
 
 // The tokenizer of a model folder, configured by all of its files; warnings go to the log.
 Tokenizer load_tokenizer(const std::string& folder);
@@ -69,8 +76,9 @@ struct ModelOptions {
   LibraryFiles libraries;
   RemoteOptions remote;
   IsolationOptions isolation;  // for kernels that are not proved to stay within their buffers
-  int64_t step_limit = 0;      // on function calls per run, loops included; 0: none
-  WorkWatcher watcher;         // of loading and compiling; may be empty
+  ModelUse use = ModelUse::kContinue;
+  int64_t step_limit = 0;  // on function calls per run, loops included; 0: none
+  WorkWatcher watcher;     // of loading and compiling; may be empty
   // What the caller has already, used in place of reading the model and of opening a session.
   std::shared_ptr<const LoadedModel> loaded;
   runtime::Session* session = nullptr;  // on the device of `opened`; outlives the ready model
@@ -99,10 +107,16 @@ struct ReadyModel {
 using BeforeCompile =
     std::function<void(const Tokenizer&, const ModelInterface&, const llm::TextInputs&)>;
 
+// UserError for a model of another kind than its use needs; `model` names it.
+void check_use(const ModelInterface& interface, ModelUse use, const std::string& model);
+
+// UserError also for a model of another kind than `options.use` needs.
 ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_compile);
 
 // The model's engine, with its weights uploaded. If the device is remote, so is the virtual
 // machine.
 std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model);
+// The same of an encoder.
+std::unique_ptr<llm::Embedder> make_embedder(const ReadyModel& model);
 
 }  // namespace tapml::app

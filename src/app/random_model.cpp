@@ -12,7 +12,6 @@
 #include "io/host/files.h"
 #include "io/safetensors.h"
 #include "ir/exceptions.h"
-#include "models/decoder.h"
 
 namespace tapml::app {
 
@@ -32,9 +31,9 @@ HostTensor random_tensor(const std::string& name, const Shape& shape, uint64_t s
 }
 
 // Of the files: a weight may be stored as several tensors.
-std::map<std::string, Shape> stored_shapes(const models::DecoderModel& model) {
+std::map<std::string, Shape> stored_shapes(const frontend::HuggingFaceConfig& config) {
   std::map<std::string, Shape> shapes;
-  for (const models::WeightSpec& spec : models::decoder_weights(model)) {
+  for (const models::WeightSpec& spec : config.weights()) {
     if (spec.parts.empty()) {
       shapes[spec.name] = spec.shape;
       continue;
@@ -67,7 +66,7 @@ void write_random_model(const std::string& config, uint64_t seed, const std::str
   const std::string text = unwrap(read_text_file(config));
   const frontend::HuggingFaceConfig read = frontend::parse_config(text, config);
   for (const std::string& warning : read.warnings) log_warning(warning);
-  const std::map<std::string, Shape> shapes = stored_shapes(read.model);
+  const std::map<std::string, Shape> shapes = stored_shapes(read);
   check_memory(shapes, config);
   std::map<std::string, HostTensor> tensors;
   for (const auto& [name, shape] : shapes) tensors[name] = random_tensor(name, shape, seed);

@@ -58,6 +58,7 @@ struct Registration {
 void add_commands(Registration registration);
 
 void add_run(Registration registration);
+void add_embed(Registration registration);
 void add_compile(Registration registration);
 void add_opt(Registration registration);
 void add_exec(Registration registration);

@@ -63,7 +63,8 @@ Input from_model(const frontend::HuggingFaceModel& model, const std::string& fol
 Input from_folder(const CompileOptions& options, const models::Quantization* quantization,
                   const WorkWatcher& watcher) {
   frontend::HuggingFaceModel model =
-      frontend::read_model(options.model, quantization, app::precision_of(options.format), watcher);
+      frontend::read_model(options.model, quantization, app::precision_of(options.format), watcher,
+                           app::pooling_of(options.format));
   if (!options.package.empty()) load_tokenizer(model.folder);
   Input input = from_model(model, options.model, !options.file.empty());
   input.model = std::move(model);
@@ -88,9 +89,11 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
   }
   const models::Quantization* quantization = find_quantization(options.format.quantize);
   const models::Precision precision = app::precision_of(options.format);
+  const frontend::PoolingChoice pooling = app::pooling_of(options.format);
   refuse_package(options);
   if (!options.config.empty()) {
-    return from_model(frontend::read_config(options.config, quantization, precision), "", keep);
+    return from_model(frontend::read_config(options.config, quantization, precision, pooling), "",
+                      keep);
   }
   std::error_code ignored;
   if (std::filesystem::is_directory(options.model, ignored)) {
@@ -102,6 +105,10 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
         "configuration only",
         "command line", "a model directory as MODEL, or --config", options.model,
         "the operators of a text module have their dtypes");
+  }
+  if (pooling.given()) {
+    throw_user("--pooling and --normalize go with a model directory or a configuration only",
+               "command line", "a model directory as MODEL, or --config", options.model);
   }
   if (quantization) {
     throw_user("--quantize goes with a model directory or a configuration only", "--quantize",
@@ -315,6 +322,7 @@ void add_compile(Registration registration) {
   add_options(*command, options->cache);
   add_options(*command, options->patterns);
   add_options(*command, options->format);
+  add_pooling_options(*command, options->format);
   add_options(*command, options->libraries);
   options->shapes.add_to(*command);
   set_runner(*command, registration, [options, registration, memory] {

@@ -14,15 +14,19 @@ namespace tapml::cli {
 namespace {
 
 int run(const Output& output) {
-  const std::vector<TableColumn> columns = {
-      {.name = "model_type"}, {.name = "class"}, {.name = "description", .below = true}};
+  const std::vector<TableColumn> columns = {{.name = "model_type"},
+                                            {.name = "class"},
+                                            {.name = "kind"},
+                                            {.name = "description", .below = true}};
   std::vector<TableRow> rows;
   std::vector<Json> list;
   for (const models::Architecture& one : models::architecture_table()) {
-    rows.push_back({one.name, one.class_name, one.doc});
+    const char* kind = one.read_encoder ? "encoder" : "decoder";
+    rows.push_back({one.name, one.class_name, kind, one.doc});
     list.push_back(Json::object({{"model_type", Json::string(one.name)},
                                  {"class", Json::string(one.class_name)},
                                  {"base_class", Json::string(one.base_class)},
+                                 {"kind", Json::string(kind)},
                                  {"description", Json::string(one.doc)}}));
   }
   for (const std::string& line : table_lines(columns, rows, text_width(STDOUT_FILENO))) {

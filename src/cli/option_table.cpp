@@ -14,6 +14,8 @@ constexpr std::string_view kInput = "Input", kSampling = "Sampling", kTarget = "
 constexpr OptionRow kRows[] = {
     {"--prompt", kInput, "TEXT"},
     {"--prompts", kInput, "FILE"},
+    {"--text", kInput, "TEXT"},
+    {"--texts", kInput, "FILE"},
     {"--tokens", kInput, "ID,..."},
     {"--max-tokens", kInput, "N"},
     {"--decode", kInput, "N"},
@@ -62,6 +64,8 @@ constexpr OptionRow kRows[] = {
     {"--activations", kCompilation, "DTYPE"},
     {"--kv-cache", kCompilation, "DTYPE"},
     {"--accumulation", kCompilation, "DTYPE"},
+    {"--pooling", kCompilation, ""},
+    {"--normalize", kCompilation, ""},
     {"--patterns", kCompilation, "FILE"},
     {"--skip-pass", kCompilation, "PASS,..."},
     {"--bind", kCompilation, "FUNCTION.VARIABLE=N,..."},

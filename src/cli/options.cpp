@@ -20,6 +20,45 @@ std::string is_seed(const std::string& text) {
   return "a seed is an integer from 0 to 18446744073709551615, not " + text;
 }
 
+void add_dtypes(CLI::App& command, app::ModelFormat& format) {
+  command.add_option("--quantize", format.quantize,
+                     "Format of linear weights: q4f32 or q4f16 (docs/quantization.md)");
+  command
+      .add_option("--activations", format.activations,
+                  "Dtype that the model computes in: f32, f16 or bf16 (docs/quantization.md)")
+      ->default_str("f32, or the quantization's");
+}
+
+void add_accumulation(CLI::App& command, app::ModelFormat& format) {
+  command
+      .add_option("--accumulation", format.accumulation,
+                  "Dtype that linear layers may accumulate in: f32 or f16 (docs/quantization.md)")
+      ->default_str("f32");
+}
+
+void add_model(CLI::App& command, app::ModelOptions& options) {
+  command.add_option("model", options.model, "Hugging Face model directory, executable or package")
+      ->required();
+  command
+      .add_option("--target", options.target, "Platform to run on: kind[:key=value,...][@endpoint]")
+      ->default_str("cpu, or the executable's");
+  command.add_option("--model", options.folder,
+                     "Model directory of an executable whose weights have moved");
+  add_options(command, options.cache);
+  add_options(command, options.patterns);
+}
+
+void add_running(CLI::App& command, app::ModelOptions& options) {
+  add_options(command, options.libraries);
+  add_options(command, options.remote);
+  add_options(command, options.isolation);
+  command
+      .add_option("--step-limit", options.step_limit,
+                  "Most function calls of a run, loop iterations included (0: no limit)")
+      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_json(CLI::App& command, Output& output) {
@@ -43,18 +82,21 @@ void add_options(CLI::App& command, app::PatternOptions& options) {
 }
 
 void add_options(CLI::App& command, app::ModelFormat& format) {
-  command.add_option("--quantize", format.quantize,
-                     "Format of linear weights: q4f32 or q4f16 (docs/quantization.md)");
-  command
-      .add_option("--activations", format.activations,
-                  "Dtype that the model computes in: f32, f16 or bf16 (docs/quantization.md)")
-      ->default_str("f32, or the quantization's");
+  add_dtypes(command, format);
   command.add_option("--kv-cache", format.kv_cache, "Dtype of the KV cache: f32, f16 or bf16")
       ->default_str("as --activations");
+  add_accumulation(command, format);
+}
+
+void add_pooling_options(CLI::App& command, app::ModelFormat& format) {
   command
-      .add_option("--accumulation", format.accumulation,
-                  "Dtype that linear layers may accumulate in: f32 or f16 (docs/quantization.md)")
-      ->default_str("f32");
+      .add_option("--pooling", format.pooling,
+                  "What an encoder makes a text's vector of: all tokens or the first one")
+      ->check(CLI::IsMember({"mean", "cls"}))
+      ->default_str("as the model's files say, or mean");
+  command.add_option("--normalize", format.normalize, "Whether an encoder's vectors have length 1")
+      ->check(CLI::IsMember({"yes", "no"}))
+      ->default_str("as the model's files say, or yes");
 }
 
 void add_options(CLI::App& command, app::TextInputOptions& options) {
@@ -130,25 +172,19 @@ void add_options(CLI::App& command, llm::SamplerOptions& options) {
 }
 
 void add_options(CLI::App& command, app::ModelOptions& options) {
-  command.add_option("model", options.model, "Hugging Face model directory, executable or package")
-      ->required();
-  command
-      .add_option("--target", options.target, "Platform to run on: kind[:key=value,...][@endpoint]")
-      ->default_str("cpu, or the executable's");
-  command.add_option("--model", options.folder,
-                     "Model directory of an executable whose weights have moved");
-  add_options(command, options.cache);
-  add_options(command, options.patterns);
+  add_model(command, options);
   add_options(command, options.format);
   add_options(command, options.inputs);
-  add_options(command, options.libraries);
-  add_options(command, options.remote);
-  add_options(command, options.isolation);
-  command
-      .add_option("--step-limit", options.step_limit,
-                  "Most function calls of a run, loop iterations included (0: no limit)")
-      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
-      ->capture_default_str();
+  add_running(command, options);
+}
+
+void add_encoder_options(CLI::App& command, app::ModelOptions& options) {
+  options.use = app::ModelUse::kEmbed;
+  add_model(command, options);
+  add_dtypes(command, options.format);
+  add_accumulation(command, options.format);
+  add_pooling_options(command, options.format);
+  add_running(command, options);
 }
 
 }  // namespace tapml::cli

@@ -23,12 +23,13 @@ void set_runner(CLI::App& command, Registration registration,
              [options, run, &output = registration.output] { return run(*options, output); });
 }
 
-void add_options(CLI::App& command, app::CacheOptions& options);      // --no-cache
-void add_options(CLI::App& command, app::PatternOptions& options);    // --patterns
-void add_options(CLI::App& command, app::ModelFormat& format);        // --quantize, --activations
-void add_options(CLI::App& command, app::TextInputOptions& options);  // --features, --embeddings
-void add_options(CLI::App& command, app::LibraryFiles& options);      // --library
-void add_options(CLI::App& command, app::RemoteOptions& options);     // --token-file, --tls-ca, ...
+void add_options(CLI::App& command, app::CacheOptions& options);        // --no-cache
+void add_options(CLI::App& command, app::PatternOptions& options);      // --patterns
+void add_options(CLI::App& command, app::ModelFormat& format);          // --quantize, --activations
+void add_pooling_options(CLI::App& command, app::ModelFormat& format);  // --pooling, --normalize
+void add_options(CLI::App& command, app::TextInputOptions& options);    // --features, --embeddings
+void add_options(CLI::App& command, app::LibraryFiles& options);        // --library
+void add_options(CLI::App& command, app::RemoteOptions& options);  // --token-file, --tls-ca, ...
 void add_token_option(CLI::App& command, app::RemoteOptions& options);
 // --in-process, --kernel-timeout: for the commands that test kernels.
 void add_options(CLI::App& command, app::IsolationOptions& options);
@@ -36,7 +37,10 @@ void add_options(CLI::App& command, app::IsolationOptions& options);
 void add_seed_option(CLI::App& command, uint64_t& seed, const std::string& description);
 // --temperature, --top-k, --top-p, --seed: for the commands that generate text.
 void add_options(CLI::App& command, llm::SamplerOptions& options);
-// MODEL, --target, --model and all of the above: for the commands that run a model.
+// MODEL, --target, --model and all of the above but pooling and sampling: for the commands that run
+// a model which continues texts.
 void add_options(CLI::App& command, app::ModelOptions& options);
+// The same for an encoder, which has no cache and reads nothing but texts, and with pooling.
+void add_encoder_options(CLI::App& command, app::ModelOptions& options);
 
 }  // namespace tapml::cli

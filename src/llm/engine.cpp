@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "llm/embedder.h"
 #include "llm/engine_state.h"
 
 namespace tapml::llm {
@@ -67,6 +68,7 @@ Status check_function(const Executable& executable, const Known& known) {
 }
 
 Status check_model(const Executable& executable) {
+  TAPML_TRY(check_continues(executable.model, executable.target));
   if (!is_complete(executable.model)) {
     return fail(user_error("the executable is not a language model", executable.target,
                            "a model interface with vocabulary, context and state",

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "llm/model_weights.h"
+
 namespace tapml::llm {
 
 using runtime::Tensor;
@@ -11,43 +13,17 @@ using runtime::Value;
 namespace {
 
 // Some executables lack these.
-constexpr const char* kPrepare = "prepare";  // of weights, once
 constexpr const char* kDraw = "draw";
-
 constexpr const char* kEncode = "encode";
 
 }  // namespace
 
 Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights, bool in_place) {
   TAPML_TRY(find_embedding_input());
-  std::vector<const HostTensor*> contents;
-  for (const std::string& name : model.weights) {
-    auto it = host_weights.find(name);
-    if (it == host_weights.end()) {
-      return fail(user_error("weight " + name + " is missing", vm->executable().target,
-                             std::to_string(model.weights.size()) + " weights",
-                             std::to_string(host_weights.size()) + ", without this one"));
-    }
-    contents.push_back(&it->second);
-  }
-  TAPML_ASSIGN(std::vector<Tensor> tensors,
-               runtime::upload_contents(session, contents, runtime::kDefaultStream, {}, in_place));
-  std::vector<Value> weights;
-  for (Tensor& tensor : tensors) weights.emplace_back(std::move(tensor));
-  TAPML_TRY(prepare(weights));
+  TAPML_ASSIGN(std::vector<Value> weights, load_weights(*vm, host_weights, in_place));
   arguments.set_weights(std::move(weights));
   TAPML_TRY(state.allocate(rows.pages.pages(), rows.slots.pages()));
   return session.synchronize(runtime::kDefaultStream);
-}
-
-// Every call takes the weights, followed by what the executable computes from them.
-Status Engine::State::prepare(std::vector<Value>& weights) {
-  if (!vm->executable().find_function(kPrepare)) return {};
-  TAPML_ASSIGN(Value made, vm->call(kPrepare, weights));
-  const runtime::ValueList* fields = made.tuple();
-  if (!fields) return fail(internal_error("prepare did not return a tuple"));
-  weights.insert(weights.end(), fields->begin(), fields->end());
-  return {};
 }
 
 Status Engine::State::grow(int64_t needed, int64_t sequences) {

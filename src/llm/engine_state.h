@@ -72,7 +72,6 @@ struct Engine::State {
     const int64_t pages = pages_for(std::min(capacity, first_capacity));
     return fragmented ? pages + ceil_div<int64_t>(pages, 4) + 1 : pages;
   }
-  Status prepare(std::vector<runtime::Value>& weights);
   // The interface's entry; create() has checked that the required ones exist.
   const ModelFunction& function(const char* name) const { return *model.find_function(name); }
   // Makes room for `pages`: at least doubles it, but for at most `sequences` full texts, so that a

@@ -522,6 +522,14 @@ DecoderModel decoder_model(const char* architecture, const DecoderConfig& config
   return model;
 }
 
+EncoderModel encoder_model(const char* architecture, const DecoderConfig& config) {
+  return {.architecture = architecture,
+          .vocabulary = config.vocabulary,
+          .context = config.context,
+          .unused = {},
+          .hidden_states = {}};
+}
+
 std::function<relax::Variable(Graph&, const relax::Variable&, bool)> logits_of(
     const DecoderConfig& config, const NormConfig& last, HeadConfig given,
     const DecoderModel& model) {

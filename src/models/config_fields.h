@@ -1,4 +1,5 @@
-// The fields of a config.json that decoders share, as Hugging Face names them.
+// The fields of a config.json that decoders share, and encoders with them, as Hugging Face names
+// them.
 #pragma once
 
 #include <functional>
@@ -13,6 +14,7 @@
 #include "models/blocks/feed_forward.h"
 #include "models/blocks/per_layer_embedding.h"
 #include "models/decoder.h"
+#include "models/encoder.h"
 
 namespace tapml::models {
 
@@ -171,6 +173,8 @@ AttentionConfig attention_of(const DecoderConfig& config, int64_t layer = 0);
 FeedForwardConfig feed_forward_of(const DecoderConfig& config);
 // All of a DecoderModel but its hidden states and its logits.
 DecoderModel decoder_model(const char* architecture, const DecoderConfig& config);
+// All of an EncoderModel but its hidden states and the weights that it leaves out.
+EncoderModel encoder_model(const char* architecture, const DecoderConfig& config);
 // The logits of all: the last norm, then the head or the embedding, at the paths of `model`. `head`
 // says the rest.
 std::function<relax::Variable(Graph&, const relax::Variable&, bool)> logits_of(

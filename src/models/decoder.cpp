@@ -107,14 +107,7 @@ Module build_decoder(const DecoderModel& model, const ModelDTypes& dtypes) {
   interface.page_size = model.page_size;
   interface.state = parameters.state;
   interface.functions = decoder_functions(parameters);
-  for (const WeightSpec& spec : parameters.weights) {
-    if (dtypes.quantization && spec.linear) {
-      interface.weights.push_back(packed_name(spec.name));
-      interface.weights.push_back(scales_name(spec.name));
-    } else {
-      interface.weights.push_back(spec.name);
-    }
-  }
+  interface.weights = weight_parameters(parameters.weights, dtypes);
 
   Module module;
   module.set_attrs(model_interface_attrs(interface));

@@ -33,16 +33,21 @@ bool GraphParameters::has_state(StateKind kind) const {
 }
 
 Graph::Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, int64_t page_size,
-             const GraphParameters* known)
+             bool is_known)
     : builder_(module),
       dtypes_(dtypes),
       n_(std::move(tokens)),
       page_size_(page_size),
-      is_known_(known != nullptr),
+      is_known_(is_known),
       activations_(dtypes.activations()),
       cache_(dtypes.cache()),
       accumulation_(dtypes.accumulation()) {
   token_ids_ = builder_.param("tokens", tensor_annotation({b_, n_}, DType::kI32));
+}
+
+Graph::Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, int64_t page_size,
+             const GraphParameters* known)
+    : Graph(module, dtypes, std::move(tokens), page_size, known != nullptr) {
   if (!known || known->has_state(StateKind::kPaged)) {
     page_table_ = builder_.param("page_table", tensor_annotation({b_, p_}, DType::kI32));
     lengths_ = builder_.param("lengths", tensor_annotation({b_}, DType::kI32));
@@ -56,6 +61,17 @@ Graph::Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, i
     for (const WeightSpec& spec : known->weights) declare(spec);
   }
   builder_.begin_dataflow();
+}
+
+Graph::Graph(const Module& module, const ModelDTypes& dtypes, const GraphParameters* known)
+    : Graph(module, dtypes, make_size("n"), 1, known != nullptr) {
+  valid_counts_ = builder_.param("counts", tensor_annotation({b_}, DType::kI32));
+  if (known) {
+    parameters_ = *known;
+    for (const WeightSpec& spec : known->weights) declare(spec);
+  }
+  builder_.begin_dataflow();
+  lengths_ = op("full", {make_shape({b_})}, {{"value", 0.0}, {"dtype", DType::kI32}});
 }
 
 FunctionRef Graph::finish(Variable result) {
@@ -85,11 +101,15 @@ void Graph::declare(const WeightSpec& spec) {
   add(scales_name(spec.name), scales, dtypes_.quantization->scales);
 }
 
+Variable Graph::token_numbers(Dims shape, const Line& line) {
+  const Variable numbers =
+      op("arange", {make_prim_value(0), make_prim_value(n_)}, {{"dtype", DType::kI32}}, line);
+  return op("reshape", {numbers, make_shape(std::move(shape))}, {}, line);
+}
+
 Variable Graph::positions() {
   if (positions_) return positions_;
-  Variable offsets =
-      op("arange", {make_prim_value(0), make_prim_value(n_)}, {{"dtype", DType::kI32}});
-  offsets = op("reshape", {offsets, make_shape({1, n_})});
+  const Variable offsets = token_numbers({1, n_});
   positions_ = op("add", {op("reshape", {lengths_, make_shape({b_, 1})}), offsets});
   return positions_;
 }
@@ -202,8 +222,9 @@ void Graph::add_accumulation(AttrMap& attrs) const {
   if (accumulation_ != DType::kF32) attrs["accumulation"] = accumulation_;
 }
 
-Variable Graph::result(const char* name, std::vector<Expr> args, AttrMap attrs, const Line& line) {
-  return at(line).emit_op(name, std::move(args), std::move(attrs), "logits", true);
+Variable Graph::result(const char* name, std::vector<Expr> args, AttrMap attrs, const char* label,
+                       const Line& line) {
+  return at(line).emit_op(name, std::move(args), std::move(attrs), label, true);
 }
 
 }  // namespace tapml::models

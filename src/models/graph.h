@@ -1,6 +1,6 @@
-// Builds one exported function of a decoder. Blocks (models/blocks/) emit their operators into it
-// and ask it for the weights and the state that they need; the first function that is built says
-// so which parameters all of them have.
+// Builds one exported function of a decoder, or of an encoder. Blocks (models/blocks/) emit their
+// operators into it and ask it for the weights and the state that they need; the first function
+// that is built says so which parameters all of them have.
 #pragma once
 
 #include <map>
@@ -39,6 +39,9 @@ class Graph {
   // it gets them as blocks ask.
   Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, int64_t page_size,
         const GraphParameters* known);
+  // Of an encoder, which keeps no state: b texts of at most n tokens each, the first valid_counts()
+  // of which are valid. `known` as above.
+  Graph(const Module& module, const ModelDTypes& dtypes, const GraphParameters* known);
   relax::FunctionRef finish(relax::Variable result);
   const GraphParameters& parameters() const { return parameters_; }
 
@@ -46,11 +49,15 @@ class Graph {
   const PrimExpr& tokens() const { return n_; }
   const relax::Variable& token_ids() const { return token_ids_; }    // i32[b, n]
   const relax::Variable& page_table() const { return page_table_; }  // i32[b, p]
-  const relax::Variable& lengths() const { return lengths_; }        // i32[b]
+  // Tokens in the state before the call, i32[b]; zeros for an encoder.
+  const relax::Variable& lengths() const { return lengths_; }
+  const relax::Variable& valid_counts() const { return valid_counts_; }  // i32[b]; encoders only
   // The sequences' rows of recurrent state: i32[b].
   const relax::Variable& slots() const { return slots_; }
   // Positions of the tokens in their sequences: i32[b, n].
   relax::Variable positions();
+  // 0, 1, ... for the tokens of a call, i32 in a shape of n elements.
+  relax::Variable token_numbers(Dims shape, const Line& line = Line::current());
   DType activations() const { return activations_; }
   DType cache() const { return cache_; }
 
@@ -93,11 +100,13 @@ class Graph {
   relax::Variable narrowed(const relax::Variable& x, const Line& line = Line::current());
   // Says in the attributes of a linear layer's product that it accumulates in f16, if it may.
   void add_accumulation(AttrMap& attrs) const;
-  // The function's first result, in f32.
+  // The function's first result, in f32; `label` names its variable.
   relax::Variable result(const char* name, std::vector<relax::Expr> args, AttrMap attrs = {},
-                         const Line& line = Line::current());
+                         const char* label = "logits", const Line& line = Line::current());
 
  private:
+  Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, int64_t page_size,
+        bool is_known);
   void declare(const WeightSpec& spec);
   void declare(const StateTensor& state);
   // The builder, whose next bindings come from the line.
@@ -112,7 +121,7 @@ class Graph {
   int64_t page_size_;
   bool is_known_;
   DType activations_, cache_, accumulation_;
-  relax::Variable token_ids_, page_table_, lengths_, slots_, positions_;
+  relax::Variable token_ids_, page_table_, lengths_, valid_counts_, slots_, positions_;
   GraphParameters parameters_;
   std::map<std::string, relax::Expr> pools_;
   std::map<std::vector<float>, relax::Expr> constants_;

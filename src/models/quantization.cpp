@@ -1,7 +1,5 @@
 #include "models/quantization.h"
 
-#include <vector>
-
 #include "base/strings.h"
 #include "ir/exceptions.h"
 
@@ -27,6 +25,20 @@ const Quantization& find_quantization(std::string_view name) {
 
 std::string packed_name(const std::string& weight) { return weight + ".packed"; }
 std::string scales_name(const std::string& weight) { return weight + ".scales"; }
+
+std::vector<std::string> weight_parameters(std::span<const WeightSpec> weights,
+                                           const ModelDTypes& dtypes) {
+  std::vector<std::string> names;
+  for (const WeightSpec& spec : weights) {
+    if (dtypes.quantization && spec.linear) {
+      names.push_back(packed_name(spec.name));
+      names.push_back(scales_name(spec.name));
+    } else {
+      names.push_back(spec.name);
+    }
+  }
+  return names;
+}
 
 void check_quantizable(std::span<const WeightSpec> weights) {
   for (const WeightSpec& weight : weights) {

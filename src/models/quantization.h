@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "models/weights.h"
 
@@ -27,6 +28,10 @@ const Quantization& find_quantization(std::string_view name);
 
 std::string packed_name(const std::string& weight);
 std::string scales_name(const std::string& weight);
+
+// Names of the parameters of `weights`, in order.
+std::vector<std::string> weight_parameters(std::span<const WeightSpec> weights,
+                                           const ModelDTypes& dtypes);
 
 // UserError for a linear weight whose rows do not consist of whole groups.
 void check_quantizable(std::span<const WeightSpec> weights);

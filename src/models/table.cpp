@@ -491,6 +491,16 @@ std::span<const Architecture> architecture_table() {
        .doc = "OLMo 1",
        .read = olmo::read,
        .end_of_text = 50279},
+      {.name = "bert",
+       .class_name = "BertForMaskedLM",
+       .base_class = "BertModel",
+       .doc = "BERT and encoders of the same structure (MiniLM, BGE, E5, GTE, ...)",
+       .read_encoder = bert::read},
+      {.name = "modernbert",
+       .class_name = "ModernBertForMaskedLM",
+       .base_class = "ModernBertModel",
+       .doc = "ModernBERT and encoders of the same structure (GTE-ModernBERT, ...)",
+       .read_encoder = modernbert::read},
   };
   return kTable;
 }

@@ -14,8 +14,10 @@ struct Architecture {
   const char* base_class;  // in "architectures" of files for the model without a head
   const char* doc;
   // UserError for everything that it cannot express, at the field.
-  DecoderModel (*read)(const JsonObjectReader& json, ConfigNotes& notes);
-  int32_t end_of_text;  // the class's default; -1: none
+  DecoderModel (*read)(const JsonObjectReader& json, ConfigNotes& notes) = nullptr;
+  // The same of an encoder; each architecture has one of the two.
+  EncoderModel (*read_encoder)(const JsonObjectReader& json, ConfigNotes& notes) = nullptr;
+  int32_t end_of_text = -1;  // the class's default; -1: none
   // Whether the class is part of transformers, not of the model folder.
   bool in_transformers = true;
 };

@@ -21,12 +21,14 @@ TEST(Models, ListsEveryArchitecture) {
     EXPECT_EQ(list[i].find("class")->as_string(), table[i].class_name);
     EXPECT_EQ(list[i].find("base_class")->as_string(), table[i].base_class);
     EXPECT_EQ(list[i].find("description")->as_string(), table[i].doc);
-    // One line has all three.
+    const std::string kind = table[i].read_encoder ? "encoder" : "decoder";
+    EXPECT_EQ(list[i].find("kind")->as_string(), kind);
+    // One line has all four.
     const size_t at = wide.out.find("\n" + std::string(table[i].name) + " ");
     ASSERT_NE(at, std::string::npos) << wide.out;
     const std::string line = wide.out.substr(at + 1, wide.out.find('\n', at + 1) - at - 1);
     EXPECT_NE(line.find(table[i].class_name), std::string::npos) << line;
-    EXPECT_TRUE(line.ends_with(table[i].doc)) << line;
+    EXPECT_TRUE(line.ends_with(kind + "  " + table[i].doc)) << line;
   }
 }
 

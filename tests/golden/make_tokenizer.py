@@ -9,6 +9,9 @@
   tokenizer/unicode/tokenizer.json  one that normalizes to NFKC and lower case, and replaces by regular
                                   expressions before and after, trained here
   tokenizer/unicode/strings.jsonl the same strings with it
+  tokenizer/wordpiece/tokenizer.json  one as BERT's: BertNormalizer, BertPreTokenizer, WordPiece, a template; its
+                                  vocabulary is made here
+  tokenizer/wordpiece/strings.jsonl the same strings with it
   tokenizer/normalizers.jsonl     the same strings in each normalization form and in lower case
   tokenizer/<name>/decode.jsonl   sequences of token ids, most of them no valid UTF-8, and their text
 
@@ -22,7 +25,8 @@ import os
 import pathlib
 import random
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors,
+                        trainers)
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEMO = HERE.parent.parent / "models/demo/tokenizer.json"
@@ -150,6 +154,34 @@ def train_unicode(texts):
     return json.dumps(json.loads(tokenizer.to_str()), indent=1) + "\n"
 
 
+def make_wordpiece(texts):
+    """The vocabulary: frequent characters, inside of words too; whole words; ends of words."""
+    normalizer, splitter = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    words = collections.Counter(word for text in texts
+                                for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)))
+    characters, ends = collections.Counter(), collections.Counter()
+    for word, count in words.items():
+        characters.update({c: count for c in word})
+        ends.update({word[at:]: count for at in range(1, len(word)) if len(word) - at <= 3})
+
+    def frequent(counts, most):
+        return sorted(counts, key=lambda text: (-counts[text], text))[:most]
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    known = frequent(characters, 450)
+    pieces = [*special, *known, *("##" + c for c in known[:350]), *frequent(words, 250),
+              *("##" + end for end in frequent(ends, 150))]
+    vocab = {piece: id for id, piece in enumerate(dict.fromkeys(pieces))}
+    tokenizer = Tokenizer(models.WordPiece(vocab=vocab, unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = splitter
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.add_special_tokens(special)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(name, vocab[name]) for name in ("[CLS]", "[SEP]")])
+    return json.dumps(json.loads(tokenizer.to_str()), indent=1) + "\n"
+
+
 def write_normalizers(path, texts):
     """Of each text the forms that differ from it."""
     lines = []
@@ -199,7 +231,7 @@ def write_decode(folder, tokenizer):
 def main():
     texts = strings()
     assert len(texts) == COUNT
-    train = {"gpt2": train_gpt2, "unicode": train_unicode}
+    train = {"gpt2": train_gpt2, "unicode": train_unicode, "wordpiece": make_wordpiece}
     for name in ("demo", *train):
         folder = HERE / "tokenizer" / name
         folder.mkdir(parents=True, exist_ok=True)

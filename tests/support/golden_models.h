@@ -65,7 +65,7 @@ inline void add_random_weights(GoldenModel& golden) {
   const auto scale = golden.reference.find("scale");
   const float matrix_scale =
       scale == golden.reference.end() ? 0.08f : scale->second.values<float>()[0];
-  for (const models::WeightSpec& spec : models::decoder_weights(golden.model.config.model)) {
+  for (const models::WeightSpec& spec : golden.model.config.weights()) {
     golden.model.weights[spec.name] =
         random_weight_of(seed, spec, golden.model.config.dtype, matrix_scale);
   }

@@ -10,7 +10,9 @@ namespace tapml::app {
 
 std::shared_ptr<const LoadedModel> ModelChoice::load(const WorkWatcher& watcher) const {
   if (loaded) return loaded;
-  return std::make_shared<const LoadedModel>(load_model(name, "", patterns, format, watcher));
+  auto model = std::make_shared<const LoadedModel>(load_model(name, "", patterns, format, watcher));
+  check_use(unwrap(model_interface_of(model->files.module.all_attrs())), ModelUse::kContinue, name);
+  return model;
 }
 
 topdown::Tolerances ToleranceChoice::load() const {

@@ -8,8 +8,9 @@ namespace tapml::cli {
 
 namespace {
 
-constexpr const char* kOfTheCompiler[] = {"run",     "compile",  "opt",     "carve",  "replay",
-                                          "migrate", "localize", "profile", "kernel", "cache"};
+constexpr const char* kOfTheCompiler[] = {"run",     "embed",  "compile", "opt",
+                                          "carve",   "replay", "migrate", "localize",
+                                          "profile", "kernel", "cache"};
 
 // Commands of a full build are rejected with the reason, not as unknown words.
 void add_absent(const Registration& registration, const std::string& name) {

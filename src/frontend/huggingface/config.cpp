@@ -89,7 +89,9 @@ const Architecture& text_architecture(const Wrapper& wrapper, const JsonObjectRe
   const char* key = "model_type";
   if (!text.has(key)) return models::find_architecture(wrapper.text);
   std::vector<std::string_view> known;
-  for (const Architecture& one : models::architecture_table()) known.push_back(one.name);
+  for (const Architecture& one : models::architecture_table()) {
+    if (one.read) known.push_back(one.name);
+  }
   return models::find_architecture(unwrap(text.required_choice(key, known)));
 }
 
@@ -119,6 +121,15 @@ DType read_dtype(const JsonObjectReader& json, models::ConfigNotes& notes) {
 }
 
 }  // namespace
+
+std::vector<models::WeightSpec> HuggingFaceConfig::weights() const {
+  return encoder ? models::encoder_weights(*encoder) : models::decoder_weights(model);
+}
+
+Module HuggingFaceConfig::module(const models::ModelDTypes& dtypes) const {
+  return encoder ? models::build_encoder(*encoder, pooling, dtypes)
+                 : models::build_decoder(model, dtypes);
+}
 
 std::vector<int32_t> read_eos(const JsonObjectReader& json) {
   constexpr int64_t kMaxToken = std::numeric_limits<int32_t>::max();
@@ -150,7 +161,11 @@ HuggingFaceConfig parse_config(std::string_view text, const std::string& source)
   HuggingFaceConfig config;
   config.architecture = found.name;
   models::ConfigNotes notes;
-  config.model = found.read(text_reader, notes);
+  if (found.read_encoder) {
+    config.encoder = found.read_encoder(text_reader, notes);
+  } else {
+    config.model = found.read(text_reader, notes);
+  }
   // These may be beside the language model's.
   const auto holder = [&](const char* key) -> const JsonObjectReader& {
     return reader.has(key) ? reader : text_reader;

@@ -7,12 +7,15 @@
 
 #include "io/json_reader.h"
 #include "models/decoder.h"
+#include "models/encoder.h"
 
 namespace tapml::frontend {
 
 struct HuggingFaceConfig {
-  std::string architecture;  // of models::architecture_table
-  models::DecoderModel model;
+  std::string architecture;                     // of models::architecture_table
+  models::DecoderModel model;                   // of a decoder
+  std::optional<models::EncoderModel> encoder;  // in its place, of an encoder
+  models::PoolingConfig pooling;                // of an encoder; config.json does not say it
   // "dtype" or "torch_dtype": the dtype of stored weights, where no weight file gives it; default
   // f32.
   DType dtype = DType::kF32;
@@ -20,6 +23,11 @@ struct HuggingFaceConfig {
   // "hidden_size (4096)": absent fields that got their published default.
   std::vector<std::string> defaulted;
   std::vector<std::string> warnings;  // one sentence for each contradiction between fields
+
+  // The weight parameters, in order.
+  std::vector<models::WeightSpec> weights() const;
+  // As models::build_decoder() or build_encoder() makes it.
+  Module module(const models::ModelDTypes& dtypes) const;
 };
 
 // Parses the text of a config.json as transformers 5 does, in the form of transformers 4

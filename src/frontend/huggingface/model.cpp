@@ -68,9 +68,25 @@ bool same_values(const HostTensor& a, const HostTensor& b) {
   return true;
 }
 
+void check_pooling(const HuggingFaceConfig& config, const PoolingChoice& choice) {
+  if (config.encoder || !choice.given()) return;
+  throw_user("only an encoder makes a vector of a text: this model continues texts", "--pooling",
+             "a model that \"tapml models\" lists as an encoder", config.architecture,
+             "leave --pooling and --normalize out");
+}
+
+// Weights in the files that no function of the model has.
+std::vector<std::string> unused_weights(const HuggingFaceConfig& config, const WeightFiles& files) {
+  // A tied head that is stored nonetheless duplicates the embedding.
+  if (!config.encoder) return {config.model.head + ".weight"};
+  std::vector<std::string> names;
+  for (const std::string& name : config.encoder->unused) names.push_back(files.stored_name(name));
+  return names;
+}
+
 // If files have a separate head although embeddings are tied, transformers 5 uses it.
 void untie_different_head(HuggingFaceModel& model, const WeightFiles& files) {
-  if (!model.config.model.tied_embeddings) return;
+  if (model.config.encoder || !model.config.model.tied_embeddings) return;
   const auto head = files.tensors.find(files.stored_name(model.config.model.head + ".weight"));
   const auto embedding =
       files.tensors.find(files.stored_name(model.config.model.embedding + ".weight"));
@@ -85,27 +101,29 @@ void untie_different_head(HuggingFaceModel& model, const WeightFiles& files) {
 }  // namespace
 
 HuggingFaceModel read_model(const std::string& path, const models::Quantization* quantization,
-                            const models::Precision& precision, const WorkWatcher& watcher) {
+                            const models::Precision& precision, const WorkWatcher& watcher,
+                            const PoolingChoice& pooling) {
   HuggingFaceModel model;
   model.folder = resolve_model_folder(path);
   check_model_folder(model.folder);
   model.config = read_config_file(model.folder + "/config.json");
   model.warnings = model.config.warnings;
+  check_pooling(model.config, pooling);
+  if (model.config.encoder) model.config.pooling = read_pooling(model.folder, pooling);
   model.eos = find_eos(model.folder, model.config, model.warnings);
-  std::vector<models::WeightSpec> weights = models::decoder_weights(model.config.model);
+  std::vector<models::WeightSpec> weights = model.config.weights();
   if (quantization) models::check_quantizable(weights);
   const WeightFiles files = open_weights(model.folder);
   untie_different_head(model, files);
-  weights = models::decoder_weights(model.config.model);
-  // A tied head that is stored nonetheless duplicates the embedding.
-  LoadedWeights loaded = load_weights(files, weights, {model.config.model.head + ".weight"},
+  weights = model.config.weights();
+  LoadedWeights loaded = load_weights(files, weights, unused_weights(model.config, files),
                                       quantization, mismatch_hint(model.config), watcher);
   models::ModelDTypes dtypes{.fallback = model.config.dtype,
                              .by_name = {},
                              .quantization = quantization,
                              .precision = precision};
   for (const auto& [name, source] : loaded.sources) dtypes.by_name[name] = source.dtype();
-  model.module = models::build_decoder(model.config.model, dtypes);
+  model.module = model.config.module(dtypes);
   model.weights = std::move(loaded.tensors);
   model.sources = std::move(loaded.sources);
   model.quantization = quantization;
@@ -116,15 +134,17 @@ HuggingFaceModel read_model(const std::string& path, const models::Quantization*
 
 HuggingFaceModel read_config(const std::string& config_path,
                              const models::Quantization* quantization,
-                             const models::Precision& precision) {
+                             const models::Precision& precision, const PoolingChoice& pooling) {
   HuggingFaceModel model;
   model.config = read_config_file(config_path);
   model.warnings = model.config.warnings;
   model.eos = model.config.eos;
-  model.module = models::build_decoder(model.config.model, {.fallback = model.config.dtype,
-                                                            .by_name = {},
-                                                            .quantization = quantization,
-                                                            .precision = precision});
+  check_pooling(model.config, pooling);
+  model.config.pooling = pooling.applied_to({});
+  model.module = model.config.module({.fallback = model.config.dtype,
+                                      .by_name = {},
+                                      .quantization = quantization,
+                                      .precision = precision});
   model.quantization = quantization;
   warn_of_unreachable_eos(model);
   return model;

@@ -7,6 +7,7 @@
 
 #include "base/work.h"
 #include "frontend/huggingface/config.h"
+#include "frontend/huggingface/pooling.h"
 #include "frontend/huggingface/weights.h"
 #include "ir/module.h"
 #include "tensor/host_tensor.h"
@@ -29,17 +30,19 @@ struct HuggingFaceModel {
 
 // Reads config.json, generation_config.json if present, and the weights, but not the tokenizer.
 // `folder` may be the root of an entry in Hugging Face's cache. With a quantization (may be null)
-// linear weights are quantized. `watcher` receives the number of finished weights. UserError for
-// anything missing, broken or unsupported.
+// linear weights are quantized. `watcher` receives the number of finished weights. An encoder pools
+// as the folder's files and `pooling` say. UserError for anything missing, broken or unsupported,
+// and for a choice of the pooling of a decoder.
 HuggingFaceModel read_model(const std::string& folder,
                             const models::Quantization* quantization = nullptr,
                             const models::Precision& precision = {},
-                            const WorkWatcher& watcher = {});
+                            const WorkWatcher& watcher = {}, const PoolingChoice& pooling = {});
 
 // Builds only the Module of a config.json, as compiling needs no weights. Dtypes are the
 // configuration's.
 HuggingFaceModel read_config(const std::string& config_path,
                              const models::Quantization* quantization = nullptr,
-                             const models::Precision& precision = {});
+                             const models::Precision& precision = {},
+                             const PoolingChoice& pooling = {});
 
 }  // namespace tapml::frontend

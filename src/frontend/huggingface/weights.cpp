@@ -159,6 +159,16 @@ struct FusedForm {
   int64_t rows = 0;
 };
 
+// BERT's first files, which were made from TensorFlow's, have other names for the parts of norms.
+std::string early_name(const std::string& name) {
+  for (const auto& [part, early] : {std::pair{".LayerNorm.weight", ".LayerNorm.gamma"},
+                                    std::pair{".LayerNorm.bias", ".LayerNorm.beta"}}) {
+    const std::string_view suffix = part;
+    if (name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size()) + early;
+  }
+  return name;
+}
+
 // The names that transformers 5 and other writers use for fused expert matrices: with or without
 // ".weight", gate and up projections combined.
 std::vector<FusedForm> fused_forms(const models::WeightSpec& spec) {
@@ -231,6 +241,7 @@ class SourceFinder {
     std::string stored = files_.stored_name(name);
     // Newer versions of transformers write GPT-NeoX's head under the name of all others.
     if (stored.empty() && name == "embed_out.weight") stored = files_.stored_name("lm_head.weight");
+    if (stored.empty()) stored = files_.stored_name(early_name(name));
     if (!stored.empty() || wants_head_) return stored;
     const auto ends = std::ranges::find(kEnds, name, &Ends::embedding);
     if (ends != std::end(kEnds)) stored = files_.stored_name(std::string(ends->head));
@@ -288,12 +299,13 @@ HostTensor whole_weight(const models::WeightSpec& spec, const SourceWeight& sour
 }
 
 // Buffers that older versions of transformers stored with the weights; they are derived from the
-// configuration: rotations and causal masks (".attn.bias" of GPT-2 and ".attention.bias" of
-// GPT-NeoX, which are no biases).
+// configuration: rotations, the numbers of positions (BERT), and causal masks (".attn.bias" of
+// GPT-2 and ".attention.bias" of GPT-NeoX, which are no biases).
 bool is_derived(const std::string& name) {
-  constexpr std::string_view kSuffixes[] = {".rotary_emb.inv_freq", ".rotary_pos_emb.inv_freq",
-                                            ".attn.bias",           ".attn.masked_bias",
-                                            ".attention.bias",      ".attention.masked_bias"};
+  constexpr std::string_view kSuffixes[] = {
+      ".rotary_emb.inv_freq",   ".rotary_pos_emb.inv_freq", ".attn.bias",
+      ".attn.masked_bias",      ".attention.bias",          ".attention.masked_bias",
+      "embeddings.position_ids"};
   return std::ranges::any_of(kSuffixes,
                              [&](std::string_view suffix) { return name.ends_with(suffix); });
 }

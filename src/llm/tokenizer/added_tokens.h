@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "io/json_reader.h"
-#include "llm/tokenizer/bpe.h"
 #include "llm/tokenizer/normalizer.h"
 #include "llm/tokenizer/regex.h"
 #include "llm/tokenizer/tokenizer_config.h"
+#include "llm/tokenizer/vocabulary.h"
 
 namespace tapml::tokenizer {
 

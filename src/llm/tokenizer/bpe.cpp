@@ -79,16 +79,10 @@ const MergeTable::Merge* MergeTable::find(int32_t left, int32_t right) const {
 }
 
 Result<BpeModel> BpeModel::read(const JsonObjectReader& model, BpeUnit unit) {
-  TAPML_ASSIGN(const std::optional<std::string> type, model.optional_string("type"));
-  // Files of early releases have no type; a model with merges is BPE.
-  const bool bpe_like = type ? *type == "BPE" : model.has("vocab") && model.has("merges");
-  if (!bpe_like) {
-    return fail(model.field_error("type", "is not a supported tokenizer model", "\"BPE\""));
-  }
   BpeModel bpe;
   bpe.unit_ = unit;
   TAPML_TRY(bpe.read_options(model));
-  TAPML_TRY(bpe.read_vocab(model));
+  TAPML_ASSIGN(bpe.vocab_, read_vocabulary(model));
   TAPML_TRY(bpe.index_units(model));
   TAPML_TRY(bpe.read_merges(model));
   return bpe;
@@ -108,31 +102,6 @@ Status BpeModel::read_options(const JsonObjectReader& model) {
   if (dropout != 0) {
     return fail(model.field_error("dropout", "is not supported: encoding must be deterministic",
                                   "null or 0"));
-  }
-  return {};
-}
-
-Status BpeModel::read_vocab(const JsonObjectReader& model) {
-  TAPML_ASSIGN(const JsonObjectReader vocab, model.required_object("vocab"));
-  const auto& members = vocab.json().members();
-  if (members.empty()) {
-    return fail(model.field_error("vocab", "is empty", "at least one token"));
-  }
-  std::vector<bool> used;
-  vocab_.reserve(members.size());
-  for (const auto& [token, id] : members) {
-    if (!id.is_integer() || id.as_integer() < 0 || id.as_integer() > kMaxTokenId) {
-      return fail(vocab.item_error(id, in_quotes(token), "is not an id",
-                                   "an integer from 0 to " + std::to_string(kMaxTokenId)));
-    }
-    const auto index = static_cast<size_t>(id.as_integer());
-    if (index >= used.size()) used.resize(std::max(index + 1, used.size() * 2));
-    if (used[index]) {
-      return fail(
-          vocab.item_error(id, in_quotes(token), "has the id of another token", "a unique id"));
-    }
-    used[index] = true;
-    vocab_.emplace(token, static_cast<int32_t>(index));
   }
   return {};
 }

@@ -11,18 +11,9 @@
 
 #include "base/result.h"
 #include "io/json_reader.h"
+#include "llm/tokenizer/vocabulary.h"
 
 namespace tapml::tokenizer {
-
-// The largest id that is accepted: ids index tables, so a hostile file must not choose their size.
-constexpr int64_t kMaxTokenId = (int64_t{1} << 22) - 1;
-
-// Allows unordered maps to be searched by views.
-struct StringHash {
-  using is_transparent = void;
-  size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-};
-using TokenIds = std::unordered_map<std::string, int32_t, StringHash, std::equal_to<>>;
 
 // The rank and the result of every merge, by the pair of tokens that it joins.
 class MergeTable {
@@ -90,9 +81,9 @@ class BpeModel {
     std::vector<int32_t> cached_ids;
   };
 
-  // Reads the object `model` of a tokenizer.json. UserError for another type of model, unsupported
-  // options, ids that are negative, too large or repeated, and merges that are malformed or have
-  // unknown tokens.
+  // Reads the object `model` of a tokenizer.json whose type is BPE. UserError for unsupported
+  // options, a vocabulary as of read_vocabulary(), and merges that are malformed or have unknown
+  // tokens.
   static Result<BpeModel> read(const JsonObjectReader& model, BpeUnit unit);
 
   // The vocabulary, from token text to id, without added tokens.
@@ -105,7 +96,6 @@ class BpeModel {
 
  private:
   Status read_options(const JsonObjectReader& model);
-  Status read_vocab(const JsonObjectReader& model);
   Status read_merges(const JsonObjectReader& model);
   Status index_units(const JsonObjectReader& model);
   void add_seam(std::string_view left, std::string_view right);

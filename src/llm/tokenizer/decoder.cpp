@@ -38,6 +38,20 @@ size_t begun_match(std::string_view text, std::string_view pattern) {
   return size;
 }
 
+// What the tokenizers package takes out of a token with its space.
+void clean_up(std::string& token) {
+  constexpr std::pair<std::string_view, std::string_view> kCleaned[] = {
+      {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
+      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+      {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto& [spaced, joined] : kCleaned) {
+    for (size_t found = token.find(spaced); found != token.npos;
+         found = token.find(spaced, found + joined.size())) {
+      token.replace(found, spaced.size(), joined);
+    }
+  }
+}
+
 }  // namespace
 
 Result<Decoder> Decoder::read(const JsonObjectReader& file, const RegexEngine& engine) {
@@ -93,6 +107,11 @@ Status Decoder::add(const JsonObjectReader& field, const RegexEngine& engine) {
     step.start = static_cast<size_t>(start);
     step.stop = static_cast<size_t>(stop);
     steps_.push_back(std::move(step));
+  } else if (type == "WordPiece") {
+    WordPiece step;
+    TAPML_ASSIGN(step.prefix, field.string_or("prefix", "##"));
+    TAPML_ASSIGN(step.cleanup, field.bool_or("cleanup", true));
+    steps_.push_back(std::move(step));
   } else if (type == "Metaspace") {
     TAPML_ASSIGN(const MetaspaceOptions options, read_metaspace(field));
     steps_.push_back(Metaspace{options.mark, options.scheme != PrependScheme::kNever});
@@ -101,8 +120,8 @@ Status Decoder::add(const JsonObjectReader& field, const RegexEngine& engine) {
     for (const JsonObjectReader& item : items) TAPML_TRY(add(item, engine));
   } else {
     return fail(field.field_error("type", "is not a supported decoder",
-                                  "ByteLevel, Replace, ByteFallback, Fuse, Strip, Metaspace or "
-                                  "Sequence"));
+                                  "ByteLevel, Replace, ByteFallback, Fuse, Strip, WordPiece, "
+                                  "Metaspace or Sequence"));
   }
   return {};
 }
@@ -223,6 +242,23 @@ void DecodeStream::run(const Decoder::Strip& step, size_t at, std::string_view t
   }
   if (ends) state = State();
   if (ends || !kept.empty()) part(at + 1, kept, ends, out);
+}
+
+void DecodeStream::run(const Decoder::WordPiece& step, size_t at, std::string_view text, bool ends,
+                       std::string& out) {
+  std::string& token = tokens_[at];
+  token += text;
+  if (!ends) return;
+  std::string whole = std::exchange(token, "");
+  if (!std::exchange(states_[at].first, false)) {
+    if (whole.starts_with(step.prefix)) {
+      whole.erase(0, step.prefix.size());
+    } else {
+      whole.insert(0, " ");
+    }
+  }
+  if (step.cleanup) clean_up(whole);
+  part(at + 1, whole, true, out);
 }
 
 void DecodeStream::run(const Decoder::Metaspace& step, size_t at, std::string_view text, bool ends,

@@ -18,10 +18,10 @@ namespace tapml::tokenizer {
 // the last list is joined. Immutable after it is read.
 class Decoder {
  public:
-  // Reads ByteLevel, Replace, ByteFallback, Fuse, Strip, Metaspace, and Sequence of these. Without
-  // a decoder, or with null, a space separates any two tokens, as in the tokenizers package.
-  // UserError for other types, for missing or malformed fields, and for Replace steps that together
-  // could make a text more than 4,096 times as long.
+  // Reads ByteLevel, Replace, ByteFallback, Fuse, Strip, WordPiece, Metaspace, and Sequence.
+  // Without a decoder, or with null, a space separates any two tokens, as in the tokenizers
+  // package. UserError for other types, for missing or malformed fields, and for Replace steps that
+  // together could make a text more than 4,096 times as long.
   static Result<Decoder> read(const JsonObjectReader& file, const RegexEngine& engine);
 
  private:
@@ -41,12 +41,16 @@ class Decoder {
     std::string content;
     size_t start = 0, stop = 0;
   };
+  struct WordPiece {  // a space before a token without the prefix, but the first one
+    std::string prefix;
+    bool cleanup = true;  // without spaces before punctuation and parts of English words
+  };
   struct Metaspace {  // the mark means a space, or nothing in the first token if one was added
     std::string mark;
     bool drops_first = true;
   };
-  using Step =
-      std::variant<ByteLevel, ByteFallback, Fuse, Spaced, Replace, ReplaceRegex, Strip, Metaspace>;
+  using Step = std::variant<ByteLevel, ByteFallback, Fuse, Spaced, Replace, ReplaceRegex, Strip,
+                            WordPiece, Metaspace>;
 
   Status add(const JsonObjectReader& field, const RegexEngine& engine);
   Status add_replace(const JsonObjectReader& field, const RegexEngine& engine);
@@ -88,6 +92,8 @@ class DecodeStream {
   void run(const Decoder::ReplaceRegex& step, size_t at, std::string_view, bool ends,
            std::string& out);
   void run(const Decoder::Strip& step, size_t at, std::string_view, bool ends, std::string& out);
+  void run(const Decoder::WordPiece& step, size_t at, std::string_view, bool ends,
+           std::string& out);
   void run(const Decoder::Metaspace& step, size_t at, std::string_view, bool ends,
            std::string& out);
   void flush_bytes(size_t at, std::string& out);

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "llm/tokenizer/bpe.h"
 #include "llm/tokenizer/object_items.h"
+#include "llm/tokenizer/vocabulary.h"
 
 namespace tapml::tokenizer {
 namespace {

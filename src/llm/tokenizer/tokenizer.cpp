@@ -1,6 +1,7 @@
 #include "llm/tokenizer/tokenizer.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "base/strings.h"
 #include "io/json.h"
@@ -11,6 +12,7 @@
 #include "llm/tokenizer/normalizer.h"
 #include "llm/tokenizer/post_processor.h"
 #include "llm/tokenizer/pre_tokenizer.h"
+#include "llm/tokenizer/word_piece.h"
 
 namespace tapml {
 namespace {
@@ -30,6 +32,27 @@ Status check_header(const JsonObjectReader& file) {
   return {};
 }
 
+using Model = std::variant<tokenizer::BpeModel, tokenizer::WordPieceModel>;
+
+Result<Model> read_model(const JsonObjectReader& file, bool byte_level) {
+  TAPML_ASSIGN(const JsonObjectReader model, file.required_object("model"));
+  TAPML_ASSIGN(const std::optional<std::string> type, model.optional_string("type"));
+  if (type == "WordPiece") {
+    if (byte_level) {
+      return fail(file.field_error("pre_tokenizer", "has ByteLevel, which goes with BPE alone",
+                                   "words of characters, as BertPreTokenizer makes them"));
+    }
+    return tokenizer::WordPieceModel::read(model);
+  }
+  // Files of early releases have no type; a model with merges is BPE.
+  if (type ? type != "BPE" : !model.has("vocab") || !model.has("merges")) {
+    return fail(model.field_error("type", "is not a supported tokenizer model",
+                                  "\"BPE\" or \"WordPiece\""));
+  }
+  return tokenizer::BpeModel::read(
+      model, byte_level ? tokenizer::BpeUnit::kByte : tokenizer::BpeUnit::kCharacter);
+}
+
 }  // namespace
 
 struct Tokenizer::State {
@@ -40,14 +63,14 @@ struct Tokenizer::State {
 
   // Fills the table of tokens after the parts are read.
   void index_tokens() {
-    for (const auto& [text, id] : model.vocab()) index(id, text);
+    for (const auto& [text, id] : vocab()) index(id, text);
     for (const auto& token : added.tokens()) {
       index(token.id, token.text);
       entries[entry_of[token.id]] = {token.text, token.special};
       added_ids.emplace(token.content, token.id);
     }
     for (const auto& token : added.tokens()) {
-      if (!model.vocab().contains(token.text)) added_ids.emplace(token.text, token.id);
+      if (!vocab().contains(token.text)) added_ids.emplace(token.text, token.id);
     }
   }
 
@@ -96,9 +119,23 @@ struct Tokenizer::State {
       }
       TAPML_ASSIGN(const auto words, pre_tokenizer.split(part_of(text, piece.span),
                                                          at_start && piece.span.begin == 0));
-      for (const std::string_view word : words.views()) model.encode(word, scratch, ids);
+      for (const std::string_view word : words.views()) encode_word(word, scratch, ids);
     }
     return {};
+  }
+
+  void encode_word(std::string_view word, tokenizer::BpeModel::Scratch& scratch,
+                   std::vector<int32_t>& ids) const {
+    if (const auto* bpe = std::get_if<tokenizer::BpeModel>(&model)) {
+      bpe->encode(word, scratch, ids);
+    } else {
+      std::get<tokenizer::WordPieceModel>(model).encode(word, ids);
+    }
+  }
+
+  const tokenizer::TokenIds& vocab() const {
+    return std::visit([](const auto& one) -> const tokenizer::TokenIds& { return one.vocab(); },
+                      model);
   }
 
   void index(int32_t id, const std::string& text) {
@@ -116,7 +153,7 @@ struct Tokenizer::State {
 
   tokenizer::Normalizer normalizer;
   tokenizer::PreTokenizer pre_tokenizer;
-  tokenizer::BpeModel model;
+  Model model;
   tokenizer::AddedTokens added;
   tokenizer::PostProcessor post_processor;
   tokenizer::Decoder decoder;
@@ -138,17 +175,14 @@ Result<Tokenizer> Tokenizer::parse(std::string_view json, std::string_view sourc
   TAPML_ASSIGN(const Json document, parse_json(json, source));
   const JsonObjectReader file(document, std::string(source));
   TAPML_TRY(check_header(file));
-  TAPML_ASSIGN(const JsonObjectReader model_field, file.required_object("model"));
   auto state = std::make_unique<State>();
   TAPML_ASSIGN(state->normalizer, tokenizer::Normalizer::read(file, engine, unicode));
   TAPML_ASSIGN(state->pre_tokenizer, tokenizer::PreTokenizer::read(file, engine));
-  const auto unit = state->pre_tokenizer.byte_level() ? tokenizer::BpeUnit::kByte
-                                                      : tokenizer::BpeUnit::kCharacter;
-  TAPML_ASSIGN(state->model, tokenizer::BpeModel::read(model_field, unit));
+  TAPML_ASSIGN(state->model, read_model(file, state->pre_tokenizer.byte_level()));
   TAPML_ASSIGN(const auto config, tokenizer::read_tokenizer_config(files));
   TAPML_ASSIGN(state->added,
-               tokenizer::AddedTokens::read(file, config, state->model.vocab(), state->normalizer,
-                                            engine, state->warnings));
+               tokenizer::AddedTokens::read(file, config, state->vocab(), state->normalizer, engine,
+                                            state->warnings));
   TAPML_ASSIGN(state->post_processor, tokenizer::PostProcessor::read(file));
   TAPML_ASSIGN(state->decoder, tokenizer::Decoder::read(file, engine));
   state->index_tokens();
@@ -220,7 +254,7 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) c
 int64_t Tokenizer::vocab_size() const { return static_cast<int64_t>(state_->entry_of.size()); }
 
 std::optional<int32_t> Tokenizer::token_to_id(std::string_view token) const {
-  for (const auto* ids : {&state_->added_ids, &state_->model.vocab()}) {
+  for (const auto* ids : {&state_->added_ids, &state_->vocab()}) {
     if (const auto found = ids->find(token); found != ids->end()) return found->second;
   }
   return std::nullopt;

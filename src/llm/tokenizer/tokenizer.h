@@ -1,4 +1,5 @@
-// BPE tokenizers, byte-level or like SentencePiece's, from Hugging Face's tokenizer.json.
+// Tokenizers from Hugging Face's tokenizer.json: BPE, byte-level or like SentencePiece's, and
+// WordPiece.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include "base/strings.h"
 #include "io/json.h"
 #include "io/json_reader.h"
-#include "llm/tokenizer/bpe.h"
+#include "llm/tokenizer/vocabulary.h"
 
 namespace tapml::tokenizer {
 namespace {

@@ -15,6 +15,12 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace baichuan {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace bert {
+EncoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace modernbert {
+EncoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace bamba {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }

@@ -29,6 +29,15 @@ Variable post_norm_layer(Graph& g, const std::string& path, const Variable& x,
   return residual(g, path, sum, fed);
 }
 
+Variable normed_sum_layer(Graph& g, const std::string& path, const Variable& x,
+                          const NormConfig& config, const Part& mix, const Part& feed,
+                          const NormedSumNames& names) {
+  const auto part = [&](const Variable& y, const Part& own, const char* after) {
+    return norm(g, path + "." + after, residual(g, path, y, own(y)), config);
+  };
+  return part(part(x, mix, names.after_mix), feed, names.after_feed);
+}
+
 Variable sandwich_layer(Graph& g, const std::string& path, const Variable& x,
                         const NormConfig& config, const Part& mix, const Part& feed,
                         const SandwichNames& names) {

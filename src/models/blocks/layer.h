@@ -31,6 +31,17 @@ relax::Variable parallel_layer(Graph& g, const std::string& path, const relax::V
 relax::Variable post_norm_layer(Graph& g, const std::string& path, const relax::Variable& x,
                                 const NormConfig& norm, const Part& mix, const Part& feed);
 
+// Names of the norms after the parts, in the order in which they are applied.
+struct NormedSumNames {
+  const char* after_mix;
+  const char* after_feed;
+};
+
+// Norms of the sums: y = norm(x + mix(x)), then norm(y + feed(y)) (Vaswani et al. 2017, BERT).
+relax::Variable normed_sum_layer(Graph& g, const std::string& path, const relax::Variable& x,
+                                 const NormConfig& norm, const Part& mix, const Part& feed,
+                                 const NormedSumNames& names);
+
 // Names of the norms before and after each part, in the order in which they are applied.
 struct SandwichNames {
   const char* before_mix = "input_layernorm";

@@ -14,9 +14,8 @@ namespace {
 constexpr size_t kFewWeights = 32;
 
 void build_model(const frontend::HuggingFaceConfig& config) {
-  if (models::decoder_weights(config.model).size() > kFewWeights) return;
-  const Module module =
-      models::build_decoder(config.model, {.fallback = config.dtype, .by_name = {}});
+  if (config.weights().size() > kFewWeights) return;
+  const Module module = config.module({.fallback = config.dtype, .by_name = {}});
   analysis::verify(module, "import");
 }
 

@@ -111,5 +111,12 @@ TEST(Decoder, ByteLevelNeverCutsACharacter) {
             "a| b|");
 }
 
+TEST(Decoder, WordPieceJoinsPiecesAndCleansUp) {
+  constexpr std::string_view kPlain = R"({"type": "WordPiece", "prefix": "##", "cleanup": false})";
+  EXPECT_EQ(parts(kPlain, {"##un", "##able", "to", "."}), "##un|able| to| .|");
+  EXPECT_EQ(parts(R"({"type": "WordPiece"})", {"do", "n't", "stop", ",", "it", "'s", "?"}),
+            "do|n't| stop|,| it|'s|?|");
+}
+
 }  // namespace
 }  // namespace tapml::tokenizer

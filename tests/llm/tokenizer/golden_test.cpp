@@ -117,7 +117,7 @@ TEST_P(TokenizerGolden, IdsAndTokensAreInverse) {
 
 INSTANTIATE_TEST_SUITE_P(Reference, TokenizerGolden,
                          ::testing::Values("demo", "gpt2", "llama2", "metaspace", "partial",
-                                           "unicode"),
+                                           "unicode", "wordpiece"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

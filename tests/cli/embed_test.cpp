@@ -1,0 +1,139 @@
+// tapml embed, with a folder of a golden encoder and a tokenizer whose words are its tokens.
+#include <gtest/gtest.h>
+
+#include "io/host/files.h"
+#include "io/safetensors.h"
+#include "support/golden_encoders.h"
+#include "support/program.h"
+
+namespace tapml {
+namespace {
+
+using models::Pooling;
+using models::PoolingConfig;
+using testing::expect_failure;
+using testing::ProgramResult;
+using testing::run_program;
+using testing::TempFolder;
+
+// "t0" to "t210": each word is a token.
+std::string tokenizer(int64_t vocabulary) {
+  Json vocab = Json::object();
+  for (int64_t id = 0; id < vocabulary; ++id) {
+    vocab.set("t" + std::to_string(id), Json::integer(id));
+  }
+  const Json model = Json::object(
+      {{"type", Json::string("WordPiece")}, {"unk_token", Json::string("t0")}, {"vocab", vocab}});
+  const Json words = Json::object({{"type", Json::string("WhitespaceSplit")}});
+  return Json::object(
+             {{"version", Json::string("1.0")}, {"pre_tokenizer", words}, {"model", model}})
+      .dump();
+}
+
+class Embed : public ::testing::Test {
+ protected:
+  Embed() {
+    const std::string config = testing::golden_path("embeddings/bert/config.json");
+    write("config.json", unwrap(read_text_file(config)));
+    write("tokenizer.json", tokenizer(golden_.interface().vocabulary));
+    unwrap(
+        write_file_atomic(folder_ / "model.safetensors", write_safetensors(golden_.model.weights)));
+    for (const auto& tokens : testing::golden_texts(golden_)) {
+      std::string text;
+      for (const int32_t id : tokens) text += (text.empty() ? "t" : " t") + std::to_string(id);
+      texts_.push_back(text);
+    }
+  }
+  void write(const std::string& name, const std::string& text) {
+    unwrap(write_text_atomic(folder_ / name, text));
+  }
+  // Checks the vectors that the program prints for the golden texts.
+  void expect_golden(const std::vector<std::string>& more, const PoolingConfig& pooling,
+                     double tolerance_factor = 1) {
+    std::vector<std::string> args = {"embed", "--json"};
+    args.insert(args.end(), more.begin(), more.end());
+    for (const std::string& text : texts_) args.insert(args.end(), {"--text", text});
+    const ProgramResult result = run_program(args);
+    ASSERT_EQ(result.exit_code, 0) << result.all();
+    const Json document = result.json();
+    const HostTensor expected = testing::expected_embeddings(golden_, pooling);
+    EXPECT_EQ(document.find("dimensions")->as_integer(), expected.shape()[1]);
+    HostTensor found = HostTensor::zeros(DType::kF32, expected.shape());
+    int64_t at = 0;
+    for (const Json& text : document.find("texts")->items()) {
+      for (const Json& value : text.find("embedding")->items()) {
+        ASSERT_LT(at, found.size());
+        found.set_f64(at++, value.as_double());
+      }
+    }
+    EXPECT_EQ(at, found.size());
+    EXPECT_LE(testing::largest_difference(found, expected),
+              tolerance_factor * testing::logit_tolerance(expected));
+    const auto& cosines = document.find("cosines")->items();
+    ASSERT_EQ(cosines.size(), texts_.size());
+    EXPECT_NEAR(cosines[1].items()[1].as_double(), 1, 1e-6);
+    EXPECT_EQ(cosines[0].items()[2].as_double(), cosines[2].items()[0].as_double());
+  }
+
+  const testing::GoldenModel golden_ = testing::golden_encoder("bert", {});
+  TempFolder folder_;
+  std::vector<std::string> texts_;
+};
+
+TEST_F(Embed, GivesTheVectorsOfPyTorch) {
+  expect_golden({folder_.path()}, {});
+  expect_golden({folder_.path(), "--pooling", "cls", "--normalize", "no"},
+                {Pooling::kFirstToken, false});
+}
+
+TEST_F(Embed, QuantizedVectorsAreClose) {
+  // Sixteen levels of weights that are uniform: a few percent of a vector of length 1.
+  expect_golden({folder_.path(), "--quantize", "q4f32"}, {}, 2000);
+  expect_golden({folder_.path(), "--activations", "f16"}, {}, 30);
+}
+
+TEST_F(Embed, RunsExecutablesAndPackages) {
+  const TempFolder out;
+  const ProgramResult compiled = run_program({"compile", folder_.path(), "--pooling", "cls", "-o",
+                                              out / "encoder.tapml", "--package", out / "package"});
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.all();
+  expect_golden({out / "encoder.tapml"}, {Pooling::kFirstToken, true});
+  expect_golden({out / "package"}, {Pooling::kFirstToken, true});
+  expect_failure({"embed", out / "encoder.tapml", "--text", "t1", "--pooling", "mean"}, 2,
+                 {"--pooling", "model directory"});
+}
+
+TEST_F(Embed, ReadsTextsFromAFileAndWritesVectors) {
+  const TempFolder out;
+  unwrap(write_text_atomic(out / "texts", texts_[0] + "\r\n\n" + texts_[1] + "\n"));
+  const ProgramResult result = run_program({"embed", folder_.path(), "--text", texts_[2], "--texts",
+                                            out / "texts", "-o", out / "vectors.safetensors"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  EXPECT_NE(result.out.find("cosine similarities:\n0   1.0000"), std::string::npos) << result.out;
+  EXPECT_EQ(result.last_line(), "3 vectors of 64 numbers; --json prints all of them");
+  const HostTensor found = testing::read_tensors(out / "vectors.safetensors").at("embeddings");
+  const HostTensor expected = testing::expected_embeddings(golden_, {});
+  ASSERT_EQ(found.shape(), expected.shape());
+  for (int64_t i = 0; i < 64; ++i) {
+    EXPECT_NEAR(found.at_f64(i), expected.at_f64(2 * 64 + i), 1e-4);
+    EXPECT_NEAR(found.at_f64(2 * 64 + i), expected.at_f64(64 + i), 1e-4);
+  }
+}
+
+TEST_F(Embed, RefusesOtherModelsAndTexts) {
+  const std::string model = folder_.path();
+  expect_failure({"run", model, "--prompt", "t1"}, 2, {"encoder", "tapml embed"});
+  expect_failure({"profile", model, "--prompt", "t1"}, 2, {"encoder", "tapml embed"});
+  expect_failure({"embed", testing::kDemoModel, "--text", "Emma"}, 2,
+                 {"not an encoder", "tapml run"});
+  expect_failure({"embed", model}, 2, {"--text TEXT or --texts FILE"});
+  expect_failure({"embed", model, "--text", ""}, 2, {"no tokens"});
+  std::string longest;
+  for (int i = 0; i < 41; ++i) longest += "t1 ";
+  expect_failure({"embed", model, "--text", longest}, 2, {"1 to 40 tokens", "41 tokens"});
+  expect_failure({"embed", model, "--text", "t1", "--pooling", "max"}, 2, {"max"});
+  expect_failure({"compile", testing::kDemoModel, "--pooling", "cls"}, 2, {"--pooling", "llama"});
+}
+
+}  // namespace
+}  // namespace tapml

@@ -1,0 +1,45 @@
+// Compiled encoders on every platform of this machine against PyTorch.
+#include <gtest/gtest.h>
+
+#include "llm/embedder.h"
+#include "pipeline/compile.h"
+#include "support/golden_encoders.h"
+#include "support/sessions.h"
+
+namespace tapml {
+namespace {
+
+using models::PoolingConfig;
+
+class EmbeddingGolden : public ::testing::TestWithParam<std::tuple<std::string, std::string>> {};
+
+TEST_P(EmbeddingGolden, TogetherAndAlone) {
+  const auto& [platform, name] = GetParam();
+  const auto session = testing::open_session(platform);
+  if (!session) GTEST_SKIP() << platform << " is unavailable";
+  const PoolingConfig pooling;
+  const testing::GoldenModel golden = testing::golden_encoder(name, pooling);
+  const HostTensor expected = testing::expected_embeddings(golden, pooling);
+  const auto executable = pipeline::compile(golden.model.module, target::parse_target(platform));
+  for (const int64_t batch_tokens : {2048, 1}) {
+    auto vm = runtime::LocalVirtualMachine::create(*session, executable);
+    ASSERT_TRUE(vm) << vm.error().to_string();
+    auto embedder =
+        llm::Embedder::create(std::move(*vm), golden.model.weights, {.batch_tokens = batch_tokens});
+    ASSERT_TRUE(embedder) << embedder.error().to_string();
+    const auto vectors = (*embedder)->embed(testing::golden_texts(golden));
+    ASSERT_TRUE(vectors) << vectors.error().to_string();
+    ASSERT_EQ(vectors->shape(), expected.shape());
+    EXPECT_LE(testing::largest_difference(*vectors, expected), testing::logit_tolerance(expected));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Platforms, EmbeddingGolden,
+                         ::testing::Combine(::testing::Values("cpu", "opencl"),
+                                            ::testing::ValuesIn(testing::golden_encoders())),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
+                         });
+
+}  // namespace
+}  // namespace tapml
