@@ -20,6 +20,7 @@ constexpr const char* kEncode = "encode";
 
 Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights, bool in_place) {
   TAPML_TRY(find_embedding_input());
+  TAPML_TRY(find_image_input());
   std::vector<const HostTensor*> contents;
   for (const std::string& name : model.weights) {
     auto it = host_weights.find(name);
@@ -294,7 +295,11 @@ Result<Tensor> Engine::State::step(const char* name, std::span<Sequence* const> 
   TAPML_TRY(reserve_pages(sequences, count));
   TAPML_TRY(reserve_slots(sequences));
   const ModelFunction& called = function(name);
-  if (!called.takes(Role::kPlacement)) TAPML_TRY(check_unplaced(sequences, count));
+  if (called.takes(Role::kPlacement)) {
+    TAPML_TRY(read_images());
+  } else {
+    TAPML_TRY(check_unplaced(sequences, count));
+  }
   TAPML_TRY(set_inputs(called, sequences, tokens));
   // A separate read of a remote device costs one more wait: the logits come with the result.
   const bool comes_along = !samples_in_model && read;

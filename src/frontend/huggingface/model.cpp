@@ -82,6 +82,21 @@ void untie_different_head(HuggingFaceModel& model, const WeightFiles& files) {
       ".weight and the embedding are stored and differ: they are not tied, as in transformers");
 }
 
+// What files have beside the weights of a model, as they should.
+std::vector<std::string> unused_weights(const models::DecoderModel& model,
+                                        const WeightFiles& files) {
+  // A tied head that is stored nonetheless duplicates the embedding.
+  std::vector<std::string> names = {model.head + ".weight"};
+  if (!model.images) return names;
+  // The last layers and the pooling of a vision encoder, which a model need not use.
+  const std::string& tower = model.images->tower;
+  const std::string part = tower.substr(tower.rfind('.') + 1) + ".";
+  for (const auto& [name, tensor] : files.tensors) {
+    if (name.find(part) != std::string::npos) names.push_back(name);
+  }
+  return names;
+}
+
 }  // namespace
 
 HuggingFaceModel read_model(const std::string& path, const models::Quantization* quantization,
@@ -97,8 +112,7 @@ HuggingFaceModel read_model(const std::string& path, const models::Quantization*
   const WeightFiles files = open_weights(model.folder);
   untie_different_head(model, files);
   weights = models::decoder_weights(model.config.model);
-  // A tied head that is stored nonetheless duplicates the embedding.
-  LoadedWeights loaded = load_weights(files, weights, {model.config.model.head + ".weight"},
+  LoadedWeights loaded = load_weights(files, weights, unused_weights(model.config.model, files),
                                       quantization, mismatch_hint(model.config), watcher);
   models::ModelDTypes dtypes{.fallback = model.config.dtype,
                              .by_name = {},
