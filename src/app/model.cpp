@@ -174,9 +174,10 @@ std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
   return tokens;
 }
 
-std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt) {
-  return encode_prompt(model.tokenizer,
-                       unwrap(model_interface_of(model.files.module.all_attrs())).context, prompt);
+std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt,
+                                   llm::TextInputs& inputs) {
+  return encode_prompt(model.tokenizer, unwrap(model_interface_of(model.files.module.all_attrs())),
+                       prompt, inputs);
 }
 
 ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_compile) {
@@ -199,7 +200,7 @@ ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_c
         options.loaded ? options.loaded
                        : std::make_shared<const LoadedModel>(load_model(
                              options.model, "", options.patterns, options.format, options.watcher));
-    llm::TextInputs inputs = options.inputs.load(model->files.module);
+    llm::TextInputs inputs = options.inputs.load(model->files.module, model->files.folder);
     if (before_compile) {
       before_compile(model->tokenizer, unwrap(model_interface_of(model->files.module.all_attrs())),
                      inputs);
@@ -237,8 +238,8 @@ ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_c
       });
   llm::TextInputs inputs;
   if (options.inputs.are_taken_by(model.file.executable.model)) {
-    inputs =
-        options.inputs.load(text::parse(model.file.module, options.model + ", section module"));
+    inputs = options.inputs.load(text::parse(model.file.module, options.model + ", section module"),
+                                 model.folder);
   }
   if (before_compile) before_compile(model.tokenizer, model.file.executable.model, inputs);
   auto executable = std::make_shared<const Executable>(std::move(model.file.executable));

@@ -55,7 +55,8 @@ Tokenizer load_tokenizer(const std::string& folder);
 // Token ids of a prompt; UserError for an empty one and one that does not fit the context.
 std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
                                    const std::string& prompt);
-std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt);
+std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt,
+                                   llm::TextInputs& inputs);
 
 // How to prepare a model.
 struct ModelOptions {
@@ -95,9 +96,10 @@ struct ReadyModel {
   void attach(llm::Engine& engine) const;
 };
 
-// Called between loading and compiling, so that prompts are checked first. May be empty.
+// Called between loading and compiling, so that prompts are checked first, and images get their
+// positions. May be empty.
 using BeforeCompile =
-    std::function<void(const Tokenizer&, const ModelInterface&, const llm::TextInputs&)>;
+    std::function<void(const Tokenizer&, const ModelInterface&, llm::TextInputs&)>;
 
 ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_compile);
 
