@@ -80,7 +80,8 @@ tapml_component(pipeline DEPS passes library codegen)
 tapml_component(models DEPS build)
 tapml_component(frontend DEPS models text)
 tapml_component(topdown DEPS pipeline frontend rpc llm)
-tapml_component(app DEPS topdown device)
+tapml_component(image DEPS io PRIVATE tapml_dep_spng tapml_dep_turbojpeg)
+tapml_component(app DEPS topdown device image)
 
 # The program.
 file(GLOB_RECURSE cli_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/cli/*.cpp")

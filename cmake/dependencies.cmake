@@ -145,5 +145,21 @@ add_library(tapml_dep_shaderc INTERFACE)
 target_link_libraries(
   tapml_dep_shaderc INTERFACE -Wl,--start-group ${shaderc_archives} -Wl,--end-group Threads::Threads)
 
+# PNG and JPEG images, by decoders that return errors.
+find_path(TAPML_SPNG_INCLUDE spng.h)
+find_library(TAPML_SPNG_LIBRARY spng)
+tapml_require("${TAPML_SPNG_INCLUDE}" libspng-dev "spng.h")
+tapml_require("${TAPML_SPNG_LIBRARY}" libspng-dev "libspng")
+add_library(tapml_dep_spng INTERFACE)
+target_link_libraries(tapml_dep_spng INTERFACE "${TAPML_SPNG_LIBRARY}")
+find_path(TAPML_TURBOJPEG_INCLUDE turbojpeg.h)
+find_library(TAPML_TURBOJPEG_LIBRARY turbojpeg)
+tapml_require("${TAPML_TURBOJPEG_INCLUDE}" libturbojpeg0-dev "turbojpeg.h")
+tapml_require("${TAPML_TURBOJPEG_LIBRARY}" libturbojpeg0-dev "libturbojpeg")
+add_library(tapml_dep_turbojpeg INTERFACE)
+target_link_libraries(tapml_dep_turbojpeg INTERFACE "${TAPML_TURBOJPEG_LIBRARY}")
+mark_as_advanced(TAPML_SPNG_INCLUDE TAPML_SPNG_LIBRARY TAPML_TURBOJPEG_INCLUDE
+                 TAPML_TURBOJPEG_LIBRARY)
+
 mark_as_advanced(
   TAPML_LLVM_INCLUDE TAPML_LLVM_LIBRARY TAPML_LLD_INCLUDE TAPML_Z TAPML_SHADERC_INCLUDE)

@@ -72,7 +72,7 @@ std::unique_ptr<Engine> make_engine(const LanguageModel& model, const py::object
     CompileSettings settings;
     settings.cache = cache;
     auto made = std::make_shared<Engine::State>();
-    made->inputs = model.inputs.load(model.loaded->files.module);
+    made->inputs = model.inputs.load(model.loaded->files.module, model.loaded->files.folder);
     auto compiled = compile(model.loaded->files.module, open->target(), settings, open);
     made->session = session;
     // A VM next to a remote device: each token is one request.
@@ -103,9 +103,9 @@ std::unique_ptr<Generated> generate(const Engine& engine, const std::string& pro
   std::exception_ptr raised;
   auto result = without_interpreter([&] {
     auto made = std::make_unique<Generated>();
-    made->prompt = app::encode_prompt(model, prompt);
-    const llm::TextInputs own = has_inputs ? inputs.load(model.files.module) : state->inputs;
-    app::check_positions(own.embeddings, std::ssize(made->prompt));
+    llm::TextInputs own =
+        has_inputs ? inputs.load(model.files.module, model.files.folder) : state->inputs;
+    made->prompt = app::encode_prompt(model, prompt, own);
     llm::GenerateOptions options;
     options.max_tokens = max_tokens;
     options.eos = model.files.eos;

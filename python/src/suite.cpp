@@ -140,9 +140,10 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
   run.command.as_run = as_run;
   run.command.sampler = sampler_of(sampler);
   return without_interpreter([&] {
+    llm::TextInputs without_images;
     for (const Prompt& prompt : prompts) {
       const auto* text = std::get_if<std::string>(&prompt);
-      run.command.tokens.push_back(text ? app::encode_prompt(*model.loaded, *text)
+      run.command.tokens.push_back(text ? app::encode_prompt(*model.loaded, *text, without_images)
                                         : std::get<std::vector<int32_t>>(prompt));
     }
     CarvedSuite suite = finished(app::carve_model(run.command, carve_hooks()));

@@ -10,12 +10,20 @@ namespace tapml {
 
 namespace {
 
-constexpr std::array kRoleNames = {"tokens",     "positions", "page_table",      "lengths",
-                                   "slots",      "features",  "feature_lengths", "logits",
-                                   "parameters", "generator", "embeddings",      "placement"};
+constexpr std::array kRoleNames = {
+    "tokens", "positions",  "page_table", "lengths",    "slots",     "features", "feature_lengths",
+    "logits", "parameters", "generator",  "embeddings", "placement", "pixels"};
 static_assert(kRoleNames.size() == kRoles);
 constexpr std::array kKindNames = {"paged", "recurrent", "fixed"};
 static_assert(kKindNames.size() == kStateKinds);
+// The texts of an image, by attribute.
+constexpr std::pair<const char*, std::string ImageInput::*> kImageTexts[] = {
+    {"model.image.placeholder", &ImageInput::placeholder},
+    {"model.image.before", &ImageInput::before},
+    {"model.image.after", &ImageInput::after},
+    {"model.image.tile", &ImageInput::tile},
+    {"model.image.after_row", &ImageInput::after_row},
+    {"model.image.after_tiles", &ImageInput::after_tiles}};
 constexpr std::string_view kAllState = "state", kWeights = "weights";
 
 std::string_view trimmed(std::string_view text) {
@@ -215,13 +223,19 @@ AttrMap model_interface_attrs(const ModelInterface& model) {
   std::vector<std::string> state, functions;
   for (const StateTensor& one : model.state) state.push_back(state_text(one));
   for (const ModelFunction& one : model.functions) functions.push_back(model_function_text(one));
-  return {{"model.architecture", model.architecture},
-          {"model.vocabulary", model.vocabulary},
-          {"model.context", model.context},
-          {"model.page_size", model.page_size},
-          {"model.state", state},
-          {"model.functions", functions},
-          {"model.weights", model.weights}};
+  AttrMap attrs = {{"model.architecture", model.architecture},
+                   {"model.vocabulary", model.vocabulary},
+                   {"model.context", model.context},
+                   {"model.page_size", model.page_size},
+                   {"model.state", state},
+                   {"model.functions", functions},
+                   {"model.weights", model.weights}};
+  if (model.image) {
+    attrs["model.image.token"] = static_cast<int64_t>(model.image->token);
+    attrs["model.image.rows"] = model.image->rows;
+    for (const auto& [name, text] : kImageTexts) attrs[name] = model.image.value().*text;
+  }
+  return attrs;
 }
 
 Result<ModelInterface> model_interface_of(const AttrMap& attrs) {
@@ -239,6 +253,14 @@ Result<ModelInterface> model_interface_of(const AttrMap& attrs) {
     model.functions.push_back(std::move(function));
   }
   model.weights = attr_or<std::vector<std::string>>(attrs, "model.weights", {});
+  if (attrs.contains("model.image.token")) {
+    ImageInput& image = model.image.emplace();
+    image.token = static_cast<int32_t>(attr_or<int64_t>(attrs, "model.image.token", 0));
+    image.rows = attr_or<int64_t>(attrs, "model.image.rows", 0);
+    for (const auto& [name, text] : kImageTexts) {
+      image.*text = attr_or<std::string>(attrs, name, "");
+    }
+  }
   return model;
 }
 

@@ -28,8 +28,9 @@ enum class Role : uint8_t {
   kGenerator,       // i64[2] or i64[b, 2]: key and counter of the random numbers
   kEmbeddings,      // [b, m, d]: embeddings in place of tokens' own; as embed's result f32[b, d]
   kPlacement,       // i32[b, n]: the row of embeddings of each token, or -1
+  kPixels,          // f32[b, channels, height, width]: an image that is prepared for the model
 };
-inline constexpr int kRoles = static_cast<int>(Role::kPlacement) + 1;
+inline constexpr int kRoles = static_cast<int>(Role::kPixels) + 1;
 
 // "page_table"
 const char* role_name(Role role);
@@ -70,17 +71,34 @@ struct ModelFunction {
   bool operator==(const ModelFunction&) const = default;
 };
 
+// How images enter the texts of a model whose function `embed_image` makes embeddings of them.
+struct ImageInput {
+  int32_t token = 0;  // stands for one embedding of an image
+  int64_t rows = 0;   // embeddings of an image
+  // Stands for an image in a prompt; empty: the text of `token`.
+  std::string placeholder;
+  // Text around an image's tokens.
+  std::string before, after;
+  // Of images that may also be cut into tiles, which come first, row by row: the text before the
+  // tokens of a tile, in which {row} and {column} are its numbers from 1 on, and the text after
+  // each row, and after all of them.
+  std::string tile, after_row, after_tiles;
+
+  bool operator==(const ImageInput&) const = default;
+};
+
 struct ModelInterface {
   std::string architecture;  // "llama"
   int64_t vocabulary = 0;
   int64_t context = 0;     // maximum tokens per sequence
   int64_t page_size = 16;  // tokens in a page of paged state
   std::vector<StateTensor> state;
-  // prefill, decode, logits_all, sample, and optionally draw and encode; of an encoder only embed.
-  // `prepare` takes only weights and is not an entry.
+  // prefill, decode, logits_all, sample, and optionally draw, encode and embed_image; of an encoder
+  // only embed. `prepare` takes only weights and is not an entry.
   std::vector<ModelFunction> functions;
   // Names of the weight parameters, in the order of every function's parameters.
   std::vector<std::string> weights;
+  std::optional<ImageInput> image;  // of models that read images
 
   const ModelFunction* find_function(std::string_view name) const;
   bool has_state(StateKind kind) const;

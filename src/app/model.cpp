@@ -183,9 +183,10 @@ std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
   return tokens;
 }
 
-std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt) {
-  return encode_prompt(model.tokenizer,
-                       unwrap(model_interface_of(model.files.module.all_attrs())).context, prompt);
+std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt,
+                                   llm::TextInputs& inputs) {
+  return encode_prompt(model.tokenizer, unwrap(model_interface_of(model.files.module.all_attrs())),
+                       prompt, inputs);
 }
 
 void check_use(const ModelInterface& interface, ModelUse use, const std::string& model) {
@@ -215,7 +216,7 @@ ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_c
                              options.model, "", options.patterns, options.format, options.watcher));
     const ModelInterface interface = unwrap(model_interface_of(model->files.module.all_attrs()));
     check_use(interface, options.use, options.model);
-    llm::TextInputs inputs = options.inputs.load(model->files.module);
+    llm::TextInputs inputs = options.inputs.load(model->files.module, model->files.folder);
     if (before_compile) before_compile(model->tokenizer, interface, inputs);
     const double loaded = seconds_now();
     CompileCache cache(options.cache);
@@ -251,8 +252,8 @@ ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_c
   check_use(model.file.executable.model, options.use, options.model);
   llm::TextInputs inputs;
   if (options.inputs.are_taken_by(model.file.executable.model)) {
-    inputs =
-        options.inputs.load(text::parse(model.file.module, options.model + ", section module"));
+    inputs = options.inputs.load(text::parse(model.file.module, options.model + ", section module"),
+                                 model.folder);
   }
   if (before_compile) before_compile(model.tokenizer, model.file.executable.model, inputs);
   auto executable = std::make_shared<const Executable>(std::move(model.file.executable));

@@ -62,7 +62,8 @@ Tokenizer load_tokenizer(const std::string& folder);
 // Token ids of a prompt; UserError for an empty one and one that does not fit the context.
 std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
                                    const std::string& prompt);
-std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt);
+std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt,
+                                   llm::TextInputs& inputs);
 
 // How to prepare a model.
 struct ModelOptions {
@@ -103,9 +104,10 @@ struct ReadyModel {
   void attach(llm::Engine& engine) const;
 };
 
-// Called between loading and compiling, so that prompts are checked first. May be empty.
+// Called between loading and compiling, so that prompts are checked first, and images get their
+// positions. May be empty.
 using BeforeCompile =
-    std::function<void(const Tokenizer&, const ModelInterface&, const llm::TextInputs&)>;
+    std::function<void(const Tokenizer&, const ModelInterface&, llm::TextInputs&)>;
 
 // UserError for a model of another kind than its use needs; `model` names it.
 void check_use(const ModelInterface& interface, ModelUse use, const std::string& model);

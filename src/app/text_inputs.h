@@ -3,20 +3,24 @@
 
 #include "app/embeddings.h"
 #include "app/features.h"
+#include "app/images.h"
 
 namespace tapml::app {
 
 struct TextInputOptions {
   FeatureOptions features;
   EmbeddingOptions embeddings;
+  ImageOptions images;
 
-  // Whether the model takes some of them. UserErrors as of both.
+  // Whether the model takes some of them. UserErrors as of each.
   bool are_taken_by(const ModelInterface& model) const {
     const bool reads_features = features.are_read_by(model);
-    return embeddings.are_taken_by(model) || reads_features;
+    const bool takes_embeddings = embeddings.are_taken_by(model);
+    return images.are_read_by(model) || takes_embeddings || reads_features;
   }
-  llm::TextInputs load(const Module& module) const {
-    return {features.load(module), embeddings.load(module)};
+  // `folder` has the files that were published with the model.
+  llm::TextInputs load(const Module& module, const std::string& folder) const {
+    return {features.load(module), embeddings.load(module), images.load(module, folder)};
   }
 };
 

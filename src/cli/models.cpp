@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "models/table.h"
+#include "models/wrappers.h"
 
 namespace tapml::cli {
 
@@ -17,22 +18,35 @@ int run(const Output& output) {
   const std::vector<TableColumn> columns = {{.name = "model_type"},
                                             {.name = "class"},
                                             {.name = "kind"},
+                                            {.name = "inputs"},
                                             {.name = "description", .below = true}};
   std::vector<TableRow> rows;
-  std::vector<Json> list;
+  std::vector<Json> list, wrappers;
   for (const models::Architecture& one : models::architecture_table()) {
     const char* kind = one.read_encoder ? "encoder" : "decoder";
-    rows.push_back({one.name, one.class_name, kind, one.doc});
+    rows.push_back({one.name, one.class_name, kind, "text", one.doc});
     list.push_back(Json::object({{"model_type", Json::string(one.name)},
                                  {"class", Json::string(one.class_name)},
                                  {"base_class", Json::string(one.base_class)},
                                  {"kind", Json::string(kind)},
                                  {"description", Json::string(one.doc)}}));
   }
+  for (const models::Wrapper& one : models::wrapper_table()) {
+    const bool reads_images = one.read_images != nullptr;
+    std::vector<Json> inputs = {Json::string("text")};
+    if (reads_images) inputs.push_back(Json::string("image"));
+    rows.push_back({one.name, one.class_name, "decoder", reads_images ? "text, image" : "text",
+                    std::string("a language model like ") + one.text});
+    wrappers.push_back(Json::object({{"model_type", Json::string(one.name)},
+                                     {"class", Json::string(one.class_name)},
+                                     {"text_model_type", Json::string(one.text)},
+                                     {"inputs", Json::array(std::move(inputs))}}));
+  }
   for (const std::string& line : table_lines(columns, rows, text_width(STDOUT_FILENO))) {
     output.line(line);
   }
-  output.document(Json::object({{"architectures", Json::array(std::move(list))}}));
+  output.document(Json::object({{"architectures", Json::array(std::move(list))},
+                                {"wrappers", Json::array(std::move(wrappers))}}));
   return kDone;
 }
 

@@ -27,6 +27,7 @@ constexpr OptionRow kRows[] = {
     {"--inputs", kInput, "FILE"},
     {"--features", kInput, "FILE"},
     {"--embeddings", kInput, "FILE[@POSITION]"},
+    {"--image", kInput, "FILE"},
     {"--function", kInput, "NAME"},
     {"--args", kInput, "VALUE"},
     {"--edge", kInput, ""},

@@ -106,6 +106,10 @@ void add_options(CLI::App& command, app::TextInputOptions& options) {
       .add_option("--embeddings", options.embeddings.files,
                   "File of embeddings for the tokens from a position on (repeatable)")
       ->allow_extra_args(false);
+  command
+      .add_option("--image", options.images.files,
+                  "PNG or JPEG file for the prompt's next placeholder of an image (repeatable)")
+      ->allow_extra_args(false);
 }
 
 void add_options(CLI::App& command, app::LibraryFiles& options) {

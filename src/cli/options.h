@@ -27,8 +27,9 @@ void add_options(CLI::App& command, app::CacheOptions& options);        // --no-
 void add_options(CLI::App& command, app::PatternOptions& options);      // --patterns
 void add_options(CLI::App& command, app::ModelFormat& format);          // --quantize, --activations
 void add_pooling_options(CLI::App& command, app::ModelFormat& format);  // --pooling, --normalize
-void add_options(CLI::App& command, app::TextInputOptions& options);    // --features, --embeddings
-void add_options(CLI::App& command, app::LibraryFiles& options);        // --library
+void add_options(CLI::App& command,
+                 app::TextInputOptions& options);  // --features, --embeddings, --image
+void add_options(CLI::App& command, app::LibraryFiles& options);   // --library
 void add_options(CLI::App& command, app::RemoteOptions& options);  // --token-file, --tls-ca, ...
 void add_token_option(CLI::App& command, app::RemoteOptions& options);
 // --in-process, --kernel-timeout: for the commands that test kernels.

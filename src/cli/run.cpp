@@ -69,11 +69,10 @@ int run(RunOptions options, const Output& output) {
   progress.begin("load");
   options.model.watcher = progress.watcher();
   std::vector<int32_t> prompt;
-  ReadyModel model =
-      make_ready(options.model, [&](const Tokenizer& tokenizer, const ModelInterface& interface,
-                                    const llm::TextInputs& inputs) {
-        prompt = encode_prompt(tokenizer, interface.context, options.prompt);
-        app::check_positions(inputs.embeddings, std::ssize(prompt));
+  ReadyModel model = make_ready(
+      options.model,
+      [&](const Tokenizer& tokenizer, const ModelInterface& interface, llm::TextInputs& inputs) {
+        prompt = encode_prompt(tokenizer, interface, options.prompt, inputs);
       });
   auto engine = make_engine(model);
   double load_seconds = model.load_seconds + engine->load_seconds();

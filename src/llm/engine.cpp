@@ -36,6 +36,7 @@ const std::vector<Known>& known_functions() {
       {"sample", drawing, drawn},
       {"draw", drawing, drawn, false},
       {"encode", {Role::kFeatures, Role::kFeatureLengths, Role::kSlots}, {}, false},
+      {"embed_image", {Role::kPixels}, {Role::kEmbeddings}, false},
   };
   return all;
 }
@@ -185,6 +186,7 @@ Status Engine::set_embeddings(PlacedEmbeddings embeddings) {
   TAPML_TRY(state_->check_embeddings(embeddings));
   reset();
   state_->embeddings = std::move(embeddings);
+  state_->unread_images.clear();
   state_->uploaded_embeddings = {};
   return {};
 }
@@ -203,6 +205,19 @@ Status Engine::place_embeddings(const HostTensor& rows, int64_t first) {
   TAPML_TRY(state_->check_embeddings(all));
   state_->embeddings = std::move(all);
   state_->uploaded_embeddings = {};
+  return {};
+}
+
+bool Engine::reads_images() const { return state_->image_input.has_value(); }
+
+Status Engine::place_image(const PlacedImage& image) {
+  TAPML_TRY(state_->check_image(image.pixels));
+  // Their values follow from a call.
+  const int64_t first = std::ssize(state_->embeddings.positions);
+  const HostTensor rows = HostTensor::zeros(
+      DType::kF32, {state_->model.image->rows, *state_->embedding_input->constant_extent(1)});
+  TAPML_TRY(place_embeddings(rows, image.position));
+  state_->unread_images.push_back({image.pixels, first});
   return {};
 }
 

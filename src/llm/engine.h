@@ -112,15 +112,21 @@ class Engine {
   Status set_features(HostTensor features);
   // Whether embeddings can take the place of tokens in the model's texts.
   bool takes_embeddings() const;
-  // Sets the embeddings of each text from now on: the tokens at their positions have no effect, but
-  // must be in the vocabulary. No rows: none. Forgets the sequence. UserError for a model that
-  // takes none, for rows of another dtype or width than its prefill takes, and for positions that
-  // are not one for each row, different and in the context. decode() places none: it is a UserError
-  // at such a position. So is generating after a prompt that ends before one.
+  // Sets the embeddings of each text from now on, without images: the tokens at their positions
+  // have no effect, but must be in the vocabulary. No rows: none. Forgets the sequence. UserError
+  // for a model that takes none, for rows of another dtype or width than its prefill takes, and for
+  // positions that are not one for each row, different and in the context. decode() places none: it
+  // is a UserError at such a position. So is generating after a prompt that ends before one.
   Status set_embeddings(PlacedEmbeddings embeddings);
   // Adds rows [m, d] at consecutive positions from `first` on; keeps the sequence. UserError as
   // above, and for positions before length().
   Status place_embeddings(const HostTensor& rows, int64_t first);
+  // Whether images can be in the model's texts.
+  bool reads_images() const;
+  // Adds the embeddings that the model makes of an image, at consecutive positions; keeps the
+  // sequence. The next call that takes embeddings makes them. UserError for a model that reads no
+  // images, for pixels of another dtype or shape than it takes, and for positions as above.
+  Status place_image(const PlacedImage& image);
   // UserError if `count` more tokens end before an embedding's position.
   Status check_prompt(int64_t count) const;
   // Appends tokens and returns the logits f32[1, vocabulary] of the last one, on the session,

@@ -20,6 +20,7 @@ constexpr const char* kEncode = "encode";
 
 Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights, bool in_place) {
   TAPML_TRY(find_embedding_input());
+  TAPML_TRY(find_image_input());
   TAPML_ASSIGN(std::vector<Value> weights, load_weights(*vm, host_weights, in_place));
   arguments.set_weights(std::move(weights));
   TAPML_TRY(state.allocate(rows.pages.pages(), rows.slots.pages()));
@@ -270,7 +271,11 @@ Result<Tensor> Engine::State::step(const char* name, std::span<Sequence* const> 
   TAPML_TRY(reserve_pages(sequences, count));
   TAPML_TRY(reserve_slots(sequences));
   const ModelFunction& called = function(name);
-  if (!called.takes(Role::kPlacement)) TAPML_TRY(check_unplaced(sequences, count));
+  if (called.takes(Role::kPlacement)) {
+    TAPML_TRY(read_images());
+  } else {
+    TAPML_TRY(check_unplaced(sequences, count));
+  }
   TAPML_TRY(set_inputs(called, sequences, tokens));
   // A separate read of a remote device costs one more wait: the logits come with the result.
   const bool comes_along = !samples_in_model && read;

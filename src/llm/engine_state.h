@@ -91,6 +91,12 @@ struct Engine::State {
   Status read_unread(std::span<Sequence* const> sequences);
   // Finds `embedding_input`; UserError for a prefill that does not declare it.
   Status find_embedding_input();
+  // Finds `image_input`; UserError for a model whose interface is incomplete there.
+  Status find_image_input();
+  // UserError for a model that reads no images, and for pixels that it does not take.
+  Status check_image(const HostTensor& pixels) const;
+  // Makes the embeddings of the images that have been placed.
+  Status read_images();
   // UserError for a model that takes no embeddings, and for rows that it does not take.
   Status check_rows(const HostTensor& given) const;
   // The same, and for positions that are wrong.
@@ -166,6 +172,14 @@ struct Engine::State {
   std::optional<InputOfText> embedding_input;
   PlacedEmbeddings embeddings;
   runtime::Tensor uploaded_embeddings;
+  // For models that read images: what they take, [channels, height, width], and the images of whose
+  // embeddings only the positions are known yet, with their first row.
+  std::optional<InputOfText> image_input;
+  struct UnreadImage {
+    HostTensor pixels;
+    int64_t row = 0;
+  };
+  std::vector<UnreadImage> unread_images;
   uint64_t uploaded_generation = 0;
   SamplerOptions sampler;
   runtime::Value sampler_parameters, sampler_state;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <limits>
 #include <span>
+#include <string_view>
 
 #include "base/checksum.h"
 #include "base/hash.h"
@@ -24,9 +25,20 @@ constexpr int64_t kVersion = 1;
 constexpr const char* kExecutable = "model.tapml";
 constexpr const char* kWeights = "weights.safetensors";
 
-bool is_tokenizer_file(const std::string& name) {
-  return std::ranges::find(tokenizer::kTokenizerFileNames, name) !=
-         std::end(tokenizer::kTokenizerFileNames);
+// The files of a model folder that a package has copies of: the tokenizer's, of which only the
+// first is required, and those that say how images are prepared.
+std::span<const std::string_view> copied_files() {
+  static const std::vector<std::string_view> kNames = [] {
+    std::vector<std::string_view> names(std::begin(tokenizer::kTokenizerFileNames),
+                                        std::end(tokenizer::kTokenizerFileNames));
+    names.insert(names.end(), {"preprocessor_config.json", "processor_config.json"});
+    return names;
+  }();
+  return kNames;
+}
+
+bool is_copied_file(const std::string& name) {
+  return std::ranges::find(copied_files(), name) != copied_files().end();
 }
 
 // The entry of an existing file for the list.
@@ -61,7 +73,7 @@ Status read_entry(const std::string& folder, const JsonObjectReader& entry, File
   TAPML_ASSIGN(const std::string name, entry.required_string("name"));
   TAPML_ASSIGN(const int64_t bytes, entry.required_int("bytes", 0));
   TAPML_ASSIGN(const std::string sum, entry.required_string("xxh64"));
-  if (name != kExecutable && name != kWeights && !is_tokenizer_file(name)) {
+  if (name != kExecutable && name != kWeights && !is_copied_file(name)) {
     return fail(
         entry.field_error("name", "is not a file of a package", "model.tapml, for example"));
   }
@@ -91,9 +103,9 @@ Status check_complete(const std::string& folder, const Files& files) {
                            std::to_string(files.size()) + " other files"));
   }
   // A tokenizer also reads the files next to its own.
-  for (const char* name : tokenizer::kTokenizerFileNames) {
+  for (const std::string_view listed : copied_files()) {
     std::error_code ignored;
-    const std::string path = folder + "/" + name;
+    const std::string name(listed), path = folder + "/" + name;
     if (files.contains(name) || !fs::exists(path, ignored)) continue;
     return fail(user_error(path + " does not belong to the package", path,
                            "only the files of package.json", name, "remove it"));
@@ -116,10 +128,11 @@ Result<int64_t> write_package(const std::string& folder, const PackageContents& 
   TAPML_ASSIGN(const std::vector<std::byte> image, write_executable(contents.file));
   TAPML_TRY(write_file_atomic(folder + "/" + kExecutable, image));
   TAPML_TRY(write_weights(folder + "/" + kWeights, contents));
-  for (const char* name : tokenizer::kTokenizerFileNames) {
-    const std::string from = contents.tokenizer_folder + "/" + name, to = folder + "/" + name;
+  for (const std::string_view listed : copied_files()) {
+    const std::string name(listed);
+    const std::string from = contents.model_folder + "/" + name, to = folder + "/" + name;
     std::error_code ignored;
-    if (name != tokenizer::kTokenizerFileNames[0] && !fs::exists(from, ignored)) {
+    if (name != copied_files().front() && !fs::exists(from, ignored)) {
       fs::remove(to, ignored);  // left by an earlier package
       continue;
     }

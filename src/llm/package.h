@@ -1,5 +1,6 @@
 // A model for use by an application (docs/executable-format.md, "Packages"): one folder with the
-// executable, its weights in the executable's layout, and the tokenizer.
+// executable, its weights in the executable's layout, the tokenizer, and the files that say how
+// images are prepared.
 #pragma once
 
 #include <map>
@@ -16,7 +17,7 @@ struct PackageContents {
   ExecutableFile file;                        // without a source: a package has its own weights
   std::map<std::string, HostTensor> weights;  // at least those of the model interface
   std::vector<int32_t> end_tokens;
-  std::string tokenizer_folder;
+  std::string model_folder;  // with the tokenizer, and what images need
 };
 
 // Writes the folder, which may exist, and returns its size in bytes. The list of files is written

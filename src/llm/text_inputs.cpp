@@ -29,6 +29,11 @@ std::string TextInputs::digest() const {
     text += " embeddings " + content_hash(embeddings.rows) + " at";
     for (const int64_t position : embeddings.positions) text += " " + std::to_string(position);
   }
+  for (const TextImage& image : images) {
+    for (const PlacedImage& part : image.parts) {
+      text += " image " + content_hash(part.pixels) + " at " + std::to_string(part.position);
+    }
+  }
   return text;
 }
 

@@ -20,9 +20,22 @@ struct PlacedEmbeddings {
   void place(const HostTensor& more, int64_t first);
 };
 
+// What a model that reads images makes embeddings of, which take the place of tokens.
+struct PlacedImage {
+  HostTensor pixels;     // f32[channels, height, width], prepared for the model
+  int64_t position = 0;  // of its first embedding in a text
+};
+
+// An image of a text: its tiles, row by row, if it is also cut into these, then the whole.
+struct TextImage {
+  int64_t rows = 0, columns = 0;  // of tiles
+  std::vector<PlacedImage> parts;
+};
+
 struct TextInputs {
   HostTensor features;  // of a model with an encoder, which reads them before each text; else empty
   PlacedEmbeddings embeddings;
+  std::vector<TextImage> images;
 
   // Tells inputs apart; empty if there are none.
   std::string digest() const;

@@ -46,13 +46,19 @@ GraphParameters parameters_of(const DecoderModel& model, const ModelDTypes& dtyp
   Graph graph(module, unknown, make_size("n"), model.page_size, nullptr);
   build_function(model, graph, LogitsOf::kAllTokens);
   GraphParameters parameters = graph.parameters();
+  if (model.images) {
+    Graph images(module, unknown, model.images->image, nullptr);
+    images.finish(model.images->embeddings(images));
+    const std::vector<WeightSpec>& own = images.parameters().weights;
+    parameters.weights.insert(parameters.weights.end(), own.begin(), own.end());
+  }
   for (StateTensor& state : parameters.state) {
     if (state.kind == StateKind::kPaged) state.dtype = dtypes.cache();
   }
   return parameters;
 }
 
-std::vector<ModelFunction> decoder_functions(const GraphParameters& parameters) {
+std::vector<ModelFunction> decoder_functions(const GraphParameters& parameters, bool reads_images) {
   ModelFunction of_tokens = {.name = "",
                              .inputs = {Role::kTokens},
                              .outputs = {Role::kLogits},
@@ -70,11 +76,22 @@ std::vector<ModelFunction> decoder_functions(const GraphParameters& parameters) 
   for (const char* name : {"prefill", "decode", "logits_all"}) {
     of_tokens.name = name;
     functions.push_back(of_tokens);
+    if (reads_images && std::string_view(name) != "decode") {
+      std::vector<Role>& inputs = functions.back().inputs;
+      inputs.insert(inputs.end(), {Role::kEmbeddings, Role::kPlacement});
+    }
   }
   for (const char* name : {"sample", "draw"}) {
     functions.push_back({.name = name,
                          .inputs = {Role::kLogits, Role::kParameters, Role::kGenerator},
                          .outputs = {Role::kTokens, Role::kGenerator}});
+  }
+  if (reads_images) {
+    functions.push_back({.name = "embed_image",
+                         .inputs = {Role::kPixels},
+                         .outputs = {Role::kEmbeddings},
+                         .state = {},
+                         .weights = true});
   }
   return functions;
 }
@@ -106,7 +123,8 @@ Module build_decoder(const DecoderModel& model, const ModelDTypes& dtypes) {
   interface.context = model.context;
   interface.page_size = model.page_size;
   interface.state = parameters.state;
-  interface.functions = decoder_functions(parameters);
+  interface.functions = decoder_functions(parameters, model.images.has_value());
+  if (model.images) interface.image = model.images->input;
   interface.weights = weight_parameters(parameters.weights, dtypes);
 
   Module module;
@@ -117,12 +135,20 @@ Module build_decoder(const DecoderModel& model, const ModelDTypes& dtypes) {
   }
   add_programs(module, model);
   auto build = [&](PrimExpr tokens, LogitsOf logits_of) {
-    Graph graph(module, dtypes, std::move(tokens), model.page_size, &parameters);
+    // Only prompts have images.
+    const bool placed = model.images && !tokens.is_int(1);
+    Graph graph(module, dtypes, std::move(tokens), model.page_size, &parameters,
+                placed ? model.embedding_width : 0);
     return build_function(model, graph, logits_of);
   };
   FunctionRef prefill = build(make_size("n"), LogitsOf::kLastToken);
   FunctionRef decode = build(1, LogitsOf::kLastToken);
   FunctionRef logits_all = build(make_size("n"), LogitsOf::kAllTokens);
+  if (model.images) {
+    module.facts.bounds["m"] = model.context;
+    Graph graph(module, dtypes, model.images->image, &parameters);
+    module.functions["embed_image"] = graph.finish(model.images->embeddings(graph));
+  }
   FunctionRef sample = build_sample(model.vocabulary, module);
   module.functions.insert(
       {{"prefill", prefill}, {"decode", decode}, {"logits_all", logits_all}, {"sample", sample}});

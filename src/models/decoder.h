@@ -3,13 +3,25 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "abi/model_interface.h"
 #include "ir/module.h"
 #include "models/graph.h"
 
 namespace tapml::models {
+
+// What makes embeddings for a decoder's texts of images.
+struct ImageEncoder {
+  Shape image;  // channels, height, width
+  ImageInput input;
+  // f32[b, input.rows, embedding_width of the decoder] of the graph's pixels.
+  std::function<relax::Variable(Graph& g)> embeddings;
+  // The path of the vision encoder, of which the published files have more than the model uses.
+  std::string tower;
+};
 
 // A configured decoder.
 struct DecoderModel {
@@ -19,6 +31,10 @@ struct DecoderModel {
   int64_t context = 0;           // maximum number of tokens in a sequence
   int64_t page_size = 16;        // tokens in a page of the KV cache
   bool tied_embeddings = false;  // the head's weight is the embedding's
+  // Width of the embeddings that can take the place of tokens' own (place_embeddings()); 0: none
+  // can.
+  int64_t embedding_width = 0;
+  std::optional<ImageEncoder> images;  // of a model that reads images
   // Paths of the weights at both ends.
   std::string embedding = "model.embed_tokens";
   std::string last_norm = "model.norm";
@@ -47,13 +63,17 @@ std::vector<WeightSpec> decoder_weights(const DecoderModel& model);
 //          -> (tokens i32[b], state): the largest logit, the lowest index among equal ones
 //   draw (logits f32[b, vocabulary], parameters f64[b, 3], state i64[b, 2]) -> (tokens i32[b],
 //        state): at random (models/draw.h)
-// State is paged [pages, page_size, ...] or recurrent [slots, ...]; a function has no page_table
-// and lengths without the former, and no slots without the latter. `lengths` counts the tokens in
-// the cache before the call. The logits are those of the last token, f32[b, vocabulary], or of all,
-// f32[b, n, vocabulary], in logits_all. Activations and state have the dtypes of `dtypes.precision`
-// (default: f32, or what the quantization says); weights have the dtypes of `dtypes`; a quantized
-// one is two parameters (models/quantization.h). State is updated in place. Module attributes:
-// model_interface_attrs and "bound.n", "bound.p", the most that n and p can be.
+// A model that reads images also has
+//   embed_image (pixels f32[b, channels, height, width], weights...) -> (embeddings f32[b, m,
+//   width])
+// and its prefill and logits_all take embeddings f32[b, m, width] and placement i32[b, n] before
+// state. State is paged [pages, page_size, ...] or recurrent [slots, ...]; a function has no
+// page_table and lengths without the former, and no slots without the latter. `lengths` counts the
+// tokens in the cache before the call. The logits are those of the last token, f32[b, vocabulary],
+// or of all, f32[b, n, vocabulary], in logits_all. Activations and state have the dtypes of
+// `dtypes.precision` (default: f32, or what the quantization says); weights have the dtypes of
+// `dtypes`; a quantized one is two parameters (models/quantization.h). State is updated in place.
+// Module attributes: model_interface_attrs and "bound.n", "bound.p", the most that n and p can be.
 Module build_decoder(const DecoderModel& model, const ModelDTypes& dtypes);
 
 }  // namespace tapml::models

@@ -46,7 +46,7 @@ Graph::Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, i
 }
 
 Graph::Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, int64_t page_size,
-             const GraphParameters* known)
+             const GraphParameters* known, int64_t embedding_width)
     : Graph(module, dtypes, std::move(tokens), page_size, known != nullptr) {
   if (!known || known->has_state(StateKind::kPaged)) {
     page_table_ = builder_.param("page_table", tensor_annotation({b_, p_}, DType::kI32));
@@ -54,6 +54,11 @@ Graph::Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, i
   }
   if (!known || known->has_state(StateKind::kRecurrent)) {
     slots_ = builder_.param("slots", tensor_annotation({b_}, DType::kI32));
+  }
+  if (embedding_width > 0) {
+    embeddings_ = builder_.param(
+        "embeddings", tensor_annotation({b_, make_size("m"), embedding_width}, DType::kF32));
+    placement_ = builder_.param("placement", tensor_annotation({b_, n_}, DType::kI32));
   }
   if (known) {
     parameters_ = *known;
@@ -72,6 +77,26 @@ Graph::Graph(const Module& module, const ModelDTypes& dtypes, const GraphParamet
   }
   builder_.begin_dataflow();
   lengths_ = op("full", {make_shape({b_})}, {{"value", 0.0}, {"dtype", DType::kI32}});
+}
+
+Graph::Graph(const Module& module, const ModelDTypes& dtypes, const Shape& image,
+             const GraphParameters* known)
+    : builder_(module),
+      dtypes_(dtypes),
+      n_(0),
+      page_size_(0),
+      is_known_(known != nullptr),
+      activations_(dtypes.activations()),
+      cache_(dtypes.cache()),
+      accumulation_(dtypes.accumulation()) {
+  Dims shape = {b_};
+  shape.insert(shape.end(), image.begin(), image.end());
+  pixels_ = builder_.param("pixels", tensor_annotation(std::move(shape), DType::kF32));
+  if (known) {
+    parameters_.weights = known->weights;
+    for (const WeightSpec& spec : known->weights) declare(spec);
+  }
+  builder_.begin_dataflow();
 }
 
 FunctionRef Graph::finish(Variable result) {
@@ -164,8 +189,10 @@ Variable Graph::stored_weight(const WeightSpec& spec) {
     throw_user("the model is too large: weight " + spec.name + " overflows", "",
                "fewer than 2^63 bytes", shape_to_string(spec.shape));
   }
-  parameters_.weights.push_back(spec);
-  declare(spec);
+  WeightSpec own = spec;
+  if (pixels_) own.linear = false;
+  parameters_.weights.push_back(own);
+  declare(own);
   const auto declared = weights_.find(spec.name);
   return declared == weights_.end() ? Variable() : declared->second;
 }

@@ -36,8 +36,12 @@ class Graph {
 
   // Sequences b and `tokens` new tokens of each. With `known` parameters the function has exactly
   // these, and the inputs that their state needs; asking for others is an InternalError. Without,
-  // it gets them as blocks ask.
+  // it gets them as blocks ask. With a width it takes embeddings in place of tokens' own.
   Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, int64_t page_size,
+        const GraphParameters* known, int64_t embedding_width = 0);
+  // A function of images f32[b, channels, height, width] alone, without tokens and state. Its
+  // weights are never quantized: they are few, and outliers of a vision encoder are large.
+  Graph(const Module& module, const ModelDTypes& dtypes, const Shape& image,
         const GraphParameters* known);
   // Of an encoder, which keeps no state: b texts of at most n tokens each, the first valid_counts()
   // of which are valid. `known` as above.
@@ -54,6 +58,11 @@ class Graph {
   const relax::Variable& valid_counts() const { return valid_counts_; }  // i32[b]; encoders only
   // The sequences' rows of recurrent state: i32[b].
   const relax::Variable& slots() const { return slots_; }
+  // Embeddings f32[b, m, width] that take the place of tokens' own, and the row of each token, or
+  // -1: i32[b, n]. Null in a function that takes none.
+  const relax::Variable& embeddings() const { return embeddings_; }
+  const relax::Variable& placement() const { return placement_; }
+  const relax::Variable& pixels() const { return pixels_; }
   // Positions of the tokens in their sequences: i32[b, n].
   relax::Variable positions();
   // 0, 1, ... for the tokens of a call, i32 in a shape of n elements.
@@ -122,6 +131,7 @@ class Graph {
   bool is_known_;
   DType activations_, cache_, accumulation_;
   relax::Variable token_ids_, page_table_, lengths_, valid_counts_, slots_, positions_;
+  relax::Variable embeddings_, placement_, pixels_;
   GraphParameters parameters_;
   std::map<std::string, relax::Expr> pools_;
   std::map<std::vector<float>, relax::Expr> constants_;

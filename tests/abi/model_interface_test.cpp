@@ -30,8 +30,10 @@ ModelInterface every_kind() {
        {Role::kTokens, Role::kGenerator},
        {},
        false},
-      {"both", {}, {}, {StateKind::kPaged, StateKind::kFixed}, false}};
+      {"both", {}, {}, {StateKind::kPaged, StateKind::kFixed}, false},
+      {"embed_image", {Role::kPixels}, {Role::kEmbeddings}, {}, true}};
   model.weights = {"w"};
+  model.image = {96, 4, "<image>", "(", ")", "{row}", ";", "!"};
   return model;
 }
 
@@ -41,18 +43,21 @@ TEST(ModelInterface, RoundTripsThroughAttributes) {
   EXPECT_EQ(std::get<std::vector<std::string>>(attrs.at("model.state")),
             (std::vector<std::string>{"k_pool.0: paged f16[2, 8]", "v: paged f32[2, 8] window 4096",
                                       "conv: recurrent f32[]", "cross: fixed bf16[5]"}));
-  EXPECT_EQ(std::get<std::vector<std::string>>(attrs.at("model.functions")),
-            (std::vector<std::string>{
-                "prefill(tokens, positions, page_table, lengths, slots, embeddings, placement, "
-                "state, weights) -> (logits, state)",
-                "encode(features, feature_lengths, fixed, weights) -> (fixed)",
-                "sample(logits, parameters, generator) -> (tokens, generator)",
-                "both(paged, fixed) -> (paged, fixed)"}));
+  EXPECT_EQ(
+      std::get<std::vector<std::string>>(attrs.at("model.functions")),
+      (std::vector<std::string>{
+          "prefill(tokens, positions, page_table, lengths, slots, embeddings, placement, "
+          "state, weights) -> (logits, state)",
+          "encode(features, feature_lengths, fixed, weights) -> (fixed)",
+          "sample(logits, parameters, generator) -> (tokens, generator)",
+          "both(paged, fixed) -> (paged, fixed)", "embed_image(pixels, weights) -> (embeddings)"}));
   const Result<ModelInterface> back = model_interface_of(attrs);
   ASSERT_TRUE(back) << back.error().to_string();
   EXPECT_EQ(back->state, model.state);
   EXPECT_EQ(back->functions, model.functions);
   EXPECT_EQ(back->weights, model.weights);
+  EXPECT_EQ(back->image, model.image);
+  EXPECT_FALSE(model_interface_of({})->image);
   EXPECT_EQ(back->vocabulary, 7);
   EXPECT_EQ(back->context, 9);
   EXPECT_EQ(back->page_size, 4);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "models/table.h"
+#include "models/wrappers.h"
 #include "support/program.h"
 
 namespace tapml {
@@ -29,6 +30,18 @@ TEST(Models, ListsEveryArchitecture) {
     const std::string line = wide.out.substr(at + 1, wide.out.find('\n', at + 1) - at - 1);
     EXPECT_NE(line.find(table[i].class_name), std::string::npos) << line;
     EXPECT_TRUE(line.ends_with(kind + "  " + table[i].doc)) << line;
+  }
+}
+
+TEST(Models, SaysWhichReadImages) {
+  const testing::ProgramResult json = testing::run_program({"models", "--json"});
+  const Json document = json.json();
+  const auto& list = document.find("wrappers")->items();
+  ASSERT_EQ(list.size(), models::wrapper_table().size());
+  for (const Json& one : list) {
+    const std::string& name = one.find("model_type")->as_string();
+    const bool reads = name == "llava" || name == "smolvlm" || name == "idefics3";
+    EXPECT_EQ(one.find("inputs")->items().size(), reads ? 2U : 1U) << name;
   }
 }
 

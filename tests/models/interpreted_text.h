@@ -29,6 +29,21 @@ class InterpretedText {
     }
   }
 
+  // The embeddings of an image of a golden model that reads images, at consecutive positions.
+  void place_image(const HostTensor& pixels, int64_t position) {
+    std::vector<interp::Value> args = {interp::Value::tensor(op::RefTensor::from(pixels))};
+    args.insert(args.end(), weights_.begin(), weights_.end());
+    const interp::Value result = interp::call(module_, "embed_image", args);
+    const op::RefTensor& rows = result.as_tuple()[0].as_tensor();
+    for (int64_t i = 0; i < rows.shape.at(1); ++i) {
+      placement_[position + i] = static_cast<int32_t>(placement_.size());
+    }
+    for (const double value : rows.values) all_rows_.push_back(value);
+    embeddings_.dtype = rows.dtype;
+    embeddings_.shape = {1, static_cast<int64_t>(placement_.size()), rows.shape.at(2)};
+    embeddings_.values = all_rows_;
+  }
+
   HostTensor call(const std::string& function, std::span<const int32_t> tokens) {
     const auto count = static_cast<int64_t>(tokens.size());
     std::vector<interp::Value> args = {int_tensor({1, count}, {tokens.begin(), tokens.end()})};
@@ -37,6 +52,10 @@ class InterpretedText {
       args.push_back(int_tensor({1}, {length_}));
     }
     if (interface_.has_state(StateKind::kRecurrent)) args.push_back(int_tensor({1}, {kSlots - 1}));
+    if (interface_.find_function(function)->takes(Role::kPlacement)) {
+      args.push_back(interp::Value::tensor(embeddings_));
+      args.push_back(int_tensor({1, count}, rows_of_next(count)));
+    }
     args.insert(args.end(), pools_.begin(), pools_.end());
     args.insert(args.end(), weights_.begin(), weights_.end());
     interp::Value result = interp::call(module_, function, args);
@@ -49,11 +68,23 @@ class InterpretedText {
  private:
   static constexpr int32_t kSlots = 2;
 
+  std::vector<int32_t> rows_of_next(int64_t count) const {
+    std::vector<int32_t> rows;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto placed = placement_.find(length_ + i);
+      rows.push_back(placed == placement_.end() ? -1 : placed->second);
+    }
+    return rows;
+  }
+
   const Module& module_;
   ModelInterface interface_;
   std::vector<interp::Value> pools_, weights_;
   std::vector<int32_t> table_;
   int32_t length_ = 0;
+  std::vector<double> all_rows_;
+  op::RefTensor embeddings_;              // of images, [1, m, d]
+  std::map<int64_t, int32_t> placement_;  // position ▸ row
 };
 
 }  // namespace tapml

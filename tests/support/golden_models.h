@@ -71,10 +71,10 @@ inline void add_random_weights(GoldenModel& golden) {
   }
 }
 
-// A folder of tests/golden/logits.
-inline GoldenModel golden_model(const std::string& name) {
+// A folder of tests/golden/logits, or of another part of tests/golden.
+inline GoldenModel golden_model(const std::string& name, const std::string& part = "logits") {
   const std::string root = TAPML_SOURCE_DIR;
-  const std::string folder = golden_path("logits/" + name);
+  const std::string folder = golden_path(part + "/" + name);
   GoldenModel golden;
   golden.reference = read_tensors(folder + "/golden.safetensors");
   if (name == "demo") {
@@ -99,6 +99,16 @@ inline std::vector<std::string> other_golden_models() {
       return text.find("\"model_type\": \"" + std::string(type) + "\"") != std::string::npos;
     };
     if (!is("llama") && !is("qwen2_moe")) names.push_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+// The folders of tests/golden/images, of models that read images.
+inline std::vector<std::string> image_golden_models() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(golden_path("images"))) {
+    names.push_back(entry.path().filename());
   }
   std::ranges::sort(names);
   return names;

@@ -26,7 +26,7 @@ inline std::string write_toy_package(const std::string& folder, const Module& mo
                                              ModelSource()),
                 .weights = weights,
                 .end_tokens = {},
-                .tokenizer_folder = folder}));
+                .model_folder = folder}));
   return package;
 }
 

@@ -40,8 +40,9 @@ std::vector<Prompt> prompts_of(const CarveCommand& command) {
   return prompts;
 }
 
-std::vector<int32_t> encode(const Tokenizer& tokenizer, int64_t context, const Prompt& prompt) {
-  auto tokens = guard([&] { return encode_prompt(tokenizer, context, prompt.text); });
+std::vector<int32_t> encode(const Tokenizer& tokenizer, const ModelInterface& model,
+                            const Prompt& prompt, llm::TextInputs& inputs) {
+  auto tokens = guard([&] { return encode_prompt(tokenizer, model, prompt.text, inputs); });
   if (tokens) return *tokens;
   Error error = tokens.error();
   error.where = prompt.where;
@@ -96,18 +97,18 @@ Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
   }
   if (hooks.phase) hooks.phase("load", 0);
   std::vector<std::vector<int32_t>> prompts = command.tokens;
-  CarvedEngine carved =
-      open_engine(command, hooks,
-                  [&](const Tokenizer& tokenizer, const ModelInterface& interface,
-                      const llm::TextInputs& inputs) {
-                    for (const Prompt& text : texts) {
-                      prompts.push_back(encode(tokenizer, interface.context, text));
-                    }
-                    for (const std::vector<int32_t>& prompt : prompts) {
-                      check_positions(inputs.embeddings, std::ssize(prompt));
-                    }
-                    if (hooks.phase) hooks.phase("compile", 0);
-                  });
+  CarvedEngine carved = open_engine(
+      command, hooks,
+      [&](const Tokenizer& tokenizer, const ModelInterface& interface, llm::TextInputs& inputs) {
+        for (const std::vector<int32_t>& prompt : command.tokens) {
+          place_images(interface, prompt, inputs);
+          check_positions(inputs.embeddings, std::ssize(prompt));
+        }
+        for (const Prompt& text : texts) {
+          prompts.push_back(encode(tokenizer, interface, text, inputs));
+        }
+        if (hooks.phase) hooks.phase("compile", 0);
+      });
   llm::GenerateOptions generate;
   generate.max_tokens = command.decode >= 0 ? command.decode + 1 : command.max_tokens;
   generate.eos = carved.model.eos;

@@ -113,6 +113,7 @@ Carved carve_module(const CarveCommand& command, const CommandHooks& hooks) {
   refuse(!command.model.folder.empty(), "--model", "an executable", path);
   refuse(command.model.inputs.features.given(), "--features", model, path);
   refuse(command.model.inputs.embeddings.given(), "--embeddings", model, path);
+  refuse(command.model.inputs.images.given(), "--image", model, path);
   refuse(command.weights != "inside", "--weights", model, path);
   refuse(command.decode >= 0, "--decode", model, path);
   refuse(command.batch > 1, "--batch", model, path);

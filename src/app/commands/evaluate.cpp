@@ -48,6 +48,11 @@ class EvaluationRun {
         command_.tasks_text ? *command_.tasks_text : unwrap(read_text_file(command_.tasks)),
         command_.tasks);
     const std::vector<PlatformChoice> platforms = platforms_of(command_);
+    // Tasks are many prompts, each with images of its own.
+    if (command_.model.inputs.images.given()) {
+      throw_user("tasks have no images", "--image", "a model's texts without images",
+                 command_.model.inputs.images.files.front(), "leave --image out");
+    }
     if (hooks_.checked) hooks_.checked();
     for (const PlatformChoice& platform : platforms) {
       result_.evaluations.push_back(evaluate_on(platform));

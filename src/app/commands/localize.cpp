@@ -25,6 +25,7 @@ topdown::CommandOptions options_again(const ModelRun& command, const std::string
   options.accumulation = command.model.format.accumulation;
   options.features = command.model.inputs.features.file;
   options.embeddings = command.model.inputs.embeddings.files;
+  options.images = command.model.inputs.images.files;
   options.max_tokens = command.max_tokens;
   options.sampler = sampler;
   options.faults = command.faults;
@@ -49,13 +50,11 @@ std::vector<int32_t> set_shared(Options& options, const ModelRun& command, const
                                 CompileCache& cache, const CommandHooks& hooks) {
   options.validation_tokens = command.max_tokens;
   options.eos = model.files.eos;
-  options.inputs = command.model.inputs.load(model.files.module);
+  options.inputs = command.model.inputs.load(model.files.module, model.files.folder);
   options.libraries = routine_options(command.libraries, command.model.patterns);
   options.cache = cache.kernels();
   set_hooks(options, hooks);
-  std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
-  check_positions(options.inputs.embeddings, std::ssize(prompt));
-  return prompt;
+  return encode_prompt(model, command.prompt, options.inputs);
 }
 
 }  // namespace

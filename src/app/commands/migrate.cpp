@@ -94,6 +94,7 @@ topdown::CommandOptions options_again(const MigrateCommand& command, const Platf
   options.accumulation = command.model.format.accumulation;
   options.features = command.model.inputs.features.file;
   options.embeddings = command.model.inputs.embeddings.files;
+  options.images = command.model.inputs.images.files;
   options.max_tokens = command.max_tokens;
   options.sampler = command.sampler;
   if (!fault.empty()) options.faults = {fault};
@@ -172,9 +173,8 @@ Migrated migrate(const MigrateCommand& command, const CommandHooks& hooks) {
   targets.open(hooks);
   targets.warn_of_source(source);
   const std::shared_ptr<const LoadedModel> model = command.model.load(hooks.watcher);
-  const std::vector<int32_t> prompt = encode_prompt(*model, command.prompt);
-  options.inputs = command.model.inputs.load(model->files.module);
-  check_positions(options.inputs.embeddings, std::ssize(prompt));
+  options.inputs = command.model.inputs.load(model->files.module, model->files.folder);
+  const std::vector<int32_t> prompt = encode_prompt(*model, command.prompt, options.inputs);
   if (hooks.opened) {
     hooks.opened(*source.session, "from " + source.target.text);
     targets.tell_opened(hooks);

@@ -20,11 +20,10 @@ Profiled profile(const ProfileCommand& command, const CommandHooks& hooks,
   ModelOptions options = command.model;
   options.watcher = hooks.watcher;
   std::vector<int32_t> prompt;
-  const ReadyModel model =
-      make_ready(options, [&](const Tokenizer& tokenizer, const ModelInterface& interface,
-                              const llm::TextInputs& inputs) {
-        prompt = encode_prompt(tokenizer, interface.context, command.prompt);
-        check_positions(inputs.embeddings, std::ssize(prompt));
+  const ReadyModel model = make_ready(
+      options,
+      [&](const Tokenizer& tokenizer, const ModelInterface& interface, llm::TextInputs& inputs) {
+        prompt = encode_prompt(tokenizer, interface, command.prompt, inputs);
       });
   auto engine = unwrap(
       llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),

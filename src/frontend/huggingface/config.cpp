@@ -7,40 +7,24 @@
 #include "base/strings.h"
 #include "ir/exceptions.h"
 #include "models/table.h"
+#include "models/wrappers.h"
 
 namespace tapml::frontend {
 
 using models::Architecture;
+using models::Wrapper;
 
 namespace {
-
-// A published model that also reads images or sound; the fields of its language model, which is all
-// that is read, are in "text_config".
-struct Wrapper {
-  const char* name;        // "model_type"
-  const char* class_name;  // in "architectures"
-  const char* text;        // "model_type" of the language model where it is absent
-  bool tied = true;        // "tie_word_embeddings" where it is absent
-};
-constexpr Wrapper kWrappers[] = {
-    {"gemma3", "Gemma3ForConditionalGeneration", "gemma3_text"},
-    {"gemma3n", "Gemma3nForConditionalGeneration", "gemma3n_text"},
-    {"gemma4", "Gemma4ForConditionalGeneration", "gemma4_text"},
-    {"llama4", "Llama4ForConditionalGeneration", "llama4_text", false},
-    {"mistral3", "Mistral3ForConditionalGeneration", "mistral"},
-    {"qwen3_5", "Qwen3_5ForConditionalGeneration", "qwen3_5_text", false},
-    {"qwen3_5_moe", "Qwen3_5MoeForConditionalGeneration", "qwen3_5_moe_text", false},
-};
 
 const Wrapper* find_wrapper(const JsonObjectReader& json) {
   const bool by_class = json.has("architectures");
   if (!by_class && !json.has("model_type")) return nullptr;
   const auto names = by_class ? unwrap(json.required_string_array("architectures"))
                               : std::vector{unwrap(json.required_string("model_type"))};
-  const auto* found = std::ranges::find_if(kWrappers, [&](const Wrapper& one) {
-    return std::ranges::count(names, by_class ? one.class_name : one.name) > 0;
-  });
-  return found == std::end(kWrappers) ? nullptr : found;
+  for (const Wrapper& one : models::wrapper_table()) {
+    if (std::ranges::count(names, by_class ? one.class_name : one.name) > 0) return &one;
+  }
+  return nullptr;
 }
 
 // transformers selects the class by model_type, so a different value there means another model.
@@ -74,7 +58,7 @@ const Architecture& find_reader(const JsonObjectReader& json) {
     known.push_back(name);
   }
   if (by_class) {
-    for (const Wrapper& wrapper : kWrappers) known.push_back(wrapper.class_name);
+    for (const Wrapper& wrapper : models::wrapper_table()) known.push_back(wrapper.class_name);
   }
   // If several are listed, the error names the first one.
   const Json& value = json.has(key) ? *json.find(key) : json.json();
@@ -174,6 +158,15 @@ HuggingFaceConfig parse_config(std::string_view text, const std::string& source)
     models::refuse_quantized(reader);
     const char* tied = "tie_word_embeddings";
     config.model.tied_embeddings = unwrap(holder(tied).bool_or(tied, wrapper->tied));
+  }
+  if (wrapper && wrapper->read_images) {
+    if (config.model.embedding_width == 0) {
+      throw_error(reader.field_error(
+          "text_config",
+          std::string("is of ") + found.name + ", in which embeddings of images are not supported",
+          "a language model like " + in_quotes(wrapper->text)));
+    }
+    config.model.images = wrapper->read_images(reader, config.model, notes);
   }
   const bool has_dtype = reader.has("dtype") || reader.has("torch_dtype");
   config.dtype = read_dtype(has_dtype ? reader : text_reader, notes);

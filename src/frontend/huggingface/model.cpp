@@ -77,10 +77,20 @@ void check_pooling(const HuggingFaceConfig& config, const PoolingChoice& choice)
 
 // Weights in the files that no function of the model has.
 std::vector<std::string> unused_weights(const HuggingFaceConfig& config, const WeightFiles& files) {
-  // A tied head that is stored nonetheless duplicates the embedding.
-  if (!config.encoder) return {config.model.head + ".weight"};
   std::vector<std::string> names;
-  for (const std::string& name : config.encoder->unused) names.push_back(files.stored_name(name));
+  if (config.encoder) {
+    for (const std::string& name : config.encoder->unused) names.push_back(files.stored_name(name));
+    return names;
+  }
+  // A tied head that is stored nonetheless duplicates the embedding.
+  names.push_back(config.model.head + ".weight");
+  if (!config.model.images) return names;
+  // The last layers and the pooling of a vision encoder, which a model need not use.
+  const std::string& tower = config.model.images->tower;
+  const std::string part = tower.substr(tower.rfind('.') + 1) + ".";
+  for (const auto& [name, tensor] : files.tensors) {
+    if (name.find(part) != std::string::npos) names.push_back(name);
+  }
   return names;
 }
 

@@ -327,10 +327,17 @@ std::string WeightFiles::stored_name(const std::string& name) const {
   const size_t dot = name.find('.');
   if (dot == std::string::npos) return {};
   const std::string bare = name.substr(dot + 1);
-  // "backbone" is Nemotron-H's name of the model; the last two are of a language model inside of
+  // "backbone" is Nemotron-H's name of the model; the last three are of a language model inside of
   // one that also reads images or sound.
-  for (const std::string& stored :
-       {bare, "backbone." + bare, "language_model." + name, "model.language_model." + bare}) {
+  for (const std::string& stored : {bare, "backbone." + bare, "language_model." + name,
+                                    "model.language_model." + bare, "model.text_model." + bare}) {
+    if (there(stored)) return stored;
+  }
+  // Before transformers 5 a vision encoder was inside of a module of its own.
+  constexpr std::string_view kTower = "vision_tower.";
+  if (!bare.starts_with(kTower)) return {};
+  const std::string inner = std::string(kTower) + "vision_model." + bare.substr(kTower.size());
+  for (const std::string& stored : {inner, "model." + inner}) {
     if (there(stored)) return stored;
   }
   return {};

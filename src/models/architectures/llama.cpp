@@ -33,6 +33,7 @@ Variable hidden_states(Graph& g, const LlamaConfig& c) {
   FeedForwardConfig mlp = feed_forward_of(c);
   mlp.bias = c.mlp_bias;
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
+  x = place_embeddings(g, "model", x);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
     x = pre_norm_layer(
@@ -58,6 +59,7 @@ LlamaConfig read_llama_config(const JsonObjectReader& json, ConfigNotes& notes) 
 
 DecoderModel llama_model(const LlamaConfig& c) {
   DecoderModel model = decoder_model("llama", c);
+  model.embedding_width = c.hidden;
   model.logits = logits_of(c, norm_of(c));
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;

@@ -42,6 +42,19 @@ Variable embed_positions(Graph& g, const std::string& path, int64_t rows, int64_
   return embed(g, path, rows, hidden, positions);
 }
 
+Variable place_embeddings(Graph& g, const std::string& path, const Variable& x) {
+  if (!g.placement()) return x;
+  g.origin(path);
+  const Variable row =
+      g.op("reshape", {g.placement(), relax::make_shape({g.batch(), g.tokens(), 1})});
+  const Variable rows =
+      g.op("broadcast_to", {row, relax::make_shape({g.batch(), g.tokens(), Graph::width(x)})});
+  // -1 of a token without one is a row, too, which is not selected.
+  const Variable placed =
+      g.narrowed(g.op("gather", {g.embeddings(), rows}, {{"axis", int64_t{1}}}));
+  return g.op("where", {g.op("less", {row, Graph::number(0, DType::kI32)}), x, placed});
+}
+
 Variable head(Graph& g, const Variable& x, const HeadConfig& config) {
   g.origin(config.origin);
   AttrMap attrs = {{"transpose_b", true}};

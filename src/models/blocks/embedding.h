@@ -17,6 +17,10 @@ relax::Variable embed_tokens(Graph& g, const std::string& path, int64_t vocabula
 relax::Variable embed_positions(Graph& g, const std::string& path, int64_t rows, int64_t hidden,
                                 int64_t offset = 0);
 
+// The embeddings x [b, n, hidden] of the tokens, with the function's embeddings in the place of
+// those that have one: x itself in a function that takes none. Sets the origin to `path`.
+relax::Variable place_embeddings(Graph& g, const std::string& path, const relax::Variable& x);
+
 struct HeadConfig {
   std::string weight = "lm_head";  // its path, or the embedding's for a tied head
   std::string origin = "lm_head";  // also the path of its bias

@@ -19,12 +19,19 @@ struct Name {
 
 // As in transformers: gelu_new, gelu_fast and gelu_pytorch_tanh are one formula. The last one has
 // weights.
-constexpr std::array kNames = {
-    Name{"silu", Activation::kSilu},          Name{"swish", Activation::kSilu},
-    Name{"gelu", Activation::kGelu},          Name{"gelu_new", Activation::kGeluTanh},
-    Name{"gelu_fast", Activation::kGeluTanh}, Name{"gelu_pytorch_tanh", Activation::kGeluTanh},
-    Name{"relu", Activation::kRelu},          Name{"relu2", Activation::kSquaredRelu},
-    Name{"xielu", Activation::kXielu}};
+constexpr std::array kNames = {Name{"silu", Activation::kSilu},
+                               Name{"swish", Activation::kSilu},
+                               Name{"gelu", Activation::kGelu},
+                               Name{"gelu_new", Activation::kGeluTanh},
+                               Name{"gelu_fast", Activation::kGeluTanh},
+                               Name{"gelu_pytorch_tanh", Activation::kGeluTanh},
+                               Name{"relu", Activation::kRelu},
+                               Name{"relu2", Activation::kSquaredRelu},
+                               Name{"quick_gelu", Activation::kQuickGelu},
+                               Name{"xielu", Activation::kXielu}};
+
+// x * sigmoid(1.702 x) approximates the GELU (Hendrycks and Gimpel 2016, section 2).
+constexpr double kQuickGeluSlope = 1.702;
 
 // Below which a normal variable of mean 0 and deviation 1 is with this probability.
 double normal_quantile(double probability) {
@@ -75,6 +82,8 @@ Variable activate(Graph& g, const Variable& x, Activation activation, const std:
       const Variable positive = g.op("relu", {x});
       return g.op("multiply", {positive, positive});
     }
+    case Activation::kQuickGelu:
+      return g.op("multiply", {x, g.op("sigmoid", {g.scaled(x, kQuickGeluSlope)})});
     case Activation::kXielu:
       return xielu(g, path, x);
   }

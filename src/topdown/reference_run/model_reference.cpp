@@ -34,7 +34,13 @@ std::vector<int64_t> largest(const double* values, int64_t count, int64_t k) {
 
 void set_inputs(llm::Engine& engine, const llm::TextInputs& inputs) {
   if (inputs.features.size() > 0) unwrap(engine.set_features(inputs.features));
-  if (inputs.embeddings.rows.size() > 0) unwrap(engine.set_embeddings(inputs.embeddings));
+  // Without any, too: those of images are left from an earlier run.
+  if (engine.takes_embeddings() || inputs.embeddings.rows.size() > 0) {
+    unwrap(engine.set_embeddings(inputs.embeddings));
+  }
+  for (const llm::TextImage& image : inputs.images) {
+    for (const llm::PlacedImage& part : image.parts) unwrap(engine.place_image(part));
+  }
 }
 
 void reset_engine(llm::Engine& engine, const llm::TextInputs& inputs) {
@@ -99,6 +105,7 @@ class EvaluatedModel {
     }
     // Fills the state that the encoder computes.
     if (inputs_.features.size() > 0) call("encode", {});
+    embed_images();
   }
 
   // Appends tokens by prefill, decode or logits_all.
@@ -109,6 +116,24 @@ class EvaluatedModel {
   }
 
  private:
+  // Collects the embeddings that are given and those of the images, [rows, d].
+  void embed_images() {
+    positions_ = inputs_.embeddings.positions;
+    for (int64_t i = 0; i < inputs_.embeddings.rows.size(); ++i) {
+      rows_.push_back(inputs_.embeddings.rows.at_f64(i));
+    }
+    for (const llm::TextImage& image : inputs_.images) {
+      for (const llm::PlacedImage& part : image.parts) embed_image(part);
+    }
+  }
+
+  void embed_image(const llm::PlacedImage& image) {
+    image_ = &image;
+    const op::RefTensor made = call("embed_image", {}).at(0).as_tensor();
+    for (int64_t i = 0; i < made.shape.at(1); ++i) positions_.push_back(image.position + i);
+    for (const double value : made.values) rows_.push_back(value);
+  }
+
   // The outputs; the state is updated.
   std::vector<interp::Value> call(const char* name, const std::vector<int32_t>& tokens) {
     const ModelFunction* function = model_.find_function(name);
@@ -153,13 +178,15 @@ class EvaluatedModel {
       case Role::kFeatureLengths:
         return integers({1}, {static_cast<int32_t>(inputs_.features.shape()[0])});
       case Role::kEmbeddings:
-        return of_one_text(inputs_.embeddings.rows.size() > 0 ? inputs_.embeddings.rows
-                                                              : no_embeddings(function));
+        return embeddings(function);
       case Role::kPlacement:
-        return integers({1, count}, inputs_.embeddings.placement(length_, count));
+        return integers({1, count},
+                        llm::PlacedEmbeddings{{}, positions_}.placement(length_, count));
+      case Role::kPixels:
+        return of_one_text(image_->pixels);
       default:
         throw_user("the model has an input that text does not provide", "the model's interface",
-                   "tokens, positions, pages, lengths, slots, features or embeddings",
+                   "tokens, positions, pages, lengths, slots, features, embeddings or images",
                    role_name(role));
     }
   }
@@ -168,6 +195,16 @@ class EvaluatedModel {
     Shape shape = tensor.shape();
     shape.insert(shape.begin(), 1);
     return value_of(tensor.reshaped(shape));
+  }
+
+  interp::Value embeddings(const ModelFunction& function) const {
+    const HostTensor none = no_embeddings(function);
+    if (positions_.empty()) return of_one_text(none);
+    op::RefTensor all;
+    all.dtype = none.dtype();
+    all.shape = {1, std::ssize(positions_), none.shape()[1]};
+    all.values = rows_;
+    return interp::Value::tensor(std::move(all));
   }
 
   // A row that no token takes.
@@ -190,6 +227,9 @@ class EvaluatedModel {
   std::vector<int32_t> table_;
   std::vector<interp::Value> state_, weights_;
   const llm::TextInputs& inputs_;
+  const llm::PlacedImage* image_ = nullptr;  // that is being read
+  std::vector<int64_t> positions_;           // of the embeddings in the text
+  std::vector<double> rows_;                 // all embeddings
   int64_t length_ = 0;
 };
 

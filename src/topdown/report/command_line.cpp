@@ -59,6 +59,7 @@ CommandOptions with_absolute_paths(CommandOptions options) {
     *file = absolute_path(*file);
   }
   for (std::string& library : options.libraries) library = absolute_path(library);
+  for (std::string& image : options.images) image = absolute_path(image);
   for (std::string& one : options.embeddings) {
     std::error_code ignored;
     const size_t at =
@@ -84,6 +85,7 @@ std::string model_command(const std::string& command, const std::string& model,
   add(line, "--accumulation", options.accumulation);
   add(line, "--features", options.features);
   for (const std::string& one : options.embeddings) add(line, "--embeddings", one);
+  for (const std::string& image : options.images) add(line, "--image", image);
   line += " --from " + quoted_word(source);
   for (const std::string& target : targets) line += " --to " + quoted_word(target);
   line += " --prompt " + quoted_word(prompt);

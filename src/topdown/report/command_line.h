@@ -18,6 +18,7 @@ struct CommandOptions {
   std::string quantize, activations, kv_cache, accumulation;  // not for replay
   std::string features;                                       // not for replay
   std::vector<std::string> embeddings;                        // FILE[@POSITION]; not for replay
+  std::vector<std::string> images;                            // not for replay
   std::optional<int64_t> max_tokens;                          // not for replay
   llm::SamplerOptions sampler;                                // not for replay
   std::string patterns, kernels, tolerance;
