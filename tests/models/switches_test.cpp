@@ -122,6 +122,9 @@ std::optional<Json> other_value(const std::string& field, const Json& value) {
     }
     return list(items);
   }
+  if (field == "mlp_layer_types") {
+    return list(std::vector<Json>(value.items().size(), Json::string("sparse")));
+  }
   if (field == "layers_block_type") {
     std::vector<Json> items(value.items().rbegin(), value.items().rend());
     return list(items);

@@ -61,6 +61,29 @@ TEST(ExpertConfig, OfGlm4AndDots1) {
   refuses("dots1_types", "layer_types", R"(["full_attention"])", {"3 of them"});
 }
 
+TEST(ExpertConfig, OfGlm4Lite) {
+  refuses("glm4_moe_lite_dense", "mlp_layer_types", R"(["sparse", "dense", "sparse"])",
+          {"all dense layers before"});
+  refuses("glm4_moe_lite_dense", "mlp_layer_types", R"(["dense", "full", "sparse"])",
+          {"full", "sparse"});
+  refuses("glm4_moe_lite_dense", "mlp_layer_types", R"(["dense"])", {"3 of them"});
+  refuses("glm4_moe_lite", "num_key_value_heads", "2", {"latent attention"});
+}
+
+TEST(ExpertConfig, OfMiniMaxM2) {
+  refuses("minimax_m2", "rotary_dim", "7", {"even"});
+  refuses("minimax_m2", "rotary_dim", "0");
+  refuses("minimax_m2", "rotary_dim", "2000");
+  refuses("minimax_m2", "num_local_experts", "0");
+  refuses("minimax_m2", "num_experts_per_tok", "7");
+}
+
+TEST(ExpertConfig, OfGranite3) {
+  refuses("granitemoe", "num_local_experts", "0");
+  refuses("granitemoe", "residual_multiplier", "0");
+  refuses("granitemoeshared", "shared_intermediate_size", "-1");
+}
+
 TEST(ExpertConfig, OfGptOss) {
   refuses("gpt_oss", "num_local_experts", "0");
   refuses("gpt_oss", "num_experts_per_tok", "6");
