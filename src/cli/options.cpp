@@ -91,7 +91,7 @@ void add_options(CLI::App& command, app::ModelFormat& format) {
 void add_pooling_options(CLI::App& command, app::ModelFormat& format) {
   command
       .add_option("--pooling", format.pooling,
-                  "What an encoder makes a text's vector of: all tokens or the first one")
+                  "How an encoder pools the tokens of a text: their mean or the first one")
       ->check(CLI::IsMember({"mean", "cls"}))
       ->default_str("as the model's files say, or mean");
   command.add_option("--normalize", format.normalize, "Whether an encoder's vectors have length 1")

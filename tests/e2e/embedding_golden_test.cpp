@@ -3,6 +3,7 @@
 
 #include "llm/embedder.h"
 #include "pipeline/compile.h"
+#include "runtime/local_virtual_machine.h"
 #include "support/golden_encoders.h"
 #include "support/sessions.h"
 

@@ -26,7 +26,7 @@ COUNTS = (24, 9, 2)  # tokens of the texts
 TOLERANCE = 1e-5
 
 BERT = {
-    "architectures": ["BertModel"], "hidden_act": "gelu", "hidden_size": 64, "intermediate_size": 112,
+    "architectures": ["BertModel"], "hidden_act": "gelu", "hidden_size": 64, "intermediate_size": 96,
     "layer_norm_eps": 1e-3, "max_position_embeddings": 40, "model_type": "bert", "num_attention_heads": 4,
     "num_hidden_layers": 3, "position_embedding_type": "absolute", "torch_dtype": "float32", "type_vocab_size": 2,
     "vocab_size": 211,

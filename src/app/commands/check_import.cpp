@@ -55,7 +55,9 @@ topdown::ImportCheck check_import(const CheckImportCommand& command, const Comma
   topdown::CompareImportOptions options{.folder = files.folder,
                                         .name = command.name,
                                         .python = command.python,
-                                        .tokens = command.tokens};
+                                        .tokens = command.tokens,
+                                        .pooling = {}};
+  if (files.config.encoder) options.pooling = files.config.pooling;
   options.count = std::max(options.count, std::ssize(options.tokens));
   if (!command.prompt.empty()) {
     options.tokens = encode_prompt(load_tokenizer(files.folder), model.context, command.prompt);

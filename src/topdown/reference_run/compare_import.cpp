@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "interp/interpreter.h"
 #include "ir/exceptions.h"
+#include "llm/embedder.h"
 #include "relax/visit.h"
 #include "topdown/reference_run/import_borders.h"
 #include "topdown/reference_run/model_reference.h"
@@ -14,7 +15,10 @@ namespace tapml::topdown {
 
 namespace {
 
-constexpr const char* kFunction = "logits_all";
+const char* compared_function(const ModelInterface& model) {
+  return llm::is_encoder(model) ? "embed" : "logits_all";
+}
+
 // Of the largest magnitude among a value's elements. Sums of two implementations in f64 differ by
 // about 1e-13 of it, a wrong constant by more than 1e-8.
 constexpr double kAllowedF64 = 1e-9, kAllowedF32 = 1e-4;
@@ -98,10 +102,12 @@ int64_t layer_of(const std::string& module) {
 
 class ImportComparison {
  public:
-  ImportComparison(const PublishedRun& published, const ImportBorders& borders, int64_t tokens)
+  ImportComparison(const PublishedRun& published, const ImportBorders& borders, int64_t tokens,
+                   bool is_encoder)
       : published_(published),
         borders_(borders),
         tokens_(tokens),
+        is_encoder_(is_encoder),
         allowed_(published.dtype == "f64" ? kAllowedF64 : kAllowedF32) {}
 
   // A value of the reference's run.
@@ -161,7 +167,8 @@ class ImportComparison {
     const HostTensor& wanted = *published_.find("logits");
     const int64_t vocabulary = logits.shape.back();
     double worst = -1;
-    for (int64_t token = 0; token < tokens_; ++token) {
+    const int64_t rows = is_encoder_ ? 1 : tokens_;  // an encoder has one for the text
+    for (int64_t token = 0; token < rows; ++token) {
       std::vector<double> row, own;
       for (int64_t v = token * vocabulary; v < (token + 1) * vocabulary; ++v) {
         row.push_back(wanted.at_f64(v));
@@ -176,7 +183,7 @@ class ImportComparison {
         check.bound = found.bound;
       }
       if (!found.first || check.first) continue;
-      check.first = {.module = "lm_head",
+      check.first = {.module = is_encoder_ ? "pooling" : "lm_head",
                      .end = "output",
                      .max_abs = found.max_abs,
                      .bound = found.bound,
@@ -308,6 +315,7 @@ class ImportComparison {
   const PublishedRun& published_;
   const ImportBorders& borders_;
   const int64_t tokens_;
+  const bool is_encoder_;
   double allowed_;  // of the largest magnitude
   int64_t values_ = 0;
   std::optional<ImportDifference> first_;
@@ -319,9 +327,18 @@ class ImportComparison {
   std::map<std::string, double> largest_;              // magnitude, by published tensor
 };
 
-void check_logits(const PublishedRun& run, int64_t tokens, const ModelInterface& model,
-                  const std::string& name) {
-  const Shape expected = {1, tokens, model.vocabulary};
+// The last dimension of the function's first result: the vocabulary, or the size of a vector.
+int64_t result_width(const relax::Function& function) {
+  const relax::TupleAnnotation* results = relax::as_tuple(function.result);
+  const relax::TensorAnnotation* first =
+      results && !results->fields.empty() ? relax::as_tensor(results->fields[0]) : nullptr;
+  if (!first || !first->shape || first->shape->empty() || !first->shape->back().is_int()) {
+    throw_internal("the size of the function's result is not constant");
+  }
+  return first->shape->back()->int_value;
+}
+
+void check_logits(const PublishedRun& run, const Shape& expected, const std::string& name) {
   const HostTensor* logits = run.find("logits");
   if (logits && logits->shape() == expected && logits->dtype() == DType::kF64) return;
   throw_user("the published implementation's logits have another shape than the import's", name,
@@ -349,8 +366,9 @@ std::vector<int32_t> import_tokens(const std::vector<int32_t>& tokens, const Mod
 ImportCheck compare_import(const Module& module, const Module& formed, const ModelInterface& model,
                            const std::map<std::string, HostTensor>& weights,
                            const CompareImportOptions& options) {
-  const relax::Function* function = relax::as_relax_function(module.find(kFunction));
-  if (!function) throw_user("the model has no such function", "the model's interface", kFunction);
+  const char* name = compared_function(model);
+  const relax::Function* function = relax::as_relax_function(module.find(name));
+  if (!function) throw_user("the model has no such function", "the model's interface", name);
   const std::vector<int32_t> tokens = import_tokens(options.tokens, model, options.count);
   const ImportBorders borders = import_borders(*function);
   PublishedRequest request{.python = options.python,
@@ -358,14 +376,16 @@ ImportCheck compare_import(const Module& module, const Module& formed, const Mod
                            .name = options.name,
                            .tokens = tokens,
                            .paths = borders.modules,
+                           .pooling = options.pooling,
                            .longest = options.longest,
                            .cancelled = options.cancelled};
   for (const auto& [name, weight] : weights) request.parameters += weight.size();
   tell(options.watcher, {"published", 0, 0, ""});
   const PublishedRun published = run_published(request);
-  check_logits(published, std::ssize(tokens), model,
+  const int64_t rows = llm::is_encoder(model) ? 1 : std::ssize(tokens);
+  check_logits(published, {1, rows, result_width(*function)},
                options.name.empty() ? options.folder : options.name);
-  ImportComparison comparison(published, borders, std::ssize(tokens));
+  ImportComparison comparison(published, borders, std::ssize(tokens), llm::is_encoder(model));
   interp::CallOptions run;
   run.poll = options.poll;
   run.watcher = options.watcher;
@@ -376,11 +396,12 @@ ImportCheck compare_import(const Module& module, const Module& formed, const Mod
   ImportCheck check{.implementation = published.implementation,
                     .model_class = published.class_name,
                     .dtype = published.dtype,
+                    .compared = llm::is_encoder(model) ? "vector" : "logits",
                     .tokens = std::ssize(tokens),
                     .missing = published.missing};
   comparison.conclude(logits, check);
   if (!check.passed()) return check;
-  comparison.add_calls(*relax::as_relax_function(formed.find(kFunction)));
+  comparison.add_calls(*relax::as_relax_function(formed.find(name)));
   run.observe = [&](const relax::Binding& binding, const op::RefTensor& value) {
     comparison.observe_formed(binding, value);
   };

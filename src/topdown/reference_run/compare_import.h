@@ -25,9 +25,10 @@ struct CompareImportOptions {
   // Tokens of the text; of a longer one, the first `count`.
   std::vector<int32_t> tokens;
   int64_t count = kImportTokens;
-  std::chrono::milliseconds longest{600'000};  // for the published implementation
-  std::function<void()> poll;                  // an exception ends the work; may be empty
-  std::function<bool()> cancelled;             // may be empty
+  std::optional<models::PoolingConfig> pooling;  // of an encoder
+  std::chrono::milliseconds longest{600'000};    // for the published implementation
+  std::function<void()> poll;                    // an exception ends the work; may be empty
+  std::function<bool()> cancelled;               // may be empty
   WorkWatcher watcher;
 };
 
@@ -37,11 +38,11 @@ std::vector<int32_t> import_tokens(const std::vector<int32_t>& tokens, const Mod
                                    int64_t most = kImportTokens);
 
 // Runs the same tokens through the published implementation and through the reference, which both
-// compute in f64, and compares the logits. If those of any token differ, the values at the ends of
-// the implementation's modules, in the order of the model, tell where. `module` is the model as
-// imported, in its default precision: its bindings have the paths of the implementation's modules
-// as origins. `formed` is the same model with its kernels formed: then the kernels' specifications
-// are compared, too. Throws like run_published().
+// compute in f64, and compares the logits, or the vector that an encoder makes. If those of any
+// token differ, the values at the ends of the implementation's modules, in the order of the model,
+// tell where. `module` is the model as imported, in its default precision: its bindings have the
+// paths of the implementation's modules as origins. `formed` is the same model with its kernels
+// formed: then the kernels' specifications are compared, too. Throws like run_published().
 ImportCheck compare_import(const Module& module, const Module& formed, const ModelInterface& model,
                            const std::map<std::string, HostTensor>& weights,
                            const CompareImportOptions& options);

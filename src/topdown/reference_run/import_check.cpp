@@ -66,8 +66,8 @@ std::string import_text(const ImportCheck& check) {
   const std::string by =
       check.implementation + " (" + check.model_class + " in " + check.dtype + ")";
   if (!check.passed()) return "differs from " + by;
-  return "agrees with " + by + ": logits of " + counted(check.tokens, "token") + " within " +
-         rounded_number(check.max_abs) + " of " + rounded_number(check.bound) + ", " +
+  return "agrees with " + by + ": " + check.compared + " of " + counted(check.tokens, "token") +
+         " within " + rounded_number(check.max_abs) + " of " + rounded_number(check.bound) + ", " +
          counted(check.values, "hidden state") + " compared; " +
          std::to_string(check.kernels_at_ends) + " of " +
          counted(check.kernels, "kernel specification") + " give values of its modules";

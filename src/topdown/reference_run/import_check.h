@@ -30,12 +30,15 @@ struct ImportCheck {
   std::string implementation;  // "transformers 5.24.0, torch 2.13.0"
   std::string model_class;     // of the implementation: "LlamaForCausalLM"
   std::string dtype;           // in which it computed: f64, or f32
-  int64_t tokens = 0;          // of one text; the logits of each are compared
-  int64_t values = 0;          // hidden states that were compared, in total
+  std::string compared =
+      "logits";        // what is compared at the end: "logits", or an encoder's "vector"
+  int64_t tokens = 0;  // of one text
+  int64_t values = 0;  // hidden states that were compared, in total
   // Kernels that these tokens call, and those of which each call's specification gives a value at
   // the end of a published module.
   int64_t kernels = 0, kernels_at_ends = 0;
-  double max_abs = 0, bound = 0;  // of the logits, at the token with the largest share of its bound
+  // Of the logits, at the token with the largest share of its bound; of an encoder's vector.
+  double max_abs = 0, bound = 0;
   // The first one in the order of the model; empty: the logits agree, also once the kernels are
   // formed.
   std::optional<ImportDifference> first;

@@ -7,6 +7,7 @@
 
 #include "base/rounding.h"
 #include "ir/exceptions.h"
+#include "llm/embedder.h"
 #include "relax/expr.h"
 #include "topdown/reference_run/allowed.h"
 #include "topdown/reference_run/divergence.h"
@@ -176,7 +177,9 @@ class EvaluatedModel {
       case Role::kFeatures:
         return of_one_text(inputs_.features);
       case Role::kFeatureLengths:
-        return integers({1}, {static_cast<int32_t>(inputs_.features.shape()[0])});
+        return integers(
+            {1},
+            {static_cast<int32_t>(llm::is_encoder(model_) ? count : inputs_.features.shape()[0])});
       case Role::kEmbeddings:
         return embeddings(function);
       case Role::kPlacement:
@@ -246,7 +249,7 @@ op::RefTensor evaluate_logits(const Module& module, const ModelInterface& model,
                               const std::vector<int32_t>& tokens,
                               const interp::CallOptions& options, const llm::TextInputs& inputs) {
   EvaluatedModel evaluated(module, model, weights, tokens.size(), options, inputs);
-  return evaluated.step("logits_all", tokens);
+  return evaluated.step(llm::is_encoder(model) ? "embed" : "logits_all", tokens);
 }
 
 std::vector<HostTensor> evaluated_logits(const Module& module, const ModelInterface& model,

@@ -30,7 +30,8 @@ void reset_engine(llm::Engine& engine, const llm::TextInputs& inputs);
 // Logits of the last prompt token and of every forced token after it. Throws.
 std::vector<HostTensor> forced_logits(llm::Engine& engine, const ForcedRun& run);
 
-// The reference's logits of every token of `tokens`: the whole model at operator level in f64.
+// The reference's logits of every token of `tokens`, or an encoder's vector of them: the whole
+// model at operator level in f64.
 op::RefTensor evaluate_logits(const Module& module, const ModelInterface& model,
                               const std::map<std::string, HostTensor>& weights,
                               const std::vector<int32_t>& tokens,

@@ -5,11 +5,14 @@ namespace tapml::topdown {
 const char* const kPublishedProgram =
     R"python("""Runs a model's published implementation once, and writes logits and hidden states.
 
+An encoder's vector of the text is written as the logits of one token.
+
 Usage: FILE REQUEST.json, an object with
   folder      the model directory
   tokens      token ids, run as one text without a cache
   paths       modules whose inputs and outputs are wanted, if the implementation has them
   parameters  number of elements of all weights
+  pooling     of an encoder: "mode" ("mean" or "cls") and "normalized"; null for other models
   output      safetensors file to write: "logits", "PATH:input", "PATH:output:0", ...,
               "PATH:inv_freq" of rotations ("PATH:KIND_inv_freq", one for each kind of layer), all in f64
 """
@@ -38,7 +41,8 @@ def load(torch, transformers, request):
     wide = memory is None or request["parameters"] * 8 * 1.25 < memory
     dtype = torch.float64 if wide else torch.float32
     named = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
-    model, info = with_head(transformers, request["folder"]).from_pretrained(
+    kind = transformers.AutoModel if request["pooling"] else with_head(transformers, request["folder"])
+    model, info = kind.from_pretrained(
         request["folder"], attn_implementation="eager", output_loading_info=True, **{named: dtype})
     if getattr(model, "_can_set_experts_implementation", bool)():
         # The fast one takes no f64.
@@ -48,6 +52,8 @@ def load(torch, transformers, request):
         widen_tables(torch, model)
     sizes = {name: value.numel() for name, value in model.named_parameters()}
     missing = [name for name in sorted(info["missing_keys"]) if sizes.get(name, 1) > 0]
+    if request["pooling"]:
+        missing = [name for name in missing if not name.startswith("pooler.")]  # its output is not used
     return model.eval(), wide, missing
 
 
@@ -62,6 +68,14 @@ def with_head(transformers, folder):
             return alone
     config = transformers.AutoConfig.from_pretrained(folder)
     return alone if type(config) in alone._model_mapping else both
+
+
+def pooled(torch, states, pooling):
+    """[1, 1, d] of hidden states [1, n, d]."""
+    vector = states.mean(1) if pooling["mode"] == "mean" else states[:, 0]
+    if pooling["normalized"]:
+        vector = torch.nn.functional.normalize(vector, dim=-1)
+    return vector[:, None]
 
 
 def widen_tables(torch, model):
@@ -101,10 +115,13 @@ def in_f64(torch):
 
 
 class Recorder:
-    def __init__(self, torch, model, paths):
+    def __init__(self, torch, model, paths, is_encoder):
         self.torch, self.tensors, self.calls = torch, {}, {}
         paths = set(paths)
+        # Paths are those of the class with a head.
+        outer = model.base_model_prefix if is_encoder else ""
         for path, module in model.named_modules():
+            path = ".".join(filter(None, (outer, path)))
             # A language model inside of one that also reads images or sound.
             path = path.replace("model.language_model", "model", 1)
             if path in paths:
@@ -177,15 +194,18 @@ def main():
         print(error)
         return 3
     model, wide, missing = load(torch, transformers, request)
-    recorder = Recorder(torch, model, request["paths"])
+    pooling = request["pooling"]
+    recorder = Recorder(torch, model, request["paths"], bool(pooling))
+    options = {} if pooling else {"use_cache": False}
     with torch.no_grad():
         tokens = torch.tensor([request["tokens"]])
         if wide:
             with in_f64(torch):
-                result = model(tokens, use_cache=False)
+                result = model(tokens, **options)
         else:
-            result = model(tokens, use_cache=False)
-    tensors = {"logits": content_of(result.logits), **recorder.once()}
+            result = model(tokens, **options)
+        logits = pooled(torch, result.last_hidden_state, pooling) if pooling else result.logits
+    tensors = {"logits": content_of(logits), **recorder.once()}
     write(request["output"], tensors, {
         "implementation": f"transformers {transformers.__version__}, torch {torch.__version__}",
         "class": type(model).__name__, "dtype": "f64" if wide else "f32",

@@ -22,10 +22,17 @@ Json request_json(const PublishedRequest& request, const std::string& output) {
   Json tokens = Json::array(), paths = Json::array();
   for (const int32_t token : request.tokens) tokens.push(Json::integer(token));
   for (const std::string& path : request.paths) paths.push(Json::string(path));
+  Json pooling;
+  if (request.pooling) {
+    const bool is_mean = request.pooling->pooling == models::Pooling::kMean;
+    pooling = Json::object({{"mode", Json::string(is_mean ? "mean" : "cls")},
+                            {"normalized", Json::boolean(request.pooling->normalized)}});
+  }
   return Json::object({{"folder", Json::string(std::filesystem::absolute(request.folder).string())},
                        {"tokens", std::move(tokens)},
                        {"paths", std::move(paths)},
                        {"parameters", Json::integer(request.parameters)},
+                       {"pooling", std::move(pooling)},
                        {"output", Json::string(output)}});
 }
 

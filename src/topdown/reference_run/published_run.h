@@ -4,9 +4,11 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "models/blocks/pooling.h"
 #include "tensor/host_tensor.h"
 
 namespace tapml::topdown {
@@ -19,6 +21,8 @@ struct PublishedRequest {
   // Modules whose inputs and outputs are wanted, if the implementation has them.
   std::vector<std::string> paths;
   int64_t parameters = 0;  // elements of all weights
+  // Of an encoder: how a vector is made of the text.
+  std::optional<models::PoolingConfig> pooling;
   std::chrono::milliseconds longest{600'000};
   std::function<bool()> cancelled;  // polled; may be empty
 };
@@ -31,9 +35,9 @@ struct PublishedRun {
   std::string dtype;           // in which it computed: f64, or f32 for a model that is too large
   // Weights that the model directory lacks, which are random in this run.
   std::vector<std::string> missing;
-  // f64: "logits" [1, n, vocabulary], and of modules that ran once "PATH:input", their first
-  // tensor, and "PATH:output:0", "PATH:output:1", ... Also of every module named rotary_emb, with
-  // its "PATH:inv_freq".
+  // f64: "logits" [1, n, vocabulary], or the vector of an encoder [1, 1, d], and of modules that
+  // ran once "PATH:input", their first tensor, and "PATH:output:0", "PATH:output:1", ... Also of
+  // every module named rotary_emb, with its "PATH:inv_freq".
   std::map<std::string, HostTensor> tensors;
 
   const HostTensor* find(const std::string& name) const {

@@ -192,7 +192,7 @@ VerdictLine import_verdict_line(const ImportCheck& import) {
     return {Verdict::kFail, {"the import differs first in " + import.first->module}};
   }
   return {Verdict::kPass,
-          {"the import agrees", "logits of " + count_of(import.tokens, "token"),
+          {"the import agrees", import.compared + " of " + count_of(import.tokens, "token"),
            count_of(import.values, "hidden state")}};
 }
 

@@ -13,7 +13,7 @@ namespace {
 using models::Pooling;
 using testing::expect_user_error;
 
-constexpr const char* kBertConfig = R"({
+constexpr const char* kBert = R"({
   "architectures": ["BertModel"], "vocab_size": 10, "hidden_size": 8, "intermediate_size": 12,
   "num_hidden_layers": 1, "num_attention_heads": 2, "max_position_embeddings": 16,
   "model_type": "bert", "torch_dtype": "float32"
@@ -27,8 +27,8 @@ constexpr const char* kModules = R"([
 class EncoderFolder : public ::testing::Test {
  protected:
   EncoderFolder() {
-    write("config.json", kBertConfig);
-    for (const auto& spec : parse_config(kBertConfig, "config.json").weights()) {
+    write("config.json", kBert);
+    for (const auto& spec : parse_config(kBert, "config.json").weights()) {
       tensors_[spec.name] = HostTensor::zeros(DType::kF32, spec.shape);
     }
   }
@@ -134,7 +134,7 @@ TEST_F(EncoderFolder, RefusesWhatTheConfigurationCannotExpress) {
   for (const auto& [field, part] :
        {std::pair{"\"is_decoder\": true", "is_decoder"},
         std::pair{"\"position_embedding_type\": \"relative_key\"", "position_embedding_type"}}) {
-    std::string config = kBertConfig;
+    std::string config = kBert;
     config.insert(config.rfind('}'), std::string(", ") + field);
     expect_user_error([&] { parse_config(config, "config.json"); }, {part});
   }
