@@ -45,7 +45,8 @@ std::vector<int32_t> encode(const Tokenizer& tokenizer, const ModelInterface& mo
   auto tokens = guard([&] { return encode_prompt(tokenizer, model, prompt.text, inputs); });
   if (tokens) return *tokens;
   Error error = tokens.error();
-  error.where = prompt.where;
+  // Others are of an image or of embeddings.
+  if (error.where.ends_with("prompt")) error.where = prompt.where;
   throw_error(std::move(error));
 }
 

@@ -48,8 +48,8 @@ TEST(ImageConfig, FieldsThatAreRefused) {
 }
 
 TEST(ImageConfig, LanguageModelsThatTakeNoEmbeddings) {
-  refuses_change("llava", "\"model_type\": \"llama\"", "\"model_type\": \"gpt_neox\"",
-                 {"text_config", "gpt_neox", "a language model like \"llama\""});
+  refuses_change("llava", "\"model_type\": \"llama\"", "\"model_type\": \"qwen2\"",
+                 {"text_config", "qwen2", "a language model like \"llama\""});
 }
 
 TEST(ImageConfig, WeightsAreThoseOfTheLayersInUse) {
