@@ -1,6 +1,8 @@
 // Compiled encoders on every platform of this machine against PyTorch.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "llm/embedder.h"
 #include "pipeline/compile.h"
 #include "runtime/local_virtual_machine.h"
@@ -12,7 +14,10 @@ namespace {
 
 using models::PoolingConfig;
 
-class EmbeddingGolden : public ::testing::TestWithParam<std::tuple<std::string, std::string>> {};
+// Platform and configuration.
+using Case = std::pair<std::string, std::string>;
+
+class EmbeddingGolden : public ::testing::TestWithParam<Case> {};
 
 TEST_P(EmbeddingGolden, TogetherAndAlone) {
   const auto& [platform, name] = GetParam();
@@ -35,11 +40,21 @@ TEST_P(EmbeddingGolden, TogetherAndAlone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Platforms, EmbeddingGolden,
-                         ::testing::Combine(::testing::Values("cpu", "opencl"),
-                                            ::testing::ValuesIn(testing::golden_encoders())),
+// All configurations on the cpu, one with OpenCL; on all platforms for `make test-models`.
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  const bool everywhere = std::getenv("TAPML_TEST_ALL_MODELS") != nullptr;
+  for (const std::string& name : testing::golden_encoders()) {
+    all.emplace_back("cpu", name);
+    if (everywhere || name == "modernbert_biased") all.emplace_back("opencl", name);
+    if (everywhere) all.emplace_back("vulkan", name);
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Platforms, EmbeddingGolden, ::testing::ValuesIn(cases()),
                          [](const auto& info) {
-                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
+                           return info.param.first + "_" + info.param.second;
                          });
 
 }  // namespace

@@ -66,6 +66,7 @@ def test_qwen2_moe_agrees(tmp_path, normed):
 
 
 LOGITS = ROOT / "tests/golden/logits"
+EMBEDDINGS = ROOT / "tests/golden/embeddings"
 ARCHITECTURES = [one["model_type"] for one in json.loads(subprocess.run(
     [os.environ["TAPML_PROGRAM"], "models", "--json"], capture_output=True, text=True, check=True,
     timeout=60).stdout)["architectures"]]
@@ -101,6 +102,14 @@ def test_each_architecture_agrees(tmp_path, name):
     found = check(config, tmp_path)
     assert found["passed"] and found["dtype"] == "f64" and found["missing"] == [], found
     assert found["values"] > 30
+
+
+@pytest.mark.parametrize("name", sorted(one.name for one in EMBEDDINGS.iterdir()))
+def test_each_encoder_agrees(tmp_path, name):
+    config = json.loads((EMBEDDINGS / name / "config.json").read_text())
+    found = check(config, tmp_path)
+    assert found["passed"] and found["dtype"] == "f64" and found["missing"] == [], found
+    assert found["compared"] == "vector" and found["values"] > 30
 
 
 def test_names_a_wrong_factor(tmp_path):

@@ -26,7 +26,7 @@ Variable product(Graph& g, const Variable& a, const Variable& b, DType dtype, At
 Variable seen_tokens(Graph& g, int64_t reach) {
   const Variable others = g.token_numbers({1, 1, 1, g.tokens()});
   const Variable counts = g.op("reshape", {g.valid_counts(), make_shape({g.batch(), 1, 1, 1})});
-  const Variable valid = g.op("less", {others, counts});
+  Variable valid = g.op("less", {others, counts});
   if (reach == 0) return valid;
   const Variable own = g.token_numbers({1, 1, g.tokens(), 1});
   const Variable distance = g.op("abs", {g.op("subtract", {own, others})});
