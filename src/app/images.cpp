@@ -16,11 +16,16 @@ constexpr const char* kImageOption = "--image";
 constexpr const char* kEmbedImage = "embed_image";
 constexpr int64_t kUnplaced = -1;
 
+// Without images of its own a prompt may have these tokens for embeddings that are given.
+bool has_placeholders(const ModelInterface& model, const llm::TextInputs& inputs) {
+  return model.image && (!inputs.images.empty() || inputs.embeddings.rows.size() == 0);
+}
+
 }  // namespace
 
 bool ImageOptions::are_read_by(const ModelInterface& model) const {
   if (!given()) return false;
-  if (!model.find_function(kEmbedImage)) {
+  if (!model.find_function(kEmbedImage) || !model.image) {
     throw_user("the model reads no images", kImageOption,
                "a model with an encoder of images (function embed_image)", model.architecture,
                std::string("leave ") + kImageOption + " out");
@@ -49,7 +54,7 @@ std::vector<llm::TextImage> ImageOptions::load(const Module& module,
 
 void place_images(const ModelInterface& model, const std::vector<int32_t>& tokens,
                   llm::TextInputs& inputs) {
-  if (!model.image) return;
+  if (inputs.images.empty()) return;
   std::vector<llm::PlacedImage*> parts;
   for (llm::TextImage& image : inputs.images) {
     for (llm::PlacedImage& part : image.parts) parts.push_back(&part);
@@ -70,8 +75,9 @@ void place_images(const ModelInterface& model, const std::vector<int32_t>& token
 std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, const ModelInterface& model,
                                    const std::string& prompt, llm::TextInputs& inputs) {
   const std::string text =
-      model.image ? unwrap(llm::with_image_tokens(prompt, *model.image, tokenizer, inputs.images))
-                  : prompt;
+      has_placeholders(model, inputs)
+          ? unwrap(llm::with_image_tokens(prompt, *model.image, tokenizer, inputs.images))
+          : prompt;
   std::vector<int32_t> tokens = encode_prompt(tokenizer, model.context, text);
   place_images(model, tokens, inputs);
   check_positions(inputs.embeddings, std::ssize(tokens));

@@ -120,9 +120,11 @@ TEST(ImageOption, CarvesAndMigrates) {
   result = run_program({"replay", folder / "suite", "--target", "cpu"});
   EXPECT_EQ(result.exit_code, 0) << result.all();
   EXPECT_NE(result.out.find("gelu"), std::string::npos) << result.all();
-  result = run_program({"migrate", llava(), "--from", "cpu", "--to", "opencl", "--prompt", kPrompt,
-                        "--image", picture("rgb.png"), "--max-tokens", "3"});
-  EXPECT_EQ(result.exit_code, 0) << result.all();
+  result = run_program({"migrate", llava(), "--from", "cpu", "--to", "cpu:threads=1", "--prompt",
+                        kPrompt, "--image", picture("rgb.png"), "--max-tokens", "3", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  const std::string command = result.json().find("run")->find("command")->as_string();
+  EXPECT_NE(command.find("--image '" + picture("rgb.png") + "'"), std::string::npos) << command;
 }
 
 }  // namespace

@@ -78,6 +78,8 @@ TEST(Coverage, AGenerationCallsItsSamplingKernels) {
   without.features.compute_dtypes = {DType::kF32};
   EXPECT_EQ(generation_functions(executable, 0, with),
             (std::vector<std::string>{"prefill", "decode", "sample"}));
+  EXPECT_EQ(generation_functions(executable, 0, with, true),
+            (std::vector<std::string>{"prefill", "decode", "embed_image", "sample"}));
   EXPECT_EQ(generation_functions(executable, 0.5, with).back(), "draw");
   EXPECT_EQ(generation_functions(executable, 0.5, without),
             (std::vector<std::string>{"prefill", "decode"}));

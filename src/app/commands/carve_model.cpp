@@ -64,8 +64,9 @@ CarvedEngine open_engine(CarveCommand& command, const CommandHooks& hooks,
     carved.options.quantization = command.model.format.quantize;
   }
   if (has_own_process(model.target)) carved.options.held = &model.weights;
-  carved.options.functions = topdown::generation_functions(
-      *model.executable, command.sampler.temperature, model.session->info());
+  carved.options.functions =
+      topdown::generation_functions(*model.executable, command.sampler.temperature,
+                                    model.session->info(), !model.inputs.images.empty());
   if (!command.as_run) carved.options.fragmented = &carved.model.weights;
   carved.engine = unwrap(llm::Engine::create(
       unwrap(runtime::open_instrumented(*model.session, model.executable)), model.weights,

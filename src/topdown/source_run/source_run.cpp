@@ -163,10 +163,12 @@ void SourceRun::fail_not_finite(llm::Engine& engine) const {
 }
 
 std::vector<KernelUse> SourceRun::called(const DeviceInfo& target) const {
-  std::vector<std::string> functions =
-      generation_functions(*executable_, options_.sampler.temperature, platform_.session->info());
-  const std::vector<std::string> target_functions =
-      generation_functions(*executable_, options_.sampler.temperature, target);
+  const auto functions_on = [&](const DeviceInfo& device) {
+    return generation_functions(*executable_, options_.sampler.temperature, device,
+                                !options_.inputs.images.empty());
+  };
+  std::vector<std::string> functions = functions_on(platform_.session->info());
+  const std::vector<std::string> target_functions = functions_on(target);
   functions.insert(functions.end(), target_functions.begin(), target_functions.end());
   return called_kernels(*executable_, functions);
 }

@@ -35,9 +35,10 @@ std::vector<size_t> reached_functions(const Executable& executable,
 }  // namespace
 
 std::vector<std::string> generation_functions(const Executable& executable, double temperature,
-                                              const DeviceInfo& device) {
+                                              const DeviceInfo& device, bool has_images) {
   std::vector<std::string> functions = {"prefill", "decode"};
   if (executable.find_function("encode")) functions.emplace_back("encode");
+  if (has_images) functions.emplace_back("embed_image");
   if (temperature == 0) {
     functions.emplace_back("sample");
   } else if (executable.find_function("draw") &&

@@ -11,9 +11,10 @@
 namespace tapml::topdown {
 
 // Functions of a language model that generation calls on a device: those that run the model, and
-// those that choose tokens (by drawing with a temperature, unless the device cannot).
+// those that choose tokens (by drawing with a temperature, unless the device cannot). Without
+// images the function that reads them is not called.
 std::vector<std::string> generation_functions(const Executable& executable, double temperature,
-                                              const DeviceInfo& device);
+                                              const DeviceInfo& device, bool has_images = false);
 
 // The kernels that `functions` and the functions they call may launch, each with the layers of all
 // of its call sites, in the executable's order. Functions that the executable lacks are ignored.
