@@ -7,7 +7,15 @@
 
 namespace tapml::models {
 
-enum class Activation : uint8_t { kSilu, kGelu, kGeluTanh, kRelu, kSquaredRelu, kQuickGelu, kXielu };
+enum class Activation : uint8_t {
+  kSilu,
+  kGelu,
+  kGeluTanh,
+  kRelu,
+  kSquaredRelu,
+  kQuickGelu,
+  kXielu
+};
 
 // Of a name in configurations ("silu", "gelu_pytorch_tanh", ...); nullopt if unknown.
 std::optional<Activation> find_activation(std::string_view name);
