@@ -1,6 +1,7 @@
 // Pictures in memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -68,8 +68,9 @@ std::vector<Window> windows(int64_t from, int64_t to, Filter filter) {
   for (int64_t i = 0; i < to; ++i) {
     const double center = (static_cast<double>(i) + 0.5) * scale;
     Window window;
-    window.first = std::max<int64_t>(static_cast<int64_t>(center - reach + 0.5), 0);
-    const int64_t end = std::min<int64_t>(static_cast<int64_t>(center + reach + 0.5), from);
+    window.first = std::max<int64_t>(static_cast<int64_t>(std::floor(center - reach + 0.5)), 0);
+    const int64_t end =
+        std::min<int64_t>(static_cast<int64_t>(std::floor(center + reach + 0.5)), from);
     std::vector<double> exact;
     double sum = 0;
     for (int64_t x = window.first; x < end; ++x) {
