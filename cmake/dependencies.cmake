@@ -85,9 +85,8 @@ if(NOT TAPML_COMPILER)
   return()  # the rest is only for the compiler
 endif()
 
-# The allocator of programs, not of libraries. The compiler makes many small objects: a compilation
-# takes half the time with mimalloc. Without it, and under a sanitizer, which has its own, programs
-# use the system's.
+# The allocator of programs, not of libraries: the compiler makes many small objects. Without
+# mimalloc, and under a sanitizer, which has its own, programs use the system's.
 find_library(TAPML_MIMALLOC_LIBRARY mimalloc)
 add_library(tapml_dep_allocator INTERFACE)
 if(TAPML_MIMALLOC_LIBRARY AND NOT TAPML_SANITIZE)

@@ -16,6 +16,26 @@ GraniteFactors read_granite_factors(const JsonObjectReader& json) {
           .logit_divisor = factor("logits_scaling")};
 }
 
+relax::Variable granite_hidden_states(Graph& g, const DecoderConfig& c,
+                                      const GraniteFactors& factors, const GranitePart& mix,
+                                      const GranitePart& feed) {
+  relax::Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
+  g.origin("model");
+  x = g.scaled(x, factors.embedding);
+  for (int64_t layer = 0; layer < c.layers; ++layer) {
+    const std::string path = layer_path(layer);
+    const auto scaled = [&](const GranitePart& part) {
+      return [&](const relax::Variable& y) {
+        const relax::Variable z = part(layer, path, y);
+        g.origin(path);
+        return g.scaled(z, factors.residual);
+      };
+    };
+    x = pre_norm_layer(g, path, x, norm_of(c), scaled(mix), scaled(feed));
+  }
+  return x;
+}
+
 namespace granite {
 
 using relax::Variable;
@@ -41,25 +61,14 @@ Variable hidden_states(Graph& g, const Config& c) {
   attention_config.scale = c.factors.score;
   FeedForwardConfig mlp = feed_forward_of(c);
   mlp.bias = c.mlp_bias;
-  Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
-  g.origin("model");
-  x = g.scaled(x, c.factors.embedding);
-  for (int64_t layer = 0; layer < c.layers; ++layer) {
-    const std::string path = layer_path(layer);
-    const auto as_residual = [&](const Variable& y) {
-      g.origin(path);
-      return g.scaled(y, c.factors.residual);
-    };
-    x = pre_norm_layer(
-        g, path, x, norm_of(c),
-        [&](const Variable& y) {
-          return as_residual(attention(g, layer, path + ".self_attn", y, attention_config));
-        },
-        [&](const Variable& y) {
-          return as_residual(gated_feed_forward(g, path + ".mlp", y, mlp));
-        });
-  }
-  return x;
+  return granite_hidden_states(
+      g, c, c.factors,
+      [&](int64_t layer, const std::string& path, const Variable& y) {
+        return attention(g, layer, path + ".self_attn", y, attention_config);
+      },
+      [&](int64_t, const std::string& path, const Variable& y) {
+        return gated_feed_forward(g, path + ".mlp", y, mlp);
+      });
 }
 
 }  // namespace

@@ -14,4 +14,14 @@ struct GraniteFactors {
 
 GraniteFactors read_granite_factors(const JsonObjectReader& json);
 
+// One part of a layer at `path`, "model.layers.<layer>".
+using GranitePart = std::function<relax::Variable(int64_t layer, const std::string& path,
+                                                  const relax::Variable& x)>;
+
+// Hidden states after the last layer: scaled embeddings, then layers of a norm and a part, twice,
+// whose results are scaled before they are added.
+relax::Variable granite_hidden_states(Graph& g, const DecoderConfig& config,
+                                      const GraniteFactors& factors, const GranitePart& mix,
+                                      const GranitePart& feed);
+
 }  // namespace tapml::models

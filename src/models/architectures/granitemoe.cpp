@@ -47,23 +47,14 @@ Variable feed_forward(Graph& g, const std::string& path, const Variable& x, cons
 Variable hidden_states(Graph& g, const Config& c) {
   AttentionConfig attention_config = attention_of(c);
   attention_config.scale = c.factors.score;
-  Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
-  g.origin("model");
-  x = g.scaled(x, c.factors.embedding);
-  for (int64_t layer = 0; layer < c.layers; ++layer) {
-    const std::string path = layer_path(layer);
-    const auto as_residual = [&](const Variable& y) {
-      g.origin(path);
-      return g.scaled(y, c.factors.residual);
-    };
-    x = pre_norm_layer(
-        g, path, x, norm_of(c),
-        [&](const Variable& y) {
-          return as_residual(attention(g, layer, path + ".self_attn", y, attention_config));
-        },
-        [&](const Variable& y) { return as_residual(feed_forward(g, path, y, c)); });
-  }
-  return x;
+  return granite_hidden_states(
+      g, c, c.factors,
+      [&](int64_t layer, const std::string& path, const Variable& y) {
+        return attention(g, layer, path + ".self_attn", y, attention_config);
+      },
+      [&](int64_t, const std::string& path, const Variable& y) {
+        return feed_forward(g, path, y, c);
+      });
 }
 
 DecoderModel read_model(const char* architecture, const JsonObjectReader& json, bool has_shared,

@@ -55,26 +55,16 @@ Variable feed_forward_of_layer(Graph& g, const std::string& path, const Variable
 }
 
 Variable hidden_states(Graph& g, const Config& c) {
-  Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
-  g.origin("model");
-  x = g.scaled(x, c.factors.embedding);
-  for (int64_t layer = 0; layer < c.layers; ++layer) {
-    const std::string path = layer_path(layer);
-    const auto as_residual = [&](const Variable& y) {
-      g.origin(path);
-      return g.scaled(y, c.factors.residual);
-    };
-    x = pre_norm_layer(
-        g, path, x, norm_of(c),
-        [&](const Variable& y) {
-          return as_residual(
-              c.kinds[static_cast<size_t>(layer)] == LayerKind::kAttention
-                  ? attention(g, layer, path + ".self_attn", y, attention_of_layers(c))
-                  : state_space(g, layer, path + ".mamba", y, c.mixer));
-        },
-        [&](const Variable& y) { return as_residual(feed_forward_of_layer(g, path, y, c)); });
-  }
-  return x;
+  return granite_hidden_states(
+      g, c, c.factors,
+      [&](int64_t layer, const std::string& path, const Variable& y) {
+        return c.kinds[static_cast<size_t>(layer)] == LayerKind::kAttention
+                   ? attention(g, layer, path + ".self_attn", y, attention_of_layers(c))
+                   : state_space(g, layer, path + ".mamba", y, c.mixer);
+      },
+      [&](int64_t, const std::string& path, const Variable& y) {
+        return feed_forward_of_layer(g, path, y, c);
+      });
 }
 
 // Rotary positions are an option, which published configurations without it call "nope".
