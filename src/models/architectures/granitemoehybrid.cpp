@@ -47,7 +47,7 @@ Variable feed_forward_of_layer(Graph& g, const std::string& path, const Variable
   FeedForwardConfig config = feed_forward_of(c);
   config.gate_up = "input_linear";
   config.down = "output_linear";
-  const Variable shared = fused_gated_feed_forward(g, path + ".shared_mlp", x, config);
+  Variable shared = fused_gated_feed_forward(g, path + ".shared_mlp", x, config);
   if (c.experts.experts == 0) return shared;
   const Variable routed = experts(g, path + ".block_sparse_moe", x, c.experts);
   g.origin(path);
