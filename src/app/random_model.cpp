@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "base/host/machine_info.h"
 #include "base/log.h"
+#include "base/physical_memory.h"
 #include "base/rng.h"
 #include "base/units.h"
 #include "frontend/huggingface/config.h"

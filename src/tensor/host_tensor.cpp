@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/hash.h"
+#include "base/physical_memory.h"
 #include "base/strings.h"
 #include "tensor/uninitialized.h"
 
@@ -114,6 +115,12 @@ HostTensor uninitialized_tensor(DType dtype, Shape shape) {
   // Whole alignment blocks, at least one: vector loads may read to the end of the padding.
   size_t used = static_cast<size_t>(element_count(shape)) * dtype_bytes(dtype);
   size_t bytes = (used / kAlignment + 1) * kAlignment;
+#if defined(__cpp_exceptions)
+  // An allocator that reserves addresses only would give more than there is, and the process would
+  // end at the first use.
+  static const int64_t most = physical_memory();
+  if (most > 0 && bytes > static_cast<size_t>(most)) throw std::bad_alloc();
+#endif
   void* memory = ::operator new(bytes, std::align_val_t{kAlignment});
   auto* data = static_cast<std::byte*>(memory);
   std::memset(data + used, 0, bytes - used);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <new>
 
 #include "base/hash.h"
 
@@ -121,6 +122,13 @@ TEST(HostTensorTest, FloatsRoundOnce) {
   EXPECT_EQ(stored(DType::kBF16, 1e300), INFINITY);
   EXPECT_EQ(stored(DType::kF16, -1e300), -INFINITY);
   EXPECT_TRUE(std::isnan(stored(DType::kBF16, NAN)));
+}
+
+// The allocator of the programs reserves addresses without a limit: the first use of such a tensor
+// would end the process.
+TEST(HostTensorTest, MoreBytesThanTheMachineHasAreRefused) {
+  EXPECT_THROW(HostTensor::zeros(DType::kF32, {int64_t{1} << 43}), std::bad_alloc);
+  EXPECT_THROW(HostTensor::zeros(DType::kI8, {int64_t{1} << 60}), std::bad_alloc);
 }
 
 TEST(HostTensorTest, ContentHashCoversDTypeShapeAndBytes) {

@@ -1,13 +1,13 @@
 #include "base/host/machine_info.h"
 
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <string_view>
 #include <thread>
 
 #include "base/host/cpu_features.h"
+#include "base/physical_memory.h"
 
 namespace tapml {
 
@@ -47,12 +47,6 @@ std::string system_name() {
 }
 
 }  // namespace
-
-int64_t physical_memory() noexcept {
-  const int64_t pages = sysconf(_SC_PHYS_PAGES);
-  const int64_t page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? pages * page : 0;
-}
 
 MachineInfo machine_info() {
   return {.processor = processor_name(),

@@ -15,6 +15,4 @@ struct MachineInfo {
 
 MachineInfo machine_info();
 
-int64_t physical_memory() noexcept;  // bytes; 0: unknown
-
 }  // namespace tapml

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/physical_memory.h"
+
 namespace tapml::device {
 
 namespace {
@@ -123,6 +125,8 @@ class NullQueue final : public DeviceQueue {
 Limits NullDevice::default_limits() {
   Limits limits;
   limits.max_workgroup_threads = 1024;
+  // An allocator that reserves addresses only would give any number of bytes.
+  limits.max_allocation_bytes = physical_memory();
   return limits;
 }
 

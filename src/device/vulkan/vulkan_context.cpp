@@ -1,10 +1,9 @@
 #include "device/vulkan/vulkan_context.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <tuple>
 
+#include "base/physical_memory.h"
 #include "device/vulkan/vulkan_spirv.h"
 
 namespace tapml::device {
@@ -31,12 +30,6 @@ int find_memory_type(const VkPhysicalDeviceMemoryProperties& memory, uint32_t al
     }
   }
   return best;
-}
-
-// The memory of a software device: its driver reports a smaller heap, and its allocations succeed
-// even without memory.
-int64_t processor_memory() {
-  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
 }
 
 }  // namespace
@@ -110,7 +103,9 @@ Status VulkanContext::create_heaps(bool map_memory) {
   vk.DestroyBuffer(device_, buffer, nullptr);
 
   const VkPhysicalDeviceMemoryProperties& memory = physical_.memory;
-  const int64_t most = physical_.is_processor() ? processor_memory() : 0;
+  // A software device's driver reports a smaller heap than the machine's memory, and its
+  // allocations succeed even without memory.
+  const int64_t most = physical_.is_processor() ? physical_memory() : 0;
   if (map_memory && physical_.is_unified()) {
     int type =
         find_memory_type(memory, needs.memoryTypeBits, kMappable,

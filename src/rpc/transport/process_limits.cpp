@@ -10,7 +10,7 @@
 #include <thread>
 #include <tuple>
 
-#include "base/host/machine_info.h"
+#include "base/physical_memory.h"
 
 namespace tapml::rpc {
 
