@@ -71,7 +71,8 @@ void refuse_changes(const PatternOptions& patterns, const ModelFormat& format,
 }  // namespace
 
 Tokenizer load_tokenizer(const std::string& folder) {
-  frontend::tokenizer_path(folder);  // reports a tokenizer of another kind
+  // Reports a tokenizer of another kind.
+  frontend::tokenizer_path(folder, tokenizer::tokenizer_file(folder));
   Tokenizer tokenizer = unwrap(tokenizer::read_tokenizer(folder));
   log_warnings(tokenizer.warnings());
   return tokenizer;

@@ -25,12 +25,14 @@ constexpr int64_t kVersion = 1;
 constexpr const char* kExecutable = "model.tapml";
 constexpr const char* kWeights = "weights.safetensors";
 
-// The files of a model folder that a package has copies of: the tokenizer's, of which only the
-// first is required, and those that say how images are prepared.
+// The files of a model folder that a package has copies of, where they exist: the tokenizer's, and
+// those that say how images are prepared.
 std::span<const std::string_view> copied_files() {
   static const std::vector<std::string_view> kNames = [] {
-    std::vector<std::string_view> names(std::begin(tokenizer::kTokenizerFileNames),
-                                        std::end(tokenizer::kTokenizerFileNames));
+    std::vector<std::string_view> names(std::begin(tokenizer::kTokenizerFiles),
+                                        std::end(tokenizer::kTokenizerFiles));
+    names.insert(names.end(), std::begin(tokenizer::kTokenizerSettings),
+                 std::end(tokenizer::kTokenizerSettings));
     names.insert(names.end(), {"preprocessor_config.json", "processor_config.json"});
     return names;
   }();
@@ -97,9 +99,10 @@ Status read_entry(const std::string& folder, const JsonObjectReader& entry, File
 }
 
 Status check_complete(const std::string& folder, const Files& files) {
-  for (const char* name : {kExecutable, kWeights, tokenizer::kTokenizerFileNames[0]}) {
+  for (const std::string& name :
+       {std::string(kExecutable), std::string(kWeights), tokenizer::tokenizer_file(folder)}) {
     if (files.contains(name)) continue;
-    return fail(user_error(std::string("the package has no ") + name, folder + "/" + kList, name,
+    return fail(user_error("the package has no " + name, folder + "/" + kList, name,
                            std::to_string(files.size()) + " other files"));
   }
   // A tokenizer also reads the files next to its own.
@@ -128,11 +131,12 @@ Result<int64_t> write_package(const std::string& folder, const PackageContents& 
   TAPML_ASSIGN(const std::vector<std::byte> image, write_executable(contents.file));
   TAPML_TRY(write_file_atomic(folder + "/" + kExecutable, image));
   TAPML_TRY(write_weights(folder + "/" + kWeights, contents));
+  const std::string required = tokenizer::tokenizer_file(contents.model_folder);
   for (const std::string_view listed : copied_files()) {
     const std::string name(listed);
     const std::string from = contents.model_folder + "/" + name, to = folder + "/" + name;
     std::error_code ignored;
-    if (name != copied_files().front() && !fs::exists(from, ignored)) {
+    if (name != required && !fs::exists(from, ignored)) {
       fs::remove(to, ignored);  // left by an earlier package
       continue;
     }

@@ -57,21 +57,21 @@ std::string resolve_model_folder(const std::string& path) {
   return newest_snapshot(path).value_or(path);
 }
 
-std::string tokenizer_path(const std::string& folder) {
-  const std::string path = folder + "/tokenizer.json";
+std::string tokenizer_path(const std::string& folder, const std::string& name) {
+  const std::string path = folder + "/" + name;
   std::error_code ignored;
   if (fs::exists(path, ignored)) {
     refuse_foreign_file(path);
     return path;
   }
+  const std::string message = "there is no " + name + " in " + folder;
   for (const char* other : {"tokenizer.model", "vocab.json", "tiktoken.model", "vocab.txt"}) {
     if (!fs::exists(folder + "/" + other, ignored)) continue;
     throw_user(
-        "there is no tokenizer.json in " + folder, folder, "tokenizer.json",
-        std::string(other) + " only, an older format that is not supported",
+        message, folder, name, std::string(other) + " only, an older format that is not supported",
         "create it with transformers: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)");
   }
-  throw_user("there is no tokenizer.json in " + folder, folder, "tokenizer.json", "no tokenizer",
+  throw_user(message, folder, name, "no tokenizer",
              "download the whole model: hf download ORG/NAME --local-dir DIR");
 }
 

@@ -9,8 +9,8 @@ namespace tapml::frontend {
 // refs/main, or else the newest snapshot. Any other path is returned unchanged.
 std::string resolve_model_folder(const std::string& path);
 
-// Path of a folder's tokenizer.json. Throws a UserError if it is missing, with advice on other
-// tokenizer formats that the folder has, or if the file has another format.
-std::string tokenizer_path(const std::string& folder);
+// Path of a folder's tokenizer, the file `name`. Throws a UserError if it is missing, with advice
+// on other tokenizer formats that the folder has, or if the file has another format.
+std::string tokenizer_path(const std::string& folder, const std::string& name = "tokenizer.json");
 
 }  // namespace tapml::frontend

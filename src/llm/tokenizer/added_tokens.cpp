@@ -18,39 +18,6 @@ constexpr std::string_view kWordPattern = "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\
 
 }  // namespace
 
-int32_t AddedTokens::Trie::child(int32_t node, char byte) const {
-  int32_t at = nodes_[node].first_child;
-  while (at >= 0 && nodes_[at].byte != byte) at = nodes_[at].next_sibling;
-  return at;
-}
-
-void AddedTokens::Trie::add(std::string_view content, int32_t token) {
-  int32_t node = 0;
-  for (const char byte : content) {
-    int32_t next = child(node, byte);
-    if (next < 0) {
-      next = static_cast<int32_t>(nodes_.size());
-      nodes_.push_back({-1, nodes_[node].first_child, -1, byte});
-      nodes_[node].first_child = next;
-    }
-    node = next;
-  }
-  if (nodes_[node].token < 0) nodes_[node].token = token;
-  starts_[static_cast<uint8_t>(content.front())] = true;
-}
-
-AddedTokens::Trie::Match AddedTokens::Trie::longest_at(std::string_view text, size_t at) const {
-  Match best;
-  if (!starts_[static_cast<uint8_t>(text[at])]) return best;
-  int32_t node = 0;
-  for (; at < text.size(); ++at) {
-    node = child(node, text[at]);
-    if (node < 0) break;
-    if (nodes_[node].token >= 0) best = {nodes_[node].token, at + 1};
-  }
-  return best;
-}
-
 Result<AddedToken> AddedTokens::read_token(const JsonObjectReader& field) {
   AddedToken token;
   TAPML_ASSIGN(token.content, field.required_string("content"));
@@ -193,18 +160,18 @@ Result<std::vector<TextPiece>> AddedTokens::split_normalized(std::string_view te
   return split_with(normalized_, text);
 }
 
-Result<std::vector<TextPiece>> AddedTokens::split_with(const Trie& trie,
+Result<std::vector<TextPiece>> AddedTokens::split_with(const ByteTrie& trie,
                                                        std::string_view text) const {
   std::vector<TextPiece> out;
   size_t done = 0;
   size_t space_end = 0;
   for (size_t at = 0; at < text.size();) {
-    const Trie::Match found = trie.longest_at(text, at);
-    if (found.token < 0) {
+    const ByteTrie::Match found = trie.longest_at(text, at);
+    if (found.value < 0) {
       ++at;
       continue;
     }
-    const AddedToken& token = tokens_[found.token];
+    const AddedToken& token = tokens_[found.value];
     Span match{at, found.end};
     at = match.end;
     if (token.single_word) {

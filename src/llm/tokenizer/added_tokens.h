@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/json_reader.h"
+#include "llm/tokenizer/byte_trie.h"
 #include "llm/tokenizer/normalizer.h"
 #include "llm/tokenizer/regex.h"
 #include "llm/tokenizer/tokenizer_config.h"
@@ -40,42 +41,18 @@ class AddedTokens {
   Result<std::vector<TextPiece>> split_normalized(std::string_view text) const;
 
  private:
-  // A byte trie over the contents of some of the tokens.
-  class Trie {
-   public:
-    // A content that exists already keeps its token.
-    void add(std::string_view content, int32_t token);
-    // The longest content that starts at `at`; `token` is the index of its token, or -1 for none.
-    struct Match {
-      int32_t token = -1;
-      size_t end = 0;
-    };
-    Match longest_at(std::string_view text, size_t at) const;
-
-   private:
-    struct Node {
-      int32_t first_child = -1;
-      int32_t next_sibling = -1;
-      int32_t token = -1;
-      char byte = 0;
-    };
-    int32_t child(int32_t node, char byte) const;
-    std::vector<Node> nodes_ = std::vector<Node>(1);
-    bool starts_[256] = {};
-  };
-
   static Result<AddedToken> read_token(const JsonObjectReader& field);
   Status read_file(const JsonObjectReader& file, const TokenIds& vocab);
   Status add_configured(const TokenizerConfig& config, const TokenIds& vocab,
                         std::vector<std::string>& warnings);
   Status index(const JsonObjectReader& file, const Normalizer& normalizer,
                const RegexEngine& engine);
-  Result<std::vector<TextPiece>> split_with(const Trie& trie, std::string_view text) const;
+  Result<std::vector<TextPiece>> split_with(const ByteTrie& trie, std::string_view text) const;
   Result<bool> stands_alone(std::string_view text, Span match) const;
   Result<bool> is_word(std::string_view character) const;
 
   std::vector<AddedToken> tokens_;
-  Trie raw_, normalized_;
+  ByteTrie raw_, normalized_;    // contents, with the indices of their tokens
   std::unique_ptr<Regex> word_;  // only if a token needs it
 };
 

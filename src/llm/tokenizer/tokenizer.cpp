@@ -9,9 +9,11 @@
 #include "llm/tokenizer/added_tokens.h"
 #include "llm/tokenizer/bpe.h"
 #include "llm/tokenizer/decoder.h"
+#include "llm/tokenizer/longest_match.h"
 #include "llm/tokenizer/normalizer.h"
 #include "llm/tokenizer/post_processor.h"
 #include "llm/tokenizer/pre_tokenizer.h"
+#include "llm/tokenizer/rwkv_vocabulary.h"
 #include "llm/tokenizer/word_piece.h"
 
 namespace tapml {
@@ -32,7 +34,31 @@ Status check_header(const JsonObjectReader& file) {
   return {};
 }
 
-using Model = std::variant<tokenizer::BpeModel, tokenizer::WordPieceModel>;
+using Model =
+    std::variant<tokenizer::BpeModel, tokenizer::WordPieceModel, tokenizer::LongestMatchModel>;
+
+// What a tokenizer.json would say besides its model if a text is one word of bytes, with the tokens
+// whose ids `config` gives.
+Json text_of_bytes(const tokenizer::TokenizerConfig& config) {
+  std::vector<Json> added;
+  for (const tokenizer::ConfiguredToken& configured : config.tokens) {
+    const tokenizer::AddedToken& token = configured.token;
+    if (token.id < 0) continue;
+    added.push_back(Json::object({{"id", Json::integer(token.id)},
+                                  {"content", Json::string(token.content)},
+                                  {"special", Json::boolean(token.special)},
+                                  {"single_word", Json::boolean(token.single_word)},
+                                  {"lstrip", Json::boolean(token.lstrip)},
+                                  {"rstrip", Json::boolean(token.rstrip)},
+                                  {"normalized", Json::boolean(token.normalized)}}));
+  }
+  const Json type = Json::string("ByteLevel"), no = Json::boolean(false);
+  return Json::object(
+      {{"added_tokens", Json::array(std::move(added))},
+       {"pre_tokenizer",
+        Json::object({{"type", type}, {"add_prefix_space", no}, {"use_regex", no}})},
+       {"decoder", Json::object({{"type", type}})}});
+}
 
 Result<Model> read_model(const JsonObjectReader& file, bool byte_level) {
   TAPML_ASSIGN(const JsonObjectReader model, file.required_object("model"));
@@ -128,8 +154,10 @@ struct Tokenizer::State {
                    std::vector<int32_t>& ids) const {
     if (const auto* bpe = std::get_if<tokenizer::BpeModel>(&model)) {
       bpe->encode(word, scratch, ids);
+    } else if (const auto* words = std::get_if<tokenizer::WordPieceModel>(&model)) {
+      words->encode(word, ids);
     } else {
-      std::get<tokenizer::WordPieceModel>(model).encode(word, ids);
+      std::get<tokenizer::LongestMatchModel>(model).encode(word, ids);
     }
   }
 
@@ -180,13 +208,33 @@ Result<Tokenizer> Tokenizer::parse(std::string_view json, std::string_view sourc
   TAPML_ASSIGN(state->pre_tokenizer, tokenizer::PreTokenizer::read(file, engine));
   TAPML_ASSIGN(state->model, read_model(file, state->pre_tokenizer.byte_level()));
   TAPML_ASSIGN(const auto config, tokenizer::read_tokenizer_config(files));
+  return finish(std::move(state), file, engine, config, files.config.source);
+}
+
+Result<Tokenizer> Tokenizer::parse_rwkv(std::string_view vocabulary, std::string_view source,
+                                        const tokenizer::RegexEngine& engine,
+                                        const tokenizer::TokenizerFiles& files) {
+  TAPML_ASSIGN(const auto tokens, tokenizer::read_rwkv_vocabulary(vocabulary, source));
+  TAPML_ASSIGN(const auto config, tokenizer::read_tokenizer_config(files));
+  const Json document = text_of_bytes(config);
+  const JsonObjectReader file(document, std::string(source));
+  auto state = std::make_unique<State>();
+  TAPML_ASSIGN(state->pre_tokenizer, tokenizer::PreTokenizer::read(file, engine));
+  TAPML_ASSIGN(state->model, tokenizer::LongestMatchModel::make(tokens, source));
+  return finish(std::move(state), file, engine, config, files.config.source);
+}
+
+Result<Tokenizer> Tokenizer::finish(std::unique_ptr<State> state, const JsonObjectReader& file,
+                                    const tokenizer::RegexEngine& engine,
+                                    const tokenizer::TokenizerConfig& config,
+                                    const std::string& source) {
   TAPML_ASSIGN(state->added,
                tokenizer::AddedTokens::read(file, config, state->vocab(), state->normalizer, engine,
                                             state->warnings));
   TAPML_ASSIGN(state->post_processor, tokenizer::PostProcessor::read(file));
   TAPML_ASSIGN(state->decoder, tokenizer::Decoder::read(file, engine));
   state->index_tokens();
-  state->apply_flags(config, files.config.source);
+  state->apply_flags(config, source);
   for (const auto* ids : {&state->post_processor.before(), &state->post_processor.after()}) {
     for (const int32_t id : *ids) {
       if (state->find(id) == nullptr) {

@@ -1,5 +1,5 @@
-// Tokenizers from Hugging Face's tokenizer.json: BPE, byte-level or like SentencePiece's, and
-// WordPiece.
+// Tokenizers from Hugging Face's tokenizer.json (BPE, byte-level or like SentencePiece's, and
+// WordPiece) and from RWKV's vocabulary.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "io/json_reader.h"
 #include "llm/tokenizer/decoder.h"
 #include "llm/tokenizer/regex.h"
 #include "llm/tokenizer/tokenizer_config.h"
@@ -32,6 +33,13 @@ class Tokenizer {
                                  const tokenizer::RegexEngine& engine,
                                  const tokenizer::UnicodeTables* unicode = nullptr,
                                  const tokenizer::TokenizerFiles& files = {});
+
+  // The same from the text of rwkv_vocab_v20230424.txt: a text becomes the longest tokens from the
+  // left. UserError as of tokenizer::read_rwkv_vocabulary(), and for a vocabulary without a token
+  // for each byte.
+  static Result<Tokenizer> parse_rwkv(std::string_view vocabulary, std::string_view source,
+                                      const tokenizer::RegexEngine& engine,
+                                      const tokenizer::TokenizerFiles& files = {});
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
@@ -66,6 +74,12 @@ class Tokenizer {
  private:
   friend class StreamDecoder;
   struct State;
+  // Reads what follows the model; `file` is a tokenizer.json or stands for one, `config` comes from
+  // `source`.
+  static Result<Tokenizer> finish(std::unique_ptr<State> state, const JsonObjectReader& file,
+                                  const tokenizer::RegexEngine& engine,
+                                  const tokenizer::TokenizerConfig& config,
+                                  const std::string& source);
   explicit Tokenizer(std::unique_ptr<const State> state);
 
   std::unique_ptr<const State> state_;

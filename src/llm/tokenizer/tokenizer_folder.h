@@ -1,4 +1,4 @@
-// Reads the tokenizer of a folder: tokenizer.json and the files next to it.
+// Reads the tokenizer of a folder.
 #pragma once
 
 #include <string>
@@ -7,12 +7,17 @@
 
 namespace tapml::tokenizer {
 
-// The first is required, the others are optional.
-inline constexpr const char* kTokenizerFileNames[] = {
-    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"};
+// What a tokenizer is read from.
+inline constexpr const char* kTokenizerFiles[] = {"tokenizer.json", "rwkv_vocab_v20230424.txt"};
+// The files next to it, which are optional.
+inline constexpr const char* kTokenizerSettings[] = {
+    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"};
 
-// Uses this platform's regular expressions and Unicode tables. UserError as for Tokenizer::parse,
-// and for a file that cannot be read.
+// The first of kTokenizerFiles that a folder has; tokenizer.json if it has none.
+std::string tokenizer_file(const std::string& folder);
+
+// Uses this platform's regular expressions and Unicode tables. UserError as for Tokenizer::parse
+// and parse_rwkv, and for a file that cannot be read.
 Result<Tokenizer> read_tokenizer(const std::string& folder);
 
 }  // namespace tapml::tokenizer

@@ -1,8 +1,10 @@
-// tokenizer.json, and the files beside it. An accepted tokenizer encodes the end of its own file
-// and some fixed texts; decoding the ids at once and one by one gives the same text.
+// tokenizer.json, the files beside it, and RWKV's vocabulary. An accepted tokenizer encodes the end
+// of its own file and some fixed texts; decoding the ids at once and one by one gives the same
+// text.
 #include "llm/tokenizer/tokenizer.h"
 
 #include "finding.h"
+#include "llm/tokenizer/longest_match.h"
 #include "llm/tokenizer/regex_pcre2.h"
 #include "llm/tokenizer/unicode_utf8proc.h"
 #include "llm/tokenizer/utf8.h"
@@ -48,6 +50,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
           {.config = {}, .special_tokens = file, .added_tokens = file});
       !config) {
     require_user_error(config.error());
+  }
+  if (auto tokens = tokenizer::read_rwkv_vocabulary(json, "vocabulary"); !tokens) {
+    require_user_error(tokens.error());
+  } else {
+    auto model = tokenizer::LongestMatchModel::make(*tokens, "vocabulary");
+    if (!model) require_user_error(model.error());
   }
   Result<Tokenizer> tokenizer = Tokenizer::parse(
       json, "tokenizer.json", tokenizer::pcre2_regex_engine(), &tokenizer::utf8proc_tables(),

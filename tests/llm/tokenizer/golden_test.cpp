@@ -10,6 +10,7 @@
 #include "io/json.h"
 #include "llm/tokenizer/regex_pcre2.h"
 #include "llm/tokenizer/tokenizer.h"
+#include "llm/tokenizer/tokenizer_folder.h"
 #include "llm/tokenizer/unicode_utf8proc.h"
 #include "support/golden_path.h"
 
@@ -60,13 +61,20 @@ class TokenizerGolden : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     folder_ = testing::golden_path(std::string("tokenizer/") + GetParam());
+    auto parsed = read_golden();
+    ASSERT_TRUE(parsed.has_value()) << parsed.error().to_string();
+    tokenizer_ = std::make_unique<Tokenizer>(std::move(*parsed));
+  }
+
+  Result<Tokenizer> read_golden() const {
+    if (tokenizer::tokenizer_file(folder_.string()) != "tokenizer.json") {
+      return tokenizer::read_tokenizer(folder_.string());
+    }
     // A folder without its own tokenizer is for the model of that name.
     auto file = folder_ / "tokenizer.json";
     if (!std::filesystem::exists(file)) file = kSource / "models" / GetParam() / "tokenizer.json";
-    auto parsed = Tokenizer::parse(read_text(file), file.string(), tokenizer::pcre2_regex_engine(),
-                                   &tokenizer::utf8proc_tables());
-    ASSERT_TRUE(parsed.has_value()) << parsed.error().to_string();
-    tokenizer_ = std::make_unique<Tokenizer>(std::move(*parsed));
+    return Tokenizer::parse(read_text(file), file.string(), tokenizer::pcre2_regex_engine(),
+                            &tokenizer::utf8proc_tables());
   }
 
   std::filesystem::path folder_;
@@ -116,7 +124,7 @@ TEST_P(TokenizerGolden, IdsAndTokensAreInverse) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Reference, TokenizerGolden,
-                         ::testing::Values("demo", "gpt2", "llama2", "metaspace", "partial",
+                         ::testing::Values("demo", "gpt2", "llama2", "metaspace", "partial", "rwkv",
                                            "unicode", "wordpiece"),
                          [](const auto& info) { return std::string(info.param); });
 

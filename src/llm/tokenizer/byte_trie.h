@@ -1,0 +1,44 @@
+// Strings by their bytes: finds the longest one that starts at a position.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace tapml::tokenizer {
+
+class ByteTrie {
+ public:
+  // `value` (not negative) of the string `key`, which is not empty. A key that exists already keeps
+  // its value; returns whether this one was new.
+  bool add(std::string_view key, int32_t value);
+
+  // The longest key that `text` has at `at`; `value` is -1 if there is none.
+  struct Match {
+    int32_t value = -1;
+    size_t end = 0;
+  };
+  Match longest_at(std::string_view text, size_t at) const;
+
+ private:
+  struct Node {
+    int32_t first_child = -1;
+    int32_t next_sibling = -1;
+    int32_t value = -1;
+    char byte = 0;
+  };
+  static constexpr std::array<int32_t, 256> no_nodes() {
+    std::array<int32_t, 256> none{};
+    none.fill(-1);
+    return none;
+  }
+  int32_t child(int32_t node, char byte) const;
+  int32_t add_node(char byte, int32_t next_sibling);
+
+  std::vector<Node> nodes_;
+  std::array<int32_t, 256> first_ = no_nodes();  // the nodes of first bytes
+};
+
+}  // namespace tapml::tokenizer
