@@ -1,7 +1,11 @@
 // `tapml compile --package`: what it writes, which commands accept a package, what it rejects.
 #include <gtest/gtest.h>
 
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+#include "support/golden_path.h"
 #include "support/program.h"
+#include "support/quantized_models.h"
 
 namespace tapml {
 namespace {
@@ -69,6 +73,36 @@ TEST(Package, OtherCommandsAcceptItLikeAnExecutable) {
                  {"--quantize goes with a model directory only"});
   expect_failure({"run", package(), "--target", "opencl", "--prompt", "a"}, 2,
                  {"was made for another platform"});
+}
+
+// The tokenizer of a folder without tokenizer.json goes along.
+TEST(Package, OfRwkvHasItsVocabulary) {
+  TempFolder model, made;
+  std::string config = unwrap(read_text_file(testing::golden_path("logits/rwkv7/config.json")));
+  const std::string vocabulary = "\"vocab_size\": 203";
+  config.replace(config.find(vocabulary), vocabulary.size(), "\"vocab_size\": 1757");
+  testing::write_model(model, config);
+  const std::string golden = testing::golden_path("tokenizer/rwkv");
+  for (const char* name :
+       {"rwkv_vocab_v20230424.txt", "added_tokens.json", "special_tokens_map.json"}) {
+    std::filesystem::copy_file(golden + "/" + name, model / name);
+  }
+  const ProgramResult compiled =
+      run_program({"compile", model.path(), "--target", "cpu", "--package", made / "package"});
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.all();
+  EXPECT_TRUE(testing::names_under(made / "package").contains("rwkv_vocab_v20230424.txt"));
+  const auto run = [](const std::string& folder) {
+    return run_program(
+        {"run", folder, "--prompt", "In the beginning, 世界", "--max-tokens", "5", "--json"});
+  };
+  const ProgramResult expected = run(model.path()), found = run(made / "package");
+  ASSERT_EQ(expected.exit_code, 0) << expected.all();
+  ASSERT_EQ(found.exit_code, 0) << found.all();
+  EXPECT_EQ(integers(found.json().find("tokens")), integers(expected.json().find("tokens")));
+  EXPECT_EQ(found.json().find("text")->as_string(), expected.json().find("text")->as_string());
+  // Without it the package is not complete.
+  std::filesystem::remove(made / "package/rwkv_vocab_v20230424.txt");
+  expect_failure({"run", made / "package", "--prompt", "a"}, 2, {"rwkv_vocab_v20230424.txt"});
 }
 
 TEST(Package, ShipsQuantizedWeightsInTheirRunTimeForm) {

@@ -89,7 +89,7 @@ std::vector<Case> other_cases() {
     return cases;
   }
   for (const char* name : {"gemma2", "gpt2", "mixtral_window", "stablelm_parallel", "cohere",
-                           "phi3_window", "qwen3_window", "rwkv5", "rwkv6", "lfm2_biased",
+                           "phi3_window", "qwen3_window", "rwkv5", "rwkv6", "rwkv7", "lfm2_biased",
                            "qwen3_next", "apertus", "gemma3n", "deepseek_v3", "gpt_oss"}) {
     cases.push_back({platforms[cases.size() % 2], name});
   }
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(OtherModels, ModelGolden, ::testing::ValuesIn(other_cas
 // Texts of a batch have rows of their own in recurrent state, a row is empty for the text that uses
 // it next, and a scan over pieces of a prompt goes on where the last one ended.
 TEST(RecurrentGolden, BatchesAndPiecesAreLikeTextsAlone) {
-  for (const char* name : {"rwkv5", "rwkv6", "lfm2_biased", "qwen3_next"}) {
+  for (const char* name : {"rwkv5", "rwkv6", "rwkv7", "lfm2_biased", "qwen3_next"}) {
     SCOPED_TRACE(name);
     const CompiledModel* model = testing::compiled_model("cpu", name);
     const auto tokens = model->golden.reference.at("tokens").values<int32_t>();

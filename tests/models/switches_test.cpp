@@ -12,9 +12,16 @@
 namespace tapml {
 namespace {
 
-// Fields that say sizes, which weights follow, names and tokens; and rescale_every, whose factors
-// cancel.
+// Fields that say sizes, which weights follow, names and tokens; rescale_every, whose factors
+// cancel; attn_mode and fuse_norm, which choose published kernels.
 const std::set<std::string> kNoSwitches = {"architectures",
+                                           "a_low_rank_dim",
+                                           "decay_low_rank_dim",
+                                           "gate_low_rank_dim",
+                                           "v_low_rank_dim",
+                                           "value_dim",
+                                           "attn_mode",
+                                           "fuse_norm",
                                            "attention_hidden_size",
                                            "block_ff_dim",
                                            "bos_token_id",
@@ -92,6 +99,7 @@ const std::set<std::string> kNoSwitches = {"architectures",
 // Fields whose other value an architecture refuses.
 const std::set<std::string> kRefused = {"add_bias_linear",
                                         "apply_residual_connection_post_layernorm",
+                                        "attn",
                                         "multi_query_attention",
                                         "post_layer_norm",
                                         "rmsnorm",

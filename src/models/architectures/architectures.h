@@ -182,6 +182,9 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace rwkv6 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace rwkv7 {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace seed_oss {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
