@@ -103,7 +103,8 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
     throw_error(json.field_error("hidden_act", "is not supported", "\"sqrelu\""));
   }
   if (json.has("attn")) {
-    throw_error(json.field_error("attn", "asks for layers of attention", "null"));
+    throw_error(
+        json.field_error("attn", "asks for layers of attention", "a field that is absent or null"));
   }
   if (json.has("value_dim")) {
     for (const int64_t width : unwrap(json.required_int_array("value_dim"))) {
