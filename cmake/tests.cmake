@@ -225,8 +225,8 @@ if(TARGET tapml_python)
 endif()
 
 # Starts the longest tests first, so that no core idles at the end: approximate seconds.
-foreach(test_and_cost walk:480 topdown:300 accuracy:250 codegen:200 language:140 python:130 schedule:120 graphs:110
-                      e2e:100 cli:100 rpc:100 tutorials:90 pipeline:80)
+foreach(test_and_cost e2e:400 tutorials:250 topdown:230 accuracy:220 walk:190 python:190 models:180 graphs:120 cli:110
+                      codegen:100 rpc:95 llm:70 schedule:65 pipeline:60 error:40 language:35 app:35)
   string(REPLACE ":" ";" test_and_cost "${test_and_cost}")
   list(GET test_and_cost 0 test)
   list(GET test_and_cost 1 cost)

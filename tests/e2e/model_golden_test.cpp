@@ -89,8 +89,8 @@ std::vector<Case> other_cases() {
     return cases;
   }
   for (const char* name : {"gemma2", "gpt2", "mixtral_window", "stablelm_parallel", "cohere",
-                           "phi3_window", "qwen3_window", "rwkv5", "rwkv6", "rwkv7", "lfm2_biased",
-                           "qwen3_next", "apertus", "gemma3n", "deepseek_v3", "gpt_oss"}) {
+                           "phi3_window", "qwen3_window", "rwkv5", "rwkv6", "lfm2_biased",
+                           "qwen3_next", "apertus", "gemma3n", "deepseek_v3", "gpt_oss", "rwkv7"}) {
     cases.push_back({platforms[cases.size() % 2], name});
   }
   return cases;
