@@ -246,12 +246,13 @@ TEST_F(SuiteCommand, ASuiteOfAFailedRunIsMarked) {
     EXPECT_TRUE(result.last_line().starts_with("NOT PROVEN 2 ")) << result.all();
     EXPECT_TRUE(result.last_line().ends_with(", the suite incomplete")) << result.all();
   }
-  const ProgramResult json = run_program({"replay", part, "--json"});
-  EXPECT_EQ(json.exit_code, 1) << json.all();
-  EXPECT_EQ(json.json().find("verdict")->as_string(), "NOT PROVEN");
-  EXPECT_FALSE(json.json().find("passed")->as_bool());
-  EXPECT_EQ(json.json().find("incomplete")->as_string(), reason);
-  for (const Json& kernel : json.json().find("kernels")->items()) {
+  const ProgramResult replayed = run_program({"replay", part, "--json"});
+  EXPECT_EQ(replayed.exit_code, 1) << replayed.all();
+  const Json json = replayed.json();
+  EXPECT_EQ(json.find("verdict")->as_string(), "NOT PROVEN");
+  EXPECT_FALSE(json.find("passed")->as_bool());
+  EXPECT_EQ(json.find("incomplete")->as_string(), reason);
+  for (const Json& kernel : json.find("kernels")->items()) {
     EXPECT_TRUE(kernel.find("passed")->as_bool());
   }
 }

@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -48,20 +47,14 @@ struct ProgramResult {
     const size_t begin = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
     return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin + 1));
   }
-  // Standard output as one JSON document; a failure if it is anything else. It lives as long as the
-  // result, so that a loop may go over a part of it.
-  const Json& json() const& {
-    if (parsed) return *parsed;
+  // Standard output as one JSON document; a failure if it is anything else. A copy: a loop over a
+  // part of it needs a variable for the whole.
+  Json json() const {
     Result<Json> document = parse_json(out, "stdout");
-    if (!document) ADD_FAILURE() << document.error().to_string() << "\n" << all();
-    return parsed.emplace(document ? *std::move(document) : Json());
+    if (document) return *document;
+    ADD_FAILURE() << document.error().to_string() << "\n" << all();
+    return Json();
   }
-  Json json() && {
-    const ProgramResult& self = *this;
-    return self.json();
-  }
-
-  mutable std::optional<Json> parsed;  // once json() was called
 };
 
 inline ProgramResult run_program(const std::vector<std::string>& args,
