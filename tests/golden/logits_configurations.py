@@ -581,7 +581,7 @@ OTHERS = {
         **GRANITE_MOE, "attention_bias": True, "hidden_act": "gelu", "num_experts_per_tok": 1, "num_hidden_layers": 1,
         "num_key_value_heads": 1, "tie_word_embeddings": True}), 2326),
     "granitemoeshared": (small("granitemoeshared", "GraniteMoeSharedForCausalLM", **GRANITE_MOE,
-                               shared_intermediate_size=40), 2327),
+                               shared_intermediate_size=96), 2327),
     "granitemoeshared_none": (small("granitemoeshared", "GraniteMoeSharedForCausalLM", **{
         **GRANITE_MOE, "num_local_experts": 3, "rope_theta": 300.0, "tie_word_embeddings": True}), 2328),
     "glm": (small("glm", "GlmForCausalLM", attention_bias=True, eos_token_id=[1, 2], head_dim=24, pad_token_id=0, tie_word_embeddings=False), 2329),
