@@ -3,8 +3,8 @@
 
 find_package(GTest REQUIRED)
 
-# Most tests wait for what they call: their own code is compiled without optimization, in 60% of the
-# time. These compute.
+# Most tests wait for what they call: their own code is compiled without optimization, which takes
+# less time. These compute.
 set(computing_tests accuracy schedule)
 set(waiting_options $<$<CONFIG:Debug>:-O0>)
 

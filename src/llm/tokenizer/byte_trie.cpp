@@ -13,7 +13,7 @@ int32_t ByteTrie::add_node(char byte, int32_t next_sibling) {
   return static_cast<int32_t>(nodes_.size()) - 1;
 }
 
-bool ByteTrie::add(std::string_view key, int32_t value) {
+void ByteTrie::add(std::string_view key, int32_t value) {
   int32_t& first = first_[static_cast<uint8_t>(key.front())];
   if (first < 0) first = add_node(key.front(), -1);
   int32_t node = first;
@@ -25,9 +25,7 @@ bool ByteTrie::add(std::string_view key, int32_t value) {
     }
     node = next;
   }
-  if (nodes_[node].value >= 0) return false;
-  nodes_[node].value = value;
-  return true;
+  if (nodes_[node].value < 0) nodes_[node].value = value;
 }
 
 ByteTrie::Match ByteTrie::longest_at(std::string_view text, size_t at) const {

@@ -12,8 +12,8 @@ namespace tapml::tokenizer {
 class ByteTrie {
  public:
   // `value` (not negative) of the string `key`, which is not empty. A key that exists already keeps
-  // its value; returns whether this one was new.
-  bool add(std::string_view key, int32_t value);
+  // its value.
+  void add(std::string_view key, int32_t value);
 
   // The longest key that `text` has at `at`; `value` is -1 if there is none.
   struct Match {

@@ -118,8 +118,7 @@ Result<std::vector<RwkvToken>> read_rwkv_vocabulary(std::string_view text,
     const auto refuse = [&](const std::string& reason) {
       const std::string where = std::string(source) + ":" + std::to_string(number);
       return fail(user_error(where + " " + reason, where, "a line like: 261 '\\n\\n' 2",
-                             std::to_string(line.size()) + " bytes of another form",
-                             "download the file again"));
+                             std::to_string(line.size()) + " bytes", "download the file again"));
     };
     auto token = read_line(line);
     if (!token) return refuse(token.error());
