@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array kRoleNames = {
     "tokens", "positions",  "page_table", "lengths",    "slots",     "features", "feature_lengths",
-    "logits", "parameters", "generator",  "embeddings", "placement", "pixels"};
+    "logits", "parameters", "generator",  "embeddings", "placement", "pixels",   "text_lengths"};
 static_assert(kRoleNames.size() == kRoles);
 constexpr std::array kKindNames = {"paged", "recurrent", "fixed"};
 static_assert(kKindNames.size() == kStateKinds);
@@ -230,6 +230,7 @@ AttrMap model_interface_attrs(const ModelInterface& model) {
                    {"model.state", state},
                    {"model.functions", functions},
                    {"model.weights", model.weights}};
+  if (model.short_text > 0) attrs["model.short_text"] = model.short_text;
   if (model.image) {
     attrs["model.image.token"] = static_cast<int64_t>(model.image->token);
     attrs["model.image.rows"] = model.image->rows;
@@ -244,6 +245,7 @@ Result<ModelInterface> model_interface_of(const AttrMap& attrs) {
   model.vocabulary = attr_or<int64_t>(attrs, "model.vocabulary", 0);
   model.context = attr_or<int64_t>(attrs, "model.context", 0);
   model.page_size = attr_or<int64_t>(attrs, "model.page_size", model.page_size);
+  model.short_text = attr_or<int64_t>(attrs, "model.short_text", 0);
   for (const std::string& text : attr_or<std::vector<std::string>>(attrs, "model.state", {})) {
     TAPML_ASSIGN(StateTensor state, parse_state(text));
     model.state.push_back(std::move(state));

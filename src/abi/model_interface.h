@@ -29,8 +29,9 @@ enum class Role : uint8_t {
   kEmbeddings,      // [b, m, d]: embeddings in place of tokens' own; as embed's result f32[b, d]
   kPlacement,       // i32[b, n]: the row of embeddings of each token, or -1
   kPixels,          // f32[b, channels, height, width]: an image that is prepared for the model
+  kTextLengths,     // i32[b]: tokens of each text after the prompt or token that is being read
 };
-inline constexpr int kRoles = static_cast<int>(Role::kPixels) + 1;
+inline constexpr int kRoles = static_cast<int>(Role::kTextLengths) + 1;
 
 // "page_table"
 const char* role_name(Role role);
@@ -92,6 +93,9 @@ struct ModelInterface {
   int64_t vocabulary = 0;
   int64_t context = 0;     // maximum tokens per sequence
   int64_t page_size = 16;  // tokens in a page of paged state
+  // Texts of at most this many tokens have other state than longer ones: the engine reads a text
+  // that grows above it again from its start. 0: all have the same.
+  int64_t short_text = 0;
   std::vector<StateTensor> state;
   // prefill, decode, logits_all, sample, and optionally draw, encode and embed_image; of an encoder
   // only embed. `prepare` takes only weights and is not an entry.
@@ -104,6 +108,7 @@ struct ModelInterface {
   bool has_state(StateKind kind) const;
   // The number of newest tokens that a call reads of paged state; 0: all of them.
   int64_t paged_window() const;
+  bool operator==(const ModelInterface&) const = default;
 };
 
 // Converts a state tensor and a function to one line each, and back; UserError that shows the text.

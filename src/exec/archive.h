@@ -44,6 +44,11 @@ class ByteWriter {
     integer(list.size(), 4);
     for (const std::string& item : list) (*this)(item);
   }
+  template <class T>
+  void operator()(const std::optional<T>& value) {
+    (*this)(value.has_value());
+    if (value) (*this)(*value);
+  }
   // An enumeration whose last value is `last`.
   template <class T>
   void choice(const T& value, T last) {
@@ -138,6 +143,13 @@ class ByteReader {
       if (!list.empty() && item <= *list.rbegin()) return refuse("a set is not sorted");
       list.insert(list.end(), std::move(item));
     }
+  }
+  template <class T>
+  void operator()(std::optional<T>& value) {
+    bool is_there = false;
+    (*this)(is_there);
+    value.reset();
+    if (is_there && !failed()) (*this)(value.emplace());
   }
   template <class T>
   void choice(T& value, T last) {

@@ -12,7 +12,7 @@
 namespace tapml {
 
 // Incremented with every change of the layout; other versions are rejected.
-inline constexpr uint32_t kExecutableVersion = 2;
+inline constexpr uint32_t kExecutableVersion = 3;
 
 // A weight of the model's files at the time the executable was made.
 struct WeightRecord {

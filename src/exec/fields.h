@@ -160,7 +160,7 @@ void fields(A& a, VmFunction& x) {
 
 template <class A>
 void fields(A& a, Role& x) {
-  a.choice(x, Role::kPlacement);
+  a.choice(x, static_cast<Role>(kRoles - 1));
 }
 
 template <class A>
@@ -187,14 +187,28 @@ void fields(A& a, ModelFunction& x) {
 }
 
 template <class A>
+void fields(A& a, ImageInput& x) {
+  a(x.token);
+  a(x.rows);
+  a(x.placeholder);
+  a(x.before);
+  a(x.after);
+  a(x.tile);
+  a(x.after_row);
+  a(x.after_tiles);
+}
+
+template <class A>
 void fields(A& a, ModelInterface& x) {
   a(x.architecture);
   a(x.vocabulary);
   a(x.context);
   a(x.page_size);
+  a(x.short_text);
   a(x.state);
   a(x.functions);
   a(x.weights);
+  a(x.image);
 }
 
 template <class A>

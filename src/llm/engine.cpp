@@ -21,7 +21,8 @@ struct Known {
 
 const std::vector<Known>& known_functions() {
   static const std::vector<Role> tokens = {Role::kTokens,  Role::kPositions, Role::kPageTable,
-                                           Role::kLengths, Role::kSlots,     Role::kFeatureLengths};
+                                           Role::kLengths, Role::kSlots,     Role::kFeatureLengths,
+                                           Role::kTextLengths};
   static const std::vector<Role> texts = [] {
     std::vector<Role> roles = tokens;
     roles.insert(roles.end(), {Role::kEmbeddings, Role::kPlacement});
@@ -235,12 +236,14 @@ Result<Tensor> Engine::decode(int32_t token) {
   Sequence* own = &state_->own;
   const std::span<const int32_t> tokens(&token, 1);
   TAPML_TRY(state_->check_tokens(*own, tokens));
+  state_->plan({&own, 1}, 1);
   return state_->step("decode", {&own, 1}, tokens);
 }
 
 Result<HostTensor> Engine::logits_all(std::span<const int32_t> tokens) {
   Sequence* own = &state_->own;
   TAPML_TRY(state_->check_tokens(*own, tokens));
+  state_->plan({&own, 1}, std::ssize(tokens));
   TAPML_TRY(state_->read_unread({&own, 1}));
   LogitRows rows(state_->model.vocabulary);
   PromptWatch watch(state_->watcher, *state_->vm, state_->local_vm, "logits_all",

@@ -186,6 +186,10 @@ Status Engine::State::set_inputs(const ModelFunction& function,
       case Role::kLengths:
         TAPML_TRY(set_each(role, [](const Sequence& one) { return one.length; }));
         break;
+      case Role::kTextLengths:
+        TAPML_TRY(set_each(
+            role, [&](const Sequence& one) { return std::max(one.planned, one.length + count); }));
+        break;
       case Role::kSlots:
         TAPML_TRY(set_each(role, [](const Sequence& one) { return one.slot; }));
         break;
@@ -256,10 +260,20 @@ void Engine::State::note_call(const char* function, std::span<Sequence* const> s
   last.offset = logits.offset;
 }
 
+void Engine::State::plan(std::span<Sequence* const> sequences, int64_t count) const {
+  for (Sequence* sequence : sequences) {
+    const int64_t planned = sequence->size() + count;
+    if (sequence->length > 0 && is_long(sequence->planned) != is_long(planned)) {
+      sequence->start_over(sequence->length);
+    }
+    sequence->planned = planned;
+  }
+}
+
 Status Engine::State::read_unread(std::span<Sequence* const> sequences) {
   for (Sequence* sequence : sequences) {
     const std::vector<int32_t> unread = std::exchange(sequence->unread, {});
-    if (!unread.empty()) TAPML_TRY(prefill({&sequence, 1}, unread));
+    if (!unread.empty()) TAPML_TRY(append({&sequence, 1}, unread));
   }
   return {};
 }
@@ -302,6 +316,12 @@ Result<HostTensor> Engine::State::bytes_of(const Tensor& logits) {
 
 Result<Tensor> Engine::State::prefill(std::span<Sequence* const> sequences,
                                       std::span<const int32_t> tokens) {
+  plan(sequences, std::ssize(tokens) / std::ssize(sequences));
+  return append(sequences, tokens);
+}
+
+Result<Tensor> Engine::State::append(std::span<Sequence* const> sequences,
+                                     std::span<const int32_t> tokens) {
   TAPML_TRY(read_unread(sequences));
   const size_t batch = sequences.size(), count = tokens.size() / batch;
   PromptWatch watch(watcher, *vm, local_vm, "prefill", std::ssize(tokens));

@@ -87,6 +87,10 @@ struct Engine::State {
   Status encode(Sequence& sequence);
   // UserError for features that the encoder does not take.
   Status check_features(const HostTensor& given) const;
+  bool is_long(int64_t tokens) const { return model.short_text > 0 && tokens > model.short_text; }
+  // Says that `count` more tokens of each sequence are read next. A text that grows above
+  // ModelInterface::short_text, or was cut below it, starts over.
+  void plan(std::span<Sequence* const> sequences, int64_t count) const;
   // Reads the tokens that a sequence starts over with.
   Status read_unread(std::span<Sequence* const> sequences);
   // Finds `embedding_input`; UserError for a prefill that does not declare it.
@@ -125,6 +129,9 @@ struct Engine::State {
   // Appends tokens to each sequence, in pieces; returns the last logits f32[sequences, vocabulary].
   Result<runtime::Tensor> prefill(std::span<Sequence* const> sequences,
                                   std::span<const int32_t> tokens);
+  // The same for tokens that have been planned.
+  Result<runtime::Tensor> append(std::span<Sequence* const> sequences,
+                                 std::span<const int32_t> tokens);
   Result<HostTensor> bytes_of(const runtime::Tensor& logits);
   // The next token of one sequence by the sampler's options; -1 if the logits have none to take.
   Result<int32_t> choose(const runtime::Tensor& logits);

@@ -36,7 +36,9 @@ class Engine::BatchGenerator {
         tokens.push_back(text->token);
       }
       if (live.empty()) break;
-      TAPML_ASSIGN(const Tensor logits, state_.step("decode", sequences_of(live), tokens));
+      const std::vector<Sequence*> sequences = sequences_of(live);
+      state_.plan(sequences, 1);
+      TAPML_ASSIGN(const Tensor logits, state_.step("decode", sequences, tokens));
       TAPML_TRY(accept(live, logits));
       for (Text* text : live) {
         ++text->text.result.decode_steps;

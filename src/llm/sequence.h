@@ -26,6 +26,7 @@ struct Sequence {
     slot = -1;
     is_encoded = false;
     length = 0;
+    planned = 0;
     tokens.clear();
     unread.clear();
     calls.clear();
@@ -52,6 +53,7 @@ struct Sequence {
   // read again before others.
   void start_over(int64_t count) {
     std::vector<int32_t> kept(tokens.begin(), tokens.begin() + count);
+    if (count == length) kept.insert(kept.end(), unread.begin(), unread.end());
     clear();
     unread = std::move(kept);
   }
@@ -62,6 +64,7 @@ struct Sequence {
   int32_t slot = -1;        // none yet
   bool is_encoded = false;  // the slot holds the encoder's output
   int64_t length = 0;       // number of tokens in the state
+  int64_t planned = 0;      // the same after the prompt or token that is being read
   // The tokens, and the calls that appended them.
   struct Call {
     const char* function;

@@ -96,9 +96,11 @@ void read_longrope(const JsonObjectReader& top, const JsonObjectReader& json, in
                    const DecoderDefaults& defaults, RopeConfig& rope) {
   rope.scaling = RopeConfig::Scaling::kLongRope;
   rope.factors = read_factors(json, "short_factor");
-  read_factors(json, "long_factor");  // of texts that are refused
+  std::vector<float> long_factors = read_factors(json, "long_factor");
   rope.original_context = unwrap(
       top.int_or("original_max_position_embeddings", defaults.original_context, 2, kMaxContext));
+  // No text is longer than the context.
+  if (rope.original_context < context) rope.long_factors = std::move(long_factors);
   const auto original = static_cast<double>(rope.original_context);
   rope.factor = unwrap(json.float_or("factor", static_cast<double>(context) / original, 1e-6, 1e6));
   rope.scale = rope.factor <= 1 ? 1 : std::sqrt(1 + std::log(rope.factor) / std::log(original));
@@ -214,25 +216,16 @@ RopeConfig read_rope(const JsonObjectReader& json, const DecoderDefaults& defaul
   }
   read_partial_rotary(json, parameters ? &*parameters : nullptr, defaults, config.head_dim, rope);
   const int64_t pairs = (rope.rotated > 0 ? rope.rotated : config.head_dim) / 2;
-  if (rope.scaling == RopeConfig::Scaling::kLongRope && std::ssize(rope.factors) != pairs) {
-    throw_error(parameters->field_error("short_factor", "has the wrong number of factors",
+  const auto check = [&](const char* key, const std::vector<float>& factors) {
+    if (std::ssize(factors) == pairs) return;
+    throw_error(parameters->field_error(key, "has the wrong number of factors",
                                         std::to_string(pairs) + ", one for each rotated pair"));
+  };
+  if (rope.scaling == RopeConfig::Scaling::kLongRope) {
+    check("short_factor", rope.factors);
+    if (!rope.long_factors.empty()) check("long_factor", rope.long_factors);
   }
   return rope;
-}
-
-// Keys in the cache keep the rotation that they got, so a text cannot change its factors when it
-// grows longer than the original context: the context ends there.
-void limit_longrope(const JsonObjectReader& json, DecoderConfig& config, ConfigNotes& notes) {
-  const RopeConfig& rope = config.rope;
-  if (rope.scaling != RopeConfig::Scaling::kLongRope || rope.original_context >= config.context) {
-    return;
-  }
-  config.context = rope.original_context;
-  notes.warnings.push_back(json.source() + ": texts have at most " +
-                           std::to_string(config.context) +
-                           " tokens (\"original_max_position_embeddings\"): the rotation of longer "
-                           "ones, \"long_factor\", is not supported");
 }
 
 Activation read_activation(const JsonObjectReader& json, const DecoderDefaults& defaults,
@@ -321,7 +314,6 @@ void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
     config.norm_epsilon = unwrap(json.required_float(defaults.norm_epsilon_key, 1e-12, 1));
   }
   config.rope = read_rope(json, defaults, config, notes);
-  limit_longrope(json, config, notes);
   config.tied_embeddings = unwrap(json.bool_or("tie_word_embeddings", defaults.tied_embeddings));
   config.activation = read_activation(json, defaults, notes);
   refuse_quantized(json);
@@ -518,6 +510,7 @@ DecoderModel decoder_model(const char* architecture, const DecoderConfig& config
   model.layers = config.layers;
   model.context = config.context;
   model.page_size = config.page_size;
+  model.short_text = short_text_of(config.rope);
   model.tied_embeddings = config.tied_embeddings;
   return model;
 }

@@ -43,7 +43,8 @@ GraphParameters parameters_of(const DecoderModel& model, const ModelDTypes& dtyp
   Module module;
   add_programs(module, model);
   const ModelDTypes unknown;
-  Graph graph(module, unknown, make_size("n"), model.page_size, nullptr);
+  Graph graph(module, unknown, make_size("n"), model.page_size, nullptr,
+              {.text_lengths = model.short_text > 0});
   build_function(model, graph, LogitsOf::kAllTokens);
   GraphParameters parameters = graph.parameters();
   if (model.images) {
@@ -58,7 +59,9 @@ GraphParameters parameters_of(const DecoderModel& model, const ModelDTypes& dtyp
   return parameters;
 }
 
-std::vector<ModelFunction> decoder_functions(const GraphParameters& parameters, bool reads_images) {
+std::vector<ModelFunction> decoder_functions(const GraphParameters& parameters,
+                                             const DecoderModel& model) {
+  const bool reads_images = model.images.has_value();
   ModelFunction of_tokens = {.name = "",
                              .inputs = {Role::kTokens},
                              .outputs = {Role::kLogits},
@@ -72,6 +75,7 @@ std::vector<ModelFunction> decoder_functions(const GraphParameters& parameters, 
     of_tokens.inputs.push_back(Role::kSlots);
     of_tokens.state.push_back(StateKind::kRecurrent);
   }
+  if (model.short_text > 0) of_tokens.inputs.push_back(Role::kTextLengths);
   std::vector<ModelFunction> functions;
   for (const char* name : {"prefill", "decode", "logits_all"}) {
     of_tokens.name = name;
@@ -122,8 +126,9 @@ Module build_decoder(const DecoderModel& model, const ModelDTypes& dtypes) {
   interface.vocabulary = model.vocabulary;
   interface.context = model.context;
   interface.page_size = model.page_size;
+  interface.short_text = model.short_text;
   interface.state = parameters.state;
-  interface.functions = decoder_functions(parameters, model.images.has_value());
+  interface.functions = decoder_functions(parameters, model);
   if (model.images) interface.image = model.images->input;
   interface.weights = weight_parameters(parameters.weights, dtypes);
 
@@ -138,7 +143,8 @@ Module build_decoder(const DecoderModel& model, const ModelDTypes& dtypes) {
     // Only prompts have images.
     const bool placed = model.images && !tokens.is_int(1);
     Graph graph(module, dtypes, std::move(tokens), model.page_size, &parameters,
-                placed ? model.embedding_width : 0);
+                {.embedding_width = placed ? model.embedding_width : 0,
+                 .text_lengths = model.short_text > 0});
     return build_function(model, graph, logits_of);
   };
   FunctionRef prefill = build(make_size("n"), LogitsOf::kLastToken);

@@ -30,6 +30,7 @@ struct DecoderModel {
   int64_t layers = 0;
   int64_t context = 0;           // maximum number of tokens in a sequence
   int64_t page_size = 16;        // tokens in a page of the KV cache
+  int64_t short_text = 0;        // ModelInterface::short_text
   bool tied_embeddings = false;  // the head's weight is the embedding's
   // Width of the embeddings that can take the place of tokens' own (place_embeddings()); 0: none
   // can.

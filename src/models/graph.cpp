@@ -46,7 +46,7 @@ Graph::Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, i
 }
 
 Graph::Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, int64_t page_size,
-             const GraphParameters* known, int64_t embedding_width)
+             const GraphParameters* known, const GraphInputs& inputs)
     : Graph(module, dtypes, std::move(tokens), page_size, known != nullptr) {
   if (!known || known->has_state(StateKind::kPaged)) {
     page_table_ = builder_.param("page_table", tensor_annotation({b_, p_}, DType::kI32));
@@ -55,9 +55,12 @@ Graph::Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, i
   if (!known || known->has_state(StateKind::kRecurrent)) {
     slots_ = builder_.param("slots", tensor_annotation({b_}, DType::kI32));
   }
-  if (embedding_width > 0) {
+  if (inputs.text_lengths) {
+    text_lengths_ = builder_.param("text_lengths", tensor_annotation({b_}, DType::kI32));
+  }
+  if (inputs.embedding_width > 0) {
     embeddings_ = builder_.param(
-        "embeddings", tensor_annotation({b_, make_size("m"), embedding_width}, DType::kF32));
+        "embeddings", tensor_annotation({b_, make_size("m"), inputs.embedding_width}, DType::kF32));
     placement_ = builder_.param("placement", tensor_annotation({b_, n_}, DType::kI32));
   }
   if (known) {

@@ -28,6 +28,12 @@ struct GraphParameters {
   bool has_state(StateKind kind) const;
 };
 
+// Inputs of a decoder's function beside its tokens and what its state needs.
+struct GraphInputs {
+  int64_t embedding_width = 0;  // of embeddings in place of tokens' own; 0: it takes none
+  bool text_lengths = false;
+};
+
 // Bindings carry the line of the block that emits them, which functions get as their last
 // parameter.
 class Graph {
@@ -36,9 +42,9 @@ class Graph {
 
   // Sequences b and `tokens` new tokens of each. With `known` parameters the function has exactly
   // these, and the inputs that their state needs; asking for others is an InternalError. Without,
-  // it gets them as blocks ask. With a width it takes embeddings in place of tokens' own.
+  // it gets them as blocks ask.
   Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, int64_t page_size,
-        const GraphParameters* known, int64_t embedding_width = 0);
+        const GraphParameters* known, const GraphInputs& inputs = {});
   // A function of images f32[b, channels, height, width] alone, without tokens and state. Its
   // weights are never quantized: they are few, and outliers of a vision encoder are large.
   Graph(const Module& module, const ModelDTypes& dtypes, const Shape& image,
@@ -55,6 +61,9 @@ class Graph {
   const relax::Variable& page_table() const { return page_table_; }  // i32[b, p]
   // Tokens in the state before the call, i32[b]; zeros for an encoder.
   const relax::Variable& lengths() const { return lengths_; }
+  // Tokens of each text after what is being read (ModelInterface::short_text), i32[b]; null in a
+  // function that does not take them.
+  const relax::Variable& text_lengths() const { return text_lengths_; }
   const relax::Variable& valid_counts() const { return valid_counts_; }  // i32[b]; encoders only
   // The sequences' rows of recurrent state: i32[b].
   const relax::Variable& slots() const { return slots_; }
@@ -130,7 +139,8 @@ class Graph {
   int64_t page_size_;
   bool is_known_;
   DType activations_, cache_, accumulation_;
-  relax::Variable token_ids_, page_table_, lengths_, valid_counts_, slots_, positions_;
+  relax::Variable token_ids_, page_table_, lengths_, text_lengths_, valid_counts_, slots_;
+  relax::Variable positions_;
   relax::Variable embeddings_, placement_, pixels_;
   GraphParameters parameters_;
   std::map<std::string, relax::Expr> pools_;

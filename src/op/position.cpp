@@ -12,15 +12,21 @@ namespace {
 relax::Annotation deduce_rope(const CallView& call) {
   expect_ndim(call, 0, 4);
   expect_ndim(call, 1, 1);
-  expect_ndim(call, 2, 1);
+  Known freq = known_tensor(call, 2);
+  if (freq.ndim != 2) expect_ndim(call, 2, 1);
   expect_float(call, 0);
   expect_dtype(call, 1, DType::kI32);
   expect_dtype(call, 2, DType::kF32);
-  Known x = known_tensor(call, 0), lengths = known_tensor(call, 1), freq = known_tensor(call, 2);
+  Known x = known_tensor(call, 0), lengths = known_tensor(call, 1);
   if (x.shape) {
     const PrimExpr& width = x.shape->back();
     if (freq.shape) {
-      expect_at_most(call, simplified(freq.shape->front() * 2), width, "twice inv_freq.0 and x.3");
+      const bool of_each = freq.shape->size() == 2;
+      expect_at_most(call, simplified(freq.shape->back() * 2), width,
+                     of_each ? "twice inv_freq.1 and x.3" : "twice inv_freq.0 and x.3");
+      if (of_each) {
+        expect_same_dim(call, x.shape->front(), freq.shape->front(), "x.0 and inv_freq.0");
+      }
     }
     if (lengths.shape) {
       expect_same_dim(call, x.shape->front(), lengths.shape->front(), "x.0 and lengths.0");
@@ -46,7 +52,8 @@ tir::PrimFuncRef legalize_rope(const CallView& call) {
   const tir::Buffer& inv_freq = lowering.arg(2);
   tir::Buffer out = lowering.output("out", x->shape, x->dtype);
   DType compute = accumulation_dtype(x->dtype);
-  const PrimExpr& half = inv_freq->shape[0];
+  const PrimExpr& half = inv_freq->shape.back();
+  const bool of_each = inv_freq->shape.size() == 2;
   const PrimExpr rotated = simplified(half * 2);
   const bool interleaved = call.flag("interleaved");
   const double scale = call.number("scale");
@@ -59,8 +66,9 @@ tir::PrimFuncRef legalize_rope(const CallView& call) {
   lowering.add(tir::compute("rope", out, [&](const std::vector<Var>& i) {
     const Var &b = i[0], &token = i[1], &d = i[3];
     const PrimExpr pair = interleaved ? floordiv(d, PrimExpr(2)) : select(lt(d, half), d, d - half);
-    const PrimExpr angle =
-        cast(DType::kF32, load_index(lengths, {b}) + token) * tir::load(inv_freq, {pair});
+    const PrimExpr frequency =
+        of_each ? tir::load(inv_freq, {b, pair}) : tir::load(inv_freq, {pair});
+    const PrimExpr angle = cast(DType::kF32, load_index(lengths, {b}) + token) * frequency;
     const PrimExpr turned = load_wide(x, i) * turn("cos", angle) +
                             partner_of(x, i, half, interleaved, compute) * turn("sin", angle);
     return cast(out->dtype, is_part ? select(lt(d, rotated), turned, load_wide(x, i)) : turned);
@@ -76,6 +84,7 @@ bool generate_rope(GeneratedCall& call, RandomStream& rng) {
   const int64_t pairs = shape[3] / 2;
   const bool is_part = pairs > 1 && rng.between(0, 3) == 0;
   GeneratedTensor inv_freq{DType::kF32, {is_part ? rng.between(1, pairs - 1) : pairs}, 0.0001, 1};
+  if (rng.between(0, 3) == 0) inv_freq.shape.insert(inv_freq.shape.begin(), shape[0]);
   if (rng.between(0, 2) == 0) call.attrs["interleaved"] = true;
   if (rng.between(0, 3) == 0) call.attrs["scale"] = 1.25;
   call.args.push_back({{lengths}, {}});
@@ -89,13 +98,14 @@ std::span<const OperatorInfo> position_operators() {
   static const std::vector<OperatorInfo> kOperators = {
       {.name = "rope",
        .doc = "Rotary position embedding: token i of batch b has position lengths[b] + i; for "
-              "j < m = inv_freq.0 a pair of the first 2m elements of a head is rotated by "
+              "j < m a pair of the first 2m elements of a head is rotated by "
               "position * inv_freq[j] radians, an angle that is computed in f32, and multiplied "
               "by `scale`. The pair is (x[j], x[j + m]), the layout of Hugging Face's Llama, or "
               "(x[2j], x[2j + 1]) if `interleaved`. Elements after the first 2m are unchanged.",
        .args = {{"x", ArgumentKind::kTensor, "[b, n, h, d], float"},
                 {"lengths", ArgumentKind::kTensor, "i32[b], tokens in the cache before this call"},
-                {"inv_freq", ArgumentKind::kTensor, "f32[m], radians per position, 2m <= d"}},
+                {"inv_freq", ArgumentKind::kTensor,
+                 "f32[m] or f32[b, m], radians per position, 2m <= d"}},
        .attrs = {{"interleaved", AttributeKind::kBool, false, false,
                   "pairs are neighbors, not m apart"},
                  {"scale", AttributeKind::kFloat, false, 1.0, "factor of sine and cosine"}},

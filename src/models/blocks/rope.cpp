@@ -86,16 +86,42 @@ double yarn_scale(double factor, double by) {
 }
 
 Rope make_rope(const RopeConfig& rope, int64_t head_dim) {
-  return {.frequencies = rope_frequencies(rope, head_dim),
-          .interleaved = rope.interleaved,
-          .scale = rope.scale};
+  Rope made{.frequencies = rope_frequencies(rope, head_dim),
+            .interleaved = rope.interleaved,
+            .scale = rope.scale,
+            .long_frequencies = {},
+            .short_text = short_text_of(rope)};
+  if (made.short_text > 0) {
+    RopeConfig of_long = rope;
+    of_long.factors = rope.long_factors;
+    made.long_frequencies = rope_frequencies(of_long, head_dim);
+  }
+  return made;
 }
+
+int64_t short_text_of(const RopeConfig& rope) {
+  return rope.long_factors.empty() ? 0 : rope.original_context;
+}
+
+namespace {
+
+// f32[m], or f32[b, m] where they depend on the length of a text.
+relax::Expr frequencies_of(Graph& g, const Rope& rope) {
+  if (rope.short_text == 0) return g.constant(rope.frequencies);
+  const relax::Variable lengths =
+      g.op("reshape", {g.text_lengths(), relax::make_shape({g.batch(), 1})});
+  const relax::Variable is_long =
+      g.op("greater", {lengths, Graph::number(static_cast<double>(rope.short_text), DType::kI32)});
+  return g.op("where", {is_long, g.constant(rope.long_frequencies), g.constant(rope.frequencies)});
+}
+
+}  // namespace
 
 relax::Variable rotate(Graph& g, const relax::Variable& x, const Rope& rope) {
   AttrMap attrs;
   if (rope.interleaved) attrs["interleaved"] = true;
   if (rope.scale != 1) attrs["scale"] = rope.scale;
-  return g.op("rope", {x, g.lengths(), g.constant(rope.frequencies)}, std::move(attrs));
+  return g.op("rope", {x, g.lengths(), frequencies_of(g, rope)}, std::move(attrs));
 }
 
 relax::Variable query_factors(Graph& g, const QueryGrowth& growth) {

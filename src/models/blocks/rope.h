@@ -29,7 +29,9 @@ struct RopeConfig {
          beta_slow = 1;          // yarn: turns over the original context that bound the parts
   bool truncate = true;          // yarn: the bounds are whole pairs
   double turning = 1;            // proportional: the part of the pairs that turns
-  std::vector<float> factors;    // longrope: what the frequency of each pair is divided by
+  // longrope: what the frequency of each pair is divided by, in texts of at most original_context
+  // tokens and in longer ones.
+  std::vector<float> factors, long_factors;
   double scale = 1;              // yarn, longrope: of sine and cosine
   double score_scale = 1;        // yarn: of the scores of latent attention
   int64_t original_context = 0;  // llama3, yarn, longrope: context of the original training
@@ -37,7 +39,7 @@ struct RopeConfig {
   bool interleaved = false;      // pairs are neighbors (GPT-J), not m apart
 };
 
-// Radians per position, f32[m], bit-identical to transformers on a platform with a
+// Radians per position of short texts, f32[m], bit-identical to transformers on a platform with a
 // correctly rounded pow: every step is rounded to f32.
 std::vector<float> rope_frequencies(const RopeConfig& rope, int64_t head_dim);
 
@@ -49,9 +51,15 @@ struct Rope {
   std::vector<float> frequencies;  // radians per position of each pair
   bool interleaved = false;
   double scale = 1;  // of sine and cosine
+  // Of texts longer than DecoderModel::short_text; empty: the same.
+  std::vector<float> long_frequencies;
+  int64_t short_text = 0;
 };
 
 Rope make_rope(const RopeConfig& rope, int64_t head_dim);
+
+// DecoderModel::short_text of a model whose texts are rotated so; 0: all alike.
+int64_t short_text_of(const RopeConfig& rope);
 
 // Heads [b, n, heads, head_dim] at the positions of their tokens.
 relax::Variable rotate(Graph& g, const relax::Variable& x, const Rope& rope);

@@ -15,18 +15,21 @@ void rope(const AttrMap& attrs, Args args, Outputs outputs) {
   auto heads = static_cast<size_t>(x.shape[2]), width = static_cast<size_t>(x.shape[3]);
   const bool interleaved = *find_attr<bool>(attrs, "interleaved");
   const double scale = *find_attr<double>(attrs, "scale");
-  const auto half = static_cast<size_t>(freq.shape[0]);
+  const auto half = static_cast<size_t>(freq.shape.back());
+  const bool of_each = freq.shape.size() == 2;
   const size_t distance = interleaved ? 1 : half;
   std::vector<double> cosine(half), sine(half), error(half);
   for (size_t row = 0; row < batch * tokens; ++row) {
     double position = lengths.values[row / tokens] + static_cast<double>(row % tokens);
+    const size_t first_frequency = of_each ? row / tokens * half : 0;
     for (size_t j = 0; j < half; ++j) {
-      double angle = position * freq.values[j];
+      const size_t at = first_frequency + j;
+      double angle = position * freq.values[at];
       cosine[j] = std::cos(angle);
       sine[j] = std::sin(angle);
       // The angle is an f32 product, so its rounding affects sine and cosine fully.
       error[j] = std::min(
-          2.0, (1 + 0x1p-12) * u32 * std::fabs(angle) + 4 * u32 + scaled(position, freq.bound[j]));
+          2.0, (1 + 0x1p-12) * u32 * std::fabs(angle) + 4 * u32 + scaled(position, freq.bound[at]));
       if (scale == 1) continue;
       cosine[j] *= scale;
       sine[j] *= scale;

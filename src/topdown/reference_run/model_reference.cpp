@@ -87,11 +87,7 @@ class EvaluatedModel {
     const int64_t page = model.page_size;
     const int64_t pages = ceil_div(static_cast<int64_t>(capacity), page);
     for (int64_t i = 0; i < pages; ++i) table_.push_back(static_cast<int32_t>(i));
-    for (const StateTensor& state : model.state) {
-      Shape shape = state.kind == StateKind::kPaged ? Shape{pages, page} : Shape{1};
-      shape.insert(shape.end(), state.shape.begin(), state.shape.end());
-      state_.push_back(value_of(HostTensor::zeros(state.dtype, shape)));
-    }
+    clear_state();
     const int64_t all = std::ssize(model.weights);
     for (const std::string& name : model.weights) {
       tell(options.watcher, {"convert", std::ssize(weights_), all, "weights"});
@@ -111,12 +107,40 @@ class EvaluatedModel {
 
   // Appends tokens by prefill, decode or logits_all.
   op::RefTensor step(const char* name, const std::vector<int32_t>& tokens) {
+    const bool was_long = is_long(length_);
+    text_.insert(text_.end(), tokens.begin(), tokens.end());
+    if (length_ > 0 && is_long(std::ssize(text_)) != was_long) {
+      clear_state();
+      length_ = 0;
+      append("prefill", {text_.begin(), text_.end() - std::ssize(tokens)});
+    }
+    return append(name, tokens);
+  }
+
+ private:
+  bool is_long(int64_t tokens) const {
+    return model_.short_text > 0 && tokens > model_.short_text;
+  }
+
+  // What an encoder wrote stays.
+  void clear_state() {
+    state_.resize(model_.state.size());
+    for (size_t i = 0; i < state_.size(); ++i) {
+      const StateTensor& state = model_.state[i];
+      if (length_ > 0 && state.kind == StateKind::kFixed) continue;
+      Shape shape = {1};
+      if (state.kind == StateKind::kPaged) shape = {std::ssize(table_), model_.page_size};
+      shape.insert(shape.end(), state.shape.begin(), state.shape.end());
+      state_[i] = value_of(HostTensor::zeros(state.dtype, shape));
+    }
+  }
+
+  op::RefTensor append(const char* name, const std::vector<int32_t>& tokens) {
     const std::vector<interp::Value> results = call(name, tokens);
     length_ += std::ssize(tokens);
     return results.at(0).as_tensor();
   }
 
- private:
   // Collects the embeddings that are given and those of the images, [rows, d].
   void embed_images() {
     positions_ = inputs_.embeddings.positions;
@@ -172,6 +196,8 @@ class EvaluatedModel {
         return integers({1, std::ssize(table_)}, table_);
       case Role::kLengths:
         return integers({1}, {static_cast<int32_t>(length_)});
+      case Role::kTextLengths:
+        return integers({1}, {static_cast<int32_t>(text_.size())});
       case Role::kSlots:
         return integers({1}, {0});
       case Role::kFeatures:
@@ -233,6 +259,7 @@ class EvaluatedModel {
   const llm::PlacedImage* image_ = nullptr;  // that is being read
   std::vector<int64_t> positions_;           // of the embeddings in the text
   std::vector<double> rows_;                 // all embeddings
+  std::vector<int32_t> text_;  // with the tokens of the call
   int64_t length_ = 0;
 };
 
