@@ -20,9 +20,9 @@ struct Known {
 };
 
 const std::vector<Known>& known_functions() {
-  static const std::vector<Role> tokens = {Role::kTokens,  Role::kPositions, Role::kPageTable,
-                                           Role::kLengths, Role::kSlots,     Role::kFeatureLengths,
-                                           Role::kTextLengths};
+  static const std::vector<Role> tokens = {
+      Role::kTokens, Role::kPositions,      Role::kPageTable,  Role::kLengths,
+      Role::kSlots,  Role::kFeatureLengths, Role::kTextLengths};
   static const std::vector<Role> texts = [] {
     std::vector<Role> roles = tokens;
     roles.insert(roles.end(), {Role::kEmbeddings, Role::kPlacement});

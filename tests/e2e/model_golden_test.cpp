@@ -98,6 +98,44 @@ std::vector<Case> other_cases() {
 
 INSTANTIATE_TEST_SUITE_P(OtherModels, ModelGolden, ::testing::ValuesIn(other_cases()), case_name);
 
+// A text that grows above the trained length is read again with the rotation of long texts, as
+// transformers does it; one that is cut below it, with that of short ones.
+TEST(LongRope, TextsThatGrowAndShrink) {
+  const CompiledModel* model = testing::compiled_model("cpu", "phi3_longrope_long");
+  const int64_t border = model->golden.interface().short_text;
+  ASSERT_EQ(border, 10);
+  const auto tokens = model->golden.reference.at("tokens").values<int32_t>();
+  const HostTensor& expected = model->golden.reference.at("logits");
+  const int64_t vocabulary = model->golden.interface().vocabulary;
+  auto engine = model->engine({.prefill_chunk = 4});
+  unwrap(engine->prefill(tokens.first(8)));
+  for (const int32_t token : tokens.subspan(8)) {
+    const HostTensor logits = unwrap(runtime::download(unwrap(engine->decode(token))));
+    const int64_t row = engine->length() - 1;
+    if (row < border) continue;
+    EXPECT_LE(largest_difference(logits, expected, row * vocabulary), logit_tolerance(expected))
+        << "token " << row;
+  }
+  engine->rewind(border - 1);
+  const HostTensor again = unwrap(runtime::download(unwrap(engine->decode(tokens[9]))));
+  EXPECT_EQ(engine->length(), border);
+  engine->reset();
+  const HostTensor alone = unwrap(runtime::download(unwrap(engine->prefill(tokens.first(10)))));
+  EXPECT_LE(largest_difference(again, alone), 1e-4);
+  EXPECT_GT(largest_difference(alone, expected, 9 * vocabulary), 10 * logit_tolerance(expected));
+  // A batch whose texts cross the border in different steps.
+  std::vector<std::vector<int32_t>> prompts;
+  for (const size_t count : {8, 9, 12}) {
+    prompts.emplace_back(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  llm::GenerateOptions options;
+  options.max_tokens = 6;
+  const auto together = unwrap(engine->generate_batch(prompts, options));
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    EXPECT_EQ(together[i].tokens, unwrap(engine->generate(prompts[i], options)).tokens) << i;
+  }
+}
+
 // Texts of a batch have rows of their own in recurrent state, a row is empty for the text that uses
 // it next, and a scan over pieces of a prompt goes on where the last one ended.
 TEST(RecurrentGolden, BatchesAndPiecesAreLikeTextsAlone) {

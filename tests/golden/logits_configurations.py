@@ -385,6 +385,11 @@ OTHERS = {
                                 "long_factor": [1.0 + i for i in range(8)],
                                 "short_factor": [1.0 + 0.2 * i for i in range(8)], "type": "longrope"},
                             tie_word_embeddings=False), 2067),
+    "phi3_longrope_long": (small("phi3", "Phi3ForCausalLM", eos_token_id=2, original_max_position_embeddings=10,
+                                 pad_token_id=1, rope_scaling={
+                                     "long_factor": [1.0 + 0.5 * i for i in range(8)],
+                                     "short_factor": [1.0 + 2 * i for i in range(8)], "type": "longrope"},
+                                 tie_word_embeddings=False), 2267),
     "phi3_longrope_partial": (small("phi3", "Phi3ForCausalLM", eos_token_id=2,
                                     pad_token_id=1, rope_parameters={
                                         "attention_factor": 1.3, "long_factor": [2.0, 3.0, 5.0, 7.0, 9.0, 11.0],

@@ -223,6 +223,8 @@ TEST(Operators, Rope) {
     HostTensor x = random_tensor(dtype, {2, 5, 3, 8}, "x");
     HostTensor freq = tensor_of(kF32, {4}, {1, 0.1, 0.01, 0.001});
     expect_within_bounds({"rope", {x, i32_tensor({2}, {0, 1000}), freq}, {}});
+    const HostTensor of_each = tensor_of(kF32, {2, 4}, {1, 0.1, 0.01, 0.001, 0.5, 0.4, 0.3, 0.2});
+    expect_within_bounds({"rope", {x, i32_tensor({2}, {0, 1000}), of_each}, {}});
   }
 }
 

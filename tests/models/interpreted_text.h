@@ -15,7 +15,9 @@ inline interp::Value int_tensor(Shape shape, std::vector<int32_t> values) {
 class InterpretedText {
  public:
   explicit InterpretedText(const testing::GoldenModel& golden, int64_t pages)
-      : module_(golden.model.module), interface_(golden.interface()) {
+      : module_(golden.model.module),
+        interface_(golden.interface()),
+        text_length_(static_cast<int32_t>(golden.reference.at("logits").shape()[0])) {
     for (const StateTensor& state : interface_.state) {
       Shape shape = {kSlots};
       if (state.kind == StateKind::kPaged) shape = {pages, interface_.page_size};
@@ -52,6 +54,7 @@ class InterpretedText {
       args.push_back(int_tensor({1}, {length_}));
     }
     if (interface_.has_state(StateKind::kRecurrent)) args.push_back(int_tensor({1}, {kSlots - 1}));
+    if (interface_.short_text > 0) args.push_back(int_tensor({1}, {text_length_}));
     if (interface_.find_function(function)->takes(Role::kPlacement)) {
       args.push_back(interp::Value::tensor(embeddings_));
       args.push_back(int_tensor({1, count}, rows_of_next(count)));
@@ -79,6 +82,7 @@ class InterpretedText {
 
   const Module& module_;
   ModelInterface interface_;
+  int32_t text_length_;  // of the whole golden text
   std::vector<interp::Value> pools_, weights_;
   std::vector<int32_t> table_;
   int32_t length_ = 0;

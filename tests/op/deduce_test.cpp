@@ -176,6 +176,13 @@ TEST_F(Deduce, Rope) {
   Expr x = tensor({b, n, 4, 16}), lengths = tensor({b}, kI32);
   EXPECT_EQ(deduced("rope", {x, lengths, tensor({8})}), "Tensor((b, n, 4, 16), f32)");
   EXPECT_EQ(deduced("rope", {x, lengths, tensor({3})}), "Tensor((b, n, 4, 16), f32)");
+  EXPECT_EQ(deduced("rope", {x, lengths, tensor({b, 8})}), "Tensor((b, n, 4, 16), f32)");
+  EXPECT_EQ(failure("rope", {x, lengths, tensor({n, 8})}),
+            "rope: of x.0 and inv_freq.0 the first differs | b | n");
+  EXPECT_EQ(failure("rope", {x, lengths, tensor({b, 16})}),
+            "rope: of twice inv_freq.1 and x.3 the first is larger | at most 16 | 32");
+  EXPECT_EQ(failure("rope", {x, lengths, tensor({b, 1, 8})}),
+            "rope: argument 'inv_freq' has the wrong rank | 1 dimension | Tensor((b, 1, 8), f32)");
   EXPECT_EQ(failure("rope", {x, lengths, tensor({16})}),
             "rope: of twice inv_freq.0 and x.3 the first is larger | at most 16 | 32");
   EXPECT_EQ(failure("rope", {x, tensor({b}), tensor({8})}),

@@ -212,6 +212,15 @@ TEST(Reference, Rope) {
   EXPECT_LT(y.bound[0], 1e-5);
 }
 
+// Frequencies of each text.
+TEST(Reference, RopeOfTexts) {
+  RefTensor x = tensor({2, 1, 1, 2}, {1, 2, 3, 4});
+  RefTensor y = run("rope", {x, tensor({2}, {2, 5}, 0, kI32), tensor({2, 1}, {1, 0.1})},
+                    RefTensor::zeros(kF32, {2, 1, 1, 2}));
+  expect_values(y, {std::cos(2) - 2 * std::sin(2), 2 * std::cos(2) + std::sin(2),
+                    3 * std::cos(0.5) - 4 * std::sin(0.5), 4 * std::cos(0.5) + 3 * std::sin(0.5)});
+}
+
 TEST(Reference, KvAppendWritesThroughThePageTable) {
   RefTensor pool = RefTensor::zeros(kF32, {3, 2, 1, 1});
   RefTensor fresh = tensor({1, 2, 1, 1}, {7, 8});

@@ -253,6 +253,11 @@ inline void indexing(Kernels& out) {
     m.op("rope", {x, lengths, m.param({4}, kF32, values({1, 0.1, 0.01, 0.001}))});
     out.push_back(m.single(each("n", {0, 1, 5}, {{"b", 2}})));
   }
+  KernelMaker m("rope_of_each_text");
+  relax::Variable x = m.param({b, n, 3, 4}, kF32);
+  relax::Variable lengths = m.param({b}, kI32, values({0, 1000}));
+  m.op("rope", {x, lengths, m.param({b, 2}, kF32, values({1, 0.1, 0.5, 0.03}))});
+  out.push_back(m.single(each("n", {0, 1, 5}, {{"b", 2}})));
 }
 
 inline void attention(Kernels& out) {

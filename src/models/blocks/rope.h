@@ -26,9 +26,9 @@ struct RopeConfig {
   double low_freq_factor = 1;   // llama3
   double high_freq_factor = 4;  // llama3, above low_freq_factor
   double beta_fast = 32,
-         beta_slow = 1;          // yarn: turns over the original context that bound the parts
-  bool truncate = true;          // yarn: the bounds are whole pairs
-  double turning = 1;            // proportional: the part of the pairs that turns
+         beta_slow = 1;  // yarn: turns over the original context that bound the parts
+  bool truncate = true;  // yarn: the bounds are whole pairs
+  double turning = 1;    // proportional: the part of the pairs that turns
   // longrope: what the frequency of each pair is divided by, in texts of at most original_context
   // tokens and in longer ones.
   std::vector<float> factors, long_factors;

@@ -118,9 +118,7 @@ class EvaluatedModel {
   }
 
  private:
-  bool is_long(int64_t tokens) const {
-    return model_.short_text > 0 && tokens > model_.short_text;
-  }
+  bool is_long(int64_t tokens) const { return model_.short_text > 0 && tokens > model_.short_text; }
 
   // What an encoder wrote stays.
   void clear_state() {
@@ -259,7 +257,7 @@ class EvaluatedModel {
   const llm::PlacedImage* image_ = nullptr;  // that is being read
   std::vector<int64_t> positions_;           // of the embeddings in the text
   std::vector<double> rows_;                 // all embeddings
-  std::vector<int32_t> text_;  // with the tokens of the call
+  std::vector<int32_t> text_;                // with the tokens of the call
   int64_t length_ = 0;
 };
 

@@ -20,21 +20,20 @@ std::string scaling(const std::string& type, const std::string& short_factor,
 constexpr const char* kOnes = "[1, 1, 1, 1, 1, 1, 1, 1]";
 const std::string kLong = std::string(R"(, "long_factor": )") + kOnes;
 
-TEST(LongRope, TheContextEndsWhereTheLongFactorsBegin) {
-  const HuggingFaceConfig limited = phi3_with("original_max_position_embeddings", "40");
-  EXPECT_EQ(limited.model.context, 40);
-  ASSERT_EQ(limited.warnings.size(), 1u);
-  EXPECT_NE(limited.warnings[0].find("at most 40 tokens"), std::string::npos)
-      << limited.warnings[0];
+TEST(LongRope, LongTextsHaveFactorsOfTheirOwn) {
+  const HuggingFaceConfig extended = phi3_with("original_max_position_embeddings", "40");
+  EXPECT_EQ(extended.model.context, 128);
+  EXPECT_EQ(extended.model.short_text, 40);
+  EXPECT_TRUE(extended.warnings.empty());
   // The class's default is 4096, above this context.
   const HuggingFaceConfig whole = phi3_with("original_max_position_embeddings", "null");
   EXPECT_EQ(whole.model.context, 128);
-  EXPECT_TRUE(whole.warnings.empty());
+  EXPECT_EQ(whole.model.short_text, 0);
 }
 
 TEST(LongRope, HasOlderNames) {
   for (const char* type : {"longrope", "su", "yarn"}) {
-    EXPECT_EQ(phi3_with("rope_scaling", scaling(type, kOnes, kLong)).model.context, 48) << type;
+    EXPECT_EQ(phi3_with("rope_scaling", scaling(type, kOnes, kLong)).model.short_text, 48) << type;
   }
 }
 
@@ -43,6 +42,7 @@ TEST(LongRope, FieldsThatAreRefused) {
     testing::refuses(kModel, "rope_scaling", value, parts);
   };
   refuses(scaling("longrope", "[1, 2]", R"(, "long_factor": [1, 2])"), {"short_factor", "8"});
+  refuses(scaling("longrope", kOnes, R"(, "long_factor": [1, 2])"), {"long_factor", "8"});
   refuses(scaling("longrope", "[1, 1, 1, 0, 1, 1, 1, 1]", kLong), {"short_factor[3]", "0.001"});
   refuses(scaling("longrope", "[1, 1, 1, \"a\", 1, 1, 1, 1]", kLong), {"short_factor[3]"});
   refuses(scaling("longrope", kOnes), {"long_factor", "missing"});
