@@ -1,7 +1,6 @@
 #include "base/suggest.h"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace tapml {
 
@@ -60,6 +59,32 @@ std::string longer_name(std::string_view name, const std::vector<std::string_vie
     if (candidate.starts_with(name)) return std::string(candidate);
   }
   return "";
+}
+
+std::vector<std::string_view> related_names(std::string_view name,
+                                            const std::vector<std::string_view>& candidates,
+                                            size_t most) {
+  constexpr size_t kShortest = 3;
+  const std::string_view start = name.substr(0, kLongest);
+  struct Related {
+    size_t common, changes;
+    std::string_view name;
+  };
+  std::vector<Related> found;
+  for (const std::string_view candidate : candidates) {
+    const size_t limit = std::min(start.size(), candidate.size());
+    size_t common = 0;
+    while (common < limit && lower(start[common]) == lower(candidate[common])) ++common;
+    if (common >= kShortest) found.push_back({common, distance(start, candidate), candidate});
+  }
+  std::ranges::stable_sort(found, [](const Related& a, const Related& b) {
+    return a.common != b.common ? a.common > b.common : a.changes < b.changes;
+  });
+  std::vector<std::string_view> names;
+  for (const Related& one : found) {
+    if (names.size() < most) names.push_back(one.name);
+  }
+  return names;
 }
 
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& candidates) {

@@ -1,6 +1,7 @@
 // Suggestions for misspelled names.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,12 @@ std::string nearest_name(std::string_view name, const std::vector<std::string_vi
 
 // The first candidate that begins with `name` (two characters or more); empty if none does.
 std::string longer_name(std::string_view name, const std::vector<std::string_view>& candidates);
+
+// Names of the same family, which begin with the same three letters or more: at most `most`, those
+// with the most common letters first, of these the closest.
+std::vector<std::string_view> related_names(std::string_view name,
+                                            const std::vector<std::string_view>& candidates,
+                                            size_t most);
 
 // "did you mean 'matmul'?", or empty.
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& candidates);

@@ -37,5 +37,17 @@ TEST(Suggestion, ATruncatedNameSuggestsTheLongerOne) {
   EXPECT_EQ(longer_name("", {"--prompt"}), "");
 }
 
+TEST(Suggestion, RelatedNamesBeginAlike) {
+  using Names = std::vector<std::string_view>;
+  const Names known = {"LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen2MoeForCausalLM",
+                       "Qwen3ForCausalLM", "QuietForCausalLM"};
+  EXPECT_EQ(related_names("Qwen4ForCausalLM", known, 4),
+            (Names{"Qwen2ForCausalLM", "Qwen3ForCausalLM", "Qwen2MoeForCausalLM"}));
+  EXPECT_EQ(related_names("qwen3moe", known, 1), Names{"Qwen3ForCausalLM"});
+  EXPECT_EQ(related_names("BloomForCausalLM", known, 4), Names{});
+  EXPECT_EQ(related_names("", known, 4), Names{});
+  EXPECT_EQ(related_names(std::string(100000, 'Q'), known, 4), Names{});
+}
+
 }  // namespace
 }  // namespace tapml

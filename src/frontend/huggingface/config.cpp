@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/strings.h"
+#include "base/suggest.h"
 #include "ir/exceptions.h"
 #include "models/table.h"
 #include "models/wrappers.h"
@@ -38,6 +39,18 @@ void expect_model_type(const Architecture& reader, const JsonObjectReader& json)
       in_quotes(reader.name), "transformers selects the model by model_type; make the two agree"));
 }
 
+constexpr const char* kHowToAdd =
+    "tapml models lists all; docs/tutorials/own-architecture.md shows how to add one";
+
+// "one of 81 architectures, such as Qwen3ForCausalLM, ...": those of the same family, or the first.
+std::string known_text(std::string_view name, const std::vector<std::string_view>& known) {
+  constexpr size_t kShown = 4;
+  std::vector<std::string_view> shown = related_names(name, known, kShown);
+  if (shown.empty()) shown.assign(known.begin(), known.begin() + kShown);
+  return "one of " + std::to_string(known.size()) + " architectures, such as " +
+         join_choices(shown);
+}
+
 const Architecture& find_reader(const JsonObjectReader& json) {
   const bool by_class = json.has("architectures");
   const char* key = by_class || !json.has("model_type") ? "architectures" : "model_type";
@@ -62,11 +75,14 @@ const Architecture& find_reader(const JsonObjectReader& json) {
   }
   // If several are listed, the error names the first one.
   const Json& value = json.has(key) ? *json.find(key) : json.json();
+  const std::string expected = known_text(names.empty() ? "" : names.front(), known);
   if (value.is_array() && !value.items().empty()) {
-    throw_error(json.item_error(value.items()[0], std::string(key) + "[0]",
-                                "is not a known architecture", join_choices(known)));
+    Error error = json.item_error(value.items()[0], std::string(key) + "[0]",
+                                  "is not a known architecture", expected);
+    error.hint = kHowToAdd;
+    throw_error(std::move(error));
   }
-  throw_error(json.field_error(key, "names no known architecture", join_choices(known)));
+  throw_error(json.field_error(key, "names no known architecture", expected, kHowToAdd));
 }
 
 const Architecture& text_architecture(const Wrapper& wrapper, const JsonObjectReader& text) {

@@ -406,14 +406,14 @@ TEST(HuggingFaceConfig, UnknownNamesListTheKnown) {
   auto refuses = [](const char* key, const char* value, const std::vector<std::string>& parts) {
     expect_user_error([&] { parse(with(base_config(), key, value)); }, parts);
   };
-  refuses("architectures", "[\"MambaForCausalLM\"]", {"MambaForCausalLM", "LlamaForCausalLM"});
+  refuses("architectures", "[\"MambaForCausalLM\"]", {"MambaForCausalLM", "Mamba2ForCausalLM", "tapml models", "own-architecture.md"});
   refuses("hidden_act", "\"mish\"", {"mish", "silu"});
   refuses("rope_scaling", R"({"rope_type": "longrope", "factor": 2})",
           {"rope_scaling.rope_type", "longrope", "default, linear, llama3 or yarn"});
   refuses("rope_parameters", R"({"rope_type": "dynamic"})", {"dynamic", "llama3"});
   refuses("torch_dtype", "\"float8\"", {"float8", "float32, float16 or bfloat16"});
   Json by_type = with(without(base_config(), "architectures"), "model_type", "\"rwkv\"");
-  expect_user_error([&] { parse(by_type); }, {"model_type", "rwkv", "llama"});
+  expect_user_error([&] { parse(by_type); }, {"model_type", "rwkv", "rwkv5, rwkv6 or rwkv7"});
   Json nothing = without(without(base_config(), "architectures"), "model_type");
   expect_user_error([&] { parse(nothing); }, {"architectures", "missing", "LlamaForCausalLM"});
 }
