@@ -111,11 +111,12 @@ Panels::Panels(const Stage& stage, const Product& product, const Tiling& tiling,
     : stage_(stage),
       product_(product),
       t_(tiling),
-      rows_(schedule::product(product.rows)),
+      most_rows_(schedule::product(product.rows)),
+      rows_(most_rows_),
       packed_(std::move(packed)) {
   items_ = product.outer;
   items_.push_back(iterator("panel", ceil_div(product.lane.extent, t_.lanes)));
-  items_.push_back(iterator("block", ceil_div(rows_, t_.block)));
+  items_.push_back(iterator("block", ceil_div(most_rows_, t_.block)));
   Dims panel_shape = {t_.steps};
   for (size_t i = 1; i < stage.reduction.size(); ++i) {
     panel_shape.push_back(stage.reduction[i].extent);
@@ -138,6 +139,7 @@ Buffer Panels::packed_buffer(const Stage& stage, const Product& product, const T
 // Sets the iterators that the item determines.
 void Panels::start(const Var& item) {
   at_ = decode(items_, item);
+  if (product_.row_count) rows_ = tapml::substitute(product_.row_count, at_);
   panel_number_ = at_.at(items_[items_.size() - 2].var.get());
   first_lane_ = panel_number_ * t_.lanes;
   first_row_ = at_.at(items_.back().var.get()) * t_.block;
@@ -155,7 +157,9 @@ Stmt Panels::body(const Var& item) {
   const bool is_there = packed_ && packed_->dtype == panel_->dtype;
   Stmt part = is_there ? multiply() : make_seq({packed_ ? unpack() : pack(), multiply()});
   Stmt pieces = make_for(piece, ceil_div(steps, t_.steps), part);
+  if (product_.exists) pieces = make_if(tapml::substitute(product_.exists, at_), pieces);
   Stmt all = make_seq({clear(), pieces, write()});
+  if (product_.row_count) all = make_if(lt(first_row_, rows_), all);
   return make_alloc(sums_, is_there ? all : make_alloc(panel_, all));
 }
 
@@ -380,38 +384,41 @@ Stmt Panels::multiply() const {
   Stmt store_tile = for_rows([&](int64_t row, const Var& lane) {
     return make_store(sums_, {kept(row), lane}, load(registers, {cell(row, lane)}));
   });
-  VarMap values = at_;
-  Stmt update = steps(values, [&](const std::vector<PrimExpr>& index) {
-    return for_rows([&](int64_t row, const Var& lane) {
-      std::vector<PrimExpr> element = index;
-      element.push_back(lane);
-      PrimExpr left = tapml::substitute(product_.left, at_row(values, kept(row), true));
-      PrimExpr sum = load(registers, {cell(row, lane)}) + left * get(element);
-      return make_store(registers, {cell(row, lane)}, sum);
+  const auto update = [&](const RowValues& at) {
+    VarMap values = at_;
+    return steps(values, [&](const std::vector<PrimExpr>& index) {
+      return for_rows([&](int64_t row, const Var& lane) {
+        std::vector<PrimExpr> element = index;
+        element.push_back(lane);
+        PrimExpr left = tapml::substitute(product_.left, at(values, row));
+        PrimExpr sum = load(registers, {cell(row, lane)}) + left * get(element);
+        return make_store(registers, {cell(row, lane)}, sum);
+      });
     });
-  });
-  return make_for(tile, tiles_, make_alloc(registers, make_seq({load_tile, update, store_tile})));
+  };
+  Stmt updates = with_rows(t_.rows, kept(0), true, update);
+  return make_for(tile, tiles_, make_alloc(registers, make_seq({load_tile, updates, store_tile})));
 }
 
 Stmt Panels::write() const {
   Var row = make_var("row");
-  VarMap values = at_row(at_, row, false);
   PrimExpr count = at_most(t_.lanes, product_.lane.extent, first_lane_);
-  return make_for(row, rows_here_, lanes(count, [&](const Var& lane) {
-                    VarMap inner = values;
-                    inner[product_.lane.var.get()] = first_lane_ + lane;
-                    auto expr = [&](const PrimExpr& e) {
-                      return rewrite_expr(tapml::substitute(e, inner), [&](const PrimExpr& part) {
-                        bool own = is_load_of(part, stage_.out);
-                        return own ? load(sums_, {row, lane}) : PrimExpr();
-                      });
-                    };
-                    std::vector<PrimExpr> indices;
-                    for (const PrimExpr& index : stage_.final_indices) {
-                      indices.push_back(expr(index));
-                    }
-                    return make_store(stage_.final_out, indices, expr(stage_.final_value));
-                  }));
+  const auto row_of = [&](const RowValues& at) {
+    return lanes(count, [&](const Var& lane) {
+      VarMap inner = at(at_, 0);
+      inner[product_.lane.var.get()] = first_lane_ + lane;
+      auto expr = [&](const PrimExpr& e) {
+        return rewrite_expr(tapml::substitute(e, inner), [&](const PrimExpr& part) {
+          bool own = is_load_of(part, stage_.out);
+          return own ? load(sums_, {row, lane}) : PrimExpr();
+        });
+      };
+      std::vector<PrimExpr> indices;
+      for (const PrimExpr& index : stage_.final_indices) indices.push_back(expr(index));
+      return make_store(stage_.final_out, indices, expr(stage_.final_value));
+    });
+  };
+  return make_for(row, rows_here_, with_rows(1, row, false, row_of));
 }
 
 // `values` with the row iterators set to row `row` of the block. If a tile extends past the last
@@ -420,8 +427,40 @@ VarMap Panels::at_row(VarMap values, const PrimExpr& row, bool clamped) const {
   PrimExpr position = first_row_ + row;
   bool exact = rows_.is_int() && rows_->int_value % t_.block == 0 && t_.block % t_.rows == 0;
   if (clamped && !exact) position = min(position, rows_ - 1);
-  for (const auto& [var, value] : decode(product_.rows, position)) values[var] = value;
+  const VarMap row_values =
+      product_.row_at ? product_.row_at(position) : decode(product_.rows, position);
+  for (const auto& [var, value] : row_values) values[var] = tapml::substitute(value, at_);
   return values;
+}
+
+// Iterators that take loads are computed once, before the steps: in a loop over them, the compiler
+// of the code could not tell that they stay the same.
+Stmt Panels::with_rows(int64_t count, const PrimExpr& first, bool clamped,
+                       const std::function<Stmt(const RowValues& at)>& body) const {
+  if (!product_.row_at) {
+    return body([&](VarMap values, int64_t row) {
+      return at_row(std::move(values), first + row, clamped);
+    });
+  }
+  const int64_t width = std::ssize(product_.rows);
+  Buffer places =
+      make_buffer(stage_.out->name + "_rows", DType::kI64, {count * width}, Scope::kLocal);
+  std::vector<Stmt> stmts;
+  for (int64_t row = 0; row < count; ++row) {
+    const VarMap own = at_row(at_, first + row, clamped);
+    for (int64_t i = 0; i < width; ++i) {
+      const BlockIter& iter = product_.rows[static_cast<size_t>(i)];
+      stmts.push_back(make_store(places, {row * width + i}, own.at(iter.var.get())));
+    }
+  }
+  stmts.push_back(body([&](VarMap values, int64_t row) {
+    for (int64_t i = 0; i < width; ++i) {
+      const BlockIter& iter = product_.rows[static_cast<size_t>(i)];
+      values[iter.var.get()] = load(places, {row * width + i});
+    }
+    return values;
+  }));
+  return make_alloc(places, make_seq(std::move(stmts)));
 }
 
 }  // namespace tapml::schedule

@@ -18,6 +18,11 @@ struct Product {
   PrimExpr left, right;
   std::vector<tir::BlockIter> rows, outer;
   tir::BlockIter lane;
+  // Of rows that are not all, or not in the order of their iterators: how many there are, at most
+  // the product of the extents, the iterators of the one at a place, and whether there is a `right`
+  // at all. These depend on the outer iterators. Null: all rows in order, which have one.
+  PrimExpr row_count, exists;
+  std::function<VarMap(const PrimExpr& place)> row_at;
 };
 std::optional<Product> find_product(const Stage& stage);
 
@@ -82,11 +87,15 @@ class Panels {
   tir::Stmt multiply() const;
   tir::Stmt write() const;
   VarMap at_row(VarMap values, const PrimExpr& row, bool clamped) const;
+  // `values` with the row iterators set to those of one of several rows.
+  using RowValues = std::function<VarMap(VarMap values, int64_t row)>;
+  tir::Stmt with_rows(int64_t count, const PrimExpr& first, bool clamped,
+                      const std::function<tir::Stmt(const RowValues& at)>& body) const;
 
   const Stage& stage_;
   const Product& product_;
   Tiling t_;
-  PrimExpr rows_;
+  PrimExpr most_rows_, rows_;
   std::vector<tir::BlockIter> items_;
   tir::Buffer panel_, sums_, packed_;
   bool filling_ = false;  // packing writes to `packed_`

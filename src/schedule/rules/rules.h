@@ -44,6 +44,11 @@ std::optional<LaunchPlan> cpu_packed(const Stage& stage, const std::vector<tir::
 // multiplied.
 std::optional<LaunchPlan> cpu_quantized(const Stage& stage, const std::vector<tir::Buffer>& weights,
                                         const target::VectorRegisters& vectors);
+// cpu: sums of products with matrices that each row chooses: a first launch sorts the rows by their
+// matrices, and each matrix is multiplied with its rows, so that it is read once. With fewer rows
+// than twice the matrices, `few_rows` makes the code.
+std::optional<LaunchPlan> cpu_gathered(const Stage& stage, const target::VectorRegisters& vectors,
+                                       const std::function<LaunchPlan(const Stage&)>& few_rows);
 // cpu: scans along another axis, when memory is contiguous along the last spatial iterator:
 // adjacent points are vectorized.
 std::optional<LaunchPlan> cpu_scan(const Stage& stage);
