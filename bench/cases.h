@@ -9,6 +9,8 @@ namespace tapml::bench {
 std::vector<Case> kernel_cases();
 // Language models: compile, decode, prefill, the overhead of the virtual machine and of carving.
 std::vector<Case> model_cases();
+// Models of 150 million parameters of each family: experts, latent attention, scans.
+std::vector<Case> family_cases();
 // Compiling a large model's configuration, cold and with the cache; loading executables.
 std::vector<Case> compile_cases();
 // Memory for activations, planned and unplanned.

@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
     std::vector<bench::Case> cases = bench::rpc_cases();
     for (bench::Case& test : bench::kernel_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::model_cases()) cases.push_back(std::move(test));
+    for (bench::Case& test : bench::family_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::compile_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::memory_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::migration_cases()) cases.push_back(std::move(test));

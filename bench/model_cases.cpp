@@ -1,8 +1,7 @@
-#include <numeric>
-
 #include "carving.h"
 #include "cases.h"
 #include "ceilings.h"
+#include "compiled_model.h"
 #include "device/allocations.h"
 #include "device/null/null_device.h"
 #include "frontend/huggingface/model.h"
@@ -10,100 +9,35 @@
 #include "llm/engine.h"
 #include "pipeline/compile.h"
 #include "programs.h"
-#include "random_model.h"
 
 namespace tapml::bench {
 
 namespace {
 
-// Fast programs are timed through the same pipe as their peers.
-constexpr const char* kPython = "build/venv-bench/bin/python";
-
-// A compiled model on the CPU.
-struct Model {
-  frontend::HuggingFaceModel files;
-  std::shared_ptr<runtime::LocalSession> session = cpu_session();
-  std::shared_ptr<const Executable> executable;
-  std::unique_ptr<llm::Engine> engine;
-
-  explicit Model(frontend::HuggingFaceModel read) : files(std::move(read)) {
-    executable = pipeline::compile(files.module, target::parse_target("cpu"));
-    engine = unwrap(llm::Engine::create(*session, executable, files.weights));
-  }
-
-  static std::shared_ptr<Model> random_171m() {
-    static std::weak_ptr<Model> kept;
-    if (auto model = kept.lock()) return model;
-    auto model = std::make_shared<Model>(random_model(kLlama171m));
-    kept = model;
-    return model;
-  }
-
-  // Seconds per token over `steps` greedy steps after a prompt of four tokens.
-  double decode(int64_t steps) const {
-    engine->reset();
-    unwrap(engine->set_sampler({}));
-    int32_t token =
-        unwrap(engine->sample(unwrap(engine->prefill(std::vector<int32_t>{1, 2, 3, 4}))));
-    double start = seconds_now();
-    for (int64_t i = 0; i < steps; ++i) {
-      token = unwrap(engine->sample(unwrap(engine->decode(token))));
-    }
-    return (seconds_now() - start) / static_cast<double>(steps);
-  }
-
-  // Seconds until the logits of the last of `count` tokens are available.
-  double prefill(int64_t count) const {
-    engine->reset();
-    std::vector<int32_t> tokens(static_cast<size_t>(count));
-    std::iota(tokens.begin(), tokens.end(), 1);
-    double start = seconds_now();
-    unwrap(engine->prefill(tokens));
-    unwrap(session->synchronize(runtime::kDefaultStream));
-    return seconds_now() - start;
-  }
-};
-
-// Bytes that one decode step reads: all weights but the input embedding.
-int64_t decode_bytes(const frontend::HuggingFaceModel& files) {
-  int64_t bytes = 0;
-  for (const auto& [name, tensor] : files.weights) {
-    if (name != "model.embed_tokens.weight") bytes += static_cast<int64_t>(tensor.byte_size());
-  }
-  return bytes;
+std::shared_ptr<CompiledModel> random_171m() {
+  static std::weak_ptr<CompiledModel> kept;
+  if (auto model = kept.lock()) return model;
+  auto model = std::make_shared<CompiledModel>(random_model(kLlama171m));
+  kept = model;
+  return model;
 }
 
 Pair decode_171m(std::string&) {
-  auto model = Model::random_171m();
-  int64_t bytes = decode_bytes(model->files);
+  auto model = random_171m();
+  int64_t bytes = model->decode_bytes();
   model->decode(4);
   return against_ceiling([=] { return 1e-9 * static_cast<double>(bytes) / model->decode(8); },
                          [=] { return read_gbps(bytes, cpu_threads()); });
 }
 
-// Converts both figures to rates, so that higher is better.
-Pair against_torch(std::string& absent, double count, std::function<double()> seconds,
-                   const std::vector<std::string>& arguments) {
-  std::vector<std::string> command = {kPython, "bench/peers/torch_llama.py"};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  auto peer = std::make_shared<Peer>(command);
-  seconds();
-  Pair pair{[=] { return count / seconds(); }, [=] { return count / peer->measure(); }};
-  if (!peer->ok()) {
-    absent = peer->why();
-    pair.peer = nullptr;
-  }
-  return pair;
-}
-
 Pair prefill_171m(std::string& absent) {
-  auto model = Model::random_171m();
+  auto model = random_171m();
   return against_torch(absent, 512, [=] { return model->prefill(512); },
                        {kLlama171m, "prefill", "512"});
 }
 
 Pair decode_demo(std::string& absent) {
-  auto model = std::make_shared<Model>(frontend::read_model(kDemo));
+  auto model = std::make_shared<CompiledModel>(frontend::read_model(kDemo));
   return against_torch(absent, 1, [=] { return model->decode(64); }, {kDemo, "decode", "64"});
 }
 
@@ -134,7 +68,7 @@ class KernelClock final : public runtime::Observer {
 
 // A decode step without its kernels: VM, call point, session, sampling.
 Pair decode_over_kernels(std::string&) {
-  auto model = std::make_shared<Model>(frontend::read_model(kDemo));
+  auto model = std::make_shared<CompiledModel>(frontend::read_model(kDemo));
   auto clock = std::make_shared<KernelClock>();
   constexpr int64_t kSteps = 100;
   model->decode(kSteps);
@@ -207,7 +141,7 @@ Pair vm_allocations(std::string& absent) {
 // Seconds that carving adds to a run, relative to the allowance: 20 us a call and 1 GB/s of new
 // bytes.
 Pair carving(std::string&) {
-  auto model = std::make_shared<Model>(frontend::read_model(kDemo));
+  auto model = std::make_shared<CompiledModel>(frontend::read_model(kDemo));
   return {[=] {
             const auto run = [&] { return seconds_of([&] { model->decode(16); }); };
             return carving_cost(*model->executable, model->engine->local_vm().call_point(), run)

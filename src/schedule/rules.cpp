@@ -101,7 +101,7 @@ Scheduled cpu_schedule(const tir::PrimFunc& func, const target::Target& target) 
   auto cpu_stage = [&](const Stage& stage) {
     if (auto packed = cpu_packed(stage, weights, vectors)) return *packed;
     if (auto packed = cpu_quantized(stage, weights, vectors)) return *packed;
-    if (auto gathered = cpu_gathered(stage, vectors, without_packing)) return *gathered;
+    if (auto gathered = cpu_gathered(stage, weights, vectors, without_packing)) return *gathered;
     auto plan = cpu_product(split_groups(stage), vectors, without_packing);
     return plan ? *plan : without_packing(stage);
   };

@@ -2,8 +2,10 @@
 #include <optional>
 
 #include "ir/queries.h"
+#include "schedule/rules/groups.h"
 #include "schedule/rules/panels.h"
 #include "schedule/rules/rules.h"
+#include "schedule/rules/weight_panels.h"
 #include "tir/queries.h"
 #include "tir/visit.h"
 
@@ -149,48 +151,128 @@ class SortedRows {
   PrimExpr chosen_;  // the last number for none
 };
 
+// The products of each matrix with its rows, and those of each row with its matrix.
+class GatheredPlan {
+ public:
+  GatheredPlan(const Stage& stage, GatheredProduct found)
+      : stage_(stage), found_(std::move(found)), sorted_(stage, found_) {}
+
+  const SortedRows& rows() const { return sorted_; }
+  const PrimExpr& count() const { return sorted_.count(); }
+  int64_t least() const { return kRowsForEach * found_.matrix.extent->int_value; }
+  bool can_be_many() const { return !count().is_int() || count()->int_value >= least(); }
+  bool can_be_few() const { return !count().is_int() || count()->int_value < least(); }
+
+  // One more matrix stands for the rows without one, whose sums stay empty.
+  Product of_matrices(const PrimExpr& right) const {
+    BlockIter matrix = found_.matrix;
+    matrix.extent = matrix.extent + 1;
+    return {.left = found_.left,
+            .right = right,
+            .rows = rows_of(stage_),
+            .outer = {matrix},
+            .lane = stage_.spatial.back(),
+            .row_count = sorted_.end(matrix.var) - sorted_.begin(matrix.var),
+            .exists = lt(matrix.var, found_.matrix.extent),
+            .row_at = [this](const PrimExpr& place) {
+              return sorted_.at(sorted_.begin(found_.matrix.var) + place);
+            }};
+  }
+  // The one row of an item comes with its matrix.
+  Product of_rows(const PrimExpr& right) const {
+    const PrimExpr chosen =
+        found_.valid ? select(found_.valid, found_.chosen, PrimExpr(0)) : found_.chosen;
+    return {.left = found_.left,
+            .right = right,
+            .rows = {{found_.matrix.var, 1, IterType::kSpatial, {}}},
+            .outer = rows_of(stage_),
+            .lane = stage_.spatial.back(),
+            .row_count = {},
+            .exists = found_.valid,
+            .row_at = [this, chosen](const PrimExpr&) {
+              return VarMap{{found_.matrix.var.get(), chosen}};
+            }};
+  }
+
+  // Both in one launch, after one that sorts the rows if they are many. `few` and `many` compute
+  // `item`.
+  Stmt launches(const Var& item, const PrimExpr& many_items, Stmt many, const PrimExpr& few_items,
+                Stmt few) const {
+    if (!can_be_many()) return make_for(item, few_items, std::move(few), ForKind::kParallel);
+    PrimExpr sorts = 1, items = many_items;
+    Stmt body = std::move(many);
+    if (can_be_few()) {
+      sorts = min(max(count() - (least() - 1), PrimExpr(0)), PrimExpr(1));
+      items = many_items * sorts + few_items * (PrimExpr(1) - sorts);
+      body = make_if(lt(count(), least()), std::move(few), body);
+    }
+    Stmt sort = make_for(make_var("item"), sorts, sorted_.sort(), ForKind::kParallel);
+    return sorted_.around(
+        make_seq({std::move(sort), make_for(item, items, body, ForKind::kParallel)}));
+  }
+
+ private:
+  static std::vector<BlockIter> rows_of(const Stage& stage) {
+    return {stage.spatial.begin(), stage.spatial.end() - 1};
+  }
+
+  const Stage& stage_;
+  GatheredProduct found_;
+  SortedRows sorted_;
+};
+
+// For weights in their compressed form, packed when they are loaded.
+std::optional<LaunchPlan> with_packed_weights(const Stage& stage,
+                                              const std::vector<Buffer>& weights,
+                                              const target::VectorRegisters& vectors) {
+  const Stage split = split_steps(stage);
+  if (weights.empty() || split.reduction.size() == stage.reduction.size()) return std::nullopt;
+  std::optional<GatheredProduct> found = find_gathered(split);
+  if (!found) return std::nullopt;
+  const BlockIter& lane = split.spatial.back();
+  if (!is_of_weights(found->right, weights, split, lane, &found->matrix)) return std::nullopt;
+  const GatheredPlan plan(split, *found);
+  const std::optional<Tiling> tiling =
+      find_tiling(split, plan.of_matrices(found->right), plan.count(), vectors, 1);
+  if (!tiling) return std::nullopt;
+  const WeightPanels packed(found->right, lane, tiling->lanes, found->matrix.var);
+  if (!packed.right()) return std::nullopt;
+  const Product of_matrices = plan.of_matrices(packed.right());
+  const Product of_rows = plan.of_rows(packed.right());
+  Panels many(split, of_matrices, *tiling), few(split, of_rows, *tiling);
+  Var item = make_var("item");
+  Stmt launches = plan.launches(item, many.item_count(), many.body(item), few.item_count(),
+                                few.single_row(item));
+  return LaunchPlan{packed.around(std::move(launches)), "cpu_gathered"};
+}
+
 }  // namespace
 
-std::optional<LaunchPlan> cpu_gathered(const Stage& stage, const target::VectorRegisters& vectors,
+std::optional<LaunchPlan> cpu_gathered(const Stage& stage, const std::vector<Buffer>& weights,
+                                       const target::VectorRegisters& vectors,
                                        const std::function<LaunchPlan(const Stage&)>& few_rows) {
+  if (auto packed = with_packed_weights(stage, weights, vectors)) return packed;
   std::optional<GatheredProduct> found = find_gathered(stage);
   if (!found) return std::nullopt;
-  const SortedRows sorted(stage, *found);
-  const int64_t least = kRowsForEach * found->matrix.extent->int_value;
-  if (sorted.count().is_int() && sorted.count()->int_value < least) return std::nullopt;
-
-  // One more matrix for the rows without one, whose sums stay empty.
-  BlockIter matrix = found->matrix;
-  matrix.extent = matrix.extent + 1;
-  const Product product{
-      .left = found->left,
-      .right = found->right,
-      .rows = std::vector(stage.spatial.begin(), stage.spatial.end() - 1),
-      .outer = {matrix},
-      .lane = stage.spatial.back(),
-      .row_count = sorted.end(matrix.var) - sorted.begin(matrix.var),
-      .exists = lt(matrix.var, found->matrix.extent),
-      .row_at = [&](const PrimExpr& place) { return sorted.at(sorted.begin(matrix.var) + place); }};
-  const std::optional<Tiling> tiling = find_tiling(stage, product, sorted.count(), vectors, 1);
+  const GatheredPlan plan(stage, *found);
+  if (!plan.can_be_many()) return std::nullopt;
+  const Product of_matrices = plan.of_matrices(found->right);
+  const std::optional<Tiling> tiling = find_tiling(stage, of_matrices, plan.count(), vectors, 1);
   if (!tiling) return std::nullopt;
-  Panels panels(stage, product, *tiling);
+  Panels many(stage, of_matrices, *tiling);
   Var item = make_var("item");
-  Stmt many = panels.body(item);
-  PrimExpr count = panels.item_count();
-  PrimExpr sorts = 1;
-  if (!sorted.count().is_int()) {
-    LaunchPlan other = few_rows(stage);
+  PrimExpr few_items = 0;
+  Stmt few;
+  if (plan.can_be_few()) {
+    const LaunchPlan other = few_rows(stage);
     if (other.nest->kind != StmtKind::kFor) return std::nullopt;
     const auto& loop = as<ForNode>(other.nest);
     if (loop.for_kind != ForKind::kParallel) return std::nullopt;
-    sorts = min(max(sorted.count() - (least - 1), PrimExpr(0)), PrimExpr(1));
-    count = count * sorts + loop.extent * (PrimExpr(1) - sorts);
-    many = make_if(lt(sorted.count(), least), tir::substitute(loop.body, {{loop.var.get(), item}}),
-                   many);
+    few_items = loop.extent;
+    few = tir::substitute(loop.body, {{loop.var.get(), item}});
   }
-  Stmt sort = make_for(make_var("item"), sorts, sorted.sort(), ForKind::kParallel);
-  Stmt multiply = make_for(item, count, many, ForKind::kParallel);
-  return LaunchPlan{sorted.around(make_seq({sort, multiply})), "cpu_gathered"};
+  return LaunchPlan{plan.launches(item, many.item_count(), many.body(item), few_items, few),
+                    "cpu_gathered"};
 }
 
 }  // namespace tapml::schedule

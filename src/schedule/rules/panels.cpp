@@ -174,11 +174,11 @@ Stmt Panels::single_row(const Var& item) {
   sums_ = make_buffer(stage_.out->name + "_row", stage_.out->dtype, {1, t_.lanes}, Scope::kLocal);
   Stmt zero = lanes(
       t_.lanes, [&](const Var& lane) { return make_store(sums_, {0, lane}, stage_.init_value); });
-  VarMap values = at_row(at_, 0, false);
   const Factors right_is = factors_of_right();
   const Buffer sums = right_is.group ? make_buffer(stage_.out->name + "_group", stage_.out->dtype,
                                                    {1, t_.lanes}, Scope::kLocal)
                                      : sums_;
+  VarMap values;
   const auto update_of = [&](std::vector<PrimExpr> index) {
     PrimExpr left = tapml::substitute(product_.left, values);
     return lanes(t_.lanes, [&](const Var& lane) {
@@ -198,7 +198,11 @@ Stmt Panels::single_row(const Var& item) {
     });
     return make_alloc(sums, make_seq({none, std::move(inner), add}));
   };
-  Stmt update = right_is.group ? steps(values, update_of, group) : steps(values, update_of);
+  Stmt update = with_rows(1, 0, false, [&](const RowValues& at) {
+    values = at(at_, 0);
+    return right_is.group ? steps(values, update_of, group) : steps(values, update_of);
+  });
+  if (product_.exists) update = make_if(tapml::substitute(product_.exists, at_), update);
   Stmt row = make_alloc(sums_, make_seq({zero, update, write()}));
   sums_ = block_sums;
   return row;

@@ -45,9 +45,11 @@ std::optional<LaunchPlan> cpu_packed(const Stage& stage, const std::vector<tir::
 std::optional<LaunchPlan> cpu_quantized(const Stage& stage, const std::vector<tir::Buffer>& weights,
                                         const target::VectorRegisters& vectors);
 // cpu: sums of products with matrices that each row chooses: a first launch sorts the rows by their
-// matrices, and each matrix is multiplied with its rows, so that it is read once. With fewer rows
-// than twice the matrices, `few_rows` makes the code.
-std::optional<LaunchPlan> cpu_gathered(const Stage& stage, const target::VectorRegisters& vectors,
+// matrices, and each matrix is multiplied with its rows, so that it is read once. Quantized
+// `weights` are packed as for cpu_quantized. With fewer rows than twice the matrices, each row is
+// multiplied alone, by the code of `few_rows` if the weights are not packed.
+std::optional<LaunchPlan> cpu_gathered(const Stage& stage, const std::vector<tir::Buffer>& weights,
+                                       const target::VectorRegisters& vectors,
                                        const std::function<LaunchPlan(const Stage&)>& few_rows);
 // cpu: scans along another axis, when memory is contiguous along the last spatial iterator:
 // adjacent points are vectorized.

@@ -1,7 +1,7 @@
-"""Runs a Llama in eager PyTorch with transformers and measures on request: prints "ready", then for every
+"""Runs a language model in eager PyTorch with transformers and measures on request: prints "ready", then for every
 line read one line with seconds.
 
-Usage: torch_llama.py CONFIG_OR_FOLDER (decode|prefill) TOKENS
+Usage: torch_model.py CONFIG_OR_FOLDER (decode|prefill) TOKENS
 decode: seconds per token over TOKENS greedy tokens after a prompt of four; prefill: seconds until the
 logits of the last token of a prompt of TOKENS tokens.
 """
@@ -14,15 +14,15 @@ import time
 def main():
     try:
         import torch
-        from transformers import LlamaConfig, LlamaForCausalLM
+        from transformers import AutoConfig, AutoModelForCausalLM
     except ImportError as error:
         print(f"absent: {error}", flush=True)
         return
     path, mode, count = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     if path.is_dir():
-        model = LlamaForCausalLM.from_pretrained(path, dtype=torch.float32)
+        model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
     else:
-        model = LlamaForCausalLM(LlamaConfig.from_pretrained(path)).to(torch.float32)
+        model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(path)).to(torch.float32)
     model.eval()
     prompt = torch.arange(1, 5 if mode == "decode" else count + 1)[None] % model.config.vocab_size
 
