@@ -177,12 +177,12 @@ TEST_F(Deduce, Rope) {
   EXPECT_EQ(deduced("rope", {x, lengths, tensor({8})}), "Tensor((b, n, 4, 16), f32)");
   EXPECT_EQ(deduced("rope", {x, lengths, tensor({3})}), "Tensor((b, n, 4, 16), f32)");
   EXPECT_EQ(deduced("rope", {x, lengths, tensor({b, 8})}), "Tensor((b, n, 4, 16), f32)");
-  EXPECT_EQ(failure("rope", {x, lengths, tensor({n, 8})}),
-            "rope: of x.0 and inv_freq.0 the first differs | b | n");
+  EXPECT_EQ(failure("rope", {tensor({2, n, 4, 16}), tensor({2}, kI32), tensor({3, 8})}),
+            "rope: dimensions x.0 and inv_freq.0 differ | equal dimensions | 2 and 3");
   EXPECT_EQ(failure("rope", {x, lengths, tensor({b, 16})}),
             "rope: of twice inv_freq.1 and x.3 the first is larger | at most 16 | 32");
   EXPECT_EQ(failure("rope", {x, lengths, tensor({b, 1, 8})}),
-            "rope: argument 'inv_freq' has the wrong rank | 1 dimension | Tensor((b, 1, 8), f32)");
+            "rope: argument 'inv_freq' has the wrong rank | 1 dimensions | Tensor((b, 1, 8), f32)");
   EXPECT_EQ(failure("rope", {x, lengths, tensor({16})}),
             "rope: of twice inv_freq.0 and x.3 the first is larger | at most 16 | 32");
   EXPECT_EQ(failure("rope", {x, tensor({b}), tensor({8})}),

@@ -64,7 +64,7 @@ class CompareImport : public ::testing::Test {
     tensors_["logits"] =
         in_f64(evaluate_logits(golden_.model.module, golden_.interface(), golden_.model.weights,
                                import_tokens(kTokens, golden_.interface()), options));
-    frequencies_ = borders.frequencies;
+    frequencies_ = borders.frequencies.front();
   }
 
   // A program that writes `tensors_` where the request wants them.
@@ -102,6 +102,15 @@ class CompareImport : public ::testing::Test {
   std::chrono::milliseconds longest_{60'000};
   std::function<bool()> cancelled_;
 };
+
+TEST(ImportBorders, HasBothTablesOfLongRope) {
+  const GoldenModel golden = testing::golden_model("phi3_longrope_long");
+  const ImportBorders borders =
+      import_borders(*relax::as_relax_function(golden.model.module.find("logits_all")));
+  ASSERT_EQ(borders.frequencies.size(), 2u);
+  EXPECT_NE(borders.frequencies[0].at_f64(1), borders.frequencies[1].at_f64(1));
+  EXPECT_TRUE(borders.rotated);
+}
 
 TEST_F(CompareImport, EqualLogitsPass) {
   prepare();

@@ -36,15 +36,33 @@ std::vector<Step> steps_of(const relax::Function& function) {
   return steps;
 }
 
-void find_rope(const Binding& binding, ImportBorders& borders) {
-  if (relax::called_operator(binding.value) != "rope") return;
+// The constants among the arguments of a call.
+std::vector<HostTensor> constants_of(const relax::CallNode& call, size_t first) {
+  std::vector<HostTensor> found;
+  for (size_t i = first; i < call.args.size(); ++i) {
+    const auto* constant = relax::as<relax::ConstantNode>(call.args[i]);
+    if (constant) found.push_back(constant->value);
+  }
+  return found;
+}
+
+// `choices`: the values of variables that choose one of two tables.
+void find_rope(const Binding& binding, std::map<const VarNode*, std::vector<HostTensor>>& choices,
+               ImportBorders& borders) {
+  const std::string_view op = relax::called_operator(binding.value);
   const auto* call = relax::as<relax::CallNode>(binding.value);
-  const auto* frequencies = relax::as<relax::ConstantNode>(call->args.at(2));
-  if (!frequencies) return;
-  borders.tables.push_back(frequencies->value);
+  if (op == "where") choices[binding.var.get()] = constants_of(*call, 1);
+  if (op != "rope") return;
+  std::vector<HostTensor> frequencies = constants_of(*call, 2);
+  if (frequencies.empty()) {
+    const auto chosen = choices.find(relax::as<VarNode>(call->args.at(2)));
+    if (chosen == choices.end() || chosen->second.size() != 2) return;
+    frequencies = chosen->second;
+  }
+  borders.tables.insert(borders.tables.end(), frequencies.begin(), frequencies.end());
   if (borders.rotated) return;
   borders.rotated = binding.var.get();
-  borders.frequencies = frequencies->value;
+  borders.frequencies = std::move(frequencies);
 }
 
 void add(ImportBorders& borders, const VarNode* var, const ImportBorder& border) {
@@ -62,8 +80,9 @@ ImportBorders import_borders(const relax::Function& function) {
   const std::vector<Step> steps = steps_of(function);
   std::map<std::string, const VarNode*> last;  // by module
   std::map<const VarNode*, std::string> made_in;
+  std::map<const VarNode*, std::vector<HostTensor>> choices;
   for (const Step& step : steps) {
-    find_rope(*step.binding, borders);
+    find_rope(*step.binding, choices, borders);
     const VarNode* var = step.binding->var.get();
     made_in[var] = step.path;
     for (size_t end = 0; end != std::string::npos;) {

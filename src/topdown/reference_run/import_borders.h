@@ -23,9 +23,10 @@ struct ImportBorders {
   // By variable. A module's output is the last float that a binding of the module or within it
   // makes; its input is the first float from outside that a binding of the module itself reads.
   std::map<const relax::VarNode*, std::vector<ImportBorder>> of;
-  // The frequencies of the first `rope` that has constant ones, and the variable of that call.
+  // The frequencies of the first `rope` that has constant ones, and the variable of that call; two
+  // tables if it chooses one of them for each text.
   const relax::VarNode* rotated = nullptr;
-  HostTensor frequencies;
+  std::vector<HostTensor> frequencies;
   // Those of all such calls: layers may differ in them.
   std::vector<HostTensor> tables;
 };

@@ -116,7 +116,7 @@ def in_f64(torch):
 
 class Recorder:
     def __init__(self, torch, model, paths, is_encoder):
-        self.torch, self.tensors, self.calls = torch, {}, {}
+        self.torch, self.tensors, self.calls, self.rotations = torch, {}, {}, {}
         paths = set(paths)
         # Paths are those of the class with a head.
         outer = model.base_model_prefix if is_encoder else ""
@@ -128,10 +128,7 @@ class Recorder:
                 self.watch(path, module)
             elif path.rsplit(".", 1)[-1] == "rotary_emb":
                 self.watch(path, module)
-                for name in dir(module):
-                    if name.endswith("inv_freq"):
-                        for tensor in self.floats(getattr(module, name, None)):
-                            self.tensors[path + ":" + name] = content_of(tensor)
+                self.rotations[path] = module
 
     def floats(self, x):
         if isinstance(x, self.torch.Tensor):
@@ -157,6 +154,12 @@ class Recorder:
 
     def once(self):
         """What the modules that were called once read and wrote, and all frequencies."""
+        # After the call, which may have changed them for a long text.
+        for path, module in self.rotations.items():
+            for name in dir(module):
+                if name.endswith("inv_freq"):
+                    for tensor in self.floats(getattr(module, name, None)):
+                        self.tensors[path + ":" + name] = content_of(tensor)
         return {name: tensor for name, tensor in self.tensors.items()
                 if name.endswith("inv_freq") or self.calls.get(name.split(":")[0]) == 1}
 
