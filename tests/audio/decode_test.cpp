@@ -110,7 +110,8 @@ TEST(DecodeSound, WithBrokenBytes) {
       for (const std::byte flip : {std::byte{0x01}, std::byte{0xFF}}) {
         file[at] ^= flip;
         const auto read = decode_sound(file, "a.wav", 30);
-        if (!read) EXPECT_EQ(read.error().kind, ErrorKind::kUser) << read.error().to_string();
+        const ErrorKind kind = read ? ErrorKind::kUser : read.error().kind;
+        EXPECT_EQ(kind, ErrorKind::kUser) << name << ", byte " << at;
         file[at] ^= flip;
       }
     }

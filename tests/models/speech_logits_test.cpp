@@ -26,6 +26,29 @@ HostTensor interpreted_logits(const GoldenModel& golden) {
   return text.call("logits_all", golden.reference.at("tokens").values<int32_t>());
 }
 
+// Ten tokens after each of three texts of different lengths are the same at once and alone.
+void check_several_texts(llm::Engine& engine, std::span<const int32_t> tokens,
+                         const HostTensor& expected) {
+  std::vector<std::vector<int32_t>> prompts;
+  for (const size_t count : {3, 11, 7}) {
+    prompts.emplace_back(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  const auto together = unwrap(engine.generate_batch(prompts, {.max_tokens = 10}));
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    SCOPED_TRACE(i);
+    const llm::Generation alone =
+        unwrap(engine.generate(prompts[i], {.max_tokens = 10, .keep_logits = true}));
+    EXPECT_EQ(together[i].tokens, alone.tokens);
+    // Those of the prompt are known.
+    const int64_t known = std::ssize(prompts[i]) * engine.model().vocabulary;
+    double largest = 0;
+    for (int64_t at = 0; at < known; ++at) {
+      largest = std::max(largest, std::abs(alone.logits.at_f64(at) - expected.at_f64(at)));
+    }
+    EXPECT_LE(largest, logit_tolerance(expected));
+  }
+}
+
 class SpeechLogits : public ::testing::TestWithParam<std::string> {
  protected:
   const GoldenModel golden_ = testing::golden_model(GetParam(), "speech");
@@ -39,7 +62,7 @@ TEST_P(SpeechLogits, AreThoseOfTheReferenceEvaluator) {
   EXPECT_LE(largest_difference(interpreted_logits(golden_), expected_), tolerance_);
 }
 
-// At once, then in pieces and ten tokens one by one, then of three texts at once.
+// At once, then in pieces and ten tokens one by one, then of several texts.
 TEST_P(SpeechLogits, AreThoseOfCompiledCode) {
   const auto session = testing::open_session("cpu");
   const auto executable = pipeline::compile(golden_.model.module, target::parse_target("cpu"));
@@ -57,34 +80,10 @@ TEST_P(SpeechLogits, AreThoseOfCompiledCode) {
   };
   check(unwrap(engine->prefill(tokens_.first(prompt))));
   for (const int32_t token : tokens_.subspan(prompt)) check(unwrap(engine->decode(token)));
+  check_several_texts(*engine, tokens_, expected_);
   // Other features change them.
   unwrap(engine->set_features(HostTensor::zeros(DType::kF32, features_.shape())));
   EXPECT_GT(largest_difference(unwrap(engine->logits_all(tokens_)), expected_), 100 * tolerance_);
-}
-
-TEST_P(SpeechLogits, OfSeveralTextsAreThoseOfEach) {
-  const auto session = testing::open_session("cpu");
-  const auto executable = pipeline::compile(golden_.model.module, target::parse_target("cpu"));
-  const auto engine = unwrap(llm::Engine::create(*session, executable, golden_.model.weights));
-  unwrap(engine->set_features(features_));
-  std::vector<std::vector<int32_t>> prompts;
-  for (const size_t count : {3, 11, 7}) {
-    prompts.emplace_back(tokens_.begin(), tokens_.begin() + static_cast<std::ptrdiff_t>(count));
-  }
-  const auto together = unwrap(engine->generate_batch(prompts, {.max_tokens = 10}));
-  for (size_t i = 0; i < prompts.size(); ++i) {
-    SCOPED_TRACE(i);
-    const llm::Generation alone =
-        unwrap(engine->generate(prompts[i], {.max_tokens = 10, .keep_logits = true}));
-    EXPECT_EQ(together[i].tokens, alone.tokens);
-    // Those of the prompt are known.
-    const int64_t known = std::ssize(prompts[i]) * golden_.interface().vocabulary;
-    double largest = 0;
-    for (int64_t at = 0; at < known; ++at) {
-      largest = std::max(largest, std::abs(alone.logits.at_f64(at) - expected_.at_f64(at)));
-    }
-    EXPECT_LE(largest, tolerance_);
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SpeechLogits, ::testing::ValuesIn(speech_golden_models()),
