@@ -81,7 +81,8 @@ tapml_component(models DEPS build)
 tapml_component(frontend DEPS models text)
 tapml_component(topdown DEPS pipeline frontend rpc llm)
 tapml_component(image DEPS io PRIVATE tapml_dep_spng tapml_dep_turbojpeg)
-tapml_component(app DEPS topdown device image)
+tapml_component(audio DEPS io PRIVATE tapml_dep_sndfile tapml_dep_samplerate)
+tapml_component(app DEPS topdown device image audio)
 
 # The program.
 file(GLOB_RECURSE cli_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/cli/*.cpp")

@@ -157,6 +157,22 @@ tapml_require("${TAPML_TURBOJPEG_INCLUDE}" libturbojpeg0-dev "turbojpeg.h")
 tapml_require("${TAPML_TURBOJPEG_LIBRARY}" libturbojpeg0-dev "libturbojpeg")
 add_library(tapml_dep_turbojpeg INTERFACE)
 target_link_libraries(tapml_dep_turbojpeg INTERFACE "${TAPML_TURBOJPEG_LIBRARY}")
+# Sound files, and changes of their rate.
+find_path(TAPML_SNDFILE_INCLUDE sndfile.h)
+find_library(TAPML_SNDFILE_LIBRARY sndfile)
+tapml_require("${TAPML_SNDFILE_INCLUDE}" libsndfile1-dev "sndfile.h")
+tapml_require("${TAPML_SNDFILE_LIBRARY}" libsndfile1-dev "libsndfile")
+add_library(tapml_dep_sndfile INTERFACE)
+target_link_libraries(tapml_dep_sndfile INTERFACE "${TAPML_SNDFILE_LIBRARY}")
+find_path(TAPML_SAMPLERATE_INCLUDE samplerate.h)
+find_library(TAPML_SAMPLERATE_LIBRARY samplerate)
+tapml_require("${TAPML_SAMPLERATE_INCLUDE}" libsamplerate0-dev "samplerate.h")
+tapml_require("${TAPML_SAMPLERATE_LIBRARY}" libsamplerate0-dev "libsamplerate")
+add_library(tapml_dep_samplerate INTERFACE)
+target_link_libraries(tapml_dep_samplerate INTERFACE "${TAPML_SAMPLERATE_LIBRARY}")
+mark_as_advanced(TAPML_SNDFILE_INCLUDE TAPML_SNDFILE_LIBRARY TAPML_SAMPLERATE_INCLUDE
+                 TAPML_SAMPLERATE_LIBRARY)
+
 mark_as_advanced(TAPML_SPNG_INCLUDE TAPML_SPNG_LIBRARY TAPML_TURBOJPEG_INCLUDE
                  TAPML_TURBOJPEG_LIBRARY)
 

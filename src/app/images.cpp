@@ -78,7 +78,7 @@ std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, const ModelInterf
       has_placeholders(model, inputs)
           ? unwrap(llm::with_image_tokens(prompt, *model.image, tokenizer, inputs.images))
           : prompt;
-  std::vector<int32_t> tokens = encode_prompt(tokenizer, model.context, text);
+  std::vector<int32_t> tokens = encode_prompt(tokenizer, model.context, text, inputs.prefix);
   place_images(model, tokens, inputs);
   check_positions(inputs.embeddings, std::ssize(tokens));
   return tokens;

@@ -163,8 +163,17 @@ LoadedModel load_model(const std::string& model, const std::string& folder,
   return {std::move(files), std::move(compiled.tokenizer)};
 }
 
-std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
-                                   const std::string& prompt) {
+namespace {
+
+std::vector<int32_t> tokens_after(const std::vector<int32_t>& prefix, const Tokenizer& tokenizer,
+                                  const std::string& prompt) {
+  std::vector<int32_t> tokens = unwrap(tokenizer.encode(prompt, false));
+  const bool is_whole = !tokens.empty() && tokens.front() == prefix.front();
+  if (!is_whole) tokens.insert(tokens.begin(), prefix.begin(), prefix.end());
+  return tokens;
+}
+
+std::vector<int32_t> tokens_of(const Tokenizer& tokenizer, const std::string& prompt) {
   if (prompt.empty()) {
     throw_user("the prompt is empty", "--prompt", "some text", "nothing");
   }
@@ -175,6 +184,15 @@ std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
         "the prompt begins with the token that the tokenizer puts before every prompt: it is there "
         "once, not twice");
   }
+  return tokens;
+}
+
+}  // namespace
+
+std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
+                                   const std::string& prompt, const std::vector<int32_t>& prefix) {
+  const std::vector<int32_t> tokens =
+      prefix.empty() ? tokens_of(tokenizer, prompt) : tokens_after(prefix, tokenizer, prompt);
   if (tokens.empty()) throw_user("the prompt has no tokens", "--prompt", "some text", prompt);
   if (static_cast<int64_t>(tokens.size()) >= context) {
     throw_user("the prompt is too long for the model", "--prompt",

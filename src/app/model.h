@@ -59,9 +59,12 @@ frontend::PoolingChoice pooling_of(const ModelFormat& format);
 // The tokenizer of a model folder, configured by all of its files; warnings go to the log.
 Tokenizer load_tokenizer(const std::string& folder);
 
-// Token ids of a prompt; UserError for an empty one and one that does not fit the context.
+// Token ids of a prompt; UserError for an empty one and one that does not fit the context. With a
+// prefix, it takes the place of the tokenizer's special tokens, unless the prompt begins with its
+// first token, and the prompt may be empty.
 std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
-                                   const std::string& prompt);
+                                   const std::string& prompt,
+                                   const std::vector<int32_t>& prefix = {});
 std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt,
                                    llm::TextInputs& inputs);
 

@@ -4,6 +4,7 @@
 #include "app/embeddings.h"
 #include "app/features.h"
 #include "app/images.h"
+#include "frontend/huggingface/decoder_prefix.h"
 
 namespace tapml::app {
 
@@ -20,7 +21,10 @@ struct TextInputOptions {
   }
   // `folder` has the files that were published with the model.
   llm::TextInputs load(const Module& module, const std::string& folder) const {
-    return {features.load(module), embeddings.load(module), images.load(module, folder)};
+    llm::TextInputs inputs = {
+        features.load(module, folder), embeddings.load(module), images.load(module, folder), {}};
+    if (inputs.features.size() > 0) inputs.prefix = frontend::read_decoder_prefix(folder);
+    return inputs;
   }
 };
 

@@ -212,7 +212,7 @@ void add_localize(Registration registration) {
   app->add_option("--from", command->from, "Trusted platform")->capture_default_str();
   app->add_option("--to", command->to, "Platform on which the model is wrong")
       ->capture_default_str();
-  app->add_option("--prompt", command->prompt, "Text for which the model is wrong")->required();
+  app->add_option("--prompt", command->prompt, "Text for which the model is wrong");
   app->add_option("--suite", command->suite,
                   "Carved tests of this model to use, instead of carving the prompt's run");
   app->add_option("--custom-kernels,--kernels", command->custom_kernels,
@@ -238,6 +238,7 @@ void add_localize(Registration registration) {
   add_options(*app, command->patterns);
   add_options(*app, command->format);
   add_options(*app, command->inputs);
+  require_prompt(*app);
   add_options(*app, command->libraries);
   add_options(*app, command->remote);
   command->ci.add_to(*app);

@@ -158,7 +158,7 @@ void add_migrate(Registration registration) {
   app->add_option("--to", command->to, "New platform (repeatable, for several at once)")
       ->allow_extra_args(false)
       ->default_str(kDefaultNewPlatform);
-  app->add_option("--prompt", command->prompt, "Text to run")->required();
+  app->add_option("--prompt", command->prompt, "Text to run");
   app->add_option("--max-tokens", command->max_tokens, "Most tokens to generate on each platform")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
@@ -193,6 +193,7 @@ void add_migrate(Registration registration) {
   add_options(*app, command->patterns);
   add_options(*app, command->format);
   add_options(*app, command->inputs);
+  require_prompt(*app);
   add_options(*app, command->libraries);
   add_options(*app, command->remote);
   add_options(*app, command->trace);

@@ -24,11 +24,15 @@ int run(const Output& output) {
   std::vector<Json> list, wrappers;
   for (const models::Architecture& one : models::architecture_table()) {
     const char* kind = one.read_encoder ? "encoder" : "decoder";
-    rows.push_back({one.name, one.class_name, kind, "text", one.doc});
+    std::vector<Json> inputs = {Json::string("text")};
+    if (one.reads_sound) inputs.push_back(Json::string("sound"));
+    rows.push_back(
+        {one.name, one.class_name, kind, one.reads_sound ? "text, sound" : "text", one.doc});
     list.push_back(Json::object({{"model_type", Json::string(one.name)},
                                  {"class", Json::string(one.class_name)},
                                  {"base_class", Json::string(one.base_class)},
                                  {"kind", Json::string(kind)},
+                                 {"inputs", Json::array(std::move(inputs))},
                                  {"description", Json::string(one.doc)}}));
   }
   for (const models::Wrapper& one : models::wrapper_table()) {

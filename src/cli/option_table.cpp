@@ -26,6 +26,7 @@ constexpr OptionRow kRows[] = {
     {"--tasks", kInput, "FILE"},
     {"--inputs", kInput, "FILE"},
     {"--features", kInput, "FILE"},
+    {"--audio", kInput, "FILE"},
     {"--embeddings", kInput, "FILE[@POSITION]"},
     {"--image", kInput, "FILE"},
     {"--function", kInput, "NAME"},

@@ -102,6 +102,8 @@ void add_pooling_options(CLI::App& command, app::ModelFormat& format) {
 void add_options(CLI::App& command, app::TextInputOptions& options) {
   command.add_option("--features", options.features.file,
                      "File of what the model's encoder reads (.npy, .npz or safetensors)");
+  command.add_option("--audio", options.features.audio,
+                     "WAV or FLAC file that the model's encoder reads");
   command
       .add_option("--embeddings", options.embeddings.files,
                   "File of embeddings for the tokens from a position on (repeatable)")
@@ -110,6 +112,15 @@ void add_options(CLI::App& command, app::TextInputOptions& options) {
       .add_option("--image", options.images.files,
                   "PNG or JPEG file for the prompt's next placeholder of an image (repeatable)")
       ->allow_extra_args(false);
+}
+
+void require_prompt(CLI::App& command) {
+  CLI::Option* prompt = command.get_option("--prompt");
+  prompt->required();
+  // Callbacks of options come before the check of what is required.
+  for (const char* features : {"--features", "--audio"}) {
+    command.get_option(features)->each([prompt](const std::string&) { prompt->required(false); });
+  }
 }
 
 void add_options(CLI::App& command, app::LibraryFiles& options) {

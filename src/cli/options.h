@@ -28,7 +28,10 @@ void add_options(CLI::App& command, app::PatternOptions& options);      // --pat
 void add_options(CLI::App& command, app::ModelFormat& format);          // --quantize, --activations
 void add_pooling_options(CLI::App& command, app::ModelFormat& format);  // --pooling, --normalize
 void add_options(CLI::App& command,
-                 app::TextInputOptions& options);  // --features, --embeddings, --image
+                 app::TextInputOptions& options);  // --features, --audio, --embeddings, --image
+// Makes --prompt required, unless features are given: a model with an encoder may know how its
+// texts begin.
+void require_prompt(CLI::App& command);
 void add_options(CLI::App& command, app::LibraryFiles& options);   // --library
 void add_options(CLI::App& command, app::RemoteOptions& options);  // --token-file, --tls-ca, ...
 void add_token_option(CLI::App& command, app::RemoteOptions& options);

@@ -138,7 +138,8 @@ void add_run(Registration registration) {
   command->footer("Example: tapml run models/demo --prompt \"In the beginning\" --max-tokens 40");
   auto options = std::make_shared<RunOptions>();
   add_options(*command, options->model);
-  command->add_option("--prompt", options->prompt, "Text to continue")->required();
+  command->add_option("--prompt", options->prompt, "Text to continue");
+  require_prompt(*command);
   command->add_option("--max-tokens", options->max_tokens, "Most tokens to generate")
       ->capture_default_str();
   add_options(*command, options->sampler);

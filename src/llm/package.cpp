@@ -26,14 +26,15 @@ constexpr const char* kExecutable = "model.tapml";
 constexpr const char* kWeights = "weights.safetensors";
 
 // The files of a model folder that a package has copies of, where they exist: the tokenizer's, and
-// those that say how images are prepared.
+// those that say how images and sound are prepared, and how a decoder's text begins.
 std::span<const std::string_view> copied_files() {
   static const std::vector<std::string_view> kNames = [] {
     std::vector<std::string_view> names(std::begin(tokenizer::kTokenizerFiles),
                                         std::end(tokenizer::kTokenizerFiles));
     names.insert(names.end(), std::begin(tokenizer::kTokenizerSettings),
                  std::end(tokenizer::kTokenizerSettings));
-    names.insert(names.end(), {"preprocessor_config.json", "processor_config.json"});
+    names.insert(names.end(),
+                 {"preprocessor_config.json", "processor_config.json", "generation_config.json"});
     return names;
   }();
   return kNames;

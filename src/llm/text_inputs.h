@@ -36,6 +36,8 @@ struct TextInputs {
   HostTensor features;  // of a model with an encoder, which reads them before each text; else empty
   PlacedEmbeddings embeddings;
   std::vector<TextImage> images;
+  // Tokens that every text begins with, in place of the tokenizer's; empty: the tokenizer's.
+  std::vector<int32_t> prefix = {};
 
   // Tells inputs apart; empty if there are none.
   std::string digest() const;

@@ -39,6 +39,12 @@ void add_programs(Module& module, const DecoderModel& model) {
   module.functions = text::parse(model.programs, model.architecture).functions;
 }
 
+// Adds the weights that only `graph` has.
+void add_weights(const Graph& graph, GraphParameters& parameters) {
+  const std::vector<WeightSpec>& own = graph.parameters().weights;
+  parameters.weights.insert(parameters.weights.end(), own.begin(), own.end());
+}
+
 GraphParameters parameters_of(const DecoderModel& model, const ModelDTypes& dtypes) {
   Module module;
   add_programs(module, model);
@@ -50,11 +56,15 @@ GraphParameters parameters_of(const DecoderModel& model, const ModelDTypes& dtyp
   if (model.images) {
     Graph images(module, unknown, model.images->image, nullptr);
     images.finish(model.images->embeddings(images));
-    const std::vector<WeightSpec>& own = images.parameters().weights;
-    parameters.weights.insert(parameters.weights.end(), own.begin(), own.end());
+    add_weights(images, parameters);
+  }
+  if (model.encoder) {
+    Graph encoder(module, unknown, FeatureShape{model.encoder->features}, nullptr);
+    model.encoder->fill(encoder);
+    add_weights(encoder, parameters);
   }
   for (StateTensor& state : parameters.state) {
-    if (state.kind == StateKind::kPaged) state.dtype = dtypes.cache();
+    if (state.kind != StateKind::kRecurrent) state.dtype = dtypes.cache();
   }
   return parameters;
 }
@@ -71,9 +81,12 @@ std::vector<ModelFunction> decoder_functions(const GraphParameters& parameters,
     of_tokens.inputs.insert(of_tokens.inputs.end(), {Role::kPageTable, Role::kLengths});
     of_tokens.state.push_back(StateKind::kPaged);
   }
-  if (parameters.has_state(StateKind::kRecurrent)) {
+  const bool has_fixed = parameters.has_state(StateKind::kFixed);
+  if (parameters.has_state(StateKind::kRecurrent) || has_fixed) {
     of_tokens.inputs.push_back(Role::kSlots);
-    of_tokens.state.push_back(StateKind::kRecurrent);
+  }
+  for (const StateKind kind : {StateKind::kRecurrent, StateKind::kFixed}) {
+    if (parameters.has_state(kind)) of_tokens.state.push_back(kind);
   }
   if (model.short_text > 0) of_tokens.inputs.push_back(Role::kTextLengths);
   std::vector<ModelFunction> functions;
@@ -95,6 +108,13 @@ std::vector<ModelFunction> decoder_functions(const GraphParameters& parameters,
                          .inputs = {Role::kPixels},
                          .outputs = {Role::kEmbeddings},
                          .state = {},
+                         .weights = true});
+  }
+  if (has_fixed) {
+    functions.push_back({.name = "encode",
+                         .inputs = {Role::kFeatures, Role::kSlots},
+                         .outputs = {},
+                         .state = {StateKind::kFixed},
                          .weights = true});
   }
   return functions;
@@ -154,6 +174,11 @@ Module build_decoder(const DecoderModel& model, const ModelDTypes& dtypes) {
     module.facts.bounds["m"] = model.context;
     Graph graph(module, dtypes, model.images->image, &parameters);
     module.functions["embed_image"] = graph.finish(model.images->embeddings(graph));
+  }
+  if (model.encoder) {
+    Graph graph(module, dtypes, FeatureShape{model.encoder->features}, &parameters);
+    model.encoder->fill(graph);
+    module.functions["encode"] = graph.finish({});
   }
   FunctionRef sample = build_sample(model.vocabulary, module);
   module.functions.insert(

@@ -23,6 +23,13 @@ struct ImageEncoder {
   std::string tower;
 };
 
+// What reads features before a decoder's texts, such as frames of sound.
+struct FeatureEncoder {
+  Shape features;  // of one text
+  // Makes the fixed state of the decoder's blocks of the graph's features.
+  std::function<void(Graph& g)> fill;
+};
+
 // A configured decoder.
 struct DecoderModel {
   std::string architecture;  // ModelInterface::architecture
@@ -35,7 +42,8 @@ struct DecoderModel {
   // Width of the embeddings that can take the place of tokens' own (place_embeddings()); 0: none
   // can.
   int64_t embedding_width = 0;
-  std::optional<ImageEncoder> images;  // of a model that reads images
+  std::optional<ImageEncoder> images;     // of a model that reads images
+  std::optional<FeatureEncoder> encoder;  // of a model that attends to features
   // Paths of the weights at both ends.
   std::string embedding = "model.embed_tokens";
   std::string last_norm = "model.norm";
@@ -68,7 +76,9 @@ std::vector<WeightSpec> decoder_weights(const DecoderModel& model);
 //   embed_image (pixels f32[b, channels, height, width], weights...) -> (embeddings f32[b, m,
 //   width])
 // and its prefill and logits_all take embeddings f32[b, m, width] and placement i32[b, n] before
-// state. State is paged [pages, page_size, ...] or recurrent [slots, ...]; a function has no
+// state. A model that attends to features also has
+//   encode (features f32[b, ...], slots i32[b], fixed state, weights...) -> (fixed state)
+// State is paged [pages, page_size, ...], or recurrent or fixed [slots, ...]; a function has no
 // page_table and lengths without the former, and no slots without the latter. `lengths` counts the
 // tokens in the cache before the call. The logits are those of the last token, f32[b, vocabulary],
 // or of all, f32[b, n, vocabulary], in logits_all. Activations and state have the dtypes of

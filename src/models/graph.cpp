@@ -52,7 +52,7 @@ Graph::Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, i
     page_table_ = builder_.param("page_table", tensor_annotation({b_, p_}, DType::kI32));
     lengths_ = builder_.param("lengths", tensor_annotation({b_}, DType::kI32));
   }
-  if (!known || known->has_state(StateKind::kRecurrent)) {
+  if (!known || known->has_state(StateKind::kRecurrent) || known->has_state(StateKind::kFixed)) {
     slots_ = builder_.param("slots", tensor_annotation({b_}, DType::kI32));
   }
   if (inputs.text_lengths) {
@@ -82,16 +82,36 @@ Graph::Graph(const Module& module, const ModelDTypes& dtypes, const GraphParamet
   lengths_ = op("full", {make_shape({b_})}, {{"value", 0.0}, {"dtype", DType::kI32}});
 }
 
-Graph::Graph(const Module& module, const ModelDTypes& dtypes, const Shape& image,
-             const GraphParameters* known)
+Graph::Graph(const Module& module, const ModelDTypes& dtypes, bool is_known)
     : builder_(module),
       dtypes_(dtypes),
       n_(0),
       page_size_(0),
-      is_known_(known != nullptr),
+      is_known_(is_known),
       activations_(dtypes.activations()),
       cache_(dtypes.cache()),
-      accumulation_(dtypes.accumulation()) {
+      accumulation_(dtypes.accumulation()) {}
+
+Graph::Graph(const Module& module, const ModelDTypes& dtypes, const FeatureShape& features,
+             const GraphParameters* known)
+    : Graph(module, dtypes, known != nullptr) {
+  Dims shape = {b_};
+  shape.insert(shape.end(), features.shape.begin(), features.shape.end());
+  features_ = builder_.param("features", tensor_annotation(std::move(shape), DType::kF32));
+  slots_ = builder_.param("slots", tensor_annotation({b_}, DType::kI32));
+  if (known) {
+    parameters_.weights = known->weights;
+    std::ranges::copy_if(known->state, std::back_inserter(parameters_.state),
+                         [](const StateTensor& one) { return one.kind == StateKind::kFixed; });
+    for (const StateTensor& state : parameters_.state) declare(state);
+    for (const WeightSpec& spec : known->weights) declare(spec);
+  }
+  builder_.begin_dataflow();
+}
+
+Graph::Graph(const Module& module, const ModelDTypes& dtypes, const Shape& image,
+             const GraphParameters* known)
+    : Graph(module, dtypes, known != nullptr) {
   Dims shape = {b_};
   shape.insert(shape.end(), image.begin(), image.end());
   pixels_ = builder_.param("pixels", tensor_annotation(std::move(shape), DType::kF32));
@@ -102,8 +122,9 @@ Graph::Graph(const Module& module, const ModelDTypes& dtypes, const Shape& image
   builder_.begin_dataflow();
 }
 
-FunctionRef Graph::finish(Variable result) {
-  std::vector<Expr> results = {std::move(result)};
+FunctionRef Graph::finish(const Variable& result) {
+  std::vector<Expr> results;
+  if (result) results.emplace_back(result);
   for (const StateTensor& state : parameters_.state) results.push_back(pools_.at(state.name));
   return builder_.finish(make_tuple(std::move(results)));
 }
@@ -210,7 +231,7 @@ Variable Graph::weight(const WeightSpec& spec, const Line& line) {
 }
 
 Expr& Graph::state(StateTensor state) {
-  if (state.kind == StateKind::kPaged) state.dtype = cache_;
+  if (state.kind != StateKind::kRecurrent) state.dtype = cache_;
   auto known = pools_.find(state.name);
   if (known == pools_.end()) {
     if (is_known_) throw_internal("a function of the model has state of its own: " + state.name);

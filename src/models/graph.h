@@ -34,6 +34,11 @@ struct GraphInputs {
   bool text_lengths = false;
 };
 
+// What an encoder reads of one sequence.
+struct FeatureShape {
+  Shape shape;
+};
+
 // Bindings carry the line of the block that emits them, which functions get as their last
 // parameter.
 class Graph {
@@ -49,10 +54,15 @@ class Graph {
   // weights are never quantized: they are few, and outliers of a vision encoder are large.
   Graph(const Module& module, const ModelDTypes& dtypes, const Shape& image,
         const GraphParameters* known);
+  // A function of features f32[b, ...] alone, without tokens, which fills the fixed state of
+  // `slots`.
+  Graph(const Module& module, const ModelDTypes& dtypes, const FeatureShape& features,
+        const GraphParameters* known);
   // Of an encoder, which keeps no state: b texts of at most n tokens each, the first valid_counts()
   // of which are valid. `known` as above.
   Graph(const Module& module, const ModelDTypes& dtypes, const GraphParameters* known);
-  relax::FunctionRef finish(relax::Variable result);
+  // The function with this result before its state; null: with its state alone.
+  relax::FunctionRef finish(const relax::Variable& result);
   const GraphParameters& parameters() const { return parameters_; }
 
   const Var& batch() const { return b_; }
@@ -65,13 +75,14 @@ class Graph {
   // function that does not take them.
   const relax::Variable& text_lengths() const { return text_lengths_; }
   const relax::Variable& valid_counts() const { return valid_counts_; }  // i32[b]; encoders only
-  // The sequences' rows of recurrent state: i32[b].
+  // The sequences' rows of recurrent and fixed state: i32[b].
   const relax::Variable& slots() const { return slots_; }
   // Embeddings f32[b, m, width] that take the place of tokens' own, and the row of each token, or
   // -1: i32[b, n]. Null in a function that takes none.
   const relax::Variable& embeddings() const { return embeddings_; }
   const relax::Variable& placement() const { return placement_; }
   const relax::Variable& pixels() const { return pixels_; }
+  const relax::Variable& features() const { return features_; }
   // Positions of the tokens in their sequences: i32[b, n].
   relax::Variable positions();
   // 0, 1, ... for the tokens of a call, i32 in a shape of n elements.
@@ -103,7 +114,7 @@ class Graph {
   relax::Variable weight(const WeightSpec& spec, const Line& line = Line::current());
   // The weight as the files have it, never quantized.
   relax::Variable stored_weight(const WeightSpec& spec);
-  // Current value of a state tensor. Paged state gets the cache's dtype.
+  // Current value of a state tensor. Paged and fixed state get the cache's dtype.
   relax::Expr& state(StateTensor state);
   // Binds an update in place of state to a result of the function.
   relax::Variable update(const char* name, std::vector<relax::Expr> args,
@@ -125,6 +136,8 @@ class Graph {
  private:
   Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, int64_t page_size,
         bool is_known);
+  // Without inputs.
+  Graph(const Module& module, const ModelDTypes& dtypes, bool is_known);
   void declare(const WeightSpec& spec);
   void declare(const StateTensor& state);
   // The builder, whose next bindings come from the line.
@@ -141,7 +154,7 @@ class Graph {
   DType activations_, cache_, accumulation_;
   relax::Variable token_ids_, page_table_, lengths_, text_lengths_, valid_counts_, slots_;
   relax::Variable positions_;
-  relax::Variable embeddings_, placement_, pixels_;
+  relax::Variable embeddings_, placement_, pixels_, features_;
   GraphParameters parameters_;
   std::map<std::string, relax::Expr> pools_;
   std::map<std::vector<float>, relax::Expr> constants_;

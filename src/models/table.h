@@ -18,6 +18,7 @@ struct Architecture {
   // The same of an encoder; each architecture has one of the two.
   EncoderModel (*read_encoder)(const JsonObjectReader& json, ConfigNotes& notes) = nullptr;
   int32_t end_of_text = -1;  // the class's default; -1: none
+  bool reads_sound = false;  // before each text, as features
   // Whether the class is part of transformers, not of the model folder.
   bool in_transformers = true;
 };

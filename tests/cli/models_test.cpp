@@ -29,7 +29,11 @@ TEST(Models, ListsEveryArchitecture) {
     ASSERT_NE(at, std::string::npos) << wide.out;
     const std::string line = wide.out.substr(at + 1, wide.out.find('\n', at + 1) - at - 1);
     EXPECT_NE(line.find(table[i].class_name), std::string::npos) << line;
-    EXPECT_NE(line.find("  " + kind + "  text "), std::string::npos) << line;
+    const bool reads_sound = table[i].reads_sound;
+    const std::string inputs = reads_sound ? "text, sound " : "text ";
+    EXPECT_NE(line.find("  " + kind + "  " + inputs), std::string::npos) << line;
+    EXPECT_EQ(list[i].find("inputs")->items().size(), reads_sound ? 2U : 1U);
+    EXPECT_EQ(reads_sound, table[i].name == std::string_view("whisper"));
     EXPECT_TRUE(line.ends_with(table[i].doc)) << line;
   }
 }

@@ -46,6 +46,21 @@ class InterpretedText {
     embeddings_.values = all_rows_;
   }
 
+  // Fills the fixed state of a golden model that reads features [1, ...].
+  void encode(const HostTensor& features) {
+    std::vector<interp::Value> args = {interp::Value::tensor(op::RefTensor::from(features)),
+                                       int_tensor({1}, {kSlots - 1})};
+    for (size_t i = 0; i < pools_.size(); ++i) {
+      if (interface_.state[i].kind == StateKind::kFixed) args.push_back(pools_[i]);
+    }
+    args.insert(args.end(), weights_.begin(), weights_.end());
+    const interp::Value result = interp::call(module_, "encode", args);
+    auto next = result.as_tuple().begin();
+    for (size_t i = 0; i < pools_.size(); ++i) {
+      if (interface_.state[i].kind == StateKind::kFixed) pools_[i] = *next++;
+    }
+  }
+
   HostTensor call(const std::string& function, std::span<const int32_t> tokens) {
     const auto count = static_cast<int64_t>(tokens.size());
     std::vector<interp::Value> args = {int_tensor({1, count}, {tokens.begin(), tokens.end()})};
@@ -53,7 +68,9 @@ class InterpretedText {
       args.push_back(int_tensor({1, static_cast<int64_t>(table_.size())}, table_));
       args.push_back(int_tensor({1}, {length_}));
     }
-    if (interface_.has_state(StateKind::kRecurrent)) args.push_back(int_tensor({1}, {kSlots - 1}));
+    if (interface_.has_state(StateKind::kRecurrent) || interface_.has_state(StateKind::kFixed)) {
+      args.push_back(int_tensor({1}, {kSlots - 1}));
+    }
     if (interface_.short_text > 0) args.push_back(int_tensor({1}, {text_length_}));
     if (interface_.find_function(function)->takes(Role::kPlacement)) {
       args.push_back(interp::Value::tensor(embeddings_));

@@ -114,6 +114,16 @@ inline std::vector<std::string> image_golden_models() {
   return names;
 }
 
+// The folders of tests/golden/speech, of models that read sound.
+inline std::vector<std::string> speech_golden_models() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(golden_path("speech"))) {
+    names.push_back(entry.path().filename());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 // The allowed distance of logits from the reference: 1e-4 times the largest logit, at least 1e-4.
 inline double logit_tolerance(const HostTensor& expected) {
   double largest = 1;

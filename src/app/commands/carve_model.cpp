@@ -33,6 +33,8 @@ std::vector<Prompt> prompts_of(const CarveCommand& command) {
       throw_user("the file has no prompts", command.prompts_file, "one a line", "none");
     }
   }
+  // A model with an encoder may know how its texts begin.
+  if (prompts.empty() && command.model.inputs.features.given()) prompts.push_back({"", "--prompt"});
   if (prompts.empty()) {
     throw_user("a model is carved while it continues a text", "command line",
                "--prompt TEXT or --prompts FILE", "neither");

@@ -111,7 +111,8 @@ Carved carve_module(const CarveCommand& command, const CommandHooks& hooks) {
   refuse(!command.prompts.empty(), "--prompt", model, path);
   refuse(!command.prompts_file.empty(), "--prompts", model, path);
   refuse(!command.model.folder.empty(), "--model", "an executable", path);
-  refuse(command.model.inputs.features.given(), "--features", model, path);
+  refuse(!command.model.inputs.features.file.empty(), "--features", model, path);
+  refuse(!command.model.inputs.features.audio.empty(), "--audio", model, path);
   refuse(command.model.inputs.embeddings.given(), "--embeddings", model, path);
   refuse(command.model.inputs.images.given(), "--image", model, path);
   refuse(command.weights != "inside", "--weights", model, path);

@@ -51,6 +51,12 @@ topdown::ImportCheck check_import(const CheckImportCommand& command, const Comma
   refuse_without_class(models::find_architecture(files.config.architecture),
                        command.name.empty() ? command.model : command.name);
   const ModelInterface model = unwrap(model_interface_of(files.module.all_attrs()));
+  if (model.find_function("encode")) {
+    throw_user("a model with an encoder cannot be compared with its published implementation yet",
+               command.name.empty() ? command.model : command.name,
+               "a model of texts alone, or of images", model.architecture,
+               "what checks this one is in docs/models.md");
+  }
   check_tokens(command.tokens, model);
   topdown::CompareImportOptions options{.folder = files.folder,
                                         .name = command.name,

@@ -93,6 +93,7 @@ topdown::CommandOptions options_again(const MigrateCommand& command, const Platf
   options.kv_cache = command.model.format.kv_cache;
   options.accumulation = command.model.format.accumulation;
   options.features = command.model.inputs.features.file;
+  options.audio = command.model.inputs.features.audio;
   options.embeddings = command.model.inputs.embeddings.files;
   options.images = command.model.inputs.images.files;
   options.max_tokens = command.max_tokens;

@@ -32,6 +32,7 @@ struct Ends {
 };
 constexpr Ends kEnds[] = {
     {"model.embed_tokens.weight", "lm_head.weight"},
+    {"model.decoder.embed_tokens.weight", "proj_out.weight"},
     {"transformer.wte.weight", "lm_head.weight"},
     {"gpt_neox.embed_in.weight", "embed_out.weight"},
     {"backbone.embeddings.weight", "lm_head.weight"},

@@ -225,5 +225,8 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace zamba2 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace whisper {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 
 }  // namespace tapml::models

@@ -39,6 +39,7 @@ Variable attend_both_ways(Graph& g, const std::string& path, Variable q, Variabl
                           const Variable& v, const Variable& seen,
                           const BidirectionalAttentionConfig& config) {
   g.origin(path);
+  const PrimExpr rows = (*relax::as_tensor(q->annotation)->shape)[1];
   if (config.rope) {
     q = rotate(g, q, *config.rope);
     k = rotate(g, k, *config.rope);
@@ -46,14 +47,16 @@ Variable attend_both_ways(Graph& g, const std::string& path, Variable q, Variabl
   Variable scores = product(g, heads_exchanged(g, q), heads_exchanged(g, k), DType::kF32,
                             {{"transpose_b", true}});
   scores = g.scaled(scores, 1 / std::sqrt(static_cast<double>(config.head_dim)));
-  // Not an infinity: a row without another score would be NaN, and its values reach valid tokens
-  // in the next layer, if only times 0.
-  constexpr double kLowest = std::numeric_limits<float>::lowest();
-  scores = g.op("where", {seen, scores, g.number(kLowest, DType::kF32)});
+  if (seen) {
+    // Not an infinity: a row without another score would be NaN, and its values reach valid tokens
+    // in the next layer, if only times 0.
+    constexpr double kLowest = std::numeric_limits<float>::lowest();
+    scores = g.op("where", {seen, scores, g.number(kLowest, DType::kF32)});
+  }
   const Variable weights = g.op("softmax", {scores}, {{"axis", int64_t{-1}}});
   const Variable mixed = product(g, weights, heads_exchanged(g, v), g.activations());
   return g.op("reshape", {heads_exchanged(g, mixed),
-                          make_shape({g.batch(), g.tokens(), config.heads * config.head_dim})});
+                          make_shape({g.batch(), rows, config.heads * config.head_dim})});
 }
 
 }  // namespace tapml::models

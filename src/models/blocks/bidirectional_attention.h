@@ -20,8 +20,9 @@ struct BidirectionalAttentionConfig {
 relax::Variable seen_tokens(Graph& g, int64_t reach = 0);
 
 // Queries, keys and values [b, n, heads, head_dim] to [b, n, heads * head_dim] in the dtype of
-// activations; scores and their softmax are f32. `seen` is from seen_tokens(). A token that sees
-// none gets the mean of all values, which is finite. Sets the origin to `path`.
+// activations; scores and their softmax are f32. `seen` is from seen_tokens(); null: every row sees
+// every row, as those of sound do. A token that sees none gets the mean of all values, which is
+// finite. Sets the origin to `path`.
 relax::Variable attend_both_ways(Graph& g, const std::string& path, relax::Variable q,
                                  relax::Variable k, const relax::Variable& v,
                                  const relax::Variable& seen,

@@ -54,8 +54,8 @@ std::string absolute_path(const std::string& path) {
 
 CommandOptions with_absolute_paths(CommandOptions options) {
   for (std::string* file :
-       {&options.patterns, &options.features, &options.kernels, &options.tolerance, &options.model,
-        &options.token_file, &options.tls_ca}) {
+       {&options.patterns, &options.features, &options.audio, &options.kernels, &options.tolerance,
+        &options.model, &options.token_file, &options.tls_ca}) {
     *file = absolute_path(*file);
   }
   for (std::string& library : options.libraries) library = absolute_path(library);
@@ -84,11 +84,12 @@ std::string model_command(const std::string& command, const std::string& model,
   add(line, "--kv-cache", options.kv_cache);
   add(line, "--accumulation", options.accumulation);
   add(line, "--features", options.features);
+  add(line, "--audio", options.audio);
   for (const std::string& one : options.embeddings) add(line, "--embeddings", one);
   for (const std::string& image : options.images) add(line, "--image", image);
   line += " --from " + quoted_word(source);
   for (const std::string& target : targets) line += " --to " + quoted_word(target);
-  line += " --prompt " + quoted_word(prompt);
+  add(line, "--prompt", prompt);
   if (options.max_tokens) line += " --max-tokens " + std::to_string(*options.max_tokens);
   return line + sampler_words(options.sampler) + shared_words(options);
 }
