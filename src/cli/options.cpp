@@ -112,6 +112,13 @@ void add_options(CLI::App& command, app::TextInputOptions& options) {
       ->allow_extra_args(false);
 }
 
+void add_options(CLI::App& command, app::EncoderTexts& options) {
+  command
+      .add_option("--text", options.texts, "Text for an encoder to make a vector of (repeatable)")
+      ->allow_extra_args(false);
+  command.add_option("--texts", options.file, "File of texts for an encoder, one per line");
+}
+
 void add_options(CLI::App& command, app::LibraryFiles& options) {
   command.add_option("--library", options.files,
                      "Shared object of routines for kernels (docs/libraries.md, repeatable)");
