@@ -86,7 +86,7 @@ int64_t tapml_embedder_context(const tapml_embedder* embedder) {
 tapml_status tapml_embedder_embed(tapml_embedder* embedder, const char* const* texts,
                                   const size_t* bytes, int64_t count, const float** vectors,
                                   int64_t* width) {
-  if (!embedder || !texts || !vectors || !width) return missing("an argument");
+  if (!embedder || (!texts && count > 0) || !vectors || !width) return missing("an argument");
   return api::guarded("tapml_embedder_embed", [&] {
     auto made = embed(*embedder, texts, bytes, count);
     if (!made) return failed(made.error());

@@ -156,7 +156,7 @@ tapml_status tapml_engine_generate(tapml_engine* engine, const char* prompt, siz
         "one from the text function or from another thread", "load another engine"));
   }
   engine->answer.clear();
-  const tapml_status status = guarded("tapml_engine_generate", [&] {
+  const tapml_status status = api::guarded("tapml_engine_generate", [&] {
     auto turn = engine->conversation->say(text_of(prompt, bytes), turn_options);
     if (Status files = check_lost_files(); !files) return failed(files.error());
     if (!turn) return failed(turn.error());

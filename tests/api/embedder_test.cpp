@@ -74,8 +74,8 @@ TEST_F(CEmbedder, MakesTheVectorsOfPyTorch) {
     texts.push_back(text.c_str());
     bytes.push_back(text.size());
   }
-  for (const size_t* sizes : {static_cast<const size_t*>(nullptr), bytes.data()}) {
-    ASSERT_EQ(embed(texts, sizes), TAPML_OK) << tapml_last_error();
+  for (const bool has_sizes : {false, true}) {
+    ASSERT_EQ(embed(texts, has_sizes ? bytes.data() : nullptr), TAPML_OK) << tapml_last_error();
     ASSERT_EQ(width_, expected.shape()[1]);
     for (int64_t i = 0; i < expected.size(); ++i) {
       ASSERT_NEAR(vectors_[i], expected.at_f64(i), 1e-4) << i;

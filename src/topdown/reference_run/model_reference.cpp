@@ -454,9 +454,9 @@ double ModelReference::cosine_distance(const HostTensor& vector, size_t i) const
     wanted += b * b;
   }
   if (own == 0 && wanted == 0) return 0;
+  const double distance = 1 - product / std::sqrt(own * wanted);
   // A rounded quotient may exceed 1.
-  const double distance = std::max(0.0, 1 - product / std::sqrt(own * wanted));
-  return std::isfinite(distance) ? distance : 2;
+  return std::isfinite(distance) ? std::max(distance, 0.0) : 2;
 }
 
 double ModelReference::margin(int32_t token) const {
