@@ -203,8 +203,7 @@ std::span<const OperatorInfo> full_attention_operators() {
               "positions 0 .. counts[b] - 1, with a `reach` r only to i - r .. i + r of them, with "
               "weights softmax(scale * q.k); query head h uses key-value head h / (heads / "
               "kv_heads). A query that sees no position gives 0. The result is [b, n, heads, "
-              "width]. Computed in f32. No tensor of all scores is made (Milakov and Gimelshein "
-              "2018).",
+              "width]. Computed in f32.",
        .args = {{"q", ArgumentKind::kTensor, "[b, n, heads, d], float"},
                 {"k", ArgumentKind::kTensor, "[b, m, kv_heads, d], float"},
                 {"v", ArgumentKind::kTensor, "[b, m, kv_heads, width], float"},
