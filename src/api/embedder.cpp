@@ -45,7 +45,7 @@ Result<HostTensor> embed(tapml_embedder& embedder, const char* const* texts, con
   for (int64_t i = 0; i < count; ++i) {
     const std::string where = "text " + std::to_string(i);
     if (!texts[i] && (!bytes || bytes[i] > 0)) {
-      return fail(user_error("the text is null", where, "UTF-8", "null"));
+      return fail(user_error("the text is null", where, "UTF-8", "nothing"));
     }
     const size_t size = bytes ? bytes[i] : std::strlen(texts[i]);
     auto encoded = embedder.tokenizer.encode(size == 0 ? std::string_view()
