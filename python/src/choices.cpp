@@ -1,9 +1,28 @@
 #include "choices.h"
 
+#include "ir/exceptions.h"
+
 namespace tapml::python {
 
 app::ModelChoice choice_of(const LanguageModel& model) {
   return {model.folder, {}, model.format, model.inputs, model.loaded};
+}
+
+app::RunInput input_of(const LanguageModel& model, const TextOrTexts& given, const char* where) {
+  app::RunInput input;
+  const auto* one = std::get_if<std::string>(&given);
+  const auto texts = one ? std::vector{*one} : std::get<std::vector<std::string>>(given);
+  if (model.is_encoder()) {
+    if (texts.empty()) throw_user("there is no text", where, "a text, or several", "none");
+    input.texts.texts = texts;
+    return input;
+  }
+  if (texts.size() != 1) {
+    throw_user("a language model continues one prompt", where, "a text",
+               std::to_string(texts.size()) + " texts");
+  }
+  input.prompt = texts[0];
+  return input;
 }
 
 app::ModelOptions model_options_of(const LanguageModel& model, bool cache) {

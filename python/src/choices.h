@@ -3,6 +3,8 @@
 
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "app/commands/choices.h"
 #include "binding.h"
@@ -13,6 +15,10 @@
 namespace tapml::python {
 
 app::ModelChoice choice_of(const LanguageModel& model);
+// What a model reads: a prompt, or one or several texts for an encoder. UserError for several of a
+// language model.
+using TextOrTexts = std::variant<std::string, std::vector<std::string>>;
+app::RunInput input_of(const LanguageModel& model, const TextOrTexts& given, const char* where);
 app::ModelOptions model_options_of(const LanguageModel& model, bool cache);
 // Sets the platform of `options` to `open`, whose session is `session`.
 void set_platform(app::ModelOptions& options, const OpenSession& open, runtime::Session& session);

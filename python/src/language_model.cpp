@@ -4,10 +4,13 @@
 #include <pybind11/stl.h>
 
 #include <exception>
+#include <optional>
+#include <variant>
 
 #include "base/strings.h"
 #include "executable.h"
 #include "host_array.h"
+#include "llm/embedder.h"
 #include "llm/engine.h"
 #include "path.h"
 #include "program.h"
@@ -53,6 +56,36 @@ struct Generated {
   llm::Generation generation;
   std::string text;
   std::vector<int32_t> prompt;
+};
+
+// An encoder on a device.
+class Embedder final : public Resource {
+ public:
+  struct State {
+    std::shared_ptr<runtime::Session> session;
+    std::unique_ptr<llm::Embedder> embedder;  // destroyed first
+    std::timed_mutex busy;
+  };
+  Embedder(SessionRef open, LanguageModel model, std::shared_ptr<State> state)
+      : open_(std::move(open)), model_(std::move(model)), state_(std::move(state)) {
+    open_->add(this);
+  }
+  ~Embedder() override { open_->remove(this); }
+  Embedder(const Embedder&) = delete;
+  Embedder& operator=(const Embedder&) = delete;
+  void drop() noexcept override { state_.reset(); }
+
+  const SessionRef& open() const { return open_; }
+  const LanguageModel& model() const { return model_; }
+  std::shared_ptr<State> use() const {
+    if (!state_) throw_closed("embedder");
+    return state_;
+  }
+
+ private:
+  SessionRef open_;
+  LanguageModel model_;
+  std::shared_ptr<State> state_;
 };
 
 LanguageModel load_model(const std::string& folder, const app::ModelFormat& format,
@@ -141,7 +174,55 @@ std::unique_ptr<Generated> generate(const Engine& engine, const std::string& pro
   return result;
 }
 
+std::unique_ptr<Embedder> make_embedder(const LanguageModel& model, const py::object& device,
+                                        bool cache) {
+  const SessionRef open = session_of(device, "embedder(device)");
+  auto session = open->use();
+  auto state = without_interpreter([&] {
+    const ModelInterface interface =
+        unwrap(model_interface_of(model.loaded->files.module.all_attrs()));
+    unwrap(llm::check_embeds(interface, model.folder));
+    CompileSettings settings;
+    settings.cache = cache;
+    auto made = std::make_shared<Embedder::State>();
+    auto compiled = compile(model.loaded->files.module, open->target(), settings, open);
+    made->session = session;
+    made->embedder =
+        unwrap(llm::Embedder::create(unwrap(session->open_vm(compiled->executable)),
+                                     model.loaded->files.weights, {.weights_in_place = true}));
+    return made;
+  });
+  return std::make_unique<Embedder>(open, model, std::move(state));
+}
+
+using TextOrTokens = std::variant<std::string, std::vector<int32_t>>;
+
+py::object embed(const Embedder& embedder, const std::vector<TextOrTokens>& texts) {
+  auto state = embedder.use();
+  const app::LoadedModel& model = *embedder.model().loaded;
+  auto vectors = without_interpreter([&] {
+    std::vector<std::vector<int32_t>> tokens;
+    for (const TextOrTokens& one : texts) {
+      const auto* text = std::get_if<std::string>(&one);
+      tokens.push_back(text ? unwrap(model.tokenizer.encode(*text))
+                            : std::get<std::vector<int32_t>>(one));
+    }
+    std::unique_lock<std::timed_mutex> busy(state->busy, std::defer_lock);
+    while (!busy.try_lock_for(std::chrono::milliseconds(100))) check_interrupt();
+    runtime::VirtualMachine& vm = state->embedder->vm();
+    vm.set_interrupt(&interrupt_of_this_thread());
+    auto made = state->embedder->embed(tokens);
+    vm.set_interrupt(nullptr);
+    return std::make_shared<HostTensor>(unwrap(std::move(made)));
+  });
+  return as_numpy(*vectors, vectors, true);
+}
+
 }  // namespace
+
+bool LanguageModel::is_encoder() const {
+  return llm::is_encoder(unwrap(model_interface_of(loaded->files.module.all_attrs())));
+}
 
 llm::SamplerOptions sampler_of(const SamplerTuple& values) {
   const auto& [temperature, top_p, top_k, seed] = values;
@@ -201,20 +282,36 @@ raises ends the generation. With ``logits`` the result contains the logits. ``fe
         return "<tapml.Engine " + in_quotes(engine.model().folder) + " on " +
                in_quotes(engine.open()->target().text) + ">";
       });
+  py::class_<Embedder>(module, "Embedder", py::is_final(),
+                       "An encoder on a device, with its weights uploaded.")
+      .def_property_readonly("device", [](const Embedder& embedder) { return embedder.open(); })
+      .def("embed", &embed, py::arg("texts"), R"doc(
+Makes a vector of each text: a NumPy array f32[texts, d], in order.
+
+A list of token ids may replace a text. Texts of about the same length run together. Raises
+UserError for a text without tokens or with more than the model's context, and for no text.)doc")
+      .def("__repr__", [](const Embedder& embedder) {
+        return "<tapml.Embedder " + in_quotes(embedder.model().folder) + " on " +
+               in_quotes(embedder.open()->target().text) + ">";
+      });
   py::class_<LanguageModel>(module, "LanguageModel", py::is_final(),
                             "A Hugging Face model folder: module, weights, tokenizer.")
       .def_static(
           "load",
           [](const Path& folder, const std::string& quantize, const std::string& activations,
              const std::string& kv_cache, const std::string& accumulation,
-             const py::object& features, const py::object& embeddings) {
-            return load_model(folder, {quantize, activations, kv_cache, accumulation},
+             const py::object& features, const py::object& embeddings, const std::string& pooling,
+             std::optional<bool> normalize) {
+            const char* normalized = !normalize ? "" : *normalize ? "yes" : "no";
+            return load_model(folder,
+                              {quantize, activations, kv_cache, accumulation, pooling, normalized},
                               {features_of(features, "LanguageModel.load(features=...)"),
                                embeddings_of(embeddings, "LanguageModel.load(embeddings=...)")});
           },
           py::arg("folder"), py::kw_only(), py::arg("quantize") = "", py::arg("activations") = "",
           py::arg("kv_cache") = "", py::arg("accumulation") = "", py::arg("features") = py::none(),
-          py::arg("embeddings") = py::none(), R"doc(
+          py::arg("embeddings") = py::none(), py::arg("pooling") = "",
+          py::arg("normalize") = py::none(), R"doc(
 Reads config.json, the weights (mapped, not copied) and tokenizer.json.
 
 ``quantize`` (``"q4f32"``, ``"q4f16"``) keeps the weights of linear layers as integers of four bits
@@ -224,6 +321,8 @@ to keep their sums in f16, with activations in f16. ``features`` is what the enc
 model reads before each text: an array ``[m, ...]``, or a file of one (.npy, .npz, safetensors);
 commands in reports repeat only a file. ``embeddings`` take the place of tokens in each text: pairs
 of an array ``[m, d]``, or a file of one, and the position in the text of its first row.
+``pooling`` (``"mean"`` or ``"cls"``) says how an encoder makes a vector of a text's tokens, and
+``normalize`` whether the vector has the length 1; by default the model's files say it.
 
 Raises UserError for a folder that is not a model, and for an unknown architecture.)doc")
       .def_readonly("folder", &LanguageModel::folder)
@@ -257,6 +356,10 @@ Raises UserError for a folder that is not a model, and for an unknown architectu
           py::arg("tokens"), "The text of token ids.")
       .def("engine", &make_engine, py::arg("device"), py::kw_only(), py::arg("cache") = true,
            "Compiles the model for the device and uploads it.")
+      .def("embedder", &make_embedder, py::arg("device"), py::kw_only(), py::arg("cache") = true,
+           "Compiles an encoder for the device and uploads it.")
+      .def_property_readonly("is_encoder", &LanguageModel::is_encoder,
+                             "Whether it makes vectors of texts, and continues none.")
       .def("__repr__", [](const LanguageModel& m) {
         return "<tapml.LanguageModel " + in_quotes(m.folder) + ">";
       });

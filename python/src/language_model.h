@@ -16,6 +16,8 @@ struct LanguageModel {
   app::ModelFormat format;
   app::TextInputOptions inputs;
   std::shared_ptr<const app::LoadedModel> loaded;
+
+  bool is_encoder() const;
 };
 
 // Accepts a LanguageModel, the folder of one, or an executable.

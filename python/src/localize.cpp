@@ -22,7 +22,7 @@ namespace tapml::python {
 namespace {
 
 struct Localized : app::Localized {
-  std::string model, prompt, target;
+  std::string model, target;
 };
 
 struct LocalizeSettings {
@@ -38,7 +38,7 @@ struct LocalizeSettings {
 };
 
 std::unique_ptr<Localized> localize(const py::object& given, const py::object& source,
-                                    const py::object& target, const std::string& prompt,
+                                    const py::object& target, const TextOrTexts& prompt,
                                     const CarvedSuite* suite, const LocalizeSettings& settings,
                                     const py::object& progress) {
   const char* where = "localize(model, source, target)";
@@ -58,7 +58,7 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
   command.model = choice_of(model);
   command.source = choice_of(*from, *source_session);
   command.target = choice_of(*to, *target_session);
-  command.prompt = prompt;
+  static_cast<app::RunInput&>(command) = input_of(model, prompt, "localize(prompt=...)");
   command.max_tokens = settings.max_tokens;
   command.cache.off = !settings.cache;
   command.isolation = isolation_of(settings.under_test, where);
@@ -76,8 +76,8 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
   command.tolerance = choice_of(settings.tolerance);
   ProgressFunction told(progress);
   return told.run([&] {
-    auto made = std::make_unique<Localized>(Localized{app::localize(command, command_hooks(told)),
-                                                      model.folder, prompt, to->target().text});
+    auto made = std::make_unique<Localized>(
+        Localized{app::localize(command, command_hooks(told)), model.folder, to->target().text});
     app::log_each(made->warnings);
     return made;
   });
@@ -92,7 +92,7 @@ void save_localized_report(const Localized& found, const Path& folder) {
     }
     unwrap(
         write_text_atomic(folder + "/report.html",
-                          topdown::localization_html(found.localization, found.model, found.prompt,
+                          topdown::localization_html(found.localization, found.model, found.shown,
                                                      found.command, found.options, found.run)));
     Json json = topdown::localization_json(found.localization);
     json.set("run", topdown::run_json(found.run, found.command));
@@ -196,7 +196,7 @@ void bind_localize(py::module_& module) {
   module.def(
       "localize",
       [](const py::object& model, const py::object& source, const py::object& target,
-         const std::string& prompt, const CarvedSuite* suite, int64_t max_tokens, int64_t repeats,
+         const TextOrTexts& prompt, const CarvedSuite* suite, int64_t max_tokens, int64_t repeats,
          const SamplerTuple& sampler, double shrink_seconds,
          const std::pair<std::string, std::string>& tolerance, const std::string& kernels,
          const std::vector<std::string>& faults, bool cache, bool in_process, double kernel_timeout,

@@ -51,7 +51,7 @@ struct MigrateSettings {
 };
 
 MigratedRef migrate(const py::object& given, const py::object& source,
-                    const std::vector<py::object>& targets, const std::string& prompt,
+                    const std::vector<py::object>& targets, const TextOrTexts& prompt,
                     const MigrateSettings& settings, const py::object& progress) {
   const char* where = "migrate(model, source, target)";
   const LanguageModel model = language_model_of(given, where);
@@ -76,7 +76,7 @@ MigratedRef migrate(const py::object& given, const py::object& source,
     sessions.push_back(session->use());
     command.targets.push_back(choice_of(*session, *sessions.back()));
   }
-  command.prompt = prompt;
+  static_cast<app::RunInput&>(command) = input_of(model, prompt, "migrate(prompt=...)");
   command.max_tokens = settings.max_tokens;
   command.validation_tokens = settings.validation_tokens;
   command.sampler = sampler_of(settings.sampler);
@@ -314,7 +314,7 @@ void bind_migrate(py::module_& module) {
   module.def(
       "migrate",
       [](const py::object& model, const py::object& source, const std::vector<py::object>& targets,
-         const std::string& prompt, int64_t max_tokens, int64_t validation_tokens,
+         const TextOrTexts& prompt, int64_t max_tokens, int64_t validation_tokens,
          const SamplerTuple& sampler, const std::string& order,
          const std::vector<std::string>& granularity, int64_t hybrid_every, bool stop_at_first,
          const std::string& state, const std::pair<std::string, std::string>& tolerance,

@@ -139,14 +139,21 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
   run.command.edge = edge;
   run.command.as_run = as_run;
   run.command.sampler = sampler_of(sampler);
+  if (model.is_encoder()) run.command.model.use = app::ModelUse::kEmbed;
   return without_interpreter([&] {
     llm::TextInputs without_images;
     for (const Prompt& prompt : prompts) {
       const auto* text = std::get_if<std::string>(&prompt);
-      run.command.tokens.push_back(text ? app::encode_prompt(*model.loaded, *text, without_images)
-                                        : std::get<std::vector<int32_t>>(prompt));
+      if (!text) {
+        run.command.tokens.push_back(std::get<std::vector<int32_t>>(prompt));
+      } else if (model.is_encoder()) {
+        run.command.tokens.push_back(unwrap(model.loaded->tokenizer.encode(*text)));
+      } else {
+        run.command.tokens.push_back(app::encode_prompt(*model.loaded, *text, without_images));
+      }
     }
-    CarvedSuite suite = finished(app::carve_model(run.command, carve_hooks()));
+    CarvedSuite suite = finished(model.is_encoder() ? app::carve_encoder(run.command, carve_hooks())
+                                                    : app::carve_model(run.command, carve_hooks()));
     warn_of_random_tokens(model, prompts);
     return suite;
   });
@@ -170,10 +177,10 @@ std::tuple<CarvedSuite, std::vector<int32_t>, std::vector<size_t>> carve_steps(
     std::vector<int32_t> steps;
     std::vector<size_t> begins;
     const app::CommandHooks hooks = carve_hooks();
-    app::CarvedEngine carved = app::open_engine(run.command, hooks);
+    app::CarvedModel carved = app::open_carved(run.command, hooks);
     carved.options.functions = {"prefill", "decode"};
     const app::CarveRun generate = [&](const topdown::Carver& carver) -> Status {
-      llm::Engine& engine = *carved.engine;
+      llm::Engine& engine = *carved.runner->engine();
       TAPML_TRY(engine.clear());
       TAPML_ASSIGN(runtime::Tensor logits, engine.prefill(tokens));
       for (int64_t step = 0; step < decode; ++step) {

@@ -23,7 +23,7 @@ from typing import overload as _overload
 
 from . import _tapml
 from ._tapml import (
-    Culprit, Engine, Executable, Function, FunctionType, Generation, GraphBuilder, GraphFunction,
+    Culprit, Embedder, Engine, Executable, Function, FunctionType, Generation, GraphBuilder, GraphFunction,
     GroupValue, LanguageModel, LayerStep, Library, Localization, Migration, Migrations,
     MigrationStep, Module, OperatorCall, Pattern, PatternBuilder, Replayer, Rewriter, Session,
     Snapshot, Suite, SuiteCall, SuiteGroup, SuiteKernel, Tensor, Value, ValueType, Var, Verdict,
@@ -42,7 +42,7 @@ __version__: str = _tapml.__version__
 
 __all__ = [
     "AbsentError", "CancelledError", "ClosedError", "CompileError", "CrashError", "Culprit",
-    "Engine", "Error", "Evaluation", "EvaluationTotal", "Executable", "Function", "FunctionType",
+    "Embedder", "Engine", "Error", "Evaluation", "EvaluationTotal", "Executable", "Function", "FunctionType",
     "Generation", "GraphBuilder", "GraphFunction", "ImportCheck", "ImportDifference",
     "ImportMismatchError", "InternalError", "LanguageModel", "LayerStep", "Library", "LimitError",
     "Localization", "LostError", "Migration", "MigrationStep", "Migrations", "Module",
@@ -281,6 +281,14 @@ def _model(model: LanguageModel | Path, quantize: str) -> LanguageModel:
     return model
 
 
+def _first(prompt: str | Sequence[str]) -> str:
+    return prompt if isinstance(prompt, str) else prompt[0] if prompt else ""
+
+
+def _texts(prompt: str | Sequence[str]) -> str | list[str]:
+    return prompt if isinstance(prompt, str) else list(prompt)
+
+
 def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
           prompt: str | Sequence[str | Sequence[int]] | None = None, max_tokens: int = 4,
           decode: int | None = None, temperature: float = 0.0, top_p: float = 1.0,
@@ -294,7 +302,8 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
     For a language model (or its folder) ``prompt`` is one text or several (among several, a list
     of token ids may replace a text). Each is continued by ``max_tokens`` tokens, or by ``decode``
     steps after the first token. ``temperature`` and the parameters after it are those of
-    ``Engine.generate``; with them the tests include random sampling. For a module or an
+    ``Engine.generate``; with them the tests include random sampling. An encoder makes a vector of
+    each text, and continues none. For a module or an
     executable, ``function`` (its only one, or ``main``) is called with each of ``inputs``, a
     sequence of argument lists.
 
@@ -425,7 +434,7 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
 
 
 @_overload
-def migrate(model: LanguageModel | Path, source: Session, target: Session, prompt: str, *,
+def migrate(model: LanguageModel | Path, source: Session, target: Session, prompt: str | Sequence[str], *,
             max_tokens: int = 64, validation_tokens: int = 4, temperature: float = 0.0,
             top_p: float = 1.0, top_k: int = 0, seed: int = 0, order: str = "execution",
             granularity: str | Sequence[str] = "kernel", hybrid_every: int = 1,
@@ -439,7 +448,7 @@ def migrate(model: LanguageModel | Path, source: Session, target: Session, promp
 
 @_overload
 def migrate(model: LanguageModel | Path, source: Session,
-            target: list[Session] | tuple[Session, ...], prompt: str, *,
+            target: list[Session] | tuple[Session, ...], prompt: str | Sequence[str], *,
             max_tokens: int = 64, validation_tokens: int = 4, temperature: float = 0.0,
             top_p: float = 1.0, top_k: int = 0, seed: int = 0, order: str = "execution",
             granularity: str | Sequence[str] = "kernel", hybrid_every: int = 1,
@@ -452,7 +461,7 @@ def migrate(model: LanguageModel | Path, source: Session,
 
 
 def migrate(model: LanguageModel | Path, source: Session,
-            target: Session | list[Session] | tuple[Session, ...], prompt: str, *,
+            target: Session | list[Session] | tuple[Session, ...], prompt: str | Sequence[str], *,
             max_tokens: int = 64, validation_tokens: int = 4, temperature: float = 0.0,
             top_p: float = 1.0, top_k: int = 0, seed: int = 0, order: str = "execution",
             granularity: str | Sequence[str] = "kernel", hybrid_every: int = 1,
@@ -463,6 +472,9 @@ def migrate(model: LanguageModel | Path, source: Session,
             python: Path | None = None,
             progress: Callable[[str, int, int], None] | None = None) -> Migration | Migrations:
     """Moves a language model from one device to another, kernel by kernel.
+
+    ``prompt`` is the text that the model continues, or for an encoder a text, or several, of which
+    it makes vectors; nothing of tokens and sampling then counts.
 
     Every kernel is tested with its carved calls; then the model runs as a hybrid with this kernel
     and those before it on the target. At the end the target runs the whole model, and both devices
@@ -496,10 +508,10 @@ def migrate(model: LanguageModel | Path, source: Session,
     """
     several = isinstance(target, (list, tuple))
     model = _model(model, quantize)
-    imported = _trusted_import("migrate", trust, python, model.folder, prompt, progress,
+    imported = _trusted_import("migrate", trust, python, model.folder, _first(prompt), progress,
                                report, junit, markdown)
     moved = _tapml.migrate(
-        model, source, list(target) if several else [target], prompt,
+        model, source, list(target) if several else [target], _texts(prompt),
         max_tokens=max_tokens, validation_tokens=validation_tokens,
         sampler=(temperature, top_p, top_k, seed), order=order,
         granularity=[granularity] if isinstance(granularity, str) else list(granularity),
@@ -514,7 +526,7 @@ def migrate(model: LanguageModel | Path, source: Session,
     return result
 
 
-def localize(model: LanguageModel | Path, source: Session, target: Session, prompt: str, *,
+def localize(model: LanguageModel | Path, source: Session, target: Session, prompt: str | Sequence[str], *,
              suite: Suite | Path | None = None, max_tokens: int = 4, temperature: float = 0.0,
              top_p: float = 1.0, top_k: int = 0, seed: int = 0, repeats: int = 5,
              shrink_seconds: float = 10, custom_kernels: Path | None = None,
@@ -524,7 +536,7 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
              in_process: bool = False, kernel_timeout: float = 30, trust: str | None = None,
              python: Path | None = None,
              progress: Callable[[str, int, int], None] | None = None) -> Localization:
-    """Finds all kernels that make a model wrong on ``target``.
+    """Finds all kernels that make a model wrong on ``target``, with a ``prompt`` as in ``migrate``.
 
     Runs carved tests first: those of ``suite``, or of the prompt's run with ``max_tokens`` decode
     steps.
@@ -537,10 +549,10 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
     device fails, ImportMismatchError as ``migrate``; Ctrl-C raises KeyboardInterrupt.
     """
     model = _model(model, quantize)
-    imported = _trusted_import("localize", trust, python, model.folder, prompt, progress,
+    imported = _trusted_import("localize", trust, python, model.folder, _first(prompt), progress,
                                report, junit, markdown)
     result = _tapml.localize(
-        model, source, target, prompt,
+        model, source, target, _texts(prompt),
         suite=None if suite is None else _suite(suite, model.folder), max_tokens=max_tokens,
         repeats=repeats, sampler=(temperature, top_p, top_k, seed), shrink_seconds=shrink_seconds,
         tolerance=_tolerance(tolerance), custom_kernels=_path(custom_kernels),

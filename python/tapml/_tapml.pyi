@@ -213,12 +213,19 @@ class Engine:
                  embeddings: Optional[Sequence[tuple[Any, int]]] = None) -> Generation: ...
 
 @final
+class Embedder:
+    @property
+    def device(self) -> Session: ...
+    def embed(self, texts: Sequence[Union[str, Sequence[int]]]) -> np.ndarray[Any, Any]: ...
+
+@final
 class LanguageModel:
     @staticmethod
     def load(folder: Union[str, "os.PathLike[str]"], *, quantize: str = "",
              activations: str = "", kv_cache: str = "", accumulation: str = "",
              features: Any = None,
-             embeddings: Optional[Sequence[tuple[Any, int]]] = None) -> "LanguageModel": ...
+             embeddings: Optional[Sequence[tuple[Any, int]]] = None, pooling: str = "",
+             normalize: Optional[bool] = None) -> "LanguageModel": ...
     @property
     def folder(self) -> str: ...
     @property
@@ -230,6 +237,9 @@ class LanguageModel:
     def encode(self, text: str) -> list[int]: ...
     def decode(self, tokens: Sequence[int]) -> str: ...
     def engine(self, device: Session, *, cache: bool = True) -> Engine: ...
+    def embedder(self, device: Session, *, cache: bool = True) -> Embedder: ...
+    @property
+    def is_encoder(self) -> bool: ...
 
 @final
 class SuiteKernel:
@@ -571,14 +581,14 @@ def save_ci_reports(title: str, suite: Suite, target: str, verdicts: Sequence[Ve
 def save_replay_report(replayer: Replayer, suite: str, verdicts: Sequence[Verdict], whole: bool,
                        seconds: float, folder: str, model: str) -> None: ...
 def serve_kernels(libraries: Sequence[str]) -> None: ...
-def migrate(model: Any, source: Session, targets: Sequence[Session], prompt: str, *,
+def migrate(model: Any, source: Session, targets: Sequence[Session], prompt: Union[str, list[str]], *,
             max_tokens: int, validation_tokens: int, sampler: tuple[float, float, int, int],
             order: str, granularity: Sequence[str], hybrid_every: int, stop_at_first: bool,
             state: str, tolerance: tuple[str, str], custom_kernels: str, inject_fault: str, cache: bool,
             speed: bool, in_process: bool, kernel_timeout: float,
             compared_import: Optional[ComparedImport],
             progress: Optional[Callable[[str, int, int], object]]) -> Migrations: ...
-def localize(model: Any, source: Session, target: Session, prompt: str, *, suite: Optional[Suite],
+def localize(model: Any, source: Session, target: Session, prompt: Union[str, list[str]], *, suite: Optional[Suite],
              max_tokens: int, repeats: int, sampler: tuple[float, float, int, int],
              shrink_seconds: float, tolerance: tuple[str, str],
              custom_kernels: str, inject_faults: Sequence[str], cache: bool, in_process: bool,

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <new>
 
 #include "api/impl.h"
 #include "io/host/mapped_ranges.h"
@@ -61,18 +60,6 @@ void give(std::span<const T> items, T* to, int64_t capacity, int64_t* count) {
   *count = std::ssize(items);
 }
 
-// Calls `run`, which returns a status; if memory for its containers runs out, that is a platform
-// error.
-template <class Run>
-tapml_status guarded(const char* where, Run&& run) {
-  try {
-    return run();
-  } catch (const std::bad_alloc&) {
-    return api::failed(
-        platform_error(PlatformFault::kOutOfMemory, "there is not enough memory", where));
-  }
-}
-
 Result<std::unique_ptr<llm::Conversation>> load(runtime::Session& session, const char* folder,
                                                 int64_t context) {
   TAPML_ASSIGN(llm::Package package, llm::read_package(folder));
@@ -89,7 +76,7 @@ tapml_status set_input(tapml_engine* engine, const tapml_tensor* tensor, const c
     return api::failed(user_error("the engine is generating", where, "a call between two prompts",
                                   "one from the text function or from another thread"));
   }
-  return guarded(where, [&] {
+  return api::guarded(where, [&] {
     const Result<HostTensor> view = api::view_of(*tensor, where);
     if (!view) return api::failed(view.error());
     const Status status = set(*engine->conversation, *view);
@@ -113,7 +100,7 @@ tapml_status tapml_engine_load(tapml_session* session, const char* folder,
   const auto chosen =
       versioned(options, tapml_engine_options TAPML_ENGINE_OPTIONS, "tapml_engine_load, options");
   if (!chosen) return failed(chosen.error());
-  return guarded("tapml_engine_load", [&] {
+  return api::guarded("tapml_engine_load", [&] {
     auto loaded = load(*session->session, folder, chosen->context);
     if (Status files = check_lost_files(); !files) return failed(files.error());
     if (!loaded) return failed(loaded.error());
@@ -169,7 +156,7 @@ tapml_status tapml_engine_generate(tapml_engine* engine, const char* prompt, siz
         "one from the text function or from another thread", "load another engine"));
   }
   engine->answer.clear();
-  const tapml_status status = guarded("tapml_engine_generate", [&] {
+  const tapml_status status = api::guarded("tapml_engine_generate", [&] {
     auto turn = engine->conversation->say(text_of(prompt, bytes), turn_options);
     if (Status files = check_lost_files(); !files) return failed(files.error());
     if (!turn) return failed(turn.error());
@@ -227,7 +214,7 @@ tapml_status tapml_engine_tokenize(const tapml_engine* engine, const char* text,
     return missing("an argument");
   }
   if (capacity < 0) return negative("capacity", capacity);
-  return guarded("tapml_engine_tokenize", [&] {
+  return api::guarded("tapml_engine_tokenize", [&] {
     const auto ids = engine->conversation->tokenizer().encode(text_of(text, bytes), special != 0);
     if (!ids) return failed(ids.error());
     give<int32_t>(*ids, tokens, capacity, count);
@@ -243,7 +230,7 @@ tapml_status tapml_engine_detokenize(const tapml_engine* engine, const int32_t* 
   }
   if (capacity < 0) return negative("capacity", capacity);
   if (token_count < 0) return negative("number of tokens", token_count);
-  return guarded("tapml_engine_detokenize", [&] {
+  return api::guarded("tapml_engine_detokenize", [&] {
     const std::string found =
         engine->conversation->tokenizer().decode({tokens, static_cast<size_t>(token_count)});
     give<char>(found, text, capacity, count);

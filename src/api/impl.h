@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +51,17 @@ Status check_platform(const Executable& executable, const runtime::Session& sess
 Result<HostTensor> view_of(const tapml_tensor& tensor, const std::string& where);
 Result<runtime::Tensor> upload(runtime::Session& session, const tapml_tensor& tensor,
                                const std::string& where);
+
+// Calls `run`, which returns a status; if memory for its containers runs out, that is a platform
+// error.
+template <class Run>
+tapml_status guarded(const char* where, Run&& run) {
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    return failed(platform_error(PlatformFault::kOutOfMemory, "there is not enough memory", where));
+  }
+}
 
 // Also wraps the fields of a tuple, so that the application can read them.
 std::unique_ptr<tapml_value> wrap(runtime::Value value, std::shared_ptr<const Executable> owner);

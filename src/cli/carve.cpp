@@ -54,7 +54,9 @@ int run(const CarveOptions& options, const Output& output) {
     if (command.budget_bytes == 0) throw_user("the budget is zero", "--budget", "1 or more", "0");
   }
   Progress progress = Progress::to_stderr(output.json);
-  const std::string first = command.prompts.empty() ? "" : command.prompts.front();
+  const std::vector<std::string>& texts =
+      command.prompts.empty() ? command.texts.texts : command.prompts;
+  const std::string first = texts.empty() ? "" : texts.front();
   const std::optional<topdown::ImportCheck> import =
       options.trust.check(command.model.model, first, progress, output);
   if (import && !import->passed()) {
@@ -119,6 +121,8 @@ void add_carve(Registration registration) {
   app->add_option("--prompt", command->prompts, "Text to run (repeatable)")
       ->allow_extra_args(false);
   app->add_option("--prompts", command->prompts_file, "File of texts to run, one per line");
+  add_options(*app, command->texts);
+  add_pooling_options(*app, command->model.format);
   app->add_option("-o,--output", command->folder, "Folder of the suite")->required();
   auto* tokens =
       app->add_option("--max-tokens", command->max_tokens, "Tokens to generate after each text")

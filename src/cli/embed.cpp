@@ -1,8 +1,8 @@
 // tapml embed: makes vectors of texts with an encoder.
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <sstream>
 
+#include "app/encoder_texts.h"
 #include "app/model.h"
 #include "base/clock.h"
 #include "base/host/interrupt.h"
@@ -25,50 +25,13 @@ constexpr size_t kShownTexts = 12;   // in the table of similarities
 
 struct EmbedOptions {
   ModelOptions model;
-  std::vector<std::string> texts;
-  std::string texts_file, output;
+  app::EncoderTexts texts;
+  std::string output;
 };
 
-struct Texts {
-  std::vector<std::string> texts, names;  // names: where they are from, for errors
+struct Texts : app::NamedTexts {
   std::vector<std::vector<int32_t>> tokens;
 };
-
-Texts texts_of(const EmbedOptions& options) {
-  Texts all;
-  for (const std::string& text : options.texts) {
-    all.texts.push_back(text);
-    all.names.push_back("--text " + in_quotes(text));
-  }
-  if (!options.texts_file.empty()) {
-    std::istringstream lines(unwrap(read_text_file(options.texts_file)));
-    std::string line;
-    for (int64_t number = 1; std::getline(lines, line); ++number) {
-      if (line.ends_with('\r')) line.pop_back();
-      if (line.find_first_not_of(" \t") == std::string::npos) continue;
-      all.texts.push_back(line);
-      all.names.push_back(options.texts_file + ":" + std::to_string(number));
-    }
-  }
-  if (all.texts.empty()) {
-    throw_user("there is no text to embed", "command line", "--text TEXT or --texts FILE",
-               options.texts_file.empty() ? "neither" : "a file without texts");
-  }
-  return all;
-}
-
-void encode(const Tokenizer& tokenizer, const ModelInterface& model, Texts& all) {
-  for (size_t i = 0; i < all.texts.size(); ++i) {
-    auto tokens = tokenizer.encode(all.texts[i]);
-    if (!tokens) {
-      Error error = tokens.error();
-      error.where = all.names[i] + ", " + error.where;
-      throw_error(std::move(error));
-    }
-    all.tokens.push_back(std::move(*tokens));
-  }
-  unwrap(llm::check_texts(model, all.tokens, all.names));
-}
 
 // Between each two vectors; 0 for a vector without a direction.
 std::vector<std::vector<double>> cosines(std::span<const float> vectors, size_t count) {
@@ -152,15 +115,17 @@ void check_finite(const Texts& all, std::span<const float> vectors) {
 }
 
 int run(EmbedOptions options, const Output& output) {
-  Texts all = texts_of(options);
+  Texts all{app::read_texts(options.texts), {}};
   // Checked before minutes of compiling.
   if (!options.output.empty()) unwrap(check_writable(options.output));
   Progress progress = Progress::to_stderr(output.json, Progress::kPatience);
   progress.begin("load");
   options.model.watcher = progress.watcher();
-  const ReadyModel model =
-      make_ready(options.model, [&](const Tokenizer& tokenizer, const ModelInterface& interface,
-                                    const llm::TextInputs&) { encode(tokenizer, interface, all); });
+  const ReadyModel model = make_ready(
+      options.model,
+      [&](const Tokenizer& tokenizer, const ModelInterface& interface, const llm::TextInputs&) {
+        all.tokens = app::encode_texts(tokenizer, interface, all);
+      });
   const auto embedder = make_embedder(model);
   embedder->vm().set_interrupt(&interrupt_flag());
   embedder->vm().set_call_limit(options.model.step_limit);
@@ -193,9 +158,7 @@ void add_embed(Registration registration) {
   command->footer("Example: tapml embed DIR --text \"A cat sleeps.\" --text \"A dog runs.\"");
   auto options = std::make_shared<EmbedOptions>();
   add_encoder_options(*command, options->model);
-  command->add_option("--text", options->texts, "Text to make a vector of (repeatable)")
-      ->allow_extra_args(false);
-  command->add_option("--texts", options->texts_file, "File of texts, one per line");
+  add_options(*command, options->texts);
   command->add_option("-o,--output", options->output,
                       "File for the vectors, a tensor \"embeddings\" (safetensors)");
   set_runner(*command, registration,

@@ -36,6 +36,7 @@ struct LocalizeCommand {
   PatternOptions patterns;
   app::ModelFormat format;
   app::TextInputOptions inputs;
+  app::EncoderTexts texts;
   LibraryFiles libraries;
   RemoteOptions remote;
   IsolationOptions isolation;
@@ -49,11 +50,11 @@ std::string title_of(const LocalizeCommand& command) {
   return "tapml localize " + command.model + ": " + command.from + " to " + command.to;
 }
 
-RefusedImport refused_of(const LocalizeCommand& command) {
+RefusedImport refused_of(const LocalizeCommand& command, const ModelRun& run) {
   return {.command = "localize",
           .title = title_of(command),
           .model = command.model,
-          .prompt = command.prompt,
+          .prompt = run.first(),
           .python = command.trust.python,
           .report = command.report};
 }
@@ -67,6 +68,7 @@ void set_shared(ModelRun& run, const LocalizeCommand& command, const Output& out
   run.source = platform(command.from);
   run.target = platform(command.to);
   run.prompt = command.prompt;
+  run.texts = command.texts;
   run.max_tokens = command.max_tokens;
   run.cache = command.cache;
   run.libraries = command.libraries;
@@ -96,7 +98,7 @@ void write_report(const LocalizeCommand& command, const Localized& localized, co
   }
   const std::string page = command.report + "/report.html";
   unwrap(write_text_atomic(
-      page, topdown::localization_html(localized.localization, command.model, command.prompt,
+      page, topdown::localization_html(localized.localization, command.model, localized.shown,
                                        localized.command, localized.options, localized.run)));
   unwrap(write_text_atomic(command.report + "/report.json", json.dump(1) + "\n"));
   output.line("report: " + page);
@@ -107,7 +109,7 @@ void write_report(const LocalizeCommand& command, const PassesBisected& bisected
   const topdown::PassBisection& bisection = bisected.bisection;
   const std::string page = command.report + "/report.html";
   unwrap(
-      write_text_atomic(page, topdown::pass_bisection_html(bisection, command.model, command.prompt,
+      write_text_atomic(page, topdown::pass_bisection_html(bisection, command.model, bisected.shown,
                                                            bisected.command, bisected.run)));
   unwrap(write_text_atomic(command.report + "/report.json", json.dump(1) + "\n"));
   if (bisection.pass) {
@@ -136,9 +138,9 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
                option->get_name(), "none with --bisect passes", option->results().at(0));
   }
   Progress progress = Progress::to_stderr(output.json);
-  run.import = command.trust.check(command.model, command.prompt, progress, output);
+  run.import = command.trust.check(command.model, run.first(), progress, output);
   if (run.import && !run.import->passed()) {
-    return refuse_import(*run.import, refused_of(command), command.ci, output);
+    return refuse_import(*run.import, refused_of(command, run), command.ci, output);
   }
   CommandHooks hooks = hooks_of(command, progress);
   hooks.worked = [&] { progress.end(); };
@@ -168,9 +170,9 @@ int run(const LocalizeCommand& command, const Output& output) {
   options.kernels = command.custom_kernels;
   options.tolerance.name = command.tolerance.file;
   Progress progress = Progress::to_stderr(output.json);
-  options.import = command.trust.check(command.model, command.prompt, progress, output);
+  options.import = command.trust.check(command.model, options.first(), progress, output);
   if (options.import && !options.import->passed()) {
-    return refuse_import(*options.import, refused_of(command), command.ci, output);
+    return refuse_import(*options.import, refused_of(command, options), command.ci, output);
   }
   CommandHooks hooks = hooks_of(command, progress);
   hooks.worked = [&] { progress.finish(); };
@@ -213,6 +215,7 @@ void add_localize(Registration registration) {
   app->add_option("--to", command->to, "Platform on which the model is wrong")
       ->capture_default_str();
   app->add_option("--prompt", command->prompt, "Text for which the model is wrong");
+  add_options(*app, command->texts);
   app->add_option("--suite", command->suite,
                   "Carved tests of this model to use, instead of carving the prompt's run");
   app->add_option("--custom-kernels,--kernels", command->custom_kernels,
@@ -237,6 +240,7 @@ void add_localize(Registration registration) {
   add_options(*app, command->cache);
   add_options(*app, command->patterns);
   add_options(*app, command->format);
+  add_pooling_options(*app, command->format);
   add_options(*app, command->inputs);
   require_prompt(*app);
   add_options(*app, command->libraries);

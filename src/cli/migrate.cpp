@@ -35,6 +35,7 @@ struct MigrateCommand {
   PatternOptions patterns;
   app::ModelFormat format;
   app::TextInputOptions inputs;
+  app::EncoderTexts texts;
   LibraryFiles libraries;
   RemoteOptions remote;
   TraceOptions trace;
@@ -53,6 +54,7 @@ app::MigrateCommand options_of(const MigrateCommand& command, const Output& outp
   options.source = platform(command.from);
   for (const std::string& to : command.to) options.targets.push_back(platform(to));
   options.prompt = command.prompt;
+  options.texts = command.texts;
   options.max_tokens = command.max_tokens;
   options.validation_tokens = command.validation_tokens;
   options.sampler = command.sampler;
@@ -110,13 +112,13 @@ int report_several(const MigrateCommand& command, const Output& output,
 int run(const MigrateCommand& command, const Output& output) {
   app::MigrateCommand options = options_of(command, output);
   Progress progress = Progress::to_stderr(output.json);
-  options.import = command.trust.check(command.model, command.prompt, progress, output);
+  options.import = command.trust.check(command.model, options.first(), progress, output);
   if (options.import && !options.import->passed()) {
     return refuse_import(*options.import,
                          {.command = "migrate",
                           .title = "tapml migrate " + command.model + ": " + command.from,
                           .model = command.model,
-                          .prompt = command.prompt,
+                          .prompt = options.first(),
                           .python = command.trust.python,
                           .report = command.report},
                          command.ci, output);
@@ -158,7 +160,8 @@ void add_migrate(Registration registration) {
   app->add_option("--to", command->to, "New platform (repeatable, for several at once)")
       ->allow_extra_args(false)
       ->default_str(kDefaultNewPlatform);
-  app->add_option("--prompt", command->prompt, "Text to run");
+  app->add_option("--prompt", command->prompt, "Text for a language model to continue");
+  add_options(*app, command->texts);
   app->add_option("--max-tokens", command->max_tokens, "Most tokens to generate on each platform")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
@@ -192,6 +195,7 @@ void add_migrate(Registration registration) {
   add_options(*app, command->cache);
   add_options(*app, command->patterns);
   add_options(*app, command->format);
+  add_pooling_options(*app, command->format);
   add_options(*app, command->inputs);
   require_prompt(*app);
   add_options(*app, command->libraries);

@@ -55,16 +55,40 @@ void print_culprits(const Output& output, const topdown::Migration& migration, b
 }
 
 // The cause may be among these.
-void print_untested(const Output& output, const topdown::Migration& migration, bool colors) {
+void print_untested(const Output& output, const topdown::Migration& migration,
+                    const topdown::ReportTexts& texts, bool colors) {
   const std::string unproven = topdown::unproven_text(topdown::verdicts_of(migration));
   if (!unproven.empty()) output.line(styled("not proven: ", Style::kRed, colors) + unproven);
   if (migration.untested.empty()) return;
   const bool wrong = migration.target_ran && !migration.whole_passed();
   const std::string head = wrong ? "candidates: " : "not proven: ";
   output.line(styled(head, Style::kRed, colors) + topdown::untested_text(migration.untested));
+  if (texts.options.reads_texts()) return;
   output.line(
       "  --validation-tokens 1 or more, with a prompt that the model continues, tests the "
       "kernels of decode");
+}
+
+// The target's own run.
+void print_run(const Output& output, const topdown::Migration& migration,
+               const topdown::ReportTexts& texts, bool colors) {
+  const bool has_text = !texts.options.reads_texts();
+  if (has_text) {
+    output.line(styled(migration.target + ": ", Style::kBold, colors) + texts.prompt +
+                texts.target_text);
+  }
+  if (!migration.whole.failure.empty()) {
+    output.line("the target's own run failed: " + topdown::indented(migration.whole.failure));
+    return;
+  }
+  if (has_text && migration.first_divergence < 0) {
+    output.line("identical token for token (" + std::to_string(migration.target_tokens.size()) +
+                " tokens)");
+  } else if (has_text) {
+    output.line("first different token: " + std::to_string(migration.first_divergence) +
+                topdown::divergence_note(migration));
+  }
+  output.line(topdown::whole_model_text(migration.whole));
 }
 
 // The lines after the rows of kernels.
@@ -77,22 +101,7 @@ void print_end(const Output& output, const topdown::Migration& migration,
     }
     output.line("");
   }
-  if (migration.target_ran) {
-    output.line(styled(migration.target + ": ", Style::kBold, colors) + texts.prompt +
-                texts.target_text);
-    if (!migration.whole.failure.empty()) {
-      output.line("the target's own run failed: " + topdown::indented(migration.whole.failure));
-    } else if (migration.first_divergence < 0) {
-      output.line("identical token for token (" + std::to_string(migration.target_tokens.size()) +
-                  " tokens)");
-    } else {
-      output.line("first different token: " + std::to_string(migration.first_divergence) +
-                  topdown::divergence_note(migration));
-    }
-  }
-  if (migration.target_ran && migration.whole.failure.empty()) {
-    output.line(topdown::whole_model_text(migration.whole));
-  }
+  if (migration.target_ran) print_run(output, migration, texts, colors);
   if (migration.resumed > 0) {
     output.line(std::to_string(migration.resumed) + " of " +
                 std::to_string(migration.steps.size()) + " kernels were already done (" + state +
@@ -108,7 +117,7 @@ void print_end(const Output& output, const topdown::Migration& migration,
   const std::string user = topdown::custom_kernels_text(topdown::verdicts_of(migration));
   if (!user.empty()) output.line(user);
   print_culprits(output, migration, colors);
-  print_untested(output, migration, colors);
+  print_untested(output, migration, texts, colors);
   const std::string slow = topdown::slow_text(migration.speed, migration.target);
   if (!slow.empty()) output.line(slow);
 }
@@ -117,9 +126,12 @@ void print_end(const Output& output, const topdown::Migration& migration,
 
 void print_source(const Output& output, const std::string& source,
                   const topdown::ReportTexts& texts) {
-  output.line(styled(source + ": ", Style::kBold, terminal_has_colors(1)) + texts.prompt +
-              texts.source_text);
-  output.line("");
+  // The vectors of texts say little to people.
+  if (!texts.options.reads_texts()) {
+    output.line(styled(source + ": ", Style::kBold, terminal_has_colors(1)) + texts.prompt +
+                texts.source_text);
+    output.line("");
+  }
 }
 
 void print_migration(const Output& output, const topdown::Migration& migration,

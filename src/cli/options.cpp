@@ -118,9 +118,17 @@ void require_prompt(CLI::App& command) {
   CLI::Option* prompt = command.get_option("--prompt");
   prompt->required();
   // Callbacks of options come before the check of what is required.
-  for (const char* features : {"--features", "--audio"}) {
-    command.get_option(features)->each([prompt](const std::string&) { prompt->required(false); });
+  for (const char* other : {"--features", "--audio", "--text", "--texts"}) {
+    CLI::Option* option = command.get_option_no_throw(other);
+    if (option) option->each([prompt](const std::string&) { prompt->required(false); });
   }
+}
+
+void add_options(CLI::App& command, app::EncoderTexts& options) {
+  command
+      .add_option("--text", options.texts, "Text for an encoder to make a vector of (repeatable)")
+      ->allow_extra_args(false);
+  command.add_option("--texts", options.file, "File of texts for an encoder, one per line");
 }
 
 void add_options(CLI::App& command, app::LibraryFiles& options) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "app/encoder_texts.h"
 #include "app/isolation.h"
 #include "app/model.h"
 #include "cli/command.h"
@@ -29,9 +30,10 @@ void add_options(CLI::App& command, app::ModelFormat& format);          // --qua
 void add_pooling_options(CLI::App& command, app::ModelFormat& format);  // --pooling, --normalize
 void add_options(CLI::App& command,
                  app::TextInputOptions& options);  // --features, --audio, --embeddings, --image
-// Makes --prompt required, unless features are given: a model with an encoder may know how its
-// texts begin.
+// Makes --prompt required, unless features or an encoder's texts are given: a model with an encoder
+// may know how its texts begin.
 void require_prompt(CLI::App& command);
+void add_options(CLI::App& command, app::EncoderTexts& options);   // --text, --texts
 void add_options(CLI::App& command, app::LibraryFiles& options);   // --library
 void add_options(CLI::App& command, app::RemoteOptions& options);  // --token-file, --tls-ca, ...
 void add_token_option(CLI::App& command, app::RemoteOptions& options);

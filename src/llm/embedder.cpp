@@ -43,7 +43,8 @@ Status check_continues(const ModelInterface& model, const std::string& where) {
   if (!is_encoder(model)) return {};
   return fail(user_error("the model is an encoder: it makes vectors of texts and continues none",
                          where, "a decoder", model.architecture,
-                         "\"tapml embed\" makes vectors of texts"));
+                         "\"tapml embed\" makes vectors of texts; carve, migrate and localize "
+                         "take them by --text"));
 }
 
 Status check_texts(const ModelInterface& model, std::span<const std::vector<int32_t>> texts,
@@ -83,6 +84,13 @@ Result<std::unique_ptr<Embedder>> Embedder::create(std::unique_ptr<runtime::Virt
   return embedder;
 }
 
+// Any token of the vocabulary.
+int32_t Embedder::padding(size_t text, size_t position) const {
+  if (!options_.random_padding) return 0;
+  const uint64_t any = (text + 1) * 7919 + position * 104729;
+  return static_cast<int32_t>(any % static_cast<uint64_t>(model().vocabulary));
+}
+
 Result<HostTensor> Embedder::run(std::span<const std::vector<int32_t>> texts,
                                  std::span<const size_t> numbers) {
   const auto batch = std::ssize(numbers);
@@ -91,7 +99,9 @@ Result<HostTensor> Embedder::run(std::span<const std::vector<int32_t>> texts,
   std::vector<int32_t> tokens, counts;
   for (const size_t number : numbers) {
     tokens.insert(tokens.end(), texts[number].begin(), texts[number].end());
-    tokens.resize((counts.size() + 1) * longest, 0);  // any token of the vocabulary
+    for (size_t i = texts[number].size(); i < longest; ++i) {
+      tokens.push_back(padding(counts.size(), i));
+    }
     counts.push_back(static_cast<int32_t>(texts[number].size()));
   }
   TAPML_TRY(arguments_.set(Role::kTokens, {batch, static_cast<int64_t>(longest)}, tokens));
@@ -139,6 +149,23 @@ Result<HostTensor> Embedder::embed(std::span<const std::vector<int32_t>> texts) 
   }
   tell(watcher_, {"embed", std::ssize(order), std::ssize(order), "texts"});
   return all;
+}
+
+Status Embedder::run_mixed_batch(std::span<const std::vector<int32_t>> texts) {
+  TAPML_TRY(check_texts(model(), texts));
+  std::vector<int32_t> known;
+  for (const auto& text : texts) known.insert(known.end(), text.begin(), text.end());
+  const int64_t longest = std::min(model().context, kMixedTokens);
+  const std::vector<size_t> numbers = {0, 1, 2};
+  std::vector<std::vector<int32_t>> mixed;
+  for (const int64_t length : {(longest + 2) / 3, longest, int64_t{1}}) {
+    std::vector<int32_t>& text = mixed.emplace_back();
+    for (int64_t i = 0; i < length; ++i) {
+      text.push_back(known[(mixed.size() + static_cast<size_t>(i)) % known.size()]);
+    }
+  }
+  TAPML_ASSIGN([[maybe_unused]] const HostTensor vectors, run(mixed, numbers));
+  return {};
 }
 
 }  // namespace tapml::llm

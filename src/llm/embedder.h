@@ -32,6 +32,9 @@ struct EmbedderOptions {
   int64_t batch_tokens = 2048;
   // As EngineOptions::weights_in_place.
   bool weights_in_place = false;
+  // Fills the shorter texts of a call with tokens that look random, for tests, in place of token 0.
+  // The vectors are the same.
+  bool random_padding = false;
 };
 
 // Not thread-safe.
@@ -51,9 +54,16 @@ class Embedder {
   // The vector of each text, f32[texts, d], in order. Texts of about the same length run together.
   // UserError as of check_texts().
   Result<HostTensor> embed(std::span<const std::vector<int32_t>> texts);
+  // Calls the model for three texts of very different lengths at once, made of the tokens of
+  // `texts`: up to kMixedTokens or the context, a third of that, and one. For tests, like
+  // Engine::run_mixed_batch(). UserError as of check_texts().
+  Status run_mixed_batch(std::span<const std::vector<int32_t>> texts);
+  // More than what local attention reaches on one side of a token in common models.
+  static constexpr int64_t kMixedTokens = 160;
 
  private:
   Embedder(std::unique_ptr<runtime::VirtualMachine> vm, const EmbedderOptions& options);
+  int32_t padding(size_t text, size_t position) const;
   // The vectors of some of the texts, by number.
   Result<HostTensor> run(std::span<const std::vector<int32_t>> texts,
                          std::span<const size_t> numbers);

@@ -36,6 +36,7 @@ std::span<const OperatorInfo> sorting_operators();
 std::span<const OperatorInfo> selection_operators();
 std::span<const OperatorInfo> position_operators();
 std::span<const OperatorInfo> attention_operators();
+std::span<const OperatorInfo> full_attention_operators();
 std::span<const OperatorInfo> creation_operators();
 
 }  // namespace tapml::op

@@ -122,6 +122,7 @@ TEST(Choices, OptionsAreCheckedFirst) {
   command.model.name = "no such folder";
   command.source.target = target::parse_target("cpu");
   command.targets = {{target::parse_target("cpu:threads=1"), nullptr, {}, {}}};
+  command.prompt = "Emma was";
   command.fault = "rms_norm:no-such-kind";
   bool checked = false;
   CommandHooks hooks;
@@ -136,6 +137,7 @@ TEST(Choices, OptionsAreCheckedFirst) {
   EXPECT_FALSE(guard([&] { return migrate(command, hooks); }));
   EXPECT_FALSE(checked);
   LocalizeCommand localize_command;
+  localize_command.prompt = "Emma was";
   localize_command.faults = {"rms_norm:no-such-kind"};
   EXPECT_FALSE(guard([&] { return localize(localize_command, hooks); }));
   EXPECT_FALSE(checked);

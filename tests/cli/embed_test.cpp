@@ -1,9 +1,7 @@
 // tapml embed, with a folder of a golden encoder and a tokenizer whose words are its tokens.
 #include <gtest/gtest.h>
 
-#include "io/host/files.h"
-#include "io/safetensors.h"
-#include "support/golden_encoders.h"
+#include "support/encoder_folder.h"
 #include "support/program.h"
 
 namespace tapml {
@@ -16,37 +14,8 @@ using testing::ProgramResult;
 using testing::run_program;
 using testing::TempFolder;
 
-// "t0" to "t210": each word is a token.
-std::string tokenizer(int64_t vocabulary) {
-  Json vocab = Json::object();
-  for (int64_t id = 0; id < vocabulary; ++id) {
-    vocab.set("t" + std::to_string(id), Json::integer(id));
-  }
-  const Json model = Json::object(
-      {{"type", Json::string("WordPiece")}, {"unk_token", Json::string("t0")}, {"vocab", vocab}});
-  const Json words = Json::object({{"type", Json::string("WhitespaceSplit")}});
-  return Json::object(
-             {{"version", Json::string("1.0")}, {"pre_tokenizer", words}, {"model", model}})
-      .dump();
-}
-
 class Embed : public ::testing::Test {
  protected:
-  Embed() {
-    const std::string config = testing::golden_path("embeddings/bert/config.json");
-    write("config.json", unwrap(read_text_file(config)));
-    write("tokenizer.json", tokenizer(golden_.interface().vocabulary));
-    unwrap(
-        write_file_atomic(folder_ / "model.safetensors", write_safetensors(golden_.model.weights)));
-    for (const auto& tokens : testing::golden_texts(golden_)) {
-      std::string text;
-      for (const int32_t id : tokens) text += (text.empty() ? "t" : " t") + std::to_string(id);
-      texts_.push_back(text);
-    }
-  }
-  void write(const std::string& name, const std::string& text) {
-    unwrap(write_text_atomic(folder_ / name, text));
-  }
   // The vectors that the program prints for the golden texts, as f32[texts, 64].
   HostTensor embedded(const std::vector<std::string>& more) {
     std::vector<std::string> args = {"embed", "--json"};
@@ -89,9 +58,9 @@ class Embed : public ::testing::Test {
   }
 
   static constexpr int64_t kWidth = 64;
-  const testing::GoldenModel golden_ = testing::golden_encoder("bert", {});
-  TempFolder folder_;
-  std::vector<std::string> texts_;
+  const testing::EncoderFolder folder_{"bert"};
+  const testing::GoldenModel& golden_ = folder_.golden();
+  const std::vector<std::string>& texts_ = folder_.texts();
 };
 
 TEST_F(Embed, GivesTheVectorsOfPyTorch) {

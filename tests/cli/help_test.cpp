@@ -84,7 +84,7 @@ TEST(Help, GroupsComeInOrderWithDefaults) {
   size_t at = 0;
   for (const char* part :
        {"Usage: tapml migrate [OPTIONS] MODEL", "Arguments:\n  MODEL", "Input:\n", "--prompt TEXT",
-        "(required)", "Sampling:\n", "Target:\n", "--from TARGET", "(default: cpu)", "--to TARGET",
+        "--text TEXT", "Sampling:\n", "Target:\n", "--from TARGET", "(default: cpu)", "--to TARGET",
         "(default: opencl)", "Output:\n", "Limits:\n", "Advanced:\n", "--order execution|cost|risk",
         "Example: tapml migrate"}) {
     const size_t next = help.find(part, at);

@@ -40,6 +40,19 @@ MODERNBERT = {
     "num_hidden_layers": 5, "pad_token_id": 0, "torch_dtype": "float32", "vocab_size": 223,
 }
 
+# The position of the first token is that of the padding token and one.
+ROBERTA = {
+    "architectures": ["RobertaForMaskedLM"], "hidden_act": "gelu", "hidden_size": 64, "intermediate_size": 96,
+    "layer_norm_eps": 1e-3, "max_position_embeddings": 42, "model_type": "roberta", "num_attention_heads": 4,
+    "num_hidden_layers": 3, "pad_token_id": 1, "torch_dtype": "float32", "type_vocab_size": 1, "vocab_size": 211,
+}
+MPNET = {
+    "architectures": ["MPNetForMaskedLM"], "hidden_act": "gelu", "hidden_size": 64, "intermediate_size": 96,
+    "layer_norm_eps": 1e-3, "max_position_embeddings": 42, "model_type": "mpnet", "num_attention_heads": 4,
+    "num_hidden_layers": 3, "pad_token_id": 1, "relative_attention_num_buckets": 32, "torch_dtype": "float32",
+    "vocab_size": 211,
+}
+
 # Configuration, seed of the weights.
 CONFIGURATIONS = {
     "bert": (BERT, 3001),
@@ -56,10 +69,31 @@ CONFIGURATIONS = {
                                   rope_parameters={"full_attention": {"rope_theta": 300.0, "rope_type": "default"},
                                                    "sliding_attention": {"rope_theta": 15.0, "rope_type": "default"}},
                                   torch_dtype=None), 3004),
+    "roberta": (ROBERTA, 3005),
+    "roberta_padded": (variant(ROBERTA, architectures=["RobertaModel"], dtype="bfloat16", hidden_act="gelu_new",
+                               hidden_size=48, intermediate_size=64, is_decoder=False, layer_norm_eps=0.05,
+                               num_attention_heads=2, num_hidden_layers=1, pad_token_id=7, torch_dtype=None,
+                               type_vocab_size=3), 3006),
+    "xlm_roberta": (variant(ROBERTA, architectures=["XLMRobertaModel"], hidden_act="silu", intermediate_size=80,
+                            model_type="xlm-roberta", num_attention_heads=8, num_hidden_layers=2,
+                            position_embedding_type="absolute", type_vocab_size=2), 3007),
+    "camembert": (variant(ROBERTA, architectures=["CamembertModel"], model_type="camembert", num_hidden_layers=2,
+                          pad_token_id=0), 3008),
+    "mpnet": (MPNET, 3009),
+    "mpnet_buckets": (variant(MPNET, architectures=["MPNetModel"], dtype="float16", hidden_act="gelu_new",
+                              hidden_size=48, intermediate_size=64, layer_norm_eps=0.05, num_attention_heads=2,
+                              num_hidden_layers=1, relative_attention_num_buckets=40, torch_dtype=None), 3010),
+    "mpnet_long": (variant(MPNET, architectures=["MPNetModel"], hidden_act="silu", hidden_size=32,
+                           intermediate_size=32, max_position_embeddings=102, num_hidden_layers=1), 3011),
 }
+# Tokens of the texts, where they differ: distances of all buckets.
+LENGTHS = {"mpnet_long": (97, 40, 3)}
+# Families in which the padding token has no place in a text.
+PADDED = ("roberta", "xlm-roberta", "camembert", "mpnet")
 
 # Paths of the base model in the files of the model with a head.
-PREFIXES = {"bert": "bert.", "modernbert": "model."}
+PREFIXES = {"bert": "bert.", "modernbert": "model.", "roberta": "roberta.", "xlm-roberta": "roberta.",
+            "camembert": "roberta.", "mpnet": "mpnet."}
 
 
 def reference(folder, seed):
@@ -84,20 +118,23 @@ def make(name):
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(folder / "config.json", json.dumps(config, indent=2) + "\n")
     model = reference(folder, seed)
-    longest = max(COUNTS)
-    tokens = rng.words(seed, "tokens", len(COUNTS) * longest) % np.uint32(config["vocab_size"])
-    tokens = torch.from_numpy(tokens.astype(np.int32)).reshape(len(COUNTS), longest)
-    states = [model(tokens[i:i + 1, :count].long()).last_hidden_state[0] for i, count in enumerate(COUNTS)]
-    mask = torch.tensor([[at < count for at in range(longest)] for count in COUNTS]).long()
+    counts = LENGTHS.get(name, COUNTS)
+    longest = max(counts)
+    tokens = rng.words(seed, "tokens", len(counts) * longest) % np.uint32(config["vocab_size"])
+    if config["model_type"] in PADDED:
+        tokens[tokens == config["pad_token_id"]] = config["pad_token_id"] + 1
+    tokens = torch.from_numpy(tokens.astype(np.int32)).reshape(len(counts), longest)
+    states = [model(tokens[i:i + 1, :count].long()).last_hidden_state[0] for i, count in enumerate(counts)]
+    mask = torch.tensor([[at < count for at in range(longest)] for count in counts]).long()
     batch = model(tokens.long(), attention_mask=mask).last_hidden_state
-    for i, count in enumerate(COUNTS):
+    for i, count in enumerate(counts):
         assert (batch[i, :count] - states[i]).abs().max() <= TOLERANCE, name
     mean = torch.stack([state.mean(0) for state in states])
     save(folder / "golden.safetensors", {
         "seed": torch.tensor([seed], dtype=torch.int32),
         "scale": torch.tensor([WIDE], dtype=torch.float32),
         "tokens": tokens,
-        "counts": torch.tensor(COUNTS, dtype=torch.int32),
+        "counts": torch.tensor(counts, dtype=torch.int32),
         "mean": mean,
         "first_token": torch.stack([state[0] for state in states]),
     }, {"seed": str(seed)})

@@ -145,5 +145,40 @@ TEST(ModelCheck, SpecifiedAccumulationWidensTheBounds) {
   EXPECT_EQ(asked[0].sums, op::ProductFormat::kExact);
 }
 
+// Vectors of two texts, whose numbers are far below 1.
+ReferenceLogits reference_vectors() {
+  ReferenceLogits vectors;
+  vectors.rows = {0.03, 0.04, 0.06, 0.08};
+  vectors.vocabulary = 2;
+  vectors.vectors = true;
+  return vectors;
+}
+
+HostTensor vector(float a, float b) {
+  return HostTensor::from<float>(DType::kF32, {2}, std::vector{a, b});
+}
+
+TEST(ModelCheck, VectorsHaveBoundsOfTheirOwnSize) {
+  const ModelReference reference(reference_vectors(), {});
+  const ModelCheck right = reference.check({vector(0.03f, 0.04f), vector(0.06f, 0.08f)});
+  EXPECT_TRUE(right.passed);
+  ASSERT_TRUE(right.cosine_distance);
+  EXPECT_NEAR(*right.cosine_distance, 0, 1e-12);
+  EXPECT_EQ(compared_text(right), "vectors of 2 texts");
+  EXPECT_TRUE(reference.margins().empty());
+  // 1e-4 of the largest number, which is far less than an error of a logit may be.
+  EXPECT_NEAR(right.bound, 4e-6, 1e-12);
+  const ModelCheck wrong = reference.check({vector(0.03f, 0.04f), vector(0.06f, 0.08005f)});
+  EXPECT_FALSE(wrong.passed);
+  EXPECT_NEAR(wrong.max_abs, 5e-5, 1e-8);
+  EXPECT_NEAR(wrong.bound, 8e-6, 1e-12);
+  EXPECT_GT(*wrong.cosine_distance, 1e-9);
+  const ModelCheck turned = reference.check({vector(-0.03f, -0.04f), vector(0.06f, 0.08f)});
+  EXPECT_NEAR(*turned.cosine_distance, 2, 1e-12);
+  const ModelCheck nan = reference.check({vector(0.03f, 0.04f), vector(NAN, 0.08f)});
+  EXPECT_FALSE(nan.passed);
+  EXPECT_EQ(*nan.cosine_distance, 2);
+}
+
 }  // namespace
 }  // namespace tapml::topdown

@@ -292,7 +292,7 @@ TEST(ReadVerdict, EverythingIsReadAsItWasWritten) {
   step.verdict.failed = Failure::kTimeout;
   step.verdict.failure = "no end\n\"quoted\"";
   step.verdict.provider = "user:a.cl";
-  step.hybrid = {false, 1, 2, 0.5, 0.75, 3, 4, "f", 5, 6, 7, 0.25, 8, 9, 10, 0.125};
+  step.hybrid = {false, 1, 2, 0.5, 0.75, 3, 4, "f", 5, 1e-9, 6, 7, 0.25, 8, 9, 10, 0.125};
   step.dispatched = 12;
   step.copies.bytes_from_target = 1;
   step.verdict.launches = {20, 3, 4, 5, true, true};
@@ -304,6 +304,7 @@ TEST(ReadVerdict, EverythingIsReadAsItWasWritten) {
   EXPECT_EQ(read.verdict.worst.target.max_ratio, step.verdict.worst.target.max_ratio);
   EXPECT_EQ(read.verdict.worst.target.compared, 77);
   EXPECT_EQ(read.hybrid.margin, 0.125);
+  EXPECT_EQ(read.hybrid.cosine_distance, 1e-9);
   EXPECT_EQ(read.verdict.origin, step.verdict.origin);
   EXPECT_TRUE(read.repeated.flaky());
 }

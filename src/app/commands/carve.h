@@ -11,7 +11,8 @@ namespace tapml::app {
 struct CarveCommand {
   ModelOptions model;  // a model, or a text module
   std::vector<std::string> prompts, inputs;
-  std::vector<std::vector<int32_t>> tokens;  // of texts, in place of prompts
+  EncoderTexts texts;                        // of an encoder, in place of prompts
+  std::vector<std::vector<int32_t>> tokens;  // of texts, in place of prompts and texts
   std::string prompts_file, function, folder, weights = "inside";
   int64_t max_tokens = 4;
   int64_t decode = -1;       // -1: max_tokens

@@ -1,6 +1,5 @@
 // Carves a model while it continues texts.
 #include <algorithm>
-#include <filesystem>
 #include <sstream>
 
 #include "app/commands/carve_runs.h"
@@ -8,7 +7,6 @@
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
-#include "topdown/suite/coverage.h"
 
 namespace tapml::app {
 
@@ -37,7 +35,8 @@ std::vector<Prompt> prompts_of(const CarveCommand& command) {
   if (prompts.empty() && command.model.inputs.features.given()) prompts.push_back({"", "--prompt"});
   if (prompts.empty()) {
     throw_user("a model is carved while it continues a text", "command line",
-               "--prompt TEXT or --prompts FILE", "neither");
+               "--prompt TEXT or --prompts FILE, for an encoder --text TEXT or --texts FILE",
+               "none of them");
   }
   return prompts;
 }
@@ -54,39 +53,6 @@ std::vector<int32_t> encode(const Tokenizer& tokenizer, const ModelInterface& mo
 
 }  // namespace
 
-CarvedEngine open_engine(CarveCommand& command, const CommandHooks& hooks,
-                         const BeforeCompile& before_compile) {
-  command.model.watcher = hooks.watcher;
-  CarvedEngine carved{make_ready(command.model, before_compile), carve_options(command), nullptr};
-  const ReadyModel& model = carved.model;
-  if (command.weights == "reference") {
-    carved.options.weights = &model.weights;
-    carved.options.model_folder =
-        std::filesystem::absolute(command.model.model).lexically_normal().string();
-    carved.options.quantization = command.model.format.quantize;
-  }
-  if (has_own_process(model.target)) carved.options.held = &model.weights;
-  carved.options.functions =
-      topdown::generation_functions(*model.executable, command.sampler.temperature,
-                                    model.session->info(), !model.inputs.images.empty());
-  if (!command.as_run) carved.options.fragmented = &carved.model.weights;
-  carved.engine = unwrap(llm::Engine::create(
-      unwrap(runtime::open_instrumented(*model.session, model.executable)), model.weights,
-      {.weights_in_place = true, .sample_in_model = true, .fragmented = !command.as_run}));
-  carved.engine->set_watcher(hooks.watcher);
-  model.attach(*carved.engine);
-  return carved;
-}
-
-Carved carve_runs(CarvedEngine& carved, const CarveCommand& command,
-                  const std::vector<CarveRun>& runs, const CommandHooks& hooks,
-                  const AddCalls& add) {
-  const ReadyModel& model = carved.model;
-  return carve_runs(carved.engine->vm(),
-                    carve_source(command, model.target, model.executable, model.contained), command,
-                    carved.options, runs, hooks, add);
-}
-
 Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
   refuse(!command.inputs.empty(), "--inputs", "a text module", command.model.model);
   refuse(!command.function.empty(), "--function", "a text module", command.model.model);
@@ -94,14 +60,8 @@ Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
   if (hooks.checked) hooks.checked();
   const std::vector<Prompt> texts =
       command.tokens.empty() ? prompts_of(command) : std::vector<Prompt>();
-  if (command.weights == "reference" && is_compiled(command.model.model)) {
-    throw_user("weights by reference are found in a model directory", "--weights",
-               "a model directory as MODEL", command.model.model,
-               "--weights inside, or carve the model directory");
-  }
-  if (hooks.phase) hooks.phase("load", 0);
   std::vector<std::vector<int32_t>> prompts = command.tokens;
-  CarvedEngine carved = open_engine(
+  CarvedModel carved = open_carved(
       command, hooks,
       [&](const Tokenizer& tokenizer, const ModelInterface& interface, llm::TextInputs& inputs) {
         for (const std::vector<int32_t>& prompt : command.tokens) {
@@ -113,6 +73,7 @@ Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
         }
         if (hooks.phase) hooks.phase("compile", 0);
       });
+  llm::Engine& engine = *carved.runner->engine();
   llm::GenerateOptions generate;
   generate.max_tokens = command.decode >= 0 ? command.decode + 1 : command.max_tokens;
   generate.eos = carved.model.eos;
@@ -122,24 +83,24 @@ Carved carve_model(CarveCommand command, const CommandHooks& hooks) {
   const auto batch = static_cast<size_t>(command.batch);
   for (size_t first = 0; first < prompts.size(); first += batch) {
     const auto some = std::span(prompts).subspan(first, std::min(batch, prompts.size() - first));
-    runs.emplace_back([&carved, &generate, some](const topdown::Carver&) -> Status {
+    runs.emplace_back([&engine, &generate, some](const topdown::Carver&) -> Status {
       // The pools must not pass data of an earlier run into this one's tests.
-      TAPML_TRY(carved.engine->clear());
+      TAPML_TRY(engine.clear());
       if (some.size() == 1) {
-        TAPML_ASSIGN([[maybe_unused]] auto text, carved.engine->generate(some[0], generate));
+        TAPML_ASSIGN([[maybe_unused]] auto text, engine.generate(some[0], generate));
         return {};
       }
-      TAPML_ASSIGN([[maybe_unused]] auto texts, carved.engine->generate_batch(some, generate));
+      TAPML_ASSIGN([[maybe_unused]] auto texts, engine.generate_batch(some, generate));
       return {};
     });
   }
   if (command.as_run) return carve_runs(carved, command, runs, hooks);
   return carve_runs(carved, command, runs, hooks, [&](topdown::Carver& carver) -> Status {
     // A batch of texts leaves none.
-    if (carved.engine->length() == 0) {
-      TAPML_ASSIGN([[maybe_unused]] auto logits, carved.engine->prefill(prompts.front()));
+    if (engine.length() == 0) {
+      TAPML_ASSIGN([[maybe_unused]] auto logits, engine.prefill(prompts.front()));
     }
-    return topdown::carve_mixed_batch(*carved.engine, carver);
+    return topdown::carve_mixed_batch(engine, carver);
   });
 }
 

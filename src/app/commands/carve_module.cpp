@@ -109,6 +109,7 @@ Carved carve_module(const CarveCommand& command, const CommandHooks& hooks) {
   const std::string& path = command.model.model;
   const std::string model = "a model directory";
   refuse(!command.prompts.empty(), "--prompt", model, path);
+  refuse(command.texts.given(), "--text", model, path);
   refuse(!command.prompts_file.empty(), "--prompts", model, path);
   refuse(!command.model.folder.empty(), "--model", "an executable", path);
   refuse(!command.model.inputs.features.file.empty(), "--features", model, path);

@@ -190,7 +190,10 @@ Carved carve(const CarveCommand& command, const CommandHooks& hooks) {
   std::error_code ignored;
   const bool is_text =
       std::filesystem::is_regular_file(model, ignored) && !is_executable_file(model);
-  return is_text ? carve_module(command, hooks) : carve_model(command, hooks);
+  if (is_text) return carve_module(command, hooks);
+  return command.texts.given() || command.model.use == ModelUse::kEmbed
+             ? carve_encoder(command, hooks)
+             : carve_model(command, hooks);
 }
 
 }  // namespace tapml::app

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "app/commands/carve.h"
+#include "topdown/reference_run/model_runner.h"
 #include "topdown/suite/carve.h"
 
 namespace tapml::app {
@@ -36,18 +37,19 @@ Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
                   const AddCalls& add = {});
 
 // A model that is ready to be carved.
-struct CarvedEngine {
+struct CarvedModel {
   ReadyModel model;
   topdown::CarveOptions options;
-  std::unique_ptr<llm::Engine> engine;  // goes first
+  std::optional<topdown::ModelRunner> runner;  // goes first
 };
-CarvedEngine open_engine(CarveCommand& command, const CommandHooks& hooks,
-                         const BeforeCompile& before_compile = {});
-Carved carve_runs(CarvedEngine& carved, const CarveCommand& command,
+CarvedModel open_carved(CarveCommand& command, const CommandHooks& hooks,
+                        const BeforeCompile& before_compile = {});
+Carved carve_runs(CarvedModel& carved, const CarveCommand& command,
                   const std::vector<CarveRun>& runs, const CommandHooks& hooks,
                   const AddCalls& add = {});
 
-// For a model, and for a text module.
+// For a language model, an encoder, and a text module.
+Carved carve_encoder(CarveCommand command, const CommandHooks& hooks);
 Carved carve_model(CarveCommand command, const CommandHooks& hooks);
 Carved carve_module(const CarveCommand& command, const CommandHooks& hooks);
 

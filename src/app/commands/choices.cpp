@@ -5,14 +5,42 @@
 #include "app/command_options.h"
 #include "app/platforms.h"
 #include "base/log.h"
+#include "ir/exceptions.h"
 
 namespace tapml::app {
 
-std::shared_ptr<const LoadedModel> ModelChoice::load(const WorkWatcher& watcher) const {
-  if (loaded) return loaded;
-  auto model = std::make_shared<const LoadedModel>(load_model(name, "", patterns, format, watcher));
-  check_use(unwrap(model_interface_of(model->files.module.all_attrs())), ModelUse::kContinue, name);
+std::shared_ptr<const LoadedModel> ModelChoice::load(const WorkWatcher& watcher,
+                                                     ModelUse use) const {
+  auto model =
+      loaded ? loaded
+             : std::make_shared<const LoadedModel>(load_model(name, "", patterns, format, watcher));
+  check_use(unwrap(model_interface_of(model->files.module.all_attrs())), use, name);
   return model;
+}
+
+void RunInput::check() const {
+  if (!texts.given()) {
+    if (!prompt.empty()) return;
+    throw_user("the prompt is empty", "--prompt",
+               "some text, or --text TEXT or --texts FILE for an encoder", "nothing");
+  }
+  if (prompt.empty()) return;
+  throw_user("a model either continues a prompt or makes vectors of texts", "--prompt",
+             "none with --text or --texts", prompt);
+}
+
+RunTokens run_tokens(const LoadedModel& model, const RunInput& input, llm::TextInputs& inputs) {
+  RunTokens run;
+  if (!input.texts.given()) {
+    run.prompt = encode_prompt(model, input.prompt, inputs);
+    run.shown = input.prompt;
+    return run;
+  }
+  const NamedTexts texts = read_texts(input.texts);
+  run.texts = encode_texts(model.tokenizer,
+                           unwrap(model_interface_of(model.files.module.all_attrs())), texts);
+  for (const std::string& text : texts.texts) run.shown += (run.shown.empty() ? "" : "\n") + text;
+  return run;
 }
 
 topdown::Tolerances ToleranceChoice::load() const {

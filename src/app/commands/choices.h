@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/cache.h"
+#include "app/encoder_texts.h"
 #include "app/isolation.h"
 #include "app/libraries.h"
 #include "app/model.h"
@@ -45,8 +46,30 @@ struct ModelChoice {
   TextInputOptions inputs;
   std::shared_ptr<const LoadedModel> loaded;
 
-  std::shared_ptr<const LoadedModel> load(const WorkWatcher& watcher) const;
+  // UserError also for a model of another kind than the use needs.
+  std::shared_ptr<const LoadedModel> load(const WorkWatcher& watcher,
+                                          ModelUse use = ModelUse::kContinue) const;
 };
+
+// What a run of a model reads: a prompt that a language model continues, or the texts of an
+// encoder.
+struct RunInput {
+  std::string prompt;
+  EncoderTexts texts;
+
+  // UserError unless there is either a prompt or a text.
+  void check() const;
+  // The prompt, or the first text; empty if the texts are in a file.
+  std::string first() const { return texts.texts.empty() ? prompt : texts.texts.front(); }
+  ModelUse use() const { return texts.given() ? ModelUse::kEmbed : ModelUse::kContinue; }
+};
+struct RunTokens {
+  std::vector<int32_t> prompt;
+  std::vector<std::vector<int32_t>> texts;  // then there is no prompt
+  std::string shown;                        // in reports: the prompt, or the texts, one a line
+};
+// Encodes it; places images in `inputs`.
+RunTokens run_tokens(const LoadedModel& model, const RunInput& input, llm::TextInputs& inputs);
 
 // Exceptions from the bounds: a file, or a text that is already read.
 struct ToleranceChoice {

@@ -27,6 +27,10 @@ topdown::CommandOptions options_again(const ModelRun& command, const std::string
   options.audio = command.model.inputs.features.audio;
   options.embeddings = command.model.inputs.embeddings.files;
   options.images = command.model.inputs.images.files;
+  options.texts = command.texts.texts;
+  options.texts_file = command.texts.file;
+  options.pooling = command.model.format.pooling;
+  options.normalize = command.model.format.normalize;
   options.max_tokens = command.max_tokens;
   options.sampler = sampler;
   options.faults = command.faults;
@@ -45,23 +49,26 @@ topdown::RunFacts facts_of(const ModelRun& command, const LoadedModel& model) {
   return facts;
 }
 
-// Sets the options that both of topdown's functions take, and returns the prompt.
+// Sets the options that both of topdown's functions take, and returns what the model reads.
 template <class Options>
-std::vector<int32_t> set_shared(Options& options, const ModelRun& command, const LoadedModel& model,
-                                CompileCache& cache, const CommandHooks& hooks) {
+RunTokens set_shared(Options& options, const ModelRun& command, const LoadedModel& model,
+                     CompileCache& cache, const CommandHooks& hooks) {
   options.validation_tokens = command.max_tokens;
   options.eos = model.files.eos;
   options.inputs = command.model.inputs.load(model.files.module, model.files.folder);
   options.libraries = routine_options(command.libraries, command.model.patterns);
   options.cache = cache.kernels();
   set_hooks(options, hooks);
-  return encode_prompt(model, command.prompt, options.inputs);
+  RunTokens run = run_tokens(model, command, options.inputs);
+  options.texts = run.texts;
+  return run;
 }
 
 }  // namespace
 
 Localized localize(const LocalizeCommand& command, const CommandHooks& hooks) {
   unwrap(llm::check_sampler_options(command.sampler));
+  command.check();
   for (const std::string& fault : command.faults) topdown::parse_fault(fault);
   topdown::LocalizeOptions options;
   if (!command.kernels.empty()) {
@@ -77,8 +84,8 @@ Localized localize(const LocalizeCommand& command, const CommandHooks& hooks) {
     warn_of_same_platform("localize", source.target, source.session->info(), target.platform.target,
                           target.info);
   }
-  const std::shared_ptr<const LoadedModel> model = command.model.load(hooks.watcher);
-  const std::vector<int32_t> prompt = set_shared(options, command, *model, cache, hooks);
+  const std::shared_ptr<const LoadedModel> model = command.model.load(hooks.watcher, command.use());
+  const RunTokens run = set_shared(options, command, *model, cache, hooks);
   if (command.suite) {
     options.suite = *command.suite;
   } else if (!command.suite_folder.empty()) {
@@ -93,7 +100,7 @@ Localized localize(const LocalizeCommand& command, const CommandHooks& hooks) {
   options.watch = hooks.watch;
   Localized localized;
   localized.localization = topdown::localize(
-      model->files.module, model->files.weights, prompt,
+      model->files.module, model->files.weights, run.prompt,
       trusted_platform(command.source, source, command.isolation), target.platform, options);
   if (hooks.worked) hooks.worked();
   std::set<std::string> kernels;
@@ -106,11 +113,13 @@ Localized localize(const LocalizeCommand& command, const CommandHooks& hooks) {
   if (!command.suite_folder.empty()) {
     localized.command += " --suite " + topdown::quoted_word(command.suite_folder);
   }
+  localized.shown = run.shown;
   localized.run = facts_of(command, *model);
   return localized;
 }
 
 PassesBisected bisect_passes(const ModelRun& command, const CommandHooks& hooks) {
+  command.check();
   if (hooks.checked) hooks.checked();
   topdown::BisectPassesOptions options;
   for (const std::string& fault : command.faults) {
@@ -128,16 +137,17 @@ PassesBisected bisect_passes(const ModelRun& command, const CommandHooks& hooks)
     warn_of_same_platform("localize", source.target, source.session->info(), target.platform.target,
                           target.info);
   }
-  const std::shared_ptr<const LoadedModel> model = command.model.load(hooks.watcher);
+  const std::shared_ptr<const LoadedModel> model = command.model.load(hooks.watcher, command.use());
   CompileCache cache(command.cache);
-  const std::vector<int32_t> prompt = set_shared(options, command, *model, cache, hooks);
+  const RunTokens run = set_shared(options, command, *model, cache, hooks);
   PassesBisected bisected;
   bisected.bisection =
-      topdown::bisect_passes(model->files.module, model->files.weights, prompt,
+      topdown::bisect_passes(model->files.module, model->files.weights, run.prompt,
                              {source.target, source.session, {}, target.platform.kernel_timeout},
                              target.platform, options);
   if (hooks.worked) hooks.worked();
   bisected.command = command_line(command, options_again(command, "", {}, {})) + " --bisect passes";
+  bisected.shown = run.shown;
   bisected.run = facts_of(command, *model);
   return bisected;
 }

@@ -11,10 +11,9 @@
 namespace tapml::app {
 
 // Options shared by both searches.
-struct ModelRun {
+struct ModelRun : RunInput {
   ModelChoice model;
   PlatformChoice source, target;
-  std::string prompt;
   int64_t max_tokens = 4;  // decode steps of the run
   CacheOptions cache;
   std::optional<LibraryFiles> libraries;  // see routine_options()
@@ -40,6 +39,7 @@ struct LocalizeCommand : ModelRun {
 struct Localized {
   topdown::Localization localization;
   std::string command;              // that reproduces this run
+  std::string shown;                // RunTokens::shown
   topdown::CommandOptions options;  // for commands that reproduce a failure
   topdown::RunFacts run;
   std::vector<std::string> warnings;
@@ -50,6 +50,7 @@ Localized localize(const LocalizeCommand& command, const CommandHooks& hooks = {
 struct PassesBisected {
   topdown::PassBisection bisection;
   std::string command;
+  std::string shown;  // RunTokens::shown
   topdown::RunFacts run;
 };
 // `kernels`, `tolerance` and the sampler are ignored for passes. Throws like

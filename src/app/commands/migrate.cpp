@@ -96,6 +96,10 @@ topdown::CommandOptions options_again(const MigrateCommand& command, const Platf
   options.audio = command.model.inputs.features.audio;
   options.embeddings = command.model.inputs.embeddings.files;
   options.images = command.model.inputs.images.files;
+  options.texts = command.texts.texts;
+  options.texts_file = command.texts.file;
+  options.pooling = command.model.format.pooling;
+  options.normalize = command.model.format.normalize;
   options.max_tokens = command.max_tokens;
   options.sampler = command.sampler;
   if (!fault.empty()) options.faults = {fault};
@@ -104,17 +108,18 @@ topdown::CommandOptions options_again(const MigrateCommand& command, const Platf
 
 std::string command_line(const MigrateCommand& command, const std::vector<std::string>& targets,
                          const topdown::CommandOptions& options) {
-  return topdown::model_command("migrate", command.model.name, command.source.target.text, targets,
-                                command.prompt, options) +
-         " --validation-tokens " + std::to_string(command.validation_tokens);
+  const std::string line = topdown::model_command(
+      "migrate", command.model.name, command.source.target.text, targets, command.prompt, options);
+  if (command.texts.given()) return line;
+  return line + " --validation-tokens " + std::to_string(command.validation_tokens);
 }
 
 topdown::ReportTexts texts_of(const MigrateCommand& command, const LoadedModel& model,
-                              const PlatformChoice& platform, const std::string& fault,
-                              const topdown::Migration& migration) {
+                              const std::string& shown, const PlatformChoice& platform,
+                              const std::string& fault, const topdown::Migration& migration) {
   topdown::ReportTexts texts;
   texts.model = command.model.name;
-  texts.prompt = command.prompt;
+  texts.prompt = shown;
   texts.source_text = model.tokenizer.decode(migration.source_tokens);
   texts.target_text = model.tokenizer.decode(migration.target_tokens);
   for (const topdown::TokenMargin& one : migration.margins) {
@@ -128,7 +133,8 @@ topdown::ReportTexts texts_of(const MigrateCommand& command, const LoadedModel& 
 }
 
 topdown::MigrationsTexts all_texts(const MigrateCommand& command, const LoadedModel& model,
-                                   const Targets& targets, const topdown::Migrations& migrations) {
+                                   const std::string& shown, const Targets& targets,
+                                   const topdown::Migrations& migrations) {
   topdown::MigrationsTexts texts;
   texts.folders = targets.folders();
   if (command.facts) {
@@ -138,8 +144,8 @@ topdown::MigrationsTexts all_texts(const MigrateCommand& command, const LoadedMo
   texts.command = command_line(command, targets.names(),
                                options_again(command, command.targets.at(0), command.fault));
   for (size_t t = 0; t < migrations.targets.size(); ++t) {
-    texts.targets.push_back(texts_of(command, model, command.targets[t], targets.all()[t].fault,
-                                     migrations.targets[t]));
+    texts.targets.push_back(texts_of(command, model, shown, command.targets[t],
+                                     targets.all()[t].fault, migrations.targets[t]));
     texts.targets.back().run = texts.run;
     if (targets.several()) texts.targets.back().above = "../report.html";
   }
@@ -159,6 +165,7 @@ std::set<std::string> kernels_of(const topdown::Migrations& migrations) {
 
 Migrated migrate(const MigrateCommand& command, const CommandHooks& hooks) {
   unwrap(llm::check_sampler_options(command.sampler));
+  command.check();
   Targets targets(command);
   topdown::MigrateOptions options;
   options.plan = topdown::parse_plan(command.order, command.granularity, command.hybrid_every);
@@ -173,9 +180,10 @@ Migrated migrate(const MigrateCommand& command, const CommandHooks& hooks) {
   CompileCache cache(command.cache);
   targets.open(hooks);
   targets.warn_of_source(source);
-  const std::shared_ptr<const LoadedModel> model = command.model.load(hooks.watcher);
+  const std::shared_ptr<const LoadedModel> model = command.model.load(hooks.watcher, command.use());
   options.inputs = command.model.inputs.load(model->files.module, model->files.folder);
-  const std::vector<int32_t> prompt = encode_prompt(*model, command.prompt, options.inputs);
+  RunTokens run = run_tokens(*model, command, options.inputs);
+  options.texts = std::move(run.texts);
   if (hooks.opened) {
     hooks.opened(*source.session, "from " + source.target.text);
     targets.tell_opened(hooks);
@@ -191,10 +199,10 @@ Migrated migrate(const MigrateCommand& command, const CommandHooks& hooks) {
   set_hooks(options, hooks);
   options.watch = hooks.watch;
   Migrated migrated;
-  migrated.migrations = topdown::migrate(model->files.module, model->files.weights, prompt,
+  migrated.migrations = topdown::migrate(model->files.module, model->files.weights, run.prompt,
                                          {source.target, source.session}, targets.all(), options);
   if (hooks.worked) hooks.worked();
-  migrated.texts = all_texts(command, *model, targets, migrated.migrations);
+  migrated.texts = all_texts(command, *model, run.shown, targets, migrated.migrations);
   migrated.warnings = command.tolerance.unused(options.tolerances, kernels_of(migrated.migrations));
   return migrated;
 }

@@ -6,11 +6,10 @@
 
 namespace tapml::app {
 
-struct MigrateCommand {
+struct MigrateCommand : RunInput {
   ModelChoice model;
   PlatformChoice source;
-  std::vector<PlatformChoice> targets;  // at least one
-  std::string prompt;
+  std::vector<PlatformChoice> targets;             // at least one
   int64_t max_tokens = 64, validation_tokens = 4;  // as in topdown::MigrateOptions
   llm::SamplerOptions sampler;
   // See topdown::parse_plan().

@@ -18,6 +18,14 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 namespace bert {
 EncoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }
+namespace mpnet {
+EncoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace roberta {
+EncoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+EncoderModel read_xlm(const JsonObjectReader& json, ConfigNotes& notes);
+EncoderModel read_camembert(const JsonObjectReader& json, ConfigNotes& notes);
+}  // namespace roberta
 namespace modernbert {
 EncoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }

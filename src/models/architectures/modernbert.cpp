@@ -36,14 +36,8 @@ struct Config : DecoderConfig {  // `rope` is of the layers without a window
   bool attention_bias = false, mlp_bias = false, norm_bias = false;
 };
 
-// What the layers of a kind have in common.
-struct Kind {
-  Variable seen;
-  BidirectionalAttentionConfig attention;
-};
-
-Variable self_attention(Graph& g, const std::string& path, const Variable& x, const Kind& kind,
-                        const Config& c) {
+Variable self_attention(Graph& g, const std::string& path, const Variable& x,
+                        const BidirectionalAttentionConfig& attention, const Config& c) {
   const LinearConfig projection = {.bias = c.attention_bias};
   const Variable qkv = linear(g, path + ".Wqkv", x, 3 * c.heads * c.head_dim, projection);
   g.origin(path);
@@ -52,7 +46,7 @@ Variable self_attention(Graph& g, const std::string& path, const Variable& x, co
     return in_heads(g, g.field(parts, index), c.heads, c.head_dim);
   };
   const Variable q = part(0), k = part(1), v = part(2);
-  const Variable mixed = attend_both_ways(g, path, q, k, v, kind.seen, kind.attention);
+  const Variable mixed = attend_both_ways(g, path, q, k, v, attention);
   return linear(g, path + ".Wo", mixed, c.hidden, projection);
 }
 
@@ -64,17 +58,22 @@ Variable hidden_states(Graph& g, const Config& c) {
   feed.down = "Wo";
   g.origin("model");
   const auto kind = [&](int64_t reach, const RopeConfig& rope) {
-    return Kind{seen_tokens(g, reach),
-                {.heads = c.heads, .head_dim = c.head_dim, .rope = make_rope(rope, c.head_dim)}};
+    return BidirectionalAttentionConfig{.heads = c.heads,
+                                        .head_dim = c.head_dim,
+                                        .reach = reach,
+                                        .rope = make_rope(rope, c.head_dim),
+                                        .bias = {}};
   };
-  const Kind everywhere = kind(0, c.rope), near = kind(c.reach, c.local_rope);
+  const BidirectionalAttentionConfig everywhere = kind(0, c.rope),
+                                     near = kind(c.reach, c.local_rope);
   Variable x = embed_tokens(g, "model.embeddings.tok_embeddings", c.vocabulary, c.hidden);
   x = norm(g, "model.embeddings.norm", x, norm_config);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
     // The embeddings have a norm already.
     const Variable y = layer == 0 ? x : norm(g, path + ".attn_norm", x, norm_config);
-    const Kind& own = c.windowed[static_cast<size_t>(layer)] ? near : everywhere;
+    const BidirectionalAttentionConfig& own =
+        c.windowed[static_cast<size_t>(layer)] ? near : everywhere;
     x = residual(g, path, x, self_attention(g, path + ".attn", y, own, c));
     const Variable z = norm(g, path + ".mlp_norm", x, norm_config);
     x = residual(g, path, x, fused_gated_feed_forward(g, path + ".mlp", z, feed));

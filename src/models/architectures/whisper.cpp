@@ -71,7 +71,7 @@ Variable encoder_attention(Graph& g, const std::string& path, const Variable& x,
   const Variable q = heads("q_proj"), k = heads("k_proj"), v = heads("v_proj");
   const BidirectionalAttentionConfig config = {
       .heads = c.encoder_heads, .head_dim = c.hidden / c.encoder_heads, .rope = {}};
-  return project(g, path, "out_proj", attend_both_ways(g, path, q, k, v, {}, config), c);
+  return project(g, path, "out_proj", attend_both_ways(g, path, q, k, v, config), c);
 }
 
 Variable encoded(Graph& g, const Config& c) {

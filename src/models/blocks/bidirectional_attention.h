@@ -11,21 +11,18 @@ namespace tapml::models {
 struct BidirectionalAttentionConfig {
   int64_t heads = 0;
   int64_t head_dim = 0;
+  int64_t reach = 0;         // tokens that a token sees on either side of it; 0: all
   std::optional<Rope> rope;  // rotary positions; without, positions do not enter
+  relax::Variable bias;      // of the scores, f32[1, heads, n, n]; null: none. Without a reach
 };
 
-// Which tokens a token sees: the valid ones of its text, up to `reach` tokens away on either side
-// (0: all of them). bool[b, 1, 1, n], or with a reach bool[b, 1, n, n]. Serves all layers of a
-// kind. A token after the valid ones may see none.
-relax::Variable seen_tokens(Graph& g, int64_t reach = 0);
-
 // Queries, keys and values [b, n, heads, head_dim] to [b, n, heads * head_dim] in the dtype of
-// activations; scores and their softmax are f32. `seen` is from seen_tokens(); null: every row sees
-// every row, as those of sound do. A token that sees none gets the mean of all values, which is
-// finite. Sets the origin to `path`.
+// activations; scores and their softmax are f32. A token sees the valid ones of its text, within
+// the reach; where the graph has no counts of valid ones (sound), every row sees every row. One that
+// sees none gets finite values. With a bias, or without counts, the scores are a tensor of their
+// own. Sets the origin to `path`.
 relax::Variable attend_both_ways(Graph& g, const std::string& path, relax::Variable q,
                                  relax::Variable k, const relax::Variable& v,
-                                 const relax::Variable& seen,
                                  const BidirectionalAttentionConfig& config);
 
 }  // namespace tapml::models

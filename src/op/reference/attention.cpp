@@ -1,4 +1,4 @@
-// References of rotary positions and of the paged key-value cache.
+// References of rotary positions, of the paged key-value cache, and of attention.
 #include <algorithm>
 
 #include "ir/exceptions.h"
@@ -120,30 +120,133 @@ void cap_score(double& score, Error& error, double cap, double unit) {
   score = cap * t;
 }
 
+namespace {
+
+// The attention of one call, whatever decides which rows of keys and values a token sees.
+class AttentionRule {
+ public:
+  AttentionRule(const AttrMap& attrs, const RefTensor& q, const RefTensor& keys,
+                const RefTensor& values, const RefTensor* sinks, RefTensor& out)
+      : q_(q),
+        keys_(keys),
+        values_(values),
+        sinks_(sinks),
+        out_(out),
+        scores_(q, keys, out, false),
+        mixing_(q, values, out, false),
+        scale_(*find_attr<double>(attrs, "scale")),
+        unit_(compute_unit(q.dtype)) {
+    const double* soft_cap = find_attr<double>(attrs, "soft_cap");
+    if (soft_cap) soft_cap_ = *soft_cap;
+    // The weights of a softmax are f32, whatever the queries are.
+    if (q.dtype != DType::kF64) {
+      mixing_.first = OperandRounding(out.allowed.precision, DType::kF32);
+    }
+  }
+
+  // The positions that a token sees: from `first` to before `end`.
+  struct Seen {
+    size_t first = 0, end = 0;
+  };
+  // The results of all heads for the tokens of batch b, whose token i sees seen(i). `rows`: of the
+  // positions of the batch, counted over all rows of keys. `repetition`: of the errors of these
+  // rows (Repetition).
+  template <class SeenBy>
+  void attend(size_t b, const std::vector<size_t>& rows, double repetition, const SeenBy& seen) {
+    const auto tokens = static_cast<size_t>(q_.shape[1]), heads = static_cast<size_t>(q_.shape[2]);
+    const double operations = static_cast<double>(2 * tokens * heads * width() * rows.size());
+    in_parallel(out_, tokens * heads, operations, [&](size_t begin, size_t end) {
+      std::vector<double> weights;
+      std::vector<Error> errors;
+      for (size_t at = begin; at < end; ++at) {
+        one(b, at / heads, at % heads, rows, repetition, seen(at / heads), weights, errors);
+      }
+    });
+  }
+
+ private:
+  size_t width() const { return static_cast<size_t>(q_.shape[3]); }
+
+  // Result of one head for token i.
+  void one(size_t b, size_t i, size_t head, const std::vector<size_t>& rows, double repetition,
+           const Seen& seen, std::vector<double>& weights, std::vector<Error>& errors) {
+    const auto heads = static_cast<size_t>(q_.shape[2]);
+    const auto kv_heads = static_cast<size_t>(keys_.shape[2]);
+    const size_t group = heads / std::max<size_t>(kv_heads, 1);
+    // A row of values may be wider than the part that is mixed.
+    const auto row_width = static_cast<size_t>(values_.shape[3]);
+    const auto mixed = static_cast<size_t>(out_.shape[3]);
+    const size_t place = (b * static_cast<size_t>(q_.shape[1]) + i) * heads + head;
+    const size_t query = place * width(), result = place * mixed;
+    bool wanted = false;
+    for (size_t d = 0; d < mixed; ++d) wanted |= out_.wants(result + d);
+    if (!wanted) return;
+    const size_t count = seen.end > seen.first ? seen.end - seen.first : 0;
+    if (count == 0 && !sinks_) {
+      for (size_t d = 0; d < mixed; ++d) put(out_, result + d, 0, {});
+      return;
+    }
+    // Row of the t-th position that the token sees, counted over all heads.
+    auto cached = [&](size_t t) { return rows[seen.first + t] * kv_heads + head / group; };
+    weights.assign(count, 0);
+    errors.assign(count, {});
+    for (size_t t = 0; t < count; ++t) {
+      size_t key = cached(t) * width();
+      ProductSum score(scores_);
+      for (size_t d = 0; d < width(); ++d) score.add(q_, query + d, keys_, key + d);
+      weights[t] = score.value * scale_;
+      const Error moved = scaled(scale_, score.error());
+      // The scale's own rounding and that of the product with it.
+      errors[t] = Error::of(moved.systematic + scaled(weights[t], unit_),
+                            moved.variance + rounding_variance(unit_, weights[t]));
+      if (soft_cap_ > 0) cap_score(weights[t], errors[t], soft_cap_, unit_);
+    }
+    if (sinks_) {
+      weights.push_back(sinks_->values[head]);
+      errors.push_back(error_of(*sinks_, head));
+    }
+    const Error shared = softmax_row(weights, errors, unit_, division_factor(out_), repetition);
+    for (size_t d = 0; d < mixed; ++d) {
+      ProductSum sum(mixing_);
+      double bound = 0;
+      for (size_t t = 0; t < count; ++t) {
+        const size_t at = cached(t) * row_width + d;
+        const double v = values_.values[at];
+        const Error error = error_of(values_, at);
+        sum.add(weights[t], errors[t], v, error);
+        bound += weights[t] * error.bound + errors[t].bound * (std::fabs(v) + error.bound);
+      }
+      Error error = sum.error(repetition);
+      const double own = scaled(sum.value, kMathFactor * unit_);
+      // Few weights are off by much less than kTails deviations of many.
+      error.bound = std::min(error.bound + scaled(sum.value, shared.bound),
+                             bound + kTails * std::sqrt(sum.rounding(repetition)) +
+                                 mixing_.systematic(sum.value)) +
+                    own;
+      error.systematic += scaled(sum.value, shared.bound) + own;
+      put(out_, result + d, sum.value, error);
+    }
+  }
+
+  const RefTensor &q_, &keys_, &values_;
+  const RefTensor* sinks_;  // by head; may be null
+  RefTensor& out_;
+  ProductPolicy scores_, mixing_;
+  double scale_, soft_cap_ = 0;
+  double unit_;
+};
+
+}  // namespace
+
 void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
-  const RefTensor &q = *args[0].tensor, &keys = *args[1].tensor, &values = *args[2].tensor;
+  const RefTensor &q = *args[0].tensor, &keys = *args[1].tensor;
   const RefTensor &table = *args[3].tensor, &lengths = *args[4].tensor;
-  const RefTensor* sinks = args.size() > 5 ? args[5].tensor : nullptr;  // by head
-  double scale = *find_attr<double>(attrs, "scale");
-  const double soft_cap = *find_attr<double>(attrs, "soft_cap");
   const int64_t window = *find_attr<int64_t>(attrs, "window");
   const int64_t chunk = *find_attr<int64_t>(attrs, "chunk");
-  double unit = compute_unit(q.dtype);
-  const ProductPolicy scores(q, keys, outputs[0], false);
-  ProductPolicy mixing(q, values, outputs[0], false);
-  // The weights of a softmax are f32, whatever the queries are.
-  if (q.dtype != DType::kF64) {
-    mixing.first = OperandRounding(outputs[0].allowed.precision, DType::kF32);
-  }
+  AttentionRule rule(attrs, q, keys, *args[2].tensor, args.size() > 5 ? args[5].tensor : nullptr,
+                     outputs[0]);
   Pages pages(table, keys);
   auto batch = static_cast<size_t>(q.shape[0]), tokens = static_cast<size_t>(q.shape[1]);
-  auto heads = static_cast<size_t>(q.shape[2]), width = static_cast<size_t>(q.shape[3]);
-  auto kv_heads = static_cast<size_t>(keys.shape[2]);
-  size_t group = heads / std::max<size_t>(kv_heads, 1);
-  // A row of values may be wider than the part that is mixed.
-  const auto row_width = static_cast<size_t>(values.shape[3]);
-  const auto mixed = static_cast<size_t>(outputs[0].shape[3]);
-
   std::vector<size_t> rows;
   for (size_t b = 0; b < batch; ++b) {
     auto before = static_cast<int64_t>(lengths.values[b]);
@@ -161,64 +264,33 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
     for (size_t t = first_seen(before); t < rows.size(); ++t) {
       repeated.add(1 + static_cast<double>(rows[t]));
     }
-    const double repetition = repeated.factor();
-    // Result of one head for token i.
-    const auto attend = [&](size_t i, size_t head, std::vector<double>& weights,
-                            std::vector<Error>& errors) {
+    rule.attend(b, rows, repeated.factor(), [&](size_t i) {
       const size_t own = static_cast<size_t>(before) + i;
-      const size_t first = first_seen(static_cast<int64_t>(own)), seen = own + 1 - first;
-      const size_t place = (b * tokens + i) * heads + head;
-      const size_t query = place * width, result = place * mixed;
-      bool wanted = false;
-      for (size_t d = 0; d < mixed; ++d) wanted |= outputs[0].wants(result + d);
-      if (!wanted) return;
-      // Row of the t-th position that the token sees, counted over all heads.
-      auto cached = [&](size_t t) { return rows[first + t] * kv_heads + head / group; };
-      weights.assign(seen, 0);
-      errors.assign(seen, {});
-      for (size_t t = 0; t < seen; ++t) {
-        size_t key = cached(t) * width;
-        ProductSum score(scores);
-        for (size_t d = 0; d < width; ++d) score.add(q, query + d, keys, key + d);
-        weights[t] = score.value * scale;
-        const Error moved = scaled(scale, score.error());
-        // The scale's own rounding and that of the product with it.
-        errors[t] = Error::of(moved.systematic + scaled(weights[t], unit),
-                              moved.variance + rounding_variance(unit, weights[t]));
-        if (soft_cap > 0) cap_score(weights[t], errors[t], soft_cap, unit);
-      }
-      if (sinks) {
-        weights.push_back(sinks->values[head]);
-        errors.push_back(error_of(*sinks, head));
-      }
-      const Error shared =
-          softmax_row(weights, errors, unit, division_factor(outputs[0]), repetition);
-      for (size_t d = 0; d < mixed; ++d) {
-        ProductSum sum(mixing);
-        double bound = 0;
-        for (size_t t = 0; t < seen; ++t) {
-          const size_t at = cached(t) * row_width + d;
-          const double v = values.values[at];
-          const Error error = error_of(values, at);
-          sum.add(weights[t], errors[t], v, error);
-          bound += weights[t] * error.bound + errors[t].bound * (std::fabs(v) + error.bound);
-        }
-        Error error = sum.error(repetition);
-        const double own = scaled(sum.value, kMathFactor * unit);
-        // Few weights are off by much less than kTails deviations of many.
-        error.bound = std::min(error.bound + scaled(sum.value, shared.bound),
-                               bound + kTails * std::sqrt(sum.rounding(repetition)) +
-                                   mixing.systematic(sum.value)) +
-                      own;
-        error.systematic += scaled(sum.value, shared.bound) + own;
-        put(outputs[0], result + d, sum.value, error);
-      }
-    };
-    const double operations = static_cast<double>(2 * tokens * heads * width * rows.size());
-    in_parallel(outputs[0], tokens * heads, operations, [&](size_t begin, size_t end) {
-      std::vector<double> weights;
-      std::vector<Error> errors;
-      for (size_t at = begin; at < end; ++at) attend(at / heads, at % heads, weights, errors);
+      return AttentionRule::Seen{first_seen(static_cast<int64_t>(own)), own + 1};
+    });
+  }
+}
+
+void attention(const AttrMap& attrs, Args args, Outputs outputs) {
+  const RefTensor &q = *args[0].tensor, &keys = *args[1].tensor, &counts = *args[3].tensor;
+  const int64_t reach = *find_attr<int64_t>(attrs, "reach");
+  AttentionRule rule(attrs, q, keys, *args[2].tensor, nullptr, outputs[0]);
+  const auto batch = static_cast<size_t>(q.shape[0]);
+  const int64_t positions = keys.shape[1];
+  for (size_t b = 0; b < batch; ++b) {
+    const int64_t count = std::clamp<int64_t>(static_cast<int64_t>(counts.values[b]), 0, positions);
+    std::vector<size_t> rows;
+    Repetition repeated;
+    for (int64_t t = 0; t < count; ++t) {
+      rows.push_back(b * static_cast<size_t>(positions) + static_cast<size_t>(t));
+      repeated.add(1 + static_cast<double>(rows.back()));
+    }
+    rule.attend(b, rows, repeated.factor(), [&](size_t i) {
+      const auto own = static_cast<int64_t>(i);
+      const int64_t first = reach > 0 ? std::max<int64_t>(0, own - reach) : 0;
+      const int64_t end = reach > 0 ? std::min(count, own + reach + 1) : count;
+      return AttentionRule::Seen{static_cast<size_t>(first),
+                                 static_cast<size_t>(std::max(first, end))};
     });
   }
 }

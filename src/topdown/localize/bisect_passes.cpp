@@ -41,6 +41,7 @@ class PassBisector {
     run_.prompt = prompt;
     run_.cancelled = options.cancelled;
     run_.inputs = options.inputs;
+    run_.texts = options.texts;
     if (!module.facts.fusion_policy.empty()) {
       throw_user("the passes have already run", "--bisect passes", "a model's folder",
                  "formed kernels", "give the model that this was compiled from");
@@ -110,45 +111,37 @@ class PassBisector {
   // error from a run with all settings off.
   void prepare_reference() {
     progress("run on " + source_.target.text);
-    auto engine = unwrap(llm::Engine::create(*source_.session, compiled(all(false), source_.target),
-                                             weights_, {.fragmented = true}));
-    engine->local_vm().set_interrupt(options_.interrupt);
-    engine->set_watcher(options_.watcher);
-    interface_ = engine->model();
+    ModelRunner model =
+        ModelRunner::under_test(*source_.session, compiled(all(false), source_.target), weights_);
+    model.vm().set_interrupt(options_.interrupt);
+    model.set_watcher(options_.watcher);
+    interface_ = model.model();
+    if (llm::Engine* engine = model.engine()) reset_engine(*engine, run_.inputs);
     llm::GenerateOptions generate;
     generate.max_tokens = options_.validation_tokens;
     generate.eos = options_.eos;
     generate.on_token = [this](int32_t) { return !options_.cancelled || !options_.cancelled(); };
     generate.not_finite_ends = true;  // every arm may contain a wrong pass
-    reset_engine(*engine, run_.inputs);
-    run_.forced = unwrap(engine->generate(run_.prompt, generate)).tokens;
+    run_.forced = unwrap(model.generate(run_, generate)).tokens;
     check_cancelled();
-    const std::vector<HostTensor> own = forced_logits(*engine, run_);
+    const std::vector<HostTensor> own = model.outputs(run_);
     progress("evaluate the reference");
-    std::vector<int32_t> tokens = run_.prompt;
-    tokens.insert(tokens.end(), run_.forced.begin(), run_.forced.end());
+    const ReferenceLogits logits = reference_of({});
+    reference_.emplace(logits, own);
+    if (!(reference_->check(own).source_error <= kSaneSource * logits.largest)) {
+      reference_.emplace(logits, std::vector<HostTensor>());
+    }
+    reference_->set_emulation(
+        [this](const op::ProductRounding& products) { return reference_of(products); },
+        specifies_half_sums(module_));
+  }
+
+  ReferenceLogits reference_of(const op::ProductRounding& products) const {
     interp::CallOptions evaluate;
     evaluate.poll = [this] { check_cancelled(); };
     evaluate.watcher = options_.watcher;
-    const op::RefTensor logits =
-        evaluate_logits(module_, interface_, weights_, tokens, evaluate, run_.inputs);
-    double largest = 1;
-    for (double value : logits.values) largest = std::max(largest, std::abs(value));
-    reference_.emplace(logits, run_.prompt.size(), own);
-    if (!(reference_->check(own).source_error <= kSaneSource * largest)) {
-      reference_.emplace(logits, run_.prompt.size(), std::vector<HostTensor>());
-    }
-    reference_->set_emulation(
-        [this, tokens](const op::ProductRounding& products) {
-          interp::CallOptions emulate;
-          emulate.poll = [this] { check_cancelled(); };
-          emulate.watcher = options_.watcher;
-          emulate.products = products;
-          return ReferenceLogits::of(
-              evaluate_logits(module_, interface_, weights_, tokens, emulate, run_.inputs),
-              run_.prompt.size() - 1);
-        },
-        specifies_half_sums(module_));
+    evaluate.products = products;
+    return ReferenceLogits::of(module_, interface_, weights_, run_, evaluate);
   }
 
   // A failure due to a wrong pass is wrong; a refusal by the platform has nothing to do with
@@ -169,15 +162,14 @@ class PassBisector {
     ++result_.runs;
     auto executable = guard([&] { return compiled(arm, sandbox_.target()); });
     if (!executable) return failed(executable.error());
-    std::unique_ptr<llm::Engine> engine;
+    std::optional<ModelRunner> model;
     ModelCheck check = contained_check(sandbox_, *reference_, [&] {
-      engine = unwrap(
-          llm::Engine::create(sandbox_.session(), *executable, weights_, {.fragmented = true}));
-      engine->local_vm().set_interrupt(options_.interrupt);
-      engine->set_watcher(options_.watcher);
-      return forced_logits(*engine, run_);
+      model = ModelRunner::under_test(sandbox_.session(), *executable, weights_);
+      model->vm().set_interrupt(options_.interrupt);
+      model->set_watcher(options_.watcher);
+      return model->outputs(run_);
     });
-    engine.reset();
+    model.reset();
     if (!check.failure.empty()) sandbox_.restart();
     return check;
   }
@@ -254,7 +246,7 @@ class PassBisector {
         interpreter.body = stage.loops ? interp::KernelBody::kLoops : interp::KernelBody::kSpec;
         interpreter.poll = [this] { check_cancelled(); };
         interpreter.watcher = options_.watcher;
-        return evaluated_logits(stage.module, interface_, weights_, run_, interpreter);
+        return evaluated_outputs(stage.module, interface_, weights_, run_, interpreter);
       });
       if (logits) return reference_->check(*logits);
       return failed(logits.error());

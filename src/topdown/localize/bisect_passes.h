@@ -17,6 +17,7 @@ struct BisectPassesOptions {
   int64_t validation_tokens = 4;  // decode steps, teacher-forced
   std::vector<int32_t> eos;
   llm::TextInputs inputs;
+  std::vector<std::vector<int32_t>> texts;  // as in SourceRunOptions
   library::LibraryOptions libraries;
   // Injected faults: in a pass (Instruments::rewrite), and in a schedule for the target
   // (ImplementOptions::rewrite).

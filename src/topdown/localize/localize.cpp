@@ -169,13 +169,13 @@ class Localizer {
       if (!is_of_session(kind)) continue;
       kernel = faulty_kernel(suite_, kernel);
       const std::vector<HostTensor> tests = carved_outputs(suite_, kernel, sandbox_);
-      const std::vector<HostTensor> logits = target_logits();
+      const std::vector<HostTensor> outputs = target_outputs();
       bool has_effect = false;
       for (size_t site = 0; site < session_sites(kind) && !has_effect; ++site) {
         session_faults_->push_back({kernel, kind, site});
         source_.check_cancelled();
         has_effect = !same_bits(tests, carved_outputs(suite_, kernel, sandbox_)) ||
-                     !same_bits(logits, target_logits());
+                     !same_bits(outputs, target_outputs());
         if (!has_effect) session_faults_->pop_back();
       }
       if (!has_effect) {
@@ -184,12 +184,11 @@ class Localizer {
       }
     }
   }
-  std::vector<HostTensor> target_logits() {
-    auto engine = unwrap(llm::Engine::create(sandbox_.session(), target_executable_, weights_,
-                                             {.fragmented = true}));
-    engine->local_vm().set_interrupt(options_.interrupt);
-    engine->set_watcher(options_.watcher);
-    return forced_logits(*engine, run_);
+  std::vector<HostTensor> target_outputs() {
+    ModelRunner model = ModelRunner::under_test(sandbox_.session(), target_executable_, weights_);
+    model.vm().set_interrupt(options_.interrupt);
+    model.set_watcher(options_.watcher);
+    return model.outputs(run_);
   }
 
   void replay_all() {
@@ -243,7 +242,7 @@ class Localizer {
       }
     }
     progress("hybrid runs");
-    Hybrid hybrid(source_.engine(), sandbox_);
+    Hybrid hybrid(source_.model(), sandbox_);
     auto check = [&](const std::vector<size_t>& parts) {
       return hybrid.check(named(parts, candidates), source_.model_reference(), run_);
     };
@@ -464,12 +463,11 @@ class Localizer {
     const auto run = [this] {
       ModelCheck check;
       {
-        std::unique_ptr<llm::Engine> engine;
+        std::optional<ModelRunner> model;
         check = contained_check(sandbox_, source_.model_reference(), [&] {
-          engine = unwrap(llm::Engine::create(sandbox_.session(), target_executable_, weights_,
-                                              {.fragmented = true}));
-          engine->local_vm().set_interrupt(options_.interrupt);
-          return forced_logits(*engine, run_);
+          model = ModelRunner::under_test(sandbox_.session(), target_executable_, weights_);
+          model->vm().set_interrupt(options_.interrupt);
+          return model->outputs(run_);
         });
       }
       if (!check.failure.empty()) sandbox_.restart();

@@ -92,7 +92,7 @@ void TargetMigration::prepare() {
   for (const MigrationUnit& unit : units_) {
     for (int32_t kernel : unit.kernels) tell(name_of(kernel), KernelStage::kWaiting);
   }
-  hybrid_ = std::make_unique<Hybrid>(source_.engine(), sandbox_);
+  hybrid_ = std::make_unique<Hybrid>(source_.model(), sandbox_);
   if (options_.plan.layer_by_layer) {
     layers_ = std::make_unique<LayerMoves>(
         source_.suite(), [this](const std::string& layer, const CallChoice& choice) {
@@ -246,6 +246,10 @@ MigrationIdentity TargetMigration::known_identity() {
   }
   std::string prompt;
   for (int32_t token : source_.prompt()) prompt += std::to_string(token) + " ";
+  for (const auto& text : source_.forced().texts) {
+    prompt += "text: ";
+    for (int32_t token : text) prompt += std::to_string(token) + " ";
+  }
   prompt += sampler_words(options_.sampler);
   prompt += options_.inputs.digest();
   return {{"source", result_.source},
@@ -452,20 +456,19 @@ void TargetMigration::run_alone() {
     ModelCheck check;
     Status finite;
     {
-      std::unique_ptr<llm::Engine> engine;
+      std::optional<ModelRunner> model;
       check = contained_check(sandbox_, source_.model_reference(), [&] {
-        engine = unwrap(llm::Engine::create(sandbox_.session(), executable_, source_.weights(),
-                                            {.fragmented = true}));
-        engine->local_vm().set_interrupt(options_.interrupt);
-        engine->set_watcher(options_.watcher);
-        std::vector<HostTensor> logits = forced_logits(*engine, source_.forced());
-        if (!generates) return logits;
-        const llm::Generation own = source_.generate(*engine, options_.max_tokens);
+        model = ModelRunner::under_test(sandbox_.session(), executable_, source_.weights());
+        model->vm().set_interrupt(options_.interrupt);
+        model->set_watcher(options_.watcher);
+        std::vector<HostTensor> outputs = model->outputs(source_.forced());
+        if (!generates) return outputs;
+        const llm::Generation own = source_.generate(*model, options_.max_tokens);
         result_.target_tokens = own.tokens;
         if (own.reason == llm::StopReason::kNotFinite) {
-          finite = guard([&] { source_.fail_not_finite(*engine); });
+          finite = guard([&] { source_.fail_not_finite(*model); });
         }
-        return logits;
+        return outputs;
       });
     }
     if (!finite && check.failure.empty()) {

@@ -2,7 +2,18 @@
 
 #include <cstdio>
 
+#include "base/units.h"
+
 namespace tapml::topdown {
+
+const char* compared_name(const ModelCheck& check) {
+  return check.cosine_distance ? "vectors" : "logits";
+}
+
+std::string compared_text(const ModelCheck& check) {
+  return std::string(compared_name(check)) + " of " +
+         counted(check.positions, check.cosine_distance ? "text" : "token");
+}
 
 std::string divergence_text(const ModelCheck& check) {
   if (check.first_divergent < 0) return "";

@@ -1,7 +1,9 @@
-// Compares a whole model's logits with the reference's, teacher-forced on the source's tokens.
+// Compares a whole model's logits with the reference's, teacher-forced on the source's tokens, or
+// the vectors of an encoder.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace tapml::topdown {
@@ -10,7 +12,8 @@ struct ModelCheck {
   bool passed = true;
   // At the position whose error is the largest share of its bound: the largest error of a logit, at
   // most 4 max |source - reference| + 1e-4 max(1, max |logit|), and the RMS over all logits, at
-  // most 4 times the source's + 2.5e-5 max(1, max |logit|). Maxima are those of the position.
+  // most 4 times the source's + 2.5e-5 max(1, max |logit|). Maxima are those of the position. For
+  // vectors, the largest number of a vector takes the place of max(1, max |logit|).
   double max_abs = 0, bound = 0;
   double rms = 0, rms_bound = 0;
   double source_error = 0;
@@ -18,7 +21,10 @@ struct ModelCheck {
       0;  // positions where the most likely token differs with a margin above the bound
   std::string failure;  // why there are no logits: a crash, a hang; empty otherwise
 
-  int64_t positions = 0;  // tokens whose logits were compared
+  int64_t positions = 0;  // tokens whose logits were compared, or texts
+  // Of an encoder: the largest 1 - cosine of a vector and the reference's. Then what follows about
+  // tokens is not known.
+  std::optional<double> cosine_distance;
   // Kullback-Leibler divergence of the target's next-token distribution from the reference's, in
   // nats.
   double kl_max = 0, kl_mean = 0;
@@ -44,6 +50,10 @@ struct TokenMargin {
   bool open() const { return margin <= 2 * bound; }
 };
 
+// What was compared: "logits of 5 tokens", "vectors of 3 texts".
+std::string compared_text(const ModelCheck& check);
+// "logits" or "vectors".
+const char* compared_name(const ModelCheck& check);
 // One line: "token 12 after the prompt: 345, the reference 17 by 2.1e-03"; empty if none differs.
 std::string divergence_text(const ModelCheck& check);
 

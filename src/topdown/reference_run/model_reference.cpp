@@ -49,6 +49,27 @@ void reset_engine(llm::Engine& engine, const llm::TextInputs& inputs) {
   set_inputs(engine, inputs);
 }
 
+std::vector<int32_t> ForcedRun::tokens() const {
+  std::vector<int32_t> all = prompt;
+  all.insert(all.end(), forced.begin(), forced.end());
+  for (const std::vector<int32_t>& text : texts) {
+    all.insert(all.end(), text.begin(), text.end());
+    all.push_back(-1);
+  }
+  return all;
+}
+
+std::vector<HostTensor> rows_of(const HostTensor& matrix) {
+  std::vector<HostTensor> rows;
+  const auto values = matrix.values<float>();
+  const auto width = static_cast<size_t>(matrix.shape().at(1));
+  for (size_t first = 0; first < values.size(); first += width) {
+    rows.push_back(HostTensor::from<float>(DType::kF32, {static_cast<int64_t>(width)},
+                                           values.subspan(first, width)));
+  }
+  return rows;
+}
+
 std::vector<HostTensor> forced_logits(llm::Engine& engine, const ForcedRun& run) {
   std::vector<HostTensor> logits;
   // A kernel that does not write the cache must not profit from an earlier run.
@@ -277,9 +298,31 @@ op::RefTensor evaluate_logits(const Module& module, const ModelInterface& model,
   return evaluated.step(llm::is_encoder(model) ? "embed" : "logits_all", tokens);
 }
 
-std::vector<HostTensor> evaluated_logits(const Module& module, const ModelInterface& model,
-                                         const std::map<std::string, HostTensor>& weights,
-                                         const ForcedRun& run, const interp::CallOptions& options) {
+op::RefTensor evaluate_vectors(const Module& module, const ModelInterface& model,
+                               const std::map<std::string, HostTensor>& weights,
+                               const std::vector<std::vector<int32_t>>& texts,
+                               const interp::CallOptions& options) {
+  const llm::TextInputs none;
+  EvaluatedModel evaluated(module, model, weights, 0, options, none);
+  op::RefTensor all;
+  std::vector<double> rows;
+  for (const std::vector<int32_t>& text : texts) {
+    const op::RefTensor one = evaluated.step("embed", text);
+    for (const double value : one.values) rows.push_back(value);
+    all.dtype = one.dtype;
+    all.shape = {std::ssize(texts), one.shape.at(1)};
+  }
+  all.values = rows;
+  return all;
+}
+
+std::vector<HostTensor> evaluated_outputs(const Module& module, const ModelInterface& model,
+                                          const std::map<std::string, HostTensor>& weights,
+                                          const ForcedRun& run,
+                                          const interp::CallOptions& options) {
+  if (llm::is_encoder(model)) {
+    return rows_of(rounded(evaluate_vectors(module, model, weights, run.texts, options)));
+  }
   EvaluatedModel evaluated(module, model, weights, run.prompt.size() + run.forced.size(), options,
                            run.inputs);
   std::vector<HostTensor> logits{rounded(evaluated.step("prefill", run.prompt))};
@@ -299,13 +342,28 @@ ReferenceLogits ReferenceLogits::of(const op::RefTensor& logits, size_t first) {
   return kept;
 }
 
+ReferenceLogits ReferenceLogits::of(const Module& module, const ModelInterface& model,
+                                    const std::map<std::string, HostTensor>& weights,
+                                    const ForcedRun& run, const interp::CallOptions& options) {
+  if (llm::is_encoder(model)) {
+    ReferenceLogits kept = of(evaluate_vectors(module, model, weights, run.texts, options), 0);
+    kept.vectors = true;
+    kept.largest = 0;
+    for (const double value : kept.rows) kept.largest = std::max(kept.largest, std::abs(value));
+    return kept;
+  }
+  return of(evaluate_logits(module, model, weights, run.tokens(), options, run.inputs),
+            run.prompt.size() - 1);
+}
+
 ModelReference::ModelReference(ReferenceLogits logits, const std::vector<HostTensor>& source)
     : logits_(std::move(logits)), vocabulary_(logits_.vocabulary) {
   const auto positions = static_cast<size_t>(std::ssize(logits_.rows) / vocabulary_);
   for (size_t i = 0; i < positions; ++i) {
     const Distance own = i < source.size() ? distance(source[i], i) : Distance{};
     source_error_ = std::max(source_error_, own.largest);
-    double largest = 1;
+    // The numbers of a vector are as small as it is long.
+    double largest = logits_.vectors ? 0 : 1;
     for (int64_t v = 0; v < vocabulary_; ++v) largest = std::max(largest, std::abs(row(i)[v]));
     // A source with logits that are not finite excuses no error.
     const Distance excused = std::isfinite(own.largest) ? own : Distance{};
@@ -352,20 +410,39 @@ ModelCheck ModelReference::check_within(const Bounds& bounds,
   ModelCheck result;
   result.bound = bound();
   result.source_error = source_error_;
+  double worst = -1;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const Distance found = distance(logits[i], i), &allowed = bounds.at(i);
+    const auto ratio_of = [](double error, double bound) { return error > 0 ? error / bound : 0; };
+    const double ratio =
+        std::max(ratio_of(found.largest, allowed.largest), ratio_of(found.rms, allowed.rms));
+    if (ratio <= worst) continue;
+    worst = ratio;
+    result.max_abs = found.largest;
+    result.bound = allowed.largest;
+    result.rms = found.rms;
+    result.rms_bound = allowed.rms;
+  }
+  result.positions = std::ssize(logits);
+  if (logits_.vectors) {
+    result.cosine_distance = 0;
+    for (size_t i = 0; i < logits.size(); ++i) {
+      result.cosine_distance = std::max(*result.cosine_distance, cosine_distance(logits[i], i));
+    }
+  } else {
+    compare_tokens(bounds, logits, result);
+  }
+  // Not `worst > 1`, which a NaN would pass.
+  result.passed = worst <= 1 && result.top1_changes == 0;
+  return result;
+}
+
+void ModelReference::compare_tokens(const Bounds& bounds, const std::vector<HostTensor>& logits,
+                                    ModelCheck& result) const {
   const int64_t k = std::min(ModelCheck::kTopK, vocabulary_);
-  double kl_sum = 0, worst = -1;
+  double kl_sum = 0;
   int64_t agreed = 0;
   for (size_t i = 0; i < logits.size(); ++i) {
-    const Distance found_distance = distance(logits[i], i), &allowed = bounds.at(i);
-    const double ratio =
-        std::max(found_distance.largest / allowed.largest, found_distance.rms / allowed.rms);
-    if (ratio > worst) {
-      worst = ratio;
-      result.max_abs = found_distance.largest;
-      result.bound = allowed.largest;
-      result.rms = found_distance.rms;
-      result.rms_bound = allowed.rms;
-    }
     std::vector<double> own;
     for (int64_t v = 0; v < vocabulary_; ++v) {
       const double value = logits[i].at_f64(v);
@@ -373,7 +450,7 @@ ModelCheck ModelReference::check_within(const Bounds& bounds,
       own.push_back(std::isnan(value) ? -std::numeric_limits<double>::infinity() : value);
     }
     int64_t top = argmax(own.data(), vocabulary_), compared = argmax(row(i), vocabulary_);
-    if (row(i)[compared] - row(i)[top] > 2 * allowed.largest) ++result.top1_changes;
+    if (row(i)[compared] - row(i)[top] > 2 * bounds.at(i).largest) ++result.top1_changes;
     const double kl = divergence({row(i), static_cast<size_t>(vocabulary_)}, own);
     result.kl_max = std::max(result.kl_max, kl);
     kl_sum += kl;
@@ -388,15 +465,23 @@ ModelCheck ModelReference::check_within(const Bounds& bounds,
       result.margin = row(i)[compared] - row(i)[top];
     }
   }
-  result.positions = std::ssize(logits);
-  if (result.positions > 0) {
-    result.kl_mean = kl_sum / static_cast<double>(result.positions);
-    result.top_k_agreement =
-        static_cast<double>(agreed) / static_cast<double>(k * result.positions);
+  if (logits.empty()) return;
+  result.kl_mean = kl_sum / static_cast<double>(logits.size());
+  result.top_k_agreement = static_cast<double>(agreed) / static_cast<double>(k * result.positions);
+}
+
+double ModelReference::cosine_distance(const HostTensor& vector, size_t i) const {
+  double product = 0, own = 0, wanted = 0;
+  for (int64_t v = 0; v < vocabulary_; ++v) {
+    const double a = vector.at_f64(v), b = row(i)[v];
+    product += a * b;
+    own += a * a;
+    wanted += b * b;
   }
-  // Not `worst > 1`, which a NaN would pass.
-  result.passed = worst <= 1 && result.top1_changes == 0;
-  return result;
+  if (own == 0 && wanted == 0) return 0;
+  const double distance = 1 - product / std::sqrt(own * wanted);
+  // A rounded quotient may exceed 1.
+  return std::isfinite(distance) ? std::max(distance, 0.0) : 2;
 }
 
 double ModelReference::margin(int32_t token) const {
@@ -407,6 +492,7 @@ double ModelReference::margin(int32_t token) const {
 
 std::vector<TokenMargin> ModelReference::margins() const {
   std::vector<TokenMargin> margins;
+  if (logits_.vectors) return margins;
   for (size_t i = 0; i < bounds_.size(); ++i) {
     const std::vector<int64_t> best =
         largest(row(i), vocabulary_, std::min<int64_t>(2, vocabulary_));

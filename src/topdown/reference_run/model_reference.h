@@ -15,17 +15,25 @@
 
 namespace tapml::topdown {
 
-// The input of a run of the model: the prompt, then tokens that the source chose.
+// The input of a run of the model: the prompt, then tokens that the source chose; or the texts of
+// an encoder.
 struct ForcedRun {
   std::vector<int32_t> prompt, forced;
   std::function<bool()> cancelled;  // polled between two tokens; may be empty
   llm::TextInputs inputs;
+  std::vector<std::vector<int32_t>> texts;  // then there is no prompt
+
+  // All tokens in order; -1 follows each text.
+  std::vector<int32_t> tokens() const;
 };
 
 // Sets the features and embeddings of the engine's texts, if there are any.
 void set_inputs(llm::Engine& engine, const llm::TextInputs& inputs);
 // The same for an engine that forgets what it has read.
 void reset_engine(llm::Engine& engine, const llm::TextInputs& inputs);
+
+// The rows of f32[n, d], as f32[d] each.
+std::vector<HostTensor> rows_of(const HostTensor& matrix);
 
 // Logits of the last prompt token and of every forced token after it. Throws.
 std::vector<HostTensor> forced_logits(llm::Engine& engine, const ForcedRun& run);
@@ -37,22 +45,33 @@ op::RefTensor evaluate_logits(const Module& module, const ModelInterface& model,
                               const std::vector<int32_t>& tokens,
                               const interp::CallOptions& options = {},
                               const llm::TextInputs& inputs = {});
-// The same as forced_logits(), by the interpreter: `module` is the model, before or after passes.
-std::vector<HostTensor> evaluated_logits(const Module& module, const ModelInterface& model,
-                                         const std::map<std::string, HostTensor>& weights,
-                                         const ForcedRun& run, const interp::CallOptions& options);
+// The reference's vectors f32[texts, d] of an encoder's texts, each evaluated alone.
+op::RefTensor evaluate_vectors(const Module& module, const ModelInterface& model,
+                               const std::map<std::string, HostTensor>& weights,
+                               const std::vector<std::vector<int32_t>>& texts,
+                               const interp::CallOptions& options = {});
+// The same as ModelRunner::outputs(), by the interpreter: `module` is the model, before or after
+// passes.
+std::vector<HostTensor> evaluated_outputs(const Module& module, const ModelInterface& model,
+                                          const std::map<std::string, HostTensor>& weights,
+                                          const ForcedRun& run, const interp::CallOptions& options);
 
-// The reference's logits of the last tokens of a sequence.
+// The reference's logits of the last tokens of a sequence, or an encoder's vectors.
 struct ReferenceLogits {
   std::vector<double> rows;  // one after the other
   int64_t vocabulary = 0;    // of each
-  double largest = 1;        // max(1, |logit|) over all tokens of the sequence
+  double largest = 1;        // max(1, |logit|) over all tokens of the sequence; of vectors: max |x|
+  bool vectors = false;      // of texts, whose numbers are no logits
 
   // From the logits of all tokens: the rows from `first` on.
   static ReferenceLogits of(const op::RefTensor& logits, size_t first);
+  // Evaluates those that ModelRunner::outputs() returns of the run.
+  static ReferenceLogits of(const Module& module, const ModelInterface& model,
+                            const std::map<std::string, HostTensor>& weights, const ForcedRun& run,
+                            const interp::CallOptions& options);
 };
 
-// Checks the logits of a whole model.
+// Checks the logits, or the vectors, of a whole model.
 class ModelReference {
  public:
   // `logits` starts at the last token of the prompt; `source`: the source's own forced_logits().
@@ -90,9 +109,14 @@ class ModelReference {
   };
   using Bounds = std::vector<Distance>;  // by position
   ModelCheck check_within(const Bounds& bounds, const std::vector<HostTensor>& logits) const;
+  // Adds what is known of tokens: which ones their logits prefer, and by how much.
+  void compare_tokens(const Bounds& bounds, const std::vector<HostTensor>& logits,
+                      ModelCheck& result) const;
+  // 1 - cosine of the vector and the reference's; 2 if it is not finite.
+  double cosine_distance(const HostTensor& vector, size_t i) const;
   const Bounds& bounds_with(const Allowances& allowances) const;
   Distance distance(const HostTensor& logits, size_t i) const;
-  // Of max(1, |logit|), allowed whatever the source's error is.
+  // Of max(1, |logit|), or of a vector's largest number: allowed whatever the source's error is.
   static constexpr double kAlways = 1e-4;
 
   ReferenceLogits logits_;

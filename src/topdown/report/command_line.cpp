@@ -54,8 +54,8 @@ std::string absolute_path(const std::string& path) {
 
 CommandOptions with_absolute_paths(CommandOptions options) {
   for (std::string* file :
-       {&options.patterns, &options.features, &options.audio, &options.kernels, &options.tolerance,
-        &options.model, &options.token_file, &options.tls_ca}) {
+       {&options.patterns, &options.features, &options.audio, &options.texts_file, &options.kernels,
+        &options.tolerance, &options.model, &options.token_file, &options.tls_ca}) {
     *file = absolute_path(*file);
   }
   for (std::string& library : options.libraries) library = absolute_path(library);
@@ -67,6 +67,10 @@ CommandOptions with_absolute_paths(CommandOptions options) {
     one = absolute_path(one.substr(0, at)) + one.substr(at);
   }
   return options;
+}
+
+const char* input_name(const CommandOptions& options) {
+  return options.reads_texts() ? "texts" : "prompt";
 }
 
 std::string model_command(const std::string& command, const std::string& model,
@@ -83,12 +87,19 @@ std::string model_command(const std::string& command, const std::string& model,
   add(line, "--activations", options.activations);
   add(line, "--kv-cache", options.kv_cache);
   add(line, "--accumulation", options.accumulation);
+  add(line, "--pooling", options.pooling);
+  add(line, "--normalize", options.normalize);
   add(line, "--features", options.features);
   add(line, "--audio", options.audio);
   for (const std::string& one : options.embeddings) add(line, "--embeddings", one);
   for (const std::string& image : options.images) add(line, "--image", image);
   line += " --from " + quoted_word(source);
   for (const std::string& target : targets) line += " --to " + quoted_word(target);
+  if (options.reads_texts()) {
+    for (const std::string& text : options.texts) line += " --text " + quoted_word(text);
+    add(line, "--texts", options.texts_file);
+    return line + shared_words(options);
+  }
   add(line, "--prompt", prompt);
   if (options.max_tokens) line += " --max-tokens " + std::to_string(*options.max_tokens);
   return line + sampler_words(options.sampler) + shared_words(options);

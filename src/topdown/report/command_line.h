@@ -19,6 +19,9 @@ struct CommandOptions {
   std::string features, audio;                                // not for replay
   std::vector<std::string> embeddings;                        // FILE[@POSITION]; not for replay
   std::vector<std::string> images;                            // not for replay
+  std::vector<std::string> texts;                             // of an encoder; not for replay
+  std::string texts_file;                                     // of texts, one per line; the same
+  std::string pooling, normalize;                             // of an encoder; not for replay
   std::optional<int64_t> max_tokens;                          // not for replay
   llm::SamplerOptions sampler;                                // not for replay
   std::string patterns, kernels, tolerance;
@@ -31,7 +34,12 @@ struct CommandOptions {
   bool in_process = false;
   std::optional<double> kernel_seconds;
   std::vector<std::string> faults;  // KERNEL:KIND
+
+  // Whether the model reads texts, as an encoder does, and no prompt.
+  bool reads_texts() const { return !texts.empty() || !texts_file.empty(); }
 };
+// What a page calls the input of the model: "prompt" or "texts".
+const char* input_name(const CommandOptions& options);
 
 // The same with absolute paths of files, for commands that run in another folder.
 CommandOptions with_absolute_paths(CommandOptions options);
@@ -40,7 +48,8 @@ std::string absolute_path(const std::string& path);
 
 std::string quoted_word(const std::string& text);  // one word of a shell's command line
 
-// `command`: "migrate" or "localize".
+// `command`: "migrate" or "localize". `prompt` has no effect if the model reads texts, and neither
+// do the options about tokens.
 std::string model_command(const std::string& command, const std::string& model,
                           const std::string& source, const std::string& target,
                           const std::string& prompt, const CommandOptions& options);

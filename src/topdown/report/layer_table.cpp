@@ -62,13 +62,16 @@ std::string layer_table(const std::vector<LayerStep>& layers) {
         {escaped(layer.layer), chip + " " + escaped(layer_outcome(layer)),
          ran(layer) ? number(layer.hybrid.max_abs) : "",
          ran(layer) ? number(layer.hybrid.bound) : "",
-         ran(layer) ? number(layer.hybrid.kl_max) : "",
+         ran(layer) ? number(layer.hybrid.cosine_distance.value_or(layer.hybrid.kl_max)) : "",
          ran(layer) ? std::to_string(layer.dispatched) : "",
          size_text(layer.copies.bytes_to_target) + ", " + size_text(layer.copies.bytes_from_target),
          escaped(join(layer.left))},
         true);
   }
-  return table({"layer", "outcome", "logits error", "bound", "KL at most", "calls on the target",
+  const bool vectors = std::ranges::any_of(
+      layers, [](const LayerStep& one) { return one.hybrid.cosine_distance.has_value(); });
+  return table({"layer", "outcome", vectors ? "vectors' error" : "logits error", "bound",
+                vectors ? "cosine distance at most" : "KL at most", "calls on the target",
                 "copied to it, from it", "stay on the source"},
                rows, "facts");
 }

@@ -81,7 +81,7 @@ std::string localization_html(const Localization& localization, const std::strin
   if (localization.target_ran) {
     content.checks.push_back({localization.target + " alone", localization.whole});
   }
-  content.texts = {{"prompt", prompt}};
+  content.texts = {{input_name(options), prompt}};
   content.remarks.push_back("Hybrid runs: " + std::to_string(localization.hybrid_runs));
   content.timeline = localization.timeline;
   content.seconds = localization.seconds;

@@ -27,9 +27,9 @@ std::string error_text(const Culprit& culprit) {
   }
   if (!culprit.hybrid.failure.empty()) return culprit.hybrid.failure;
   // A kernel without tests did not pass them.
-  return (v.calls > 0 ? "its tests pass" : "it has no tests") +
-         std::string("; logits with it on the target: error ") + number(culprit.hybrid.max_abs) +
-         ", allowed " + number(culprit.hybrid.bound);
+  return std::string(v.calls > 0 ? "its tests pass" : "it has no tests") + "; " +
+         compared_name(culprit.hybrid) + " with it on the target: error " +
+         number(culprit.hybrid.max_abs) + ", allowed " + number(culprit.hybrid.bound);
 }
 
 std::string dims_text(const std::vector<std::pair<std::string, int64_t>>& dims) {

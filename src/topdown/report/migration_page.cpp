@@ -35,6 +35,7 @@ std::string how_to_see(const Migration& migration, const MigrationStep& step,
 std::string end_text(const Migration& migration) {
   if (!migration.target_ran) return "not run alone: kernels are left on the source";
   if (!migration.whole.failure.empty()) return "failed";
+  if (migration.whole.cosine_distance) return compared_text(migration.whole);
   if (migration.first_divergence < 0) return "identical token for token";
   return "diverges at token " + std::to_string(migration.first_divergence) +
          divergence_note(migration);
@@ -92,7 +93,10 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
   if (migration.target_ran)
     content.checks.push_back({migration.target + " alone", migration.whole});
   content.layers = migration.layers;
-  content.texts = {{"prompt", texts.prompt}, {migration.source, texts.source_text}};
+  content.texts = {{input_name(texts.options), texts.prompt}};
+  if (!texts.options.reads_texts()) {
+    content.texts.push_back({migration.source, texts.source_text});
+  }
   content.texts.push_back({migration.target + " (" + end_text(migration) + ")", texts.target_text});
   for (size_t i = 0; i < migration.margins.size(); ++i) {
     content.tokens.push_back(

@@ -78,9 +78,8 @@ class Page {
                          one.target_ran ? number(one.whole.bound) : "", seconds(one.seconds)},
                         true);
     }
-    return table(
-        {"target", "verdict", "kernels moved", "whole model", "logits error", "bound", "took"},
-        rows, "facts");
+    return table({"target", "verdict", "kernels moved", "whole model", "error", "bound", "took"},
+                 rows, "facts");
   }
 
   std::string kernels() const {
@@ -134,8 +133,10 @@ class Page {
       return element("p", escaped(name) + ":") +
              (text.empty() ? "" : element("pre", escaped(text)));
     };
-    std::string parts = part("prompt", texts_.targets[0].prompt) +
-                        part(migrations_.targets[0].source, texts_.targets[0].source_text);
+    const ReportTexts& first = texts_.targets[0];
+    std::string parts = part(input_name(first.options), first.prompt);
+    if (!first.options.reads_texts())
+      parts += part(migrations_.targets[0].source, first.source_text);
     for (size_t t = 0; t < migrations_.targets.size(); ++t) {
       const Migration& one = migrations_.targets[t];
       if (one.target_ran) {

@@ -79,7 +79,7 @@ std::string pass_bisection_html(const PassBisection& bisection, const std::strin
   content.verdict = pass_verdict(bisection) + ".";
   content.checks.push_back({"all settings on", bisection.whole});
   if (bisection.found()) content.checks.push_back({"all settings off", bisection.bare});
-  content.texts = {{"prompt", prompt}};
+  content.texts = {{bisection.whole.cosine_distance ? "texts" : "prompt", prompt}};
   for (const PassFinding& finding : pass_findings(bisection)) {
     content.texts.push_back({finding.name, finding.text});
   }

@@ -210,6 +210,11 @@ std::string migration_verdict(const Migration& migration) {
 }
 
 std::string whole_model_text(const ModelCheck& check) {
+  if (check.cosine_distance) {
+    return compared_text(check) + ": error " + number(check.max_abs) + ", bound " +
+           number(check.bound) + ", cosine distance " + number(*check.cosine_distance) +
+           " at most" + (check.allowances.empty() ? "" : "; allowed: " + check.allowances);
+  }
   char agreement[32];
   std::snprintf(agreement, sizeof agreement, "%.1f%%", 100 * check.top_k_agreement);
   const std::string divergence = divergence_text(check);

@@ -41,17 +41,36 @@ std::string check_rows(const std::vector<PageCheck>& checks) {
       rows += table_row({escaped(name), "✖ fails: " + escaped(check.failure)}, true);
       continue;
     }
-    char agreement[32];
-    std::snprintf(agreement, sizeof agreement, "%.1f%%", 100 * check.top_k_agreement);
-    const std::string divergence = divergence_text(check);
-    rows += table_row(
-        {escaped(name), check.passed ? "✓ within its bound" : "≠ outside of its bound",
-         number(check.max_abs), number(check.bound), number(check.source_error),
-         number(check.kl_max), number(check.kl_mean), agreement,
-         divergence.empty() ? "none" : escaped(divergence), std::to_string(check.positions)},
-        true);
+    std::vector<std::string> cells = {
+        escaped(name), check.passed ? "✓ within its bound" : "≠ outside of its bound",
+        number(check.max_abs), number(check.bound), number(check.source_error)};
+    if (check.cosine_distance) {
+      cells.push_back(number(*check.cosine_distance));
+    } else {
+      char agreement[32];
+      std::snprintf(agreement, sizeof agreement, "%.1f%%", 100 * check.top_k_agreement);
+      const std::string divergence = divergence_text(check);
+      cells.insert(cells.end(), {number(check.kl_max), number(check.kl_mean), agreement,
+                                 divergence.empty() ? "none" : escaped(divergence)});
+    }
+    cells.push_back(std::to_string(check.positions));
+    rows += table_row(cells, true);
   }
   return rows;
+}
+
+std::string check_table(const std::vector<PageCheck>& checks) {
+  const bool vectors = std::ranges::any_of(
+      checks, [](const PageCheck& one) { return one.check.cosine_distance.has_value(); });
+  std::vector<std::string> heads = {vectors ? "vectors" : "logits", "", "largest error", "bound",
+                                    "source's error"};
+  if (vectors) {
+    heads.insert(heads.end(), {"cosine distance at most", "texts"});
+  } else {
+    heads.insert(heads.end(), {"KL at most", "KL mean", "top " + std::to_string(ModelCheck::kTopK),
+                               "first different candidate", "tokens"});
+  }
+  return table(heads, check_rows(checks), "model");
 }
 
 std::string text_parts(const std::vector<PageText>& texts) {
@@ -161,11 +180,7 @@ std::string report_page(const PageContent& content) {
   sections.add("own", "Custom kernels", user_kernel_table(content.kernels));
   sections.add("tolerances", "Widened bounds", tolerance_table(content.kernels));
   if (!content.checks.empty()) {
-    sections.add(
-        "model", "Whole model",
-        table({"logits", "", "largest error", "bound", "source's error", "KL at most", "KL mean",
-               "top " + std::to_string(ModelCheck::kTopK), "first different candidate", "tokens"},
-              check_rows(content.checks), "model"));
+    sections.add("model", "Whole model", check_table(content.checks));
   }
   sections.add("texts", "Texts", text_parts(content.texts));
   sections.add("tokens", "Tokens and their margins", token_table(content.tokens));

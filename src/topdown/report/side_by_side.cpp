@@ -75,6 +75,7 @@ std::string model_outcome(const Migration& migration) {
   if (!migration.target_ran) return "not run";
   if (!migration.whole.failure.empty()) return "fails";
   if (!migration.whole.passed) return "mismatch";
+  if (migration.whole.cosine_distance) return "same vectors";
   if (migration.first_divergence < 0) return "same text";
   return migration.tie ? "a tie" : "another text";
 }

@@ -34,8 +34,8 @@ struct LayerRow {
 // In the order of the run. Refers to `migrations`.
 std::vector<LayerRow> layer_rows(const Migrations& migrations);
 
-// The outcome of the whole model on a target: "same text", "a tie", "another text", "mismatch",
-// "fails", "not run", or the failure of the platform.
+// The outcome of the whole model on a target: "same text", "same vectors", "a tie", "another
+// text", "mismatch", "fails", "not run", or the failure of the platform.
 std::string model_outcome(const Migration& migration);
 
 // A table for a terminal of `width` columns: a row per kernel or layer, and one for the whole

@@ -197,8 +197,7 @@ VerdictLine import_verdict_line(const ImportCheck& import) {
 }
 
 VerdictLine verdict_line(const PassBisection& bisection) {
-  VerdictLine line{bisection.verdict(),
-                   {"logits of " + count_of(bisection.whole.positions, "token")}};
+  VerdictLine line{bisection.verdict(), {compared_text(bisection.whole)}};
   if (bisection.found()) {
     const auto culprits = std::ssize(bisection.settings) + (bisection.pass ? 1 : 0);
     line.counts.push_back(count_of(culprits, "culprit"));

@@ -136,6 +136,7 @@ void fields(A& a, ModelCheck& x) {
   a("margin", x.margin);
   a("failure", x.failure);
   if (A::kReads ? a.has("allowances") : !x.allowances.empty()) a("allowances", x.allowances);
+  a.present("cosine_distance", x.cosine_distance);
 }
 
 template <class A>

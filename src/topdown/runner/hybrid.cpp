@@ -10,19 +10,19 @@ CallChoice calls_of(const std::set<std::string>& kernels) {
   return [&](const runtime::CallSite& site) { return kernels.contains(site.kernel->name); };
 }
 
-// Runs the engine while the chosen calls go to `offload`.
-std::vector<HostTensor> dispatched_logits(llm::Engine& engine, runtime::Offload& offload,
-                                          const CallChoice& choice, const ForcedRun& run) {
-  runtime::VirtualMachine& vm = engine.vm();
+// Runs the model while the chosen calls go to `offload`.
+std::vector<HostTensor> dispatched_outputs(ModelRunner& model, runtime::Offload& offload,
+                                           const CallChoice& choice, const ForcedRun& run) {
+  runtime::VirtualMachine& vm = model.vm();
   unwrap(vm.set_dispatch(offload.plan(vm.executable(), choice), &offload));
-  auto logits = guard([&] { return forced_logits(engine, run); });
+  auto outputs = guard([&] { return model.outputs(run); });
   unwrap(vm.set_dispatch({}, nullptr));
-  return unwrap(std::move(logits));
+  return unwrap(std::move(outputs));
 }
 
 }  // namespace
 
-Hybrid::Hybrid(llm::Engine& source, Sandbox& sandbox) : source_(source), sandbox_(sandbox) {
+Hybrid::Hybrid(ModelRunner& source, Sandbox& sandbox) : source_(source), sandbox_(sandbox) {
   sandbox.set_before_end([this](runtime::Session&) { there_.reset(); });
 }
 
@@ -40,7 +40,7 @@ ModelCheck Hybrid::check(const CallChoice& choice, const ModelReference& referen
   const runtime::CopyCount copied = there_->copies();
   runtime::Offload offload(runner, *there_);
   ModelCheck check = contained_check(
-      sandbox_, reference, [&] { return dispatched_logits(source_, offload, choice, run); });
+      sandbox_, reference, [&] { return dispatched_outputs(source_, offload, choice, run); });
   ++runs_;
   dispatched_ = offload.calls();
   copies_ = there_->copies() - copied;
@@ -49,7 +49,7 @@ ModelCheck Hybrid::check(const CallChoice& choice, const ModelReference& referen
 }
 
 void TargetHybrid::end() {
-  engine_.reset();
+  model_.reset();
   there_.reset();
 }
 
@@ -59,11 +59,8 @@ ModelCheck TargetHybrid::check(const std::set<std::string>& away, const ModelRef
   if (!there_) there_.emplace(runner.session());
   runtime::Offload offload(runner, *there_);
   ModelCheck check = contained_check(target_, reference, [&] {
-    if (!engine_) {
-      engine_ = unwrap(
-          llm::Engine::create(target_.session(), executable_, weights_, {.fragmented = true}));
-    }
-    return dispatched_logits(*engine_, offload, calls_of(away), run);
+    if (!model_) model_ = ModelRunner::under_test(target_.session(), executable_, weights_);
+    return dispatched_outputs(*model_, offload, calls_of(away), run);
   });
   if (!check.failure.empty()) {
     end();

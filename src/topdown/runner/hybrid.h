@@ -10,7 +10,7 @@
 
 #include "ir/exceptions.h"
 #include "runtime/residency.h"
-#include "topdown/reference_run/model_reference.h"
+#include "topdown/reference_run/model_runner.h"
 #include "topdown/runner/sandbox.h"
 
 namespace tapml::topdown {
@@ -22,7 +22,7 @@ class Hybrid {
  public:
   // `source`, whose VM may be remote (runtime::open_instrumented), and `sandbox`, which has the
   // target's executable loaded, outlive it.
-  Hybrid(llm::Engine& source, Sandbox& sandbox);
+  Hybrid(ModelRunner& source, Sandbox& sandbox);
   ~Hybrid();
   Hybrid(const Hybrid&) = delete;
 
@@ -38,7 +38,7 @@ class Hybrid {
   const runtime::CopyCount& copies() const { return copies_; }
 
  private:
-  llm::Engine& source_;
+  ModelRunner& source_;
   Sandbox& sandbox_;
   std::optional<runtime::Residency> there_;  // the source's tensors on the sandbox's session
   int64_t runs_ = 0, dispatched_ = 0;
@@ -69,7 +69,7 @@ class TargetHybrid {
   const std::map<std::string, HostTensor>& weights_;
   Sandbox& source_;
   std::optional<runtime::Residency> there_;  // the target's tensors on the source's session
-  std::unique_ptr<llm::Engine> engine_;
+  std::optional<ModelRunner> model_;
 };
 
 // Checks the logits that `run` returns, with the allowances of the sandbox's target. A crash or

@@ -23,6 +23,7 @@ SourceRun::SourceRun(const Module& module, const std::map<std::string, HostTenso
   forced_.prompt = prompt;
   forced_.cancelled = options_.cancelled;
   forced_.inputs = options_.inputs;
+  forced_.texts = options_.texts;
   begin("compile for " + platform_.target.text);
   fixed_ = pipeline::form_kernels(module_, implement_options().instruments);
 }
@@ -39,16 +40,15 @@ pipeline::ImplementOptions SourceRun::implement_options() const {
 
 void SourceRun::start() {
   executable_ = pipeline::implement(fixed_, platform_.target, implement_options());
-  engine_ = unwrap(llm::Engine::create(
-      unwrap(runtime::open_instrumented(*platform_.session, executable_)), weights_,
-      {.weights_in_place = true, .sample_in_model = true, .fragmented = true}));
-  engine_->vm().set_interrupt(options_.interrupt);
-  engine_->set_watcher(options_.watcher);
+  model_ = ModelRunner::trusted(unwrap(runtime::open_instrumented(*platform_.session, executable_)),
+                                weights_);
+  model_->vm().set_interrupt(options_.interrupt);
+  model_->set_watcher(options_.watcher);
 }
 
 void SourceRun::run_freely(int64_t tokens) {
   begin("run on " + platform_.target.text);
-  llm::Generation own = generate(*engine_, tokens);
+  llm::Generation own = generate(*model_, tokens);
   finite_ = own.reason != llm::StopReason::kNotFinite;
   tokens_ = std::move(own.tokens);
   forced_.forced = tokens_;
@@ -58,21 +58,21 @@ void SourceRun::run_freely(int64_t tokens) {
 }
 
 void SourceRun::expect_finite() {
-  if (!finite_ && !nan_) fail_not_finite(*engine_);
+  if (!finite_ && !nan_) fail_not_finite(*model_);
 }
 
 Suite SourceRun::carve(const std::set<std::string>& only) {
   begin("carve");
-  reset_engine(*engine_, options_.inputs);
+  if (model_->engine()) reset_engine(*model_->engine(), options_.inputs);
   CarveOptions options;
   options.kernels = only;
   options.held = &weights_;
   options.fragmented = &weights_;
   Carver carver(*executable_, options);
-  unwrap(engine_->vm().set_capture(carver.plan(), &carver));
+  unwrap(model_->vm().set_capture(carver.plan(), &carver));
   // The prompt gives one token, and every decode step one more.
-  auto generated = guard([&] { return generate(*engine_, options_.validation_tokens + 1).tokens; });
-  unwrap(engine_->vm().set_capture({}, nullptr));
+  auto generated = guard([&] { return generate(*model_, options_.validation_tokens + 1).tokens; });
+  unwrap(model_->vm().set_capture({}, nullptr));
   std::vector<int32_t> tokens = unwrap(std::move(generated));
   const size_t common = std::min(tokens.size(), tokens_.size());
   if (!std::equal(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(common),
@@ -84,7 +84,9 @@ Suite SourceRun::carve(const std::set<std::string>& only) {
     forced_.forced = std::move(tokens);
     if (std::ssize(forced_.forced) > options_.validation_tokens) forced_.forced.pop_back();
   }
-  if (!carver.nan() && engine_->length() > 0) unwrap(carve_mixed_batch(*engine_, carver));
+  if (!carver.nan()) {
+    unwrap(carve_added(model_->vm(), carver, [this] { return model_->run_mixed_batch(forced_); }));
+  }
   Suite suite = carver.take();
   // Runs before this one do not count.
   const int64_t first = suite.calls.empty() ? 0 : suite.calls[0].sequence;
@@ -107,16 +109,13 @@ void SourceRun::take_suite(Suite suite) {
 
 void SourceRun::evaluate_model() {
   begin("evaluate the reference of the whole model");
-  std::vector<int32_t> sequence = forced_.prompt;
-  sequence.insert(sequence.end(), forced_.forced.begin(), forced_.forced.end());
-  model_reference_.emplace(reference_logits(sequence, forced_.prompt.size() - 1),
-                           forced_logits(*engine_, forced_));
+  model_reference_.emplace(reference_logits(forced_), model_->outputs(forced_));
   model_reference_->set_emulation(
-      [this, sequence](const op::ProductRounding& products) {
+      [this](const op::ProductRounding& products) {
         if (options_.progress) {
           options_.progress("evaluate the whole model in lower precision", 0, 0);
         }
-        return evaluate_reference(sequence, forced_.prompt.size() - 1, products);
+        return evaluate_reference(forced_, products);
       },
       specifies_half_sums(module_));
 }
@@ -149,17 +148,16 @@ llm::GenerateOptions SourceRun::generate_options(int64_t tokens) const {
   return generate;
 }
 
-llm::Generation SourceRun::generate(llm::Engine& engine, int64_t tokens) const {
+llm::Generation SourceRun::generate(ModelRunner& model, int64_t tokens) const {
   llm::GenerateOptions options = generate_options(tokens);
   options.not_finite_ends = true;
-  set_inputs(engine, options_.inputs);
-  llm::Generation result = unwrap(engine.generate(forced_.prompt, options));
+  llm::Generation result = unwrap(model.generate(forced_, options));
   check_cancelled();
   return result;
 }
 
-void SourceRun::fail_not_finite(llm::Engine& engine) const {
-  unwrap(engine.generate(forced_.prompt, generate_options(options_.max_tokens)));
+void SourceRun::fail_not_finite(ModelRunner& model) const {
+  unwrap(model.generate(forced_, generate_options(options_.max_tokens)));
 }
 
 std::vector<KernelUse> SourceRun::called(const DeviceInfo& target) const {
@@ -180,10 +178,12 @@ std::vector<KernelUse> SourceRun::untested(const DeviceInfo& target) const {
 double SourceRun::margin_at(size_t at, const std::vector<int32_t>& tokens) {
   auto parting = partings_.find(at);
   if (parting == partings_.end()) {
-    std::vector<int32_t> sequence = forced_.prompt;
-    sequence.insert(sequence.end(), tokens_.begin(),
-                    tokens_.begin() + static_cast<std::ptrdiff_t>(at));
-    const ModelReference reference(reference_logits(sequence, sequence.size() - 1), {});
+    ForcedRun run;
+    run.prompt = forced_.prompt;
+    run.inputs = forced_.inputs;
+    run.prompt.insert(run.prompt.end(), tokens_.begin(),
+                      tokens_.begin() + static_cast<std::ptrdiff_t>(at));
+    const ModelReference reference(reference_logits(run), {});
     parting = partings_.emplace(at, reference).first;
     keep_reference();
   }
@@ -208,24 +208,27 @@ void SourceRun::keep_reference() {
   if (store_) store_->flush();
 }
 
-ReferenceLogits SourceRun::reference_logits(const std::vector<int32_t>& tokens, size_t first) {
+ReferenceLogits SourceRun::reference_logits(const ForcedRun& run) {
+  const std::vector<int32_t> tokens = run.tokens();
+  const size_t first = run.prompt.empty() ? 0 : run.prompt.size() - 1;
   if (store_) {
-    if (auto known = store_->find(tokens, first)) return std::move(*known);
+    if (auto known = store_->find(tokens, first)) {
+      known->vectors = !run.texts.empty();
+      return std::move(*known);
+    }
   }
-  ReferenceLogits logits = evaluate_reference(tokens, first, {});
+  ReferenceLogits logits = evaluate_reference(run, {});
   if (store_) store_->keep(tokens, first, logits);
   return logits;
 }
 
-ReferenceLogits SourceRun::evaluate_reference(const std::vector<int32_t>& tokens, size_t first,
+ReferenceLogits SourceRun::evaluate_reference(const ForcedRun& run,
                                               const op::ProductRounding& products) const {
   interp::CallOptions evaluate;
   evaluate.poll = [this] { check_cancelled(); };
   evaluate.watcher = options_.watcher;
   evaluate.products = products;
-  return ReferenceLogits::of(
-      evaluate_logits(module_, engine_->model(), weights_, tokens, evaluate, options_.inputs),
-      first);
+  return ReferenceLogits::of(module_, model_->model(), weights_, run, evaluate);
 }
 
 const std::string& SourceRun::weights_digest() {

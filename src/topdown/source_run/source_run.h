@@ -15,7 +15,7 @@
 #include "pipeline/compile.h"
 #include "topdown/profile/timeline.h"
 #include "topdown/reference_run/kernel_reference.h"
-#include "topdown/reference_run/model_reference.h"
+#include "topdown/reference_run/model_runner.h"
 #include "topdown/runner/kernel_event.h"
 #include "topdown/runner/platform.h"
 #include "topdown/source_run/reference_store.h"
@@ -33,6 +33,8 @@ struct SourceRunOptions {
   // How the texts are sampled: with a temperature, drawing is tested, too.
   llm::SamplerOptions sampler;
   llm::TextInputs inputs;  // of all texts
+  // What an encoder reads; then there is no prompt, and nothing of tokens and sampling counts.
+  std::vector<std::vector<int32_t>> texts;
   Tolerances tolerances;
   // Libraries of the user, for the platforms that accept them (option `libs`).
   library::LibraryOptions libraries;
@@ -65,7 +67,7 @@ class SourceRun {
   // Options to compile kernels for any platform.
   pipeline::ImplementOptions implement_options() const;
 
-  // In this order: opens the engine; continues the prompt by `tokens` tokens; carves while it does
+  // In this order: opens the model; continues the prompt by `tokens` tokens; carves while it does
   // so again; evaluates the references. After a run with NaN (nan()) there is no reference.
   void start();
   void run_freely(int64_t tokens);
@@ -75,7 +77,7 @@ class SourceRun {
   void run();
 
   const std::shared_ptr<const Executable>& executable() const { return executable_; }
-  llm::Engine& engine() const { return *engine_; }
+  ModelRunner& model() { return *model_; }
   const std::vector<int32_t>& tokens() const { return tokens_; }  // of the free run
   // Carves the calls of the kernels in `only`, or of all kernels, while the prompt continues by
   // `validation_tokens` decode steps. Calls count from the start of that run.
@@ -111,9 +113,9 @@ class SourceRun {
   void expect_alive() const;
   void check_cancelled() const;
   // Ends at logits that are not finite.
-  llm::Generation generate(llm::Engine& engine, int64_t tokens) const;
-  // Throws the engine's error about logits that are not finite, for a text that ended there.
-  void fail_not_finite(llm::Engine& engine) const;
+  llm::Generation generate(ModelRunner& model, int64_t tokens) const;
+  // Throws the error about logits or vectors that are not finite, for a run that ended there.
+  void fail_not_finite(ModelRunner& model) const;
   const Timeline& timeline() const { return timeline_; }
   Timeline& timeline() { return timeline_; }
 
@@ -121,8 +123,8 @@ class SourceRun {
   void begin(const std::string& step);
   llm::GenerateOptions generate_options(int64_t tokens) const;
   // Evaluated, or from a state.
-  ReferenceLogits reference_logits(const std::vector<int32_t>& tokens, size_t first);
-  ReferenceLogits evaluate_reference(const std::vector<int32_t>& tokens, size_t first,
+  ReferenceLogits reference_logits(const ForcedRun& run);
+  ReferenceLogits evaluate_reference(const ForcedRun& run,
                                      const op::ProductRounding& products) const;
 
   const Module& module_;
@@ -132,7 +134,7 @@ class SourceRun {
   Timeline timeline_;
   Module fixed_;
   std::shared_ptr<const Executable> executable_;
-  std::unique_ptr<llm::Engine> engine_;
+  std::optional<ModelRunner> model_;
   std::vector<int32_t> tokens_;
   bool finite_ = true;  // the free run
   std::optional<SourceNaN> nan_;

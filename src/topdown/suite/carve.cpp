@@ -303,11 +303,16 @@ Status Carver::drop(int64_t sequence) {
   return {};
 }
 
-Status carve_mixed_batch(llm::Engine& engine, Carver& carver) {
-  TAPML_TRY(engine.vm().set_capture(carver.begin_added(), &carver));
-  Status ran = engine.run_mixed_batch();
-  Status ended = engine.vm().set_capture({}, nullptr);
+Status carve_added(runtime::VirtualMachine& vm, Carver& carver,
+                   const std::function<Status()>& run) {
+  TAPML_TRY(vm.set_capture(carver.begin_added(), &carver));
+  Status ran = run();
+  Status ended = vm.set_capture({}, nullptr);
   return ran ? std::move(ended) : std::move(ran);
+}
+
+Status carve_mixed_batch(llm::Engine& engine, Carver& carver) {
+  return carve_added(engine.vm(), carver, [&] { return engine.run_mixed_batch(); });
 }
 
 }  // namespace tapml::topdown

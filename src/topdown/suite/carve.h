@@ -2,6 +2,7 @@
 // test.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -134,8 +135,11 @@ class Carver : public runtime::Observer, public runtime::CaptureSink {
   runtime::CaptureObserver observer_;
 };
 
-// Carves a batch of texts of different lengths (llm::Engine::run_mixed_batch) in addition to the
-// runs so far. The engine has a text, and no capture of its own.
+// Carves the calls of `run` on the VM in addition to those so far. The VM has no capture of its
+// own.
+Status carve_added(runtime::VirtualMachine& vm, Carver& carver, const std::function<Status()>& run);
+// The same of a batch of texts of different lengths (llm::Engine::run_mixed_batch). The engine has
+// a text.
 Status carve_mixed_batch(llm::Engine& engine, Carver& carver);
 
 }  // namespace tapml::topdown

@@ -36,6 +36,8 @@ std::vector<size_t> reached_functions(const Executable& executable,
 
 std::vector<std::string> generation_functions(const Executable& executable, double temperature,
                                               const DeviceInfo& device, bool has_images) {
+  // An encoder has one function.
+  if (!executable.find_function("prefill") && executable.find_function("embed")) return {"embed"};
   std::vector<std::string> functions = {"prefill", "decode"};
   if (executable.find_function("encode")) functions.emplace_back("encode");
   if (has_images) functions.emplace_back("embed_image");

@@ -12,7 +12,7 @@ namespace tapml::topdown {
 
 // Functions of a language model that generation calls on a device: those that run the model, and
 // those that choose tokens (by drawing with a temperature, unless the device cannot). Without
-// images the function that reads them is not called.
+// images the function that reads them is not called. Of an encoder: "embed".
 std::vector<std::string> generation_functions(const Executable& executable, double temperature,
                                               const DeviceInfo& device, bool has_images = false);
 
