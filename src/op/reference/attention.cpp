@@ -108,6 +108,8 @@ void kv_append(const AttrMap&, Args args, Outputs outputs) {
   }
 }
 
+namespace {
+
 // cap * tanh(score / cap). The slope is largest where the score is smallest.
 void cap_score(double& score, Error& error, double cap, double unit) {
   const double t = std::tanh(score / cap);
@@ -117,10 +119,21 @@ void cap_score(double& score, Error& error, double cap, double unit) {
   score = cap * t;
 }
 
-void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
+// The last position that token `token` of all sees, of `count` positions.
+size_t last_seen(const RefTensor& ahead, size_t token, size_t own, size_t count) {
+  const double more = ahead.values[token];
+  if (!(more >= 0)) {
+    throw_user("paged_attention_ahead: a query sees less than its own position", "", "at least 0",
+               std::to_string(static_cast<int64_t>(more)));
+  }
+  return std::min(own + static_cast<size_t>(more), count - 1);
+}
+
+// `sinks` by head, `ahead` by token; either may be null.
+void attend_to_cache(const AttrMap& attrs, Args args, const RefTensor* sinks,
+                     const RefTensor* ahead, Outputs outputs) {
   const RefTensor &q = *args[0].tensor, &keys = *args[1].tensor, &values = *args[2].tensor;
   const RefTensor &table = *args[3].tensor, &lengths = *args[4].tensor;
-  const RefTensor* sinks = args.size() > 5 ? args[5].tensor : nullptr;  // by head
   double scale = *find_attr<double>(attrs, "scale");
   const double soft_cap = *find_attr<double>(attrs, "soft_cap");
   const int64_t window = *find_attr<int64_t>(attrs, "window");
@@ -163,7 +176,9 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
     const auto attend = [&](size_t i, size_t head, std::vector<double>& weights,
                             std::vector<Error>& errors) {
       const size_t own = static_cast<size_t>(before) + i;
-      const size_t first = first_seen(static_cast<int64_t>(own)), seen = own + 1 - first;
+      const size_t first = first_seen(static_cast<int64_t>(own));
+      const size_t last = ahead ? last_seen(*ahead, b * tokens + i, own, rows.size()) : own;
+      const size_t seen = last + 1 - first;
       const size_t place = (b * tokens + i) * heads + head;
       const size_t query = place * width, result = place * mixed;
       bool wanted = false;
@@ -218,6 +233,18 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
       for (size_t at = begin; at < end; ++at) attend(at / heads, at % heads, weights, errors);
     });
   }
+}
+
+}  // namespace
+
+void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
+  attend_to_cache(attrs, args, nullptr, nullptr, outputs);
+}
+void paged_attention_with_sinks(const AttrMap& attrs, Args args, Outputs outputs) {
+  attend_to_cache(attrs, args, args[5].tensor, nullptr, outputs);
+}
+void paged_attention_ahead(const AttrMap& attrs, Args args, Outputs outputs) {
+  attend_to_cache(attrs, args, nullptr, args[5].tensor, outputs);
 }
 
 }  // namespace tapml::op::reference
