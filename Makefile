@@ -56,7 +56,7 @@ wheel: setup  ## build the wheel of the Python package, build/wheel/*.whl (docs/
 .PHONY: test-torch
 test-torch: setup  ## compare with PyTorch, transformers and tokenizers as they are installed now
 	@$(configure_dev)
-	@cmake --build --preset dev --target test_io test_llm test_models test_e2e test_walk tapml tapml_python
+	@cmake --build --preset dev --target test_io test_image test_llm test_models test_e2e test_walk tapml tapml_python
 	@scripts/test_torch
 
 STUDY_ARGUMENTS ?=

@@ -39,11 +39,19 @@ void add_programs(Module& module, const DecoderModel& model) {
   module.functions = text::parse(model.programs, model.architecture).functions;
 }
 
+// Only prompts have embeddings.
+PlacedInputs placed_inputs(const DecoderModel& model, bool in_prompt) {
+  if (!model.images) return {};
+  const int64_t width = (1 + model.images->levels) * model.embedding_width;
+  return {in_prompt ? width : 0, model.images->both_ways, model.images->grid};
+}
+
 GraphParameters parameters_of(const DecoderModel& model, const ModelDTypes& dtypes) {
   Module module;
   add_programs(module, model);
   const ModelDTypes unknown;
-  Graph graph(module, unknown, make_size("n"), model.page_size, nullptr);
+  Graph graph(module, unknown, make_size("n"), model.page_size, nullptr,
+              placed_inputs(model, false));
   build_function(model, graph, LogitsOf::kAllTokens);
   GraphParameters parameters = graph.parameters();
   if (model.images) {
@@ -135,10 +143,8 @@ Module build_decoder(const DecoderModel& model, const ModelDTypes& dtypes) {
   }
   add_programs(module, model);
   auto build = [&](PrimExpr tokens, LogitsOf logits_of) {
-    // Only prompts have images.
-    const bool placed = model.images && !tokens.is_int(1);
-    Graph graph(module, dtypes, std::move(tokens), model.page_size, &parameters,
-                placed ? model.embedding_width : 0);
+    const PlacedInputs placed = placed_inputs(model, !tokens.is_int(1));
+    Graph graph(module, dtypes, std::move(tokens), model.page_size, &parameters, placed);
     return build_function(model, graph, logits_of);
   };
   FunctionRef prefill = build(make_size("n"), LogitsOf::kLastToken);

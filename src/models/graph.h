@@ -28,6 +28,16 @@ struct GraphParameters {
   bool has_state(StateKind kind) const;
 };
 
+// Embeddings that a function takes in place of tokens' own, and what a text has of images.
+struct PlacedInputs {
+  int64_t width = 0;  // of a row; 0: the function takes none
+  // Tokens with an embedding that follow one another, those of an image, see each other.
+  bool both_ways = false;
+  // Rows and columns of an image's embeddings, where positions count these; 0: an embedding has the
+  // position of its token.
+  int64_t grid = 0;
+};
+
 // Bindings carry the line of the block that emits them, which functions get as their last
 // parameter.
 class Graph {
@@ -36,9 +46,9 @@ class Graph {
 
   // Sequences b and `tokens` new tokens of each. With `known` parameters the function has exactly
   // these, and the inputs that their state needs; asking for others is an InternalError. Without,
-  // it gets them as blocks ask. With a width it takes embeddings in place of tokens' own.
+  // it gets them as blocks ask.
   Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, int64_t page_size,
-        const GraphParameters* known, int64_t embedding_width = 0);
+        const GraphParameters* known, PlacedInputs placed = {});
   // A function of images f32[b, channels, height, width] alone, without tokens and state. Its
   // weights are never quantized: they are few, and outliers of a vision encoder are large.
   Graph(const Module& module, const ModelDTypes& dtypes, const Shape& image,
@@ -62,9 +72,13 @@ class Graph {
   // -1: i32[b, n]. Null in a function that takes none.
   const relax::Variable& embeddings() const { return embeddings_; }
   const relax::Variable& placement() const { return placement_; }
+  const PlacedInputs& placed() const { return placed_; }
   const relax::Variable& pixels() const { return pixels_; }
   // Positions of the tokens in their sequences: i32[b, n].
   relax::Variable positions();
+  // The number of tokens after each that it sees: i32[b, n], of a token with an embedding the rest
+  // of those that follow one another, else 0. Null where tokens see only those before them.
+  relax::Variable ahead();
   // 0, 1, ... for the tokens of a call, i32 in a shape of n elements.
   relax::Variable token_numbers(Dims shape, const Line& line = Line::current());
   DType activations() const { return activations_; }
@@ -131,7 +145,8 @@ class Graph {
   bool is_known_;
   DType activations_, cache_, accumulation_;
   relax::Variable token_ids_, page_table_, lengths_, valid_counts_, slots_, positions_;
-  relax::Variable embeddings_, placement_, pixels_;
+  relax::Variable embeddings_, placement_, ahead_, pixels_;
+  PlacedInputs placed_;
   GraphParameters parameters_;
   std::map<std::string, relax::Expr> pools_;
   std::map<std::vector<float>, relax::Expr> constants_;

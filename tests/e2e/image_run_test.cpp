@@ -46,8 +46,10 @@ TEST_P(ImageRun, LogitsAreThoseOfTransformers) {
   const GoldenModel golden = testing::golden_model(GetParam(), "images");
   const TempFolder folder;
   write_model(folder.path(), GetParam(), golden);
+  const std::string placeholder = golden.interface().image->placeholder;
+  const std::string prompt = placeholder.empty() ? kPrompt : "Look:" + placeholder + "What,is,it?";
   const ProgramResult result =
-      run_program({"run", folder.path(), "--prompt", kPrompt, "--image", picture("progressive.jpg"),
+      run_program({"run", folder.path(), "--prompt", prompt, "--image", picture("progressive.jpg"),
                    "--max-tokens", "2", "--dump-logits", folder / "logits.safetensors"});
   ASSERT_EQ(result.exit_code, 0) << result.all();
   const auto dumped = testing::read_tensors(folder / "logits.safetensors");

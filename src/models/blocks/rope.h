@@ -49,12 +49,19 @@ struct Rope {
   std::vector<float> frequencies;  // radians per position of each pair
   bool interleaved = false;
   double scale = 1;  // of sine and cosine
+  // Of the angles of each token, f32[b, n, 1, m], in place of `frequencies`; null: a token turns by
+  // the position that it has in its sequence.
+  relax::Variable cosine, sine;
 };
 
 Rope make_rope(const RopeConfig& rope, int64_t head_dim);
 
 // Heads [b, n, heads, head_dim] at the positions of their tokens.
 relax::Variable rotate(Graph& g, const relax::Variable& x, const Rope& rope);
+
+// Heads [..., 2m] whose pairs (xj, xm+j) turn by angles of these cosines and sines, f32[..., m].
+relax::Variable rotate_by(Graph& g, const relax::Variable& x, const relax::Variable& cosine,
+                          const relax::Variable& sine);
 
 // Queries that grow with the logarithm of their position p, so that scores stay apart in long texts
 // (Nakanishi 2025; Llama 4, Ministral 3).

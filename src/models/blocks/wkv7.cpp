@@ -15,7 +15,7 @@ namespace {
 //   out[j] = sum over c of S[j, c] * r[c]
 // `keys` has `key` and then `rate`, since a kernel takes 8 tensors. Rows run in parallel and sums
 // in lanes, as in RWKV 5's scan.
-constexpr const char* kScan = R"(
+constexpr const char* kWkv7Scan = R"(
 module
 
 prim def wkv7(r: Buffer((b, n, HEADS, SIZE), f32), k: Buffer((b, n, HEADS, SIZE), f32), v: Buffer((b, n, HEADS, SIZE), f32), decay: Buffer((b, n, HEADS, SIZE), f32), keys: Buffer((b, n, HEADS, PAIR), f32), slots: Buffer((b,), i32), inout state: Buffer((rows, HEADS, SIZE, SIZE), f32), out out: Buffer((b, n, HEADS, SIZE), f32), b: i64, n: i64, rows: i64) {
@@ -97,7 +97,7 @@ Variable unit_heads(Graph& g, const Variable& x) {
 
 }  // namespace
 
-std::string wkv7_program(const Wkv7Config& config) { return wkv_program(kScan, config.heads); }
+std::string wkv7_program(const Wkv7Config& config) { return wkv_program(kWkv7Scan, config.heads); }
 
 Variable wkv7(Graph& g, int64_t layer, const std::string& path, const Variable& x,
               const Variable& before, Variable& first_v, const Wkv7Config& c) {
