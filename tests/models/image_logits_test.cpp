@@ -78,6 +78,16 @@ TEST_P(ImageLogits, AreThoseOfCompiledCode) {
     };
     check(unwrap(engine->prefill(tokens_.first(prompt))));
     for (const int32_t token : tokens_.subspan(prompt)) check(unwrap(engine->decode(token)));
+    // Texts of other lengths with the same images, together and alone.
+    const std::vector<std::vector<int32_t>> prompts = {{tokens_.begin(), tokens_.end()},
+                                                       {tokens_.begin(), tokens_.end() - 2},
+                                                       {tokens_.begin(), tokens_.end() - 4}};
+    const llm::GenerateOptions options{.max_tokens = 4, .eos = {}, .sampler = {}};
+    place();
+    const auto together = unwrap(engine->generate_batch(prompts, options));
+    for (size_t i = 0; i < prompts.size(); ++i) {
+      EXPECT_EQ(together[i].tokens, unwrap(engine->generate(prompts[i], options)).tokens) << i;
+    }
     // Without images the same tokens are text.
     unwrap(engine->set_embeddings({}));
     EXPECT_GT(largest_difference(unwrap(engine->logits_all(tokens_)), expected_), 100 * tolerance_);
