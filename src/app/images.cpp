@@ -38,7 +38,12 @@ std::vector<llm::TextImage> ImageOptions::load(const Module& module,
   const ModelInterface model = unwrap(model_interface_of(module.all_attrs()));
   if (!are_read_by(model)) return {};
   const ModelInput input(module, *model.find_function(kEmbedImage), Role::kPixels);
-  const image::Preparation preparation = unwrap(image::read_preparation(folder));
+  image::Preparation preparation = unwrap(image::read_preparation(folder));
+  if (preparation.resize == image::Preparation::Resize::kToModel) {
+    preparation.resize = image::Preparation::Resize::kExact;
+    preparation.height = input.constant_extent(1);
+    preparation.width = input.constant_extent(2);
+  }
   std::vector<llm::TextImage> images;
   for (const std::string& file : files) {
     const image::PreparedImage prepared =

@@ -37,6 +37,11 @@ HostTensor ModelInput::of_one_text(const HostTensor& tensor, const std::string& 
              has_dtype ? "prepare them as the model expects" : "convert them to " + dtype);
 }
 
+int64_t ModelInput::constant_extent(size_t dim) const {
+  const bool is_constant = dim + 1 < dims_.size() && dims_[dim + 1].is_int();
+  return is_constant ? dims_[dim + 1]->int_value : 0;
+}
+
 bool ModelInput::fits(const Shape& shape) const {
   if (shape.size() + 1 != dims_.size()) return false;
   arith::Values known = {{dims_[0].get(), 1}};

@@ -18,6 +18,8 @@ class ModelInput {
   // The tensor as [m, ...], from that or from [1, m, ...]. UserError for another dtype or shape;
   // `where` names the tensor.
   HostTensor of_one_text(const HostTensor& tensor, const std::string& where) const;
+  // The extent of dimension `dim` of [m, ...]; 0 where calls may differ in it.
+  int64_t constant_extent(size_t dim) const;
 
  private:
   bool fits(const Shape& shape) const;

@@ -143,6 +143,9 @@ Result<PreparedImage> prepared(const Image& image, const Preparation& p,
     now = resized(now, size.width, size.height, p.filter);
     return {};
   };
+  if (p.resize == Resize::kToModel) {
+    return fail(internal_error("the size that the model reads is not known", source));
+  }
   if (p.resize != Resize::kNone) TAPML_TRY(resize(size_after(now, p)));
   if (p.crop_height > 0) now = middle(now, p.crop_width, p.crop_height);
   PreparedImage result;

@@ -18,6 +18,7 @@ struct Preparation {
     kExact,         // to `height` and `width`
     kShortestEdge,  // the shorter edge to `edge`, the other one in proportion
     kLongestEdge,   // the longer edge to `edge`, the other one in proportion, to an even number
+    kToModel,       // to what the model reads: the caller says that as kExact
   };
 
   bool pads_to_square = false;  // in the middle of a square of the mean color

@@ -35,11 +35,16 @@ struct Processor {
   // longest edge, and "do_pad", which makes images of one size, has no effect.
   int64_t tile = 0;
   int64_t filter = 3;  // Pillow's number
+  // The published size is near the image's own; tapml's is that of the model, whatever "size" says.
+  bool to_model = false;
 };
 constexpr std::array kProcessors = {
     Processor{"CLIPImageProcessor", 224, true, true, false, kClipMean, kClipDeviation},
     Processor{"LlavaImageProcessor", 224, true, true, true, kClipMean, kClipDeviation},
     Processor{"SiglipImageProcessor", 224, false, false, false, kHalves, kHalves},
+    Processor{"Gemma3ImageProcessor", 224, false, false, false, kHalves, kHalves, 0, 2},
+    Processor{"Qwen2VLImageProcessor", 0, false, false, false, kClipMean, kClipDeviation, 0, 3,
+              true},
     Processor{"Idefics3ImageProcessor", 1456, true, false, false, kHalves, kHalves, 364, 1},
     Processor{"SmolVLMImageProcessor", 1456, true, false, false, kHalves, kHalves, 364, 1},
 };
@@ -80,6 +85,10 @@ Status read_rectangle(const JsonObjectReader& json, const char* key, int64_t& he
 Status read_size(const JsonObjectReader& json, const Processor& processor, Preparation& p) {
   const char* key = "size";
   const Json* field = json.find(key);
+  if (processor.to_model) {
+    p.resize = Resize::kToModel;
+    return {};
+  }
   p.resize = processor.tile > 0      ? Resize::kLongestEdge
              : processor.keeps_shape ? Resize::kShortestEdge
                                      : Resize::kExact;
@@ -192,6 +201,11 @@ Result<Preparation> read(const JsonObjectReader& json) {
         json.field_error("do_pad", "is true, which is not supported for this processor", "false"));
   }
   p.pads_to_square = pads && processor->can_be_padded;
+  // Gemma 3's crops of images that are wide or high.
+  TAPML_ASSIGN(const bool pans, json.bool_or("do_pan_and_scan", false));
+  if (pans) {
+    return fail(json.field_error("do_pan_and_scan", "is true, which is not supported", "false"));
+  }
   return p;
 }
 

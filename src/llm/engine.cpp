@@ -249,8 +249,9 @@ Result<HostTensor> Engine::logits_all(std::span<const int32_t> tokens) {
   PromptWatch watch(state_->watcher, *state_->vm, state_->local_vm, "logits_all",
                     std::ssize(tokens));
   while (!tokens.empty()) {
-    const auto count = static_cast<size_t>(state_->piece_of({&own, 1}, std::ssize(tokens)));
-    watch.begin(static_cast<int64_t>(count));
+    TAPML_ASSIGN(const int64_t taken, state_->piece_of({&own, 1}, std::ssize(tokens)));
+    const auto count = static_cast<size_t>(taken);
+    watch.begin(taken);
     TAPML_ASSIGN(Tensor logits, state_->step("logits_all", {&own, 1}, tokens.first(count)));
     TAPML_TRY(watch.end());
     TAPML_ASSIGN(HostTensor host, state_->bytes_of(logits));

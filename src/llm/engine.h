@@ -24,7 +24,8 @@ struct EngineOptions {
   int64_t capacity = 0;
   // Tokens that it has room for before it first grows.
   int64_t first_capacity = 512;
-  // Longer inputs are split into pieces of this many tokens, which limits the memory of attention.
+  // Longer inputs are split into pieces of this many tokens, which limits the memory of attention;
+  // embeddings that follow one another, such as those of an image, stay in one piece.
   int64_t prefill_chunk = 512;
   // Lets a device that can read host memory use the host's weights without a copy. Only for trusted
   // kernels: one that writes a weight changes the host's copy.
@@ -131,6 +132,7 @@ class Engine {
   Status check_prompt(int64_t count) const;
   // Appends tokens and returns the logits f32[1, vocabulary] of the last one, on the session,
   // without waiting. UserError for no tokens, a token outside the vocabulary, and more than fit.
+  // Where the tokens end among those of an image that see each other, they see only each other.
   Result<runtime::Tensor> prefill(std::span<const int32_t> tokens);
   Result<runtime::Tensor> decode(int32_t token);
   // Appends tokens and returns the logits of each of them, f32[tokens, vocabulary].

@@ -1,6 +1,7 @@
 #include "llm/engine_state.h"
 
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "llm/model_weights.h"
@@ -36,14 +37,33 @@ Status Engine::State::grow(int64_t needed, int64_t sequences) {
   return {};
 }
 
-int64_t Engine::State::piece_of(std::span<Sequence* const> sequences, int64_t count) const {
-  int64_t width = std::min(count, prefill_chunk);
+Result<int64_t> Engine::State::piece_of(std::span<Sequence* const> sequences, int64_t count) const {
+  int64_t room = count;
   for (const Sequence* sequence : sequences) {
     if (window == 0) break;
     const int64_t released = std::max<int64_t>(sequence->length - window, 0) / model.page_size;
-    width = std::min(width, (released + pages_for(capacity)) * model.page_size - sequence->length);
+    room = std::min(room, (released + pages_for(capacity)) * model.page_size - sequence->length);
   }
-  return width;
+  const int64_t wanted = std::min(room, prefill_chunk);
+  if (embeddings.positions.empty()) return wanted;
+  const std::set<int64_t> placed(embeddings.positions.begin(), embeddings.positions.end());
+  const auto splits = [&](int64_t width) {
+    return width < count && std::ranges::any_of(
+                                sequences,
+                                [&](const Sequence* sequence) {
+                                  const int64_t end = sequence->length + width;
+                                  return placed.contains(end - 1) && placed.contains(end);
+                                });
+  };
+  for (int64_t width = wanted; width > 0; --width) {
+    if (!splits(width)) return width;
+  }
+  for (int64_t width = wanted + 1; width <= room; ++width) {
+    if (!splits(width)) return width;
+  }
+  return fail(user_error("embeddings that follow one another do not fit into the cache",
+                         "embeddings", "a cache with room for all of them",
+                         "room for " + std::to_string(room) + " tokens", "make the cache larger"));
 }
 
 Status Engine::State::reserve_pages(std::span<Sequence* const> sequences, int64_t count) {
@@ -327,8 +347,8 @@ Result<Tensor> Engine::State::append(std::span<Sequence* const> sequences,
   PromptWatch watch(watcher, *vm, local_vm, "prefill", std::ssize(tokens));
   std::vector<int32_t> piece;
   for (size_t first = 0;;) {
-    const auto width =
-        static_cast<size_t>(piece_of(sequences, static_cast<int64_t>(count - first)));
+    TAPML_ASSIGN(const int64_t taken, piece_of(sequences, static_cast<int64_t>(count - first)));
+    const auto width = static_cast<size_t>(taken);
     piece.clear();
     for (size_t i = 0; i < batch; ++i) {
       const auto row = tokens.subspan(i * count + first, width);

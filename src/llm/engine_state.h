@@ -77,8 +77,10 @@ struct Engine::State {
   // Makes room for `pages`: at least doubles it, but for at most `sequences` full texts, so that a
   // long context costs memory only when it is used.
   Status grow(int64_t pages, int64_t sequences);
-  // The number of the next `count` tokens of each sequence that one call takes.
-  int64_t piece_of(std::span<Sequence* const> sequences, int64_t count) const;
+  // The number of the next `count` tokens of each sequence that one call takes. It splits no
+  // embeddings that follow one another, because they may see each other; UserError for a cache that
+  // has no room for them.
+  Result<int64_t> piece_of(std::span<Sequence* const> sequences, int64_t count) const;
   // Releases pages that left the window; then reserves pages for `count` more tokens of each
   // sequence.
   Status reserve_pages(std::span<Sequence* const> sequences, int64_t count);

@@ -45,12 +45,22 @@ void add_weights(const Graph& graph, GraphParameters& parameters) {
   parameters.weights.insert(parameters.weights.end(), own.begin(), own.end());
 }
 
+// Only prompts have embeddings.
+GraphInputs inputs_of(const DecoderModel& model, bool in_prompt) {
+  GraphInputs inputs;
+  inputs.text_lengths = model.short_text > 0;
+  if (!model.images) return inputs;
+  const int64_t width = (1 + model.images->levels) * model.embedding_width;
+  inputs.placed = {in_prompt ? width : 0, model.images->both_ways, model.images->grid};
+  return inputs;
+}
+
 GraphParameters parameters_of(const DecoderModel& model, const ModelDTypes& dtypes) {
   Module module;
   add_programs(module, model);
   const ModelDTypes unknown;
   Graph graph(module, unknown, make_size("n"), model.page_size, nullptr,
-              {.text_lengths = model.short_text > 0});
+              inputs_of(model, false));
   build_function(model, graph, LogitsOf::kAllTokens);
   GraphParameters parameters = graph.parameters();
   if (model.images) {
@@ -160,11 +170,8 @@ Module build_decoder(const DecoderModel& model, const ModelDTypes& dtypes) {
   }
   add_programs(module, model);
   auto build = [&](PrimExpr tokens, LogitsOf logits_of) {
-    // Only prompts have images.
-    const bool placed = model.images && !tokens.is_int(1);
-    Graph graph(module, dtypes, std::move(tokens), model.page_size, &parameters,
-                {.embedding_width = placed ? model.embedding_width : 0,
-                 .text_lengths = model.short_text > 0});
+    const GraphInputs inputs = inputs_of(model, !tokens.is_int(1));
+    Graph graph(module, dtypes, std::move(tokens), model.page_size, &parameters, inputs);
     return build_function(model, graph, logits_of);
   };
   FunctionRef prefill = build(make_size("n"), LogitsOf::kLastToken);

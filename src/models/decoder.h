@@ -19,6 +19,11 @@ struct ImageEncoder {
   ImageInput input;
   // f32[b, input.rows, embedding_width of the decoder] of the graph's pixels.
   std::function<relax::Variable(Graph& g)> embeddings;
+  bool both_ways = false;  // PlacedInputs
+  int64_t grid = 0;        // PlacedInputs
+  // Further vectors beside each embedding, which the decoder adds to hidden states
+  // (add_embeddings()): the embeddings are f32[b, input.rows, (1 + levels) * embedding_width].
+  int64_t levels = 0;
   // The path of the vision encoder, of which the published files have more than the model uses.
   std::string tower;
 };

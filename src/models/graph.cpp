@@ -1,6 +1,7 @@
 #include "models/graph.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/exceptions.h"
 #include "models/quantization.h"
@@ -58,9 +59,10 @@ Graph::Graph(const Module& module, const ModelDTypes& dtypes, PrimExpr tokens, i
   if (inputs.text_lengths) {
     text_lengths_ = builder_.param("text_lengths", tensor_annotation({b_}, DType::kI32));
   }
-  if (inputs.embedding_width > 0) {
+  placed_ = inputs.placed;
+  if (placed_.width > 0) {
     embeddings_ = builder_.param(
-        "embeddings", tensor_annotation({b_, make_size("m"), inputs.embedding_width}, DType::kF32));
+        "embeddings", tensor_annotation({b_, make_size("m"), placed_.width}, DType::kF32));
     placement_ = builder_.param("placement", tensor_annotation({b_, n_}, DType::kI32));
   }
   if (known) {
@@ -161,6 +163,24 @@ Variable Graph::positions() {
   const Variable offsets = token_numbers({1, n_});
   positions_ = op("add", {op("reshape", {lengths_, make_shape({b_, 1})}), offsets});
   return positions_;
+}
+
+Variable Graph::ahead() {
+  if (!placement_ || !placed_.both_ways || ahead_) return ahead_;
+  const Origin caller = std::exchange(origin_, Origin{"model"});
+  const Expr zero = number(0, DType::kI32);
+  const Variable has_none = op("less", {placement_, zero});
+  // Between two tokens with an embedding is another one if the second has counted more of these.
+  const Variable others =
+      op("cumsum", {op("cast", {has_none}, {{"dtype", DType::kI32}})}, {{"axis", int64_t{1}}});
+  const Variable same_run = op("equal", {op("reshape", {others, make_shape({b_, n_, 1})}),
+                                         op("reshape", {others, make_shape({b_, 1, n_})})});
+  const Variable distance = op("subtract", {token_numbers({1, 1, n_}), token_numbers({1, n_, 1})});
+  const Variable farthest =
+      op("max", {op("where", {same_run, distance, zero})}, {{"axes", std::vector<int64_t>{2}}});
+  ahead_ = op("where", {has_none, zero, farthest});
+  origin_ = caller;
+  return ahead_;
 }
 
 build::FunctionBuilder& Graph::at(const Line& line) {

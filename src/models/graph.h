@@ -28,15 +28,25 @@ struct GraphParameters {
   bool has_state(StateKind kind) const;
 };
 
-// Inputs of a decoder's function beside its tokens and what its state needs.
-struct GraphInputs {
-  int64_t embedding_width = 0;  // of embeddings in place of tokens' own; 0: it takes none
-  bool text_lengths = false;
-};
-
 // What an encoder reads of one sequence.
 struct FeatureShape {
   Shape shape;
+};
+
+// Embeddings that a function takes in place of tokens' own, and what a text has of images.
+struct PlacedInputs {
+  int64_t width = 0;  // of a row; 0: the function takes none
+  // Tokens with an embedding that follow one another, those of an image, see each other.
+  bool both_ways = false;
+  // Rows and columns of an image's embeddings, where positions count these; 0: an embedding has the
+  // position of its token.
+  int64_t grid = 0;
+};
+
+// Inputs of a decoder's function beside its tokens and what its state needs.
+struct GraphInputs {
+  PlacedInputs placed = {};
+  bool text_lengths = false;
 };
 
 // Bindings carry the line of the block that emits them, which functions get as their last
@@ -81,10 +91,14 @@ class Graph {
   // -1: i32[b, n]. Null in a function that takes none.
   const relax::Variable& embeddings() const { return embeddings_; }
   const relax::Variable& placement() const { return placement_; }
+  const PlacedInputs& placed() const { return placed_; }
   const relax::Variable& pixels() const { return pixels_; }
   const relax::Variable& features() const { return features_; }
   // Positions of the tokens in their sequences: i32[b, n].
   relax::Variable positions();
+  // The number of tokens after each that it sees: i32[b, n], of a token with an embedding the rest
+  // of those that follow one another, else 0. Null where tokens see only those before them.
+  relax::Variable ahead();
   // 0, 1, ... for the tokens of a call, i32 in a shape of n elements.
   relax::Variable token_numbers(Dims shape, const Line& line = Line::current());
   DType activations() const { return activations_; }
@@ -154,7 +168,8 @@ class Graph {
   DType activations_, cache_, accumulation_;
   relax::Variable token_ids_, page_table_, lengths_, text_lengths_, valid_counts_, slots_;
   relax::Variable positions_;
-  relax::Variable embeddings_, placement_, pixels_, features_;
+  relax::Variable embeddings_, placement_, ahead_, pixels_, features_;
+  PlacedInputs placed_;
   GraphParameters parameters_;
   std::map<std::string, relax::Expr> pools_;
   std::map<std::vector<float>, relax::Expr> constants_;

@@ -14,10 +14,13 @@ struct Wrapper {
   const char* class_name;  // in its "architectures"
   const char* text;        // "model_type" of the language model where it is absent
   bool tied = true;        // "tie_word_embeddings" where it is absent
-  // The encoder of a whole config.json for its language model, which takes embeddings. UserError
-  // for everything that it cannot express, at the field.
+  // The encoder of a whole config.json with a "vision_config" for its language model, which takes
+  // embeddings. UserError for everything that it cannot express, at the field.
   ImageEncoder (*read_images)(const JsonObjectReader& json, const DecoderModel& text,
                               ConfigNotes& notes) = nullptr;
+  // A "model_type" of its own that the language model `text` has inside of this class, with which
+  // alone its images work; may be null.
+  const char* inner_text = nullptr;
 };
 
 std::span<const Wrapper> wrapper_table();

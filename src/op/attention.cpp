@@ -1,4 +1,5 @@
-// The paged key-value cache: append and causal grouped-query attention.
+// The paged key-value cache: append and grouped-query attention, causal or with tokens that see
+// some of those after them.
 //
 // Position t of batch b is in row t % page_size of page page_table[b, t / page_size]. `lengths`
 // counts the tokens in the cache before the call. Entries of the page table after the last used
@@ -16,10 +17,14 @@ namespace tapml::op {
 namespace {
 
 enum AppendArgument : size_t { kPool, kNew, kAppendTable, kAppendLengths };
-enum AttentionArgument : size_t { kQuery, kKeyPool, kValuePool, kTable, kLengths, kSinks };
+enum AttentionArgument : size_t { kQuery, kKeyPool, kValuePool, kTable, kLengths, kMore };
 
-// Of the two operators that attend, one takes a score for each head that competes with positions.
-bool has_sinks(const CallView& call) { return call.info.args.size() > kSinks; }
+// What operators that attend take besides: a score for each head that competes with positions, or
+// how far ahead each token sees.
+constexpr const char *kSinks = "sinks", *kAhead = "ahead";
+bool takes(const CallView& call, std::string_view name) {
+  return call.info.args.size() > kMore && call.info.args[kMore].name == name;
+}
 
 // Checks a page table and lengths against the batch size of tensor argument `tokens`.
 void check_table(const CallView& call, size_t table, size_t lengths, size_t tokens) {
@@ -115,12 +120,22 @@ relax::Annotation deduce_attention(const CallView& call) {
                  "at least " + std::to_string(width), to_string(row));
     }
   }
-  if (has_sinks(call)) {
-    expect_ndim(call, kSinks, 1);
-    expect_float(call, kSinks);
-    const Known sinks = known_tensor(call, kSinks);
+  if (takes(call, kSinks)) {
+    expect_ndim(call, kMore, 1);
+    expect_float(call, kMore);
+    const Known sinks = known_tensor(call, kMore);
     if (sinks.shape && query.shape) {
       expect_same_dim(call, (*query.shape)[2], sinks.shape->front(), "q.2 and sinks.0");
+    }
+  }
+  if (takes(call, kAhead)) {
+    expect_ndim(call, kMore, 2);
+    expect_dtype(call, kMore, DType::kI32);
+    const Known ahead = known_tensor(call, kMore);
+    for (size_t d = 0; ahead.shape && query.shape && d < 2; ++d) {
+      const std::string index = std::to_string(d);
+      expect_same_dim(call, (*query.shape)[d], (*ahead.shape)[d],
+                      "q." + index + " and ahead." + index);
     }
   }
   if (query.shape && keys.shape) {
@@ -160,7 +175,8 @@ class AttentionProgram {
         values_(lowering_.arg(kValuePool)),
         table_(lowering_.arg(kTable)),
         lengths_(lowering_.arg(kLengths)),
-        sinks_(has_sinks(call) ? lowering_.arg(kSinks) : tir::Buffer()),
+        sinks_(takes(call, kSinks) ? lowering_.arg(kMore) : tir::Buffer()),
+        ahead_(takes(call, kAhead) ? lowering_.arg(kMore) : tir::Buffer()),
         out_(lowering_.output("out", attended_shape(call, query_, values_), query_->dtype)),
         compute_(accumulation_dtype(query_->dtype)),
         scale_(call.number("scale")),
@@ -207,7 +223,12 @@ class AttentionProgram {
       const PrimExpr first = floordiv(own, PrimExpr(chunk_)) * PrimExpr(chunk_);
       value = select(le(first, position), value, otherwise);
     }
-    return select(le(position, own), std::move(value), otherwise);
+    return select(le(position, last_seen(b, token, own)), std::move(value), otherwise);
+  }
+  PrimExpr last_seen(const PrimExpr& b, const PrimExpr& token, const PrimExpr& own) const {
+    if (!ahead_) return own;
+    const PrimExpr last = load_index(lengths_, {b}) + query_->shape[1] - 1;
+    return min(own + load_index(ahead_, {b, token}), last);
   }
   PrimExpr score(const PrimExpr& dot) const {
     if (soft_cap_ == 0) return dot * number(scale_, compute_);
@@ -258,7 +279,7 @@ class AttentionProgram {
 
   Lowering lowering_;
   tir::Buffer query_, keys_, values_, table_, lengths_;
-  tir::Buffer sinks_;  // may be null
+  tir::Buffer sinks_, ahead_;  // may be null
   tir::Buffer out_;
   DType compute_;
   double scale_, soft_cap_;  // soft_cap_ 0: none
@@ -335,6 +356,14 @@ bool generate_attention_with_sinks(GeneratedCall& call, RandomStream& rng) {
   return true;
 }
 
+bool generate_attention_ahead(GeneratedCall& call, RandomStream& rng) {
+  if (!generate_attention(call, rng)) return false;
+  const Shape& query = call.args[0].tensors[0].shape;
+  const GeneratedTensor ahead{DType::kI32, {query[0], query[1]}, 0, 3};
+  call.args.push_back({{ahead}, {}});
+  return true;
+}
+
 }  // namespace
 
 std::span<const OperatorInfo> attention_operators() {
@@ -350,7 +379,10 @@ std::span<const OperatorInfo> attention_operators() {
         table,
         lengths};
     std::vector<ArgumentSpec> with_sinks = attended;
-    with_sinks.push_back({"sinks", ArgumentKind::kTensor, "[heads], float"});
+    with_sinks.push_back({kSinks, ArgumentKind::kTensor, "[heads], float"});
+    std::vector<ArgumentSpec> with_ahead = attended;
+    with_ahead.push_back({kAhead, ArgumentKind::kTensor,
+                          "i32[b, n], at least 0: positions after its own that a query sees"});
     const std::vector<AttributeSpec> attrs = {
         {"scale", AttributeKind::kFloat, true, {}, "factor of q.k, often 1/sqrt(d)"},
         {"window", AttributeKind::kInt, false, int64_t{0},
@@ -404,8 +436,21 @@ std::span<const OperatorInfo> attention_operators() {
          .inout = {},
          .deduce = deduce_attention,
          .legalize = legalize_attention,
-         .reference = reference::paged_attention,
+         .reference = reference::paged_attention_with_sinks,
          .generator = {{4}, float_dtypes(), -2, 2, generate_attention_with_sinks}},
+        {.name = "paged_attention_ahead",
+         .doc =
+             "paged_attention whose query i of batch b, at position t, attends up to position t + "
+             "ahead[b, i], but not beyond the last of the call's, lengths[b] + n - 1. The first "
+             "position, by a window or a chunk, is that of paged_attention. Tokens of an image "
+             "see each other so (Gemma Team 2025).",
+         .args = with_ahead,
+         .attrs = attrs,
+         .inout = {},
+         .deduce = deduce_attention,
+         .legalize = legalize_attention,
+         .reference = reference::paged_attention_ahead,
+         .generator = {{4}, float_dtypes(), -2, 2, generate_attention_ahead}},
     };
     return list;
   }();

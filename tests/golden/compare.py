@@ -28,9 +28,9 @@ def compare_logits(stored, new):
     tolerance = LOGITS * max(1.0, float(stored["logits"].abs().max()))
     for name in stored:
         old, now = stored[name], new[name]
-        if name == "logits":
+        if name in ("logits", "run_logits"):
             if not close(old, now, tolerance):
-                problems.append(f"logits differ by more than {tolerance:.1e}")
+                problems.append(f"{name} differ by more than {tolerance:.1e}")
         elif name.startswith("greedy"):
             parts = (old != now).nonzero()
             margin = stored[name.replace("greedy", "margins")]
@@ -57,7 +57,7 @@ def compare_tensors(stored, new):
 
 def compare_file(path, stored, new):
     if path.suffix == ".safetensors":
-        compare = compare_logits if path.parts[0] == "logits" else compare_tensors
+        compare = compare_logits if path.parts[0] in ("logits", "images") else compare_tensors
         return compare(load_file(stored / path), load_file(new / path))
     return [] if (stored / path).read_bytes() == (new / path).read_bytes() else ["the text differs"]
 

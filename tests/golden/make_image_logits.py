@@ -53,6 +53,52 @@ def reference(folder, seed):
 PROMPT, PICTURE = "Look:{image}What,is,it?", "progressive.jpg"
 
 
+# What stands for an image in a prompt, and what its processor makes of that, by model_type.
+PLACEHOLDERS = {"gemma3": "<start_of_image>"}
+
+
+def image_text(model, rows, tile_rows, columns):
+    tokens = "<image>" * rows
+    if hasattr(model.config, "scale_factor"):
+        return get_image_prompt_string(tile_rows, columns, rows, "<fake_token_around_image>", "<image>", "<global-img>")
+    if model.config.model_type == "gemma3":
+        return f"\n\n<start_of_image>{tokens}<end_of_image>\n\n"
+    return tokens
+
+
+def side_of(vision):
+    """Height and width of an image; of Qwen3-VL of one that has a patch for each position."""
+    if hasattr(vision, "image_size"):
+        return vision.image_size
+    return int(vision.num_position_embeddings ** 0.5) * vision.patch_size
+
+
+def in_patches(pixels, vision):
+    """Images [n, 3, side, side] as Qwen's processor has them: a row for each patch, square by square, and sizes."""
+    count, side, merge = len(pixels), side_of(vision) // vision.patch_size, vision.spatial_merge_size
+    cut = pixels.reshape(count, 3, side // merge, merge, vision.patch_size, side // merge, merge, vision.patch_size)
+    rows = cut.permute(0, 2, 5, 3, 6, 1, 4, 7)[..., None, :, :].expand(
+        *(-1,) * 6, vision.temporal_patch_size, -1, -1)
+    return rows.reshape(count * side * side, -1), torch.tensor([[1, side, side]] * count)
+
+
+def given_images(model, pixels):
+    """The model's arguments for images [n, 3, side, side]."""
+    if model.config.model_type == "qwen3_vl":
+        rows, sizes = in_patches(pixels, model.config.vision_config)
+        return {"pixel_values": rows, "image_grid_thw": sizes}
+    # Idefics 3 reads the images of several texts.
+    return {"pixel_values": pixels[None] if hasattr(model.config, "scale_factor") else pixels}
+
+
+def logits_of(model, tokens, images):
+    """Of a text with images, whose tokens some models must be told."""
+    ids = torch.tensor([tokens])
+    name = {"gemma3": "token_type_ids", "qwen3_vl": "mm_token_type_ids"}.get(model.config.model_type)
+    more = {name: (ids == model.config.image_token_id).long()} if name else {}
+    return model(input_ids=ids, use_cache=False, **images, **more).logits[0]
+
+
 def tokenizer_of(image_token):
     """A token for each printable character and the end of a line, and that of images."""
     texts = [chr(ord("!") + i) for i in range(94)] + ["\n"]
@@ -63,25 +109,31 @@ def tokenizer_of(image_token):
     return tokenizer
 
 
-def prepared(fields):
-    """The picture's parts [n, 3, height, width] and the numbers of rows and columns of its tiles."""
+def prepared(fields, side):
+    """The model's arguments for the picture, in parts, and the numbers of rows and columns of its tiles."""
     import make_pictures
     classes = {name: one for one, name in ((c, c.__name__.removesuffix("Pil")) for c in (
         make_pictures.CLIPImageProcessorPil, make_pictures.SiglipImageProcessorPil,
-        make_pictures.Idefics3ImageProcessorPil, make_pictures.SmolVLMImageProcessorPil))}
-    processor = classes[fields["image_processor_type"]](**{k: v for k, v in fields.items() if not k.endswith("_type")})
+        make_pictures.Idefics3ImageProcessorPil, make_pictures.SmolVLMImageProcessorPil,
+        make_pictures.Gemma3ImageProcessorPil, make_pictures.Qwen2VLImageProcessorPil))}
+    processor = classes[fields["image_processor_type"].removesuffix("Fast")](**{k: v for k, v in fields.items() if not k.endswith("_type")})
     extra = {"return_row_col_info": True} if "max_image_size" in fields else {}
-    made = processor(Image.open(HERE / "pictures" / PICTURE), return_tensors="pt", **extra)
+    picture = Image.open(HERE / "pictures" / PICTURE)
+    if "merge_size" in fields:
+        # Of the size that the model reads in tapml, which the processor then keeps.
+        made = processor(picture.resize((side, side), Image.Resampling.BICUBIC), return_tensors="pt")
+        return {"pixel_values": made["pixel_values"].float(), "image_grid_thw": made["image_grid_thw"]}, 0, 0
+    made = processor(picture, return_tensors="pt", **extra)
     pixels = made["pixel_values"][0].float()
     if not extra:
-        return pixels[None], 0, 0
-    return pixels, int(made["rows"][0][0]), int(made["cols"][0][0])
+        return {"pixel_values": pixels[None]}, 0, 0
+    return {"pixel_values": pixels[None]}, int(made["rows"][0][0]), int(made["cols"][0][0])
 
 
-def rows_of(model, pixels):
-    """The number of embeddings of an image."""
-    features = model.model.get_image_features(pixel_values=pixels, return_dict=True).pooler_output
-    return sum(one.shape[-2] for one in features) // pixels.shape[-4]
+def rows_of(model, images, count):
+    """The number of embeddings of each of `count` images."""
+    features = model.model.get_image_features(**images, return_dict=True).pooler_output
+    return sum(one.shape[-2] for one in features) // count
 
 
 @torch.no_grad()
@@ -92,11 +144,11 @@ def make(name):
     write_atomic(folder / "config.json", json.dumps(config, indent=2) + "\n")
     model = reference(folder, seed)
     vision = model.config.vision_config
-    shape = (images, 3, vision.image_size, vision.image_size)
+    side = side_of(vision)
+    shape = (images, 3, side, side)
     pixels = torch.from_numpy((2 * rng.unit(seed, "pixels", int(np.prod(shape)))).reshape(shape))
-    # Idefics 3 reads the images of several texts.
-    given = pixels[None] if hasattr(model.config, "scale_factor") else pixels
-    rows = rows_of(model, given)
+    given = given_images(model, pixels)
+    rows = rows_of(model, given, images)
     token, vocabulary = model.config.image_token_id, model.config.text_config.vocab_size
     words = (rng.words(seed, "tokens", 24) % np.uint32(vocabulary)).astype(np.int32)
     words[words == token] = 1
@@ -106,20 +158,16 @@ def make(name):
         positions.append(len(tokens))
         tokens += [token] * rows + words[5 + 3 * image:8 + 3 * image].tolist()
     tokens += words[14:20].tolist()
-    ids = torch.tensor([tokens])
-    logits = model(input_ids=ids, pixel_values=given, use_cache=False).logits[0]
-    alone = model(input_ids=ids, pixel_values=given * 0.5, use_cache=False).logits[0]
+    logits = logits_of(model, tokens, given)
+    alone = logits_of(model, tokens, given | {"pixel_values": given["pixel_values"] * 0.5})
     assert logits.std() >= 1 and (logits - alone).abs().max() > 0.1, name
     write_atomic(folder / "preprocessor_config.json", json.dumps(PROCESSORS[name], indent=2) + "\n")
     tokenizer = tokenizer_of(token)
     write_atomic(folder / "tokenizer.json", tokenizer.to_str(pretty=True) + "\n")
-    parts, tile_rows, columns = prepared(PROCESSORS[name])
-    image = "<image>" * rows
-    if hasattr(model.config, "scale_factor"):
-        image = get_image_prompt_string(tile_rows, columns, rows, "<fake_token_around_image>", "<image>", "<global-img>")
-        parts = parts[None]
-    run_tokens = tokenizer.encode(PROMPT.format(image=image)).ids
-    run_logits = model(input_ids=torch.tensor([run_tokens]), pixel_values=parts, use_cache=False).logits[0]
+    parts, tile_rows, columns = prepared(PROCESSORS[name], side)
+    run_tokens = tokenizer.encode(PROMPT.format(image=image_text(model, rows, tile_rows, columns))).ids
+    run_logits = logits_of(model, run_tokens, parts)
+    placeholder = PLACEHOLDERS.get(model.config.model_type, "<image>")
     save(folder / "golden.safetensors", {
         "run_tokens": torch.tensor(run_tokens, dtype=torch.int32),
         "run_logits": run_logits,
@@ -129,7 +177,7 @@ def make(name):
         "positions": torch.tensor(positions, dtype=torch.int32),
         "pixels": pixels,
         "logits": logits,
-    }, {"seed": str(seed), "prompt": PROMPT.format(image="<image>"), "picture": PICTURE})
+    }, {"seed": str(seed), "prompt": PROMPT.format(image=placeholder), "picture": PICTURE})
     print(f"{name}: {list(logits.shape)}, {rows} rows, deviation of logits {logits.std():.2f}, "
           f"effect of the pixels {(logits - alone).abs().max():.2f}")
 

@@ -17,9 +17,11 @@ from PIL import Image, ImageOps
 from safetensors.torch import save_file
 from transformers.image_transforms import convert_to_rgb
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
+from transformers.models.gemma3.image_processing_pil_gemma3 import Gemma3ImageProcessorPil
 from transformers.models.llava.image_processing_pil_llava import LlavaImageProcessorPil
 from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
 from transformers.models.smolvlm.image_processing_pil_smolvlm import SmolVLMImageProcessorPil
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 
 import rng
@@ -56,6 +58,8 @@ PREPARATIONS = {
     # No larger than a tile.
     "smolvlm_small": (SmolVLMImageProcessorPil, {"image_processor_type": "SmolVLMImageProcessor",
                                                  "max_image_size": {"longest_edge": 24}, "size": {"longest_edge": 20}}),
+    "gemma3": (Gemma3ImageProcessorPil, {"image_processor_type": "Gemma3ImageProcessor", "do_pan_and_scan": None,
+                                         "size": {"height": 28, "width": 21}}),
     "siglip_plain": (SiglipImageProcessorPil, {"image_processor_type": "SiglipImageProcessor", "do_normalize": False,
                                                "resample": 4, "size": {"height": 16, "width": 16}}),
 }

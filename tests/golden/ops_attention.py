@@ -22,9 +22,9 @@ def appended(pool, fresh, table, lengths):
 
 
 def attended(q, keys, values, table, lengths, scale, window=0, chunk=0, soft_cap=0.0, value_width=0,
-             sinks=None):
+             sinks=None, ahead=None):
     """Grouped-query attention in f64, where query i of batch b sees positions 0 .. lengths[b] + i, of them the
-    last `window` and those of its own `chunk`."""
+    last `window` and those of its own `chunk`, and the next ahead[b, i] positions of the call."""
     if value_width:
         values = values[..., :value_width]
     batches, count, heads, _ = q.shape
@@ -33,7 +33,8 @@ def attended(q, keys, values, table, lengths, scale, window=0, chunk=0, soft_cap
     position = torch.arange(k.shape[1])
     last = lengths.long()[:, None] + torch.arange(count)
     distance = last[:, :, None] - position[None, None]
-    seen = ((distance >= 0) & ((distance < window) if window else True))[:, None]
+    farthest = torch.zeros_like(last) if ahead is None else torch.minimum(ahead.long(), last[:, -1:] - last)
+    seen = ((distance >= -farthest[:, :, None]) & ((distance < window) if window else True))[:, None]
     if chunk:
         seen &= (position[None, None] >= (last // chunk * chunk)[:, :, None])[:, None]
     group = heads // k.shape[2]
@@ -79,6 +80,13 @@ def cases():
             for more in ({}, {"window": 2, "soft_cap": 1.5}):
                 yield Case("paged_attention_with_sinks", [q, keys, values, table, lengths, sinks.to(dtype)],
                            [attended(q, keys, values, table, lengths, 0.25, sinks=sinks.to(dtype), **more)],
+                           {"scale": 0.25, **more}, [DTYPES[dtype]])
+            ahead = torch.randint(0, 4, (batches, count), dtype=torch.int32)
+            for more in ({}, {"window": 2, "soft_cap": 1.5}, {"chunk": 3}):
+                if more and dtype != torch.float32:
+                    continue
+                yield Case("paged_attention_ahead", [q, keys, values, table, lengths, ahead],
+                           [attended(q, keys, values, table, lengths, 0.25, ahead=ahead, **more)],
                            {"scale": 0.25, **more}, [DTYPES[dtype]])
         # Values of another width than keys, and keys whose first elements are the values.
         wide = torch.randn(pages, rows, kv_heads, width + 3)

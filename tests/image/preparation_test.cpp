@@ -72,6 +72,8 @@ TEST(Preparation, NamesTheFieldThatIsNotSupported) {
       {R"({"image_processor_type": "CLIPImageProcessor", "crop_size": {"height": 1e9}})",
        "crop_size.height"},
       {R"({"image_processor_type": "SiglipImageProcessor", "do_pad": true})", "do_pad"},
+      {R"({"image_processor_type": "Gemma3ImageProcessor", "do_pan_and_scan": true})",
+       "do_pan_and_scan"},
   };
   for (const auto& [text, field] : all) {
     const auto preparation = parse_preparation(text, "preprocessor_config.json");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "llm/engine.h"
@@ -110,6 +111,24 @@ TEST_P(Embeddings, AreReadAgainAfterTheyLeftTheWindow) {
   const Tokens more = {2, 30, 4};
   text.insert(text.end(), more.begin(), more.end());
   expect_logits(unwrap(engine->logits_all(more)), model.logits(text, placed), 9);
+}
+
+// Embeddings that follow one another are read at once, for which this cache is too small.
+TEST_P(Embeddings, ThatFollowOneAnotherNeedRoom) {
+  const ToyDecoder model = testing::toy_decoder(3, 6, true);
+  auto engine = unwrap(Engine::create(*session_, compiled(model.module), model.weights,
+                                      {.capacity = 12, .prefill_chunk = 5}));
+  std::vector<int64_t> positions(12);
+  std::iota(positions.begin(), positions.end(), 2);
+  const Tokens text(20, 1);
+  unwrap(engine->set_embeddings(testing::toy_embeddings(4, positions)));
+  const auto whole = engine->logits_all(text);
+  ASSERT_FALSE(whole);
+  testing::expect_parts(whole.error(), {"follow one another do not fit", "room for 10 tokens"});
+  positions.resize(10);
+  const PlacedEmbeddings placed = testing::toy_embeddings(4, positions);
+  unwrap(engine->set_embeddings(placed));
+  expect_logits(unwrap(engine->logits_all(text)), model.logits(text, placed));
 }
 
 // A text goes on after an answer with embeddings of its own.

@@ -47,7 +47,7 @@ TEST_P(ImageLogits, AreThoseOfTheReferenceEvaluator) {
   EXPECT_LE(largest_difference(interpreted_logits(golden_), expected_), tolerance_);
 }
 
-// At once, and in pieces that begin and end inside of an image, then token by token.
+// At once, and in pieces that do not split an image, then token by token.
 TEST_P(ImageLogits, AreThoseOfCompiledCode) {
   for (const char* platform : {"cpu", "opencl"}) {
     // Compiling for it takes long; the operators of all models are the same.
@@ -78,6 +78,16 @@ TEST_P(ImageLogits, AreThoseOfCompiledCode) {
     };
     check(unwrap(engine->prefill(tokens_.first(prompt))));
     for (const int32_t token : tokens_.subspan(prompt)) check(unwrap(engine->decode(token)));
+    // Texts of other lengths with the same images, together and alone.
+    const std::vector<std::vector<int32_t>> prompts = {{tokens_.begin(), tokens_.end()},
+                                                       {tokens_.begin(), tokens_.end() - 2},
+                                                       {tokens_.begin(), tokens_.end() - 4}};
+    const llm::GenerateOptions options{.max_tokens = 4, .eos = {}, .sampler = {}};
+    place();
+    const auto together = unwrap(engine->generate_batch(prompts, options));
+    for (size_t i = 0; i < prompts.size(); ++i) {
+      EXPECT_EQ(together[i].tokens, unwrap(engine->generate(prompts[i], options)).tokens) << i;
+    }
     // Without images the same tokens are text.
     unwrap(engine->set_embeddings({}));
     EXPECT_GT(largest_difference(unwrap(engine->logits_all(tokens_)), expected_), 100 * tolerance_);
@@ -104,6 +114,12 @@ Json with(const Json& config, std::string_view path, const Json& value) {
   return Json::object(std::move(members));
 }
 
+Json numbers(const std::vector<int64_t>& values) {
+  std::vector<Json> items;
+  for (const int64_t value : values) items.push_back(Json::integer(value));
+  return Json::array(std::move(items));
+}
+
 // A switch that the reader ignores, or whose effect the weights hide, would be found here.
 TEST(ImageSwitches, EachChangesTheLogits) {
   struct Switch {
@@ -119,6 +135,16 @@ TEST(ImageSwitches, EachChangesTheLogits) {
       {"llava_full", "vision_feature_layer", Json::integer(2)},
       {"llava_siglip", "vision_feature_layer", Json::integer(-2)},
       {"llava_siglip", "vision_config.hidden_act", Json::string("quick_gelu")},
+      {"gemma3", "vision_config.layer_norm_eps", Json::number(0.02)},
+      {"gemma3", "text_config.sliding_window", Json::integer(9)},
+      {"gemma3_full", "vision_config.hidden_act", Json::string("quick_gelu")},
+      {"qwen3_vl", "vision_config.hidden_act", Json::string("relu")},
+      {"qwen3_vl", "vision_config.deepstack_visual_indexes", numbers({0, 1})},
+      {"qwen3_vl", "vision_config.rope_parameters",
+       Json::object({{"rope_theta", Json::number(100)}})},
+      {"qwen3_vl", "text_config.rope_scaling.mrope_section", numbers({4, 1, 2})},
+      {"qwen3_vl", "text_config.rope_scaling.mrope_section", numbers({4, 2, 1})},
+      {"qwen3_vl_plain", "vision_config.deepstack_visual_indexes", numbers({0})},
   };
   for (const Switch& one : all) {
     SCOPED_TRACE(one.path);
@@ -134,6 +160,29 @@ TEST(ImageSwitches, EachChangesTheLogits) {
     EXPECT_GE(largest_difference(interpreted_logits(golden), expected),
               10 * logit_tolerance(expected));
   }
+}
+
+// Of images of several rows, with and without a window that is shorter.
+TEST(ImageSwitches, TokensOfAnImageSeeEachOther) {
+  for (const char* name : {"gemma3", "gemma3_full"}) {
+    SCOPED_TRACE(name);
+    GoldenModel golden = testing::golden_model(name, "images");
+    const HostTensor& expected = golden.reference.at("logits");
+    golden.model.config.model.images->both_ways = false;
+    golden.model.module = models::build_decoder(golden.model.config.model, {});
+    EXPECT_GE(largest_difference(interpreted_logits(golden), expected),
+              10 * logit_tolerance(expected));
+  }
+}
+
+// Positions of an image's rows and columns, and of what follows an image.
+TEST(ImageSwitches, ImagesHavePositionsInTwoDirections) {
+  GoldenModel golden = testing::golden_model("qwen3_vl", "images");
+  const HostTensor& expected = golden.reference.at("logits");
+  golden.model.config.model.images->grid = 0;
+  golden.model.module = models::build_decoder(golden.model.config.model, {});
+  EXPECT_GE(largest_difference(interpreted_logits(golden), expected),
+            10 * logit_tolerance(expected));
 }
 
 }  // namespace

@@ -239,6 +239,15 @@ TEST_F(Deduce, PagedCache) {
   EXPECT_EQ(failure(sinks, {q, pool, pool, table, lengths, tensor({2})}, scale),
             "paged_attention_with_sinks: dimensions q.2 and sinks.0 differ | equal dimensions | 6 "
             "and 2");
+  const char* ahead = "paged_attention_ahead";
+  EXPECT_EQ(deduced(ahead, {q, pool, pool, table, lengths, tensor({b, n}, kI32)}, scale),
+            "Tensor((b, n, 6, 8), f32)");
+  EXPECT_EQ(failure(ahead, {q, pool, pool, table, lengths, tensor({b, n})}, scale),
+            "paged_attention_ahead: argument 'ahead' has the wrong dtype | i32 | f32");
+  EXPECT_EQ(
+      failure(ahead, {tensor({b, 3, 6, 8}), pool, pool, table, lengths, tensor({b, 4}, kI32)},
+              scale),
+      "paged_attention_ahead: dimensions q.1 and ahead.1 differ | equal dimensions | 3 and 4");
 }
 
 // Legalization names the information that it needs.

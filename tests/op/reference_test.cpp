@@ -6,6 +6,7 @@
 #include "ir/exceptions.h"
 #include "run_reference.h"
 #include "support/dtypes.h"
+#include "support/expect_error.h"
 
 namespace tapml::op {
 namespace {
@@ -248,6 +249,17 @@ TEST(Reference, PagedAttention) {
     return sum / total;
   };
   expect_values(y, {mix(0.5, 2), mix(1, 2), mix(0, 3), mix(-0.5, 3)}, 1e-9);
+  // The first token sees the second one, which sees nothing after the call.
+  const auto ahead = [&](double first, double second) {
+    return run("paged_attention_ahead",
+               {q, keys, values, table, lengths, tensor({1, 2}, {first, second}, 0, kI32)},
+               RefTensor::zeros(kF32, {1, 2, 2, 1}), {{"scale", 0.5}});
+  };
+  expect_values(ahead(1, 5), {mix(0.5, 3), mix(1, 3), mix(0, 3), mix(-0.5, 3)}, 1e-9);
+  const auto causal = y.values;
+  expect_values(ahead(0, 0), {causal.begin(), causal.end()});
+  tapml::testing::expect_user_error([&] { ahead(-1, 0); },
+                                    {"paged_attention_ahead", "at least 0", "-1"});
 }
 
 // For elements of 1e17 and more, the logarithm of the sum vanishes: only the difference remains.

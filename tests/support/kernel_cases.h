@@ -296,6 +296,20 @@ inline void attention(Kernels& out) {
     out.push_back(m.single(each("n", {0, 1, 2, 5}, {{"b", 2}, {"p", 6}})));
   }
   {
+    KernelMaker m("paged_attention_ahead");
+    relax::Variable q = m.param({b, n, 6, 8}, kF32);
+    relax::Variable keys = m.param({p, 4, 2, 8}, kBF16), held = m.param({p, 4, 2, 8}, kBF16);
+    relax::Variable pages = m.param({b, 3}, kI32, table);
+    // Beyond the call's last token, too.
+    const Fill ahead = [](HostTensor& tensor, const Sizes&) {
+      for (int64_t i = 0; i < tensor.size(); ++i) tensor.set_f64(i, static_cast<double>(i * 2 % 5));
+    };
+    m.op("paged_attention_ahead",
+         {q, keys, held, pages, m.param({b}, kI32, lengths), m.param({b, n}, kI32, ahead)},
+         {{"scale", 0.35}, {"window", int64_t{4}}});
+    out.push_back(m.single(each("n", {0, 1, 2, 5}, {{"b", 2}, {"p", 6}})));
+  }
+  {
     // Latent attention: part of a row is its value.
     KernelMaker m("paged_attention_latent");
     relax::Variable q = m.param({b, n, 6, 20}, kF32);

@@ -89,10 +89,15 @@ const Architecture& text_architecture(const Wrapper& wrapper, const JsonObjectRe
   const char* key = "model_type";
   if (!text.has(key)) return models::find_architecture(wrapper.text);
   std::vector<std::string_view> known;
-  for (const Architecture& one : models::architecture_table()) {
-    if (one.read) known.push_back(one.name);
+  if (wrapper.inner_text) {
+    known = {wrapper.inner_text};
+  } else {
+    for (const Architecture& one : models::architecture_table()) {
+      if (one.read) known.push_back(one.name);
+    }
   }
-  return models::find_architecture(unwrap(text.required_choice(key, known)));
+  const std::string name = unwrap(text.required_choice(key, known));
+  return models::find_architecture(wrapper.inner_text ? wrapper.text : name);
 }
 
 // nullopt if the field is absent, null or "auto".
@@ -175,7 +180,7 @@ HuggingFaceConfig parse_config(std::string_view text, const std::string& source)
     const char* tied = "tie_word_embeddings";
     config.model.tied_embeddings = unwrap(holder(tied).bool_or(tied, wrapper->tied));
   }
-  if (wrapper && wrapper->read_images) {
+  if (wrapper && wrapper->read_images && reader.has("vision_config")) {
     if (config.model.embedding_width == 0) {
       throw_error(reader.field_error(
           "text_config",

@@ -1,4 +1,4 @@
-// Gemma 3, the language model alone: Gemma 2 with norms of the heads of q and k in place of caps,
+// Gemma 3, its language model: Gemma 2 with norms of the heads of q and k in place of caps,
 // and rotations of two bases: of the layers with a window, five of six, and of the others (Gemma
 // Team 2025; the layout and names of Hugging Face's Gemma3ForCausalLM).
 #include <cmath>
@@ -53,6 +53,7 @@ AttentionConfig attention_of_layer(const Config& c, int64_t layer) {
 Variable hidden_states(Graph& g, const Config& c) {
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
   x = g.scaled(x, std::sqrt(static_cast<double>(c.hidden)));
+  x = place_embeddings(g, "model", x);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
     x = sandwich_layer(
@@ -91,6 +92,7 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   refuse_set(json, "use_bidirectional_attention",
              "is true: attention to later tokens is not supported");
   DecoderModel model = decoder_model("gemma3_text", c);
+  model.embedding_width = c.hidden;
   model.logits = logits_of(c, gemma_norm(c), {.soft_cap = c.logit_cap});
   model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
   return model;

@@ -7,12 +7,20 @@
 
 namespace tapml::models {
 
+namespace gemma3_images {
+ImageEncoder read_images(const JsonObjectReader& json, const DecoderModel& text,
+                         ConfigNotes& notes);
+}
 namespace idefics3 {
 ImageEncoder read_images(const JsonObjectReader& json, const DecoderModel& text,
                          ConfigNotes& notes);
 ImageEncoder read_smolvlm(const JsonObjectReader& json, const DecoderModel& text,
                           ConfigNotes& notes);
 }  // namespace idefics3
+namespace qwen3_vl {
+ImageEncoder read_images(const JsonObjectReader& json, const DecoderModel& text,
+                         ConfigNotes& notes);
+}
 namespace llava {
 ImageEncoder read_images(const JsonObjectReader& json, const DecoderModel& text,
                          ConfigNotes& notes);

@@ -50,18 +50,24 @@ Variable attend(Graph& g, int64_t layer, const std::string& path, Variable q, Va
   }
   if (config.qk_norm == QkNorm::kHeadsAfterRope) norm_heads();
   if (config.query_factors) q = g.narrowed(g.op("multiply", {q, config.query_factors}));
-  const std::string name = std::to_string(k ? layer : config.shared_layer);
-  const relax::Expr keys = pool_with(g, "k_pool." + name, k, config);
-  const relax::Expr values = pool_with(g, "v_pool." + name, v, config);
+  const std::string owner = std::to_string(k ? layer : config.shared_layer);
+  const relax::Expr keys = pool_with(g, "k_pool." + owner, k, config);
+  const relax::Expr values = pool_with(g, "v_pool." + owner, v, config);
   const double width = static_cast<double>(config.head_dim);
   AttrMap attrs = {{"scale", config.scale != 0 ? config.scale : 1 / std::sqrt(width)}};
   if (config.window > 0) attrs["window"] = config.window;
   if (config.chunk > 0) attrs["chunk"] = config.chunk;
   if (config.soft_cap > 0) attrs["soft_cap"] = config.soft_cap;
   std::vector<relax::Expr> args = {q, keys, values, g.page_table(), g.lengths()};
-  if (config.sinks) args.push_back(g.stored_weight({path + ".sinks", {config.heads}, {}}));
-  const Variable mixed = g.op(config.sinks ? "paged_attention_with_sinks" : "paged_attention",
-                              std::move(args), std::move(attrs));
+  const char* name = "paged_attention";
+  if (config.sinks) {
+    args.push_back(g.stored_weight({path + ".sinks", {config.heads}, {}}));
+    name = "paged_attention_with_sinks";
+  } else if (const Variable ahead = g.ahead()) {
+    args.push_back(ahead);
+    name = "paged_attention_ahead";
+  }
+  const Variable mixed = g.op(name, std::move(args), std::move(attrs));
   return g.op("reshape", {mixed, make_shape({g.batch(), g.tokens(), config.query_width()})});
 }
 

@@ -1,4 +1,5 @@
-// Causal self-attention over the paged cache.
+// Self-attention over the paged cache: causal, but for tokens of an image that see each other
+// (Graph::ahead()), which a layer with sinks does not support.
 #pragma once
 
 #include <optional>

@@ -21,6 +21,24 @@ Variable inverse_lengths(Graph& g, const Variable& matrix, int64_t count) {
   return g.op("rsqrt", {g.op("maximum", {squares, g.number(kLeastSquare, DType::kF32)})});
 }
 
+// The row of embeddings of each token, i32[b, n, 1], or -1.
+Variable rows_of_tokens(Graph& g) {
+  return g.op("reshape", {g.placement(), relax::make_shape({g.batch(), g.tokens(), 1})});
+}
+
+// The vectors `level` of these rows, [b, n, width]; -1 is a row, too, which is not selected.
+Variable vectors_of(Graph& g, const Variable& rows, int64_t width, int64_t level) {
+  Variable all = g.embeddings();
+  if (Graph::width(all) != width) {
+    all = g.op("slice",
+               {all, relax::make_shape({level * width}), relax::make_shape({(level + 1) * width})},
+               {{"axes", std::vector<int64_t>{2}}});
+  }
+  const Variable wide =
+      g.op("broadcast_to", {rows, relax::make_shape({g.batch(), g.tokens(), width})});
+  return g.narrowed(g.op("gather", {all, wide}, {{"axis", int64_t{1}}}));
+}
+
 }  // namespace
 
 Variable embed(Graph& g, const std::string& path, int64_t rows, int64_t hidden,
@@ -45,14 +63,17 @@ Variable embed_positions(Graph& g, const std::string& path, int64_t rows, int64_
 Variable place_embeddings(Graph& g, const std::string& path, const Variable& x) {
   if (!g.placement()) return x;
   g.origin(path);
-  const Variable row =
-      g.op("reshape", {g.placement(), relax::make_shape({g.batch(), g.tokens(), 1})});
-  const Variable rows =
-      g.op("broadcast_to", {row, relax::make_shape({g.batch(), g.tokens(), Graph::width(x)})});
-  // -1 of a token without one is a row, too, which is not selected.
-  const Variable placed =
-      g.narrowed(g.op("gather", {g.embeddings(), rows}, {{"axis", int64_t{1}}}));
+  const Variable row = rows_of_tokens(g);
+  const Variable placed = vectors_of(g, row, Graph::width(x), 0);
   return g.op("where", {g.op("less", {row, Graph::number(0, DType::kI32)}), x, placed});
+}
+
+Variable add_embeddings(Graph& g, const std::string& path, const Variable& x, int64_t level) {
+  if (!g.placement()) return x;
+  g.origin(path);
+  const Variable row = rows_of_tokens(g);
+  const Variable sum = g.add(x, vectors_of(g, row, Graph::width(x), level));
+  return g.op("where", {g.op("less", {row, Graph::number(0, DType::kI32)}), x, sum});
 }
 
 Variable head(Graph& g, const Variable& x, const HeadConfig& config) {

@@ -21,6 +21,11 @@ relax::Variable embed_positions(Graph& g, const std::string& path, int64_t rows,
 // those that have one: x itself in a function that takes none. Sets the origin to `path`.
 relax::Variable place_embeddings(Graph& g, const std::string& path, const relax::Variable& x);
 
+// x [b, n, hidden] plus, for each token that has an embedding, the vector `level` from 1 on beside
+// it (ImageEncoder::levels): x itself in a function that takes none. Sets the origin to `path`.
+relax::Variable add_embeddings(Graph& g, const std::string& path, const relax::Variable& x,
+                               int64_t level);
+
 struct HeadConfig {
   std::string weight = "lm_head";  // its path, or the embedding's for a tied head
   std::string origin = "lm_head";  // also the path of its bias

@@ -117,7 +117,22 @@ relax::Expr frequencies_of(Graph& g, const Rope& rope) {
 
 }  // namespace
 
+relax::Variable rotate_by(Graph& g, const relax::Variable& x, const relax::Variable& cosine,
+                          const relax::Variable& sine) {
+  const int64_t half = Graph::width(x) / 2;
+  const relax::Variable parts =
+      g.op("split", {x}, {{"axis", int64_t{-1}}, {"sizes", std::vector<int64_t>{half, half}}});
+  const relax::Variable a = g.field(parts, 0), b = g.field(parts, 1);
+  const auto product = [&](const relax::Variable& part, const relax::Variable& factor) {
+    return g.op("multiply", {part, factor});
+  };
+  const relax::Variable first = g.op("subtract", {product(a, cosine), product(b, sine)});
+  const relax::Variable second = g.add(product(b, cosine), product(a, sine));
+  return g.narrowed(g.op("concat", {relax::make_tuple({first, second})}, {{"axis", int64_t{-1}}}));
+}
+
 relax::Variable rotate(Graph& g, const relax::Variable& x, const Rope& rope) {
+  if (rope.cosine) return rotate_by(g, x, rope.cosine, rope.sine);
   AttrMap attrs;
   if (rope.interleaved) attrs["interleaved"] = true;
   if (rope.scale != 1) attrs["scale"] = rope.scale;

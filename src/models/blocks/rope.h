@@ -54,6 +54,9 @@ struct Rope {
   // Of texts longer than DecoderModel::short_text; empty: the same.
   std::vector<float> long_frequencies;
   int64_t short_text = 0;
+  // Of the angles of each token, f32[b, n, 1, m], in place of `frequencies`; null: a token turns by
+  // the position that it has in its sequence.
+  relax::Variable cosine, sine;
 };
 
 Rope make_rope(const RopeConfig& rope, int64_t head_dim);
@@ -63,6 +66,10 @@ int64_t short_text_of(const RopeConfig& rope);
 
 // Heads [b, n, heads, head_dim] at the positions of their tokens.
 relax::Variable rotate(Graph& g, const relax::Variable& x, const Rope& rope);
+
+// Heads [..., 2m] whose pairs (xj, xm+j) turn by angles of these cosines and sines, f32[..., m].
+relax::Variable rotate_by(Graph& g, const relax::Variable& x, const relax::Variable& cosine,
+                          const relax::Variable& sine);
 
 // Queries that grow with the logarithm of their position p, so that scores stay apart in long texts
 // (Nakanishi 2025; Llama 4, Ministral 3).

@@ -24,6 +24,16 @@ struct VisionConfig {
   int64_t patches() const { return patches_per_side() * patches_per_side(); }
 };
 
+// Patches do not overlap, so their convolution is a product with a matrix: [b, patches, channels *
+// patch * patch] of the pixels, which are square.
+relax::Variable in_patches(Graph& g, relax::Variable pixels, int64_t channels, int64_t side,
+                           int64_t patch);
+
+// Queries, keys and values [b, rows, heads, width] to [b, rows, heads * width]: every row attends
+// to every row. Scores and their softmax are f32.
+relax::Variable attend_to_all(Graph& g, const relax::Variable& q, const relax::Variable& k,
+                              const relax::Variable& v, int64_t rows, int64_t heads);
+
 // Hidden states [b, patches, hidden], with one more row in front for the class, of images
 // f32[b, channels, side, side], in the dtype of activations. Weights under `path` have the names of
 // CLIP's and SigLIP's encoders in transformers.

@@ -111,6 +111,8 @@ void kv_append(const AttrMap&, Args args, Outputs outputs) {
   }
 }
 
+namespace {
+
 // cap * tanh(score / cap). The slope is largest where the score is smallest.
 void cap_score(double& score, Error& error, double cap, double unit) {
   const double t = std::tanh(score / cap);
@@ -236,15 +238,24 @@ class AttentionRule {
   double unit_;
 };
 
-}  // namespace
+// The last position that token `token` of all sees, of `count` positions.
+size_t last_seen(const RefTensor& ahead, size_t token, size_t own, size_t count) {
+  const double more = ahead.values[token];
+  if (!(more >= 0)) {
+    throw_user("paged_attention_ahead: a query sees less than its own position", "", "at least 0",
+               std::to_string(static_cast<int64_t>(more)));
+  }
+  return std::min(own + static_cast<size_t>(more), count - 1);
+}
 
-void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
+// `sinks` by head, `ahead` by token; either may be null.
+void attend_to_cache(const AttrMap& attrs, Args args, const RefTensor* sinks,
+                     const RefTensor* ahead, Outputs outputs) {
   const RefTensor &q = *args[0].tensor, &keys = *args[1].tensor;
   const RefTensor &table = *args[3].tensor, &lengths = *args[4].tensor;
   const int64_t window = *find_attr<int64_t>(attrs, "window");
   const int64_t chunk = *find_attr<int64_t>(attrs, "chunk");
-  AttentionRule rule(attrs, q, keys, *args[2].tensor, args.size() > 5 ? args[5].tensor : nullptr,
-                     outputs[0]);
+  AttentionRule rule(attrs, q, keys, *args[2].tensor, sinks, outputs[0]);
   Pages pages(table, keys);
   auto batch = static_cast<size_t>(q.shape[0]), tokens = static_cast<size_t>(q.shape[1]);
   std::vector<size_t> rows;
@@ -266,9 +277,22 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
     }
     rule.attend(b, rows, repeated.factor(), [&](size_t i) {
       const size_t own = static_cast<size_t>(before) + i;
-      return AttentionRule::Seen{first_seen(static_cast<int64_t>(own)), own + 1};
+      const size_t last = ahead ? last_seen(*ahead, b * tokens + i, own, rows.size()) : own;
+      return AttentionRule::Seen{first_seen(static_cast<int64_t>(own)), last + 1};
     });
   }
+}
+
+}  // namespace
+
+void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
+  attend_to_cache(attrs, args, nullptr, nullptr, outputs);
+}
+void paged_attention_with_sinks(const AttrMap& attrs, Args args, Outputs outputs) {
+  attend_to_cache(attrs, args, args[5].tensor, nullptr, outputs);
+}
+void paged_attention_ahead(const AttrMap& attrs, Args args, Outputs outputs) {
+  attend_to_cache(attrs, args, nullptr, args[5].tensor, outputs);
 }
 
 void attention(const AttrMap& attrs, Args args, Outputs outputs) {

@@ -21,6 +21,8 @@ void slice(const AttrMap& attrs, Args args, Outputs outputs);
 void rope(const AttrMap& attrs, Args args, Outputs outputs);
 void kv_append(const AttrMap& attrs, Args args, Outputs outputs);
 void paged_attention(const AttrMap& attrs, Args args, Outputs outputs);
+void paged_attention_with_sinks(const AttrMap& attrs, Args args, Outputs outputs);
+void paged_attention_ahead(const AttrMap& attrs, Args args, Outputs outputs);
 void attention(const AttrMap& attrs, Args args, Outputs outputs);
 
 void full(const AttrMap& attrs, Args args, Outputs outputs);

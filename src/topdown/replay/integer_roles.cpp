@@ -79,12 +79,17 @@ class RoleFinder {
       pool(call->args[0]);
       cache(call->args[2], call->args[3], call->args[1]);
       if (const auto at = param(call->args[0])) param_of_[binding.var.get()] = *at;
-    } else if (op == "paged_attention" || op == "paged_attention_with_sinks") {
+    } else if (op.starts_with("paged_attention")) {
       unknown(call->args[0]);
       pool(call->args[1]);
       pool(call->args[2]);
       cache(call->args[3], call->args[4], call->args[0]);
-      for (size_t i = 5; i < call->args.size(); ++i) unknown(call->args[i]);
+      const auto* query = shaped(call->args[0]);
+      if (op == "paged_attention_ahead" && query) {
+        add_indices(call->args[5], {query->shape->at(1)}, IntegerRole::kIndices);
+      } else if (op != "paged_attention") {
+        unknown(call->args[5]);
+      }
     } else {
       for (const relax::Expr& argument : call->args) unknown(argument);
     }

@@ -7,6 +7,7 @@
 #include "models/decoder.h"
 #include "support/expect_error.h"
 #include "support/golden_path.h"
+#include "text/printer.h"
 
 namespace tapml::frontend {
 namespace {
@@ -45,11 +46,37 @@ TEST(ImageConfig, FieldsThatAreRefused) {
                  {"vision_config.image_size"});
   refuses_change("smolvlm", "\"scale_factor\": 3", "\"scale_factor\": 4",
                  {"scale_factor", "a divisor of 6"});
+  for (const char* rows : {"5", "16"}) {
+    refuses_change("gemma3", "\"mm_tokens_per_image\": 9",
+                   "\"mm_tokens_per_image\": " + std::string(rows),
+                   {"mm_tokens_per_image", "the square of a divisor of 6"});
+  }
+  refuses_change("qwen3_vl", "\"num_position_embeddings\": 36", "\"num_position_embeddings\": 25",
+                 {"num_position_embeddings", "the square of a multiple of 2"});
+  refuses_change("qwen3_vl", "\"depth\": 3", "\"depth\": 2", {"deepstack_visual_indexes"});
+  refuses_change("qwen3_vl", "\"num_heads\": 2", "\"num_heads\": 16",
+                 {"vision_config.hidden_size", "a multiple of 64"});
+  refuses_change("qwen3_vl", "\"out_hidden_size\": 48", "\"out_hidden_size\": 64",
+                 {"out_hidden_size", "48"});
+  refuses_change("qwen3_vl", "qwen3_vl_text", "qwen3", {"text_config.model_type", "qwen3_vl_text"});
 }
 
 TEST(ImageConfig, LanguageModelsThatTakeNoEmbeddings) {
   refuses_change("llava", "\"model_type\": \"llama\"", "\"model_type\": \"qwen2\"",
                  {"text_config", "qwen2", "a language model like \"llama\""});
+}
+
+// In Gemma 3 they see each other, in LLaVA not, whatever the language model is.
+TEST(ImageConfig, TokensOfAnImageSeeEachOtherWhereTheModelSaysSo) {
+  const auto sees_ahead = [](const std::string& text) {
+    const HuggingFaceConfig config = parse_config(text, "config.json");
+    const std::string program = text::print(models::build_decoder(config.model, {}));
+    return program.find("paged_attention_ahead") != std::string::npos;
+  };
+  const std::string gemma3 = changed_text("gemma3", "gemma3", "gemma3");
+  EXPECT_TRUE(sees_ahead(gemma3));
+  EXPECT_FALSE(sees_ahead(changed_text("llava", "\"model_type\": \"llama\"",
+                                       "\"head_dim\": 8, \"model_type\": \"gemma3_text\"")));
 }
 
 TEST(ImageConfig, WeightsAreThoseOfTheLayersInUse) {
