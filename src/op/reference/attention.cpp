@@ -122,8 +122,6 @@ void cap_score(double& score, Error& error, double cap, double unit) {
   score = cap * t;
 }
 
-namespace {
-
 // The attention of one call, whatever decides which rows of keys and values a token sees.
 class AttentionRule {
  public:
