@@ -38,11 +38,11 @@ TEST(SamePlatform, IsRecognizedInEverySpelling) {
   EXPECT_FALSE(same_targets("cpu", "cpu@unix:s", "one", "another"));
 }
 
-// The empty prompt is refused after the devices are known, so that nothing runs for long.
+// A text for an encoder is refused after the devices are known, so that nothing runs for long.
 TEST(SamePlatform, MigrateAndLocalizeReportIt) {
   const std::string warning = "source and target are the same platform (cpu";
   auto said = [&](std::vector<std::string> args) {
-    args.insert(args.end(), {"--prompt", ""});
+    args.insert(args.end(), {"--text", "Emma was"});
     args.insert(args.begin() + 1, testing::kDemoModel);
     const testing::ProgramResult result = testing::run_program(args);
     EXPECT_EQ(result.exit_code, 2) << result.all();
