@@ -59,8 +59,7 @@ GraphParameters parameters_of(const DecoderModel& model, const ModelDTypes& dtyp
   Module module;
   add_programs(module, model);
   const ModelDTypes unknown;
-  Graph graph(module, unknown, make_size("n"), model.page_size, nullptr,
-              inputs_of(model, false));
+  Graph graph(module, unknown, make_size("n"), model.page_size, nullptr, inputs_of(model, false));
   build_function(model, graph, LogitsOf::kAllTokens);
   GraphParameters parameters = graph.parameters();
   if (model.images) {

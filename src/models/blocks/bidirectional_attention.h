@@ -18,9 +18,9 @@ struct BidirectionalAttentionConfig {
 
 // Queries, keys and values [b, n, heads, head_dim] to [b, n, heads * head_dim] in the dtype of
 // activations; scores and their softmax are f32. A token sees the valid ones of its text, within
-// the reach; where the graph has no counts of valid ones (sound), every row sees every row. One that
-// sees none gets finite values. With a bias, or without counts, the scores are a tensor of their
-// own. Sets the origin to `path`.
+// the reach; where the graph has no counts of valid ones (sound), every row sees every row. One
+// that sees none gets finite values. With a bias, or without counts, the scores are a tensor of
+// their own. Sets the origin to `path`.
 relax::Variable attend_both_ways(Graph& g, const std::string& path, relax::Variable q,
                                  relax::Variable k, const relax::Variable& v,
                                  const BidirectionalAttentionConfig& config);

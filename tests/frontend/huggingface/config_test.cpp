@@ -406,7 +406,8 @@ TEST(HuggingFaceConfig, UnknownNamesListTheKnown) {
   auto refuses = [](const char* key, const char* value, const std::vector<std::string>& parts) {
     expect_user_error([&] { parse(with(base_config(), key, value)); }, parts);
   };
-  refuses("architectures", "[\"MambaForCausalLM\"]", {"MambaForCausalLM", "Mamba2ForCausalLM", "tapml models", "own-architecture.md"});
+  refuses("architectures", "[\"MambaForCausalLM\"]",
+          {"MambaForCausalLM", "Mamba2ForCausalLM", "tapml models", "own-architecture.md"});
   refuses("hidden_act", "\"mish\"", {"mish", "silu"});
   refuses("rope_scaling", R"({"rope_type": "longrope", "factor": 2})",
           {"rope_scaling.rope_type", "longrope", "default, linear, llama3 or yarn"});
