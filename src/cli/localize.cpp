@@ -242,7 +242,6 @@ void add_localize(Registration registration) {
   add_options(*app, command->format);
   add_pooling_options(*app, command->format);
   add_options(*app, command->inputs);
-  require_prompt(*app);
   add_options(*app, command->libraries);
   add_options(*app, command->remote);
   command->ci.add_to(*app);

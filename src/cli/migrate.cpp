@@ -197,7 +197,6 @@ void add_migrate(Registration registration) {
   add_options(*app, command->format);
   add_pooling_options(*app, command->format);
   add_options(*app, command->inputs);
-  require_prompt(*app);
   add_options(*app, command->libraries);
   add_options(*app, command->remote);
   add_options(*app, command->trace);

@@ -118,9 +118,8 @@ void require_prompt(CLI::App& command) {
   CLI::Option* prompt = command.get_option("--prompt");
   prompt->required();
   // Callbacks of options come before the check of what is required.
-  for (const char* other : {"--features", "--audio", "--text", "--texts"}) {
-    CLI::Option* option = command.get_option_no_throw(other);
-    if (option) option->each([prompt](const std::string&) { prompt->required(false); });
+  for (const char* features : {"--features", "--audio"}) {
+    command.get_option(features)->each([prompt](const std::string&) { prompt->required(false); });
   }
 }
 

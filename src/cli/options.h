@@ -30,8 +30,8 @@ void add_options(CLI::App& command, app::ModelFormat& format);          // --qua
 void add_pooling_options(CLI::App& command, app::ModelFormat& format);  // --pooling, --normalize
 void add_options(CLI::App& command,
                  app::TextInputOptions& options);  // --features, --audio, --embeddings, --image
-// Makes --prompt required, unless features or an encoder's texts are given: a model with an encoder
-// may know how its texts begin.
+// Makes --prompt required, unless features are given: a model with an encoder may know how its
+// texts begin.
 void require_prompt(CLI::App& command);
 void add_options(CLI::App& command, app::EncoderTexts& options);   // --text, --texts
 void add_options(CLI::App& command, app::LibraryFiles& options);   // --library

@@ -18,9 +18,9 @@ std::shared_ptr<const LoadedModel> ModelChoice::load(const WorkWatcher& watcher,
   return model;
 }
 
-void RunInput::check() const {
+void RunInput::check(const TextInputOptions& inputs) const {
   if (!texts.given()) {
-    if (!prompt.empty()) return;
+    if (!prompt.empty() || inputs.features.given()) return;
     throw_user("the prompt is empty", "--prompt",
                "some text, or --text TEXT or --texts FILE for an encoder", "nothing");
   }

@@ -57,8 +57,9 @@ struct RunInput {
   std::string prompt;
   EncoderTexts texts;
 
-  // UserError unless there is either a prompt or a text.
-  void check() const;
+  // UserError unless there is either a prompt or a text. With features the prompt may be empty: a
+  // model with an encoder may know how its texts begin.
+  void check(const TextInputOptions& inputs) const;
   // The prompt, or the first text; empty if the texts are in a file.
   std::string first() const { return texts.texts.empty() ? prompt : texts.texts.front(); }
   ModelUse use() const { return texts.given() ? ModelUse::kEmbed : ModelUse::kContinue; }

@@ -68,7 +68,7 @@ RunTokens set_shared(Options& options, const ModelRun& command, const LoadedMode
 
 Localized localize(const LocalizeCommand& command, const CommandHooks& hooks) {
   unwrap(llm::check_sampler_options(command.sampler));
-  command.check();
+  command.check(command.model.inputs);
   for (const std::string& fault : command.faults) topdown::parse_fault(fault);
   topdown::LocalizeOptions options;
   if (!command.kernels.empty()) {
@@ -119,7 +119,7 @@ Localized localize(const LocalizeCommand& command, const CommandHooks& hooks) {
 }
 
 PassesBisected bisect_passes(const ModelRun& command, const CommandHooks& hooks) {
-  command.check();
+  command.check(command.model.inputs);
   if (hooks.checked) hooks.checked();
   topdown::BisectPassesOptions options;
   for (const std::string& fault : command.faults) {

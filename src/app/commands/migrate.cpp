@@ -165,7 +165,7 @@ std::set<std::string> kernels_of(const topdown::Migrations& migrations) {
 
 Migrated migrate(const MigrateCommand& command, const CommandHooks& hooks) {
   unwrap(llm::check_sampler_options(command.sampler));
-  command.check();
+  command.check(command.model.inputs);
   Targets targets(command);
   topdown::MigrateOptions options;
   options.plan = topdown::parse_plan(command.order, command.granularity, command.hybrid_every);
