@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "arith/analyzer.h"
 #include "op/dtypes.h"
 #include "op/families.h"
 #include "op/lowering.h"
@@ -39,10 +40,18 @@ relax::Annotation deduce_full_attention(const CallView& call) {
     expect_equal(keys, values, d, d, "k." + index + " and v." + index);
   }
   if (query.shape && keys.shape) {
-    const PrimExpr& kv_heads = (*keys.shape)[2];
+    const PrimExpr &heads = (*query.shape)[2], &kv_heads = (*keys.shape)[2];
     const std::string uneven = "the query heads do not divide into groups";
     if (kv_heads.is_int(0)) call.error(uneven, "key-value heads", "none");
-    if (kv_heads.is_int()) expect_multiple(call, (*query.shape)[2], kv_heads->int_value, uneven);
+    if (kv_heads.is_int()) expect_multiple(call, heads, kv_heads->int_value, uneven);
+    // No check at run time could say so.
+    const bool divide = kv_heads.is_int()
+                            ? arith::Analyzer().prove_divisible(heads, kv_heads->int_value)
+                            : same_expr(heads, kv_heads);
+    if (!divide) {
+      call.error("the query heads are not known to divide into groups",
+                 "a multiple of " + to_string(kv_heads), to_string(heads));
+    }
   }
   Known result = query;
   if (result.shape) {

@@ -1,6 +1,8 @@
 // tapml models: a row for every architecture of the table.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "models/table.h"
 #include "models/wrappers.h"
 #include "support/program.h"
@@ -45,7 +47,8 @@ TEST(Models, SaysWhichReadImages) {
   ASSERT_EQ(list.size(), models::wrapper_table().size());
   for (const Json& one : list) {
     const std::string& name = one.find("model_type")->as_string();
-    const bool reads = name == "llava" || name == "smolvlm" || name == "idefics3";
+    const std::set<std::string> reading = {"llava", "smolvlm", "idefics3", "gemma3", "qwen3_vl"};
+    const bool reads = reading.contains(name);
     EXPECT_EQ(one.find("inputs")->items().size(), reads ? 2U : 1U) << name;
   }
 }

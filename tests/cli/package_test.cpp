@@ -38,9 +38,10 @@ const std::string& package() {
 }
 
 TEST(Package, HoldsAllThatARunNeeds) {
-  EXPECT_EQ(testing::names_under(package()),
-            (std::set<std::string>{"model.tapml", "package.json", "tokenizer.json",
-                                   "tokenizer_config.json", "weights.safetensors"}));
+  EXPECT_EQ(
+      testing::names_under(package()),
+      (std::set<std::string>{"generation_config.json", "model.tapml", "package.json",
+                             "tokenizer.json", "tokenizer_config.json", "weights.safetensors"}));
   // The package contains nothing about the build machine.
   EXPECT_EQ(testing::read_bytes(package() + "/model.tapml").find(TAPML_SOURCE_DIR),
             std::string::npos);

@@ -382,11 +382,11 @@ class Emitter {
   llvm::Value* binary(const PrimExpr& e) {
     const PrimExpr &x = e.operand(0), &y = e.operand(1);
     // The second condition matters, and is evaluated, only if the first does not decide the result.
-    if (e.kind() == ExprKind::kAnd && may_trap(y)) {
-      return select(tapml::select(x, y, make_bool(false)));
-    }
-    if (e.kind() == ExprKind::kOr && may_trap(y)) {
-      return select(tapml::select(x, make_bool(true), y));
+    if ((e.kind() == ExprKind::kAnd || e.kind() == ExprKind::kOr) && may_trap(y)) {
+      const PrimExpr chosen = e.kind() == ExprKind::kAnd ? tapml::select(x, y, make_bool(false))
+                                                         : tapml::select(x, make_bool(true), y);
+      // A constant condition has made the choice.
+      return chosen.kind() == ExprKind::kSelect ? select(chosen) : expr(chosen);
     }
     ScalarOps::Freedom freedom;
     freedom.accumulate = accumulating_;
