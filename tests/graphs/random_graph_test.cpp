@@ -107,7 +107,8 @@ void run_graph(uint64_t seed, const Sessions& sessions, Constructs& occurred, Op
     for (const auto& [platform, session] : sessions) {
       if (seed % share_of_graphs(platform) != 0) continue;
       for (const Module* fixed : {&optimized, &plain}) {
-        const bool libraries = platform == "cpu" && arms.chance(0.3);
+        // Routines are for single products, which are few.
+        const bool libraries = platform == "cpu" && arms.chance(fixed == &plain ? 0.8 : 0.3);
         const target::Target target =
             target::parse_target(libraries ? target_with_libraries(arms) : platform);
         SCOPED_TRACE(target.text + (fixed == &plain ? " without fusion" : " optimized"));

@@ -62,7 +62,9 @@ class GraphGenerator {
     values_.push_back({parameter(type), type.dtype, type.shape});
   }
 
+  // Products more often than others: libraries have routines for them alone.
   const op::OperatorInfo& any_operator() {
+    if (rng_.chance(0.05)) return *op::find_operator("matmul");
     auto table = op::operator_table();
     return *table[rng_.below(static_cast<uint32_t>(table.size()))];
   }
