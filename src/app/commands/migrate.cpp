@@ -108,7 +108,7 @@ topdown::CommandOptions options_again(const MigrateCommand& command, const Platf
 
 std::string command_line(const MigrateCommand& command, const std::vector<std::string>& targets,
                          const topdown::CommandOptions& options) {
-  const std::string line = topdown::model_command(
+  std::string line = topdown::model_command(
       "migrate", command.model.name, command.source.target.text, targets, command.prompt, options);
   if (command.texts.given()) return line;
   return line + " --validation-tokens " + std::to_string(command.validation_tokens);
