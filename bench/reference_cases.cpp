@@ -53,7 +53,7 @@ struct EvaluatedModel {
   // Evaluates a prefill of one token and a decode step, which read every weight once each.
   void two_steps() const {
     topdown::evaluated_outputs(model.module, interface, model.weights,
-                              {.prompt = {1}, .forced = {2}, .cancelled = {}, .inputs = {}}, {});
+                               {.prompt = {1}, .forced = {2}, .cancelled = {}, .inputs = {}}, {});
   }
 
   static std::shared_ptr<EvaluatedModel> tiny_llama() {
