@@ -157,6 +157,9 @@ tapml_require("${TAPML_TURBOJPEG_INCLUDE}" libturbojpeg0-dev "turbojpeg.h")
 tapml_require("${TAPML_TURBOJPEG_LIBRARY}" libturbojpeg0-dev "libturbojpeg")
 add_library(tapml_dep_turbojpeg INTERFACE)
 target_link_libraries(tapml_dep_turbojpeg INTERFACE "${TAPML_TURBOJPEG_LIBRARY}")
+mark_as_advanced(TAPML_SPNG_INCLUDE TAPML_SPNG_LIBRARY TAPML_TURBOJPEG_INCLUDE
+                 TAPML_TURBOJPEG_LIBRARY)
+
 # Sound files, and changes of their rate.
 find_path(TAPML_SNDFILE_INCLUDE sndfile.h)
 find_library(TAPML_SNDFILE_LIBRARY sndfile)
@@ -172,9 +175,6 @@ add_library(tapml_dep_samplerate INTERFACE)
 target_link_libraries(tapml_dep_samplerate INTERFACE "${TAPML_SAMPLERATE_LIBRARY}")
 mark_as_advanced(TAPML_SNDFILE_INCLUDE TAPML_SNDFILE_LIBRARY TAPML_SAMPLERATE_INCLUDE
                  TAPML_SAMPLERATE_LIBRARY)
-
-mark_as_advanced(TAPML_SPNG_INCLUDE TAPML_SPNG_LIBRARY TAPML_TURBOJPEG_INCLUDE
-                 TAPML_TURBOJPEG_LIBRARY)
 
 mark_as_advanced(
   TAPML_LLVM_INCLUDE TAPML_LLVM_LIBRARY TAPML_LLD_INCLUDE TAPML_Z TAPML_SHADERC_INCLUDE)

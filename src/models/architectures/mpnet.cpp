@@ -3,6 +3,7 @@
 // MPNetModel, without its pooler).
 #include "ir/exceptions.h"
 #include "models/architectures/architectures.h"
+#include "models/architectures/bert.h"
 #include "models/blocks/bidirectional_attention.h"
 #include "models/blocks/layer.h"
 
@@ -12,17 +13,12 @@ using relax::Variable;
 
 namespace {
 
-// From transformers' MPNetConfig.
-constexpr DecoderDefaults kDefaults = {.vocabulary = 30527,
-                                       .hidden = 768,
-                                       .layers = 12,
-                                       .heads = 12,
-                                       .context = 512,
-                                       .intermediate = 3072,
-                                       .norm_epsilon_key = "layer_norm_eps",
-                                       .norm_epsilon = 1e-12,
-                                       .activation = "gelu",
-                                       .scalings = RopeScalings::kNone};
+// From transformers' MPNetConfig, which has BERT's but for the vocabulary.
+constexpr DecoderDefaults kDefaults = [] {
+  DecoderDefaults defaults = kBertDefaults;
+  defaults.vocabulary = 30527;
+  return defaults;
+}();
 // MPNetEmbeddings has the padding token 1, whatever the configuration says: the positions of a
 // text's tokens follow its row.
 constexpr int64_t kFirstPosition = 2;

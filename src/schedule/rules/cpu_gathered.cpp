@@ -157,7 +157,6 @@ class GatheredPlan {
   GatheredPlan(const Stage& stage, GatheredProduct found)
       : stage_(stage), found_(std::move(found)), sorted_(stage, found_) {}
 
-  const SortedRows& rows() const { return sorted_; }
   const PrimExpr& count() const { return sorted_.count(); }
   int64_t least() const { return kRowsForEach * found_.matrix.extent->int_value; }
   bool can_be_many() const { return !count().is_int() || count()->int_value >= least(); }
