@@ -34,6 +34,8 @@ class CompileCache {
   explicit CompileCache(const CacheOptions& options);
   // Null where there is none.
   pipeline::KernelCache* kernels() { return kernels_.get(); }
+  // Null where there is none. For whole executables (app/cached_compile.h).
+  DiskCache* disk() { return disk_.get(); }
   // Cache hits so far.
   int64_t hits() const { return disk_ ? disk_->hits() : 0; }
 

@@ -53,7 +53,7 @@ bool is_executable_file(const std::string& path) {
 }
 
 ExecutableFile executable_file(const Executable& executable, const target::Target& target,
-                               const Module& fixed, ModelSource source) {
+                               std::string fixed, ModelSource source) {
   const codegen::CodeGenerator& generator = codegen::generator_of(target);
   ExecutableFile file;
   file.executable = executable;
@@ -66,8 +66,13 @@ ExecutableFile executable_file(const Executable& executable, const target::Targe
     file.options.emplace_back("code", std::move(made_by));
   }
   file.options.emplace_back("target", target.text);
-  file.module = text::print(fixed);
+  file.module = std::move(fixed);
   return file;
+}
+
+ExecutableFile executable_file(const Executable& executable, const target::Target& target,
+                               const Module& fixed, ModelSource source) {
+  return executable_file(executable, target, text::print(fixed), std::move(source));
 }
 
 ExecutableFile load_executable(const std::string& path) {

@@ -20,6 +20,9 @@ bool is_executable_file(const std::string& path);
 // needs no compiler to run.
 ExecutableFile executable_file(const Executable& executable, const target::Target& target,
                                const Module& fixed, ModelSource source);
+// The same, with the module's text.
+ExecutableFile executable_file(const Executable& executable, const target::Target& target,
+                               std::string fixed, ModelSource source);
 
 // Maps and reads an executable file; UserError if it is invalid.
 ExecutableFile load_executable(const std::string& path);

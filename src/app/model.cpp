@@ -4,6 +4,7 @@
 
 #include "abi/model_interface.h"
 #include "abi/platforms.h"
+#include "app/cached_compile.h"
 #include "app/executable.h"
 #include "app/platforms.h"
 #include "base/clock.h"
@@ -244,7 +245,7 @@ ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_c
     implement.libraries = library_options(libraries, options.patterns);
     implement.instruments.poll = [] { unwrap(check_interrupted()); };
     implement.instruments.watcher = options.watcher;
-    auto executable = pipeline::compile(model->files.module, target, implement);
+    auto executable = compile_with_cache(model->files.module, target, implement, cache).executable;
     auto contained = ContainedKernels::open(executable, target, options.libraries, options.remote,
                                             options.isolation);
     runtime::Session* session = own ? own.get() : options.session;

@@ -6,11 +6,13 @@
 
 #include "abi/platforms.h"
 #include "app/cache.h"
+#include "app/cached_compile.h"
 #include "app/executable.h"
 #include "app/libraries.h"
 #include "app/model.h"
 #include "app/patterns.h"
 #include "app/variables.h"
+#include "base/clock.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/log.h"
@@ -29,6 +31,7 @@
 #include "llm/package.h"
 #include "pipeline/check_input.h"
 #include "text/parser.h"
+#include "text/printer.h"
 
 namespace tapml::cli {
 
@@ -52,6 +55,7 @@ struct Input {
   Module module;
   ModelSource source;
   frontend::HuggingFaceModel model;
+  bool is_text = false;  // not a model
 };
 
 Input from_model(const frontend::HuggingFaceModel& model, const std::string& folder, bool keep) {
@@ -126,7 +130,16 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
     any |= function->level == FunctionLevel::kRelax;
   }
   if (!any) throw_user("the module has no graph-level function to compile", options.model, "def");
-  return {std::move(module), {}, {}};
+  return {std::move(module), {}, {}, true};
+}
+
+// Whether an executable that was made before tells all that is asked for. It does not tell which
+// bounds of a text module are good for nothing.
+bool is_plain(const CompileOptions& options, const Input& input) {
+  return !(input.is_text && !input.module.facts.bounds.empty()) && options.bounds.empty() &&
+         options.memory.empty() && !options.print_memory && options.memory_limit.empty() &&
+         options.phases.empty() && options.skip.empty() && !options.times && !options.verify &&
+         !options.dumps.on();
 }
 
 // Size of the file in bytes.
@@ -184,34 +197,43 @@ int run(const CompileOptions& options, const Output& output) {
   // The file may run on computers with fewer features than this one.
   if (!options.file.empty() || !options.package.empty()) implement.libraries.is_here = nullptr;
   progress.begin("compile for " + options.target);
-  Module fixed = pipeline::form_kernels(input.module, implement.instruments);
-  Module planned;
-  implement.planned = &planned;
-  std::vector<pipeline::OmittedFunction> omitted_functions;
-  implement.omitted_functions = &omitted_functions;
-  const size_t fixed_phases = phases.size();
-  auto executable = pipeline::implement(fixed, target, implement);
-  unwrap(check_interrupted());
-  check_variables(bounds, "--bound", source, planned);
-  check_variables(given, "--memory", source, planned);
-  warn_of_unused_bounds(source, planned, options.model);
+  const double begun = seconds_now();
+  app::CompiledModule compiled;
   passes::MemoryReport memory;
-  if (options.print_memory || limited) memory = passes::memory_report(planned);
-  check_amounts(memory, values);
-  if (limited && most_needed(memory, values) > limit) {
-    // A different order of the calls may need less.
-    const std::vector<pipeline::PassNumbers> unordered_phases = phases;
-    phases.resize(fixed_phases);
-    implement.memory.order_for = values;
-    auto ordered = pipeline::implement(fixed, target, implement);
-    passes::MemoryReport needs = passes::memory_report(planned);
-    if (most_needed(needs, values) < most_needed(memory, values)) {
-      executable = std::move(ordered);
-      memory = std::move(needs);
-    } else {
-      phases = unordered_phases;
+  if (is_plain(options, input)) {
+    compiled = app::compile_with_cache(input.module, target, implement, cache);
+    unwrap(check_interrupted());
+  } else {
+    Module fixed = pipeline::form_kernels(input.module, implement.instruments);
+    Module planned;
+    implement.planned = &planned;
+    implement.omitted_functions = &compiled.omitted_functions;
+    const size_t fixed_phases = phases.size();
+    compiled.executable = pipeline::implement(fixed, target, implement);
+    compiled.fixed = text::print(fixed);
+    unwrap(check_interrupted());
+    check_variables(bounds, "--bound", source, planned);
+    check_variables(given, "--memory", source, planned);
+    warn_of_unused_bounds(source, planned, options.model);
+    if (options.print_memory || limited) memory = passes::memory_report(planned);
+    check_amounts(memory, values);
+    if (limited && most_needed(memory, values) > limit) {
+      // A different order of the calls may need less.
+      const std::vector<pipeline::PassNumbers> unordered_phases = phases;
+      phases.resize(fixed_phases);
+      implement.memory.order_for = values;
+      auto ordered = pipeline::implement(fixed, target, implement);
+      passes::MemoryReport needs = passes::memory_report(planned);
+      if (most_needed(needs, values) < most_needed(memory, values)) {
+        compiled.executable = std::move(ordered);
+        memory = std::move(needs);
+      } else {
+        phases = unordered_phases;
+      }
     }
   }
+  const double total = seconds_now() - begun;
+  const std::shared_ptr<const Executable>& executable = compiled.executable;
   if (limited) check_memory_limit(memory, values, limit);
   if (!options.phases.empty()) {
     unwrap(write_text_atomic(options.phases, phases_json(phases, values).dump(1) + "\n"));
@@ -220,19 +242,18 @@ int run(const CompileOptions& options, const Output& output) {
   if (!options.package.empty()) {
     progress.begin("write " + options.package);
     package_bytes = unwrap(llm::write_package(
-        options.package, {executable_file(*executable, target, fixed, {}), input.model.weights,
-                          input.model.eos, input.model.folder}));
+        options.package, {executable_file(*executable, target, compiled.fixed, {}),
+                          input.model.weights, input.model.eos, input.model.folder}));
   }
   size_t file_bytes = 0;
   if (!options.file.empty()) {
     progress.begin("write " + options.file);
     file_bytes =
-        write(executable_file(*executable, target, fixed, std::move(input.source)), options.file);
+        write(executable_file(*executable, target, compiled.fixed, std::move(input.source)),
+              options.file);
   }
   progress.end();
-  double total = 0;
   size_t code = 0;
-  for (const auto& [name, seconds] : times) total += seconds;
   for (const ModuleBlob& blob : executable->modules) code += blob.bytes.size();
   std::vector<Json> kernels, passes;
   for (const Implementation& one : executable->implementations) {
@@ -253,19 +274,20 @@ int run(const CompileOptions& options, const Output& output) {
     }
   }
   std::vector<Json> missing;
-  for (const pipeline::OmittedFunction& one : omitted_functions) {
+  for (const pipeline::OmittedFunction& one : compiled.omitted_functions) {
     missing.push_back(Json::object(
         {{"function", Json::string(one.function)}, {"reason", Json::string(one.reason)}}));
     output.line("without function " + one.function + ": " + one.reason);
   }
   Json needs;
   if (options.print_memory) needs = print_memory(memory, values, output);
+  const int64_t cached =
+      compiled.from_cache ? std::ssize(executable->implementations) : cache.hits();
   char took[32];
   std::snprintf(took, sizeof took, "%.2f s", total);
-  output.line(counted(std::ssize(executable->kernels), "kernel") + " (" +
-              std::to_string(cache.hits()) + " from the cache), " +
-              counted(std::ssize(executable->call_sites), "call site") + ", " +
-              size_text(static_cast<int64_t>(code)) + " of code, " + took);
+  output.line(counted(std::ssize(executable->kernels), "kernel") + " (" + std::to_string(cached) +
+              " from the cache), " + counted(std::ssize(executable->call_sites), "call site") +
+              ", " + size_text(static_cast<int64_t>(code)) + " of code, " + took);
   if (file_bytes > 0)
     output.line(options.file + ": " + size_text(static_cast<int64_t>(file_bytes)));
   if (package_bytes > 0) {
@@ -275,7 +297,7 @@ int run(const CompileOptions& options, const Output& output) {
                                 {"kernels", Json::array(std::move(kernels))},
                                 {"code_bytes", Json::integer(static_cast<int64_t>(code))},
                                 {"omitted_functions", Json::array(std::move(missing))},
-                                {"cached_kernels", Json::integer(cache.hits())},
+                                {"cached_kernels", Json::integer(cached)},
                                 {"file", Json::string(options.file)},
                                 {"file_bytes", Json::integer(static_cast<int64_t>(file_bytes))},
                                 {"package", Json::string(options.package)},

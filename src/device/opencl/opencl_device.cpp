@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
+#include <set>
 
 #include "device/module_cache.h"
 #include "device/opencl/cl_context.h"
@@ -74,6 +76,19 @@ class OpenClDevice final : public Device {
   ModuleCache modules_;  // by hash of the source
 };
 
+// PoCL drops what it has read of its built-in functions with the last context of a process, and
+// reads it again for the next one, which takes half a second. An unused context that is never
+// released prevents that. On a GPU it would take memory of the device, for nothing.
+void keep_driver_loaded(const ClDevice& device, const cl_context_properties* properties) {
+  if ((device.type & CL_DEVICE_TYPE_CPU) == 0) return;
+  static std::mutex lock;
+  static std::set<cl_platform_id> kept;
+  std::scoped_lock guard(lock);
+  if (!kept.insert(device.platform).second) return;
+  // If this fails, so does the context that is created next, which reports it.
+  (void)clCreateContext(properties, 1, &device.device, nullptr, nullptr, nullptr);
+}
+
 Error no_device(const std::string& message) {
   return platform_error(PlatformFault::kAbsent, message, "opencl",
                         "install a driver: the package pocl-opencl-icd (runs on the processor) or "
@@ -104,6 +119,7 @@ Result<std::shared_ptr<Device>> create_opencl_device(const OpenClOptions& option
   context->max_groups = context->info.limits.threads * (processor ? 8 : 64);
   cl_context_properties properties[] = {
       CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(context->device.platform), 0};
+  keep_driver_loaded(context->device, properties);
   cl_int code = CL_SUCCESS;
   context->context.reset(clCreateContext(properties, 1, &id, nullptr, nullptr, &code));
   TAPML_TRY(cl_status(code, "clCreateContext"));
