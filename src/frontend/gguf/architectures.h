@@ -16,6 +16,9 @@ enum class GgufChange : uint8_t {
   kPairedQueries,  // rows of a head are pairs (j, j + m) next to each other: moved m apart
   kPairedKeys,     // the same, by the number of key heads
   kPlusOne,        // a norm's weight is stored plus 1
+  kTransposed,     // a matrix is stored as [outputs, inputs], and published the other way
+  kByPart,         // rows of all queries, keys and values; published head by head
+  kRow,            // a vector, published as a matrix of one row
 };
 
 // "blk.{}.attn_q" is "model.layers.{}.self_attn.q_proj", each with ".weight" or ".bias".
@@ -32,14 +35,18 @@ struct GgufField {
 struct GgufArchitecture {
   std::string_view name;  // "general.architecture"
   std::string_view class_name, model_type;
-  std::span<const GgufName> names;
-  std::span<const GgufField> fields;  // besides those that all have
-  // What else the published configuration has; may be null.
+  std::span<const GgufName> names;         // before those of `base`
+  std::span<const GgufName> base;          // what it has in common with others
+  std::span<const GgufField> fields = {};  // besides those that all have
+  // What else the published configuration has, or has otherwise; may be null.
   void (*finish)(const GgufFields& fields, Json& config) = nullptr;
 };
 
 std::span<const GgufArchitecture> gguf_architectures();
 // UserError that names the architecture and lists the known ones.
 const GgufArchitecture& find_gguf_architecture(const GgufFields& fields);
+// The published name and change of a tensor whose name has the pattern "blk.{}.attn_q"; null if the
+// architecture has no such tensor.
+const GgufName* find_gguf_name(const GgufArchitecture& architecture, std::string_view pattern);
 
 }  // namespace tapml::frontend

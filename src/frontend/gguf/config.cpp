@@ -1,6 +1,7 @@
 #include "frontend/gguf/config.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -48,17 +49,38 @@ int64_t vocabulary_of(const GgufFields& fields) {
 void add_rope_scaling(const GgufFields& fields, Json& config) {
   const std::string type = fields.text(".rope.scaling.type").value_or("none");
   if (type == "none") return;
-  if (type == "longrope") return;  // its factors are tensors
+  if (type == "longrope") return;  // its factors are tensors, which an architecture may have
   if (type != "linear" && type != "yarn") {
     fields.refuse(".rope.scaling.type", "is not supported", "none, linear, yarn or longrope",
                   in_quotes(type));
   }
   Json scaling = Json::object({{"rope_type", Json::string(type)}});
   scaling.set("factor", Json::number(fields.number(".rope.scaling.factor").value_or(1)));
+  for (const auto& [published, key] :
+       {std::pair{"beta_fast", ".rope.scaling.yarn_beta_fast"},
+        std::pair{"beta_slow", ".rope.scaling.yarn_beta_slow"},
+        std::pair{"attention_factor", ".rope.scaling.attn_factor"}}) {
+    if (type != "yarn") break;
+    if (const auto value = fields.number(key)) scaling.set(published, Json::number(*value));
+  }
   if (const auto original = fields.integer(".rope.scaling.original_context_length")) {
     scaling.set("original_max_position_embeddings", Json::integer(*original));
   }
   config.set("rope_scaling", std::move(scaling));
+}
+
+// The part of a head that turns, as a factor that gives the whole number again.
+void add_partial_rotary(const GgufFields& fields, Json& config) {
+  const auto rotated = fields.integer(".rope.dimension_count");
+  const int64_t heads = fields.required_integer(".attention.head_count");
+  const int64_t own = heads > 0 ? fields.required_integer(".embedding_length") / heads : 0;
+  const int64_t width = fields.integer(".attention.key_length").value_or(own);
+  if (!rotated || *rotated < 1 || width < 1 || *rotated > width) return;
+  double factor = static_cast<double>(*rotated) / static_cast<double>(width);
+  if (static_cast<int64_t>(factor * static_cast<double>(width)) < *rotated) {
+    factor = std::nextafter(factor, 1.0);
+  }
+  config.set("partial_rotary_factor", Json::number(factor));
 }
 
 // llama.cpp's names of the roles of tokens.
@@ -91,6 +113,7 @@ std::string gguf_config(const GgufArchitecture& architecture, const GgufFields& 
     if (const auto id = fields.integer(key)) config.set(published, Json::integer(*id));
   }
   add_rope_scaling(fields, config);
+  add_partial_rotary(fields, config);
   add_fields(architecture.fields, fields, config);
   if (architecture.finish) architecture.finish(fields, config);
   return config.dump(1);

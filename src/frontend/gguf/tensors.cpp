@@ -39,24 +39,48 @@ std::string fill_layer(std::string_view pattern, const std::string& layer) {
   return std::string(pattern.substr(0, at)) + layer + std::string(pattern.substr(at + 2));
 }
 
-// Where row `row` of a weight is stored whose heads of `width` rows have their pairs together.
-int64_t paired_row(int64_t row, int64_t width) {
-  const int64_t head = row / width, in_head = row % width, half = width / 2;
-  return head * width + in_head % half * 2 + in_head / half;
+// The order of a weight's rows: where each published one is stored.
+struct RowOrder {
+  GgufChange change = GgufChange::kNone;
+  int64_t heads = 1, width = 0;  // rows of a head
+
+  int64_t stored(int64_t row) const {
+    if (width == 0) return row;
+    const int64_t in_head = row % width;
+    if (change == GgufChange::kByPart) {  // `row` is of head, part, element
+      const int64_t head = row / width / 3, part = row / width % 3;
+      return (part * heads + head) * width + in_head;
+    }
+    const int64_t head = row / width, half = width / 2;
+    return head * width + in_head % half * 2 + in_head / half;
+  }
+};
+
+// Tensors that the configuration is made of, and tables that follow from it.
+bool is_of_configuration(std::string_view name) {
+  return name == "rope_freqs.weight" || name == "rope_factors_long.weight" ||
+         name == "rope_factors_short.weight" || name.ends_with(".attn_rot_embd");
 }
 
 class Expander {
  public:
-  Expander(const GgufFields& fields) : fields_(fields) {}
+  explicit Expander(const GgufFields& fields) : fields_(fields) {}
 
   HostTensor expand(const GgufTensor& tensor, GgufChange change) const {
+    // Biases and norms have no rows to change.
+    const bool is_vector = tensor.shape.size() == 1;
+    if (change == GgufChange::kTransposed && is_vector) change = GgufChange::kNone;
+    if (change == GgufChange::kPlusOne) return plus(tensor, -1);
+    if (change == GgufChange::kTransposed) return transposed(tensor);
+    if (change == GgufChange::kRow) {
+      const HostTensor whole = expand(tensor, GgufChange::kNone);
+      return is_vector ? whole.reshaped({1, whole.size()}) : whole;
+    }
     const std::optional<DType> plain = tensor.type->plain;
     if (change == GgufChange::kNone && plain && is_aligned(tensor, *plain)) {
       return HostTensor::view(*plain, tensor.shape, tensor.bytes.data(), fields_.file().owner);
     }
-    if (change == GgufChange::kPlusOne) return without_one(tensor);
-    const int64_t width = head_width(tensor, change);
-    return in_order(tensor, width);
+    return in_order(tensor, order_of(tensor, change));
   }
 
  private:
@@ -70,23 +94,23 @@ class Expander {
                fields_.source(), expected, shape_to_string(tensor.shape));
   }
 
-  // Rows of a head whose pairs are together; 0 if they are not.
-  int64_t head_width(const GgufTensor& tensor, GgufChange change) const {
-    if (change == GgufChange::kNone) return 0;
+  RowOrder order_of(const GgufTensor& tensor, GgufChange change) const {
+    if (change == GgufChange::kNone) return {};
     const int64_t queries = fields_.required_integer(".attention.head_count");
-    const int64_t heads = change == GgufChange::kPairedQueries
-                              ? queries
-                              : fields_.integer(".attention.head_count_kv").value_or(queries);
-    const int64_t rows = tensor.shape[0];
-    if (heads < 1 || rows % heads != 0 || rows / heads % 2 != 0) {
+    const int64_t heads = change == GgufChange::kPairedKeys
+                              ? fields_.integer(".attention.head_count_kv").value_or(queries)
+                              : queries;
+    const int64_t rows = tensor.shape[0], parts = change == GgufChange::kByPart ? 3 : 1;
+    const bool is_whole = heads >= 1 && heads <= rows && rows % (heads * parts) == 0;
+    if (!is_whole || rows / (heads * parts) % 2 != 0) {
       refuse(tensor, "does not consist of heads of an even width",
              "rows for " + std::to_string(heads) + " heads");
     }
-    return rows / heads;
+    return {change, heads, rows / (heads * parts)};
   }
 
   // The rows of a weight, or the elements of a bias, in their published order.
-  HostTensor in_order(const GgufTensor& tensor, int64_t width) const {
+  HostTensor in_order(const GgufTensor& tensor, const RowOrder& order) const {
     const bool is_plain = tensor.type->plain.has_value();
     const DType dtype = tensor.type->plain.value_or(DType::kF32);
     HostTensor result = HostTensor::zeros(dtype, tensor.shape);
@@ -97,8 +121,7 @@ class Expander {
     const size_t made = result.byte_size() / static_cast<size_t>(rows);
     std::byte* to = result.mutable_bytes().data();
     for (int64_t row = 0; row < rows; ++row, to += made) {
-      const int64_t from_row = width == 0 ? row : paired_row(row, width);
-      const std::byte* from = tensor.bytes.data() + static_cast<size_t>(from_row) * stored;
+      const std::byte* from = tensor.bytes.data() + static_cast<size_t>(order.stored(row)) * stored;
       if (is_plain) {
         std::memcpy(to, from, made);
       } else {
@@ -109,11 +132,27 @@ class Expander {
     return result;
   }
 
-  HostTensor without_one(const GgufTensor& tensor) const {
+  HostTensor plus(const GgufTensor& tensor, float number) const {
     HostTensor result = HostTensor::zeros(DType::kF32, tensor.shape);
     std::span<float> values = result.mutable_values<float>();
     dequantize_gguf(*tensor.type, tensor.bytes.data(), values);
-    for (float& value : values) value -= 1;
+    for (float& value : values) value += number;
+    return result;
+  }
+
+  HostTensor transposed(const GgufTensor& tensor) const {
+    if (tensor.shape.size() != 2) refuse(tensor, "is not a matrix", "two dimensions");
+    const HostTensor whole = expand(tensor, GgufChange::kNone);
+    const int64_t rows = tensor.shape[0], columns = tensor.shape[1];
+    HostTensor result = HostTensor::zeros(whole.dtype(), {columns, rows});
+    const size_t size = dtype_bytes(whole.dtype());
+    const std::byte* from = whole.bytes().data();
+    std::byte* to = result.mutable_bytes().data();
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t column = 0; column < columns; ++column, from += size) {
+        std::memcpy(to + static_cast<size_t>(column * rows + row) * size, from, size);
+      }
+    }
     return result;
   }
 
@@ -127,13 +166,14 @@ WeightFiles gguf_weights(const GgufArchitecture& architecture, const GgufFields&
   files.folder = fields.source();
   const Expander expander(fields);
   for (const GgufTensor& tensor : fields.file().tensors) {
+    if (is_of_configuration(tensor.name)) continue;
     const StoredName stored = split_name(tensor.name);
-    const auto rule = std::ranges::find(architecture.names, stored.pattern, &GgufName::stored);
-    const bool is_known = rule != architecture.names.end();
+    const GgufName* rule = find_gguf_name(architecture, stored.pattern);
     const std::string name =
-        is_known ? fill_layer(rule->published, stored.layer) + stored.suffix : tensor.name;
-    files.tensors.insert_or_assign(
-        name, expander.expand(tensor, is_known ? rule->change : GgufChange::kNone));
+        rule ? fill_layer(rule->published, stored.layer) + stored.suffix : tensor.name;
+    GgufChange change = rule ? rule->change : GgufChange::kNone;
+    if (change == GgufChange::kPlusOne && stored.suffix != ".weight") change = GgufChange::kNone;
+    files.tensors.insert_or_assign(name, expander.expand(tensor, change));
     files.file_of[name] = fields.source();
   }
   return files;
