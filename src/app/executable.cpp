@@ -7,6 +7,7 @@
 
 #include "codegen/code_generators.h"
 #include "exec/sections.h"
+#include "frontend/gguf/model.h"
 #include "frontend/huggingface/folder.h"
 #include "frontend/huggingface/weights.h"
 #include "io/host/files.h"
@@ -22,16 +23,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Sizes and modification times of the weight files in a folder, by name.
+// Sizes and modification times of the weight files in a folder, by name, or of a GGUF file.
 std::vector<WeightFile> weight_files(const std::string& folder) {
   std::vector<WeightFile> files;
+  const auto add = [&](const fs::path& path) {
+    struct stat info = {};
+    if (::stat(path.c_str(), &info) != 0) return;
+    files.push_back({path.filename().string(), static_cast<int64_t>(info.st_size),
+                     int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec});
+  };
+  if (frontend::is_gguf_model(folder)) add(folder);
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() != ".safetensors") continue;
-    struct stat info = {};
-    if (::stat(it->path().c_str(), &info) != 0) continue;
-    files.push_back({it->path().filename().string(), static_cast<int64_t>(info.st_size),
-                     int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec});
+    if (it->path().extension() == ".safetensors") add(it->path());
   }
   std::sort(files.begin(), files.end(),
             [](const WeightFile& a, const WeightFile& b) { return a.name < b.name; });
@@ -114,7 +118,7 @@ std::string model_folder(const ExecutableFile& file, const std::string& path,
 std::map<std::string, HostTensor> load_source_weights(const ExecutableFile& file,
                                                       const std::string& folder) {
   std::error_code ignored;
-  if (!fs::is_directory(folder, ignored)) {
+  if (!fs::is_directory(folder, ignored) && !frontend::is_gguf_model(folder)) {
     throw_user("the model folder " + folder + " does not exist", folder,
                "the folder with the executable's weights", "nothing",
                "--model DIR names its new location");

@@ -10,13 +10,16 @@
 #include "base/clock.h"
 #include "base/host/interrupt.h"
 #include "base/log.h"
+#include "frontend/gguf/model.h"
 #include "frontend/huggingface/folder.h"
 #include "frontend/huggingface/foreign.h"
 #include "io/host/files.h"
 #include "io/host/mapped_ranges.h"
 #include "ir/exceptions.h"
 #include "llm/package.h"
+#include "llm/tokenizer/regex_pcre2.h"
 #include "llm/tokenizer/tokenizer_folder.h"
+#include "llm/tokenizer/unicode_utf8proc.h"
 #include "pipeline/compile.h"
 #include "runtime/capture.h"
 #include "runtime/local_virtual_machine.h"
@@ -33,6 +36,7 @@ void log_warnings(const std::vector<std::string>& warnings) {
 
 // The tokens that end a text, according to the folder's configuration files.
 std::vector<int32_t> read_eos_of(const std::string& folder) {
+  if (frontend::is_gguf_model(folder)) return frontend::gguf_eos(folder);
   const std::string generation = folder + "/generation_config.json";
   if (std::filesystem::exists(generation)) {
     auto eos = frontend::parse_generation_eos(unwrap(read_text_file(generation)), generation);
@@ -46,10 +50,11 @@ std::vector<int32_t> read_eos_of(const std::string& folder) {
 void refuse_other_files(const std::string& model) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(model, ignored)) return;
+  if (frontend::is_gguf_model(model)) return;
   frontend::refuse_foreign_file(model);
   throw_user(model + " is neither a model folder nor an executable", model,
-             "a folder with config.json, model.safetensors and tokenizer.json, or a file "
-             "written by tapml compile -o",
+             "a folder with config.json, model.safetensors and tokenizer.json, a GGUF file, or a "
+             "file written by tapml compile -o",
              std::filesystem::file_size(model, ignored) == 0 ? "an empty file"
                                                              : "a file of another format",
              model.ends_with(".safetensors") ? "give the folder that the weights are in" : "");
@@ -71,7 +76,23 @@ void refuse_changes(const PatternOptions& patterns, const ModelFormat& format,
 
 }  // namespace
 
+namespace {
+
+Tokenizer load_gguf_tokenizer(const std::string& path) {
+  const frontend::GgufTokenizer texts = frontend::open_gguf_tokenizer(path);
+  const tokenizer::TokenizerFiles files{
+      .config = {texts.config, path + " (its metadata as a tokenizer_config.json)"},
+      .special_tokens = {},
+      .added_tokens = {}};
+  return unwrap(Tokenizer::parse(texts.tokenizer, path + " (its metadata as a tokenizer.json)",
+                                 tokenizer::pcre2_regex_engine(), &tokenizer::utf8proc_tables(),
+                                 files));
+}
+
+}  // namespace
+
 Tokenizer load_tokenizer(const std::string& folder) {
+  if (frontend::is_gguf_model(folder)) return load_gguf_tokenizer(folder);
   // Reports a tokenizer of another kind.
   frontend::tokenizer_path(folder, tokenizer::tokenizer_file(folder));
   Tokenizer tokenizer = unwrap(tokenizer::read_tokenizer(folder));

@@ -24,6 +24,7 @@
 #include "cli/options.h"
 #include "cli/phases.h"
 #include "cli/shapes.h"
+#include "frontend/gguf/model.h"
 #include "frontend/huggingface/foreign.h"
 #include "frontend/huggingface/model.h"
 #include "io/host/files.h"
@@ -75,10 +76,21 @@ Input from_folder(const CompileOptions& options, const models::Quantization* qua
   return input;
 }
 
+// A GGUF file has its tokenizer inside; a folder's files are copied.
+std::map<std::string, std::string> tokenizer_files(const std::string& folder) {
+  if (!frontend::is_gguf_model(folder)) return {};
+  frontend::GgufTokenizer texts = frontend::open_gguf_tokenizer(folder);
+  return {{"tokenizer.json", std::move(texts.tokenizer)},
+          {"tokenizer_config.json", std::move(texts.config)}};
+}
+
 // For modules without weights.
 void refuse_package(const CompileOptions& options) {
   std::error_code ignored;
-  if (options.package.empty() || std::filesystem::is_directory(options.model, ignored)) return;
+  if (options.package.empty() || std::filesystem::is_directory(options.model, ignored) ||
+      frontend::is_gguf_model(options.model)) {
+    return;
+  }
   throw_user("--package goes with a model directory only", "--package",
              "a model directory as MODEL", options.config.empty() ? options.model : options.config,
              "-o writes the executable alone");
@@ -100,7 +112,8 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
                       keep);
   }
   std::error_code ignored;
-  if (std::filesystem::is_directory(options.model, ignored)) {
+  if (std::filesystem::is_directory(options.model, ignored) ||
+      frontend::is_gguf_model(options.model)) {
     return from_folder(options, quantization, watcher);
   }
   if (precision.activations || precision.cache || precision.accumulation) {
@@ -242,8 +255,9 @@ int run(const CompileOptions& options, const Output& output) {
   if (!options.package.empty()) {
     progress.begin("write " + options.package);
     package_bytes = unwrap(llm::write_package(
-        options.package, {executable_file(*executable, target, compiled.fixed, {}),
-                          input.model.weights, input.model.eos, input.model.folder}));
+        options.package,
+        {executable_file(*executable, target, compiled.fixed, {}), input.model.weights,
+         input.model.eos, input.model.folder, tokenizer_files(input.model.folder)}));
   }
   size_t file_bytes = 0;
   if (!options.file.empty()) {

@@ -13,6 +13,7 @@
 #include "base/host/table.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "frontend/gguf/model.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
@@ -82,7 +83,7 @@ Module fixed_module(const ShowOptions& options) {
     }
     return topdown::KernelReference(read_suite(model)).module();
   }
-  if (is_folder || is_executable_file(model)) {
+  if (is_folder || is_executable_file(model) || frontend::is_gguf_model(model)) {
     module = load_model(model, options.folder, {}, options.format).files.module;
   } else {
     text::SourceMap places;

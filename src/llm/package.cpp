@@ -137,11 +137,14 @@ Result<int64_t> write_package(const std::string& folder, const PackageContents& 
     const std::string name(listed);
     const std::string from = contents.model_folder + "/" + name, to = folder + "/" + name;
     std::error_code ignored;
-    if (name != required && !fs::exists(from, ignored)) {
+    const auto given = contents.files.find(name);
+    const bool is_given = given != contents.files.end();
+    if (!is_given && name != required && !fs::exists(from, ignored)) {
       fs::remove(to, ignored);  // left by an earlier package
       continue;
     }
-    TAPML_ASSIGN(const std::string text, read_text_file(from));
+    TAPML_ASSIGN(const std::string text,
+                 is_given ? Result<std::string>(given->second) : read_text_file(from));
     TAPML_TRY(write_text_atomic(to, text));
     names.emplace_back(name);
   }

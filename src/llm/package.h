@@ -18,6 +18,8 @@ struct PackageContents {
   std::map<std::string, HostTensor> weights;  // at least those of the model interface
   std::vector<int32_t> end_tokens;
   std::string model_folder;  // with the tokenizer, and what images need
+  // Texts of the files that such a folder would have, by name, if there is none.
+  std::map<std::string, std::string> files = {};
 };
 
 // Writes the folder, which may exist, and returns its size in bytes. The list of files is written

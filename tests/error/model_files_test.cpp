@@ -132,9 +132,6 @@ TEST_F(BadModel, FilesThatAreNotAModel) {
     refused({path, "HTML page", "hf download"});
     write_bytes(path, saved);
   }
-  write_bytes(folder_ / "model.gguf", std::string("GGUF\x03\0\0\0", 8));
-  expect_failure({"run", folder_ / "model.gguf", "--prompt", "x"}, 2, {"GGUF", "safetensors"});
-  expect_failure({"compile", folder_ / "model.gguf"}, 2, {"GGUF", "safetensors"});
   write_bytes(folder_ / "model.bin", std::string("PK\x03\x04", 4));
   expect_failure({"run", folder_ / "model.bin", "--prompt", "x"}, 2, {"pickle", "transformers"});
   expect_failure({"run", "org/some-model", "--prompt", "x"}, 2,

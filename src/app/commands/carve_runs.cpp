@@ -5,6 +5,7 @@
 #include "app/executable.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "frontend/gguf/model.h"
 #include "io/host/mapped_ranges.h"
 #include "ir/exceptions.h"
 
@@ -188,8 +189,8 @@ Carved carve_runs(runtime::VirtualMachine& vm, const CarveSource& source,
 Carved carve(const CarveCommand& command, const CommandHooks& hooks) {
   const std::string& model = command.model.model;
   std::error_code ignored;
-  const bool is_text =
-      std::filesystem::is_regular_file(model, ignored) && !is_executable_file(model);
+  const bool is_text = std::filesystem::is_regular_file(model, ignored) &&
+                       !is_executable_file(model) && !frontend::is_gguf_model(model);
   if (is_text) return carve_module(command, hooks);
   return command.texts.given() || command.model.use == ModelUse::kEmbed
              ? carve_encoder(command, hooks)

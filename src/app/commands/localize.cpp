@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "app/same_platform.h"
+#include "frontend/gguf/model.h"
 #include "ir/exceptions.h"
 #include "topdown/faults/pass_fault.h"
 #include "topdown/kernels/custom_kernels.h"
@@ -89,7 +90,8 @@ Localized localize(const LocalizeCommand& command, const CommandHooks& hooks) {
   if (command.suite) {
     options.suite = *command.suite;
   } else if (!command.suite_folder.empty()) {
-    const bool folder = std::filesystem::is_directory(command.model.name);
+    const bool folder = std::filesystem::is_directory(command.model.name) ||
+                        frontend::is_gguf_model(command.model.name);
     options.suite = unwrap(
         topdown::load_suite(command.suite_folder, folder ? command.model.name : "", hooks.watcher));
   }

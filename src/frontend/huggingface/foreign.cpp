@@ -22,8 +22,7 @@ constexpr size_t kHeadBytes = 512;
 constexpr size_t kMaxAdapterBytes = size_t{16} << 20;
 constexpr const char* kExpected = "a folder with config.json, model.safetensors and tokenizer.json";
 constexpr const char* kDownload = "download the whole model: hf download ORG/NAME --local-dir DIR";
-constexpr const char* kUseSafetensors =
-    "use the model's safetensors files; most models on the hub have them";
+constexpr const char* kPassGguf = "pass the GGUF file itself as the model";
 constexpr const char* kConvertPickle =
     "convert it with transformers: AutoModelForCausalLM.from_pretrained(DIR).save_pretrained(NEW)";
 
@@ -60,8 +59,7 @@ std::optional<Foreign> recognize(std::string_view head) {
   if (begin.starts_with("<!doctype html") || begin.starts_with("<html")) {
     return Foreign{"an HTML page, such as a site's page about the file", kDownload};
   }
-  if (head.starts_with("GGUF"))
-    return Foreign{"a GGUF file, which is not supported", kUseSafetensors};
+  if (head.starts_with("GGUF")) return Foreign{"a GGUF file, which is a whole model", kPassGguf};
   const bool zip = head.starts_with("PK\x03\x04");
   const bool pickle = head.size() > 1 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5;
   if (zip || pickle) {
@@ -140,8 +138,8 @@ void check_model_folder(const std::string& path) {
   if (fs::exists(path + "/config.json", error)) return;
   if (fs::exists(path + "/adapter_config.json", error)) refuse_adapter(path);
   for (const std::string& name : files_ending(path, ".gguf")) {
-    throw_user(path + " contains a GGUF file, which is not supported", path, kExpected, name,
-               kUseSafetensors);
+    throw_user(path + " has no config.json, but a GGUF file", path, kExpected, name,
+               "pass the file as the model: " + path + "/" + name);
   }
   if (fs::exists(path + "/params.json", error)) {
     throw_user(path + " is a model in its authors' format, not in Hugging Face's", path, kExpected,
@@ -157,12 +155,12 @@ void refuse_folder_without_weights(const std::string& folder) {
   std::string found = "neither", hint;
   if (fs::exists(folder + "/adapter_model.safetensors", ignored)) refuse_adapter(folder);
   for (const auto& [ending, advice] :
-       {std::pair{".gguf", kUseSafetensors}, std::pair{".bin", kConvertPickle},
+       {std::pair{".gguf", kPassGguf}, std::pair{".bin", kConvertPickle},
         std::pair{".pth", kConvertPickle}, std::pair{".pt", kConvertPickle},
         std::pair{".h5", kConvertPickle}, std::pair{".msgpack", kConvertPickle}}) {
     const auto names = files_ending(folder, ending);
     if (names.empty()) continue;
-    found = names[0] + ", a format that is not supported";
+    found = names[0] + ", a file of another format";
     hint = advice;
     break;
   }

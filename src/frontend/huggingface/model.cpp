@@ -6,6 +6,7 @@
 
 #include "abi/model_interface.h"
 #include "base/strings.h"
+#include "frontend/gguf/model.h"
 #include "frontend/huggingface/folder.h"
 #include "frontend/huggingface/foreign.h"
 #include "frontend/huggingface/weights.h"
@@ -108,6 +109,32 @@ void untie_different_head(HuggingFaceModel& model, const WeightFiles& files) {
       ".weight and the embedding are stored and differ: they are not tied, as in transformers");
 }
 
+// Reads all but the weights, whose files it opens.
+WeightFiles read_folder(HuggingFaceModel& model, const models::Quantization* quantization,
+                        const PoolingChoice& pooling) {
+  check_model_folder(model.folder);
+  model.config = read_config_file(model.folder + "/config.json");
+  model.warnings = model.config.warnings;
+  check_pooling(model.config, pooling);
+  if (model.config.encoder) model.config.pooling = read_pooling(model.folder, pooling);
+  model.eos = find_eos(model.folder, model.config, model.warnings);
+  if (quantization) models::check_quantizable(model.config.weights());
+  return open_weights(model.folder);
+}
+
+// The same from a GGUF file.
+WeightFiles read_gguf(HuggingFaceModel& model, const models::Quantization* quantization,
+                      const PoolingChoice& pooling) {
+  GgufModel file = open_gguf_model(model.folder);
+  model.config = std::move(file.config);
+  model.warnings = model.config.warnings;
+  check_pooling(model.config, pooling);
+  if (model.config.encoder) model.config.pooling = pooling.applied_to({});
+  model.eos = std::move(file.eos);
+  if (quantization) models::check_quantizable(model.config.weights());
+  return std::move(file.weights);
+}
+
 }  // namespace
 
 HuggingFaceModel read_model(const std::string& path, const models::Quantization* quantization,
@@ -115,17 +142,10 @@ HuggingFaceModel read_model(const std::string& path, const models::Quantization*
                             const PoolingChoice& pooling) {
   HuggingFaceModel model;
   model.folder = resolve_model_folder(path);
-  check_model_folder(model.folder);
-  model.config = read_config_file(model.folder + "/config.json");
-  model.warnings = model.config.warnings;
-  check_pooling(model.config, pooling);
-  if (model.config.encoder) model.config.pooling = read_pooling(model.folder, pooling);
-  model.eos = find_eos(model.folder, model.config, model.warnings);
-  std::vector<models::WeightSpec> weights = model.config.weights();
-  if (quantization) models::check_quantizable(weights);
-  const WeightFiles files = open_weights(model.folder);
+  const WeightFiles files = is_gguf_model(model.folder) ? read_gguf(model, quantization, pooling)
+                                                        : read_folder(model, quantization, pooling);
   untie_different_head(model, files);
-  weights = model.config.weights();
+  const std::vector<models::WeightSpec> weights = model.config.weights();
   LoadedWeights loaded = load_weights(files, weights, unused_weights(model.config, files),
                                       quantization, mismatch_hint(model.config), watcher);
   models::ModelDTypes dtypes{.fallback = model.config.dtype,

@@ -1,4 +1,4 @@
-// Hugging Face model directories.
+// Hugging Face model directories, and GGUF files in their place.
 #pragma once
 
 #include <map>
@@ -23,13 +23,14 @@ struct HuggingFaceModel {
   std::map<std::string, SourceWeight> sources;  // the source of each weight
   const models::Quantization* quantization = nullptr;
   std::vector<int32_t> eos;  // tokens that end a text; may be empty
-  // The folder with the files (a snapshot in Hugging Face's cache); empty after read_config.
+  // The folder with the files (a snapshot in Hugging Face's cache), or the GGUF file; empty after
+  // read_config.
   std::string folder;
   std::vector<std::string> warnings;
 };
 
 // Reads config.json, generation_config.json if present, and the weights, but not the tokenizer.
-// `folder` may be the root of an entry in Hugging Face's cache. With a quantization (may be null)
+// `folder` may be the root of an entry in Hugging Face's cache, or a GGUF file. With a quantization (may be null)
 // linear weights are quantized. `watcher` receives the number of finished weights. An encoder pools
 // as the folder's files and `pooling` say. UserError for anything missing, broken or unsupported,
 // and for a choice of the pooling of a decoder.

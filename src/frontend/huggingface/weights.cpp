@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "frontend/gguf/model.h"
 #include "frontend/huggingface/foreign.h"
 #include "frontend/huggingface/quantize.h"
 #include "io/host/files.h"
@@ -345,6 +346,7 @@ std::string WeightFiles::stored_name(const std::string& name) const {
 }
 
 WeightFiles open_weights(const std::string& folder) {
+  if (is_gguf_model(folder)) return open_gguf_weights(folder);
   WeightFiles files;
   files.folder = folder;
   const std::string single = folder + "/" + kSingleFile, index = folder + "/" + kIndexFile;

@@ -41,7 +41,7 @@ struct WeightFiles {
 };
 
 // Maps model.safetensors, the shards in model.safetensors.index.json, or a complete set of shards
-// without an index. UserError for files that are missing, broken or of another format.
+// without an index; or a GGUF file in place of a folder. UserError for files that are missing, broken or of another format.
 WeightFiles open_weights(const std::string& folder);
 
 // Selects the tensors of `wanted`; weights in parts, and fused expert weights, are copied. With a

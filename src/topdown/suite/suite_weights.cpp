@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "frontend/gguf/model.h"
 #include "frontend/huggingface/model.h"
 #include "ir/exceptions.h"
 #include "models/quantization.h"
@@ -35,7 +36,7 @@ Result<std::map<std::string, HostTensor>> weights_by_reference(const Suite& suit
   if (wanted.empty()) return found;
   std::error_code ignored;
   const std::string& folder = suite.model_folder;
-  if (folder.empty() || !std::filesystem::is_directory(folder, ignored)) {
+  if (!std::filesystem::is_directory(folder, ignored) && !frontend::is_gguf_model(folder)) {
     return fail(missing_model(suite, file, wanted));
   }
   TAPML_ASSIGN(auto model, guard([&] {

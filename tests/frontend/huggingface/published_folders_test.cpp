@@ -137,7 +137,7 @@ TEST_F(PublishedFolder, FilesOfOtherFormats) {
     write(name, "\n<!DOCTYPE html><html></html>");
     refuses({name, "HTML page", "hf download"});
     write(name, "GGUF\x03");
-    refuses({name, "GGUF", "safetensors"});
+    refuses({name, "GGUF", "pass the GGUF file itself"});
     write(name, std::string("PK\x03\x04", 4));
     refuses({name, "pickle", "save_pretrained"});
     write(name, saved);
@@ -152,9 +152,9 @@ TEST_F(PublishedFolder, OtherFormatsOfWeights) {
   write("pytorch_model.bin", "x");
   refuses({"no weights", "pytorch_model.bin", "save_pretrained"});
   write("model.Q4_K_M.gguf", "GGUF");
-  refuses({"no weights", "model.Q4_K_M.gguf", "safetensors"});
+  refuses({"no weights", "model.Q4_K_M.gguf", "pass the GGUF file itself"});
   fs::remove(path("config.json"));
-  refuses({"GGUF", "model.Q4_K_M.gguf"});
+  refuses({"GGUF", "pass the file as the model", "/model.Q4_K_M.gguf"});
 }
 
 TEST_F(PublishedFolder, Adapters) {

@@ -1,0 +1,52 @@
+// How each architecture of GGUF files is written: its published class, and the published fields and
+// names of what the file calls otherwise.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "frontend/gguf/fields.h"
+#include "io/json.h"
+
+namespace tapml::frontend {
+
+// What undoes a change that llama.cpp's converter makes to a weight.
+enum class GgufChange : uint8_t {
+  kNone,
+  kPairedQueries,  // rows of a head are pairs (j, j + m) next to each other: moved m apart
+  kPairedKeys,     // the same, by the number of key heads
+  kPlusOne,        // a norm's weight is stored plus 1
+  kTransposed,     // a matrix is stored as [outputs, inputs], and published the other way
+  kByPart,         // rows of all queries, keys and values; published head by head
+  kRow,            // a vector, published as a matrix of one row
+};
+
+// "blk.{}.attn_q" is "model.layers.{}.self_attn.q_proj", each with ".weight" or ".bias".
+struct GgufName {
+  std::string_view stored, published;
+  GgufChange change = GgufChange::kNone;
+};
+
+// A key of the metadata (".embedding_length" without the architecture) and its published field.
+struct GgufField {
+  std::string_view key, published;
+};
+
+struct GgufArchitecture {
+  std::string_view name;  // "general.architecture"
+  std::string_view class_name, model_type;
+  std::span<const GgufName> names;         // before those of `base`
+  std::span<const GgufName> base;          // what it has in common with others
+  std::span<const GgufField> fields = {};  // besides those that all have
+  // What else the published configuration has, or has otherwise; may be null.
+  void (*finish)(const GgufFields& fields, Json& config) = nullptr;
+};
+
+std::span<const GgufArchitecture> gguf_architectures();
+// UserError that names the architecture and lists the known ones.
+const GgufArchitecture& find_gguf_architecture(const GgufFields& fields);
+// The published name and change of a tensor whose name has the pattern "blk.{}.attn_q"; null if the
+// architecture has no such tensor.
+const GgufName* find_gguf_name(const GgufArchitecture& architecture, std::string_view pattern);
+
+}  // namespace tapml::frontend
