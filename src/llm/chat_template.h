@@ -54,6 +54,10 @@ class ChatTemplate {
 // chat_template.json. UserError for files of another form, and as parse().
 Result<std::optional<ChatTemplate>> read_chat_template(const std::string& folder);
 
+// The special tokens of a model folder, as variables of a template. UserError for files of another
+// form.
+Result<Json> read_special_tokens(const std::string& folder);
+
 // The files of a folder that read_chat_template() reads besides the tokenizer's.
 inline constexpr const char* kChatTemplateFiles[] = {"chat_template.jinja", "chat_template.json"};
 

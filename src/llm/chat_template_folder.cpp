@@ -102,16 +102,20 @@ Result<std::map<std::string, std::string>> templates_of_field(const Json& file,
 
 }  // namespace
 
+Result<Json> read_special_tokens(const std::string& folder) {
+  TAPML_ASSIGN(const Json config, read_object(folder + "/tokenizer_config.json"));
+  TAPML_ASSIGN(const Json map, read_object(folder + "/special_tokens_map.json"));
+  return special_tokens_of({&config, &map});
+}
+
 Result<std::optional<ChatTemplate>> read_chat_template(const std::string& folder) {
   const std::string config_path = folder + "/tokenizer_config.json";
-  const std::string map_path = folder + "/special_tokens_map.json";
   const std::string processor_path = folder + "/chat_template.json";
-  TAPML_ASSIGN(const Json config, read_object(config_path));
-  TAPML_ASSIGN(const Json map, read_object(map_path));
   TAPML_ASSIGN(auto texts, templates_of_files(folder));
   std::string source = folder + "/chat_template.jinja";
   if (texts.empty()) {
     source = config_path;
+    TAPML_ASSIGN(const Json config, read_object(config_path));
     TAPML_ASSIGN(texts, templates_of_field(config, config_path));
   }
   if (texts.empty()) {
@@ -120,8 +124,8 @@ Result<std::optional<ChatTemplate>> read_chat_template(const std::string& folder
     TAPML_ASSIGN(texts, templates_of_field(processor, processor_path));
   }
   if (texts.empty()) return std::nullopt;
-  TAPML_ASSIGN(ChatTemplate made,
-               ChatTemplate::parse(texts, source, special_tokens_of({&config, &map})));
+  TAPML_ASSIGN(Json tokens, read_special_tokens(folder));
+  TAPML_ASSIGN(ChatTemplate made, ChatTemplate::parse(texts, source, std::move(tokens)));
   return made;
 }
 
