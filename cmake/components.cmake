@@ -51,7 +51,8 @@ tapml_component(device DEPS runtime ALSO library/*/routines.cpp
 target_include_directories(tapml_device PUBLIC "${CMAKE_SOURCE_DIR}/include")
 tapml_component(rpc DEPS runtime PRIVATE tapml_dep_flatbuffers tapml_dep_openssl tapml_dep_zstd Threads::Threads ${CMAKE_DL_LIBS})
 tapml_flatbuffers(rpc session/protocol.fbs)
-tapml_component(llm DEPS runtime PRIVATE tapml_dep_pcre2 tapml_dep_utf8proc)
+tapml_component(template DEPS io PRIVATE tapml_dep_utf8proc)
+tapml_component(llm DEPS runtime template PRIVATE tapml_dep_pcre2 tapml_dep_utf8proc)
 
 # The compiler's components that every program has: target descriptions and exceptions.
 tapml_component(ir DEPS abi)

@@ -78,12 +78,13 @@ void place_images(const ModelInterface& model, const std::vector<int32_t>& token
 }
 
 std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, const ModelInterface& model,
-                                   const std::string& prompt, llm::TextInputs& inputs) {
+                                   const std::string& prompt, llm::TextInputs& inputs,
+                                   bool is_chat) {
   const std::string text =
       has_placeholders(model, inputs)
           ? unwrap(llm::with_image_tokens(prompt, *model.image, tokenizer, inputs.images))
           : prompt;
-  std::vector<int32_t> tokens = encode_prompt(tokenizer, model.context, text, inputs.prefix);
+  std::vector<int32_t> tokens = encode_prompt(tokenizer, model.context, text, inputs.prefix, is_chat);
   place_images(model, tokens, inputs);
   check_positions(inputs.embeddings, std::ssize(tokens));
   return tokens;

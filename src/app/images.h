@@ -31,8 +31,9 @@ void place_images(const ModelInterface& model, const std::vector<int32_t>& token
 
 // The token ids of a prompt, in which each placeholder stands for one of the images, whose
 // positions this sets. UserError as encode_prompt(), as above, and for an embedding that is after
-// the prompt.
+// the prompt. A rendered chat (`is_chat`) has its special tokens.
 std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, const ModelInterface& model,
-                                   const std::string& prompt, llm::TextInputs& inputs);
+                                   const std::string& prompt, llm::TextInputs& inputs,
+                                   bool is_chat = false);
 
 }  // namespace tapml::app

@@ -195,10 +195,12 @@ std::vector<int32_t> tokens_after(const std::vector<int32_t>& prefix, const Toke
   return tokens;
 }
 
-std::vector<int32_t> tokens_of(const Tokenizer& tokenizer, const std::string& prompt) {
+std::vector<int32_t> tokens_of(const Tokenizer& tokenizer, const std::string& prompt,
+                               bool is_chat) {
   if (prompt.empty()) {
     throw_user("the prompt is empty", "--prompt", "some text", "nothing");
   }
+  if (is_chat) return unwrap(tokenizer.encode(prompt, false));
   bool repeated = false;
   std::vector<int32_t> tokens = unwrap(tokenizer.encode_prompt(prompt, &repeated));
   if (repeated) {
@@ -212,9 +214,10 @@ std::vector<int32_t> tokens_of(const Tokenizer& tokenizer, const std::string& pr
 }  // namespace
 
 std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
-                                   const std::string& prompt, const std::vector<int32_t>& prefix) {
-  const std::vector<int32_t> tokens =
-      prefix.empty() ? tokens_of(tokenizer, prompt) : tokens_after(prefix, tokenizer, prompt);
+                                   const std::string& prompt, const std::vector<int32_t>& prefix,
+                                   bool is_chat) {
+  const std::vector<int32_t> tokens = prefix.empty() ? tokens_of(tokenizer, prompt, is_chat)
+                                                     : tokens_after(prefix, tokenizer, prompt);
   if (tokens.empty()) throw_user("the prompt has no tokens", "--prompt", "some text", prompt);
   if (static_cast<int64_t>(tokens.size()) >= context) {
     throw_user("the prompt is too long for the model", "--prompt",
@@ -258,6 +261,7 @@ ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_c
     const ModelInterface interface = unwrap(model_interface_of(model->files.module.all_attrs()));
     check_use(interface, options.use, options.model);
     llm::TextInputs inputs = options.inputs.load(model->files.module, model->files.folder);
+    if (options.with_folder) options.with_folder(model->files.folder);
     if (before_compile) before_compile(model->tokenizer, interface, inputs);
     const double loaded = seconds_now();
     CompileCache cache(options.cache);
@@ -296,6 +300,7 @@ ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_c
     inputs = options.inputs.load(text::parse(model.file.module, options.model + ", section module"),
                                  model.folder);
   }
+  if (options.with_folder) options.with_folder(model.folder);
   if (before_compile) before_compile(model.tokenizer, model.file.executable.model, inputs);
   auto executable = std::make_shared<const Executable>(std::move(model.file.executable));
   auto contained = ContainedKernels::open(executable, target, options.libraries, options.remote,

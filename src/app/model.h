@@ -61,10 +61,10 @@ Tokenizer load_tokenizer(const std::string& folder);
 
 // Token ids of a prompt; UserError for an empty one and one that does not fit the context. With a
 // prefix, it takes the place of the tokenizer's special tokens, unless the prompt begins with its
-// first token, and the prompt may be empty.
+// first token, and the prompt may be empty. A rendered chat (`is_chat`) has its special tokens.
 std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
                                    const std::string& prompt,
-                                   const std::vector<int32_t>& prefix = {});
+                                   const std::vector<int32_t>& prefix = {}, bool is_chat = false);
 std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt,
                                    llm::TextInputs& inputs);
 
@@ -83,6 +83,9 @@ struct ModelOptions {
   ModelUse use = ModelUse::kContinue;
   int64_t step_limit = 0;  // on function calls per run, loops included; 0: none
   WorkWatcher watcher;     // of loading and compiling; may be empty
+  // Called, before any compiling, with the folder of the files that were published with the model;
+  // may be empty.
+  std::function<void(const std::string& folder)> with_folder;
   // What the caller has already, used in place of reading the model and of opening a session.
   std::shared_ptr<const LoadedModel> loaded;
   runtime::Session* session = nullptr;  // on the device of `opened`; outlives the ready model

@@ -43,6 +43,8 @@ struct Output {
   void last_line(const std::string& text) const;
   // Prints the error on stderr, or as the "error" of a JSON document; returns its exit code.
   int error(const Error& error) const;
+  // Prints the error on stderr, for a command that goes on after it.
+  void error_text(const Error& error) const;
 };
 
 // Adds a subcommand; its options write into a state that `run` captures. `selected` receives the
@@ -58,6 +60,7 @@ struct Registration {
 void add_commands(Registration registration);
 
 void add_run(Registration registration);
+void add_chat(Registration registration);
 void add_embed(Registration registration);
 void add_compile(Registration registration);
 void add_opt(Registration registration);

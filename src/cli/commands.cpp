@@ -7,6 +7,7 @@ namespace tapml::cli {
 
 void add_commands(Registration registration) {
   add_run(registration);
+  add_chat(registration);
   add_embed(registration);
   add_compile(registration);
   add_opt(registration);

@@ -61,12 +61,16 @@ int Output::error(const Error& error) const {
     std::fprintf(stderr, "interrupted\n");
     return kInterrupted;
   }
+  error_text(error);
+  return exit_code(error);
+}
+
+void Output::error_text(const Error& error) const {
   const char* what = error.kind == ErrorKind::kInternal   ? "internal error (a defect of tapml)"
                      : error.kind == ErrorKind::kPlatform ? "platform error"
                                                           : "error";
   std::fprintf(stderr, "%s: %s\n", styled(what, Style::kRed, terminal_has_colors(2)).c_str(),
                error.to_string().c_str());
-  return exit_code(error);
 }
 
 }  // namespace tapml::cli

@@ -3,18 +3,22 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/chat.h"
 #include "app/model.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
+#include "cli/chat_options.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/prompt.h"
 #include "cli/trace.h"
 #include "io/host/files.h"
 #include "io/host/mapped_ranges.h"
 #include "io/safetensors.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
+#include "llm/stop_texts.h"
 
 namespace tapml::cli {
 
@@ -23,7 +27,11 @@ namespace {
 struct RunOptions {
   ModelOptions model;
   TraceOptions trace;
-  std::string prompt, dump_logits;
+  PromptOptions prompt;
+  std::string dump_logits;
+  bool is_chat = false;
+  ChatOptions chat;
+  std::vector<std::string> stop;
   int64_t max_tokens = 64;
   llm::SamplerOptions sampler;
 };
@@ -56,7 +64,37 @@ std::string empty_answer_note(const RunOptions& options, const llm::Generation& 
   return note + ", or another --seed";
 }
 
+// The messages of a chat; images come first in the user's.
+Json messages_of(const RunOptions& options, const std::string& prompt) {
+  Json messages = Json::array();
+  if (!options.chat.system.empty()) messages.push(chat_message("system", options.chat.system));
+  const size_t images = options.model.inputs.images.files.size();
+  if (images == 0) {
+    messages.push(chat_message("user", prompt));
+    return messages;
+  }
+  Json parts = Json::array();
+  for (size_t i = 0; i < images; ++i) {
+    parts.push(Json::object({{"type", Json::string("image")}}));
+  }
+  parts.push(Json::object({{"type", Json::string("text")}, {"text", Json::string(prompt)}}));
+  messages.push(Json::object({{"role", Json::string("user")}, {"content", std::move(parts)}}));
+  return messages;
+}
+
+void check_chat_options(const RunOptions& options) {
+  if (options.is_chat) return;
+  for (const auto& [name, value] : {std::pair{"--system", options.chat.system},
+                                    std::pair{"--chat-template", options.chat.template_file},
+                                    std::pair{"--chat-variables", options.chat.variables}}) {
+    if (value.empty()) continue;
+    throw_user(name + std::string(" goes with --chat only"), name, "--chat", "no --chat",
+               "add --chat, or leave it out");
+  }
+}
+
 int run(RunOptions options, const Output& output) {
+  check_chat_options(options);
   unwrap(llm::check_sampler_options(options.sampler));
   if (options.max_tokens < 0) {
     throw_user("the number of tokens is negative", "--max-tokens", "0 or more",
@@ -68,11 +106,19 @@ int run(RunOptions options, const Output& output) {
   Progress progress = Progress::to_stderr(output.json, Progress::kPatience);
   progress.begin("load");
   options.model.watcher = progress.watcher();
+  std::string text = options.prompt.read();
+  if (options.is_chat) {
+    if (text.empty()) throw_user("the prompt is empty", "--prompt", "some text", "nothing");
+    options.model.with_folder = [&](const std::string& folder) {
+      const llm::ChatTemplate chat = options.chat.load(folder, options.model.model);
+      text = unwrap(chat.render(messages_of(options, text), options.chat.render_options()));
+    };
+  }
   std::vector<int32_t> prompt;
   ReadyModel model = make_ready(
       options.model,
       [&](const Tokenizer& tokenizer, const ModelInterface& interface, llm::TextInputs& inputs) {
-        prompt = encode_prompt(tokenizer, interface, options.prompt, inputs);
+        prompt = encode_prompt(tokenizer, interface, text, inputs, options.is_chat);
       });
   auto engine = make_engine(model);
   double load_seconds = model.load_seconds + engine->load_seconds();
@@ -88,20 +134,29 @@ int run(RunOptions options, const Output& output) {
   // A redrawn line and the text would interfere with each other.
   const bool shares_terminal = progress.live() && is_terminal(STDOUT_FILENO);
   Status files;
+  llm::StopTexts stop(options.stop);
+  std::string answer;
+  const auto give = [&](const std::string& piece) {
+    answer += piece;
+    output.text(piece);
+  };
   generate.on_token = [&](int32_t token) {
     if (files = check_lost_files(); !files) return false;  // the text would be garbage from here on
     if (shares_terminal) progress.end("first token");
-    output.text(decoder.push(token));
-    return !interrupted();
+    give(stop.push(decoder.push(token)));
+    return !interrupted() && !stop.stopped();
   };
   trace.begin(*model.session, model.target.text);
   engine->set_watcher(progress.watcher());
   progress.begin("generate");
-  llm::Generation generation = unwrap(engine->generate(prompt, generate));
+  auto generated = engine->generate(prompt, generate);
+  if (!generated && !answer.empty()) output.text("\n");  // messages have lines of their own
+  llm::Generation generation = unwrap(std::move(generated));
   unwrap(files);
   progress.end();
-  output.text(decoder.finish());
-  output.line("");
+  give(stop.push(decoder.finish()));
+  give(stop.finish());
+  output.text("\n");
   unwrap(check_interrupted());
   trace.write();
   if (!options.dump_logits.empty()) dump_logits(options.dump_logits, prompt, generation);
@@ -114,9 +169,10 @@ int run(RunOptions options, const Output& output) {
   output.document(Json::object(
       {{"prompt_tokens", token_list(prompt)},
        {"tokens", token_list(generation.tokens)},
-       {"text", Json::string(model.tokenizer->decode(generation.tokens))},
+       {"text", Json::string(answer)},
        {"target", Json::string(model.target.text)},
-       {"stop_reason", Json::string(llm::stop_reason_name(generation.reason))},
+       {"stop_reason", Json::string(stop.stopped() ? "stop"
+                                                   : llm::stop_reason_name(generation.reason))},
        {"note", Json::string(note)},
        {"timings", Json::object({{"load", Json::number(load_seconds)},
                                  {"compile", Json::number(model.compile_seconds)},
@@ -138,8 +194,11 @@ void add_run(Registration registration) {
   command->footer("Example: tapml run models/demo --prompt \"In the beginning\" --max-tokens 40");
   auto options = std::make_shared<RunOptions>();
   add_options(*command, options->model);
-  command->add_option("--prompt", options->prompt, "Text to continue");
-  require_prompt(*command);
+  add_options(*command, options->prompt);
+  command->add_flag("--chat", options->is_chat,
+                    "Answer the prompt as a chat: through the model's chat template");
+  add_options(*command, options->chat);
+  add_stop_option(*command, options->stop);
   command->add_option("--max-tokens", options->max_tokens, "Most tokens to generate")
       ->capture_default_str();
   add_options(*command, options->sampler);

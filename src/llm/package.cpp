@@ -11,6 +11,7 @@
 #include "io/host/files.h"
 #include "io/json_reader.h"
 #include "io/safetensors.h"
+#include "llm/chat_template.h"
 #include "llm/tokenizer/tokenizer_folder.h"
 
 namespace tapml::llm {
@@ -26,13 +27,15 @@ constexpr const char* kExecutable = "model.tapml";
 constexpr const char* kWeights = "weights.safetensors";
 
 // The files of a model folder that a package has copies of, where they exist: the tokenizer's, and
-// those that say how images and sound are prepared, and how a decoder's text begins.
+// those that say how conversations are written, how images and sound are prepared, and how a
+// decoder's text begins.
 std::span<const std::string_view> copied_files() {
   static const std::vector<std::string_view> kNames = [] {
     std::vector<std::string_view> names(std::begin(tokenizer::kTokenizerFiles),
                                         std::end(tokenizer::kTokenizerFiles));
     names.insert(names.end(), std::begin(tokenizer::kTokenizerSettings),
                  std::end(tokenizer::kTokenizerSettings));
+    names.insert(names.end(), std::begin(kChatTemplateFiles), std::end(kChatTemplateFiles));
     names.insert(names.end(),
                  {"preprocessor_config.json", "processor_config.json", "generation_config.json"});
     return names;

@@ -1,0 +1,46 @@
+#include "app/chat.h"
+
+#include "base/strings.h"
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+
+namespace tapml::app {
+
+namespace {
+
+constexpr size_t kMostTemplateBytes = size_t{16} << 20;
+
+}  // namespace
+
+llm::ChatTemplate ChatOptions::load(const std::string& folder, const std::string& model) const {
+  auto own = llm::read_chat_template(folder);
+  if (!template_file.empty()) {
+    const std::string text = unwrap(read_text_file(template_file, kMostTemplateBytes));
+    // A broken template of the model does not matter, but its special tokens do.
+    Json tokens = own && *own ? (*own)->special_tokens() : unwrap(llm::read_special_tokens(folder));
+    return unwrap(llm::ChatTemplate::parse(text, template_file, std::move(tokens)));
+  }
+  auto found = unwrap(std::move(own));
+  if (found) return std::move(*found);
+  throw_user("the model has no chat template", folder,
+             "chat_template.jinja, or \"chat_template\" in tokenizer_config.json", "neither",
+             "give one with --chat-template FILE, or continue a text: tapml run " + model +
+                 " --prompt TEXT");
+}
+
+llm::ChatTemplateOptions ChatOptions::render_options() const {
+  llm::ChatTemplateOptions options;
+  if (variables.empty()) return options;
+  options.variables = unwrap(parse_json(variables, "--chat-variables"));
+  if (!options.variables.is_object()) {
+    throw_user("the variables of a template are not an object", "--chat-variables",
+               "such as '{\"enable_thinking\": false}'", options.variables.kind_name());
+  }
+  return options;
+}
+
+Json chat_message(const std::string& role, const std::string& content) {
+  return Json::object({{"role", Json::string(role)}, {"content", Json::string(content)}});
+}
+
+}  // namespace tapml::app

@@ -1,0 +1,26 @@
+// The chat template of a model, and conversations as commands have them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/json.h"
+#include "llm/chat_template.h"
+
+namespace tapml::app {
+
+struct ChatOptions {
+  std::string template_file;  // in place of the model's
+  std::string variables;      // of the template: the text of a JSON object
+  std::string system;         // the first message; empty: none
+
+  // UserError for a model without a template, and as llm::read_chat_template().
+  llm::ChatTemplate load(const std::string& folder, const std::string& model) const;
+  // UserError for variables that are not an object.
+  llm::ChatTemplateOptions render_options() const;
+};
+
+// {"role": ROLE, "content": TEXT}
+Json chat_message(const std::string& role, const std::string& content);
+
+}  // namespace tapml::app

@@ -1,0 +1,21 @@
+#include "cli/chat_options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace tapml::cli {
+
+void add_options(CLI::App& command, app::ChatOptions& options) {
+  command.add_option("--system", options.system, "Instructions: the conversation's system message");
+  command.add_option("--chat-template", options.template_file,
+                     "File of a chat template, in place of the model's (docs/chat.md)");
+  command.add_option("--chat-variables", options.variables,
+                     "JSON object of further variables of the chat template");
+}
+
+void add_stop_option(CLI::App& command, std::vector<std::string>& stop) {
+  command
+      .add_option("--stop", stop, "Text that ends the answer, and is not part of it (repeatable)")
+      ->allow_extra_args(false);
+}
+
+}  // namespace tapml::cli
