@@ -19,10 +19,12 @@ class Reducer {
   Reduced run() {
     bool changed = true;
     while (changed && !over()) {
-      changed = inline_calls();
-      changed |= attempt(without_unused(best_));
+      changed = drop_unused();
+      changed |= drop_functions();
       changed |= drop_outputs();
+      changed |= drop_parts();
       changed |= drop_bindings();
+      changed |= inline_calls();
       changed |= shrink_extents();
     }
     simplify_elements();
@@ -48,7 +50,7 @@ class Reducer {
     std::optional<Problem> found;
     Program cleaned;
     const Status tried = guard([&] {
-      cleaned = without_unused(*candidate);
+      cleaned = cleans_ ? without_unused(*candidate) : *candidate;
       const std::string text = text_of(cleaned);
       if (text == text_of(best_) && same_arguments(cleaned)) return;
       text::SideTensors side;
@@ -79,6 +81,38 @@ class Reducer {
     return true;
   }
 
+  // A problem may need what nothing reads; then its parts are dropped one by one.
+  bool drop_unused() {
+    if (cleans_ && attempt(best_)) return true;
+    if (attempt(without_unused(best_))) return true;
+    cleans_ = false;
+    bool changed = false;
+    for (size_t i = best_.arguments.size(); i-- > 0 && !over();) {
+      changed |= attempt(without_parameter(best_, i));
+    }
+    for (size_t part = all_binding_count(best_); part >= 1 && !over(); part /= 2) {
+      for (size_t end = all_binding_count(best_); end > 0 && !over();) {
+        const size_t begin = end > part ? end - part : 0;
+        changed |= attempt(without_unused_bindings(best_, begin, end));
+        end = std::min(begin, all_binding_count(best_));
+      }
+    }
+    return changed;
+  }
+
+  bool drop_functions() {
+    bool changed = false;
+    std::vector<std::string> names;
+    for (const auto& [name, function] : best_.module.functions) names.push_back(name);
+    for (const std::string& name : names) {
+      if (name == "main" || over()) continue;
+      Program without = best_;
+      without.module.functions.erase(name);
+      changed |= attempt(without);
+    }
+    return changed;
+  }
+
   bool inline_calls() { return attempt(with_inlined(best_)); }
 
   bool drop_outputs() {
@@ -89,13 +123,28 @@ class Reducer {
     return false;
   }
 
+  // Halves first, then ever smaller parts.
+  bool drop_parts() {
+    bool changed = false;
+    for (size_t part = all_binding_count(best_); part >= 1 && !over(); part /= 2) {
+      // The last binding of all is main's result.
+      for (size_t end = all_binding_count(best_); end > 0 && !over();) {
+        const size_t begin = end > part ? end - part : 0;
+        changed |= attempt(with_literals(best_, begin, end));
+        end = std::min(begin, all_binding_count(best_));
+      }
+    }
+    return changed;
+  }
+
   bool drop_bindings() {
     bool changed = false;
     // What is late in the program has the most before it.
     for (size_t i = binding_count(best_); i-- > 0 && !over();) {
-      if (i >= binding_count(best_)) continue;
-      bool dropped = attempt(with_parameter(best_, i)) || attempt(with_branch(best_, i, true)) ||
-                     attempt(with_branch(best_, i, false));
+      if (i < binding_count(best_)) changed |= attempt(with_parameter(best_, i));
+    }
+    for (size_t i = all_binding_count(best_); i-- > 0 && !over();) {
+      bool dropped = attempt(with_branch(best_, i, true)) || attempt(with_branch(best_, i, false));
       for (size_t operand = 0; operand < 3 && !dropped; ++operand) {
         dropped = attempt(with_operand(best_, i, operand));
       }
@@ -126,6 +175,7 @@ class Reducer {
   const Problem& problem_;
   const ReduceOptions& options_;
   double start_;
+  bool cleans_ = true;  // candidates lose what nothing reads
   Reduced result_;
 };
 

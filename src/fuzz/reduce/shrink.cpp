@@ -1,6 +1,7 @@
 #include "fuzz/reduce/shrink.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "build/pattern.h"
@@ -62,13 +63,33 @@ void read_variables(const Expr& expr, std::set<const relax::VarNode*>& read) {
   });
 }
 
-// Whether nothing but its value depends on the binding.
-bool is_pure(const relax::Binding& binding) {
-  const auto* call = relax::as<relax::CallNode>(binding.value);
-  if (!call) return !relax::as<relax::IfNode>(binding.value);
-  if (relax::as<relax::GlobalVarNode>(call->callee)) return true;  // the candidate is checked
+// Whether nothing but its value depends on the binding. Candidates are checked, so a call that
+// writes may count as one that does not.
+bool is_removable(const relax::Binding& binding) {
+  if (binding.match_cast) return false;
   const op::OperatorInfo* info = op::called_operator_info(binding.value);
-  return info && info->pure;
+  return !info || info->pure;
+}
+
+// The body without bindings that nothing reads.
+Expr without_unread(Expr body) {
+  while (true) {
+    std::set<const relax::VarNode*> read;
+    read_variables(body, read);
+    bool changed = false;
+    body = relax::map_blocks(body, [&](const relax::Block& block) {
+      relax::Block kept{block.dataflow, {}};
+      for (const relax::Binding& binding : block.bindings) {
+        if (!read.contains(binding.var.get()) && is_removable(binding)) {
+          changed = true;
+        } else {
+          kept.bindings.push_back(binding);
+        }
+      }
+      return kept;
+    });
+    if (!changed) return body;
+  }
 }
 
 std::vector<Var> vars_of(const std::vector<Variable>& params) {
@@ -101,25 +122,20 @@ std::set<const tapml::ExprNode*> symbols_in(const std::vector<relax::Block>& blo
 
 }  // namespace
 
-Program without_unused(const Program& program) {
+Program without_unused(const Program& original) {
+  Program program = original;
+  for (auto& [name, function] : program.module.functions) {
+    const auto* graph = relax::as_relax_function(function.get());
+    if (!graph || build::is_pattern(graph)) continue;
+    auto cleaned = std::make_shared<relax::Function>(*graph);
+    cleaned->body = without_unread(graph->body);
+    function = std::move(cleaned);
+  }
   const relax::Function& main = main_of(program);
   const relax::SeqNode& body = relax::body_of(main);
   std::set<const relax::VarNode*> read;
-  read_variables(body.result, read);
-  std::vector<relax::Block> blocks;
-  for (size_t b = body.blocks.size(); b-- > 0;) {
-    relax::Block kept{body.blocks[b].dataflow, {}};
-    const auto& bindings = body.blocks[b].bindings;
-    for (size_t i = bindings.size(); i-- > 0;) {
-      if (!read.contains(bindings[i].var.get()) && !bindings[i].match_cast &&
-          is_pure(bindings[i])) {
-        continue;
-      }
-      read_variables(bindings[i].value, read);
-      kept.bindings.insert(kept.bindings.begin(), bindings[i]);
-    }
-    blocks.insert(blocks.begin(), std::move(kept));
-  }
+  read_variables(main.body, read);
+  std::vector<relax::Block> blocks = body.blocks;
   // A parameter that is not read may still give a symbolic variable.
   const auto symbols = symbols_in(blocks);
   std::vector<Variable> params;
@@ -235,52 +251,179 @@ std::optional<Program> with_parameter(const Program& program, size_t index) {
   return result;
 }
 
-std::optional<Program> with_operand(const Program& program, size_t index, size_t operand) {
+namespace {
+
+// Calls f(binding, number) for the bindings of all functions, inner blocks first, and replaces each
+// by f's result. False if f returned null for all: nothing changes.
+using Replacements = std::vector<relax::Binding>;
+using EditBinding = std::function<std::optional<Replacements>(const relax::Binding& binding,
+                                                              size_t number, bool dataflow)>;
+bool edit_bindings(Program& program, const EditBinding& edit) {
+  size_t number = 0;
+  bool changed = false;
+  for (auto& [name, function] : program.module.functions) {
+    const auto* graph = relax::as_relax_function(function.get());
+    if (!graph || graph->facts.kernel || build::is_pattern(graph)) continue;
+    const Expr body = relax::map_blocks(graph->body, [&](const relax::Block& block) {
+      relax::Block result{block.dataflow, {}};
+      for (const relax::Binding& binding : block.bindings) {
+        const auto edited = edit(binding, number++, block.dataflow);
+        changed |= edited.has_value();
+        if (!edited) {
+          result.bindings.push_back(binding);
+        } else {
+          result.bindings.insert(result.bindings.end(), edited->begin(), edited->end());
+        }
+      }
+      return result;
+    });
+    auto own = std::make_shared<relax::Function>(*graph);
+    own->body = body;
+    function = std::move(own);
+  }
+  return changed;
+}
+
+// A value with the annotation that needs no operands; null if there is none.
+Expr literal_of(const relax::Annotation& annotation, bool nested) {
+  if (const auto* tensor = relax::as_tensor(annotation)) {
+    if (!tensor->shape || !tensor->dtype) return nullptr;
+    Shape shape;
+    for (const PrimExpr& dim : *tensor->shape) {
+      if (!dim.is_int()) {
+        if (nested) return nullptr;
+        return relax::make_op_call("full", {relax::make_shape(*tensor->shape)},
+                                   {{"dtype", *tensor->dtype}, {"value", 1.0}});
+      }
+      shape.push_back(dim->int_value);
+    }
+    HostTensor ones = HostTensor::zeros(*tensor->dtype, shape);
+    for (int64_t i = 0; i < ones.size(); ++i) ones.set_f64(i, 1);
+    return relax::make_constant(ones);
+  }
+  if (const auto* shape = relax::as_shape(annotation)) {
+    return shape->dims ? relax::make_shape(*shape->dims) : nullptr;
+  }
+  if (const auto* prim = relax::as_prim(annotation)) {
+    if (prim->value) return relax::make_prim_value(prim->value);
+    return prim->dtype == DType::kI64 ? relax::make_prim_value(PrimExpr(1)) : nullptr;
+  }
+  if (const auto* tuple = relax::as_tuple(annotation)) {
+    std::vector<Expr> fields;
+    for (const relax::Annotation& field : tuple->fields) {
+      fields.push_back(literal_of(field, true));
+      if (!fields.back()) return nullptr;
+    }
+    return relax::make_tuple(std::move(fields));
+  }
+  return nullptr;
+}
+
+bool is_literal(const Expr& value) {
+  switch (value->kind) {
+    case relax::ExprKind::kConstant:
+    case relax::ExprKind::kShape:
+    case relax::ExprKind::kPrimValue:
+      return true;
+    case relax::ExprKind::kTuple: {
+      const auto& fields = relax::as<relax::TupleNode>(value)->fields;
+      return std::all_of(fields.begin(), fields.end(), is_literal);
+    }
+    default:
+      return relax::called_operator(value) == "full";
+  }
+}
+
+}  // namespace
+
+size_t all_binding_count(const Program& program) {
+  Program copy = program;
+  size_t count = 0;
+  edit_bindings(copy, [&](const relax::Binding&, size_t number, bool) {
+    count = number + 1;
+    return std::optional<Replacements>();
+  });
+  return count;
+}
+
+Program without_parameter(const Program& program, size_t index) {
   const relax::Function& main = main_of(program);
   const relax::SeqNode& body = relax::body_of(main);
-  const auto at = place_of(body.blocks, index);
-  if (!at) return std::nullopt;
-  const relax::Binding& cut = body.blocks[at->block].bindings[at->binding];
-  const auto* call = relax::as<relax::CallNode>(cut.value);
-  if (!call || operand >= call->args.size() || cut.var == body.result) return std::nullopt;
-  const Expr& instead = call->args[operand];
-  if (!relax::as<relax::VarNode>(instead)) return std::nullopt;
-  std::vector<relax::Block> blocks = body.blocks;
-  blocks[at->block].bindings.erase(blocks[at->block].bindings.begin() +
-                                   static_cast<std::ptrdiff_t>(at->binding));
-  const Expr replaced = relax::substitute(relax::make_seq(std::move(blocks), body.result),
-                                          {{cut.var.get(), instead}});
-  const auto& seq = *relax::as<relax::SeqNode>(replaced);
-  return with_main(program, main.params, seq.blocks, seq.result);
+  std::vector<Variable> params = main.params;
+  params.erase(params.begin() + static_cast<std::ptrdiff_t>(index));
+  Program result = with_main(program, std::move(params), body.blocks, body.result);
+  result.arguments.erase(result.arguments.begin() + static_cast<std::ptrdiff_t>(index));
+  return result;
+}
+
+std::optional<Program> without_unused_bindings(const Program& program, size_t begin, size_t end) {
+  std::set<const relax::VarNode*> read;
+  for (const auto& [name, function] : program.module.functions) {
+    if (const auto* graph = relax::as_relax_function(function.get())) {
+      read_variables(graph->body, read);
+    }
+  }
+  Program result = program;
+  const bool changed = edit_bindings(
+      result,
+      [&](const relax::Binding& binding, size_t number, bool) -> std::optional<Replacements> {
+        const bool unread = !read.contains(binding.var.get()) && is_removable(binding);
+        if (number < begin || number >= end || !unread) return std::nullopt;
+        return Replacements();
+      });
+  return changed ? std::optional(result) : std::nullopt;
+}
+
+std::optional<Program> with_literals(const Program& program, size_t begin, size_t end) {
+  Program result = program;
+  const bool changed = edit_bindings(
+      result,
+      [&](const relax::Binding& binding, size_t number, bool) -> std::optional<Replacements> {
+        if (number < begin || number >= end || binding.match_cast || is_literal(binding.value)) {
+          return std::nullopt;
+        }
+        const Expr value = literal_of(binding.var->annotation, false);
+        if (!value) return std::nullopt;
+        return Replacements{{binding.var, value, nullptr, {}}};
+      });
+  return changed ? std::optional(result) : std::nullopt;
+}
+
+std::optional<Program> with_operand(const Program& program, size_t index, size_t operand) {
+  Program result = program;
+  const bool changed = edit_bindings(
+      result,
+      [&](const relax::Binding& binding, size_t number, bool) -> std::optional<Replacements> {
+        const auto* call = relax::as<relax::CallNode>(binding.value);
+        if (number != index || !call || operand >= call->args.size()) return std::nullopt;
+        if (!relax::as<relax::VarNode>(call->args[operand])) return std::nullopt;
+        return Replacements{{binding.var, call->args[operand], nullptr, {}}};
+      });
+  return changed ? std::optional(result) : std::nullopt;
 }
 
 std::optional<Program> with_branch(const Program& program, size_t index, bool then) {
-  const relax::Function& main = main_of(program);
-  const relax::SeqNode& body = relax::body_of(main);
-  const auto at = place_of(body.blocks, index);
-  if (!at) return std::nullopt;
-  const relax::Binding& cut = body.blocks[at->block].bindings[at->binding];
-  const auto* node = relax::as<relax::IfNode>(cut.value);
-  if (!node || cut.match_cast) return std::nullopt;
-  const auto* branch = relax::as<relax::SeqNode>(then ? node->then_branch : node->else_branch);
-  if (!branch) return std::nullopt;
-  std::vector<relax::Block> blocks(body.blocks.begin(),
-                                   body.blocks.begin() + static_cast<std::ptrdiff_t>(at->block));
-  const relax::Block& own = body.blocks[at->block];
-  const auto middle = own.bindings.begin() + static_cast<std::ptrdiff_t>(at->binding);
-  blocks.push_back({own.dataflow, {own.bindings.begin(), middle}});
-  blocks.insert(blocks.end(), branch->blocks.begin(), branch->blocks.end());
-  relax::Block rest{own.dataflow, {}};
-  Variable value = relax::make_variable(cut.var->name, relax::annotation_of(branch->result));
-  rest.bindings.push_back({value, branch->result, nullptr, {}});
-  rest.bindings.insert(rest.bindings.end(), middle + 1, own.bindings.end());
-  blocks.push_back(std::move(rest));
-  blocks.insert(blocks.end(), body.blocks.begin() + static_cast<std::ptrdiff_t>(at->block) + 1,
-                body.blocks.end());
-  const Expr replaced =
-      relax::substitute(relax::make_seq(std::move(blocks), body.result), {{cut.var.get(), value}});
-  const auto& seq = *relax::as<relax::SeqNode>(replaced);
-  return with_main(program, main.params, seq.blocks, seq.result);
+  Program result = program;
+  const bool changed = edit_bindings(
+      result,
+      [&](const relax::Binding& binding, size_t number, bool) -> std::optional<Replacements> {
+        const auto* node = relax::as<relax::IfNode>(binding.value);
+        if (number != index || !node || binding.match_cast) return std::nullopt;
+        const auto* branch =
+            relax::as<relax::SeqNode>(then ? node->then_branch : node->else_branch);
+        if (!branch) return std::nullopt;
+        Replacements spliced;
+        for (const relax::Block& block : branch->blocks) {
+          for (const relax::Binding& inner : block.bindings) {
+            // The block of an if is a plain one.
+            if (inner.var->dataflow) return std::nullopt;
+            spliced.push_back(inner);
+          }
+        }
+        spliced.push_back({binding.var, branch->result, nullptr, {}});
+        return spliced;
+      });
+  return changed ? std::optional(result) : std::nullopt;
 }
 
 std::optional<Program> with_inlined(const Program& program) {

@@ -16,12 +16,22 @@ Program without_unused(const Program& program);
 std::optional<Program> with_output(const Program& program, size_t index);
 size_t output_count(const Program& program);
 
-// The bindings of main's blocks, by number.
+// Bindings of main's blocks, by number.
 size_t binding_count(const Program& program);
 // Binding `index` becomes a parameter with the value that it has on the reference evaluator; none
 // if that is no tensor.
 std::optional<Program> with_parameter(const Program& program, size_t index);
-// The variable of the binding is replaced by an operand of the same type, number `operand`.
+
+// Bindings of all functions, in branches and lambdas too, by number.
+size_t all_binding_count(const Program& program);
+// Without parameter `index` of main; it may be read.
+Program without_parameter(const Program& program, size_t index);
+// Without the bindings in [begin, end) that nothing reads; none if all are read.
+std::optional<Program> without_unused_bindings(const Program& program, size_t begin, size_t end);
+// The values of bindings in [begin, end) become literals of the same annotation, where there are
+// some; none if nothing changes.
+std::optional<Program> with_literals(const Program& program, size_t begin, size_t end);
+// The variable of the binding is replaced by operand number `operand` of its call.
 std::optional<Program> with_operand(const Program& program, size_t index, size_t operand);
 // An if becomes one of its branches.
 std::optional<Program> with_branch(const Program& program, size_t index, bool then);
