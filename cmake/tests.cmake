@@ -60,7 +60,8 @@ add_custom_target(tapml_wasm_worker DEPENDS "${CMAKE_SOURCE_DIR}/build/wasm/tapm
 function(tapml_test folder)
   cmake_parse_arguments(PARSE_ARGV 1 test "PROGRAM" "LABEL;TIMEOUT" "LINK")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/${folder}/*.cpp")
-  list(FILTER sources EXCLUDE REGEX "/tests/fuzz/readers/")  # fuzz_readers.cmake
+  # Harnesses of libFuzzer: fuzz_readers.cmake.
+  list(FILTER sources EXCLUDE REGEX "/tests/fuzz/(readers|programs)/")
   if(NOT sources OR (test_PROGRAM AND NOT TARGET tapml))
     return()
   endif()
@@ -100,7 +101,7 @@ function(tapml_test folder)
 endfunction()
 
 # Tests of these components run what they compile.
-set(components_with_devices schedule library passes codegen pipeline models frontend llm rpc topdown)
+set(components_with_devices schedule library passes codegen pipeline models frontend llm rpc topdown fuzz)
 foreach(component IN LISTS TAPML_COMPONENTS)
   set(links tapml_${component})
   if(component IN_LIST components_with_devices)

@@ -90,6 +90,8 @@ void add_models(Registration registration);
 void add_rpc(Registration registration);
 void add_kernel(Registration registration);
 void add_kernel_worker(Registration registration);
+void add_fuzz(Registration registration);
+void add_fuzz_worker(Registration registration);
 void add_help(Registration registration);
 void add_completion(Registration registration);
 

@@ -27,6 +27,8 @@ void add_commands(Registration registration) {
   add_rpc(registration);
   add_kernel(registration);
   add_kernel_worker(registration);
+  add_fuzz(registration);
+  add_fuzz_worker(registration);
   add_cache(registration);
   add_help(registration);
   add_completion(registration);

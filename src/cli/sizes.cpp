@@ -1,6 +1,7 @@
 #include "cli/sizes.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <string_view>
@@ -56,6 +57,23 @@ int64_t parse_size(const std::string& text, const char* option) {
     throw_user("a size cannot be read", option, "bytes below 2^63, as in 512M or 2GiB", text);
   }
   return value;
+}
+
+double parse_seconds(const std::string& text, const char* option) {
+  std::string digits = text;
+  int64_t unit = 1;
+  if (!digits.empty()) {
+    const size_t power = std::string("smh").find(digits.back());
+    if (power != std::string::npos) {
+      unit = std::array{1, 60, 3600}[power];
+      digits.pop_back();
+    }
+  }
+  int64_t value = 0;
+  if (!parse_number(digits, value) || value > (int64_t{1} << 40)) {
+    throw_user("a time cannot be read", option, "90s, 10m or 6h", text);
+  }
+  return static_cast<double>(value * unit);
 }
 
 }  // namespace tapml::cli

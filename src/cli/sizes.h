@@ -1,4 +1,4 @@
-// Parses sizes in command-line options.
+// Parses sizes and times in command-line options.
 #pragma once
 
 #include <cstdint>
@@ -13,5 +13,8 @@ std::map<std::string, int64_t> parse_assignments(const std::string& text, const 
 // "512M", "2GiB", "1000000": bytes; K, M, G and T, in either case, count 1024 each. UserError for
 // anything else.
 int64_t parse_size(const std::string& text, const char* option);
+
+// "90s", "10m", "6h", "90": seconds. UserError for anything else.
+double parse_seconds(const std::string& text, const char* option);
 
 }  // namespace tapml::cli

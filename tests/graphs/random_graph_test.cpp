@@ -11,8 +11,8 @@
 #include "analysis/verifier.h"
 #include "arms.h"
 #include "constructs.h"
+#include "fuzz/language/patterns.h"
 #include "passes/dead_code.h"
-#include "support/random_patterns.h"
 #include "support/refusals.h"
 #include "support/seeds.h"
 #include "text/parser.h"
@@ -21,6 +21,8 @@
 
 namespace tapml::testing {
 namespace {
+
+using namespace fuzz;  // NOLINT: the generators
 
 constexpr int kFixedGraphs = 300;
 

@@ -5,8 +5,6 @@
 //
 // TAPML_GRAPHS=n programs with fixed seeds (66), then fresh ones for TAPML_GRAPH_SECONDS (2).
 // TAPML_SEED=s runs that program alone.
-#include "support/random_language.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -16,6 +14,9 @@
 #include "build/block_builder.h"
 #include "constructs.h"
 #include "device/cpu/library/host_library.h"
+#include "fuzz/language/language.h"
+#include "fuzz/language/patterns.h"
+#include "fuzz/oracles/vm_values.h"
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
 #include "pipeline/compile.h"
@@ -23,17 +24,17 @@
 #include "support/language_case.h"
 #include "support/library_calls.h"
 #include "support/random_arguments.h"
-#include "support/random_patterns.h"
 #include "support/refusals.h"
 #include "support/seeds.h"
 #include "support/sessions.h"
-#include "support/vm_values.h"
 #include "text/parser.h"
 #include "text/printer.h"
 #include "text/structural.h"
 
 namespace tapml::testing {
 namespace {
+
+using namespace fuzz;  // NOLINT: the generators
 
 constexpr uint64_t kFixedPrograms = 66;
 

@@ -12,7 +12,7 @@
 #include "pipeline/compile.h"
 #include "support/expect_error.h"
 #include "support/sessions.h"
-#include "support/vm_values.h"
+#include "fuzz/oracles/vm_values.h"
 #include "text/parser.h"
 #include "text/printer.h"
 

@@ -14,7 +14,7 @@
 #include "pipeline/compile.h"
 #include "runtime/local_virtual_machine.h"
 #include "support/sessions.h"
-#include "support/vm_values.h"
+#include "fuzz/oracles/vm_values.h"
 #include "text/parser.h"
 
 namespace tapml::testing {

@@ -10,7 +10,7 @@
 #include "support/expect_error.h"
 #include "support/language_case.h"
 #include "support/sessions.h"
-#include "support/vm_values.h"
+#include "fuzz/oracles/vm_values.h"
 #include "text/parser.h"
 
 namespace tapml {

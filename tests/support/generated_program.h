@@ -12,6 +12,7 @@
 
 #include "arith/evaluate.h"
 #include "build/block_builder.h"
+#include "fuzz/generate/dimension_names.h"
 #include "interp/interpreter.h"
 #include "ir/exceptions.h"
 #include "op/operator.h"
@@ -23,19 +24,15 @@
 
 namespace tapml::testing {
 
+using fuzz::DimForm;
+using fuzz::DimNames;
+
 // A function of `module` and its arguments.
 struct GeneratedProgram {
   std::string function;
   std::string text;  // the call, for messages
   std::vector<HostTensor> arguments;
   bool may_refuse = false;  // if the reference refuses the sizes, the compiled code must too
-};
-
-// The form of dimensions in the program.
-enum class DimForm : uint8_t {
-  kStatic,
-  kSymbolic,  // every dimension of at least 2 as a variable, equal ones as the same
-  kFirst,     // only the first dimension of each tensor
 };
 
 inline std::string describe(const op::OperatorInfo& info, const op::GeneratedCall& call) {
@@ -60,63 +57,6 @@ inline std::string describe(const op::OperatorInfo& info, const op::GeneratedCal
   }
   return text;
 }
-
-// Expressions of dimensions in one form.
-class DimNames {
- public:
-  explicit DimNames(DimForm form) : form_(form) {}
-  Dims tensor(const Shape& shape) {
-    Dims dims;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      bool named =
-          shape[d] >= 2 && (form_ == DimForm::kSymbolic || (form_ == DimForm::kFirst && d == 0));
-      dims.push_back(named ? variable(shape[d]) : PrimExpr(shape[d]));
-      any_ |= named;
-    }
-    return dims;
-  }
-  // Integers of a shape argument: those that represent a dimension of a tensor follow it.
-  Dims integers(const std::vector<int64_t>& ints) {
-    Dims dims;
-    for (int64_t value : ints) {
-      auto it = names_.find(value);
-      bool named = form_ == DimForm::kSymbolic && it != names_.end();
-      dims.push_back(named ? PrimExpr(it->second) : PrimExpr(value));
-    }
-    return dims;
-  }
-  bool any() const { return any_; }
-  DimForm form() const { return form_; }
-  // Whether a tensor of that shape has these dimensions.
-  bool states(const Dims& dims, const Shape& shape) const {
-    for (size_t d = 0; d < shape.size(); ++d) {
-      auto it = names_.find(shape[d]);
-      bool named = form_ == DimForm::kSymbolic && shape[d] >= 2;
-      if (named ? it == names_.end() || dims[d].get() != it->second.get() : !dims[d].is_int()) {
-        return false;
-      }
-    }
-    return true;
-  }
-  // Extents of the variables created so far.
-  arith::Values values() const {
-    arith::Values values;
-    for (const auto& [extent, var] : names_) values[var.get()] = extent;
-    return values;
-  }
-
- private:
-  PrimExpr variable(int64_t extent) {
-    auto it = names_.find(extent);
-    if (it == names_.end()) {
-      it = names_.emplace(extent, make_var("n" + std::to_string(extent))).first;
-    }
-    return it->second;
-  }
-  DimForm form_;
-  bool any_ = false;
-  std::map<int64_t, Var> names_;
-};
 
 // The call with other extents for what add_generated names: `extents`, repeated in turn. Attributes
 // and the ranges of elements stay.

@@ -7,21 +7,6 @@ namespace tapml::testing {
 
 namespace {
 
-constexpr const char* kOperators = R"(module
-def library_scale(x: Tensor((n, m), f32)) -> Tensor((n, m), f32) {
-  y: Tensor((n, m), f32) = multiply(x, const(f32, (), [3.0]))
-  return y
-}
-def library_swiglu(gate: Tensor((n, m), f32), up: Tensor((n, m), f32)) -> Tensor((n, m), f32) {
-  dataflow {
-    a: Tensor((n, m), f32) = silu(gate)
-    y: Tensor((n, m), f32) = multiply(a, up)
-    output y
-  }
-  return y
-}
-)";
-
 constexpr const char* kRoutines = R"(module
 def library_scale(x: Tensor((n, m), f32)) -> Tensor((n, m), f32) {
   y: Tensor((n, m), f32) = call_dps_library(extern "scale", (x,), Tensor((n, m), f32)) {parameters: [3]}
@@ -37,11 +22,6 @@ def library_swiglu(gate: Tensor((n, m), f32), up: Tensor((n, m), f32)) -> Tensor
 )";
 
 }  // namespace
-
-const Module& library_functions() {
-  static const Module kModule = text::parse(kOperators, "operators");
-  return kModule;
-}
 
 Module with_library_calls(const Module& module) {
   static const Module kModule = text::parse(kRoutines, "routines");

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "arith/evaluate.h"
+#include "fuzz/oracles/compare.h"
 
 namespace tapml::testing {
 
@@ -114,29 +115,6 @@ class Arguments {
   arith::Values values_;
 };
 
-std::string compare(const op::RefTensor& expected, const op::RefTensor& found,
-                    const OpenElements& open) {
-  if (expected.dtype != found.dtype || expected.shape != found.shape) {
-    return std::string("expected ") + dtype_name(expected.dtype) + shape_to_string(expected.shape) +
-           ", found " + dtype_name(found.dtype) + shape_to_string(found.shape);
-  }
-  int64_t open_count = 0;
-  for (size_t i = 0; i < expected.values.size(); ++i) {
-    const double a = expected.values[i], b = found.values[i];
-    const double bound = expected.bound[i] + found.bound[i];
-    if (!std::isfinite(bound)) {
-      ++open_count;
-      continue;
-    }
-    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    // Another order of operations gives the same result up to the rounding of f64.
-    if (std::fabs(a - b) <= bound + 1e-12 * std::max(std::fabs(a), std::fabs(b))) continue;
-    return "element " + std::to_string(i) + ": expected " + std::to_string(a) + ", found " +
-           std::to_string(b) + ", bound " + std::to_string(bound);
-  }
-  return open.problem(open_count, static_cast<int64_t>(expected.values.size())).value_or("");
-}
-
 }  // namespace
 
 std::optional<std::vector<interp::Value>> random_arguments(const Module& module,
@@ -154,37 +132,10 @@ std::optional<std::vector<interp::Value>> random_arguments(const Module& module,
 
 std::string difference_beyond_bounds(const interp::Value& expected, const interp::Value& found,
                                      const OpenElements& open) {
-  if (expected.data.index() != found.data.index()) return "another kind of value";
-  if (std::holds_alternative<op::RefTensor>(expected.data)) {
-    return compare(expected.as_tensor(), found.as_tensor(), open);
-  }
-  if (std::holds_alternative<std::vector<int64_t>>(expected.data)) {
-    return expected.as_shape() == found.as_shape()
-               ? ""
-               : "expected " + shape_to_string(expected.as_shape()) + ", found " +
-                     shape_to_string(found.as_shape());
-  }
-  if (const auto* number = std::get_if<int64_t>(&expected.data)) {
-    const int64_t other = std::get<int64_t>(found.data);
-    return *number == other
-               ? ""
-               : "expected " + std::to_string(*number) + ", found " + std::to_string(other);
-  }
-  if (const auto* scalar = std::get_if<interp::Scalar>(&expected.data)) {
-    const auto& other = std::get<interp::Scalar>(found.data);
-    const bool same = scalar->dtype == other.dtype && scalar->integer == other.integer &&
-                      (scalar->number == other.number ||
-                       (std::isnan(scalar->number) && std::isnan(other.number)));
-    return same ? "" : "another scalar";
-  }
-  if (std::holds_alternative<interp::FunctionValue>(expected.data)) return "";
-  const interp::ValueList& fields = expected.as_tuple();
-  if (fields.size() != found.as_tuple().size()) return "another number of fields";
-  for (size_t i = 0; i < fields.size(); ++i) {
-    std::string field = difference_beyond_bounds(fields[i], found.as_tuple()[i], open);
-    if (!field.empty()) return "field " + std::to_string(i) + ": " + field;
-  }
-  return "";
+  fuzz::Tally tally;
+  const std::string difference = fuzz::difference(expected, found, tally);
+  if (!difference.empty()) return difference;
+  return open.problem(tally.open, tally.all).value_or("");
 }
 
 }  // namespace tapml::testing

@@ -12,7 +12,7 @@
 #include "pipeline/check_input.h"
 #include "pipeline/compile.h"
 #include "support/random_arguments.h"
-#include "support/random_language.h"
+#include "fuzz/language/language.h"
 #include "text/parser.h"
 #include "text/printer.h"
 #include "text/structural.h"
@@ -213,7 +213,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   if (seed % 16 == 1) {
     auto program = guard([&] {
       return text::print(
-          testing::LanguageGenerator(seed).make(static_cast<int>(seed / 16 % 6)).module);
+          fuzz::LanguageGenerator(seed).make(static_cast<int>(seed / 16 % 6)).module);
     });
     if (!program) finding("the generator fails: " + program.error().to_string());
     return give(mutator(seed).passes_line() + *program, data, max_size);

@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "ir/module.h"
 
-namespace tapml::testing {
+namespace tapml::fuzz {
 
 // Adds at most `most` patterns to a module. Each consists of connected calls of one of its dataflow
 // blocks, so that it matches there: parameters replace outside values, annotations and attributes
@@ -17,4 +17,4 @@ void add_random_patterns(Module& module, RandomStream& rng, int most);
 // Names of the module's patterns that match nowhere in it.
 std::vector<std::string> patterns_without_match(const Module& module);
 
-}  // namespace tapml::testing
+}  // namespace tapml::fuzz

@@ -1,4 +1,4 @@
-#include "support/random_patterns.h"
+#include "fuzz/language/patterns.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 #include "op/operator.h"
 #include "passes/graph_functions.h"
 
-namespace tapml::testing {
+namespace tapml::fuzz {
 
 using relax::Annotation;
 using relax::Expr;
@@ -265,4 +265,4 @@ std::vector<std::string> patterns_without_match(const Module& module) {
   return {missing.begin(), missing.end()};
 }
 
-}  // namespace tapml::testing
+}  // namespace tapml::fuzz

@@ -1,8 +1,8 @@
 #include <set>
 
-#include "support/random_language.h"
+#include "fuzz/language/language.h"
 
-namespace tapml::testing {
+namespace tapml::fuzz {
 
 using relax::Annotation;
 using relax::Expr;
@@ -121,4 +121,4 @@ bool LanguageGenerator::depends_on_data(Scope& scope) {
   }
 }
 
-}  // namespace tapml::testing
+}  // namespace tapml::fuzz

@@ -2,10 +2,10 @@
 
 #include "arith/evaluate.h"
 #include "build/block_builder.h"
+#include "fuzz/language/language.h"
 #include "ir/exceptions.h"
-#include "support/random_language.h"
 
-namespace tapml::testing {
+namespace tapml::fuzz {
 
 using relax::Annotation;
 using relax::Expr;
@@ -323,4 +323,4 @@ Expr LanguageGenerator::value_of(const Type& type, Scope& scope, bool fresh_one)
   return nullptr;
 }
 
-}  // namespace tapml::testing
+}  // namespace tapml::fuzz

@@ -1,7 +1,7 @@
 #include "build/block_builder.h"
-#include "support/random_language.h"
+#include "fuzz/language/language.h"
 
-namespace tapml::testing {
+namespace tapml::fuzz {
 
 using relax::Expr;
 using relax::Variable;
@@ -100,4 +100,4 @@ void LanguageGenerator::take_turn(const PrimExpr& counter, Scope& scope) {
   }
 }
 
-}  // namespace tapml::testing
+}  // namespace tapml::fuzz

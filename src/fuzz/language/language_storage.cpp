@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "support/random_language.h"
+#include "fuzz/language/language.h"
 
-namespace tapml::testing {
+namespace tapml::fuzz {
 
 using relax::Expr;
 using relax::Variable;
@@ -97,4 +97,4 @@ bool LanguageGenerator::write(Scope& scope) {
   return true;
 }
 
-}  // namespace tapml::testing
+}  // namespace tapml::fuzz

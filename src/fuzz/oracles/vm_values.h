@@ -5,7 +5,7 @@
 #include "interp/interpreter.h"
 #include "runtime/local_virtual_machine.h"
 
-namespace tapml::testing {
+namespace tapml::fuzz {
 
 // Uploads tensors; functions are those of the executable, by name. Throws on failure.
 runtime::Value to_machine(runtime::Session& session, const Executable& executable,
@@ -17,4 +17,4 @@ interp::Value from_machine(const runtime::Value& value);
 runtime::HostFunctions machine_functions(const Executable& executable,
                                          const interp::HostFunctions& table);
 
-}  // namespace tapml::testing
+}  // namespace tapml::fuzz

@@ -1,10 +1,10 @@
 #include "build/block_builder.h"
+#include "fuzz/language/language.h"
 #include "ir/exceptions.h"
 #include "passes/legalize.h"
-#include "support/random_language.h"
 #include "text/parser.h"
 
-namespace tapml::testing {
+namespace tapml::fuzz {
 
 using relax::Annotation;
 using relax::Expr;
@@ -204,4 +204,4 @@ bool LanguageGenerator::program(Scope& scope) {
   return true;
 }
 
-}  // namespace tapml::testing
+}  // namespace tapml::fuzz

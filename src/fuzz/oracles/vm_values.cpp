@@ -1,8 +1,8 @@
-#include "support/vm_values.h"
+#include "fuzz/oracles/vm_values.h"
 
 #include "ir/exceptions.h"
 
-namespace tapml::testing {
+namespace tapml::fuzz {
 
 runtime::Value to_machine(runtime::Session& session, const Executable& executable,
                           const interp::Value& value) {
@@ -67,4 +67,4 @@ runtime::HostFunctions machine_functions(const Executable& executable,
   return functions;
 }
 
-}  // namespace tapml::testing
+}  // namespace tapml::fuzz

@@ -15,7 +15,7 @@
 #include "op/operator.h"
 #include "relax/expr.h"
 
-namespace tapml::testing {
+namespace tapml::fuzz {
 
 struct RandomLanguageProgram {
   Module module;
@@ -155,4 +155,4 @@ class LanguageGenerator {
   int names_ = 0;
 };
 
-}  // namespace tapml::testing
+}  // namespace tapml::fuzz

@@ -1,8 +1,8 @@
 #include "build/annotations.h"
 #include "build/block_builder.h"
-#include "support/random_language.h"
+#include "fuzz/language/language.h"
 
-namespace tapml::testing {
+namespace tapml::fuzz {
 
 using relax::Annotation;
 using relax::Expr;
@@ -239,4 +239,4 @@ bool LanguageGenerator::loop(Scope& scope, int depth) {
   return true;
 }
 
-}  // namespace tapml::testing
+}  // namespace tapml::fuzz

@@ -1,16 +1,16 @@
-#include "support/random_language.h"
+#include "fuzz/language/language.h"
 
 #include <algorithm>
 
 #include "build/annotations.h"
 #include "build/block_builder.h"
+#include "fuzz/language/library_functions.h"
+#include "fuzz/language/patterns.h"
 #include "ir/exceptions.h"
-#include "support/library_calls.h"
-#include "support/random_patterns.h"
 #include "text/parser.h"
 #include "text/printer.h"
 
-namespace tapml::testing {
+namespace tapml::fuzz {
 
 using relax::Annotation;
 using relax::Expr;
@@ -214,4 +214,4 @@ RandomLanguageProgram LanguageGenerator::make(int size) {
   return program;
 }
 
-}  // namespace tapml::testing
+}  // namespace tapml::fuzz

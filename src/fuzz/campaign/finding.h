@@ -1,0 +1,41 @@
+// A finding as a folder: program.txt, inputs.txt, side.safetensors (larger constants), finding.json
+// and, once it is reduced, a finding in the folder `reduced`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "abi/platforms.h"
+#include "fuzz/oracles/problem.h"
+#include "fuzz/program.h"
+#include "fuzz/reduce/bisect.h"
+#include "fuzz/reduce/reduce.h"
+
+namespace tapml::fuzz {
+
+struct Finding {
+  Program program;
+  Problem problem;
+  std::vector<std::string> targets = {kDefaultPlatform};
+  // Where it comes from: the seed of the program, its number in the campaign, the hash of the
+  // coverage that it was generated from, and its mutations (empty: none).
+  uint64_t seed = 0, index = 0;
+  std::string coverage, mutations;
+};
+
+// Creates the folder. Errors are those of writing files.
+void save_finding(const Finding& finding, const std::string& folder);
+// UserError for a folder that holds no finding, or a broken one. Programs are checked.
+Finding load_finding(const std::string& folder);
+
+// Writes FOLDER/reduced, and the guilty pass into both (pass.json, before.txt, after.txt).
+struct FinalForm {
+  // Problems of the same one likely have one cause: the kind, the pass and, for wrong values, the
+  // operators that are left.
+  std::string signature;
+};
+FinalForm finish_finding(const Finding& finding, const Reduced& reduced, const Bisection& guilty,
+                         const std::string& folder);
+
+}  // namespace tapml::fuzz

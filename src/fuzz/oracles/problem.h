@@ -1,0 +1,42 @@
+// What an oracle reports about a program.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/json.h"
+
+namespace tapml::fuzz {
+
+enum class ProblemKind : uint8_t {
+  kCrash,     // a process of the compiler or of compiled code ended by a signal
+  kHang,      // the time limit passed
+  kMemory,    // the memory limit was reached
+  kInternal,  // the compiler reports a defect of its own
+  kRefusal,   // a form of the program is refused although the original runs
+  kVerifier,  // a pass leaves a module that the verifier or the annotation check rejects
+  kText,      // printed and parsed, the module is another one
+  kValues,    // results differ by more than their bounds
+  kMutator,   // a mutant computes other values on the reference evaluator: the fuzzer's own bug
+};
+inline constexpr int kProblemKinds = 9;
+const char* problem_kind_name(ProblemKind kind);  // "crash", "hang", ...
+std::optional<ProblemKind> problem_kind_of(std::string_view name);
+
+struct Problem {
+  ProblemKind kind = ProblemKind::kInternal;
+  std::string stage;  // what was done: "form kernels", "loops", "cpu", "mutant (wrapper): loops"
+  std::string pass;   // the pass that ran, where known
+  std::string message;
+
+  // Equal for problems that likely have one cause: kind, stage, pass, and, where the message is
+  // text of the compiler, the message without names and numbers.
+  std::string signature() const;
+  bool same_as(const Problem& other) const { return signature() == other.signature(); }
+
+  Json json() const;
+  static Problem from_json(const Json& json);  // absent fields stay empty
+};
+
+}  // namespace tapml::fuzz
