@@ -11,7 +11,7 @@ set(waiting_options $<$<CONFIG:Debug>:-O0>)
 # PoCL, which runs OpenCL here, takes three times as long to compile a kernel with its optimizer as
 # without it. These tests, the tutorials and the Python package's use it as users do; the others
 # check what tapml makes. `make test-ops` optimizes everything.
-set(tests_with_optimized_opencl accuracy conformance topdown extension)
+set(tests_with_optimized_opencl conformance topdown extension)
 set(plain_opencl POCL_WORK_GROUP_METHOD=loops POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable)
 
 if(TAPML_PCH)

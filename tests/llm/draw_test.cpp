@@ -210,14 +210,14 @@ INSTANTIATE_TEST_SUITE_P(Platforms, DrawingEngine, ::testing::Values("cpu", "ope
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(OptionalDraw, IsLeftOutWithoutF64) {
-  auto session = testing::open_session("vulkan");
-  if (!session) GTEST_SKIP() << "vulkan is unavailable";
+  auto session = testing::open_session("opencl");
+  if (!session) GTEST_SKIP() << "OpenCL is unavailable";
   const testing::GoldenModel golden = testing::golden_model("one_layer");
   std::vector<pipeline::OmittedFunction> omitted;
   pipeline::ImplementOptions options;
   options.omitted_functions = &omitted;
   auto executable = pipeline::compile(
-      golden.model.module, target::parse_target("vulkan:for=adreno-740,subgroups=0"), options);
+      golden.model.module, target::parse_target("opencl:for=adreno-740,subgroups=0"), options);
   ASSERT_EQ(omitted.size(), 1u);
   EXPECT_EQ(omitted[0].function, "draw");
   EXPECT_NE(omitted[0].reason.find("draw_token"), std::string::npos);
