@@ -11,6 +11,17 @@
 
 namespace tapml {
 
+// How the elements of a type are made: level * scale of their group, plus its minimum, in f32 with
+// a rounding after each.
+struct GgufLevels {
+  int64_t bits = 8;            // 4: levels from 0 to 15, or, without minimums, from -8 to 7
+  int64_t group = 32;          // neighbors with a scale in common
+  DType scales = DType::kF16;  // a dtype that holds the scales and minimums exactly
+  bool has_minimums = false;
+  // Writes those of one block: `minimums` may be null if there are none.
+  void (*unpack)(const std::byte* block, int8_t* levels, float* scales, float* minimums) = nullptr;
+};
+
 // A type that is read; the names and numbers are those of the enumeration ggml_type.
 struct GgufType {
   uint32_t id = 0;
@@ -18,8 +29,8 @@ struct GgufType {
   int64_t elements = 1;        // of a block
   size_t block_bytes = 0;      // of a block in the file
   std::optional<DType> plain;  // of the types whose elements are numbers: f32, f16, bf16
-  // Writes the elements of one block, each as the package gguf computes it in f32.
-  void (*dequantize)(const std::byte* block, float* elements) = nullptr;
+  void (*widen)(const std::byte* bytes, float* element) = nullptr;  // of these types
+  GgufLevels levels = {};                                           // of all others
 };
 
 // By number.
@@ -29,7 +40,8 @@ const GgufType* find_gguf_type(uint32_t id);
 // The name of a known type, also of one that is not read ("IQ2_XXS"); empty if it is unknown.
 std::string_view gguf_type_name(uint32_t id);
 
-// Widens whole blocks: `bytes` has elements.size() / type.elements of them.
+// Widens whole blocks, as the package gguf computes them in f32: `bytes` has elements.size() /
+// type.elements of them.
 void dequantize_gguf(const GgufType& type, const std::byte* bytes, std::span<float> elements);
 
 }  // namespace tapml

@@ -143,13 +143,15 @@ void Graph::declare(const WeightSpec& spec) {
     weights_[name] =
         builder_.param(name, tensor_annotation(Dims(shape.begin(), shape.end()), dtype));
   };
-  if (!dtypes_.quantization || !spec.linear)
-    return add(spec.name, spec.shape, dtypes_.of(spec.name));
+  const auto layout = dtypes_.layout_of(spec);
+  if (!layout) return add(spec.name, spec.shape, dtypes_.of(spec.name));
   Shape packed = spec.shape, scales = spec.shape;
-  packed.back() /= 2;
-  scales.back() /= kQuantizationGroup;
-  add(packed_name(spec.name), packed, DType::kU8);
-  add(scales_name(spec.name), scales, dtypes_.quantization->scales);
+  const bool is_whole = layout->bits == 8;
+  if (!is_whole) packed.back() /= 2;
+  scales.back() /= layout->group;
+  add(packed_name(spec.name), packed, is_whole ? DType::kI8 : DType::kU8);
+  add(scales_name(spec.name), scales, layout->scales);
+  if (layout->has_minimums) add(minimums_name(spec.name), scales, layout->scales);
 }
 
 Variable Graph::token_numbers(Dims shape, const Line& line) {
@@ -234,7 +236,7 @@ Variable Graph::stored_weight(const WeightSpec& spec) {
                "fewer than 2^63 bytes", shape_to_string(spec.shape));
   }
   WeightSpec own = spec;
-  if (pixels_) own.linear = false;
+  if (pixels_) own.linear = own.expands = false;
   parameters_.weights.push_back(own);
   declare(own);
   const auto declared = weights_.find(spec.name);
@@ -244,10 +246,15 @@ Variable Graph::stored_weight(const WeightSpec& spec) {
 Variable Graph::weight(const WeightSpec& spec, const Line& line) {
   const std::string packed_parameter = packed_name(spec.name);
   if (!weights_.contains(packed_parameter)) {
-    if (Variable stored = stored_weight(spec)) return stored;
+    WeightSpec own = spec;
+    own.expands = true;
+    if (Variable stored = stored_weight(own)) return stored;
   }
-  return op("dequantize", {weights_.at(packed_parameter), weights_.at(scales_name(spec.name))},
-            {{"group", kQuantizationGroup}}, line);
+  const WeightLayout layout = *dtypes_.layout_of(spec);
+  std::vector<Expr> args = {weights_.at(packed_parameter), weights_.at(scales_name(spec.name))};
+  if (layout.has_minimums) args.push_back(weights_.at(minimums_name(spec.name)));
+  return op(layout.has_minimums ? "dequantize_affine" : "dequantize", std::move(args),
+            {{"group", layout.group}}, line);
 }
 
 Expr& Graph::state(StateTensor state) {

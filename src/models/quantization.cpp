@@ -25,14 +25,16 @@ const Quantization& find_quantization(std::string_view name) {
 
 std::string packed_name(const std::string& weight) { return weight + ".packed"; }
 std::string scales_name(const std::string& weight) { return weight + ".scales"; }
+std::string minimums_name(const std::string& weight) { return weight + ".minimums"; }
 
 std::vector<std::string> weight_parameters(std::span<const WeightSpec> weights,
                                            const ModelDTypes& dtypes) {
   std::vector<std::string> names;
   for (const WeightSpec& spec : weights) {
-    if (dtypes.quantization && spec.linear) {
+    if (const auto layout = dtypes.layout_of(spec)) {
       names.push_back(packed_name(spec.name));
       names.push_back(scales_name(spec.name));
+      if (layout->has_minimums) names.push_back(minimums_name(spec.name));
     } else {
       names.push_back(spec.name);
     }
@@ -49,6 +51,11 @@ void check_quantizable(std::span<const WeightSpec> weights) {
         "--quantize", "rows of a multiple of " + std::to_string(kQuantizationGroup),
         shape_to_string(weight.shape), "run the model without --quantize");
   }
+}
+
+std::optional<WeightLayout> ModelDTypes::layout_of(const WeightSpec& spec) const {
+  if (const auto stored = layouts.find(spec.name); stored != layouts.end()) return stored->second;
+  return quantization && spec.linear ? std::optional(quantization->layout()) : std::nullopt;
 }
 
 DType ModelDTypes::activations() const {

@@ -1,4 +1,4 @@
-// Group-wise four-bit weights: which weights of a model are quantized, and their names.
+// Weights in groups of integers: which weights of a model are quantized, and their names.
 #pragma once
 
 #include <span>
@@ -13,13 +13,14 @@ namespace tapml::models {
 // Number of adjacent elements in a row that share a scale.
 inline constexpr int64_t kQuantizationGroup = 32;
 
-// A weight w[..., k] becomes two parameters: "<name>.packed" u8[..., k / 2] and "<name>.scales"
-// [..., k / kQuantizationGroup], operands of the operator dequantize.
+// A linear weight becomes four-bit levels with a scale for each group (WeightLayout).
 struct Quantization {
   const char* name;  // value of --quantize
   const char* doc;
   DType scales;
   DType activations;  // of the whole model where the precision does not choose
+
+  WeightLayout layout() const { return {4, kQuantizationGroup, scales, false}; }
 };
 
 std::span<const Quantization> quantization_table();
@@ -28,6 +29,7 @@ const Quantization& find_quantization(std::string_view name);
 
 std::string packed_name(const std::string& weight);
 std::string scales_name(const std::string& weight);
+std::string minimums_name(const std::string& weight);
 
 // Names of the parameters of `weights`, in order.
 std::vector<std::string> weight_parameters(std::span<const WeightSpec> weights,

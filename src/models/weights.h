@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,18 @@ struct WeightSpec {
   Shape shape;
   // If files have one tensor for each index of the first dimension: their names, in order.
   std::vector<std::string> parts;
-  bool linear = false;  // a matrix, or matrices, of a linear layer, which quantization applies to
+  bool linear = false;   // a matrix, or matrices, of a linear layer, which quantization applies to
+  bool expands = false;  // may stay quantized as files store it (Graph::weight)
+};
+
+// How a quantized weight w[..., k] is stored: as two or three parameters, operands of the operators
+// dequantize and dequantize_affine. "<name>.packed" is u8[..., k / 2] of 4 bits, i8[..., k] of 8;
+// "<name>.scales" and "<name>.minimums" are [..., k / group].
+struct WeightLayout {
+  int64_t bits = 4;
+  int64_t group = 32;          // adjacent elements of a row that share a scale
+  DType scales = DType::kF32;  // and minimums
+  bool has_minimums = false;
 };
 
 struct Quantization;  // models/quantization.h
@@ -24,9 +36,12 @@ struct Quantization;  // models/quantization.h
 struct ModelDTypes {
   DType fallback = DType::kF32;  // of weights that by_name lacks
   std::map<std::string, DType> by_name;
-  const Quantization* quantization = nullptr;  // of the linear weights; null: none
+  const Quantization* quantization = nullptr;        // of the linear weights; null: none
+  std::map<std::string, WeightLayout> layouts = {};  // of weights that stay as files store them
   Precision precision = {};
 
+  // Of a quantized weight; nullopt for another one.
+  std::optional<WeightLayout> layout_of(const WeightSpec& spec) const;
   DType activations() const;
   DType cache() const { return precision.cache.value_or(activations()); }
   // Of linear layers; UserError for f16 with activations in another dtype.

@@ -1,4 +1,5 @@
-// Quantized weights: four-bit integers with one scale per group.
+// Quantized weights: integers of four or eight bits with one scale, and perhaps a minimum, per
+// group.
 #include "op/reference/quantization.h"
 
 #include "op/dtypes.h"
@@ -9,9 +10,22 @@ namespace tapml::op {
 
 namespace {
 
-enum Argument : size_t { kPacked, kScales };
+enum Argument : size_t { kPacked, kScales, kMinimums };
 
 constexpr int64_t kDefaultGroup = 32;
+
+// Elements in a byte of packed weights of a dtype.
+int64_t elements_of_byte(DType packed) { return packed == DType::kI8 ? 1 : 2; }
+
+void expect_same_groups(const CallView& call, const Known& scales, const Known& minimums) {
+  if (scales.ndim != relax::kUnknownNdim) expect_ndim(call, kMinimums, scales.ndim);
+  if (!scales.shape || !minimums.shape) return;
+  for (size_t i = 0; i < scales.shape->size(); ++i) {
+    const std::string dim = std::to_string(i);
+    expect_same_dim(call, (*scales.shape)[i], (*minimums.shape)[i],
+                    "scales." + dim + " and minimums." + dim);
+  }
+}
 
 relax::Annotation deduce_dequantize(const CallView& call) {
   const int64_t group = call.integer("group");
@@ -20,9 +34,13 @@ relax::Annotation deduce_dequantize(const CallView& call) {
   if (!is_float(dtype)) call.error("dtype is not a float", "a float dtype", dtype_name(dtype));
   expect_min_ndim(call, kPacked, 1);
   expect_min_ndim(call, kScales, 1);
-  expect_dtype(call, kPacked, DType::kU8);
   expect_float(call, kScales);
   Known packed = known_tensor(call, kPacked), scales = known_tensor(call, kScales);
+  if (packed.dtype != DType::kI8) expect_dtype(call, kPacked, DType::kU8);
+  if (call.args.size() > kMinimums) {
+    expect_float(call, kMinimums);
+    expect_same_groups(call, scales, known_tensor(call, kMinimums));
+  }
   if (packed.ndim != relax::kUnknownNdim) expect_ndim(call, kScales, packed.ndim);
   Known result;
   result.dtype = dtype;
@@ -33,12 +51,18 @@ relax::Annotation deduce_dequantize(const CallView& call) {
       expect_same_dim(call, (*packed.shape)[i], (*scales.shape)[i],
                       "packed." + dim + " and scales." + dim);
     }
-    expect_same_dim(call, packed.shape->back() * 2, scales.shape->back() * group,
-                    "packed.-1 * 2 and scales.-1 * group");
+  }
+  // Without the dtype it is not known how many elements a byte has.
+  if (!packed.dtype) return tensor_result(result);
+  const int64_t each = elements_of_byte(*packed.dtype);
+  if (packed.shape && scales.shape) {
+    expect_same_dim(
+        call, packed.shape->back() * each, scales.shape->back() * group,
+        each == 1 ? "packed.-1 and scales.-1 * group" : "packed.-1 * 2 and scales.-1 * group");
   }
   if (packed.shape) {
     result.shape = packed.shape;
-    result.shape->back() = simplified(packed.shape->back() * 2);
+    result.shape->back() = simplified(packed.shape->back() * each);
   }
   return tensor_result(result);
 }
@@ -50,24 +74,39 @@ tir::PrimFuncRef legalize_dequantize(const CallView& call) {
   const tir::Buffer &packed = lowering.arg(kPacked), &scales = lowering.arg(kScales);
   tir::Buffer out = lowering.output("out", *result.shape, *result.dtype);
   const DType compute = accumulation_dtype(out->dtype);
+  const bool has_minimums = call.args.size() > kMinimums;
+  const bool is_whole = packed->dtype == DType::kI8;
   lowering.add(tir::compute("dequantize", out, [&](const std::vector<Var>& i) {
     std::vector<PrimExpr> pair(i.begin(), i.end()), scale(i.begin(), i.end());
-    pair.back() = floordiv(i.back(), 2);
     scale.back() = floordiv(i.back(), group);
-    // The byte is loaded once: a value that is read once can be fused into its reader.
-    PrimExpr half = cast(DType::kI32, floormod(i.back(), 2) * 4);
-    PrimExpr bits = intrinsic("shift_right", cast(DType::kI32, tir::load(packed, pair)), half);
-    PrimExpr level = intrinsic("bit_and", bits, make_int(15, DType::kI32)) -
-                     make_int(kQuantizedZero, DType::kI32);
-    return cast(out->dtype, cast(compute, level) * cast(compute, tir::load(scales, scale)));
+    PrimExpr level;
+    if (is_whole) {
+      level = tir::load(packed, pair);
+    } else {
+      pair.back() = floordiv(i.back(), 2);
+      // The byte is loaded once: a value that is read once can be fused into its reader.
+      PrimExpr half = cast(DType::kI32, floormod(i.back(), 2) * 4);
+      PrimExpr bits = intrinsic("shift_right", cast(DType::kI32, tir::load(packed, pair)), half);
+      level = intrinsic("bit_and", bits, make_int(15, DType::kI32));
+      if (!has_minimums) level = level - make_int(kQuantizedZero, DType::kI32);
+    }
+    PrimExpr value = cast(compute, level) * cast(compute, tir::load(scales, scale));
+    if (has_minimums) {
+      value = value + cast(compute, tir::load(lowering.arg(kMinimums), scale));
+    }
+    return cast(out->dtype, value);
   }));
   return lowering.finish();
 }
 
-bool generate_dequantize(GeneratedCall& call, RandomStream& rng) {
+bool generate_groups(GeneratedCall& call, RandomStream& rng, bool has_minimums) {
   GeneratedTensor& packed = call.args[0].tensors[0];
   keep_moderate(packed.shape, 4096);
-  const int64_t k = packed.shape.back() * 2;
+  if (packed.dtype == DType::kI8) {
+    packed.low = -128;
+    packed.high = 127;
+  }
+  const int64_t k = packed.shape.back() * elements_of_byte(packed.dtype);
   std::vector<int64_t> groups;
   for (int64_t group : {int64_t{1}, int64_t{2}, int64_t{6}, int64_t{32}, std::max<int64_t>(k, 1)}) {
     if (k % group == 0) groups.push_back(group);
@@ -76,9 +115,29 @@ bool generate_dequantize(GeneratedCall& call, RandomStream& rng) {
   GeneratedTensor scales{.dtype = pick(float_dtypes(), rng), .shape = packed.shape};
   scales.shape.back() = k / group;
   call.args.push_back({{scales}, {}});
+  if (has_minimums) {
+    scales.dtype = pick(float_dtypes(), rng);
+    call.args.push_back({{scales}, {}});
+  }
   call.attrs["group"] = group;
   call.attrs["dtype"] = pick(float_dtypes(), rng);
   return true;
+}
+
+bool generate_dequantize(GeneratedCall& call, RandomStream& rng) {
+  return generate_groups(call, rng, false);
+}
+
+bool generate_dequantize_affine(GeneratedCall& call, RandomStream& rng) {
+  return generate_groups(call, rng, true);
+}
+
+const std::vector<AttributeSpec>& dequantize_attributes() {
+  static const std::vector<AttributeSpec> kAttributes = {
+      {"group", AttributeKind::kInt, false, kDefaultGroup,
+       "neighbours along the last dimension that share a scale; divides k"},
+      {"dtype", AttributeKind::kDType, false, DType::kF32, "float dtype of the result"}};
+  return kAttributes;
 }
 
 }  // namespace
@@ -87,21 +146,36 @@ std::span<const OperatorInfo> quantization_operators() {
   static const std::vector<OperatorInfo> kOperators = {
       {.name = "dequantize",
        .doc =
-           "Weights of four bits: out[..., j] = (nibble j of the row - 8) * scales[..., j // "
-           "group]. A byte holds two neighbours, the first in its low half. Computed in f32 (f64 "
-           "where the result is), then rounded to the result's dtype. The result is not meant to "
-           "be in memory: fusion computes it where it is read, in front of products too, and it is "
+           "Weights of four or eight bits: out[..., j] = level j of the row * scales[..., j // "
+           "group]. Levels are those of packed in i8, or the nibbles of packed in u8 minus 8: a "
+           "byte holds two neighbours, the first in its low half. Computed in f32 (f64 where the "
+           "result is), then rounded to the result's dtype. The result is not meant to be in "
+           "memory: fusion computes it where it is read, in front of products too, and it is "
            "neither folded nor prepared (docs/quantization.md).",
-       .args = {{"packed", ArgumentKind::kTensor, "[..., k / 2], u8"},
+       .args = {{"packed", ArgumentKind::kTensor, "[..., k / 2], u8, or [..., k], i8"},
                 {"scales", ArgumentKind::kTensor, "[..., k / group], float"}},
-       .attrs = {{"group", AttributeKind::kInt, false, kDefaultGroup,
-                  "neighbours along the last dimension that share a scale; divides k"},
-                 {"dtype", AttributeKind::kDType, false, DType::kF32, "float dtype of the result"}},
+       .attrs = dequantize_attributes(),
        .inout = {},
        .deduce = deduce_dequantize,
        .legalize = legalize_dequantize,
        .reference = reference::dequantize,
-       .generator = {{1, 2, 3}, {DType::kU8}, 0, 255, generate_dequantize},
+       .generator = {{1, 2, 3}, {DType::kU8, DType::kI8}, 0, 255, generate_dequantize},
+       .expands = true},
+      {.name = "dequantize_affine",
+       .doc =
+           "Weights with a minimum for each group: out[..., j] = level j of the row * scales[..., "
+           "j // group] + minimums[..., j // group], rounded after the product and after the sum. "
+           "Levels are those of packed in i8, or the nibbles of packed in u8. The rest is as of "
+           "dequantize.",
+       .args = {{"packed", ArgumentKind::kTensor, "[..., k / 2], u8, or [..., k], i8"},
+                {"scales", ArgumentKind::kTensor, "[..., k / group], float"},
+                {"minimums", ArgumentKind::kTensor, "[..., k / group], float"}},
+       .attrs = dequantize_attributes(),
+       .inout = {},
+       .deduce = deduce_dequantize,
+       .legalize = legalize_dequantize,
+       .reference = reference::dequantize,
+       .generator = {{1, 2, 3}, {DType::kU8, DType::kI8}, 0, 255, generate_dequantize_affine},
        .expands = true},
   };
   return kOperators;

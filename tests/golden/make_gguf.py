@@ -7,9 +7,12 @@ rng.py under their published names, rounded to f16. The logits are PyTorch's wit
 make_logits_llama_cpp.py of what transformers lacks; with --library
 those of llama.cpp, of the same weights in f32, must agree. README.md names the tensors.
 
+It also makes gguf/scored.gguf, whose vocabulary SentencePiece made of this repository's documentation, with
+gguf/scored.jsonl, strings and the ids that SentencePiece gives them.
+
 Usage: make_gguf.py [--library FOLDER] [name ...]     FOLDER: where libllama of node-llama-cpp lies
-("blocks", or a key of MODELS; all without a name)
-Needs torch, transformers, safetensors, numpy, gguf.
+("blocks", "scored", or a key of MODELS; all without a name)
+Needs torch, transformers, safetensors, numpy, gguf, sentencepiece.
 """
 
 import argparse
@@ -21,6 +24,7 @@ import tempfile
 
 import gguf
 import numpy as np
+import sentencepiece
 import torch
 
 import llama_cpp
@@ -272,6 +276,41 @@ def make_blocks():
     print(f"blocks: {len(SCALES)} types")
 
 
+STRINGS = ("", " ", "  two  spaces ", "a", "Hello world", "\n\nnew\tlines\r\n", "naïve café, 東京 🙂🏽",
+           "1234567890", "▁marked▁", "x" * 40, "e\u0301 combined", "\u00a0\u3000wide", "Ünïcödé")
+
+
+def make_scored():
+    texts = [path.read_text() for path in sorted((HERE.parent.parent / "docs").glob("*.md"))]
+    with tempfile.TemporaryDirectory() as scratch:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter("\n".join(texts[:8]).splitlines()), model_prefix=scratch + "/m", vocab_size=600,
+            model_type="bpe", byte_fallback=True, normalization_rule_name="identity", remove_extra_whitespaces=False,
+            character_coverage=0.999, user_defined_symbols=["<|mark|>"], minloglevel=2)
+        model = sentencepiece.SentencePieceProcessor(model_file=scratch + "/m.model")
+    kinds = [(model.is_unknown, 2), (model.is_control, 3), (model.is_unused, 5), (model.is_byte, 6)]
+    types = [next((kind for test, kind in kinds if test(i)), 1) for i in range(model.vocab_size())]
+    types[model.piece_to_id("<|mark|>")] = 4
+    writer = gguf.GGUFWriter(HERE / "gguf/scored.gguf", "llama")
+    writer.add_tokenizer_model("llama")
+    writer.add_token_list([model.id_to_piece(i) for i in range(model.vocab_size())])
+    writer.add_token_scores([model.get_score(i) for i in range(model.vocab_size())])
+    writer.add_token_types(types)
+    writer.add_bos_token_id(model.bos_id())
+    writer.add_eos_token_id(model.eos_id())
+    writer.add_unk_token_id(model.unk_id())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    lines = [line for text in texts[8:] for line in text.splitlines() if line]
+    strings = [*STRINGS, *lines[::max(1, len(lines) // 200)]]
+    with open(HERE / "gguf/scored.jsonl", "w") as file:
+        for text in strings:
+            ids = model.encode(text)
+            file.write(json.dumps({"text": text, "ids": ids, "decoded": model.decode(ids)}) + "\n")
+    print(f"scored: {model.vocab_size()} tokens, {len(strings)} strings")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--library", type=pathlib.Path, metavar="FOLDER")
@@ -280,9 +319,11 @@ def main():
     torch.set_num_threads(1)
     rng.check()
     library = llama_cpp.LlamaCpp(options.library) if options.library else None
-    for name in options.names or ["blocks", *MODELS]:
+    for name in options.names or ["blocks", "scored", *MODELS]:
         if name == "blocks":
             make_blocks()
+        elif name == "scored":
+            make_scored()
         else:
             make(name, library)
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "base/strings.h"
 #include "ir/exceptions.h"
@@ -62,28 +65,148 @@ bool is_of_configuration(std::string_view name) {
          name == "rope_factors_short.weight" || name.ends_with(".attn_rot_embd");
 }
 
-class Expander {
- public:
-  explicit Expander(const GgufFields& fields) : fields_(fields) {}
+// A tensor's rows in their published order. Kept beyond the file's description.
+struct OrderedRows {
+  GgufTensor tensor;
+  std::shared_ptr<const void> owner;
+  RowOrder order;
 
-  HostTensor expand(const GgufTensor& tensor, GgufChange change) const {
+  int64_t rows() const { return tensor.size() / std::max<int64_t>(row_size(), 1); }
+  int64_t row_size() const { return tensor.shape.back(); }
+  size_t stored_size() const {
+    return static_cast<size_t>(row_size() / tensor.type->elements) * tensor.type->block_bytes;
+  }
+  const std::byte* row(int64_t index) const {
+    // Several matrices have the order of one each, which no converter changes.
+    return tensor.bytes.data() + static_cast<size_t>(order.stored(index)) * stored_size();
+  }
+};
+
+HostTensor expanded(const OrderedRows& rows) {
+  HostTensor result = HostTensor::zeros(DType::kF32, rows.tensor.shape);
+  std::span<float> to = result.mutable_values<float>();
+  const auto size = static_cast<size_t>(rows.row_size());
+  for (int64_t row = 0; row < rows.rows(); ++row) {
+    dequantize_gguf(*rows.tensor.type, rows.row(row),
+                    to.subspan(static_cast<size_t>(row) * size, size));
+  }
+  return result;
+}
+
+models::WeightLayout layout_of(const GgufType& type) {
+  return {type.levels.bits, type.levels.group, type.levels.scales, type.levels.has_minimums};
+}
+
+// Writes the parts of blocks one after another.
+class BlockPacker {
+ public:
+  BlockPacker(const GgufType& type, QuantizedWeight& weight)
+      : type_(type),
+        levels_(static_cast<size_t>(type.elements)),
+        scales_(static_cast<size_t>(type.elements / type.levels.group)),
+        minimums_(scales_.size()),
+        weight_(weight),
+        packed_(weight.packed.mutable_bytes().data()) {}
+
+  void add(const std::byte* block) {
+    type_.levels.unpack(block, levels_.data(), scales_.data(), minimums_.data());
+    if (type_.levels.bits == 8) {
+      std::memcpy(packed_, levels_.data(), levels_.size());
+      packed_ += levels_.size();
+    } else {
+      const int zero = type_.levels.has_minimums ? 0 : 8;
+      for (size_t i = 0; i < levels_.size(); i += 2) {
+        const int low = levels_[i] + zero, high = levels_[i + 1] + zero;
+        *packed_++ = static_cast<std::byte>(low | (high << 4));
+      }
+    }
+    put(weight_.scales, scales_);
+    if (weight_.minimums) put(*weight_.minimums, minimums_);
+    group_ += scales_.size();
+  }
+
+ private:
+  // Scales fit their dtype exactly.
+  void put(HostTensor& tensor, std::span<const float> values) const {
+    if (tensor.dtype() == DType::kF16) {
+      std::span<uint16_t> to = tensor.mutable_values<uint16_t>().subspan(group_);
+      std::ranges::transform(values, to.begin(), f32_to_f16);
+    } else {
+      std::ranges::copy(values, tensor.mutable_values<float>().subspan(group_).begin());
+    }
+  }
+
+  const GgufType& type_;
+  std::vector<int8_t> levels_;
+  std::vector<float> scales_, minimums_;
+  QuantizedWeight& weight_;
+  std::byte* packed_;
+  size_t group_ = 0;
+};
+
+QuantizedWeight packed(const OrderedRows& rows) {
+  const GgufType& type = *rows.tensor.type;
+  const models::WeightLayout layout = layout_of(type);
+  Shape packed = rows.tensor.shape, groups = rows.tensor.shape;
+  if (layout.bits == 4) packed.back() /= 2;
+  groups.back() /= layout.group;
+  QuantizedWeight weight{
+      HostTensor::zeros(layout.bits == 4 ? DType::kU8 : DType::kI8, std::move(packed)),
+      HostTensor::zeros(layout.scales, groups), std::nullopt};
+  if (layout.has_minimums) weight.minimums = HostTensor::zeros(layout.scales, groups);
+  BlockPacker packer(type, weight);
+  for (int64_t row = 0; row < rows.rows(); ++row) {
+    const std::byte* from = rows.row(row);
+    for (size_t at = 0; at < rows.stored_size(); at += type.block_bytes) packer.add(from + at);
+  }
+  return weight;
+}
+
+class TensorReader {
+ public:
+  explicit TensorReader(const GgufFields& fields) : fields_(fields) {}
+
+  // Adds a tensor under its published name.
+  void add(const std::string& name, const GgufTensor& tensor, GgufChange change,
+           WeightFiles& files) const {
+    files.file_of[name] = fields_.source();
+    const bool keeps_rows = change == GgufChange::kNone || change == GgufChange::kPairedQueries ||
+                            change == GgufChange::kPairedKeys || change == GgufChange::kByPart;
+    if (tensor.type->plain || !keeps_rows || tensor.shape.size() < 2 || tensor.size() == 0) {
+      files.tensors.insert_or_assign(name, changed(tensor, change));
+      return;
+    }
+    const auto rows = std::make_shared<const OrderedRows>(
+        OrderedRows{tensor, fields_.file().owner, order_of(tensor, change)});
+    BlockWeight weight{.shape = tensor.shape,
+                       .type = std::string(tensor.type->name),
+                       .bytes = HostTensor::view(DType::kU8, {std::ssize(tensor.bytes)},
+                                                 tensor.bytes.data(), fields_.file().owner),
+                       .layout = layout_of(*tensor.type),
+                       .packed = [rows] { return packed(*rows); },
+                       .expanded = [rows] { return expanded(*rows); }};
+    files.blocks.insert_or_assign(name, std::make_shared<const BlockWeight>(std::move(weight)));
+  }
+
+ private:
+  HostTensor changed(const GgufTensor& tensor, GgufChange change) const {
     // Biases and norms have no rows to change.
     const bool is_vector = tensor.shape.size() == 1;
     if (change == GgufChange::kTransposed && is_vector) change = GgufChange::kNone;
     if (change == GgufChange::kPlusOne) return plus(tensor, -1);
     if (change == GgufChange::kTransposed) return transposed(tensor);
     if (change == GgufChange::kRow) {
-      const HostTensor whole = expand(tensor, GgufChange::kNone);
+      const HostTensor whole = changed(tensor, GgufChange::kNone);
       return is_vector ? whole.reshaped({1, whole.size()}) : whole;
     }
     const std::optional<DType> plain = tensor.type->plain;
-    if (change == GgufChange::kNone && plain && is_aligned(tensor, *plain)) {
+    if (!plain) return expanded({tensor, nullptr, {}});
+    if (change == GgufChange::kNone && is_aligned(tensor, *plain)) {
       return HostTensor::view(*plain, tensor.shape, tensor.bytes.data(), fields_.file().owner);
     }
     return in_order(tensor, order_of(tensor, change));
   }
 
- private:
   static bool is_aligned(const GgufTensor& tensor, DType dtype) {
     return reinterpret_cast<uintptr_t>(tensor.bytes.data()) % dtype_bytes(dtype) == 0;
   }
@@ -96,6 +219,7 @@ class Expander {
 
   RowOrder order_of(const GgufTensor& tensor, GgufChange change) const {
     if (change == GgufChange::kNone) return {};
+    if (tensor.shape.size() > 2) refuse(tensor, "is not a matrix", "at most two dimensions");
     const int64_t queries = fields_.required_integer(".attention.head_count");
     const int64_t heads = change == GgufChange::kPairedKeys
                               ? fields_.integer(".attention.head_count_kv").value_or(queries)
@@ -109,30 +233,20 @@ class Expander {
     return {change, heads, rows / (heads * parts)};
   }
 
-  // The rows of a weight, or the elements of a bias, in their published order.
-  HostTensor in_order(const GgufTensor& tensor, const RowOrder& order) const {
-    const bool is_plain = tensor.type->plain.has_value();
-    const DType dtype = tensor.type->plain.value_or(DType::kF32);
-    HostTensor result = HostTensor::zeros(dtype, tensor.shape);
-    const int64_t rows = tensor.shape[0];
+  // Rows of numbers, or the elements of a bias, in their published order.
+  static HostTensor in_order(const GgufTensor& tensor, const RowOrder& order) {
+    HostTensor result = HostTensor::zeros(*tensor.type->plain, tensor.shape);
     if (result.size() == 0) return result;
-    const int64_t row_size = result.size() / rows;
-    const size_t stored = tensor.bytes.size() / static_cast<size_t>(rows);
-    const size_t made = result.byte_size() / static_cast<size_t>(rows);
+    const int64_t rows = tensor.shape[0];
+    const size_t size = result.byte_size() / static_cast<size_t>(rows);
     std::byte* to = result.mutable_bytes().data();
-    for (int64_t row = 0; row < rows; ++row, to += made) {
-      const std::byte* from = tensor.bytes.data() + static_cast<size_t>(order.stored(row)) * stored;
-      if (is_plain) {
-        std::memcpy(to, from, made);
-      } else {
-        dequantize_gguf(*tensor.type, from,
-                        {reinterpret_cast<float*>(to), static_cast<size_t>(row_size)});
-      }
+    for (int64_t row = 0; row < rows; ++row, to += size) {
+      std::memcpy(to, tensor.bytes.data() + static_cast<size_t>(order.stored(row)) * size, size);
     }
     return result;
   }
 
-  HostTensor plus(const GgufTensor& tensor, float number) const {
+  static HostTensor plus(const GgufTensor& tensor, float number) {
     HostTensor result = HostTensor::zeros(DType::kF32, tensor.shape);
     std::span<float> values = result.mutable_values<float>();
     dequantize_gguf(*tensor.type, tensor.bytes.data(), values);
@@ -142,7 +256,7 @@ class Expander {
 
   HostTensor transposed(const GgufTensor& tensor) const {
     if (tensor.shape.size() != 2) refuse(tensor, "is not a matrix", "two dimensions");
-    const HostTensor whole = expand(tensor, GgufChange::kNone);
+    const HostTensor whole = changed(tensor, GgufChange::kNone);
     const int64_t rows = tensor.shape[0], columns = tensor.shape[1];
     HostTensor result = HostTensor::zeros(whole.dtype(), {columns, rows});
     const size_t size = dtype_bytes(whole.dtype());
@@ -164,7 +278,7 @@ class Expander {
 WeightFiles gguf_weights(const GgufArchitecture& architecture, const GgufFields& fields) {
   WeightFiles files;
   files.folder = fields.source();
-  const Expander expander(fields);
+  const TensorReader reader(fields);
   for (const GgufTensor& tensor : fields.file().tensors) {
     if (is_of_configuration(tensor.name)) continue;
     const StoredName stored = split_name(tensor.name);
@@ -173,8 +287,7 @@ WeightFiles gguf_weights(const GgufArchitecture& architecture, const GgufFields&
         rule ? fill_layer(rule->published, stored.layer) + stored.suffix : tensor.name;
     GgufChange change = rule ? rule->change : GgufChange::kNone;
     if (change == GgufChange::kPlusOne && stored.suffix != ".weight") change = GgufChange::kNone;
-    files.tensors.insert_or_assign(name, expander.expand(tensor, change));
-    files.file_of[name] = fields.source();
+    reader.add(name, tensor, change, files);
   }
   return files;
 }

@@ -8,9 +8,10 @@
 
 namespace tapml::frontend {
 
-// Tensors of f32, f16 and bf16 are views of the file unless the converter changed them; others are
-// expanded to f32. A tensor that the architecture has no name for keeps its own. UserError for a
-// tensor that cannot be changed back.
+// Tensors of f32, f16 and bf16 are views of the file unless the converter changed them; others stay
+// blocks until they are loaded, except vectors and transposed ones, which become f32. A tensor that
+// the architecture has no name for keeps its own. UserError for a tensor that cannot be changed
+// back.
 WeightFiles gguf_weights(const GgufArchitecture& architecture, const GgufFields& fields);
 
 }  // namespace tapml::frontend

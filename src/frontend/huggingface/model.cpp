@@ -151,9 +151,11 @@ HuggingFaceModel read_model(const std::string& path, const models::Quantization*
   models::ModelDTypes dtypes{.fallback = model.config.dtype,
                              .by_name = {},
                              .quantization = quantization,
+                             .layouts = std::move(loaded.layouts),
                              .precision = precision};
   for (const auto& [name, source] : loaded.sources) dtypes.by_name[name] = source.dtype();
   model.module = model.config.module(dtypes);
+  model.layouts = std::move(dtypes.layouts);
   model.weights = std::move(loaded.tensors);
   model.sources = std::move(loaded.sources);
   model.quantization = quantization;
@@ -174,6 +176,7 @@ HuggingFaceModel read_config(const std::string& config_path,
   model.module = model.config.module({.fallback = model.config.dtype,
                                       .by_name = {},
                                       .quantization = quantization,
+                                      .layouts = {},
                                       .precision = precision});
   model.quantization = quantization;
   warn_of_unreachable_eos(model);

@@ -22,7 +22,8 @@ struct HuggingFaceModel {
   std::map<std::string, HostTensor> weights;
   std::map<std::string, SourceWeight> sources;  // the source of each weight
   const models::Quantization* quantization = nullptr;
-  std::vector<int32_t> eos;  // tokens that end a text; may be empty
+  std::map<std::string, models::WeightLayout> layouts;  // of weights that stay as files store them
+  std::vector<int32_t> eos;                             // tokens that end a text; may be empty
   // The folder with the files (a snapshot in Hugging Face's cache), or the GGUF file; empty after
   // read_config.
   std::string folder;
@@ -30,10 +31,10 @@ struct HuggingFaceModel {
 };
 
 // Reads config.json, generation_config.json if present, and the weights, but not the tokenizer.
-// `folder` may be the root of an entry in Hugging Face's cache, or a GGUF file. With a quantization (may be null)
-// linear weights are quantized. `watcher` receives the number of finished weights. An encoder pools
-// as the folder's files and `pooling` say. UserError for anything missing, broken or unsupported,
-// and for a choice of the pooling of a decoder.
+// `folder` may be the root of an entry in Hugging Face's cache, or a GGUF file. With a quantization
+// (may be null) linear weights are quantized. `watcher` receives the number of finished weights. An
+// encoder pools as the folder's files and `pooling` say. UserError for anything missing, broken or
+// unsupported, and for a choice of the pooling of a decoder.
 HuggingFaceModel read_model(const std::string& folder,
                             const models::Quantization* quantization = nullptr,
                             const models::Precision& precision = {},

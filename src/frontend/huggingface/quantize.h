@@ -1,6 +1,7 @@
 // Quantizes weights of files to groups of four-bit integers.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -10,7 +11,8 @@
 namespace tapml::frontend {
 
 struct QuantizedWeight {
-  HostTensor packed, scales;  // see models::Quantization
+  HostTensor packed, scales;           // see models::WeightLayout
+  std::optional<HostTensor> minimums;  // of a layout that has them
 };
 
 // Quantizes the weight of `spec` from its parts in order (a single one if files store it whole) of

@@ -223,6 +223,10 @@ class SourceFinder {
         missing_.push_back(name);
         continue;
       }
+      if (const auto blocks = files_.blocks.find(stored); blocks != files_.blocks.end()) {
+        if (!whole) refuse_blocks(stored);
+        return take_blocks(stored, *blocks->second, spec.shape);
+      }
       const HostTensor& part = take(stored);
       const std::string& file = files_.file_of.at(stored);
       check_weight(name, part_shape, part, file, hint_);
@@ -250,6 +254,22 @@ class SourceFinder {
     return stored;
   }
 
+  [[noreturn]] void refuse_blocks(const std::string& stored) const {
+    throw_user("weight " + in_quotes(stored) + " is quantized, but only a part of a weight",
+               files_.file_of.at(stored), "f32, f16 or bf16", files_.blocks.at(stored)->type);
+  }
+
+  SourceWeight take_blocks(const std::string& stored, const BlockWeight& blocks,
+                           const Shape& shape) {
+    used_.insert(stored);
+    if (blocks.shape != shape) {
+      throw_user("weight " + in_quotes(stored) + " has another shape than config.json implies",
+                 files_.file_of.at(stored), shape_to_string(shape), shape_to_string(blocks.shape),
+                 hint_);
+    }
+    return {.parts = {}, .blocks = files_.blocks.at(stored)};
+  }
+
   const HostTensor& take(const std::string& stored) {
     used_.insert(stored);
     if (auto unknown = files_.unknown_dtypes.find(stored); unknown != files_.unknown_dtypes.end()) {
@@ -264,6 +284,10 @@ class SourceFinder {
     for (const FusedForm& form : fused_forms(spec)) {
       const std::string stored = files_.stored_name(form.name);
       if (stored.empty()) continue;
+      if (const auto blocks = files_.blocks.find(stored); blocks != files_.blocks.end()) {
+        if (form.rows != spec.shape[1]) refuse_blocks(stored);
+        return take_blocks(stored, *blocks->second, spec.shape);
+      }
       const HostTensor& all = take(stored);
       const Shape expected = {spec.shape[0], form.rows, spec.shape[2]};
       check_weight(stored, expected, all, files_.file_of.at(stored), hint_);
@@ -316,6 +340,11 @@ bool is_derived(const std::string& name) {
 
 std::string SourceWeight::hash(const Shape& shape) const {
   Sha256 hash;
+  if (blocks) {
+    hash.update(blocks->type + "|" + shape_to_string(shape) + "|");
+    hash.update(blocks->bytes.bytes());
+    return to_hex(hash.digest());
+  }
   hash.update(std::string(dtype_name(dtype())) + "|" + shape_to_string(shape) + "|");
   for (const HostTensor& part : parts) hash.update(part.bytes());
   return to_hex(hash.digest());
@@ -323,7 +352,7 @@ std::string SourceWeight::hash(const Shape& shape) const {
 
 std::string WeightFiles::stored_name(const std::string& name) const {
   const auto there = [this](const std::string& stored) {
-    return tensors.contains(stored) || unknown_dtypes.contains(stored);
+    return tensors.contains(stored) || blocks.contains(stored) || unknown_dtypes.contains(stored);
   };
   if (there(name)) return name;
   const size_t dot = name.find('.');
@@ -392,13 +421,28 @@ LoadedWeights load_weights(const WeightFiles& files, const std::vector<models::W
   for (const models::WeightSpec& spec : wanted) {
     tell(watcher, {quantization ? "quantize" : "read", made++, std::ssize(wanted), "weights"});
     const SourceWeight& source = loaded.sources.at(spec.name);
-    if (!quantization || !spec.linear) {
-      loaded.tensors[spec.name] = whole_weight(spec, source);
+    const bool is_quantized = quantization && spec.linear;
+    const bool stays = source.blocks && spec.expands && !is_quantized;
+    if (!is_quantized && !stays) {
+      loaded.tensors[spec.name] =
+          source.blocks ? source.blocks->expanded() : whole_weight(spec, source);
       continue;
     }
-    QuantizedWeight quantized = quantize_weight(spec, source.parts, *quantization, files.folder);
+    QuantizedWeight quantized;
+    if (stays) {
+      quantized = source.blocks->packed();
+      loaded.layouts[spec.name] = source.blocks->layout;
+    } else if (source.blocks) {
+      const HostTensor whole = source.blocks->expanded();
+      quantized = quantize_weight(spec, std::span(&whole, 1), *quantization, files.folder);
+    } else {
+      quantized = quantize_weight(spec, source.parts, *quantization, files.folder);
+    }
     loaded.tensors[models::packed_name(spec.name)] = std::move(quantized.packed);
     loaded.tensors[models::scales_name(spec.name)] = std::move(quantized.scales);
+    if (quantized.minimums) {
+      loaded.tensors[models::minimums_name(spec.name)] = std::move(*quantized.minimums);
+    }
   }
   tell(watcher, {"read", made, made, "weights"});
   std::vector<std::string> extra;
@@ -408,6 +452,7 @@ LoadedWeights load_weights(const WeightFiles& files, const std::vector<models::W
     if (!expected) extra.push_back(listed);
   };
   for (const auto& [name, tensor] : files.tensors) add_extra(name, name);
+  for (const auto& [name, weight] : files.blocks) add_extra(name, name);
   for (const auto& [name, dtype] : files.unknown_dtypes) add_extra(name, name + " of " + dtype);
   if (!extra.empty()) {
     loaded.warnings.push_back("weights that the model does not use are ignored: " +

@@ -44,7 +44,7 @@ Variable vectors_of(Graph& g, const Variable& rows, int64_t width, int64_t level
 Variable embed(Graph& g, const std::string& path, int64_t rows, int64_t hidden,
                const Variable& indices) {
   g.origin(path);
-  return g.op("take", {g.stored_weight({path + ".weight", {rows, hidden}, {}}), indices},
+  return g.op("take", {g.weight({path + ".weight", {rows, hidden}, {}}), indices},
               {{"axis", int64_t{0}}, {"out_dtype", g.activations()}});
 }
 
@@ -81,7 +81,7 @@ Variable head(Graph& g, const Variable& x, const HeadConfig& config) {
   AttrMap attrs = {{"transpose_b", true}};
   if (g.activations() != DType::kF32) attrs["out_dtype"] = DType::kF32;
   const Variable weight =
-      g.stored_weight({config.weight + ".weight", {config.vocabulary, Graph::width(x)}, {}});
+      g.weight({config.weight + ".weight", {config.vocabulary, Graph::width(x)}, {}});
   const std::vector<relax::Expr> product = {x, weight};
   if (!config.bias && !config.normalized && config.scale == 1 && config.soft_cap == 0) {
     return g.result("matmul", product, std::move(attrs));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "op/reference/helpers.h"
 
@@ -14,8 +15,13 @@ enum class Part : uint8_t { kValue, kBound, kSystematic, kDeviation };
 
 struct QuantizedWeights {
   RefTensor packed, scales;
+  std::optional<RefTensor> minimums;
   size_t group;
   DType dtype;  // of the result
+
+  bool is_whole() const { return packed.dtype == DType::kI8; }  // a byte is one level
+  // What is taken from a nibble.
+  double zero() const { return minimums ? 0 : double{kQuantizedZero}; }
 };
 
 template <Part kPart>
@@ -45,12 +51,38 @@ class DequantizedElements final : public ComputedElements {
  private:
   static constexpr size_t kLongestRun = 256, kLevels = 16;
 
-  // The part of an element of `level`; of another nibble, too, if it is not known.
-  double part(size_t level, double scale, const Error& of_scale, bool is_known) const {
-    const double factor = static_cast<double>(level) - kQuantizedZero, value = factor * scale;
-    Error error = scaled(factor, of_scale);
-    error.bound += scaled(value, kRoundFactor * unit_);
-    error.variance += rounding_variance(unit_, value);
+  // What the elements of a group have in common.
+  struct Group {
+    double scale = 0, minimum = 0;
+    Error of_scale, of_minimum;
+  };
+
+  Group group_at(size_t index) const {
+    Group group{.scale = weights_->scales.values[index],
+                .of_scale = error_of(weights_->scales, index)};
+    if (weights_->minimums) {
+      group.minimum = weights_->minimums->values[index];
+      group.of_minimum = error_of(*weights_->minimums, index);
+    }
+    return group;
+  }
+
+  // The part of an element of the level `factor`; of another one, too, if it is not known.
+  double part(double factor, const Group& group, bool is_known) const {
+    double value = factor * group.scale;
+    Error error = scaled(factor, group.of_scale);
+    const auto add_rounding = [&] {
+      error.bound += scaled(value, kRoundFactor * unit_);
+      error.variance += rounding_variance(unit_, value);
+    };
+    add_rounding();
+    if (weights_->minimums) {
+      value += group.minimum;
+      error.bound += group.of_minimum.bound;
+      error.systematic += group.of_minimum.systematic;
+      error.variance += group.of_minimum.variance;
+      add_rounding();
+    }
     if (!is_known) error = Error::within(kInfinity);
     const Element element = stored(storage_, value, error);
     switch (kPart) {
@@ -67,10 +99,18 @@ class DequantizedElements final : public ComputedElements {
 
   // Elements of one group.
   void read_run(size_t first, size_t count, double* to, size_t to_stride) const {
+    const Group group = group_at(first / weights_->group);
+    if (weights_->is_whole()) {
+      double levels[kLongestRun];
+      weights_->packed.values.read(first, 1, count, levels, 1);
+      for (size_t i = 0; i < count; ++i) {
+        const bool is_known = all_known_ || weights_->packed.bound[first + i] == 0;
+        to[i * to_stride] = part(levels[i], group, is_known);
+      }
+      return;
+    }
     const size_t first_byte = first / 2, bytes = (first + count - 1) / 2 - first_byte + 1;
-    const size_t group = first / weights_->group;
-    const double scale = weights_->scales.values[group];
-    const Error of_scale = error_of(weights_->scales, group);
+    const double zero = weights_->zero();
     double byte[kLongestRun / 2 + 1];
     weights_->packed.values.read(first_byte, 1, bytes, byte, 1);
     const auto level_at = [&](size_t i) {
@@ -80,14 +120,14 @@ class DequantizedElements final : public ComputedElements {
     if (all_known_ && count > kLevels) {
       double parts[kLevels];
       for (size_t level = 0; level < kLevels; ++level) {
-        parts[level] = part(level, scale, of_scale, true);
+        parts[level] = part(static_cast<double>(level) - zero, group, true);
       }
       for (size_t i = 0; i < count; ++i) to[i * to_stride] = parts[level_at(i)];
       return;
     }
     for (size_t i = 0; i < count; ++i) {
       const bool is_known = weights_->packed.bound[(first + i) / 2] == 0;
-      to[i * to_stride] = part(level_at(i), scale, of_scale, is_known);
+      to[i * to_stride] = part(static_cast<double>(level_at(i)) - zero, group, is_known);
     }
   }
 
@@ -104,6 +144,7 @@ void dequantize(const AttrMap& attrs, Args args, Outputs outputs) {
   const auto weights = std::make_shared<const QuantizedWeights>(
       QuantizedWeights{.packed = *args[0].tensor,
                        .scales = *args[1].tensor,
+                       .minimums = args.size() > 2 ? std::optional(*args[2].tensor) : std::nullopt,
                        .group = static_cast<size_t>(attr_or<int64_t>(attrs, "group", 32)),
                        .dtype = out.dtype});
   const size_t size = out.values.size();

@@ -5,11 +5,12 @@
 
 namespace tapml::op {
 
-// The nibble that represents 0.
+// The nibble that represents 0 where groups have no minimum.
 inline constexpr int64_t kQuantizedZero = 8;
 
 namespace reference {
 
+// Of dequantize and, with minimums, of dequantize_affine.
 void dequantize(const AttrMap& attrs, Args args, Outputs outputs);
 
 }  // namespace reference
