@@ -204,6 +204,8 @@ class GraphGenerator {
       if (accepted.error().kind != ErrorKind::kUser) throw_error(accepted.error());
       return false;
     }
+    // How many elements an inexact value selects is not determined.
+    if (depends_on_data(annotation) && reads_made(draft)) return false;
     if (!is_wanted(info, draft, annotation)) {
       ++graph_.refused;
       return false;
@@ -212,6 +214,19 @@ class GraphGenerator {
     ++graph_.operators;
     keep(bind(value, annotation, info.name), annotation, &info);
     return true;
+  }
+
+  static bool depends_on_data(const relax::Annotation& annotation) {
+    if (const auto* tuple = relax::as_tuple(annotation)) {
+      return std::any_of(tuple->fields.begin(), tuple->fields.end(), depends_on_data);
+    }
+    const auto* tensor = relax::as_tensor(annotation);
+    return !tensor || !tensor->shape;
+  }
+
+  bool reads_made(const Draft& draft) const {
+    return std::any_of(draft.used.begin(), draft.used.end(),
+                       [&](size_t at) { return values_[at].producer != nullptr; });
   }
 
   // Throws if the call cannot be lowered with its symbolic dimensions.
