@@ -198,7 +198,9 @@ class GraphGenerator {
     relax::Annotation annotation;
     const Status accepted = guard([&] {
       annotation = op::deduce(call);
-      if (names_.form() == DimForm::kSymbolic) check_alone(value, annotation, draft);
+      if (names_.form() == DimForm::kSymbolic && !is_elementwise(info)) {
+        check_alone(value, annotation, draft);
+      }
     });
     if (!accepted) {
       if (accepted.error().kind != ErrorKind::kUser) throw_error(accepted.error());
@@ -227,6 +229,13 @@ class GraphGenerator {
   bool reads_made(const Draft& draft) const {
     return std::any_of(draft.used.begin(), draft.used.end(),
                        [&](size_t at) { return values_[at].producer != nullptr; });
+  }
+
+  // Equal sizes have one name, so tensors alone always fit each other.
+  static bool is_elementwise(const op::OperatorInfo& info) {
+    return info.attrs.empty() &&
+           std::all_of(info.args.begin(), info.args.end(),
+                       [](const auto& arg) { return arg.kind == op::ArgumentKind::kTensor; });
   }
 
   // Throws if the call cannot be lowered with its symbolic dimensions.
@@ -266,7 +275,7 @@ class GraphGenerator {
     for (const size_t at : draft.used) {
       if (values_[at].producer) keys.push_back(edge_key(values_[at].producer->name, info.name));
     }
-    bool added[kCriteria] = {};
+    bool added[kCriteria] = {};  // of the first three
     std::erase_if(keys, [&](const CoverageKey& key) {
       return snapshot_.contains(key) || graph_.added.contains(key);
     });
