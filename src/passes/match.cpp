@@ -89,6 +89,20 @@ class BlockMatcher {
     for (size_t i = members.front(); i < members.back(); ++i) {
       if (updates_argument(block_.bindings[i])) return false;
     }
+    return stays_proved(members);
+  }
+
+  // The function of the group knows less than its caller: a variable that it gets as a number may
+  // be negative there.
+  bool stays_proved(const std::vector<size_t>& members) const {
+    Module alone;
+    int groups = 0;
+    outline_group(alone, block_, members, groups);
+    for (const auto& [name, function] : alone.functions) {
+      for (const Block& block : body_of(*as_relax_function(function.get())).blocks) {
+        if (!std::all_of(block.bindings.begin(), block.bindings.end(), is_proved)) return false;
+      }
+    }
     return true;
   }
 

@@ -292,5 +292,32 @@ TEST(Remainders, AreExactHoweverLargeTheQuotient) {
     EXPECT_LE(y.bound[i], std::fabs(b[i]) * 8 * kUnitF32 + 2e-38);
 }
 
+// One standard deviation does not reach the multiple of the divisor that the whole error does.
+TEST(Remainders, JumpsAreNoRandomError) {
+  RefTensor x = tensor({1}, {0.9375}, 0.25);
+  x.systematic.assign(1, 0);
+  x.deviation.assign(1, 0.03125);
+  const RefTensor y = run("mod", {x, tensor({1}, {1})}, RefTensor::zeros(kF32, {1}));
+  EXPECT_GE(y.bound[0], 0.9375);
+  EXPECT_GE(y.systematic_at(0), 0.9375);
+  const RefTensor mean = run("mean", {y}, RefTensor::zeros(kF32, {}));
+  EXPECT_GE(mean.bound[0], 0.9375);
+}
+
+TEST(RunningProducts, AnInfinitePartTimesZeroIsOpen) {
+  const RefTensor x = tensor({4}, {1e30, 1e30, 0, 2});
+  EXPECT_TRUE(std::isinf(run("prod", {x}, RefTensor::zeros(kF32, {})).bound[0]));
+  const AttrMap along{{"axis", int64_t{0}}};
+  const RefTensor y = run("cumprod", {x}, RefTensor::zeros(kF32, {4}), along);
+  EXPECT_EQ(y.values[0], 1e30);
+  EXPECT_LT(y.bound[0], 1e25);
+  for (size_t i = 1; i < 4; ++i)
+    EXPECT_TRUE(std::isinf(y.bound[i]) || std::isinf(y.values[i])) << i;
+  EXPECT_TRUE(std::isinf(y.bound[3]));
+  // Small factors lose nothing where one of them is 0.
+  EXPECT_LT(run("prod", {tensor({3}, {1e-30, 1e-30, 0})}, RefTensor::zeros(kF32, {})).bound[0],
+            2e-38);
+}
+
 }  // namespace
 }  // namespace tapml::op

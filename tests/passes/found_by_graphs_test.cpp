@@ -13,6 +13,7 @@
 #include "passes/fuse_tensor_ir.h"
 #include "passes/lambda_lift.h"
 #include "passes/legalize.h"
+#include "passes/match.h"
 #include "passes/name_shapes.h"
 #include "passes/partial_evaluate.h"
 #include "passes/simplify_graph.h"
@@ -352,6 +353,30 @@ def main(x: Tensor((1,), f32)) -> Tensor((1,), f32) {
         },
         {"does not have this field", "main"});
   }
+}
+
+// The function of a match gets n as a number, which may be negative: the slice stays outside.
+TEST(FoundByGraphs, AMatchIsProvedWhereItMoves) {
+  const Module matched = checked(match(text::parse(R"(module
+def main(y: Tensor((n,), f32), x: Tensor((n + 5,), f32)) -> Tensor((1,), f32) {
+  dataflow {
+    part: Tensor((1,), f32) = slice(x, shape(n), shape(n + 1)) {axes: [0]}
+    output part
+  }
+  return part
+}
+def any_slice(p0: Object, p1: Shape((s0,)), p2: Shape((s1,))) -> Object {pattern: true} {
+  dataflow {
+    v0: Object = slice(p0, p1, p2)
+    output v0
+  }
+  return v0
+}
+)",
+                                                   "test")));
+  EXPECT_FALSE(matched.find("fused"));
+  const auto& main = *relax::as_relax_function(matched.find("main"));
+  EXPECT_EQ(relax::called_operator(relax::body_of(main).blocks[0].bindings[0].value), "slice");
 }
 
 }  // namespace

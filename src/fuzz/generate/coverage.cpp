@@ -9,7 +9,7 @@ namespace tapml::fuzz {
 
 namespace {
 
-constexpr const char* kNames[kCriteria] = {"dtype", "shape", "edge"};
+constexpr const char* kNames[kCriteria] = {"dtype", "shape", "edge", "rule"};
 
 uint64_t mixed(uint64_t hash, std::string_view text) {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -36,6 +36,11 @@ CoverageKey shape_key(std::string_view op, const Shape& shape) {
 
 CoverageKey edge_key(std::string_view producer, std::string_view op) {
   return {Criterion::kEdge, mixed(mixed(kStart, producer), op)};
+}
+
+CoverageKey rule_key(std::string_view op, const Shape& shape, DType dtype, std::string_view rule) {
+  const uint64_t hash = shape_key(op, shape).hash;
+  return {Criterion::kRule, mixed(mixed(hash, dtype_name(dtype)), rule)};
 }
 
 bool Coverage::add(const CoverageKey& key) {
@@ -80,9 +85,10 @@ Result<Coverage> Coverage::parse(std::string_view text, const std::string& sourc
               read.ptr == digits.data() + digits.size();
     }
     if (!valid) {
-      return fail(user_error(
-          "this is no coverage of programs", source + ":" + std::to_string(number),
-          "dtype, shape or edge, and 16 hexadecimal digits", std::string(line.substr(0, 60))));
+      return fail(user_error("this is no coverage of programs",
+                             source + ":" + std::to_string(number),
+                             "dtype, shape, edge or rule, and 16 hexadecimal digits",
+                             std::string(line.substr(0, 60))));
     }
     coverage.add({static_cast<Criterion>(known - std::begin(kNames)), hash});
   }

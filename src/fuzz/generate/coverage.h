@@ -14,8 +14,9 @@
 
 namespace tapml::fuzz {
 
-enum class Criterion : uint8_t { kDType, kShape, kEdge };
-inline constexpr int kCriteria = 3;
+// The last one is that of disruptive programs.
+enum class Criterion : uint8_t { kDType, kShape, kEdge, kRule };
+inline constexpr int kCriteria = 4;
 
 // A covered fact as a number, which depends on names alone: files of coverage stay valid when
 // operators are added to the table.
@@ -27,6 +28,7 @@ struct CoverageKey {
 CoverageKey dtype_key(std::string_view op, DType dtype);         // of the operator's first output
 CoverageKey shape_key(std::string_view op, const Shape& shape);  // of the same
 CoverageKey edge_key(std::string_view producer, std::string_view op);
+CoverageKey rule_key(std::string_view op, const Shape& shape, DType dtype, std::string_view rule);
 
 // A set of keys.
 class Coverage {
@@ -39,7 +41,9 @@ class Coverage {
     return static_cast<int64_t>(sets_[static_cast<size_t>(criterion)].size());
   }
   int64_t size() const {
-    return size(Criterion::kDType) + size(Criterion::kShape) + size(Criterion::kEdge);
+    int64_t sum = 0;
+    for (int i = 0; i < kCriteria; ++i) sum += size(static_cast<Criterion>(i));
+    return sum;
   }
 
   // One line a key, "shape 0123456789abcdef", sorted. parse() is its inverse: UserError that names

@@ -198,12 +198,16 @@ class GraphGenerator {
     relax::Annotation annotation;
     const Status accepted = guard([&] {
       annotation = op::deduce(call);
-      if (names_.form() == DimForm::kSymbolic) check_alone(value, annotation, draft);
+      if (names_.form() == DimForm::kSymbolic && !is_elementwise(info)) {
+        check_alone(value, annotation, draft);
+      }
     });
     if (!accepted) {
       if (accepted.error().kind != ErrorKind::kUser) throw_error(accepted.error());
       return false;
     }
+    // How many elements an inexact value selects is not determined.
+    if (depends_on_data(annotation) && reads_made(draft)) return false;
     if (!is_wanted(info, draft, annotation)) {
       ++graph_.refused;
       return false;
@@ -212,6 +216,26 @@ class GraphGenerator {
     ++graph_.operators;
     keep(bind(value, annotation, info.name), annotation, &info);
     return true;
+  }
+
+  static bool depends_on_data(const relax::Annotation& annotation) {
+    if (const auto* tuple = relax::as_tuple(annotation)) {
+      return std::any_of(tuple->fields.begin(), tuple->fields.end(), depends_on_data);
+    }
+    const auto* tensor = relax::as_tensor(annotation);
+    return !tensor || !tensor->shape;
+  }
+
+  bool reads_made(const Draft& draft) const {
+    return std::any_of(draft.used.begin(), draft.used.end(),
+                       [&](size_t at) { return values_[at].producer != nullptr; });
+  }
+
+  // Equal sizes have one name, so tensors alone always fit each other.
+  static bool is_elementwise(const op::OperatorInfo& info) {
+    return info.attrs.empty() &&
+           std::all_of(info.args.begin(), info.args.end(),
+                       [](const auto& arg) { return arg.kind == op::ArgumentKind::kTensor; });
   }
 
   // Throws if the call cannot be lowered with its symbolic dimensions.
@@ -251,7 +275,7 @@ class GraphGenerator {
     for (const size_t at : draft.used) {
       if (values_[at].producer) keys.push_back(edge_key(values_[at].producer->name, info.name));
     }
-    bool added[kCriteria] = {};
+    bool added[kCriteria] = {};  // of the first three
     std::erase_if(keys, [&](const CoverageKey& key) {
       return snapshot_.contains(key) || graph_.added.contains(key);
     });

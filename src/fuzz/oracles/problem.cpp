@@ -6,8 +6,9 @@ namespace tapml::fuzz {
 
 namespace {
 
-constexpr const char* kKinds[kProblemKinds] = {"crash",    "hang", "memory", "internal", "refusal",
-                                               "verifier", "text", "values", "mutator"};
+constexpr const char* kKinds[kProblemKinds] = {"crash",    "hang",       "memory", "internal",
+                                               "refusal",  "verifier",   "text",   "values",
+                                               "accepted", "diagnostic", "mutator"};
 
 // The text with a '#' for every word with a digit: names of variables, numbers, hashes.
 std::string without_names(std::string_view text) {
@@ -51,7 +52,7 @@ std::optional<ProblemKind> problem_kind_of(std::string_view name) {
 std::string Problem::signature() const {
   std::string text = std::string(problem_kind_name(kind)) + " | " + stage + " | " + pass;
   const bool told = kind == ProblemKind::kInternal || kind == ProblemKind::kRefusal ||
-                    kind == ProblemKind::kVerifier;
+                    kind == ProblemKind::kVerifier || kind == ProblemKind::kDiagnostic;
   return told ? text + " | " + without_names(message) : text;
 }
 

@@ -10,17 +10,19 @@
 namespace tapml::fuzz {
 
 enum class ProblemKind : uint8_t {
-  kCrash,     // a process of the compiler or of compiled code ended by a signal
-  kHang,      // the time limit passed
-  kMemory,    // the memory limit was reached
-  kInternal,  // the compiler reports a defect of its own
-  kRefusal,   // a form of the program is refused although the original runs
-  kVerifier,  // a pass leaves a module that the verifier or the annotation check rejects
-  kText,      // printed and parsed, the module is another one
-  kValues,    // results differ by more than their bounds
-  kMutator,   // a mutant computes other values on the reference evaluator: the fuzzer's own bug
+  kCrash,       // a process of the compiler or of compiled code ended by a signal
+  kHang,        // the time limit passed
+  kMemory,      // the memory limit was reached
+  kInternal,    // the compiler reports a defect of its own
+  kRefusal,     // a form of the program is refused although the original runs
+  kVerifier,    // a pass leaves a module that the verifier or the annotation check rejects
+  kText,        // printed and parsed, the module is another one
+  kValues,      // results differ by more than their bounds
+  kAccepted,    // a program that breaks a rule passes the checks
+  kDiagnostic,  // it is refused, but not with the expected diagnostic
+  kMutator,     // a mutant computes other values on the reference evaluator: the fuzzer's own bug
 };
-inline constexpr int kProblemKinds = 9;
+inline constexpr int kProblemKinds = 11;
 const char* problem_kind_name(ProblemKind kind);  // "crash", "hang", ...
 std::optional<ProblemKind> problem_kind_of(std::string_view name);
 

@@ -42,7 +42,12 @@ void map_real(Args args, Outputs outputs, const RealFunction& function) {
       continue;
     }
     const double random = reach(function, value, x.deviation[i], y);
-    put(out, i, y, {error, reach(function, value, x.systematic_at(i), y) + own, random * random});
+    const double systematic = reach(function, value, x.systematic_at(i), y) + own;
+    if (is_jump(error, systematic, random)) {
+      put(out, i, y, error);
+      continue;
+    }
+    put(out, i, y, {error, systematic, random * random});
   }
 }
 

@@ -57,6 +57,13 @@ void walk_pairs(Args args, const RefTensor& out, F&& f) {
        [&](size_t i, size_t j) { f(i, j, second[i]); });
 }
 
+// Whether a result moves much more over the whole error of its operands than along a line through
+// their standard deviations: it jumps, or is steep, somewhere in between. No part of such an error
+// is random.
+inline bool is_jump(double error, double systematic, double random) {
+  return error > 2 * (systematic + kTails * random);
+}
+
 // f(a, ea, b, eb, u, error) returns the value and sets the error.
 template <class F>
 void zip_real(Args args, Outputs outputs, F&& f) {
@@ -86,8 +93,9 @@ void zip_real(Args args, Outputs outputs, F&& f) {
     const double by_a = error_for(a.deviation[j], 0) - own;
     const double by_b = error_for(0, b.deviation[k]) - own;
     const double together = &a == &b ? by_a + by_b : std::hypot(by_a, by_b);
-    put(out, i, value,
-        {error, error_for(a.systematic_at(j), b.systematic_at(k)), together * together});
+    const double systematic = error_for(a.systematic_at(j), b.systematic_at(k));
+    if (is_jump(error, systematic, together)) return put(out, i, value, error);
+    put(out, i, value, {error, systematic, together * together});
   });
 }
 

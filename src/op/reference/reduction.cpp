@@ -298,8 +298,9 @@ void prod(const AttrMap& attrs, Args args, Outputs outputs) {
     const double unit = unit_roundoff(compute), moved = most - std::fabs(value);
     Error error = Error::of(moved, rounding_variance(unit, value) * count * repeated.factor());
     error.bound = std::min(error.bound, moved + scaled(value, kRoundFactor * unit * count));
-    const bool leaves = above > largest(compute) || below < underflow(compute);
-    put(outputs[0], t, value, leaves && value != 0 ? Error::open() : error);
+    // An infinite partial product times 0 is no number.
+    const bool leaves = above > largest(compute) || (value != 0 && below < underflow(compute));
+    put(outputs[0], t, value, leaves ? Error::open() : error);
   });
 }
 

@@ -76,11 +76,12 @@ class RunningSum {
   size_t count_ = 0;
 };
 
-// Products so far. Each multiplication has a relative rounding.
+// Products so far. Each multiplication has a relative rounding. As in `prod`, a partial product may
+// leave the range.
 class RunningProduct {
  public:
   RunningProduct(const RefTensor& x, const Row& row, double unit)
-      : x_(x), unit_(unit), repetition_(x, row) {}
+      : x_(x), unit_(unit), compute_(accumulation_dtype(x.dtype)), repetition_(x, row) {}
 
   void take(size_t i) {
     const double factor = std::fabs(x_.values[i]) + x_.bound[i];
@@ -89,10 +90,15 @@ class RunningProduct {
     value *= x_.values[i];
     linear_ = most - std::fabs(value) + scaled(value, kRoundFactor * unit_);
     moved_ = moved - std::fabs(value);
+    above_ *= std::max(factor, 1.0);
+    if (x_.values[i] != 0) below_ *= std::min(std::fabs(x_.values[i]), 1.0);
     ++count_;
   }
   Error error() {
     if (count_ == 0) return {};
+    if (above_ > largest(compute_) || (value != 0 && below_ < underflow(compute_))) {
+      return Error::open();
+    }
     const double variance =
         rounding_variance(unit_, value) * static_cast<double>(count_) * repetition_.at(count_);
     Error error = Error::of(moved_, variance);
@@ -106,7 +112,9 @@ class RunningProduct {
  private:
   const RefTensor& x_;
   double unit_;
+  DType compute_;
   GrowingRepetition repetition_;
+  double above_ = 1, below_ = 1;   // of the magnitudes above 1, and of those below
   double linear_ = 0, moved_ = 0;  // with all roundings at their largest, and without any
   size_t count_ = 0;
 };
