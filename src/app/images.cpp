@@ -84,7 +84,8 @@ std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, const ModelInterf
       has_placeholders(model, inputs)
           ? unwrap(llm::with_image_tokens(prompt, *model.image, tokenizer, inputs.images))
           : prompt;
-  std::vector<int32_t> tokens = encode_prompt(tokenizer, model.context, text, inputs.prefix, is_chat);
+  std::vector<int32_t> tokens =
+      encode_prompt(tokenizer, model.context, text, inputs.prefix, is_chat);
   place_images(model, tokens, inputs);
   check_positions(inputs.embeddings, std::ssize(tokens));
   return tokens;

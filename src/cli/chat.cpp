@@ -40,12 +40,12 @@ constexpr const char* kHelp =
     "/save FILE       write the conversation to a file (JSON)\n"
     "/load FILE       continue the conversation of a file\n"
     "/quit            end the program (so does Ctrl-D)\n"
-    "A message that begins with \"//\" is sent with one \"/\". A line that ends with \"\\\" goes on\n"
+    "A message that begins with \"//\" is sent with one \"/\". A line that ends with \"\\\" goes "
+    "on\n"
     "in the next one. Ctrl-C stops an answer.";
 
-const std::vector<std::string_view> kCommands = {"/help",    "/clear", "/system",
-                                                 "/regen",   "/undo",  "/history",
-                                                 "/save",    "/load",  "/quit"};
+const std::vector<std::string_view> kCommands = {"/help",    "/clear", "/system", "/regen", "/undo",
+                                                 "/history", "/save",  "/load",   "/quit"};
 
 // The loop of one program run.
 class Chat {
@@ -119,15 +119,15 @@ class Chat {
     const double speed = answer.decode_seconds > 0 && answer.decode_steps > 0
                              ? static_cast<double>(answer.decode_steps) / answer.decode_seconds
                              : 0;
-    Json row = Json::object(
-        {{"text", Json::string(answer.text)},
-         {"tokens", Json::integer(std::ssize(answer.tokens))},
-         {"prompt_tokens", Json::integer(answer.prompt_tokens)},
-         {"kept_tokens", Json::integer(answer.kept_tokens)},
-         {"stop_reason", Json::string(llm::answer_end_name(answer.end))},
-         {"timings", Json::object({{"prefill", Json::number(answer.prefill_seconds)},
-                                   {"decode", Json::number(answer.decode_seconds)},
-                                   {"tokens_per_s", Json::number(speed)}})}});
+    Json row =
+        Json::object({{"text", Json::string(answer.text)},
+                      {"tokens", Json::integer(std::ssize(answer.tokens))},
+                      {"prompt_tokens", Json::integer(answer.prompt_tokens)},
+                      {"kept_tokens", Json::integer(answer.kept_tokens)},
+                      {"stop_reason", Json::string(llm::answer_end_name(answer.end))},
+                      {"timings", Json::object({{"prefill", Json::number(answer.prefill_seconds)},
+                                                {"decode", Json::number(answer.decode_seconds)},
+                                                {"tokens_per_s", Json::number(speed)}})}});
     answers_.push(std::move(row));
     if (output_.json) return;
     const char* end = answer.end == llm::AnswerEnd::kCancelled     ? "; stopped"
@@ -174,9 +174,9 @@ class Chat {
       return answer();
     }
     const std::string meant = suggestion(name, kCommands);
-    throw_user("there is no such command", "chat", "/help, for example", name,
-               meant.empty() ? "/help lists the commands; \"//\" begins a message with \"/\""
-                             : meant);
+    throw_user(
+        "there is no such command", "chat", "/help, for example", name,
+        meant.empty() ? "/help lists the commands; \"//\" begins a message with \"/\"" : meant);
   }
 
   const ChatCommand& options_;

@@ -171,8 +171,8 @@ int run(RunOptions options, const Output& output) {
        {"tokens", token_list(generation.tokens)},
        {"text", Json::string(answer)},
        {"target", Json::string(model.target.text)},
-       {"stop_reason", Json::string(stop.stopped() ? "stop"
-                                                   : llm::stop_reason_name(generation.reason))},
+       {"stop_reason",
+        Json::string(stop.stopped() ? "stop" : llm::stop_reason_name(generation.reason))},
        {"note", Json::string(note)},
        {"timings", Json::object({{"load", Json::number(load_seconds)},
                                  {"compile", Json::number(model.compile_seconds)},

@@ -55,8 +55,8 @@ class ChatSession {
                                       const ChatTemplateOptions& options) const;
 
   // Answers `messages`. The tokens that they have in common with the last call's, answer included,
-  // are not read again. An interrupt of the engine's VM or of `on_text` ends the answer (kCancelled)
-  // and is no error. UserError as encode(), and for options out of range.
+  // are not read again. An interrupt of the engine's VM or of `on_text` ends the answer
+  // (kCancelled) and is no error. UserError as encode(), and for options out of range.
   Result<Answer> answer(const Json& messages, const AnswerOptions& options);
 
  private:

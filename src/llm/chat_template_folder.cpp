@@ -92,8 +92,7 @@ Result<std::map<std::string, std::string>> templates_of_field(const Json& file,
                                    "a text, or a list of objects with \"name\" and \"template\""));
   }
   for (size_t i = 0; i < field->items().size(); ++i) {
-    const JsonObjectReader one(field->items()[i], path,
-                               "chat_template[" + std::to_string(i) + "]");
+    const JsonObjectReader one(field->items()[i], path, "chat_template[" + std::to_string(i) + "]");
     TAPML_ASSIGN(const std::string name, one.required_string("name"));
     TAPML_ASSIGN(texts[name], one.required_string("template"));
   }

@@ -16,8 +16,7 @@ Result<Bound> Renderer::bind(const Arguments& arguments, const std::string& what
   }
   for (size_t i = 0; i < arguments.positional.size(); ++i) bound[i] = &arguments.positional[i];
   for (const auto& [name, value] : arguments.named) {
-    const auto* known =
-        std::ranges::find_if(names, [&](const char* one) { return name == one; });
+    const auto* known = std::ranges::find_if(names, [&](const char* one) { return name == one; });
     const auto index = static_cast<size_t>(known - names.begin());
     if (known == names.end() || bound[index]) {
       return error(what + (known == names.end() ? " has no argument " : " has two arguments ") +
@@ -232,8 +231,8 @@ Result<Value> Renderer::call_strftime(const Arguments& arguments) {
   if (format.size() > 1000) {
     return error("the format of a time is too long", "1000 bytes", std::to_string(format.size()));
   }
-  const std::time_t now = options_.now ? static_cast<std::time_t>(*options_.now)
-                                       : std::time(nullptr);
+  const std::time_t now =
+      options_.now ? static_cast<std::time_t>(*options_.now) : std::time(nullptr);
   std::tm local = {};
   if (!localtime_r(&now, &local)) return error("the time of the clock has no date", "a date");
   std::string text(200 * format.size() + 1, '\0');

@@ -376,8 +376,9 @@ Result<Value> Renderer::repeated(const Value& value, int64_t times) {
   const size_t size = value.is_string() ? value.text().size() : value.items().size();
   const size_t each = value.is_string() ? 1 : sizeof(Value);
   if (size == 0 || times == 0) {
-    return value.is_string() ? Value::string("")
-           : value.is(Kind::kTuple) ? Value::tuple({}) : Value::list({});
+    return value.is_string()        ? Value::string("")
+           : value.is(Kind::kTuple) ? Value::tuple({})
+                                    : Value::list({});
   }
   const auto count = static_cast<size_t>(times);
   // Avoids an overflow of the product.

@@ -155,8 +155,7 @@ Result<Value> Renderer::filter_escape(const Value& value, const Arguments& argum
 Result<Value> Renderer::filter_center(const Value& value, const Arguments& arguments) {
   TAPML_ASSIGN(const Bound bound, bind(arguments, "center", {"width"}));
   TAPML_ASSIGN(const std::string text, str(value));
-  return call_text_method(text, "center",
-                          {{bound[0] ? *bound[0] : Value::integer(80)}, {}});
+  return call_text_method(text, "center", {{bound[0] ? *bound[0] : Value::integer(80)}, {}});
 }
 
 Result<Value> Renderer::filter_trim(const Value& value, const Arguments& arguments) {
@@ -304,7 +303,9 @@ std::optional<std::string> plain_number(std::string_view text) {
   text = strip(text, true, true);
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
-    const auto digit = [&](size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };
+    const auto digit = [&](size_t at) {
+      return at < text.size() && text[at] >= '0' && text[at] <= '9';
+    };
     if (text[i] == '_') {
       if (i == 0 || !digit(i - 1) || !digit(i + 1)) return std::nullopt;
       continue;
@@ -388,7 +389,8 @@ Result<Value> Renderer::filter_round(const Value& value, const Arguments& argume
     if (value.is_integral()) {
       if (precision >= 0) return Value::integer(value.as_integer());
       const double scale = std::pow(10.0, static_cast<double>(-precision));
-      const double rounded = std::nearbyint(static_cast<double>(value.as_integer()) / scale) * scale;
+      const double rounded =
+          std::nearbyint(static_cast<double>(value.as_integer()) / scale) * scale;
       return Value::integer(std::abs(rounded) < 9e18 ? static_cast<int64_t>(rounded) : 0);
     }
     if (precision < 0) {

@@ -123,16 +123,16 @@ std::string sign_of(bool negative, char sign) {
 }
 
 std::string formatted_number(const Value& value, const Spec& spec) {
-  const bool whole = value.is_integral() && std::string_view("eEfFgG%").find(spec.type) ==
-                                                std::string_view::npos;
+  const bool whole =
+      value.is_integral() && std::string_view("eEfFgG%").find(spec.type) == std::string_view::npos;
   std::string digits;
   bool negative = false;
   if (whole || (value.is_integral() && !spec.type)) {
     const int64_t number = value.as_integer();
     negative = number < 0;
-    digits = digits_of(negative ? uint64_t{0} - static_cast<uint64_t>(number)
-                                : static_cast<uint64_t>(number),
-                       spec);
+    digits = digits_of(
+        negative ? uint64_t{0} - static_cast<uint64_t>(number) : static_cast<uint64_t>(number),
+        spec);
   } else {
     const double number = value.as_real();
     negative = std::signbit(number) && !std::isnan(number);
@@ -153,13 +153,13 @@ Result<std::string> Renderer::format_value(const Value& value, const std::string
   if (text.empty()) return str(value);
   Spec spec;
   if (!read_spec(text, spec)) {
-    return error("the format of a value is not valid",
-                 "such as \"5\", \"<8\", \".2f\" or \"04d\"", in_quotes(text));
+    return error("the format of a value is not valid", "such as \"5\", \"<8\", \".2f\" or \"04d\"",
+                 in_quotes(text));
   }
-  const std::string_view types = value.is_string()      ? "s"
+  const std::string_view types = value.is_string()        ? "s"
                                  : value.is(Kind::kFloat) ? "eEfFgG%"
-                                 : value.is_integral()  ? "dxXobeEfFgG%"
-                                                        : "s";
+                                 : value.is_integral()    ? "dxXobeEfFgG%"
+                                                          : "s";
   if (spec.type && types.find(spec.type) == types.npos) {
     return type_error("the format " + in_quotes(text), std::string("a value for ") + spec.type,
                       value);

@@ -201,7 +201,8 @@ class Lexer {
     size_t end = after_digits(begin);
     bool real = false;
     const bool after_dot = begin > 0 && text_[begin - 1] == '.';  // "items.0.1" has no fraction
-    if (!after_dot && end + 1 < text_.size() && text_[end] == '.' && is_ascii_digit(text_[end + 1])) {
+    if (!after_dot && end + 1 < text_.size() && text_[end] == '.' &&
+        is_ascii_digit(text_[end + 1])) {
       end = after_digits(end + 1);
       real = true;
     }
@@ -285,7 +286,8 @@ class Lexer {
       append_code_point(value, code);
       return {};
     }
-    if (c == 'N') return error(at_ - 1, "names of characters are not supported", "\\u and 4 digits");
+    if (c == 'N')
+      return error(at_ - 1, "names of characters are not supported", "\\u and 4 digits");
     const int digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
     if (digits == 0) {
       value += '\\';
@@ -307,8 +309,8 @@ class Lexer {
 
   Status read_operator(std::string& brackets) {
     static constexpr std::string_view kOperators[] = {
-        "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(",
-        ")",  "{",  "}",  ">",  "<",  "=",  ".", ":", "|", ",", ";"};
+        "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[",
+        "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ",", ";"};
     for (const std::string_view one : kOperators) {
       if (!has(at_, one)) continue;
       if (one == "(") brackets += ')';
@@ -316,10 +318,10 @@ class Lexer {
       if (one == "{") brackets += '}';
       if (one == ")" || one == "]" || one == "}") {
         if (brackets.empty() || brackets.back() != one[0]) {
-          return error(at_, "a bracket does not match",
-                       brackets.empty() ? "no closing bracket"
-                                        : in_quotes(std::string(1, brackets.back())),
-                       in_quotes(one));
+          return error(
+              at_, "a bracket does not match",
+              brackets.empty() ? "no closing bracket" : in_quotes(std::string(1, brackets.back())),
+              in_quotes(one));
         }
         brackets.pop_back();
       }

@@ -254,8 +254,7 @@ Result<Value> Renderer::filter_sort(const Value& value, const Arguments& argumen
 }
 
 Result<Value> Renderer::filter_dictsort(const Value& value, const Arguments& arguments) {
-  TAPML_ASSIGN(const Bound bound,
-               bind(arguments, "dictsort", {"case_sensitive", "by", "reverse"}));
+  TAPML_ASSIGN(const Bound bound, bind(arguments, "dictsort", {"case_sensitive", "by", "reverse"}));
   TAPML_ASSIGN(const std::string by, string(bound[1], "dictsort", "key"));
   if (by != "key" && by != "value") {
     return error("dictsort sorts by something else", "key or value", in_quotes(by));
@@ -289,8 +288,7 @@ Result<Value> Renderer::filter_groupby(const Value& value, const Arguments& argu
   Value group_name, group_key;
   const auto close = [&] {
     if (group.empty()) return;
-    groups.push_back(
-        Value::view({group_name, Value::list(std::exchange(group, {}))}, kGroupName));
+    groups.push_back(Value::view({group_name, Value::list(std::exchange(group, {}))}, kGroupName));
   };
   for (const Value& item : items) {
     TAPML_ASSIGN(Value name, attribute_path(item, bound[0], bound[1]));
@@ -388,7 +386,8 @@ Result<Value> Renderer::filter_batch(const Value& value, const Arguments& argume
 Result<Value> Renderer::filter_slice(const Value& value, const Arguments& arguments) {
   TAPML_ASSIGN(const Bound bound, bind(arguments, "slice", {"slices", "fill_with"}, 1));
   TAPML_ASSIGN(const int64_t slices, integer(bound[0], "slice", 1));
-  if (slices < 1) return error("slice needs a number of lists", "1 or more", std::to_string(slices));
+  if (slices < 1)
+    return error("slice needs a number of lists", "1 or more", std::to_string(slices));
   TAPML_ASSIGN(const Items items, items_of(value));
   TAPML_TRY(charge_bytes(std::min(static_cast<size_t>(slices), options_.memory) * sizeof(Value)));
   const int64_t each = std::ssize(items) / slices, longer = std::ssize(items) % slices;

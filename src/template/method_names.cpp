@@ -7,17 +7,17 @@ namespace tapml::jinja {
 namespace {
 
 constexpr std::string_view kOfTexts[] = {
-    "strip",       "lstrip",       "rstrip",       "split",        "rsplit",    "splitlines",
-    "startswith",  "endswith",     "upper",        "lower",        "title",     "capitalize",
-    "swapcase",    "casefold",     "replace",      "find",         "rfind",     "index",
-    "rindex",      "count",        "join",         "format",       "isdigit",   "isalpha",
-    "isalnum",     "isspace",      "isupper",      "islower",      "istitle",   "isnumeric",
-    "isdecimal",   "isascii",      "zfill",        "center",       "ljust",     "rjust",
-    "partition",   "rpartition",   "removeprefix", "removesuffix", "expandtabs"};
+    "strip",      "lstrip",     "rstrip",       "split",        "rsplit",    "splitlines",
+    "startswith", "endswith",   "upper",        "lower",        "title",     "capitalize",
+    "swapcase",   "casefold",   "replace",      "find",         "rfind",     "index",
+    "rindex",     "count",      "join",         "format",       "isdigit",   "isalpha",
+    "isalnum",    "isspace",    "isupper",      "islower",      "istitle",   "isnumeric",
+    "isdecimal",  "isascii",    "zfill",        "center",       "ljust",     "rjust",
+    "partition",  "rpartition", "removeprefix", "removesuffix", "expandtabs"};
 constexpr std::string_view kOfLists[] = {"index", "count"};
 constexpr std::string_view kOfDicts[] = {"get", "keys", "values", "items", "copy"};
-constexpr std::string_view kChangeLists[] = {"append",  "clear", "pop",    "reverse",
-                                             "insert",  "sort",  "extend", "remove"};
+constexpr std::string_view kChangeLists[] = {"append", "clear", "pop",    "reverse",
+                                             "insert", "sort",  "extend", "remove"};
 constexpr std::string_view kChangeDicts[] = {"clear", "pop", "popitem", "setdefault", "update"};
 
 template <size_t kCount>

@@ -46,9 +46,7 @@ Result<Value> Renderer::call_dict_method(const Value& self, const std::string& n
   if (name == "copy") return self;
   Items items;
   for (const auto& [key, value] : self.members()) {
-    items.push_back(name == "keys"     ? key
-                    : name == "values" ? value
-                                       : Value::tuple({key, value}));
+    items.push_back(name == "keys" ? key : name == "values" ? value : Value::tuple({key, value}));
   }
   TAPML_TRY(charge_bytes(3 * items.size() * sizeof(Value)));
   return Value::view(std::move(items), name == "keys"     ? "dict_keys"
@@ -77,8 +75,8 @@ struct Named {
   std::string_view name;
   std::string (*change)(std::string_view);
 };
-constexpr Named kChanges[] = {{"lower", lower},   {"upper", upper},
-                              {"title", titled},  {"capitalize", capitalized},
+constexpr Named kChanges[] = {{"lower", lower},    {"upper", upper},
+                              {"title", titled},   {"capitalize", capitalized},
                               {"casefold", lower}, {"swapcase", swapped_case}};
 
 struct NamedTest {

@@ -48,8 +48,7 @@ bool Parser::at_tuple_end(std::string_view end) const {
          now().is_operator(")") || (!end.empty() && now().is_name(end));
 }
 
-Result<ExprPtr> Parser::parse_tuple(bool with_condition, std::string_view end,
-                                    bool parenthesized) {
+Result<ExprPtr> Parser::parse_tuple(bool with_condition, std::string_view end, bool parenthesized) {
   ExprPtr tuple = make(ExprKind::kTuple, now().at);
   bool is_tuple = false;
   while (!at_tuple_end(end)) {

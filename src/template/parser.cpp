@@ -14,8 +14,8 @@ constexpr int kMostNesting = 100;
 }  // namespace
 
 bool is_constant_name(std::string_view name) {
-  return name == "true" || name == "false" || name == "none" || name == "True" ||
-         name == "False" || name == "None";
+  return name == "true" || name == "false" || name == "none" || name == "True" || name == "False" ||
+         name == "None";
 }
 
 Status Parser::check_nesting() const {
@@ -111,8 +111,8 @@ Result<Body> Parser::parse_body_until(const std::vector<std::string_view>& ends,
     body.push_back(std::move(node));
   }
   if (ends.empty()) return body;
-  return error(opened, "a block does not end",
-               "{% " + join(ends, " %} or {% ") + " %}", "the end of the template");
+  return error(opened, "a block does not end", "{% " + join(ends, " %} or {% ") + " %}",
+               "the end of the template");
 }
 
 Result<Body> Parser::parse_block(const std::vector<std::string_view>& ends, uint32_t opened) {

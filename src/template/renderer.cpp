@@ -67,8 +67,8 @@ Status Renderer::charge_bytes(size_t bytes) {
                "more", "does a loop make a text longer again and again?");
 }
 
-std::unexpected<Error> Renderer::error(std::string message, std::string expected,
-                                       std::string found, std::string hint) const {
+std::unexpected<Error> Renderer::error(std::string message, std::string expected, std::string found,
+                                       std::string hint) const {
   return fail(user_error(std::move(message), template_location(source_, text_, at_),
                          std::move(expected), std::move(found), std::move(hint)));
 }

@@ -177,8 +177,7 @@ class Renderer {
   Result<Value> call(const Value& callee, const Arguments& arguments);
   Result<Value> call_macro(const Macro& macro, const Arguments& arguments);
   Result<Value> call_function(const std::string& name, const Arguments& arguments);
-  Result<Value> call_method(const Value& self, const std::string& name,
-                            const Arguments& arguments);
+  Result<Value> call_method(const Value& self, const std::string& name, const Arguments& arguments);
   Result<Value> call_text_method(const std::string& text, const std::string& name,
                                  const Arguments& arguments);
   Result<Value> call_list_method(const Value& self, const std::string& name,
@@ -196,7 +195,9 @@ class Renderer {
                      std::initializer_list<const char*> names, size_t required = 0);
   Result<int64_t> integer(const Value* value, const std::string& what, int64_t fallback);
   Result<std::string> string(const Value* value, const std::string& what, std::string fallback);
-  bool boolean(const Value* value, bool fallback) const { return value ? value->truth() : fallback; }
+  bool boolean(const Value* value, bool fallback) const {
+    return value ? value->truth() : fallback;
+  }
 
   // Text formatting: `format % values`, and str.format().
   Result<Value> format_percent(const std::string& format, const Value& values);

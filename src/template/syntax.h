@@ -26,12 +26,12 @@ enum class ExprKind : uint8_t {
   kNot,
   kNegative,
   kPositive,
-  kBinary,     // text: + - * / // % **
-  kConcat,     // ~
-  kCompare,    // items[0] names[0] items[1] names[1] ...
+  kBinary,   // text: + - * / // % **
+  kConcat,   // ~
+  kCompare,  // items[0] names[0] items[1] names[1] ...
   kAnd,
   kOr,
-  kCondition,  // items: test, value, other; null where it is left out
+  kCondition,        // items: test, value, other; null where it is left out
   kNamespaceMember,  // a target: text.names[0]
 };
 

@@ -23,11 +23,11 @@
 namespace tapml::jinja {
 
 struct RenderOptions {
-  int64_t steps = 10'000'000;            // evaluations and items of loops
-  size_t memory = size_t{256} << 20;     // bytes of all texts and lists that it makes
-  size_t output = size_t{64} << 20;      // bytes of the result
-  int64_t range = 100'000;               // items of range()
-  std::optional<int64_t> now = {};       // seconds since 1970 for strftime_now; else the clock's
+  int64_t steps = 5'000'000;          // evaluations and items of loops
+  size_t memory = size_t{256} << 20;  // bytes of all texts and lists that it makes
+  size_t output = size_t{64} << 20;   // bytes of the result
+  int64_t range = 100'000;            // items of range()
+  std::optional<int64_t> now = {};    // seconds since 1970 for strftime_now; else the clock's
 };
 
 struct Rendered {

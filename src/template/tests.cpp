@@ -13,7 +13,7 @@ struct Comparison {
   std::string_view name, op;
 };
 constexpr Comparison kComparisons[] = {
-    {"==", "=="}, {"eq", "=="}, {"equalto", "=="},     {"!=", "!="}, {"ne", "!="}, {">", ">"},
+    {"==", "=="}, {"eq", "=="}, {"equalto", "=="},    {"!=", "!="}, {"ne", "!="}, {">", ">"},
     {"gt", ">"},  {"ge", ">="}, {"greaterthan", ">"}, {">=", ">="}, {"<", "<"},   {"lt", "<"},
     {"le", "<="}, {"<=", "<="}, {"lessthan", "<"},    {"in", "in"}};
 
@@ -39,8 +39,8 @@ constexpr KindTest kKinds[] = {
      }},
     {"iterable",
      [](const Value& value) {
-       return value.is_string() || value.is_dict() || value.is_sequence() ||
-              value.is_undefined() || value.is(Kind::kIterator);
+       return value.is_string() || value.is_dict() || value.is_sequence() || value.is_undefined() ||
+              value.is(Kind::kIterator);
      }},
     {"callable", [](const Value& value) { return value.is_callable(); }},
     {"escaped", [](const Value&) { return false; }},
@@ -75,8 +75,7 @@ Result<bool> Renderer::apply_test(std::string_view name, const Value& value,
   if (name == "lower" || name == "upper") {
     TAPML_TRY(bind(arguments, what, {}));
     TAPML_ASSIGN(const std::string text, str(value));
-    return test_characters(text,
-                           name == "lower" ? CharacterTest::kLower : CharacterTest::kUpper);
+    return test_characters(text, name == "lower" ? CharacterTest::kLower : CharacterTest::kUpper);
   }
   if (name == "filter" || name == "test") {
     TAPML_TRY(bind(arguments, what, {}));

@@ -65,9 +65,7 @@ bool is_alpha(char32_t c) {
   const auto kind = category(c);
   return kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO;
 }
-bool is_lower(char32_t c) {
-  return category(c) == UTF8PROC_CATEGORY_LL || c == 0xAA || c == 0xBA;
-}
+bool is_lower(char32_t c) { return category(c) == UTF8PROC_CATEGORY_LL || c == 0xAA || c == 0xBA; }
 bool is_upper(char32_t c) { return category(c) == UTF8PROC_CATEGORY_LU; }
 bool is_titled(char32_t c) { return category(c) == UTF8PROC_CATEGORY_LT; }
 bool is_cased(char32_t c) { return is_lower(c) || is_upper(c) || is_titled(c); }
@@ -159,9 +157,9 @@ std::vector<std::string_view> split_code_points(std::string_view text) {
 }
 
 bool is_space(char32_t c) {
-  return (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 ||
-         c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||
-         c == 0x202F || c == 0x205F || c == 0x3000;
+  return (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
+         c == 0x3000;
 }
 
 std::string_view strip(std::string_view text, bool left, bool right,

@@ -40,8 +40,8 @@ std::string replaced(std::string_view text, std::string_view old, std::string_vi
 std::string lower(std::string_view text);
 std::string upper(std::string_view text);
 std::string capitalized(std::string_view text);
-std::string titled(std::string_view text);          // str.title()
-std::string titled_words(std::string_view text);    // the filter `title`
+std::string titled(std::string_view text);        // str.title()
+std::string titled_words(std::string_view text);  // the filter `title`
 std::string swapped_case(std::string_view text);
 
 enum class CharacterTest : uint8_t {

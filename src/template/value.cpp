@@ -409,8 +409,10 @@ Order compare(const Value& a, const Value& b) {
                                                 : Order::kGreater;
     }
     const double x = a.as_real(), y = b.as_real();
-    return x < y ? Order::kLess : x > y ? Order::kGreater : x == y ? Order::kEqual
-                                                                   : Order::kUnordered;
+    return x < y    ? Order::kLess
+           : x > y  ? Order::kGreater
+           : x == y ? Order::kEqual
+                    : Order::kUnordered;
   }
   if (a.is_string() && b.is_string()) {
     // The order of UTF-8 bytes is that of code points.

@@ -9,14 +9,23 @@
                                 text or null
 
 The clock of strftime_now is at TIME, in UTC.
-Usage: make_templates.py     Needs transformers and jinja2.
+Usage: make_templates.py [--published | --archives FILE...]     Needs transformers and jinja2.
+  --published  takes the templates of published models that the packages axolotl and trl contain instead (pip downloads
+               them), which are not stored here: for a copy of this folder
+  --archives   the same for the .jinja files of any wheels or source archives
 """
 
+import argparse
 import datetime
 import json
 import os
 import pathlib
+import subprocess
+import sys
+import tarfile
+import tempfile
 import time
+import zipfile
 
 from tokenizers import Tokenizer
 from tokenizers.models import BPE
@@ -28,6 +37,7 @@ import templates_source
 
 HERE = pathlib.Path(__file__).resolve().parent / "templates"
 TIME = 1736942400  # 15 January 2025, 12:00
+PACKAGES = ["axolotl==0.19.0", "trl==1.16.0"]
 TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
 
 
@@ -42,9 +52,26 @@ def write_lines(name, rows):
     (HERE / name).write_text(text, encoding="utf-8")
 
 
-def chats():
+def in_archive(path):
+    """The .jinja files of a wheel or a source archive, by name."""
+    if path.suffix == ".whl":
+        with zipfile.ZipFile(path) as archive:
+            return {name: archive.read(name).decode("utf-8") for name in archive.namelist() if name.endswith(".jinja")}
+    with tarfile.open(path) as archive:
+        return {member.name: archive.extractfile(member).read().decode("utf-8")
+                for member in archive.getmembers() if member.name.endswith(".jinja")}
+
+
+def in_packages():
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder, *PACKAGES]
+        subprocess.run(command, check=True)
+        return {name: text for path in sorted(pathlib.Path(folder).glob("*.whl")) for name, text in in_archive(path).items()}
+
+
+def chats(templates):
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(BPE()), **TOKENS)
-    for name, template in templates_source.TEMPLATES.items():
+    for name, template in templates.items():
         for conversation, chat in templates_source.CONVERSATIONS.items():
             try:
                 text = tokenizer.apply_chat_template(
@@ -72,14 +99,22 @@ def constructs():
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--published", action="store_true")
+    parser.add_argument("--archives", nargs="+", type=pathlib.Path, default=[])
+    options = parser.parse_args()
+    templates = in_packages() if options.published else templates_source.TEMPLATES
+    if options.archives:
+        templates = {name: text for path in options.archives for name, text in in_archive(path).items()}
     os.environ["TZ"] = "UTC"
     time.tzset()
     chat_template_utils.datetime = Clock
     HERE.mkdir(exist_ok=True)
-    for name, value in (("templates.json", templates_source.TEMPLATES), ("conversations.json", templates_source.CONVERSATIONS),
-                        ("variables.json", template_constructs.VARIABLES)):
+    files = {"templates.json": templates, "conversations.json": templates_source.CONVERSATIONS,
+             "variables.json": template_constructs.VARIABLES}
+    for name, value in files.items():
         (HERE / name).write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-    rows = list(chats())
+    rows = list(chats(templates))
     write_lines("chats.jsonl", rows)
     short = list(constructs())
     write_lines("constructs.jsonl", short)

@@ -24,6 +24,7 @@ inline const std::string kDemoModel = std::string(TAPML_SOURCE_DIR) + "/models/d
 
 struct ProgramOptions {
   std::map<std::string, std::string> environment;  // added to the test's environment
+  std::string input;                     // standard input; empty: none
   std::string interrupt_after;           // SIGINT is sent once standard error has this text
   bool interrupt_on_out = false;         // ... or on standard output
   std::function<bool()> interrupt_when;  // or once this returns true
@@ -64,14 +65,16 @@ inline ProgramResult run_program(const std::vector<std::string>& args,
   std::vector<char*> argv = {const_cast<char*>(program.c_str())};
   for (const std::string& arg : args) argv.push_back(const_cast<char*>(arg.c_str()));
   argv.push_back(nullptr);
+  const std::string in = options.input.empty() ? "/dev/null" : folder / "in";
+  if (!options.input.empty()) write_bytes(in, options.input);
   pid_t child = fork();
   if (child == 0) {
     for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
-    int null = open("/dev/null", O_RDONLY);
+    int in_file = open(in.c_str(), O_RDONLY);
     int out_file = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     int err_file = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (null < 0 || out_file < 0 || err_file < 0) _exit(126);
-    if (dup2(null, 0) < 0 || dup2(out_file, 1) < 0 || dup2(err_file, 2) < 0) _exit(126);
+    if (in_file < 0 || out_file < 0 || err_file < 0) _exit(126);
+    if (dup2(in_file, 0) < 0 || dup2(out_file, 1) < 0 || dup2(err_file, 2) < 0) _exit(126);
     execv(program.c_str(), argv.data());
     _exit(127);
   }

@@ -4,12 +4,13 @@
 #include <fstream>
 
 #include "io/host/files.h"
+#include "support/golden_path.h"
 #include "template/template.h"
 
 namespace tapml::jinja {
 namespace {
 
-const std::string kFolder = std::string(TAPML_SOURCE_DIR) + "/tests/golden/templates/";
+const std::string kFolder = testing::golden_path("templates/");
 
 Json read_json(const std::string& name) {
   auto text = read_text_file(kFolder + name);
@@ -27,8 +28,7 @@ TEST(Constructs, EqualJinja) {
     const std::string& source = row.find("template")->as_string();
     const Json& expected = *row.find("text");
     auto parsed = Template::parse(source, "t");
-    Result<Rendered> rendered =
-        parsed ? parsed->render(variables, options) : fail(parsed.error());
+    Result<Rendered> rendered = parsed ? parsed->render(variables, options) : fail(parsed.error());
     if (expected.is_null()) {
       ++refused;
       EXPECT_FALSE(rendered) << source << "\ngives " << rendered->text;
