@@ -19,9 +19,10 @@ namespace {
 enum AppendArgument : size_t { kPool, kNew, kAppendTable, kAppendLengths };
 enum AttentionArgument : size_t { kQuery, kKeyPool, kValuePool, kTable, kLengths, kMore };
 
-// What operators that attend take besides: a score for each head that competes with positions, or
-// how far ahead each token sees.
-constexpr const char *kSinks = "sinks", *kAhead = "ahead";
+// What operators that attend take besides: a score for each head that competes with positions, how
+// far ahead each token sees, or how much less a head scores a position for each one that it is
+// farther away.
+constexpr const char *kSinks = "sinks", *kAhead = "ahead", *kSlopes = "slopes";
 bool takes(const CallView& call, std::string_view name) {
   return call.info.args.size() > kMore && call.info.args[kMore].name == name;
 }
@@ -120,12 +121,13 @@ relax::Annotation deduce_attention(const CallView& call) {
                  "at least " + std::to_string(width), to_string(row));
     }
   }
-  if (takes(call, kSinks)) {
+  if (takes(call, kSinks) || takes(call, kSlopes)) {
     expect_ndim(call, kMore, 1);
     expect_float(call, kMore);
-    const Known sinks = known_tensor(call, kMore);
-    if (sinks.shape && query.shape) {
-      expect_same_dim(call, (*query.shape)[2], sinks.shape->front(), "q.2 and sinks.0");
+    const Known by_head = known_tensor(call, kMore);
+    if (by_head.shape && query.shape) {
+      expect_same_dim(call, (*query.shape)[2], by_head.shape->front(),
+                      "q.2 and " + std::string(call.info.args[kMore].name) + ".0");
     }
   }
   if (takes(call, kAhead)) {
@@ -177,6 +179,7 @@ class AttentionProgram {
         lengths_(lowering_.arg(kLengths)),
         sinks_(takes(call, kSinks) ? lowering_.arg(kMore) : tir::Buffer()),
         ahead_(takes(call, kAhead) ? lowering_.arg(kMore) : tir::Buffer()),
+        slopes_(takes(call, kSlopes) ? lowering_.arg(kMore) : tir::Buffer()),
         out_(lowering_.output("out", attended_shape(call, query_, values_), query_->dtype)),
         compute_(accumulation_dtype(query_->dtype)),
         scale_(call.number("scale")),
@@ -196,11 +199,13 @@ class AttentionProgram {
     add_dots(dots);
     lowering_.add(tir::reduce("attention_max", peak, {positions_}, lowest(compute_), max_of,
                               [&](const std::vector<Var>& i, const std::vector<Var>& r) {
-                                PrimExpr dot = tir::load(dots, {i[0], i[1], i[2], r[0]});
-                                return if_visible(i[0], i[2], r[0], score(dot), lowest(compute_));
+                                const std::vector<PrimExpr> at = {i[0], i[1], i[2], r[0]};
+                                return if_visible(i[0], i[2], r[0], score(dots, at),
+                                                  lowest(compute_));
                               }));
     lowering_.add(tir::compute("attention_exp", exps, [&](const std::vector<Var>& i) {
-      PrimExpr shifted = score(tir::load(dots, i)) - tir::load(peak, {i[0], i[1], i[2]});
+      PrimExpr shifted =
+          score(dots, {i[0], i[1], i[2], i[3]}) - tir::load(peak, {i[0], i[1], i[2]});
       return if_visible(i[0], i[2], i[3], make_call("exp", compute_, {shifted}),
                         number(0, compute_));
     }));
@@ -230,7 +235,14 @@ class AttentionProgram {
     const PrimExpr last = load_index(lengths_, {b}) + query_->shape[1] - 1;
     return min(own + load_index(ahead_, {b, token}), last);
   }
-  PrimExpr score(const PrimExpr& dot) const {
+  // Of the dot product at batch, head, token, position.
+  PrimExpr score(const tir::Buffer& dots, const std::vector<PrimExpr>& at) const {
+    const PrimExpr capped = scaled(tir::load(dots, at));
+    if (!slopes_) return capped;
+    const PrimExpr behind = load_index(lengths_, {at[0]}) + at[2] - at[3];
+    return capped - load_wide(slopes_, {at[1]}) * cast(compute_, behind);
+  }
+  PrimExpr scaled(const PrimExpr& dot) const {
     if (soft_cap_ == 0) return dot * number(scale_, compute_);
     const PrimExpr part = dot * number(scale_ / soft_cap_, compute_);
     return make_call("tanh", compute_, {part}) * number(soft_cap_, compute_);
@@ -279,7 +291,7 @@ class AttentionProgram {
 
   Lowering lowering_;
   tir::Buffer query_, keys_, values_, table_, lengths_;
-  tir::Buffer sinks_, ahead_;  // may be null
+  tir::Buffer sinks_, ahead_, slopes_;  // may be null
   tir::Buffer out_;
   DType compute_;
   double scale_, soft_cap_;  // soft_cap_ 0: none
@@ -356,6 +368,14 @@ bool generate_attention_with_sinks(GeneratedCall& call, RandomStream& rng) {
   return true;
 }
 
+bool generate_attention_with_slopes(GeneratedCall& call, RandomStream& rng) {
+  if (!generate_attention(call, rng)) return false;
+  GeneratedTensor slopes = call.args[0].tensors[0];
+  slopes.shape = {slopes.shape[2]};
+  call.args.push_back({{slopes}, {}});
+  return true;
+}
+
 bool generate_attention_ahead(GeneratedCall& call, RandomStream& rng) {
   if (!generate_attention(call, rng)) return false;
   const Shape& query = call.args[0].tensors[0].shape;
@@ -380,6 +400,8 @@ std::span<const OperatorInfo> attention_operators() {
         lengths};
     std::vector<ArgumentSpec> with_sinks = attended;
     with_sinks.push_back({kSinks, ArgumentKind::kTensor, "[heads], float"});
+    std::vector<ArgumentSpec> with_slopes = attended;
+    with_slopes.push_back({kSlopes, ArgumentKind::kTensor, "[heads], float"});
     std::vector<ArgumentSpec> with_ahead = attended;
     with_ahead.push_back({kAhead, ArgumentKind::kTensor,
                           "i32[b, n], at least 0: positions after its own that a query sees"});
@@ -451,6 +473,17 @@ std::span<const OperatorInfo> attention_operators() {
          .legalize = legalize_attention,
          .reference = reference::paged_attention_ahead,
          .generator = {{4}, float_dtypes(), -2, 2, generate_attention_ahead}},
+        {.name = "paged_attention_with_slopes",
+         .doc = "paged_attention whose score of position t, for a query at position p, is less by "
+                "slopes[h] * (p - t) in head h: linear biases in place of rotated or learned "
+                "positions (Press et al. 2022). The scale and the cap do not apply to them.",
+         .args = with_slopes,
+         .attrs = attrs,
+         .inout = {},
+         .deduce = deduce_attention,
+         .legalize = legalize_attention,
+         .reference = reference::paged_attention_with_slopes,
+         .generator = {{4}, float_dtypes(), -2, 2, generate_attention_with_slopes}},
     };
     return list;
   }();

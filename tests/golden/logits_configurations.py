@@ -192,6 +192,10 @@ STABLELM = small("stablelm", "StableLmForCausalLM", partial_rotary_factor=0.5, u
                  tie_word_embeddings=False)
 GPT2 = {"architectures": ["GPT2LMHeadModel"], "dtype": "float32", "model_type": "gpt2", "n_embd": 64, "n_head": 4,
         "n_layer": 3, "n_positions": 96, "vocab_size": 203}
+BLOOM = {"architectures": ["BloomForCausalLM"], "dtype": "float32", "hidden_size": 96, "model_type": "bloom", "n_head": 6,
+         "n_layer": 3, "seq_length": 96, "vocab_size": 203}
+MPT = {"architectures": ["MptForCausalLM"], "attn_config": {"clip_qkv": 1.5, "softmax_scale": 0.4}, "d_model": 64,
+       "dtype": "float32", "max_seq_len": 96, "model_type": "mpt", "n_heads": 4, "n_layers": 3, "vocab_size": 203}
 GPT_NEOX = small("gpt_neox", "GPTNeoXForCausalLM", num_key_value_heads=None, rotary_pct=0.25, rotary_emb_base=5000,
                  tie_word_embeddings=False)
 GRANITE = small("granite", "GraniteForCausalLM", embedding_multiplier=3.0, residual_multiplier=0.4,
@@ -361,6 +365,15 @@ OTHERS = {
                      tie_word_embeddings=False), 2037),
     "gptj_tied": (variant(GPT2, activation_function="silu", architectures=["GPTJForCausalLM"], model_type="gptj",
                           n_inner=100, rotary_dim=4, tie_word_embeddings=True), 2038),
+    "bloom": (BLOOM, 2401),
+    "bloom_post_norm": (variant(BLOOM, apply_residual_connection_post_layernorm=True, layer_norm_epsilon=1e-3, n_head=2,
+                                n_layer=2, tie_word_embeddings=False), 2402),
+    "bloom_older": ({**{k: v for k, v in BLOOM.items() if k not in ("hidden_size", "n_layer")}, "n_embed": 60,
+                     "n_head": 3, "num_hidden_layers": 1}, 2403),
+    "mpt": (MPT, 2404),
+    "mpt_heads": (variant(MPT, attn_config={"alibi": True}, d_model=72, layer_norm_epsilon=1e-3, n_heads=3, n_layers=2,
+                          tie_word_embeddings=False), 2405),
+    "mpt_plain": ({**{k: v for k, v in MPT.items() if k != "attn_config"}, "n_heads": 1, "n_layers": 1}, 2406),
     "gpt_neox": (GPT_NEOX, 2009),
     "gpt_neox_serial": (variant(GPT_NEOX, attention_bias=False, hidden_act="gelu_new", rotary_pct=0.5,
                                 use_parallel_residual=False), 2010),

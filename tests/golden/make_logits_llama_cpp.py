@@ -45,6 +45,10 @@ QWEN = small("qwen", "QWenLMHeadModel", intermediate_size=192, kv_channels=16, l
              rms_norm_eps=None, rotary_emb_base=10000, rotary_pct=1.0, seq_length=128, tie_word_embeddings=False)
 # llama.cpp knows the 7B form by its 32 layers.
 BAICHUAN = small("baichuan", "BaichuanForCausalLM", num_hidden_layers=32, rms_norm_eps=1e-6, tie_word_embeddings=False)
+# And the 13B form, with linear biases in place of a rotation, by its 40.
+BAICHUAN_BIASED = small("baichuan", "BaichuanForCausalLM", hidden_size=48, max_position_embeddings=None,
+                        model_max_length=128, num_attention_heads=6, num_hidden_layers=40, rms_norm_eps=1e-6,
+                        tie_word_embeddings=False)
 INTERNLM = small("internlm", "InternLMForCausalLM", bias=True, rms_norm_eps=1e-6,
                  rotary={"base": 3000, "type": "dynamic"}, tie_word_embeddings=False)
 CHATGLM = small("chatglm", "ChatGLMModel", add_bias_linear=False, add_qkv_bias=True,
@@ -74,6 +78,7 @@ MODELS = {
     "qwen_partial": (changed(QWEN, layer_norm_epsilon=1e-3, rotary_emb_base=400, rotary_pct=0.5), 2108),
     "baichuan": (BAICHUAN, 2109),
     "baichuan_two_heads": (changed(BAICHUAN, intermediate_size=128, num_attention_heads=2, rms_norm_eps=1e-3), 2110),
+    "baichuan_biased": (BAICHUAN_BIASED, 2117),
     "internlm": (INTERNLM, 2111),
     "internlm_unbiased": (changed(INTERNLM, bias=False, num_key_value_heads=2, rms_norm_eps=1e-3,
                                   rotary={"base": 300, "type": "origin"}), 2112),
@@ -81,6 +86,13 @@ MODELS = {
     "chatglm_full": (changed(CHATGLM, add_qkv_bias=False, layernorm_epsilon=1e-3, multi_query_group_num=4,
                              num_layers=2, rope_ratio=3), 2114),
 }
+
+
+def alibi_slopes(heads):
+    """What each token between costs the scores of a head (Press et al. 2022)."""
+    low = 2 ** int(math.log2(heads))
+    slopes = [2 ** (-8 * (i + 1) / low) for i in range(low)]
+    return np.array(slopes + [2 ** (-8 * (i + 1) / (2 * low)) for i in range(0, 2 * (heads - low), 2)])
 
 
 class Sizes:
@@ -106,6 +118,7 @@ class Sizes:
         self.factor = config.get("rope_scaling", {}).get("factor", 1.0)
         self.rotated = int(self.head * config.get("rotary_pct", 0.5 if self.type == "chatglm" else 1.0))
         self.tied = config.get("tie_word_embeddings", False)
+        self.slopes = alibi_slopes(self.heads) if "model_max_length" in config else None
 
 
 # Published names of a layer's tensors: the path of the layer, norms, attention, feed-forward part. The last three are
@@ -223,6 +236,8 @@ def forward(config, weights, tokens):
     rotate = rotated_neighbors if s.type == "chatglm" else rotated_halves
 
     def positioned(x):
+        if s.slopes is not None:
+            return x
         return np.concatenate([rotate(x[..., :s.rotated], angles), x[..., s.rotated:]], -1)
 
     def attend(p, x):
@@ -231,6 +246,9 @@ def forward(config, weights, tokens):
         k, v = (np.repeat(part, s.heads // s.groups, 1) for part in (k, v))
         scores = np.einsum("ihd,jhd->hij", q, k) / math.sqrt(s.head)
         deviations.append(scores[:, -1].std(-1).min())
+        if s.slopes is not None:
+            distance = np.arange(len(tokens))[:, None] - np.arange(len(tokens))
+            scores = scores - s.slopes[:, None, None] * distance
         scores = np.where(np.tri(len(tokens), dtype=bool), scores, -np.inf)
         shares = np.exp(scores - scores.max(-1, keepdims=True))
         shares /= shares.sum(-1, keepdims=True)

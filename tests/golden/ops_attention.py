@@ -22,7 +22,8 @@ def appended(pool, fresh, table, lengths):
 
 
 def attended(q, keys, values, table, lengths, scale, window=0, chunk=0, soft_cap=0.0, value_width=0,
-             sinks=None, ahead=None):
+             sinks=None, ahead=None,
+             slopes=None):
     """Grouped-query attention in f64, where query i of batch b sees positions 0 .. lengths[b] + i, of them the
     last `window` and those of its own `chunk`, and the next ahead[b, i] positions of the call."""
     if value_width:
@@ -38,10 +39,12 @@ def attended(q, keys, values, table, lengths, scale, window=0, chunk=0, soft_cap
     if chunk:
         seen &= (position[None, None] >= (last // chunk * chunk)[:, :, None])[:, None]
     group = heads // k.shape[2]
-    if soft_cap or sinks is not None:
+    if soft_cap or sinks is not None or slopes is not None:
         scores = q.double().transpose(1, 2) @ k.repeat_interleave(group, 2).permute(0, 2, 3, 1) * scale
         if soft_cap:
             scores = soft_cap * torch.tanh(scores / soft_cap)
+        if slopes is not None:
+            scores = scores - slopes.double()[None, :, None, None] * distance[:, None]
         scores = scores.masked_fill(~seen, -torch.inf)
         if sinks is not None:
             column = sinks.double()[None, :, None, None].expand(batches, heads, count, 1)
@@ -102,3 +105,14 @@ def cases():
     yield Case("kv_append", [pool, fresh, table, lengths], [appended(pool, fresh, table, lengths)])
     # No tokens leave the cache as it is.
     yield Case("kv_append", [pool, fresh[:, :0], table, lengths], [pool])
+    for batches, count, heads, kv_heads, width, pages, rows, per_batch in SHAPES:
+        table = table_of(batches, per_batch, pages)
+        lengths = torch.randint(0, per_batch * rows - count + 1, (batches,), dtype=torch.int32)
+        for dtype in (torch.float32, torch.float16, torch.bfloat16):
+            q = torch.randn(batches, count, heads, width).to(dtype)
+            keys, values = (torch.randn(pages, rows, kv_heads, width).to(dtype) for _ in range(2))
+            slopes = torch.randn(heads).to(dtype)
+            for more in ({}, {"window": 2, "soft_cap": 1.5}):
+                yield Case("paged_attention_with_slopes", [q, keys, values, table, lengths, slopes],
+                           [attended(q, keys, values, table, lengths, 0.25, slopes=slopes, **more)],
+                           {"scale": 0.25, **more}, [DTYPES[dtype]])

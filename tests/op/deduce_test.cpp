@@ -239,6 +239,10 @@ TEST_F(Deduce, PagedCache) {
   EXPECT_EQ(failure(sinks, {q, pool, pool, table, lengths, tensor({2})}, scale),
             "paged_attention_with_sinks: dimensions q.2 and sinks.0 differ | equal dimensions | 6 "
             "and 2");
+  EXPECT_EQ(
+      failure("paged_attention_with_slopes", {q, pool, pool, table, lengths, tensor({2})}, scale),
+      "paged_attention_with_slopes: dimensions q.2 and slopes.0 differ | equal dimensions | 6 "
+      "and 2");
   const char* ahead = "paged_attention_ahead";
   EXPECT_EQ(deduced(ahead, {q, pool, pool, table, lengths, tensor({b, n}, kI32)}, scale),
             "Tensor((b, n, 6, 8), f32)");

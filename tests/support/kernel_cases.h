@@ -296,6 +296,16 @@ inline void attention(Kernels& out) {
     out.push_back(m.single(each("n", {0, 1, 2, 5}, {{"b", 2}, {"p", 6}})));
   }
   {
+    KernelMaker m("paged_attention_with_slopes");
+    relax::Variable q = m.param({b, n, 6, 8}, kF32);
+    relax::Variable keys = m.param({p, 4, 2, 8}, kBF16), held = m.param({p, 4, 2, 8}, kBF16);
+    relax::Variable pages = m.param({b, 3}, kI32, table);
+    m.op("paged_attention_with_slopes",
+         {q, keys, held, pages, m.param({b}, kI32, lengths), m.param({6}, kF32, uniform(0, 1))},
+         {{"scale", 0.35}});
+    out.push_back(m.single(each("n", {0, 1, 2, 5}, {{"b", 2}, {"p", 6}})));
+  }
+  {
     KernelMaker m("paged_attention_ahead");
     relax::Variable q = m.param({b, n, 6, 8}, kF32);
     relax::Variable keys = m.param({p, 4, 2, 8}, kBF16), held = m.param({p, 4, 2, 8}, kBF16);

@@ -35,6 +35,7 @@ constexpr Ends kEnds[] = {
     {"model.embed_tokens.weight", "lm_head.weight"},
     {"model.decoder.embed_tokens.weight", "proj_out.weight"},
     {"transformer.wte.weight", "lm_head.weight"},
+    {"transformer.word_embeddings.weight", "lm_head.weight"},
     {"gpt_neox.embed_in.weight", "embed_out.weight"},
     {"backbone.embeddings.weight", "lm_head.weight"},
     {"model.embeddings.weight", "lm_head.weight"},

@@ -71,6 +71,12 @@ namespace glm4 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 DecoderModel read_glm(const JsonObjectReader& json, ConfigNotes& notes);
 }  // namespace glm4
+namespace bloom {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
+namespace mpt {
+DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
+}
 namespace gpt2 {
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes);
 }

@@ -1,5 +1,6 @@
-// Baichuan 2 7B: Llama with one matrix for q, k and v, and a head whose rows have length 1 (Yang et
-// al. 2023; the layout and names of the published folders' BaichuanForCausalLM).
+// Baichuan 2: Llama with one matrix for q, k and v, and a head whose rows have length 1; the 13B
+// model with linear biases in place of rotated positions (Yang et al. 2023; the layout and names of
+// the published folders' BaichuanForCausalLM).
 #include "ir/exceptions.h"
 #include "models/architectures/architectures.h"
 #include "models/blocks/layer.h"
@@ -20,9 +21,17 @@ constexpr DecoderDefaults kDefaults = {.vocabulary = 125696,
                                        .intermediate = 11008,
                                        .scalings = RopeScalings::kNone};
 
-Variable hidden_states(Graph& g, const DecoderConfig& c) {
+// The 13B model's class has the name of the 7B model's. Its configuration calls the context
+// otherwise.
+constexpr const char* kBiasedContext = "model_max_length";
+
+Variable hidden_states(Graph& g, const DecoderConfig& c, bool biased) {
   AttentionConfig attention_config = attention_of(c);
   attention_config.qkv = "W_pack";
+  if (biased) {
+    attention_config.rope.reset();
+    attention_config.slopes = alibi_slopes(c.heads);
+  }
   Variable x = embed_tokens(g, "model.embed_tokens", c.vocabulary, c.hidden);
   for (int64_t layer = 0; layer < c.layers; ++layer) {
     const std::string path = layer_path(layer);
@@ -41,23 +50,18 @@ Variable hidden_states(Graph& g, const DecoderConfig& c) {
 }  // namespace
 
 DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
+  const bool biased = json.has(kBiasedContext) && !json.has(kDefaults.context_key);
+  DecoderDefaults defaults = kDefaults;
+  if (biased) defaults.context_key = kBiasedContext;
   DecoderConfig c;
-  read_decoder(json, kDefaults, c, notes);
-  // The class of the 13B models has the name of the 7B models' and other fields.
-  if (json.has("model_max_length") && !json.has("max_position_embeddings")) {
-    throw_error(json.field_error("model_max_length",
-                                 "is present without \"max_position_embeddings\", as in Baichuan "
-                                 "13B, whose positions (ALiBi) are "
-                                 "not supported",
-                                 "\"max_position_embeddings\", as in Baichuan 2 7B"));
-  }
+  read_decoder(json, defaults, c, notes);
   if (c.kv_heads != c.heads) {
     throw_error(json.field_error("num_key_value_heads", "is below \"num_attention_heads\"",
                                  "no such field"));
   }
   DecoderModel model = decoder_model("baichuan", c);
   model.logits = logits_of(c, norm_of(c), {.normalized = true});
-  model.hidden_states = [c](Graph& g) { return hidden_states(g, c); };
+  model.hidden_states = [c, biased](Graph& g) { return hidden_states(g, c, biased); };
   return model;
 }
 

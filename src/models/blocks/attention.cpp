@@ -1,6 +1,8 @@
 #include "models/blocks/attention.h"
 
+#include <bit>
 #include <cmath>
+#include <iterator>
 
 namespace tapml::models {
 
@@ -25,6 +27,18 @@ relax::Expr& pool_with(Graph& g, const std::string& name, const Variable& fresh,
 }
 
 }  // namespace
+
+std::vector<float> alibi_slopes(int64_t heads) {
+  const auto low = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(heads)));
+  std::vector<float> slopes;
+  const auto add = [&](int64_t number, int64_t of) {
+    slopes.push_back(static_cast<float>(
+        std::exp2(-8.0 * static_cast<double>(number) / static_cast<double>(of))));
+  };
+  for (int64_t i = 1; i <= low; ++i) add(i, low);
+  for (int64_t i = 1; std::ssize(slopes) < heads; i += 2) add(i, 2 * low);
+  return slopes;
+}
 
 Variable in_heads(Graph& g, const Variable& x, int64_t heads, int64_t head_dim) {
   return g.op("reshape", {x, make_shape({g.batch(), g.tokens(), heads, head_dim})});
@@ -63,6 +77,9 @@ Variable attend(Graph& g, int64_t layer, const std::string& path, Variable q, Va
   if (config.sinks) {
     args.push_back(g.stored_weight({path + ".sinks", {config.heads}, {}}));
     name = "paged_attention_with_sinks";
+  } else if (!config.slopes.empty()) {
+    args.push_back(g.constant(config.slopes));
+    name = "paged_attention_with_slopes";
   } else if (const Variable ahead = g.ahead()) {
     args.push_back(ahead);
     name = "paged_attention_ahead";

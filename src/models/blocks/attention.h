@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "models/blocks/linear.h"
 #include "models/blocks/norm.h"
@@ -27,6 +28,9 @@ struct AttentionConfig {
   int64_t chunk = 0;         // tokens of a chunk, of which a token sees only its own; 0: one chunk
   double soft_cap = 0;       // scores become c * tanh(s / c); 0: none
   std::optional<Rope> rope;  // rotary positions; without, positions do not enter
+  // In place of positions: in head h a score is less by slope h for each token between (Press et
+  // al. 2022); alibi_slopes(). Empty: none. Not with sinks.
+  std::vector<float> slopes;
   relax::Variable query_factors;  // of the rotated queries, f32[b, n, 1, 1]; null: none
   QkNorm qk_norm = QkNorm::kNone;
   NormConfig norm;  // of queries and keys
@@ -47,6 +51,11 @@ struct AttentionConfig {
   int64_t query_width() const { return heads * head_dim; }
   int64_t key_width() const { return kv_heads * head_dim; }
 };
+
+// The slopes of linear biases for a number of heads: powers of 2 whose exponents end at -8, and for
+// a number that is not a power of 2 those of the next lower one, then every second of the next
+// higher one (Press et al. 2022).
+std::vector<float> alibi_slopes(int64_t heads);
 
 // Attention with the projections q_proj, k_proj, v_proj and `config.output` under `path`:
 // [b, n, hidden] to [b, n, hidden], without the residual. The layer keeps "k_pool.<layer>" and

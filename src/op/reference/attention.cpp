@@ -126,11 +126,10 @@ void cap_score(double& score, Error& error, double cap, double unit) {
 class AttentionRule {
  public:
   AttentionRule(const AttrMap& attrs, const RefTensor& q, const RefTensor& keys,
-                const RefTensor& values, const RefTensor* sinks, RefTensor& out)
+                const RefTensor& values, RefTensor& out)
       : q_(q),
         keys_(keys),
         values_(values),
-        sinks_(sinks),
         out_(out),
         scores_(q, keys, out, false),
         mixing_(q, values, out, false),
@@ -144,9 +143,12 @@ class AttentionRule {
     }
   }
 
-  // The positions that a token sees: from `first` to before `end`.
+  // By head: a score that competes with positions, and what each position of distance costs.
+  const RefTensor *sinks = nullptr, *slopes = nullptr;
+
+  // The positions that a token sees: from `first` to before `end`; its own.
   struct Seen {
-    size_t first = 0, end = 0;
+    size_t first = 0, end = 0, own = 0;
   };
   // The results of all heads for the tokens of batch b, whose token i sees seen(i). `rows`: of the
   // positions of the batch, counted over all rows of keys. `repetition`: of the errors of these
@@ -182,7 +184,7 @@ class AttentionRule {
     for (size_t d = 0; d < mixed; ++d) wanted |= out_.wants(result + d);
     if (!wanted) return;
     const size_t count = seen.end > seen.first ? seen.end - seen.first : 0;
-    if (count == 0 && !sinks_) {
+    if (count == 0 && !sinks) {
       for (size_t d = 0; d < mixed; ++d) put(out_, result + d, 0, {});
       return;
     }
@@ -200,10 +202,14 @@ class AttentionRule {
       errors[t] = Error::of(moved.systematic + scaled(weights[t], unit_),
                             moved.variance + rounding_variance(unit_, weights[t]));
       if (soft_cap_ > 0) cap_score(weights[t], errors[t], soft_cap_, unit_);
+      if (slopes) {
+        const double behind = static_cast<double>(seen.own) - static_cast<double>(seen.first + t);
+        lower_score(weights[t], errors[t], behind, head);
+      }
     }
-    if (sinks_) {
-      weights.push_back(sinks_->values[head]);
-      errors.push_back(error_of(*sinks_, head));
+    if (sinks) {
+      weights.push_back(sinks->values[head]);
+      errors.push_back(error_of(*sinks, head));
     }
     const Error shared = softmax_row(weights, errors, unit_, division_factor(out_), repetition);
     for (size_t d = 0; d < mixed; ++d) {
@@ -228,8 +234,17 @@ class AttentionRule {
     }
   }
 
+  void lower_score(double& score, Error& error, double behind, size_t head) const {
+    const double cost = slopes->values[head] * behind;
+    const double inherited = std::fabs(behind) * error_of(*slopes, head).bound;
+    score -= cost;
+    // The roundings of the product and of the difference.
+    error =
+        Error::of(error.systematic + inherited, error.variance + rounding_variance(unit_, cost) +
+                                                    rounding_variance(unit_, score));
+  }
+
   const RefTensor &q_, &keys_, &values_;
-  const RefTensor* sinks_;  // by head; may be null
   RefTensor& out_;
   ProductPolicy scores_, mixing_;
   double scale_, soft_cap_ = 0;
@@ -246,14 +261,18 @@ size_t last_seen(const RefTensor& ahead, size_t token, size_t own, size_t count)
   return std::min(own + static_cast<size_t>(more), count - 1);
 }
 
-// `sinks` by head, `ahead` by token; either may be null.
-void attend_to_cache(const AttrMap& attrs, Args args, const RefTensor* sinks,
-                     const RefTensor* ahead, Outputs outputs) {
+// `sinks` and `slopes` by head, `ahead` by token; may be null.
+struct More {
+  const RefTensor *sinks = nullptr, *slopes = nullptr, *ahead = nullptr;
+};
+void attend_to_cache(const AttrMap& attrs, Args args, const More& more, Outputs outputs) {
   const RefTensor &q = *args[0].tensor, &keys = *args[1].tensor;
   const RefTensor &table = *args[3].tensor, &lengths = *args[4].tensor;
   const int64_t window = *find_attr<int64_t>(attrs, "window");
   const int64_t chunk = *find_attr<int64_t>(attrs, "chunk");
-  AttentionRule rule(attrs, q, keys, *args[2].tensor, sinks, outputs[0]);
+  AttentionRule rule(attrs, q, keys, *args[2].tensor, outputs[0]);
+  rule.sinks = more.sinks;
+  rule.slopes = more.slopes;
   Pages pages(table, keys);
   auto batch = static_cast<size_t>(q.shape[0]), tokens = static_cast<size_t>(q.shape[1]);
   std::vector<size_t> rows;
@@ -275,8 +294,9 @@ void attend_to_cache(const AttrMap& attrs, Args args, const RefTensor* sinks,
     }
     rule.attend(b, rows, repeated.factor(), [&](size_t i) {
       const size_t own = static_cast<size_t>(before) + i;
-      const size_t last = ahead ? last_seen(*ahead, b * tokens + i, own, rows.size()) : own;
-      return AttentionRule::Seen{first_seen(static_cast<int64_t>(own)), last + 1};
+      const size_t last =
+          more.ahead ? last_seen(*more.ahead, b * tokens + i, own, rows.size()) : own;
+      return AttentionRule::Seen{first_seen(static_cast<int64_t>(own)), last + 1, own};
     });
   }
 }
@@ -284,19 +304,22 @@ void attend_to_cache(const AttrMap& attrs, Args args, const RefTensor* sinks,
 }  // namespace
 
 void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
-  attend_to_cache(attrs, args, nullptr, nullptr, outputs);
+  attend_to_cache(attrs, args, {}, outputs);
 }
 void paged_attention_with_sinks(const AttrMap& attrs, Args args, Outputs outputs) {
-  attend_to_cache(attrs, args, args[5].tensor, nullptr, outputs);
+  attend_to_cache(attrs, args, {.sinks = args[5].tensor}, outputs);
 }
 void paged_attention_ahead(const AttrMap& attrs, Args args, Outputs outputs) {
-  attend_to_cache(attrs, args, nullptr, args[5].tensor, outputs);
+  attend_to_cache(attrs, args, {.ahead = args[5].tensor}, outputs);
+}
+void paged_attention_with_slopes(const AttrMap& attrs, Args args, Outputs outputs) {
+  attend_to_cache(attrs, args, {.slopes = args[5].tensor}, outputs);
 }
 
 void attention(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor &q = *args[0].tensor, &keys = *args[1].tensor, &counts = *args[3].tensor;
   const int64_t reach = *find_attr<int64_t>(attrs, "reach");
-  AttentionRule rule(attrs, q, keys, *args[2].tensor, nullptr, outputs[0]);
+  AttentionRule rule(attrs, q, keys, *args[2].tensor, outputs[0]);
   const auto batch = static_cast<size_t>(q.shape[0]);
   const int64_t positions = keys.shape[1];
   for (size_t b = 0; b < batch; ++b) {

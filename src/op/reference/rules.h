@@ -22,6 +22,7 @@ void rope(const AttrMap& attrs, Args args, Outputs outputs);
 void kv_append(const AttrMap& attrs, Args args, Outputs outputs);
 void paged_attention(const AttrMap& attrs, Args args, Outputs outputs);
 void paged_attention_with_sinks(const AttrMap& attrs, Args args, Outputs outputs);
+void paged_attention_with_slopes(const AttrMap& attrs, Args args, Outputs outputs);
 void paged_attention_ahead(const AttrMap& attrs, Args args, Outputs outputs);
 void attention(const AttrMap& attrs, Args args, Outputs outputs);
 

@@ -73,16 +73,31 @@ TEST(OwnClasses, Qwen) {
   refuses("qwen", "scale_attn_weights", "false", {"scale"});
 }
 
-TEST(OwnClasses, BaichuanWithAlibiIsNamed) {
+// The two forms of the class differ by the field that has the context.
+TEST(OwnClasses, BaichuanHasARotationOrBiases) {
   Json json = *parse_json(changed("baichuan", "model_max_length", "4096"), "config");
   EXPECT_EQ(parse_text(json.dump()).model.context, 128);  // the 7B form may have both fields
   std::vector<std::pair<std::string, Json>> members;
   for (const auto& member : json.members()) {
     if (member.first != "max_position_embeddings") members.push_back(member);
   }
-  expect_user_error([&] { parse_text(Json::object(members).dump()); },
-                    {"model_max_length", "Baichuan 13B", "ALiBi"});
+  EXPECT_EQ(parse_text(Json::object(members).dump()).model.context, 4096);
   refuses("baichuan", "num_key_value_heads", "2", {"num_attention_heads"});
+}
+
+TEST(OwnClasses, MptIsAsItsClassInTransformers) {
+  for (const auto& [field, value] :
+       std::vector<std::pair<std::string, std::string>>{{"alibi", "false"},
+                                                        {"prefix_lm", "true"},
+                                                        {"qk_ln", "true"},
+                                                        {"attn_type", R"("multiquery_attention")"},
+                                                        {"alibi_bias_max", "16"}}) {
+    refuses("mpt", "attn_config", "{\"" + field + "\": " + value + "}", {field});
+  }
+  refuses("mpt", "no_bias", "false", {"no_bias"});
+  refuses("mpt", "expansion_ratio", "2", {"expansion_ratio", "4"});
+  refuses("mpt", "logit_scale", "0.5", {"logit_scale"});
+  refuses("mpt", "n_heads", "5", {"d_model", "n_heads"});
 }
 
 TEST(OwnClasses, InternLmNamesItsRotation) {
