@@ -79,5 +79,21 @@ MODELS = {
                    num_key_value_heads=None, rotary_emb_base=10000, seq_length=128, tie_word_embeddings=False), "qwen"),
 }
 
+# Models whose matrices are random blocks: configuration, the type of each tensor.
+QUANTIZED = {
+    "llama_blocks": (small("llama", "LlamaForCausalLM", hidden_size=64, tie_word_embeddings=False, rms_norm_eps=1e-5),
+                     {"attn_q": "Q4_0", "attn_k": "Q4_1", "attn_v": "Q5_0", "attn_output": "Q5_1", "ffn_gate": "Q8_0",
+                      "ffn_up": "IQ4_NL", "ffn_down": "MXFP4", "token_embd": "Q8_0", "output": "Q4_0"}),
+    "llama_k_quants": (small("llama", "LlamaForCausalLM", hidden_size=256, intermediate_size=256, num_hidden_layers=1,
+                             tie_word_embeddings=True, rms_norm_eps=1e-5),
+                       {"attn_q": "Q4_K", "attn_k": "Q5_K", "attn_v": "Q6_K", "attn_output": "Q3_K", "ffn_gate": "Q2_K",
+                        "ffn_up": "Q4_K", "ffn_down": "Q6_K", "token_embd": "Q6_K"}),
+    "qwen3_moe_blocks": (small("qwen3_moe", "Qwen3MoeForCausalLM", **MOE, head_dim=16, norm_topk_prob=True,
+                               tie_word_embeddings=False),
+                         {"attn_q": "Q8_0", "attn_k": "Q8_0", "attn_v": "Q8_0", "attn_output": "Q4_0",
+                          "ffn_gate_exps": "MXFP4", "ffn_up_exps": "Q4_1", "ffn_down_exps": "Q5_0",
+                          "token_embd": "F16", "output": "Q8_0"}),
+}
+
 # Those of which transformers has no class.
 IN_NUMPY = ("orion", "qwen")

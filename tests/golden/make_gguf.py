@@ -11,7 +11,7 @@ It also makes gguf/scored.gguf, whose vocabulary SentencePiece made of this repo
 gguf/scored.jsonl, strings and the ids that SentencePiece gives them.
 
 Usage: make_gguf.py [--library FOLDER] [name ...]     FOLDER: where libllama of node-llama-cpp lies
-("blocks", "scored", or a key of MODELS; all without a name)
+("blocks", "scored", or a key of MODELS or QUANTIZED; all without a name)
 Needs torch, transformers, safetensors, numpy, gguf, sentencepiece.
 """
 
@@ -31,7 +31,7 @@ import llama_cpp
 import make_logits
 import make_logits_llama_cpp
 import rng
-from gguf_configurations import IN_NUMPY, MODELS
+from gguf_configurations import IN_NUMPY, MODELS, QUANTIZED
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOKENS = 24
@@ -244,6 +244,93 @@ SCALES = {"Q4_0": (0,), "Q4_1": (0, 2), "Q5_0": (0,), "Q5_1": (0, 2), "Q8_0": (0
           "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,), "IQ4_NL": (0,), "MXFP4": (), "F16": (0,), "BF16": (), "F32": ()}
 
 
+# Scales that give elements of a deviation of about 0.2, and minimums that give a mean of about 0.
+SIZES = {"Q4_0": (0.04,), "Q4_1": (0.04, -0.3), "Q5_0": (0.02,), "Q5_1": (0.02, -0.31), "Q8_0": (0.0027,),
+         "Q2_K": (0.024, 0.036), "Q3_K": (0.005,), "Q4_K": (0.0014, 0.0105), "Q5_K": (0.0007, 0.01085),
+         "Q6_K": (0.00015,), "IQ4_NL": (0.003,), "MXFP4": ()}
+
+
+def sized_blocks(seed, name, kind, shape):
+    """Blocks u8 [..., bytes] of random elements f32 `shape`, which are those of weights."""
+    elements, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]]
+    count = int(np.prod(shape)) // elements
+    blocks = (rng.words(seed, name, count * size) >> np.uint32(24)).astype(np.uint8).reshape(count, size)
+    for i, (at, scale) in enumerate(zip(SCALES[kind], SIZES[kind])):
+        varied = scale * (1 + 0.2 * rng.unit(seed, f"{name}.{i}", count))
+        blocks[:, at:at + 2] = varied.astype(np.float16).view(np.uint8).reshape(count, 2)
+    if kind == "MXFP4":
+        blocks[:, 0] = 122 + blocks[:, 0] % 3
+    return blocks.reshape(*shape[:-1], -1)
+
+
+def unpaired(x, heads):
+    return x.reshape(heads, -1, 2, *x.shape[1:]).swapaxes(1, 2).reshape(x.shape)
+
+
+def make_quantized(name, library):
+    config, kinds = QUANTIZED[name]
+    seed = 3500 + list(QUANTIZED).index(name)
+    arch = "llama" if config["model_type"] == "llama" else "qwen3moe"
+    folder = HERE / "gguf" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        (scratch / "config.json").write_text(json.dumps(config))
+        weights = {n: t.half().float().numpy() for n, t in make_logits.published_weights(scratch, seed, WIDE).items()}
+        stored, published, types = tensors_of(arch, config, weights), {}, {}
+        for n, x in list(stored.items()):
+            kind = kinds.get(n.split(".")[-2])
+            if kind is None or kind == "F16":
+                continue
+            types[n] = gguf.GGMLQuantizationType[kind]
+            blocks = sized_blocks(seed, n, kind, x.shape)
+            published[n] = gguf.quants.dequantize(blocks, types[n])
+            stored[n] = blocks
+        ids = {architecture: number for number, architecture in gguf.MODEL_ARCH_NAMES.items()}
+        names = gguf.get_tensor_name_map(ids[arch], config["num_hidden_layers"])
+        for n in weights:
+            path, mark, rest = n.partition(".experts.")
+            number, _, part = rest.partition(".")
+            own = names.get_name(f"{path}.experts.{part}" if mark else n, try_suffixes=(".weight", ".bias"))
+            x = published.get(own)
+            if x is None:
+                continue
+            if mark:
+                x = x[int(number)]
+            if arch == "llama" and ".q_proj." in n:
+                x = unpaired(x, config["num_attention_heads"])
+            if arch == "llama" and ".k_proj." in n:
+                x = unpaired(x, config["num_key_value_heads"])
+            weights[n] = x
+        model = make_logits.reference(scratch, {n: torch.from_numpy(np.ascontiguousarray(x)) for n, x in weights.items()})
+    tokens = (rng.words(seed, "tokens", TOKENS) % np.uint32(config["vocab_size"])).astype(np.int32)
+    logits = make_logits.logits_of(model, tokens.tolist())
+    part = folder / "model.gguf.part"
+    writer = gguf.GGUFWriter(part, arch)
+    add_metadata(writer, arch, config)
+    writer.add_tokenizer_model("no_vocab")
+    for n, x in stored.items():
+        if n in types:
+            writer.add_tensor(n, x, raw_dtype=types[n])
+        else:
+            writer.add_tensor(n, np.ascontiguousarray(x, np.float16 if stored_f16(n, x) else np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    os.replace(part, folder / "model.gguf")
+    note = ""
+    if library:
+        other = library.logits(folder / "model.gguf", tokens, config["vocab_size"])
+        # It quantizes activations too, by which a token may have other experts.
+        off = np.median(np.abs(other - logits.numpy())) / max(1, np.abs(other).max())
+        note = f", llama.cpp differs by {off:.1e} of the largest in the median"
+        assert off <= 0.02, (name, off)
+    make_logits.save(folder / "golden.safetensors", {"tokens": torch.from_numpy(tokens), "logits": logits},
+                     {"seed": str(seed)})
+    print(f"{name}: {(folder / 'model.gguf').stat().st_size} bytes, deviation of logits {logits.std():.2f}{note}")
+
+
 def random_blocks(name, count):
     """Blocks u8 [count, bytes] with finite scales of both signs, small ones and 0 among them."""
     _, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[name]]
@@ -319,11 +406,13 @@ def main():
     torch.set_num_threads(1)
     rng.check()
     library = llama_cpp.LlamaCpp(options.library) if options.library else None
-    for name in options.names or ["blocks", "scored", *MODELS]:
+    for name in options.names or ["blocks", "scored", *MODELS, *QUANTIZED]:
         if name == "blocks":
             make_blocks()
         elif name == "scored":
             make_scored()
+        elif name in QUANTIZED:
+            make_quantized(name, library)
         else:
             make(name, library)
 
