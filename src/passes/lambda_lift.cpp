@@ -38,8 +38,8 @@ void collect_scope_vars(const Annotation& annotation, std::vector<Var>& into) {
 }
 
 // Whether a lambda's body is one call of a function of the module that passes the lambda's
-// parameters last.
-bool only_passes_on(const Function& lambda) {
+// parameters last, and remains one: not of a function that is to be inlined.
+bool only_passes_on(const Function& lambda, const Module& module) {
   const SeqNode& body = body_of(lambda);
   if (body.blocks.size() != 1 || body.blocks[0].bindings.size() != 1) return false;
   const Binding& only = body.blocks[0].bindings[0];
@@ -48,6 +48,8 @@ bool only_passes_on(const Function& lambda) {
       call->args.size() < lambda.params.size()) {
     return false;
   }
+  const Function* callee = as_relax_function(module.find(as<GlobalVarNode>(call->callee)->name));
+  if (callee && callee->facts.is_inline) return false;
   const size_t captures = call->args.size() - lambda.params.size();
   for (size_t i = 0; i < call->args.size(); ++i) {
     const bool is_param = i >= captures && call->args[i] == lambda.params[i - captures];
@@ -145,8 +147,9 @@ class Lifter {
 
   Expr value(const Binding& binding) {
     if (const auto* lambda = as<FunctionNode>(binding.value)) {
-      return only_passes_on(*lambda->function) ? binding.value
-                                               : lift(*lambda, binding.var, written_name(binding));
+      return only_passes_on(*lambda->function, module_)
+                 ? binding.value
+                 : lift(*lambda, binding.var, written_name(binding));
     }
     if (const auto* branch = as<IfNode>(binding.value)) {
       auto node = std::make_shared<IfNode>(*branch);

@@ -379,5 +379,26 @@ def any_slice(p0: Object, p1: Shape((s0,)), p2: Shape((s1,))) -> Object {pattern
   EXPECT_EQ(relax::called_operator(relax::body_of(main).blocks[0].bindings[0].value), "slice");
 }
 
+// The call is inlined later, and what is left must not be a lambda with operators.
+TEST(FoundByGraphs, AClosureThatCallsAnInlineFunctionIsLifted) {
+  const Module module = checked(lambda_lift(text::parse(R"(module
+def inner(x: Tensor((n,), f32)) -> Tensor((n,), f32) {inline: true} {
+  y: Tensor((n,), f32) = exp(x)
+  return y
+}
+def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  closure: Callable((Tensor((m,), f32)), Tensor((m,), f32)) = def (z: Tensor((m,), f32)) -> Tensor((m,), f32) {
+    r: Tensor((m,), f32) = @inner(z)
+    return r
+  }
+  y: Tensor((n,), f32) = closure(x)
+  return y
+}
+)",
+                                                        "test")));
+  EXPECT_TRUE(module.find("main.closure"));
+  EXPECT_EQ(text::print(lambda_lift(module)), text::print(module));
+}
+
 }  // namespace
 }  // namespace tapml::passes
