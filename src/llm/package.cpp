@@ -35,6 +35,7 @@ std::span<const std::string_view> copied_files() {
                                         std::end(tokenizer::kTokenizerFiles));
     names.insert(names.end(), std::begin(tokenizer::kTokenizerSettings),
                  std::end(tokenizer::kTokenizerSettings));
+    names.emplace_back(tokenizer::kMergesFile);
     names.insert(names.end(), std::begin(kChatTemplateFiles), std::end(kChatTemplateFiles));
     names.insert(names.end(),
                  {"preprocessor_config.json", "processor_config.json", "generation_config.json"});

@@ -405,7 +405,16 @@ Result<Value> Renderer::binary(std::string_view op, const Value& a, const Value&
     }
     return integer_binary(op, a.as_integer(), b.as_integer());
   }
-  if (op == "+" && a.is_string() && b.is_string()) return make_text(a.text() + b.text());
+  if (op == "+" && a.is_string() && b.is_string()) {
+    if (a.is_marked() == b.is_marked()) {
+      TAPML_ASSIGN(Value text, make_text(a.text() + b.text()));
+      return a.is_marked() ? Value::marked(text.text()) : text;
+    }
+    std::string joined = (a.is_marked() ? a.text() : escaped(a.text())) +
+                         (b.is_marked() ? b.text() : escaped(b.text()));
+    TAPML_TRY(charge_bytes(joined.size()));
+    return Value::marked(std::move(joined));
+  }
   if (op == "+" && a.is_sequence() && a.kind() == b.kind() && !a.view_name() && !b.view_name()) {
     Items items = a.items();
     items.insert(items.end(), b.items().begin(), b.items().end());

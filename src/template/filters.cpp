@@ -119,37 +119,19 @@ Result<Value> Renderer::filter_string(const Value& value, const Arguments& argum
   return Value::string(std::move(text));
 }
 
-// Nothing is escaped in chat templates, so that every text is safe.
 Result<Value> Renderer::filter_safe(const Value& value, const Arguments& arguments) {
-  return filter_string(value, arguments);
+  TAPML_TRY(bind(arguments, "safe", {}));
+  TAPML_ASSIGN(std::string text, str(value));
+  return Value::marked(std::move(text));
 }
 
 Result<Value> Renderer::filter_escape(const Value& value, const Arguments& arguments) {
   TAPML_TRY(bind(arguments, "escape", {}));
+  if (value.is_marked()) return value;
   TAPML_ASSIGN(const std::string text, str(value));
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&#34;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return make_text(std::move(out));
+  std::string out = escaped(text);
+  TAPML_TRY(charge_bytes(out.size()));
+  return Value::marked(std::move(out));
 }
 
 Result<Value> Renderer::filter_center(const Value& value, const Arguments& arguments) {

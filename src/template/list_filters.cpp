@@ -123,6 +123,7 @@ Result<Value> Renderer::filter_join(const Value& value, const Arguments& argumen
 }
 
 Result<Value> Renderer::filter_map(const Value& value, const Arguments& arguments) {
+  if (!value.truth()) return make_iterator({});  // none, too
   TAPML_ASSIGN(const Items items, items_of(value));
   Items out;
   if (arguments.positional.empty()) {
@@ -148,6 +149,7 @@ Result<Value> Renderer::filter_map(const Value& value, const Arguments& argument
 
 Result<Value> Renderer::selected(const Value& value, const Arguments& arguments, bool by_attribute,
                                  bool keeps) {
+  if (!value.truth()) return make_iterator({});  // none, too
   const size_t skipped = by_attribute ? 1 : 0;
   if (arguments.positional.size() < skipped) {
     return error("the filter needs the name of an attribute", "a name", "nothing");

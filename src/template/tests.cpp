@@ -43,7 +43,7 @@ constexpr KindTest kKinds[] = {
               value.is(Kind::kIterator);
      }},
     {"callable", [](const Value& value) { return value.is_callable(); }},
-    {"escaped", [](const Value&) { return false; }},
+    {"escaped", [](const Value& value) { return value.is_marked(); }},
 };
 constexpr std::string_view kOthers[] = {"odd",  "even",   "divisibleby", "filter",
                                         "test", "sameas", "lower",       "upper"};

@@ -58,6 +58,9 @@ enum class CharacterTest : uint8_t {
 };
 bool test_characters(std::string_view text, CharacterTest test);
 
+// The text with &, <, > and quotes as entities of HTML.
+std::string escaped(std::string_view text);
+
 // Appends Python's repr() of a text.
 void append_quoted(std::string& out, std::string_view text);
 

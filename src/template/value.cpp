@@ -70,6 +70,12 @@ Value Value::string(std::string text) {
   return value;
 }
 
+Value Value::marked(std::string text) {
+  Value value = string(std::move(text));
+  value.number_ = 1;
+  return value;
+}
+
 Value Value::view(Items items, const char* name) {
   Value value;
   value.kind_ = Kind::kList;

@@ -47,6 +47,8 @@ class Value {
   static Value integer(int64_t value);
   static Value real(double value);
   static Value string(std::string text);
+  // A text that `safe` or `escape` has marked: what is added to it is escaped.
+  static Value marked(std::string text);
   static Value list(Items items);
   // A list with another name in its text: "dict_items".
   static Value view(Items items, const char* name);
@@ -63,6 +65,7 @@ class Value {
   bool is_undefined() const { return kind_ == Kind::kUndefined; }
   bool is_none() const { return kind_ == Kind::kNone; }
   bool is_string() const { return kind_ == Kind::kString; }
+  bool is_marked() const { return is_string() && number_ != 0; }
   bool is_dict() const { return kind_ == Kind::kDict; }
   bool is_sequence() const { return kind_ == Kind::kList || kind_ == Kind::kTuple; }
   // An integer as Python sees it: True is 1.

@@ -137,8 +137,10 @@ TEST_F(BadModel, FilesThatAreNotAModel) {
   expect_failure({"run", "org/some-model", "--prompt", "x"}, 2,
                  {"org/some-model", "does not exist", "hf download"});
   std::filesystem::remove(tokenizer_);
+  write_bytes(model_ + "/vocab.txt", "x");
+  refused({"tokenizer.json", "vocab.txt", "AutoTokenizer"});
   write_bytes(model_ + "/tokenizer.model", "x");
-  refused({"tokenizer.json", "tokenizer.model", "AutoTokenizer"});
+  refused({"tokenizer.model is not a SentencePiece model", "download the file again"});
   std::filesystem::remove(weights_);
   write_bytes(model_ + "/pytorch_model.bin", "x");
   refused({"pytorch_model.bin", "transformers"});

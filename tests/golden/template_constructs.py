@@ -64,7 +64,7 @@ n is gt 5¦n is lessthan 5¦n is ge 7¦3 is in items¦"Str" is in word¦nothing 
 n is not odd¦not n is odd¦n is odd and x is float¦items is defined or n¦word is string == true
 range(5) | list¦range(2, 8, 3) | list¦range(5, 0, -2) | list¦range(0) | list¦range(200000)¦dict(a=1, b=2)¦dict([("a", 1)], c=3)¦dict(table, b=9).b¦dict() | length
 raise_exception("no")¦strftime_now("%Y-%m-%d")¦strftime_now("%d %B %Y, %H:%M")¦strftime_now("%A %b %j %y %%")¦cycler("a", "b").next()¦namespace(a=1).a¦namespace(a=1).b¦namespace({"q": 2}).q¦namespace(_x=1)
-[1, 2, 3] | map("nope") | list¦items | selectattr | list¦"a" | replace("a")¦n.x.y¦"abc"["upper"]()¦table["get"]("b")¦(n)¦((n + 1) * 2)¦[[1, 2], [3]][0][1]¦{"a": {"b": 3}}.a.b¦"a".upper().lower()
+[1, 2, 3] | map("nope") | list¦items | selectattr | list¦"a" | replace("a")¦"<b>" | safe + "<i>"¦"<" + ("a" | safe) + ">" + ("<" | e)¦("<b>" | safe) ~ "<"¦"<" | e | e¦"<" | e | safe¦nothing | map("upper") | list¦nothing | select | list¦0 | selectattr("a") | list¦nothing | list¦n.x.y¦"abc"["upper"]()¦table["get"]("b")¦(n)¦((n + 1) * 2)¦[[1, 2], [3]][0][1]¦{"a": {"b": 3}}.a.b¦"a".upper().lower()
 "x" if n > 5 else "y" if n > 3 else "z"¦(1 if n > 5) is defined¦-n ** 2¦2 ** 3 ** 2¦- - n¦+n¦-"a"¦not not n¦n in [7] and not yes¦1 + 2 ~ 3 + 4¦"a" ~ 1 + 2¦2 * 3 ~ 4¦n¦float¦string"""
 
 TEMPLATES = ["{{ " + part + " }}" for part in EXPRESSIONS.replace("\n", "¦").split("¦")]

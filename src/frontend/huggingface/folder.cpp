@@ -65,7 +65,7 @@ std::string tokenizer_path(const std::string& folder, const std::string& name) {
     return path;
   }
   const std::string message = "there is no " + name + " in " + folder;
-  for (const char* other : {"tokenizer.model", "vocab.json", "tiktoken.model", "vocab.txt"}) {
+  for (const char* other : {"vocab.txt", "spiece.model", "sentencepiece.bpe.model"}) {
     if (!fs::exists(folder + "/" + other, ignored)) continue;
     throw_user(
         message, folder, name, std::string(other) + " only, an older format that is not supported",

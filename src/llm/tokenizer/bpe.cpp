@@ -88,6 +88,36 @@ Result<BpeModel> BpeModel::read(const JsonObjectReader& model, BpeUnit unit) {
   return bpe;
 }
 
+Result<BpeModel> BpeModel::of_ranks(const std::vector<RwkvToken>& tokens, std::string_view source) {
+  BpeModel bpe;
+  bpe.ignore_merges_ = true;
+  bpe.byte_ids_.fill(-1);
+  bpe.ascii_ids_.fill(-1);
+  for (const RwkvToken& token : tokens) {
+    bpe.vocab_.emplace(spell_bytes(token.bytes), token.id);
+    bpe.words_.emplace(token.bytes, token.id);
+    if (token.bytes.size() == 1) bpe.byte_ids_[static_cast<uint8_t>(token.bytes[0])] = token.id;
+  }
+  if (const auto missing = std::ranges::find(bpe.byte_ids_, -1); missing != bpe.byte_ids_.end()) {
+    return fail(user_error("the vocabulary has no token for the byte " +
+                               std::to_string(missing - bpe.byte_ids_.begin()) + " alone",
+                           std::string(source), "a token for each of the 256 bytes",
+                           std::to_string(tokens.size()) + " tokens without this one",
+                           "download the file again"));
+  }
+  for (const RwkvToken& token : tokens) {
+    const std::string_view bytes = token.bytes;
+    for (size_t cut = 1; cut < bytes.size(); ++cut) {
+      const auto left = bpe.words_.find(bytes.substr(0, cut));
+      if (left == bpe.words_.end()) continue;
+      const auto right = bpe.words_.find(bytes.substr(cut));
+      if (right == bpe.words_.end()) continue;
+      bpe.merges_.insert(left->second, right->second, {static_cast<uint32_t>(token.id), token.id});
+    }
+  }
+  return bpe;
+}
+
 Status BpeModel::read_options(const JsonObjectReader& model) {
   TAPML_ASSIGN(ignore_merges_, model.bool_or("ignore_merges", false));
   TAPML_ASSIGN(fuse_unknown_, model.bool_or("fuse_unk", false));

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "io/json_reader.h"
+#include "llm/tokenizer/rwkv_vocabulary.h"
 #include "llm/tokenizer/vocabulary.h"
 
 namespace tapml::tokenizer {
@@ -85,6 +86,11 @@ class BpeModel {
   // options, a vocabulary as of read_vocabulary(), and merges that are malformed or have unknown
   // tokens.
   static Result<BpeModel> read(const JsonObjectReader& model, BpeUnit unit);
+
+  // Tiktoken's: two neighbors merge if a token has the bytes of both, the one of the lowest id
+  // first, and a word that is a token is not cut. UserError for tokens without one for each byte;
+  // `source` names them.
+  static Result<BpeModel> of_ranks(const std::vector<RwkvToken>& tokens, std::string_view source);
 
   // The vocabulary, from token text to id, without added tokens.
   const TokenIds& vocab() const { return vocab_; }

@@ -22,6 +22,17 @@ class ByteTrie {
   };
   Match longest_at(std::string_view text, size_t at) const;
 
+  // visit(value, end) for each key that `text` has at `at`, from the shortest to the longest.
+  template <class Visit>
+  void each_at(std::string_view text, size_t at, Visit visit) const {
+    int32_t node = at < text.size() ? first_[static_cast<uint8_t>(text[at])] : -1;
+    while (node >= 0) {
+      ++at;
+      if (nodes_[node].value >= 0) visit(nodes_[node].value, at);
+      node = at < text.size() ? child(node, text[at]) : -1;
+    }
+  }
+
  private:
   struct Node {
     int32_t first_child = -1;

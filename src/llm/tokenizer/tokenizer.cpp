@@ -8,12 +8,15 @@
 #include "io/json_reader.h"
 #include "llm/tokenizer/added_tokens.h"
 #include "llm/tokenizer/bpe.h"
+#include "llm/tokenizer/byte_level_files.h"
 #include "llm/tokenizer/decoder.h"
 #include "llm/tokenizer/longest_match.h"
 #include "llm/tokenizer/normalizer.h"
 #include "llm/tokenizer/post_processor.h"
 #include "llm/tokenizer/pre_tokenizer.h"
 #include "llm/tokenizer/rwkv_vocabulary.h"
+#include "llm/tokenizer/sentencepiece_model.h"
+#include "llm/tokenizer/tiktoken_file.h"
 #include "llm/tokenizer/word_piece.h"
 
 namespace tapml {
@@ -34,30 +37,60 @@ Status check_header(const JsonObjectReader& file) {
   return {};
 }
 
-using Model =
-    std::variant<tokenizer::BpeModel, tokenizer::WordPieceModel, tokenizer::LongestMatchModel>;
+using Model = std::variant<tokenizer::BpeModel, tokenizer::WordPieceModel,
+                           tokenizer::LongestMatchModel, tokenizer::SentencePieceModel>;
 
-// What a tokenizer.json would say besides its model if a text is one word of bytes, with the tokens
-// whose ids `config` gives.
+// What a tokenizer.json would say besides its model if a text is one word of bytes.
 Json text_of_bytes(const tokenizer::TokenizerConfig& config) {
-  std::vector<Json> added;
-  for (const tokenizer::ConfiguredToken& configured : config.tokens) {
-    const tokenizer::AddedToken& token = configured.token;
-    if (token.id < 0) continue;
-    added.push_back(Json::object({{"id", Json::integer(token.id)},
-                                  {"content", Json::string(token.content)},
-                                  {"special", Json::boolean(token.special)},
-                                  {"single_word", Json::boolean(token.single_word)},
-                                  {"lstrip", Json::boolean(token.lstrip)},
-                                  {"rstrip", Json::boolean(token.rstrip)},
-                                  {"normalized", Json::boolean(token.normalized)}}));
-  }
   const Json type = Json::string("ByteLevel"), no = Json::boolean(false);
   return Json::object(
-      {{"added_tokens", Json::array(std::move(added))},
+      {{"added_tokens", tokenizer::added_tokens_of(config)},
        {"pre_tokenizer",
         Json::object({{"type", type}, {"add_prefix_space", no}, {"use_regex", no}})},
        {"decoder", Json::object({{"type", type}})}});
+}
+
+// The same of a SentencePiece model: its control pieces are special tokens, and marks are spaces.
+Json text_of_pieces(const tokenizer::SentencePieceFile& file,
+                    const tokenizer::TokenizerConfig& config) {
+  std::vector<Json> added = tokenizer::added_tokens_of(config).items();
+  for (size_t i = 0; i < file.pieces.size(); ++i) {
+    const tokenizer::SentencePiece& piece = file.pieces[i];
+    const auto id = static_cast<int64_t>(i);
+    const bool is_known = std::ranges::any_of(added, [&](const Json& token) {
+      return token.find("id")->as_integer() == id ||
+             token.find("content")->as_string() == piece.text;
+    });
+    if (is_known || (piece.kind != tokenizer::PieceKind::kControl &&
+                     piece.kind != tokenizer::PieceKind::kUnknown)) {
+      continue;
+    }
+    const Json no = Json::boolean(false);
+    added.push_back(Json::object({{"id", Json::integer(id)},
+                                  {"content", Json::string(piece.text)},
+                                  {"special", Json::boolean(true)},
+                                  {"single_word", no},
+                                  {"lstrip", no},
+                                  {"rstrip", no},
+                                  {"normalized", no}}));
+  }
+  const auto step = [](const char* type) { return Json::object({{"type", Json::string(type)}}); };
+  Json replace = step("Replace"), steps = Json::array(), decoder = step("Sequence");
+  replace.set("pattern", Json::object({{"String", Json::string("\u2581")}}));
+  replace.set("content", Json::string(" "));
+  if (file.escapes_spaces) steps.push(std::move(replace));
+  steps.push(step("ByteFallback"));
+  steps.push(step("Fuse"));
+  if (file.adds_dummy_prefix || file.removes_extra_spaces) {
+    Json strip = step("Strip");
+    strip.set("content", Json::string(" "));
+    strip.set("start", Json::integer(file.removes_extra_spaces ? 1024 : 1));
+    strip.set("stop", Json::integer(0));
+    steps.push(std::move(strip));
+  }
+  decoder.set("decoders", std::move(steps));
+  return Json::object(
+      {{"added_tokens", Json::array(std::move(added))}, {"decoder", std::move(decoder)}});
 }
 
 Result<Model> read_model(const JsonObjectReader& file, bool byte_level) {
@@ -115,7 +148,9 @@ struct Tokenizer::State {
     for (int i = 0; i < 2; ++i) {
       const Side& side = keys[i];
       if (!side.wanted || !side.content) continue;
-      const int32_t id = added_ids.at(*side.content);
+      const auto found = added_ids.find(*side.content);
+      if (found == added_ids.end()) continue;  // a piece that is no special token
+      const int32_t id = found->second;
       if (*side.wanted) sides[i].push_back(id);
       const bool has = std::ranges::find(side.present, id) != side.present.end();
       if (!post_processor.has_template() || has == *side.wanted) continue;
@@ -145,17 +180,21 @@ struct Tokenizer::State {
       }
       TAPML_ASSIGN(const auto words, pre_tokenizer.split(part_of(text, piece.span),
                                                          at_start && piece.span.begin == 0));
-      for (const std::string_view word : words.views()) encode_word(word, scratch, ids);
+      for (const std::string_view word : words.views()) {
+        encode_word(word, at_start && piece.span.begin == 0, scratch, ids);
+      }
     }
     return {};
   }
 
-  void encode_word(std::string_view word, tokenizer::BpeModel::Scratch& scratch,
+  void encode_word(std::string_view word, bool at_start, tokenizer::BpeModel::Scratch& scratch,
                    std::vector<int32_t>& ids) const {
     if (const auto* bpe = std::get_if<tokenizer::BpeModel>(&model)) {
       bpe->encode(word, scratch, ids);
     } else if (const auto* words = std::get_if<tokenizer::WordPieceModel>(&model)) {
       words->encode(word, ids);
+    } else if (const auto* pieces = std::get_if<tokenizer::SentencePieceModel>(&model)) {
+      pieces->encode(word, at_start, ids);
     } else {
       std::get<tokenizer::LongestMatchModel>(model).encode(word, ids);
     }
@@ -201,13 +240,48 @@ Result<Tokenizer> Tokenizer::parse(std::string_view json, std::string_view sourc
                                    const tokenizer::UnicodeTables* unicode,
                                    const tokenizer::TokenizerFiles& files) {
   TAPML_ASSIGN(const Json document, parse_json(json, source));
+  TAPML_TRY(check_header({document, std::string(source)}));
+  TAPML_ASSIGN(const auto config, tokenizer::read_tokenizer_config(files));
+  return read_document(document, source, engine, unicode, config, files);
+}
+
+Result<Tokenizer> Tokenizer::parse_merges(const tokenizer::NamedText& vocab,
+                                          const tokenizer::NamedText& merges,
+                                          const tokenizer::RegexEngine& engine,
+                                          const tokenizer::UnicodeTables* unicode,
+                                          const tokenizer::TokenizerFiles& files) {
+  TAPML_ASSIGN(const auto config, tokenizer::read_tokenizer_config(files));
+  TAPML_ASSIGN(
+      const Json document,
+      tokenizer::document_of_merges(vocab.text, vocab.source, merges.text, merges.source, config));
+  return read_document(document, vocab.source, engine, unicode, config, files);
+}
+
+Result<Tokenizer> Tokenizer::parse_tiktoken(std::string_view vocabulary, std::string_view source,
+                                            const tokenizer::RegexEngine& engine,
+                                            const tokenizer::UnicodeTables* unicode,
+                                            const tokenizer::TokenizerFiles& files) {
+  TAPML_ASSIGN(const auto tokens, tokenizer::read_tiktoken_file(vocabulary, source));
+  TAPML_ASSIGN(const auto config, tokenizer::read_tokenizer_config(files));
+  const Json document = tokenizer::document_of_tiktoken(config);
   const JsonObjectReader file(document, std::string(source));
-  TAPML_TRY(check_header(file));
+  auto state = std::make_unique<State>();
+  TAPML_ASSIGN(state->normalizer, tokenizer::Normalizer::read(file, engine, unicode));
+  TAPML_ASSIGN(state->pre_tokenizer, tokenizer::PreTokenizer::read(file, engine));
+  TAPML_ASSIGN(state->model, tokenizer::BpeModel::of_ranks(tokens, source));
+  return finish(std::move(state), file, engine, config, files.config.source);
+}
+
+Result<Tokenizer> Tokenizer::read_document(const Json& document, std::string_view source,
+                                           const tokenizer::RegexEngine& engine,
+                                           const tokenizer::UnicodeTables* unicode,
+                                           const tokenizer::TokenizerConfig& config,
+                                           const tokenizer::TokenizerFiles& files) {
+  const JsonObjectReader file(document, std::string(source));
   auto state = std::make_unique<State>();
   TAPML_ASSIGN(state->normalizer, tokenizer::Normalizer::read(file, engine, unicode));
   TAPML_ASSIGN(state->pre_tokenizer, tokenizer::PreTokenizer::read(file, engine));
   TAPML_ASSIGN(state->model, read_model(file, state->pre_tokenizer.byte_level()));
-  TAPML_ASSIGN(const auto config, tokenizer::read_tokenizer_config(files));
   return finish(std::move(state), file, engine, config, files.config.source);
 }
 
@@ -221,6 +295,35 @@ Result<Tokenizer> Tokenizer::parse_rwkv(std::string_view vocabulary, std::string
   auto state = std::make_unique<State>();
   TAPML_ASSIGN(state->pre_tokenizer, tokenizer::PreTokenizer::read(file, engine));
   TAPML_ASSIGN(state->model, tokenizer::LongestMatchModel::make(tokens, source));
+  return finish(std::move(state), file, engine, config, files.config.source);
+}
+
+Result<Tokenizer> Tokenizer::parse_sentencepiece(std::string_view bytes, std::string_view source,
+                                                 const tokenizer::RegexEngine& engine,
+                                                 const tokenizer::TokenizerFiles& files) {
+  TAPML_ASSIGN(auto pieces, tokenizer::read_sentencepiece_file(bytes, source));
+  return of_pieces(std::move(pieces), source, engine, files);
+}
+
+Result<Tokenizer> Tokenizer::of_pieces(tokenizer::SentencePieceFile pieces, std::string_view source,
+                                       const tokenizer::RegexEngine& engine,
+                                       const tokenizer::TokenizerFiles& files) {
+  TAPML_ASSIGN(auto config, tokenizer::read_tokenizer_config(files));
+  const auto text_of = [&](int32_t id) {
+    return id < 0 || id >= std::ssize(pieces.pieces)
+               ? std::nullopt
+               : std::optional(pieces.pieces[static_cast<size_t>(id)].text);
+  };
+  if (!config.bos) config.bos = text_of(pieces.bos);
+  if (!config.eos) config.eos = text_of(pieces.eos);
+  if (!config.add_bos) config.add_bos = true;
+  const Json document = text_of_pieces(pieces, config);
+  const JsonObjectReader file(document, std::string(source));
+  auto state = std::make_unique<State>();
+  TAPML_ASSIGN(state->pre_tokenizer, tokenizer::PreTokenizer::read(file, engine));
+  const bool prefix_once = config.legacy && !*config.legacy;
+  TAPML_ASSIGN(state->model,
+               tokenizer::SentencePieceModel::make(std::move(pieces), source, prefix_once));
   return finish(std::move(state), file, engine, config, files.config.source);
 }
 

@@ -1,5 +1,6 @@
 // Tokenizers from Hugging Face's tokenizer.json (BPE, byte-level or like SentencePiece's, and
-// WordPiece) and from RWKV's vocabulary.
+// WordPiece), from the older files of the same tokenizers (vocab.json with merges.txt), from
+// SentencePiece's tokenizer.model, and from the vocabularies of tiktoken and RWKV.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "io/json_reader.h"
 #include "llm/tokenizer/decoder.h"
 #include "llm/tokenizer/regex.h"
+#include "llm/tokenizer/sentencepiece_file.h"
 #include "llm/tokenizer/tokenizer_config.h"
 #include "llm/tokenizer/unicode.h"
 
@@ -40,6 +42,30 @@ class Tokenizer {
   static Result<Tokenizer> parse_rwkv(std::string_view vocabulary, std::string_view source,
                                       const tokenizer::RegexEngine& engine,
                                       const tokenizer::TokenizerFiles& files = {});
+
+  // The same from a SentencePiece model (tokenizer.model). Control pieces and the unknown piece are
+  // special tokens, which texts may contain. Unless the files say something else, the piece of the
+  // beginning of a text comes first. UserError as of tokenizer::read_sentencepiece_file() and
+  // SentencePieceModel::make().
+  static Result<Tokenizer> parse_sentencepiece(std::string_view bytes, std::string_view source,
+                                               const tokenizer::RegexEngine& engine,
+                                               const tokenizer::TokenizerFiles& files = {});
+  // The same from the pieces of such a model, which another file has (GGUF).
+  static Result<Tokenizer> of_pieces(tokenizer::SentencePieceFile pieces, std::string_view source,
+                                     const tokenizer::RegexEngine& engine,
+                                     const tokenizer::TokenizerFiles& files = {});
+
+  // The same from vocab.json and merges.txt (GPT2Tokenizer and Qwen2Tokenizer).
+  static Result<Tokenizer> parse_merges(const tokenizer::NamedText& vocab,
+                                        const tokenizer::NamedText& merges,
+                                        const tokenizer::RegexEngine& engine,
+                                        const tokenizer::UnicodeTables* unicode = nullptr,
+                                        const tokenizer::TokenizerFiles& files = {});
+  // The same from a vocabulary of tiktoken. Special tokens are those of the files.
+  static Result<Tokenizer> parse_tiktoken(std::string_view vocabulary, std::string_view source,
+                                          const tokenizer::RegexEngine& engine,
+                                          const tokenizer::UnicodeTables* unicode = nullptr,
+                                          const tokenizer::TokenizerFiles& files = {});
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
@@ -74,6 +100,12 @@ class Tokenizer {
  private:
   friend class StreamDecoder;
   struct State;
+  // Reads the document of a tokenizer.json, or one that stands for it.
+  static Result<Tokenizer> read_document(const Json& document, std::string_view source,
+                                         const tokenizer::RegexEngine& engine,
+                                         const tokenizer::UnicodeTables* unicode,
+                                         const tokenizer::TokenizerConfig& config,
+                                         const tokenizer::TokenizerFiles& files);
   // Reads what follows the model; `file` is a tokenizer.json or stands for one, `config` comes from
   // `source`.
   static Result<Tokenizer> finish(std::unique_ptr<State> state, const JsonObjectReader& file,

@@ -29,6 +29,9 @@ class ConfigReader {
       TAPML_TRY(read_names(reader));
       TAPML_ASSIGN(result_.add_bos, reader.optional_bool("add_bos_token"));
       TAPML_ASSIGN(result_.add_eos, reader.optional_bool("add_eos_token"));
+      TAPML_ASSIGN(result_.legacy, reader.optional_bool("legacy"));
+      TAPML_ASSIGN(result_.add_prefix_space, reader.optional_bool("add_prefix_space"));
+      TAPML_ASSIGN(result_.tokenizer_class, reader.string_or("tokenizer_class", ""));
       TAPML_ASSIGN(const auto decoder, reader.optional_object("added_tokens_decoder"));
       has_decoder = decoder.has_value();
       if (decoder) TAPML_TRY(read_decoder(*decoder));

@@ -45,6 +45,9 @@ struct TokenizerConfig {
   std::vector<ConfiguredToken> tokens;  // in the order in which they get ids
   std::optional<std::string> bos, eos;  // their contents
   std::optional<bool> add_bos, add_eos;
+  std::optional<bool> legacy;            // of SentencePiece: a mark before each part of a text
+  std::optional<bool> add_prefix_space;  // of byte-level BPE
+  std::string tokenizer_class;           // "LlamaTokenizer"; empty: not given
 };
 
 // Reads the files as transformers 5 does: the added_tokens_decoder of the configuration or, if it

@@ -182,9 +182,9 @@ TEST_F(PublishedFolder, Tokenizers) {
   expect_user_error([&] { tokenizer_path(folder_.string()); }, {"tokenizer.json", "Git LFS"});
   fs::remove(path("tokenizer.json"));
   expect_user_error([&] { tokenizer_path(folder_.string()); }, {"no tokenizer.json"});
-  write("tokenizer.model", "x");
+  write("vocab.txt", "x");
   expect_user_error([&] { tokenizer_path(folder_.string()); },
-                    {"no tokenizer.json", "tokenizer.model", "AutoTokenizer"});
+                    {"no tokenizer.json", "vocab.txt", "AutoTokenizer"});
 }
 
 }  // namespace
