@@ -44,7 +44,7 @@ const Fault kFaults[] = {
     {"version", "version", "\"2.0\"", "\"version\" is not a known version", "\"1.0\""},
     {"no_model", "model", "", "\"model\" is missing", "an object"},
     {"model_kind", "model", "[1]", "\"model\" is not an object", "an object"},
-    {"model_type", "model.type", "\"Unigram\"", "\"model.type\" is not a supported tokenizer model",
+    {"model_type", "model.type", "\"WordLevel\"", "\"model.type\" is not a supported tokenizer model",
      "\"BPE\""},
     {"model_type_kind", "model.type", "3", "\"model.type\" is not a string", "a string"},
     {"no_vocab", "model.vocab", "", "\"model.vocab\" is missing", "an object"},
