@@ -38,8 +38,9 @@ Status check_header(const JsonObjectReader& file) {
   return {};
 }
 
-using Model = std::variant<tokenizer::BpeModel, tokenizer::WordPieceModel,
-                           tokenizer::LongestMatchModel, tokenizer::SentencePieceModel>;
+using Model =
+    std::variant<tokenizer::BpeModel, tokenizer::WordPieceModel, tokenizer::LongestMatchModel,
+                 tokenizer::SentencePieceModel, tokenizer::UnigramModel>;
 
 // What a tokenizer.json would say besides its model if a text is one word of bytes.
 Json text_of_bytes(const tokenizer::TokenizerConfig& config) {
