@@ -14,7 +14,7 @@ constexpr int kMostDepth = 500;
 // Of lists and dicts in one another; JSON nests 512 deep at most.
 constexpr int kMostValueDepth = 600;
 // Of a list or dict that a template makes: parts may be shared, and are walked each time.
-constexpr uint64_t kMostWeight = 10'000'000;
+constexpr uint64_t kMostValueWeight = 10'000'000;
 constexpr size_t kBytesOfValue = sizeof(Value);
 
 }  // namespace
@@ -99,7 +99,7 @@ Result<Value> Renderer::make_text(std::string text) {
 Result<Value> Renderer::make_list(Items items) {
   TAPML_TRY(charge_bytes((items.size() + 1) * kBytesOfValue));
   Value list = Value::list(std::move(items));
-  if (list.weight() > kMostWeight) return error("a list is too large", "10,000,000 values");
+  if (list.weight() > kMostValueWeight) return error("a list is too large", "10,000,000 values");
   if (list.depth() <= kMostValueDepth) return list;
   return error("lists nest too deeply", std::to_string(kMostValueDepth) + " levels");
 }
@@ -113,7 +113,7 @@ Result<Value> Renderer::make_iterator(Items items) {
 Result<Value> Renderer::make_dict(Members members) {
   TAPML_TRY(charge_bytes((2 * members.size() + 1) * kBytesOfValue));
   Value dict = Value::dict(std::move(members));
-  if (dict.weight() > kMostWeight) return error("a dict is too large", "10,000,000 values");
+  if (dict.weight() > kMostValueWeight) return error("a dict is too large", "10,000,000 values");
   if (dict.depth() <= kMostValueDepth) return dict;
   return error("dicts nest too deeply", std::to_string(kMostValueDepth) + " levels");
 }
