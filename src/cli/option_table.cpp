@@ -13,7 +13,13 @@ constexpr std::string_view kInput = "Input", kSampling = "Sampling", kTarget = "
 
 constexpr OptionRow kRows[] = {
     {"--prompt", kInput, "TEXT"},
+    {"--prompt-file", kInput, "FILE"},
     {"--prompts", kInput, "FILE"},
+    {"--chat", kInput, ""},
+    {"--system", kInput, "TEXT"},
+    {"--chat-template", kInput, "FILE"},
+    {"--chat-variables", kInput, "JSON"},
+    {"--stop", kInput, "TEXT"},
     {"--text", kInput, "TEXT"},
     {"--texts", kInput, "FILE"},
     {"--tokens", kInput, "ID,..."},

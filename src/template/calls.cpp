@@ -263,6 +263,7 @@ Result<Value> Renderer::call_loop_method(LoopState& loop, const std::string& nam
                                          const Arguments& arguments) {
   if (name == "changed") {
     Value now = Value::tuple(arguments.positional);
+    if (loop.changed) TAPML_TRY(charge_comparison(*loop.changed, now));
     const bool changed = !loop.changed || !equal(*loop.changed, now);
     loop.changed = std::move(now);
     return Value::boolean(changed);

@@ -274,17 +274,23 @@ Result<bool> Renderer::contains(const Value& container, const Value& item) {
     case Kind::kDict:
       if (!item.is_hashable()) return type_error("a key", "a text or a number", item);
       TAPML_TRY(charge(container.members().size() / 8));
+      for (const auto& member : container.members()) {
+        if (item.is(Kind::kTuple)) TAPML_TRY(charge_comparison(member.first, item));
+      }
       return container.find(item) != nullptr;
     default: {
       TAPML_ASSIGN(const Items items, items_of(container));
-      TAPML_TRY(charge(items.size() / 4));
-      return std::ranges::any_of(items, [&](const Value& one) { return equal(one, item); });
+      for (const Value& one : items) {
+        TAPML_TRY(charge_comparison(one, item));
+        if (equal(one, item)) return true;
+      }
+      return false;
     }
   }
 }
 
 Result<bool> Renderer::compare_values(std::string_view op, const Value& a, const Value& b) {
-  TAPML_TRY(charge((a.text().size() + a.items().size()) / 64));
+  TAPML_TRY(charge_comparison(a, b));
   if (op == "==") return equal(a, b);
   if (op == "!=") return !equal(a, b);
   if (op == "in") return contains(b, a);

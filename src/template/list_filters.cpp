@@ -204,8 +204,8 @@ Result<Items> Renderer::sorted(Items items, const std::vector<Items>& keys, bool
       for (size_t out = begin; out < end; ++out) {
         bool takes_right = left == middle;
         if (left < middle && right < end) {
-          TAPML_TRY(charge(1));
           const Value a = Value::list(keys[order[left]]), b = Value::list(keys[order[right]]);
+          TAPML_TRY(charge_comparison(a, b));
           const bool less = [&] {
             const Order both = compare(a, b);
             return reverse ? both == Order::kGreater : both == Order::kLess;
@@ -295,6 +295,7 @@ Result<Value> Renderer::filter_groupby(const Value& value, const Arguments& argu
   for (const Value& item : items) {
     TAPML_ASSIGN(Value name, attribute_path(item, bound[0], bound[1]));
     Value key = sensitive ? name : without_case(name);
+    if (!group.empty()) TAPML_TRY(charge_comparison(key, group_key));
     if (group.empty() || !equal(key, group_key)) {
       close();
       group_key = std::move(key);
@@ -315,7 +316,8 @@ Result<Value> Renderer::filter_unique(const Value& value, const Arguments& argum
     TAPML_ASSIGN(Value key, attribute_path(item, bound[1]));
     if (!boolean(bound[0], false)) key = without_case(key);
     if (!key.is_hashable()) return type_error("the filter unique", "texts or numbers", key);
-    TAPML_TRY(charge(seen.size() / 4 + 1));
+    TAPML_TRY(charge(static_cast<size_t>(1 + key.weight() / 16)));
+    for (const Value& one : seen) TAPML_TRY(charge_comparison(one, key));
     if (std::ranges::any_of(seen, [&](const Value& one) { return equal(one, key); })) continue;
     seen.push_back(std::move(key));
     out.push_back(item);
@@ -333,6 +335,7 @@ Result<Value> Renderer::extreme(const Value& value, const Arguments& arguments, 
     if (!boolean(bound[0], false)) key = without_case(key);
     if (i > 0) {
       if (key.is_undefined()) return undefined_error(key);
+      TAPML_TRY(charge_comparison(key, best_key));
       const Order order = compare(key, best_key);
       if (order == Order::kRefused) return error("two values have no order", "numbers, or texts");
       if (order != wanted) continue;

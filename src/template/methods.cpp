@@ -61,7 +61,7 @@ Result<Value> Renderer::call_list_method(const Value& self, const std::string& n
     return self;
   }
   TAPML_ASSIGN(const Bound bound, bind(arguments, name, {"value"}, 1));
-  TAPML_TRY(charge(self.items().size() / 4));
+  for (const Value& item : self.items()) TAPML_TRY(charge_comparison(item, *bound[0]));
   const auto is_it = [&](const Value& item) { return equal(item, *bound[0]); };
   if (name == "count") return Value::integer(std::ranges::count_if(self.items(), is_it));
   const auto found = std::ranges::find_if(self.items(), is_it);

@@ -13,6 +13,8 @@ namespace {
 constexpr int kMostDepth = 500;
 // Of lists and dicts in one another; JSON nests 512 deep at most.
 constexpr int kMostValueDepth = 600;
+// Of a list or dict that a template makes: parts may be shared, and are walked each time.
+constexpr uint64_t kMostValueWeight = 10'000'000;
 constexpr size_t kBytesOfValue = sizeof(Value);
 
 }  // namespace
@@ -67,6 +69,11 @@ Status Renderer::charge_bytes(size_t bytes) {
                "more", "does a loop make a text longer again and again?");
 }
 
+Status Renderer::charge_comparison(const Value& a, const Value& b) {
+  const auto depth = static_cast<uint64_t>(1 + std::min(a.depth(), b.depth()));
+  return charge(static_cast<size_t>(1 + std::min(a.weight(), b.weight()) * depth / 16));
+}
+
 std::unexpected<Error> Renderer::error(std::string message, std::string expected, std::string found,
                                        std::string hint) const {
   return fail(user_error(std::move(message), template_location(source_, text_, at_),
@@ -92,6 +99,7 @@ Result<Value> Renderer::make_text(std::string text) {
 Result<Value> Renderer::make_list(Items items) {
   TAPML_TRY(charge_bytes((items.size() + 1) * kBytesOfValue));
   Value list = Value::list(std::move(items));
+  if (list.weight() > kMostValueWeight) return error("a list is too large", "10,000,000 values");
   if (list.depth() <= kMostValueDepth) return list;
   return error("lists nest too deeply", std::to_string(kMostValueDepth) + " levels");
 }
@@ -105,14 +113,17 @@ Result<Value> Renderer::make_iterator(Items items) {
 Result<Value> Renderer::make_dict(Members members) {
   TAPML_TRY(charge_bytes((2 * members.size() + 1) * kBytesOfValue));
   Value dict = Value::dict(std::move(members));
+  if (dict.weight() > kMostValueWeight) return error("a dict is too large", "10,000,000 values");
   if (dict.depth() <= kMostValueDepth) return dict;
   return error("dicts nest too deeply", std::to_string(kMostValueDepth) + " levels");
 }
 
 Status Renderer::set_member(Members& members, Value key, Value value) {
+  TAPML_TRY(charge(static_cast<size_t>(key.weight() / 16)));
   if (!key.is_hashable()) return type_error("a key of a dict", "a text or a number", key);
   TAPML_TRY(charge(members.size() / 8 + 1));
   for (auto& [known, item] : members) {
+    if (key.is(Kind::kTuple)) TAPML_TRY(charge_comparison(known, key));
     if (!equal(known, key)) continue;
     item = std::move(value);
     return {};

@@ -106,6 +106,8 @@ class Renderer {
   // Limits and errors.
   Status charge(size_t steps);
   Status charge_bytes(size_t bytes);
+  // Before two values are compared.
+  Status charge_comparison(const Value& a, const Value& b);
   std::unexpected<Error> error(std::string message, std::string expected = "",
                                std::string found = "", std::string hint = "") const;
   std::unexpected<Error> undefined_error(const Value& value) const;

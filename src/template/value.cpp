@@ -18,12 +18,23 @@ struct Value::Sequence {
   Items items;
   const char* view = nullptr;
   int depth = 1;
+  uint64_t weight = 1;
 };
 
 struct Value::Dict {
   Members members;
   int depth = 1;
+  uint64_t weight = 1;
 };
+
+namespace {
+
+// Shared parts count each time, so that sums may become huge.
+constexpr uint64_t kMostWeight = uint64_t{1} << 60;
+
+uint64_t added(uint64_t a, uint64_t b) { return std::min(a + b, kMostWeight); }
+
+}  // namespace
 
 struct Value::Method {
   Value self;
@@ -80,8 +91,13 @@ Value Value::view(Items items, const char* name) {
   Value value;
   value.kind_ = Kind::kList;
   int depth = 0;
-  for (const Value& item : items) depth = std::max(depth, item.depth());
-  value.held_ = std::make_shared<const Sequence>(Sequence{std::move(items), name, depth + 1});
+  uint64_t weight = 1;
+  for (const Value& item : items) {
+    depth = std::max(depth, item.depth());
+    weight = added(weight, item.weight());
+  }
+  value.held_ =
+      std::make_shared<const Sequence>(Sequence{std::move(items), name, depth + 1, weight});
   return value;
 }
 
@@ -97,8 +113,13 @@ Value Value::dict(Members members) {
   Value value;
   value.kind_ = Kind::kDict;
   int depth = 0;
-  for (const auto& [key, item] : members) depth = std::max({depth, key.depth(), item.depth()});
-  value.held_ = std::make_shared<const Dict>(Dict{std::move(members), depth + 1});
+  // A comparison looks for each key.
+  uint64_t weight = 1 + members.size() * members.size() / 16;
+  for (const auto& [key, item] : members) {
+    depth = std::max({depth, key.depth(), item.depth()});
+    weight = added(weight, added(key.weight(), item.weight()));
+  }
+  value.held_ = std::make_shared<const Dict>(Dict{std::move(members), depth + 1, weight});
   return value;
 }
 
@@ -190,6 +211,13 @@ int Value::depth() const {
   if (is_dict()) return static_cast<const Dict*>(held_.get())->depth;
   if (kind_ == Kind::kMethod) return self().depth() + 1;
   return 0;
+}
+
+uint64_t Value::weight() const {
+  if (is_sequence()) return static_cast<const Sequence*>(held_.get())->weight;
+  if (is_dict()) return static_cast<const Dict*>(held_.get())->weight;
+  if (kind_ == Kind::kMethod) return added(self().weight(), 1);
+  return is_string() ? 1 + text().size() / 64 : 1;
 }
 
 bool Value::is_hashable() const {

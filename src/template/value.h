@@ -90,6 +90,8 @@ class Value {
 
   // Nesting of lists, dicts and methods: 0 for other values.
   int depth() const;
+  // The work of a comparison with it: values in one another, each as often as it occurs.
+  uint64_t weight() const;
   // Whether it can be a key: no list or dict in it.
   bool is_hashable() const;
   const Value* find(const Value& key) const;  // in a dict

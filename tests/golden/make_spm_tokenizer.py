@@ -4,6 +4,8 @@ make_tokenizer.py.
 
   tokenizer/spm_bpe/tokenizer.model      pairs, byte fallback, no normalization, spaces as they are, user-defined pieces
   tokenizer/spm_unigram/tokenizer.model  unigrams, nmt_nfkc, extra spaces removed, no byte fallback, user-defined pieces
+  tokenizer/unigram/tokenizer.json       the second one as a tokenizer.json: Precompiled, Metaspace, Unigram; with the
+                                         results of the package tokenizers
   tokenizer/<name>/strings.jsonl, decode.jsonl  as make_tokenizer.py writes them
 
 The package does not look for control pieces in texts, but tokenizers of transformers do: each part between them is given
@@ -19,7 +21,8 @@ import random
 import re
 
 import sentencepiece
-from tokenizers import decoders
+from sentencepiece import sentencepiece_model_pb2
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 import make_tokenizer
 
@@ -80,6 +83,20 @@ class Decodable(Reference):
         return self.decoder.decode([p for p in pieces if not skip_special_tokens or p not in self.special])
 
 
+def unigram_file(path):
+    """The model as a tokenizer.json, in the form of converted ones."""
+    model = sentencepiece_model_pb2.ModelProto.FromString(path.read_bytes())
+    vocab = [(piece.piece, piece.score) for piece in model.pieces]
+    tokenizer = Tokenizer(models.Unigram(vocab, model.trainer_spec.unk_id))
+    tokenizer.normalizer = normalizers.Sequence([
+        normalizers.Precompiled(model.normalizer_spec.precompiled_charsmap), normalizers.Replace(Regex(" {2,}"), " ")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    tokenizer.add_special_tokens(["<s>", "</s>", AddedToken("<mask>", lstrip=True)])
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)])
+    return tokenizer
+
+
 def main():
     texts = make_tokenizer.strings()
     for name, options in MODELS.items():
@@ -90,6 +107,13 @@ def main():
         (folder / "tokenizer.model").write_bytes(train(options, shuffled))
         make_tokenizer.write_strings(folder, Reference(folder / "tokenizer.model"), texts)
         make_tokenizer.write_decode(folder, Decodable(folder / "tokenizer.model"))
+        if name == "spm_unigram":
+            converted = HERE / "tokenizer/unigram"
+            converted.mkdir(parents=True, exist_ok=True)
+            tokenizer = unigram_file(folder / "tokenizer.model")
+            make_tokenizer.write_atomic(converted / "tokenizer.json", tokenizer.to_str() + "\n")
+            make_tokenizer.write_strings(converted, tokenizer, texts)
+            make_tokenizer.write_decode(converted, tokenizer)
         print(f"{name}: {Reference(folder / 'tokenizer.model').get_vocab_size()} tokens, {len(texts)} strings")
 
 

@@ -24,7 +24,7 @@ inline const std::string kDemoModel = std::string(TAPML_SOURCE_DIR) + "/models/d
 
 struct ProgramOptions {
   std::map<std::string, std::string> environment;  // added to the test's environment
-  std::string input;                     // standard input; empty: none
+  std::string input;                               // standard input; empty: none
   std::string interrupt_after;           // SIGINT is sent once standard error has this text
   bool interrupt_on_out = false;         // ... or on standard output
   std::function<bool()> interrupt_when;  // or once this returns true

@@ -77,6 +77,16 @@ TEST(TemplateLimits, EndWhatDoesNotEnd) {
           {"{% set ns = namespace(t=[]) %}{% for i in range(9999) %}{% set ns.t = [ns.t] %}{% "
            "endfor %}",
            {"nest too deeply"}},
+          // Shared parts are walked each time.
+          {"{% set ns = namespace(a=[], b=[]) %}{% for i in range(99) %}{% set ns.a = [ns.a, ns.a] "
+           "%}"
+           "{% set ns.b = [ns.b, ns.b] %}{% endfor %}{{ ns.a == ns.b }}",
+           {"a list is too large"}},
+          {"{% set ns = namespace(a=[], b=[]) %}{% for i in range(16) %}{% set ns.a = [ns.a, ns.a] "
+           "%}"
+           "{% set ns.b = [ns.b, ns.b] %}{% endfor %}{% for i in range(999) %}{{ ns.a == ns.b }}"
+           "{% endfor %}",
+           {"too many steps"}},
           {"{{ range(999999) }}", {"range is too long", "100000"}},
           {"{{ 'x' | center(99999999999) }}", {"too much text"}},
           {"{{ ('%99999999d' % 1) }}", {"the format of a text is not valid"}},

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "llm/tokenizer/base64.h"
 #include "llm/tokenizer/object_items.h"
 #include "llm/tokenizer/utf8.h"
 
@@ -54,12 +55,13 @@ Status Normalizer::add(const JsonObjectReader& field, const RegexEngine& engine)
     return {};
   }
   const std::optional<UnicodeForm> form = form_called(type);
-  if (form || type == "Lowercase" || type == "BertNormalizer") {
+  if (form || type == "Lowercase" || type == "BertNormalizer" || type == "Precompiled") {
     if (unicode_ == nullptr) {
       return fail(field.field_error("type", "needs tables of Unicode, which this platform lacks",
                                     "Prepend, Replace, Strip, StripAccents or Sequence"));
     }
     if (type == "BertNormalizer") return add_bert(field);
+    if (type == "Precompiled") return add_map(field);
     steps_.push_back(form ? Step(*form) : Step(LowercaseStep{}));
     return {};
   }
@@ -68,10 +70,10 @@ Status Normalizer::add(const JsonObjectReader& field, const RegexEngine& engine)
     for (const JsonObjectReader& item : items) TAPML_TRY(add(item, engine));
     return {};
   }
-  return fail(
-      field.field_error("type", "is not a supported normalizer",
-                        "NFC, NFD, NFKC, NFKD, Lowercase, BertNormalizer, StripAccents, Prepend, "
-                        "Replace, Strip or Sequence"));
+  return fail(field.field_error(
+      "type", "is not a supported normalizer",
+      "NFC, NFD, NFKC, NFKD, Lowercase, BertNormalizer, Precompiled, StripAccents, "
+      "Prepend, Replace, Strip or Sequence"));
 }
 
 // Without an option for accents, they are stripped if letters are lowercased.
@@ -84,6 +86,47 @@ Status Normalizer::add_bert(const JsonObjectReader& field) {
   steps_.push_back(options);
   return {};
 }
+
+// The map of a SentencePiece model.
+Status Normalizer::add_map(const JsonObjectReader& field) {
+  const char* key = "precompiled_charsmap";
+  TAPML_ASSIGN(const std::optional<std::string> text, field.optional_string(key));
+  if (!text || text->empty()) return {};
+  const std::optional<std::string> bytes = decode_base64(*text);
+  if (!bytes) return fail(field.field_error(key, "is not in base64", "a map of characters"));
+  TAPML_ASSIGN(CharactersMap map, CharactersMap::make(*bytes, field.source()));
+  steps_.push_back(std::move(map));
+  return {};
+}
+
+namespace {
+
+// As the tokenizers package does: short grapheme clusters as a whole, by the shortest text of the
+// map that they begin with, then characters.
+std::string mapped(std::string_view text, const CharactersMap& map, const UnicodeTables& unicode) {
+  constexpr size_t kShort = 6;
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = unicode.cluster_end(text, at);
+    const std::string_view cluster = text.substr(at, end - at);
+    at = end;
+    if (cluster.size() < kShort) {
+      if (const auto match = map.shortest(cluster)) {
+        out += match->by;
+        continue;
+      }
+    }
+    for (size_t i = 0; i < cluster.size();) {
+      const std::string_view character = cluster.substr(i, next_utf8(cluster, i).length);
+      const auto match = map.shortest(character);
+      out += match ? match->by : character;
+      i += character.size();
+    }
+  }
+  return out;
+}
+
+}  // namespace
 
 Result<std::string> Normalizer::carry_out(const Step& step, std::string text,
                                           size_t max_size) const {
@@ -102,6 +145,7 @@ Result<std::string> Normalizer::carry_out(const Step& step, std::string text,
   if (const auto* bert = std::get_if<BertNormalizerOptions>(&step)) {
     return bert_normalized(text, *bert, *unicode_);
   }
+  if (const auto* map = std::get_if<CharactersMap>(&step)) return mapped(text, *map, *unicode_);
   if (const auto* form = std::get_if<UnicodeForm>(&step)) return unicode_->normalized(text, *form);
   return unicode_->lower_case(text);
 }

@@ -8,6 +8,7 @@
 
 #include "io/json_reader.h"
 #include "llm/tokenizer/bert_normalizer.h"
+#include "llm/tokenizer/characters_map.h"
 #include "llm/tokenizer/pattern.h"
 #include "llm/tokenizer/unicode.h"
 
@@ -17,9 +18,9 @@ namespace tapml::tokenizer {
 class Normalizer {
  public:
   // Reads `normalizer` of a tokenizer.json: null, NFC, NFD, NFKC, NFKD, Lowercase, BertNormalizer,
-  // StripAccents, Prepend, Replace, Strip and Sequence of these. UserError for other types, for
-  // missing or malformed fields and, without `unicode`, for types that need it. `unicode` must
-  // outlive the normalizer.
+  // StripAccents, Prepend, Precompiled, Replace, Strip and Sequence of these. UserError for other
+  // types, for missing or malformed fields and, without `unicode`, for types that need it.
+  // `unicode` must outlive the normalizer.
   static Result<Normalizer> read(const JsonObjectReader& file, const RegexEngine& engine,
                                  const UnicodeTables* unicode);
 
@@ -44,9 +45,10 @@ class Normalizer {
   struct LowercaseStep {};
   struct StripMarksStep {};
   using Step = std::variant<PrependStep, ReplaceStep, StripStep, LowercaseStep, StripMarksStep,
-                            BertNormalizerOptions, UnicodeForm>;
+                            BertNormalizerOptions, UnicodeForm, CharactersMap>;
 
   Status add_bert(const JsonObjectReader& field);
+  Status add_map(const JsonObjectReader& field);
   Status add(const JsonObjectReader& field, const RegexEngine& engine);
   Result<std::string> carry_out(const Step& step, std::string text, size_t max_size) const;
 

@@ -5,37 +5,14 @@
 #include <string>
 #include <unordered_set>
 
+#include "llm/tokenizer/base64.h"
 #include "llm/tokenizer/vocabulary.h"
 
 namespace tapml::tokenizer {
 
 namespace {
 
-int digit_of(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-std::optional<std::string> decode_base64(std::string_view text) {
-  if (text.empty() || text.size() % 4 != 0) return std::nullopt;
-  std::string out;
-  for (size_t at = 0; at < text.size(); at += 4) {
-    const bool is_last = at + 4 == text.size();
-    const size_t padding = !is_last ? 0 : text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
-    uint32_t bits = 0;
-    for (size_t i = 0; i < 4; ++i) {
-      const int digit = i < 4 - padding ? digit_of(text[at + i]) : 0;
-      if (digit < 0) return std::nullopt;
-      bits = bits << 6 | static_cast<uint32_t>(digit);
-    }
-    for (size_t i = 0; i < 3 - padding; ++i) out += static_cast<char>(bits >> (16 - 8 * i) & 0xFF);
-  }
-  return out;
-}
-
-std::optional<RwkvToken> read_line(std::string_view line) {
+std::optional<RwkvToken> read_ranked_line(std::string_view line) {
   const size_t space = line.find(' ');
   if (space == line.npos) return std::nullopt;
   auto bytes = decode_base64(line.substr(0, space));
@@ -50,7 +27,7 @@ std::optional<RwkvToken> read_line(std::string_view line) {
 }  // namespace
 
 bool is_tiktoken_file(std::string_view bytes) {
-  return read_line(bytes.substr(0, bytes.find('\n'))).has_value();
+  return read_ranked_line(bytes.substr(0, bytes.find('\n'))).has_value();
 }
 
 Result<std::vector<RwkvToken>> read_tiktoken_file(std::string_view text, std::string_view source) {
@@ -68,7 +45,7 @@ Result<std::vector<RwkvToken>> read_tiktoken_file(std::string_view text, std::st
       return fail(user_error(where + " " + reason, where, "a line like: IHRoZQ== 262",
                              std::to_string(line.size()) + " bytes", "download the file again"));
     };
-    auto token = read_line(line);
+    auto token = read_ranked_line(line);
     if (!token) return refuse("is not a token in base64 and its rank");
     if (!ids.insert(token->id).second) return refuse("has the rank of another token");
     if (!texts.insert(token->bytes).second) return refuse("has the bytes of another token");

@@ -17,6 +17,7 @@
 #include "llm/tokenizer/rwkv_vocabulary.h"
 #include "llm/tokenizer/sentencepiece_model.h"
 #include "llm/tokenizer/tiktoken_file.h"
+#include "llm/tokenizer/unigram.h"
 #include "llm/tokenizer/word_piece.h"
 
 namespace tapml {
@@ -37,8 +38,9 @@ Status check_header(const JsonObjectReader& file) {
   return {};
 }
 
-using Model = std::variant<tokenizer::BpeModel, tokenizer::WordPieceModel,
-                           tokenizer::LongestMatchModel, tokenizer::SentencePieceModel>;
+using Model =
+    std::variant<tokenizer::BpeModel, tokenizer::WordPieceModel, tokenizer::LongestMatchModel,
+                 tokenizer::SentencePieceModel, tokenizer::UnigramModel>;
 
 // What a tokenizer.json would say besides its model if a text is one word of bytes.
 Json text_of_bytes(const tokenizer::TokenizerConfig& config) {
@@ -103,10 +105,17 @@ Result<Model> read_model(const JsonObjectReader& file, bool byte_level) {
     }
     return tokenizer::WordPieceModel::read(model);
   }
+  if (type == "Unigram") {
+    if (byte_level) {
+      return fail(file.field_error("pre_tokenizer", "has ByteLevel, which goes with BPE alone",
+                                   "words of characters, as Metaspace makes them"));
+    }
+    return tokenizer::UnigramModel::read(model);
+  }
   // Files of early releases have no type; a model with merges is BPE.
   if (type ? type != "BPE" : !model.has("vocab") || !model.has("merges")) {
     return fail(model.field_error("type", "is not a supported tokenizer model",
-                                  "\"BPE\" or \"WordPiece\""));
+                                  "\"BPE\", \"Unigram\" or \"WordPiece\""));
   }
   return tokenizer::BpeModel::read(
       model, byte_level ? tokenizer::BpeUnit::kByte : tokenizer::BpeUnit::kCharacter);
@@ -195,6 +204,8 @@ struct Tokenizer::State {
       words->encode(word, ids);
     } else if (const auto* pieces = std::get_if<tokenizer::SentencePieceModel>(&model)) {
       pieces->encode(word, at_start, ids);
+    } else if (const auto* unigrams = std::get_if<tokenizer::UnigramModel>(&model)) {
+      unigrams->encode(word, ids);
     } else {
       std::get<tokenizer::LongestMatchModel>(model).encode(word, ids);
     }

@@ -2,6 +2,7 @@
 // have none.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ class UnicodeTables {
   // `text` (valid UTF-8) with each character in lower case by itself: without context or locale;
   // U+0130 becomes two characters.
   virtual std::string lower_case(std::string_view text) const = 0;
+  // The end of the grapheme cluster (UAX 29) that begins at a byte of `text` (valid UTF-8).
+  virtual size_t cluster_end(std::string_view text, size_t begin) const = 0;
 };
 
 }  // namespace tapml::tokenizer

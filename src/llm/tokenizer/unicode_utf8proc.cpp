@@ -73,6 +73,23 @@ class Utf8procTables final : public UnicodeTables {
     }
     return out;
   }
+
+  size_t cluster_end(std::string_view text, size_t begin) const override {
+    utf8proc_int32_t state = 0;
+    Utf8Step step = next_utf8(text, begin);
+    size_t at = begin + step.length;
+    while (at < text.size()) {
+      const Utf8Step next = next_utf8(text, at);
+      if (utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(step.code_point),
+                                           static_cast<utf8proc_int32_t>(next.code_point),
+                                           &state)) {
+        break;
+      }
+      step = next;
+      at += step.length;
+    }
+    return at;
+  }
 };
 
 }  // namespace

@@ -124,9 +124,9 @@ TEST_P(TokenizerGolden, IdsAndTokensAreInverse) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Reference, TokenizerGolden,
-                         ::testing::Values("demo", "gpt2", "llama2", "metaspace", "partial", "qwen2", "rwkv",
-                                           "spm_bpe", "spm_unigram", "tiktoken", "unicode",
-                                           "wordpiece"),
+                         ::testing::Values("demo", "gpt2", "llama2", "metaspace", "partial",
+                                           "qwen2", "rwkv", "spm_bpe", "spm_unigram", "tiktoken",
+                                           "unicode", "unigram", "wordpiece"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -44,8 +44,8 @@ const Fault kFaults[] = {
     {"version", "version", "\"2.0\"", "\"version\" is not a known version", "\"1.0\""},
     {"no_model", "model", "", "\"model\" is missing", "an object"},
     {"model_kind", "model", "[1]", "\"model\" is not an object", "an object"},
-    {"model_type", "model.type", "\"Unigram\"", "\"model.type\" is not a supported tokenizer model",
-     "\"BPE\""},
+    {"model_type", "model.type", "\"WordLevel\"",
+     "\"model.type\" is not a supported tokenizer model", "\"BPE\""},
     {"model_type_kind", "model.type", "3", "\"model.type\" is not a string", "a string"},
     {"no_vocab", "model.vocab", "", "\"model.vocab\" is missing", "an object"},
     {"empty_vocab", "model.vocab", "{}", "\"model.vocab\" is empty", "at least one token"},
@@ -78,9 +78,11 @@ const Fault kFaults[] = {
     {"dropout", "model.dropout", "0.1", "\"model.dropout\" is not supported", "null or 0"},
     {"word_piece_bytes", "model.type", "\"WordPiece\"",
      "\"pre_tokenizer\" has ByteLevel, which goes with BPE alone", "BertPreTokenizer"},
-    {"normalizer", "normalizer", R"({"type": "Precompiled"})",
+    {"normalizer", "normalizer", R"({"type": "Nmt"})",
      "\"normalizer.type\" is not a supported normalizer",
-     "NFC, NFD, NFKC, NFKD, Lowercase, BertNormalizer, StripAccents, Prepend, Replace, Strip or "
+     "NFC, NFD, NFKC, NFKD, Lowercase, BertNormalizer, Precompiled, StripAccents, Prepend, "
+     "Replace, "
+     "Strip or "
      "Sequence"},
     {"normalizer_kind", "normalizer", "[]", "\"normalizer\" is not an object", "an object"},
     {"normalizer_untyped", "normalizer", "{}", "\"normalizer.type\" is missing", "a string"},

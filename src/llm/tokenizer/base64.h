@@ -1,0 +1,13 @@
+// Bytes in base64.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tapml::tokenizer {
+
+// Nothing for a text that is not base64 with padding, or empty.
+std::optional<std::string> decode_base64(std::string_view text);
+
+}  // namespace tapml::tokenizer
