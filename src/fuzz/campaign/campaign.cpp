@@ -24,6 +24,9 @@ constexpr size_t kMostInvalid = 5;
 // Findings that look alike before they are reduced: more are only counted.
 constexpr int64_t kMostAlike = 12;
 
+// How much longer a program gets the second time.
+constexpr double kPatience = 4;
+
 bool ends_process(ProblemKind kind) {
   return kind == ProblemKind::kCrash || kind == ProblemKind::kHang || kind == ProblemKind::kMemory;
 }
@@ -94,13 +97,14 @@ class Campaign {
     return tested;
   }
 
-  // A process that ended, or took too long, once more in a fresh one: the machine may be at fault.
+  // A process that ended, or took too long, once more in a fresh one, with more time: the machine
+  // may be at fault.
   Tested test(Worker& worker, uint64_t index) const {
     const uint64_t seed = program_seed(options_.seed, index);
     Tested tested = worker.test(seed);
     if (tested.problem && ends_process(tested.problem->kind)) {
       worker.restart();
-      tested = worker.test(seed);
+      tested = worker.test(seed, kPatience);
     }
     return tested;
   }
@@ -164,7 +168,8 @@ class Campaign {
     unwrap(worker.save(seed, tested.of_mutant, index, digest, problem, finding.folder));
     if (problem.kind == ProblemKind::kMutator) result_.mutator_fault = finding.folder;
     // What fails in the generator, or in the fuzzer itself, has no smaller program.
-    const bool reducible = problem.kind != ProblemKind::kMutator && problem.stage != "generate";
+    const bool reducible = problem.kind != ProblemKind::kMutator && problem.stage != "generate" &&
+                           !options_.worker.disruptive;
     if (reducible) settle(worker, problem, finding);
     for (KnownFinding& other : state().findings) {
       if (other.signature != finding.signature) continue;
