@@ -228,7 +228,9 @@ void add_run_command(CLI::App& fuzz, const Registration& registration) {
   add_seed_option(*command, options->seed, "Seed of the campaign");
   command->add_option("--for", options->time, "Time of this run, such as 90s, 10m or 6h")
       ->capture_default_str();
-  command->add_option("--tests", options->tests, "Most programs of this run (0: no limit)")
+  command
+      ->add_option("--tests", options->tests,
+                   "Most programs of this run, rounded up to whole epochs of 50 (0: no limit)")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))
       ->capture_default_str();
   command->add_option("--corpus", options->corpus,

@@ -18,7 +18,7 @@ namespace tapml::fuzz {
 namespace {
 
 // Programs of one epoch have the same snapshot of the coverage.
-constexpr uint64_t kEpoch = 200;
+constexpr uint64_t kEpoch = 50;
 // Errors of invalid programs that are kept.
 constexpr size_t kMostInvalid = 5;
 // Findings that look alike before they are reduced: more are only counted.
@@ -57,16 +57,11 @@ class Campaign {
  private:
   CampaignState& state() { return result_.state; }
   bool cancelled() const { return options_.cancelled && options_.cancelled(); }
-  bool over() const {
-    return cancelled() || seconds_now() - start_ > options_.seconds ||
-           (options_.tests > 0 && result_.tests >= options_.tests);
-  }
+  bool is_late() const { return cancelled() || seconds_now() - start_ > options_.seconds; }
+  bool over() const { return is_late() || (options_.tests > 0 && result_.tests >= options_.tests); }
 
   std::vector<Tested> run_epoch() {
-    uint64_t count = kEpoch;
-    if (options_.tests > 0) {
-      count = std::min(count, static_cast<uint64_t>(options_.tests - result_.tests));
-    }
+    constexpr uint64_t count = kEpoch;
     std::vector<Tested> tested(count);
     std::atomic<uint64_t> next = 0;
     std::atomic<int64_t> done = 0;
@@ -74,7 +69,7 @@ class Campaign {
     std::exception_ptr failure;
     auto work = [&](Worker& worker) {
       try {
-        for (uint64_t i = next++; i < count && !over(); i = next++) {
+        for (uint64_t i = next++; i < count && !is_late(); i = next++) {
           tested[i] = test(worker, state().next + i);
           const int64_t so_far = result_.tests + ++done;
           if (!options_.progress) continue;
