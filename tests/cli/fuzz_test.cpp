@@ -53,8 +53,8 @@ TEST(Fuzz, InterruptLeavesAState) {
       {"fuzz", "run", "--seed", "3", "--for", "100s", "--native", "0", "--corpus", corpus},
       {.interrupt_when = [&] { return std::filesystem::exists(corpus + "/state.json"); }});
   EXPECT_EQ(result.exit_code, 130) << result.all();
-  const ProgramResult again = run_program(
-      {"fuzz", "run", "--seed", "3", "--for", "1s", "--native", "0", "--corpus", corpus, "--json"});
+  const ProgramResult again = run_program({"fuzz", "run", "--seed", "3", "--tests", "50",
+                                           "--native", "0", "--corpus", corpus, "--json"});
   EXPECT_EQ(again.exit_code, 0) << again.all();
   EXPECT_GE(again.json().find("tests")->as_integer(), 100);
 }
