@@ -8,12 +8,14 @@
 #include "app/standard_streams.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
+#include "base/strings.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/fuzz_findings.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
 #include "fuzz/campaign/campaign.h"
+#include "fuzz/generate/disrupt.h"
 #include "fuzz/generate/generate.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
@@ -24,13 +26,18 @@ namespace tapml::cli {
 namespace {
 
 struct GeneratorOptions {
-  std::string policy = "published";
+  std::string policy = "published", mode = "strict";
   int64_t operators = 10;
   double language = 0.4;
 
   void add_to(CLI::App& command) {
     command.add_option("--policy", policy, "How coverage guides the generation of graphs")
         ->check(CLI::IsMember({"paper", "published", "none"}))
+        ->capture_default_str();
+    command
+        .add_option("--mode", mode,
+                    "Valid programs, or programs that break one rule and must be refused")
+        ->check(CLI::IsMember({"strict", "disruptive"}))
         ->capture_default_str();
     command.add_option("--operators", operators, "Most operators of a graph")
         ->check(CLI::Range(int64_t{1}, int64_t{1000}))
@@ -41,6 +48,7 @@ struct GeneratorOptions {
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
   }
+  bool disruptive() const { return mode == "disruptive"; }
   fuzz::GenerateOptions options() const {
     return {.policy = *fuzz::policy_of(policy),
             .operators = static_cast<int>(operators),
@@ -55,6 +63,17 @@ struct GenCommand {
   std::string coverage, output;
 };
 
+std::string program_text(const GenCommand& command, uint64_t seed, const fuzz::Coverage& snapshot) {
+  const fuzz::GenerateOptions options = command.generator.options();
+  if (!command.generator.disruptive()) {
+    return text::print(fuzz::generate(seed, snapshot, options).program.module);
+  }
+  const fuzz::Disrupted program =
+      fuzz::disrupt(seed, snapshot, {options.policy, options.operators});
+  return "# breaks: " + program.rule + "\n# expected: " + join(program.expected) + "\n" +
+         text::print(program.module);
+}
+
 int gen(const GenCommand& command, const Output& output) {
   fuzz::Coverage snapshot;
   if (!command.coverage.empty()) {
@@ -66,8 +85,7 @@ int gen(const GenCommand& command, const Output& output) {
   for (int64_t i = 0; i < command.count; ++i) {
     unwrap(check_interrupted());
     const uint64_t seed = fuzz::program_seed(command.seed, static_cast<uint64_t>(i));
-    const std::string text =
-        text::print(fuzz::generate(seed, snapshot, command.generator.options()).program.module);
+    const std::string text = program_text(command, seed, snapshot);
     if (!command.output.empty()) {
       unwrap(write_text_atomic(command.output + "/" + std::to_string(i) + ".txt", text));
     } else {
@@ -122,6 +140,7 @@ fuzz::CampaignOptions campaign_options(const RunCommand& command) {
   options.test_seconds = command.test_seconds;
   options.reduce_seconds = command.reduce_seconds;
   options.worker.generate = command.generator.options();
+  options.worker.disruptive = command.generator.disruptive();
   options.worker.targets = command.targets;
   options.worker.native = command.native;
   options.worker.mutants = command.mutants;
@@ -209,7 +228,9 @@ void add_run_command(CLI::App& fuzz, const Registration& registration) {
   add_seed_option(*command, options->seed, "Seed of the campaign");
   command->add_option("--for", options->time, "Time of this run, such as 90s, 10m or 6h")
       ->capture_default_str();
-  command->add_option("--tests", options->tests, "Most programs of this run (0: no limit)")
+  command
+      ->add_option("--tests", options->tests,
+                   "Most programs of this run, rounded up to whole epochs of 50 (0: no limit)")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))
       ->capture_default_str();
   command->add_option("--corpus", options->corpus,

@@ -5,6 +5,7 @@
 #include "analysis/verifier.h"
 #include "build/insert_checks.h"
 #include "compiled_program.h"
+#include "fuzz/oracles/vm_values.h"
 #include "interp/interpreter.h"
 #include "ir/exceptions.h"
 #include "passes/inline_functions.h"
@@ -12,7 +13,6 @@
 #include "pipeline/compile.h"
 #include "support/expect_error.h"
 #include "support/sessions.h"
-#include "fuzz/oracles/vm_values.h"
 #include "text/parser.h"
 #include "text/printer.h"
 

@@ -8,16 +8,20 @@
 #include <vector>
 
 #include "exec/executable_file.h"
+#include "fuzz/oracles/vm_values.h"
 #include "interp/interpreter.h"
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
 #include "pipeline/compile.h"
 #include "runtime/local_virtual_machine.h"
 #include "support/sessions.h"
-#include "fuzz/oracles/vm_values.h"
 #include "text/parser.h"
 
 namespace tapml::testing {
+
+using fuzz::from_machine;
+using fuzz::machine_functions;
+using fuzz::to_machine;
 
 inline Module checked_module(const std::string& source) {
   return pipeline::normal_input(text::parse(source, "bad"), "bad");

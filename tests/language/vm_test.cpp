@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "fuzz/oracles/vm_values.h"
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
 #include "pipeline/compile.h"
@@ -10,7 +11,6 @@
 #include "support/expect_error.h"
 #include "support/language_case.h"
 #include "support/sessions.h"
-#include "fuzz/oracles/vm_values.h"
 #include "text/parser.h"
 
 namespace tapml {

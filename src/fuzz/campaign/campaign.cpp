@@ -18,11 +18,14 @@ namespace tapml::fuzz {
 namespace {
 
 // Programs of one epoch have the same snapshot of the coverage.
-constexpr uint64_t kEpoch = 200;
+constexpr uint64_t kEpoch = 50;
 // Errors of invalid programs that are kept.
 constexpr size_t kMostInvalid = 5;
 // Findings that look alike before they are reduced: more are only counted.
 constexpr int64_t kMostAlike = 12;
+
+// How much longer a program gets the second time.
+constexpr double kPatience = 4;
 
 bool ends_process(ProblemKind kind) {
   return kind == ProblemKind::kCrash || kind == ProblemKind::kHang || kind == ProblemKind::kMemory;
@@ -54,16 +57,11 @@ class Campaign {
  private:
   CampaignState& state() { return result_.state; }
   bool cancelled() const { return options_.cancelled && options_.cancelled(); }
-  bool over() const {
-    return cancelled() || seconds_now() - start_ > options_.seconds ||
-           (options_.tests > 0 && result_.tests >= options_.tests);
-  }
+  bool is_late() const { return cancelled() || seconds_now() - start_ > options_.seconds; }
+  bool over() const { return is_late() || (options_.tests > 0 && result_.tests >= options_.tests); }
 
   std::vector<Tested> run_epoch() {
-    uint64_t count = kEpoch;
-    if (options_.tests > 0) {
-      count = std::min(count, static_cast<uint64_t>(options_.tests - result_.tests));
-    }
+    constexpr uint64_t count = kEpoch;
     std::vector<Tested> tested(count);
     std::atomic<uint64_t> next = 0;
     std::atomic<int64_t> done = 0;
@@ -71,7 +69,7 @@ class Campaign {
     std::exception_ptr failure;
     auto work = [&](Worker& worker) {
       try {
-        for (uint64_t i = next++; i < count && !over(); i = next++) {
+        for (uint64_t i = next++; i < count && !is_late(); i = next++) {
           tested[i] = test(worker, state().next + i);
           const int64_t so_far = result_.tests + ++done;
           if (!options_.progress) continue;
@@ -94,13 +92,14 @@ class Campaign {
     return tested;
   }
 
-  // A process that ended, or took too long, once more in a fresh one: the machine may be at fault.
+  // A process that ended, or took too long, once more in a fresh one, with more time: the machine
+  // may be at fault.
   Tested test(Worker& worker, uint64_t index) const {
     const uint64_t seed = program_seed(options_.seed, index);
     Tested tested = worker.test(seed);
     if (tested.problem && ends_process(tested.problem->kind)) {
       worker.restart();
-      tested = worker.test(seed);
+      tested = worker.test(seed, kPatience);
     }
     return tested;
   }
@@ -164,7 +163,8 @@ class Campaign {
     unwrap(worker.save(seed, tested.of_mutant, index, digest, problem, finding.folder));
     if (problem.kind == ProblemKind::kMutator) result_.mutator_fault = finding.folder;
     // What fails in the generator, or in the fuzzer itself, has no smaller program.
-    const bool reducible = problem.kind != ProblemKind::kMutator && problem.stage != "generate";
+    const bool reducible = problem.kind != ProblemKind::kMutator && problem.stage != "generate" &&
+                           !options_.worker.disruptive;
     if (reducible) settle(worker, problem, finding);
     for (KnownFinding& other : state().findings) {
       if (other.signature != finding.signature) continue;

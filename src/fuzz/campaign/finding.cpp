@@ -33,8 +33,9 @@ void save_finding(const Finding& finding, const std::string& folder) {
     std::error_code ignored;
     std::filesystem::remove(folder + kSide, ignored);
   }
-  std::vector<Json> targets;
+  std::vector<Json> targets, expected;
   for (const std::string& target : finding.targets) targets.push_back(Json::string(target));
+  for (const std::string& part : finding.expected) expected.push_back(Json::string(part));
   Json json = Json::object({{"problem", finding.problem.json()},
                             {"signature", Json::string(finding.problem.signature())},
                             {"targets", Json::array(std::move(targets))},
@@ -42,6 +43,7 @@ void save_finding(const Finding& finding, const std::string& folder) {
                             {"index", seed_json(finding.index)},
                             {"coverage", Json::string(finding.coverage)},
                             {"mutations", Json::string(finding.mutations)},
+                            {"expected", Json::array(std::move(expected))},
                             {"replay", Json::string("tapml fuzz replay " + folder)}});
   // Last: a folder with this file is complete.
   unwrap(write_text_atomic(folder + "/finding.json", json.dump(2) + "\n"));
@@ -63,6 +65,9 @@ Finding load_finding(const std::string& folder) {
   if (const Json* targets = json.find("targets"); targets && targets->is_array()) {
     finding.targets.clear();
     for (const Json& target : targets->items()) finding.targets.push_back(target.as_string());
+  }
+  if (const Json* expected = json.find("expected"); expected && expected->is_array()) {
+    for (const Json& part : expected->items()) finding.expected.push_back(part.as_string());
   }
   text::SideTensors side;
   if (std::filesystem::exists(folder + kSide)) {

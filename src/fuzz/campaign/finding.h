@@ -22,6 +22,9 @@ struct Finding {
   // coverage that it was generated from, and its mutations (empty: none).
   uint64_t seed = 0, index = 0;
   std::string coverage, mutations;
+  // Of a program that breaks a rule, the parts of the diagnostic that are expected; such a program
+  // has no arguments.
+  std::vector<std::string> expected;
 };
 
 // Creates the folder. Errors are those of writing files.

@@ -4,6 +4,8 @@
 
 #include "fuzz/campaign/finding.h"
 #include "fuzz/campaign/json_fields.h"
+#include "fuzz/generate/disrupt.h"
+#include "fuzz/oracles/refusal.h"
 #include "fuzz/reduce/bisect.h"
 #include "fuzz/reduce/reduce.h"
 #include "io/host/files.h"
@@ -45,6 +47,12 @@ class Server {
     if (what == "test") return test(seed_at(request, "seed"));
     if (what == "check") {
       const Finding finding = load_finding(text_at(request, "folder"));
+      if (!finding.expected.empty()) {
+        Checked checked;
+        checked.problem = refusal_problem(
+            {finding.program.module, finding.problem.stage, "", finding.expected, {}});
+        return checked_json(checked);
+      }
       return checked_json(oracles_->check_alone(finding.program, true));
     }
     if (what == "save") return save(request);
@@ -85,7 +93,20 @@ class Server {
     return json;
   }
 
+  Disrupted disrupted(uint64_t seed) const {
+    return disrupt(seed, snapshot_, {options_.generate.policy, options_.generate.operators});
+  }
+
+  Json test_disrupted(uint64_t seed) {
+    const Disrupted program = disrupted(seed);
+    channel_.send(Json::object({{"added", Json::string(program.added.text())}}));
+    Checked checked;
+    checked.problem = refusal_problem(program);
+    return checked_json(checked);
+  }
+
   Json test(uint64_t seed) {
+    if (options_.disruptive) return test_disrupted(seed);
     const Generated generated = generate(seed, snapshot_, options_.generate);
     channel_.send(Json::object({{"added", Json::string(generated.added.text())},
                                 {"language", Json::boolean(generated.language)},
@@ -96,7 +117,13 @@ class Server {
   Json save(const Json& request) {
     const uint64_t seed = seed_at(request, "seed");
     Finding finding;
-    finding.program = generate(seed, snapshot_, options_.generate).program;
+    if (options_.disruptive) {
+      Disrupted program = disrupted(seed);
+      finding.program.module = std::move(program.module);
+      finding.expected = std::move(program.expected);
+    } else {
+      finding.program = generate(seed, snapshot_, options_.generate).program;
+    }
     if (flag_at(request, "of_mutant")) {
       auto mutant = mutant_of(finding.program, seed, options_.depth, &finding.mutations);
       if (mutant) finding.program = std::move(*mutant);
@@ -142,6 +169,7 @@ Json WorkerOptions::json() const {
   for (const std::string& target : targets) names.push_back(Json::string(target));
   return Json::object({{"policy", Json::string(policy_name(generate.policy))},
                        {"operators", Json::integer(generate.operators)},
+                       {"disruptive", Json::boolean(disruptive)},
                        {"language", Json::number(generate.language)},
                        {"targets", Json::array(std::move(names))},
                        {"native", Json::number(native)},
@@ -154,6 +182,7 @@ WorkerOptions WorkerOptions::from_json(const Json& json) {
   WorkerOptions options;
   options.generate.policy = policy_of(text_at(json, "policy")).value_or(Policy::kPublished);
   options.generate.operators = static_cast<int>(number_at(json, "operators", 10));
+  options.disruptive = flag_at(json, "disruptive");
   options.generate.language = number_at(json, "language", 0);
   options.native = number_at(json, "native");
   options.mutants = number_at(json, "mutants");
@@ -217,11 +246,11 @@ Result<Json> Worker::ask(const Json& request, double seconds) {
   }
 }
 
-Problem Worker::ended(const Error& error) {
+Problem Worker::ended(const Error& error, double seconds) {
   Problem problem{ProblemKind::kHang, part_.empty() ? "generate" : part_, "", ""};
   if (part_ == "mutant") problem.stage = "program";
   if (error.fault == PlatformFault::kTimeout) {
-    problem.message = "no result within " + std::to_string(static_cast<int>(seconds_)) + " s";
+    problem.message = "no result within " + std::to_string(static_cast<int>(seconds)) + " s";
     restart();
     return problem;
   }
@@ -230,20 +259,21 @@ Problem Worker::ended(const Error& error) {
   return problem;
 }
 
-Tested Worker::test(uint64_t seed) {
+Tested Worker::test(uint64_t seed, double patience) {
   Tested tested;
   if (Status started = ensure(); !started) throw_error(started.error());
   part_.clear();
   tested.done = true;
+  const double seconds = patience * seconds_;
   Result<Json> reply =
-      ask(Json::object({{"do", Json::string("test")}, {"seed", seed_json(seed)}}), seconds_);
+      ask(Json::object({{"do", Json::string("test")}, {"seed", seed_json(seed)}}), seconds);
   if (reply && reply->find("added")) {
     const Json* operators = reply->find("operators");
     tested.operators = operators ? static_cast<int>(operators->as_integer()) : 0;
     tested.language = flag_at(*reply, "language");
     if (auto added = Coverage::parse(text_at(*reply, "added"), "added")) tested.added = *added;
     const auto deadline = std::chrono::steady_clock::now() +
-                          std::chrono::milliseconds(static_cast<int64_t>(seconds_ * 1000));
+                          std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
     bool mutant = false;
     do {
       reply = process_->channel().receive(deadline);
@@ -255,7 +285,7 @@ Tested Worker::test(uint64_t seed) {
     tested.of_mutant = mutant;
   }
   if (!reply) {
-    tested.problem = ended(reply.error());
+    tested.problem = ended(reply.error(), seconds);
     return tested;
   }
   if (reply->find("error")) {
@@ -278,7 +308,7 @@ std::optional<Problem> Worker::check(const std::string& folder) {
   part_.clear();
   const Result<Json> reply = ask(
       Json::object({{"do", Json::string("check")}, {"folder", Json::string(folder)}}), seconds_);
-  if (!reply) return ended(reply.error());
+  if (!reply) return ended(reply.error(), seconds_);
   if (reply->find("error")) return std::nullopt;
   const Json* problem = reply->find("problem");
   return problem ? std::optional(Problem::from_json(*problem)) : std::nullopt;

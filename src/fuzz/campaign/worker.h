@@ -16,6 +16,7 @@ namespace tapml::fuzz {
 // What a worker needs to know besides its programs.
 struct WorkerOptions {
   GenerateOptions generate;
+  bool disruptive = false;  // programs that break one rule (generate/disrupt.h)
   std::vector<std::string> targets = {kDefaultPlatform};
   double native = 0.1, mutants = 0.5;
   int depth = 3;
@@ -50,8 +51,9 @@ class Worker {
   // The coverage of all programs from now on: `added` to that of before, which together are
   // `snapshot`.
   void set_coverage(const Coverage* snapshot, const Coverage& added);
-  // Generates and checks a program. An end of the process, or of the time, is a problem.
-  Tested test(uint64_t seed);
+  // Generates and checks a program, in `patience` times the usual time. An end of the process, or
+  // of the time, is a problem.
+  Tested test(uint64_t seed, double patience = 1);
   // Checks the program of a finding's folder.
   std::optional<Problem> check(const std::string& folder);
   // Saves the program of a seed, or its mutant, as a finding.
@@ -71,7 +73,7 @@ class Worker {
   Status ensure();
   Result<Json> ask(const Json& request, double seconds);
   // The problem of a process that ended, or did not answer, during a request.
-  Problem ended(const Error& error);
+  Problem ended(const Error& error, double seconds);
 
   std::vector<std::string> command_;
   WorkerOptions options_;

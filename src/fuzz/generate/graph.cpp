@@ -22,6 +22,8 @@ constexpr int64_t kBoundaries[] = {6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 6
 // An input has at most this many elements, and so have values that later operators read.
 constexpr int64_t kMostElements = 2048;
 constexpr size_t kMostRank = 6;
+// How often an operator that no earlier value fits gets a parameter of its own.
+constexpr double kOwnFirst = 0.2;
 // A graph takes the next candidate, whatever it adds, after this many refusals in a row.
 constexpr int kMostRefusals = 24;
 
@@ -155,14 +157,15 @@ class GraphGenerator {
     if (rng_.chance(0.5)) at = values_.size() - 1;  // deep rather than wide
     const op::GeneratedTensor first{values_[at].dtype, values_[at].shape, info.generator.low,
                                     info.generator.high};
-    const bool creates = info.generator.ranks.empty();
+    // The operator may make its first tensor from nothing, or take one that no value here fits.
+    bool creates = info.generator.ranks.empty();
     op::GeneratedCall call;
-    if (creates) {
+    if (creates || !op::generate_call_of(info, first, rng_, call)) {
+      if (!creates && !rng_.chance(kOwnFirst)) return false;
+      creates = true;
       if (!op::generate_call(info, op::pick(info.generator.dtypes, rng_), extents_, rng_, call)) {
         return false;
       }
-    } else if (!op::generate_call_of(info, first, rng_, call)) {
-      return false;
     }
     Draft draft;
     if (!creates) draft.used.push_back(at);
