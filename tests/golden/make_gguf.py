@@ -140,9 +140,10 @@ def add_metadata(writer, arch, config):
     if kind in norms:
         writer.add_layer_norm_eps(norms[kind])
     else:
-        others = {"lfm2": 1e-5, "mixtral": 1e-5, "phi3": 1e-5, "olmo2": 1e-5, "olmo3": 1e-5, "olmoe": 1e-5, "exaone4": 1e-5, "arcee": 1e-5,
-                  "ernie4_5": 1e-5, "hunyuan_v1_dense": 1e-5, "glm4": 1.5625e-7}
-        writer.add_layer_norm_rms_eps(first("rms_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", default=others.get(kind, 1e-6)))
+        others = {"lfm2": 1e-5, "mixtral": 1e-5, "phi3": 1e-5, "olmo2": 1e-5, "olmo3": 1e-5, "olmoe": 1e-5,
+                  "exaone4": 1e-5, "arcee": 1e-5, "ernie4_5": 1e-5, "hunyuan_v1_dense": 1e-5, "glm4": 1.5625e-7}
+        writer.add_layer_norm_rms_eps(
+            first("rms_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", default=others.get(kind, 1e-6)))
     if kind not in ("gpt2", "gpt_bigcode"):
         parts = {"chatglm": 0.5, "phi": 0.5, "glm4": 0.5, "nemotron": 0.5, "gpt_neox": config.get("rotary_pct")}
         writer.add_rope_dimension_count(int(head * first("partial_rotary_factor", default=parts.get(kind, 1))))
@@ -251,7 +252,8 @@ def make(name, library):
 
 # Where each type has its scales in f16; scales of other dtypes may have any bits.
 SCALES = {"Q4_0": (0,), "Q4_1": (0, 2), "Q5_0": (0,), "Q5_1": (0, 2), "Q8_0": (0,), "Q2_K": (80, 82), "Q3_K": (108,),
-          "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,), "IQ4_NL": (0,), "MXFP4": (), "F16": (0,), "BF16": (), "F32": ()}
+          "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,), "IQ4_NL": (0,), "MXFP4": (), "F16": (0,), "BF16": (),
+          "F32": ()}
 
 
 # Scales that give elements of a deviation of about 0.2, and minimums that give a mean of about 0.
@@ -312,7 +314,8 @@ def make_quantized(name, library):
             if arch == "llama" and ".k_proj." in n:
                 x = unpaired(x, config["num_key_value_heads"])
             weights[n] = x
-        model = make_logits.reference(scratch, {n: torch.from_numpy(np.ascontiguousarray(x)) for n, x in weights.items()})
+        weights = {n: torch.from_numpy(np.ascontiguousarray(x)) for n, x in weights.items()}
+        model = make_logits.reference(scratch, weights)
     tokens = (rng.words(seed, "tokens", TOKENS) % np.uint32(config["vocab_size"])).astype(np.int32)
     logits = make_logits.logits_of(model, tokens.tolist())
     part = folder / "model.gguf.part"
@@ -373,7 +376,8 @@ def make_blocks():
     print(f"blocks: {len(SCALES)} types")
 
 
-STRINGS = ("", " ", "  two  spaces ", "a", "Hello world", "\n\nnew\tlines\r\n", "naïve café, 東京 🙂🏽",
+STRINGS = ("", " ", "  two  spaces ", "a", "Hello world", "\n\nnew\tlines\r\n",
+           "naïve café, 東京 🙂🏽",
            "1234567890", "▁marked▁", "x" * 40, "e\u0301 combined", "\u00a0\u3000wide", "Ünïcödé")
 
 
