@@ -117,7 +117,7 @@ void add_carve(Registration registration) {
   CarveCommand* command = &options->command;
   add_options(*app, command->model);
   app->get_option("model")->description(
-      "Hugging Face model directory, executable, package or text module");
+      "Hugging Face model directory, GGUF file, executable, package or text module");
   app->add_option("--prompt", command->prompts, "Text to run (repeatable)")
       ->allow_extra_args(false);
   app->add_option("--prompts", command->prompts_file, "File of texts to run, one per line");

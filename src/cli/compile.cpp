@@ -329,7 +329,7 @@ void add_compile(Registration registration) {
   auto* command = registration.app.add_subcommand("compile", "Compile a model or a text module");
   command->footer("Example: tapml compile models/demo --target cpu -o demo.tapml");
   auto options = std::make_shared<CompileOptions>();
-  command->add_option("model", options->model, "Model directory or text module");
+  command->add_option("model", options->model, "Model directory, GGUF file or text module");
   command->add_option("--config", options->config,
                       "Model configuration to compile without weights (config.json)");
   command->add_option("--target", options->target, "Platform to compile for: kind[:key=value,...]")

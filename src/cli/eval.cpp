@@ -130,7 +130,7 @@ void add_eval(Registration registration) {
   auto command = std::make_shared<EvaluateCommand>();
   auto targets = std::make_shared<std::vector<std::string>>(1, kDefaultPlatform);
   app->add_option("model", command->model.model,
-                  "Hugging Face model directory, executable or package")
+                  "Hugging Face model directory, GGUF file, executable or package")
       ->required();
   app->add_option("--target", *targets,
                   "Platform to run on: kind[:key=value,...][@endpoint] (repeatable)")

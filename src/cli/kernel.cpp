@@ -191,7 +191,7 @@ void add_show(CLI::App& command, Registration registration) {
   auto options = std::make_shared<ShowOptions>();
   show_command
       ->add_option("model", options->model,
-                   "Model directory, executable, text module or suite folder")
+                   "Model directory, GGUF file, executable, text module or suite folder")
       ->required();
   show_command->add_option("name", options->kernel,
                            "Kernel: its name, the beginning of it, or a pattern with * and ?");

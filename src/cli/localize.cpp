@@ -209,7 +209,8 @@ void add_localize(Registration registration) {
   app->footer(
       "Example: tapml localize models/demo --from cpu --to opencl --prompt \"And God said\"");
   auto command = std::make_shared<LocalizeCommand>();
-  app->add_option("model", command->model, "Hugging Face model directory, executable or package")
+  app->add_option("model", command->model,
+                  "Hugging Face model directory, GGUF file, executable or package")
       ->required();
   app->add_option("--from", command->from, "Trusted platform")->capture_default_str();
   app->add_option("--to", command->to, "Platform on which the model is wrong")

@@ -154,7 +154,8 @@ void add_migrate(Registration registration) {
   app->footer(
       "Example: tapml migrate models/demo --from cpu --to opencl --prompt \"And God said\"");
   auto command = std::make_shared<MigrateCommand>();
-  app->add_option("model", command->model, "Hugging Face model directory, executable or package")
+  app->add_option("model", command->model,
+                  "Hugging Face model directory, GGUF file, executable or package")
       ->required();
   app->add_option("--from", command->from, "Trusted platform")->capture_default_str();
   app->add_option("--to", command->to, "New platform (repeatable, for several at once)")

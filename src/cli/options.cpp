@@ -37,7 +37,9 @@ void add_accumulation(CLI::App& command, app::ModelFormat& format) {
 }
 
 void add_model(CLI::App& command, app::ModelOptions& options) {
-  command.add_option("model", options.model, "Hugging Face model directory, executable or package")
+  command
+      .add_option("model", options.model,
+                  "Hugging Face model directory, GGUF file, executable or package")
       ->required();
   command
       .add_option("--target", options.target, "Platform to run on: kind[:key=value,...][@endpoint]")

@@ -77,6 +77,15 @@ MODELS = {
     "orion": (small("orion", "OrionForCausalLM", rms_norm_eps=1e-5, tie_word_embeddings=False), "orion"),
     "qwen": (small("qwen", "QWenLMHeadModel", intermediate_size=128, kv_channels=8, layer_norm_epsilon=1e-6,
                    num_key_value_heads=None, rotary_emb_base=10000, seq_length=128, tie_word_embeddings=False), "qwen"),
+    "minicpm": (small("minicpm", "MiniCPMForCausalLM", dim_model_base=24, rms_norm_eps=1e-5, scale_depth=1.4,
+                      scale_emb=3, tie_word_embeddings=True), "minicpm"),
+    "chatglm": (small("chatglm", "ChatGLMModel", add_bias_linear=False, add_qkv_bias=True,
+                      apply_residual_connection_post_layernorm=False, ffn_hidden_size=64, intermediate_size=None,
+                      kv_channels=8, layernorm_epsilon=1e-5, multi_query_attention=True, multi_query_group_num=2,
+                      num_hidden_layers=None, num_layers=2, padded_vocab_size=67, post_layer_norm=True, rmsnorm=True,
+                      seq_length=128, tie_word_embeddings=False), "chatglm"),
+    "lfm2": (small("lfm2", "Lfm2ForCausalLM", block_auto_adjust_ff_dim=False,
+                   layer_types=["conv", "full_attention", "conv"], num_hidden_layers=3), "lfm2"),
 }
 
 # Models whose matrices are random blocks: configuration, the type of each tensor.
@@ -96,4 +105,4 @@ QUANTIZED = {
 }
 
 # Those of which transformers has no class.
-IN_NUMPY = ("orion", "qwen")
+IN_NUMPY = ("orion", "qwen", "minicpm", "chatglm")

@@ -48,7 +48,7 @@ def by_part(x, heads):
     return x.reshape(heads, 3, -1, *x.shape[1:]).swapaxes(0, 1).reshape(x.shape)
 
 
-PAIRED = ("llama", "granite", "arcee", "smollm3", "olmo")
+PAIRED = ("llama", "granite", "arcee", "smollm3", "olmo", "minicpm")
 GELU = ("gemma", "gemma2", "gemma3", "phi2", "starcoder2", "gpt2", "starcoder", "gptneox")
 PLUS_ONE = ("gemma", "gemma2", "gemma3", "nemotron")
 
@@ -65,6 +65,8 @@ def changed(arch, config, name, x):
         return x + 1
     if arch == "gpt2" and x.ndim == 2 and ".h." in name:
         return x.T
+    if arch == "lfm2" and ".conv.conv." in name:
+        return x[:, 0]
     if arch == "gptneox" and ".query_key_value." in name:
         return by_part(x, heads)
     return x
@@ -91,11 +93,12 @@ def stacked(weights):
 
 def tensors_of(arch, config, weights):
     ids = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}
-    layers = config.get("num_hidden_layers", config.get("n_layer"))
+    layers = config.get("num_hidden_layers", config.get("n_layer", config.get("num_layers")))
     names = gguf.get_tensor_name_map(ids[arch], layers)
     tensors = {}
     for name, x in stacked(weights).items():
-        stored = names.get_name(name, try_suffixes=(".weight", ".bias"))
+        known = name.removeprefix("transformer.") if arch == "chatglm" else name
+        stored = names.get_name(known, try_suffixes=(".weight", ".bias"))
         assert stored, name
         tensors[stored] = changed(arch, config, name, x)
     return tensors
@@ -118,12 +121,15 @@ def add_metadata(writer, arch, config):
     heads, hidden = first("num_attention_heads", "n_head"), first("hidden_size", "n_embd")
     head = first("head_dim", default=hidden // heads)
     kind = config["model_type"]
-    groups = 1 if arch == "starcoder" else first("num_key_value_heads", default=heads)
+    groups = 1 if arch == "starcoder" else first("multi_query_group_num", "num_key_value_heads", default=heads)
+    if arch == "lfm2":
+        groups = [groups if kind == "full_attention" else 0 for kind in config["layer_types"]]
+        writer.add_shortconv_l_cache(3)
     writer.add_context_length(first("max_position_embeddings", "n_positions"))
     writer.add_vocab_size(config["vocab_size"])
     writer.add_embedding_length(hidden)
-    writer.add_block_count(first("num_hidden_layers", "n_layer"))
-    writer.add_feed_forward_length(first("intermediate_size", "n_inner", default=4 * hidden))
+    writer.add_block_count(first("num_hidden_layers", "n_layer", "num_layers"))
+    writer.add_feed_forward_length(first("intermediate_size", "n_inner", "ffn_hidden_size", default=4 * hidden))
     writer.add_head_count(heads)
     writer.add_head_count_kv(groups)
     if "head_dim" in config:
@@ -134,13 +140,14 @@ def add_metadata(writer, arch, config):
     if kind in norms:
         writer.add_layer_norm_eps(norms[kind])
     else:
-        others = {"mixtral": 1e-5, "phi3": 1e-5, "olmo2": 1e-5, "olmo3": 1e-5, "olmoe": 1e-5, "exaone4": 1e-5, "arcee": 1e-5,
-                  "ernie4_5": 1e-5, "hunyuan_v1_dense": 1e-5, "glm4": 1.5625e-7}
-        writer.add_layer_norm_rms_eps(first("rms_norm_eps", "layer_norm_epsilon", default=others.get(kind, 1e-6)))
+        others = {"lfm2": 1e-5, "mixtral": 1e-5, "phi3": 1e-5, "olmo2": 1e-5, "olmo3": 1e-5, "olmoe": 1e-5,
+                  "exaone4": 1e-5, "arcee": 1e-5, "ernie4_5": 1e-5, "hunyuan_v1_dense": 1e-5, "glm4": 1.5625e-7}
+        writer.add_layer_norm_rms_eps(
+            first("rms_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", default=others.get(kind, 1e-6)))
     if kind not in ("gpt2", "gpt_bigcode"):
-        parts = {"phi": 0.5, "glm4": 0.5, "nemotron": 0.5, "gpt_neox": config.get("rotary_pct")}
+        parts = {"chatglm": 0.5, "phi": 0.5, "glm4": 0.5, "nemotron": 0.5, "gpt_neox": config.get("rotary_pct")}
         writer.add_rope_dimension_count(int(head * first("partial_rotary_factor", default=parts.get(kind, 1))))
-        bases = {"cohere": 500000.0, "ernie4_5": 500000.0, "olmo3": 500000.0, "smollm3": 2000000.0,
+        bases = {"lfm2": 1000000.0, "cohere": 500000.0, "ernie4_5": 500000.0, "olmo3": 500000.0, "smollm3": 2000000.0,
                  "mixtral": 1000000.0}
         writer.add_rope_freq_base(first("rope_theta", default=bases.get(kind, 10000.0)))
     scaling = config.get("rope_scaling") or {}
@@ -177,6 +184,10 @@ def add_metadata(writer, arch, config):
         writer.add_logit_scale(config["logit_scale"])
     if "clip_qkv" in config:
         writer.add_clamp_kqv(config["clip_qkv"])
+    if kind == "minicpm":
+        writer.add_embedding_scale(config["scale_emb"])
+        writer.add_residual_scale(config["scale_depth"] / math.sqrt(config["num_hidden_layers"]))
+        writer.add_logit_scale(hidden / config["dim_model_base"])
     if kind == "granite":
         writer.add_embedding_scale(config["embedding_multiplier"])
         writer.add_residual_scale(config["residual_multiplier"])
@@ -241,7 +252,8 @@ def make(name, library):
 
 # Where each type has its scales in f16; scales of other dtypes may have any bits.
 SCALES = {"Q4_0": (0,), "Q4_1": (0, 2), "Q5_0": (0,), "Q5_1": (0, 2), "Q8_0": (0,), "Q2_K": (80, 82), "Q3_K": (108,),
-          "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,), "IQ4_NL": (0,), "MXFP4": (), "F16": (0,), "BF16": (), "F32": ()}
+          "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,), "IQ4_NL": (0,), "MXFP4": (), "F16": (0,), "BF16": (),
+          "F32": ()}
 
 
 # Scales that give elements of a deviation of about 0.2, and minimums that give a mean of about 0.
@@ -302,7 +314,8 @@ def make_quantized(name, library):
             if arch == "llama" and ".k_proj." in n:
                 x = unpaired(x, config["num_key_value_heads"])
             weights[n] = x
-        model = make_logits.reference(scratch, {n: torch.from_numpy(np.ascontiguousarray(x)) for n, x in weights.items()})
+        weights = {n: torch.from_numpy(np.ascontiguousarray(x)) for n, x in weights.items()}
+        model = make_logits.reference(scratch, weights)
     tokens = (rng.words(seed, "tokens", TOKENS) % np.uint32(config["vocab_size"])).astype(np.int32)
     logits = make_logits.logits_of(model, tokens.tolist())
     part = folder / "model.gguf.part"
@@ -363,7 +376,8 @@ def make_blocks():
     print(f"blocks: {len(SCALES)} types")
 
 
-STRINGS = ("", " ", "  two  spaces ", "a", "Hello world", "\n\nnew\tlines\r\n", "naïve café, 東京 🙂🏽",
+STRINGS = ("", " ", "  two  spaces ", "a", "Hello world", "\n\nnew\tlines\r\n",
+           "naïve café, 東京 🙂🏽",
            "1234567890", "▁marked▁", "x" * 40, "e\u0301 combined", "\u00a0\u3000wide", "Ünïcödé")
 
 

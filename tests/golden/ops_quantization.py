@@ -10,6 +10,37 @@ def dequantized(packed, scales, group):
     return (nibbles.double() - 8) * scales.double().repeat_interleave(group, -1)
 
 
+def levels(packed):
+    """Of a byte each, or of nibbles that are not centered."""
+    if packed.dtype == torch.int8:
+        return packed.double()
+    return torch.stack((packed & 15, packed >> 4), -1).flatten(-2).double()
+
+
+def whole_cases():
+    for dtype, group, shape in ((torch.float16, 32, (3, 64)), (torch.float32, 16, (2, 2, 32)),
+                                (torch.bfloat16, 1, (5,)), (torch.float32, 32, (0, 32))):
+        packed = torch.randint(-128, 128, shape, dtype=torch.int8)
+        scales = torch.randn(*shape[:-1], shape[-1] // group, dtype=torch.float64).to(dtype)
+        result = levels(packed) * scales.double().repeat_interleave(group, -1)
+        for name in ("f32", "f16"):
+            yield Case("dequantize", [packed, scales], [result], {"group": group, "dtype": DType(name)}, [name])
+
+
+def affine_cases():
+    for dtype, group, shape, packed_dtype in (
+            (torch.float16, 32, (3, 32), torch.uint8), (torch.float32, 16, (2, 3, 16), torch.uint8),
+            (torch.float32, 32, (2, 64), torch.int8), (torch.bfloat16, 2, (4, 6), torch.int8)):
+        low, high = (0, 256) if packed_dtype == torch.uint8 else (-128, 128)
+        packed = torch.randint(low, high, shape, dtype=packed_dtype)
+        all_levels = levels(packed)
+        groups = (*shape[:-1], all_levels.shape[-1] // group)
+        scales, minimums = (torch.randn(*groups, dtype=torch.float64).to(dtype) for _ in range(2))
+        wide = [x.double().repeat_interleave(group, -1) for x in (scales, minimums)]
+        yield Case("dequantize_affine", [packed, scales, minimums], [all_levels * wide[0] + wide[1]],
+                   {"group": group}, ["f32"])
+
+
 def cases():
     for dtype, group, shape in ((torch.float32, 32, (3, 32)), (torch.float16, 32, (2, 3, 16)),
                                 (torch.bfloat16, 2, (4, 5)), (torch.float64, 1, (3,)),
@@ -20,3 +51,5 @@ def cases():
         for result in ("f32", "f16"):
             yield Case("dequantize", [packed, scales], [dequantized(packed, scales, group)],
                        {"group": group, "dtype": DType(result)}, [result])
+    yield from whole_cases()
+    yield from affine_cases()

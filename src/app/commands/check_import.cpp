@@ -4,6 +4,7 @@
 
 #include "abi/model_interface.h"
 #include "app/random_model.h"
+#include "frontend/gguf/model.h"
 #include "frontend/huggingface/model.h"
 #include "io/host/scratch_folder.h"
 #include "ir/exceptions.h"
@@ -44,6 +45,11 @@ topdown::ImportCheck check_import(const CheckImportCommand& command, const Comma
   if (is_compiled(command.model)) {
     throw_user("a compiled model has no import to compare", "MODEL", "a model directory as MODEL",
                command.model, "compare the model directory before you compile it");
+  }
+  if (frontend::is_gguf_model(command.model)) {
+    throw_user("a GGUF file has no published implementation to compare with", "MODEL",
+               "a model directory as MODEL", command.model,
+               "compare the directory that the file was converted from");
   }
   const frontend::HuggingFaceModel files =
       frontend::read_model(command.model, nullptr, {}, hooks.watcher);

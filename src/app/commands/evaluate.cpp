@@ -119,6 +119,12 @@ class EvaluationRun {
     const ReadyModel quantized = make_ready(options, {});
     options.format.quantize.clear();
     const ReadyModel plain = make_ready(options, {});
+    if (std::ranges::any_of(plain.weights, [](const auto& weight) {
+          return weight.first.ends_with(models::packed_name(""));
+        })) {
+      throw_user("the weights in the file are quantized: there are no others to compare with",
+                 "--unquantized", "a model with weights in f32, f16 or bf16", options.model);
+    }
     const auto engine = make_engine(plain), other = make_engine(quantized);
     engine->set_watcher(hooks_.watcher);
     other->set_watcher(hooks_.watcher);

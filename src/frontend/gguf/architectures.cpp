@@ -1,6 +1,7 @@
 #include "frontend/gguf/architectures.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "base/strings.h"
@@ -152,6 +153,34 @@ constexpr GgufName kQwen[] = {
     {"blk.{}.ffn_down", "transformer.h.{}.mlp.c_proj"},
 };
 
+constexpr GgufName kChatGlm[] = {
+    {"token_embd", "transformer.embedding.word_embeddings"},
+    {"output_norm", "transformer.encoder.final_layernorm"},
+    {"output", "transformer.output_layer"},
+    {"blk.{}.attn_norm", "transformer.encoder.layers.{}.input_layernorm"},
+    {"blk.{}.attn_qkv", "transformer.encoder.layers.{}.self_attention.query_key_value"},
+    {"blk.{}.attn_output", "transformer.encoder.layers.{}.self_attention.dense"},
+    {"blk.{}.ffn_norm", "transformer.encoder.layers.{}.post_attention_layernorm"},
+    {"blk.{}.ffn_up", "transformer.encoder.layers.{}.mlp.dense_h_to_4h"},
+    {"blk.{}.ffn_down", "transformer.encoder.layers.{}.mlp.dense_4h_to_h"},
+};
+
+constexpr GgufName kLfm2[] = {
+    {"token_embd_norm", "model.embedding_norm"},
+    {"output_norm", "model.embedding_norm"},
+    {"blk.{}.attn_norm", "model.layers.{}.operator_norm"},
+    {"blk.{}.attn_output", "model.layers.{}.self_attn.out_proj"},
+    {"blk.{}.attn_q_norm", "model.layers.{}.self_attn.q_layernorm"},
+    {"blk.{}.attn_k_norm", "model.layers.{}.self_attn.k_layernorm"},
+    {"blk.{}.shortconv.in_proj", "model.layers.{}.conv.in_proj"},
+    {"blk.{}.shortconv.conv", "model.layers.{}.conv.conv", kTaps},
+    {"blk.{}.shortconv.out_proj", "model.layers.{}.conv.out_proj"},
+    {"blk.{}.ffn_norm", "model.layers.{}.ffn_norm"},
+    {"blk.{}.ffn_gate", "model.layers.{}.feed_forward.w1"},
+    {"blk.{}.ffn_down", "model.layers.{}.feed_forward.w2"},
+    {"blk.{}.ffn_up", "model.layers.{}.feed_forward.w3"},
+};
+
 constexpr GgufField kLayerNormEps[] = {{".attention.layer_norm_epsilon", "layer_norm_eps"}};
 constexpr GgufField kNormEps[] = {{".attention.layer_norm_epsilon", "norm_eps"}};
 constexpr GgufField kNormEpsilon[] = {{".attention.layer_norm_epsilon", "norm_epsilon"}};
@@ -186,6 +215,14 @@ constexpr GgufField kGranite[] = {{".embedding_scale", "embedding_multiplier"},
 constexpr GgufField kQwenFields[] = {{".attention.layer_norm_rms_epsilon", "layer_norm_epsilon"},
                                      {".rope.freq_base", "rotary_emb_base"},
                                      {".context_length", "seq_length"}};
+
+constexpr GgufField kChatGlmFields[] = {{".block_count", "num_layers"},
+                                        {".feed_forward_length", "ffn_hidden_size"},
+                                        {".attention.layer_norm_rms_epsilon", "layernorm_epsilon"},
+                                        {".attention.head_count_kv", "multi_query_group_num"},
+                                        {".context_length", "seq_length"}};
+constexpr GgufField kLfm2Fields[] = {{".attention.layer_norm_rms_epsilon", "norm_eps"},
+                                     {".shortconv.l_cache", "conv_L_cache"}};
 
 bool has_bias(const GgufFields& fields, const char* part) {
   return fields.tensor("blk.0." + std::string(part) + ".bias") != nullptr;
@@ -349,6 +386,52 @@ void finish_attention_bias(const GgufFields& fields, Json& config) {
   set_flag(config, "attention_bias", has_bias(fields, "attn_q"));
 }
 
+// The file has the factors that follow from the published fields.
+void finish_minicpm(const GgufFields& fields, Json& config) {
+  finish_attention_bias(fields, config);
+  const auto layers = static_cast<double>(fields.required_integer(".block_count"));
+  const auto width = static_cast<double>(fields.required_integer(".embedding_length"));
+  if (const auto scale = fields.number(".embedding_scale")) {
+    config.set("scale_emb", Json::number(*scale));
+  }
+  if (const auto scale = fields.number(".residual_scale")) {
+    config.set("scale_depth", Json::number(*scale * std::sqrt(layers)));
+  }
+  if (const auto scale = fields.number(".logit_scale"); scale && *scale > 0) {
+    config.set("dim_model_base", Json::number(width / *scale));
+  }
+}
+
+void finish_chatglm(const GgufFields& fields, Json& config) {
+  constexpr double kBase = 10000;
+  set_flag(config, "add_qkv_bias", has_bias(fields, "attn_qkv"));
+  set_flag(config, "multi_query_attention", true);
+  config.set("padded_vocab_size", *config.find("vocab_size"));
+  config.set("partial_rotary_factor", Json::null());  // half of a head turns
+  config.set("rope_theta", Json::null());
+  const double base = fields.number(".rope.freq_base").value_or(kBase);
+  if (base != kBase) config.set("rope_ratio", Json::number(base / kBase));
+  const int64_t heads = fields.required_integer(".attention.head_count");
+  config.set("kv_channels",
+             Json::integer(heads > 0 ? fields.required_integer(".embedding_length") / heads : 0));
+}
+
+// Layers without keys are convolutions.
+void finish_lfm2(const GgufFields& fields, Json& config) {
+  std::vector<int64_t> keys = fields.integers(".attention.head_count_kv");
+  const int64_t layers = fields.required_integer(".block_count");
+  if (std::ssize(keys) != layers) {
+    fields.refuse(".attention.head_count_kv", "does not have an item for each layer",
+                  std::to_string(layers), std::to_string(keys.size()));
+  }
+  std::vector<Json> types;
+  for (const int64_t count : keys)
+    types.push_back(Json::string(count > 0 ? "full_attention" : "conv"));
+  config.set("layer_types", Json::array(std::move(types)));
+  config.set("num_key_value_heads", Json::integer(*std::ranges::max_element(keys)));
+  set_flag(config, "block_auto_adjust_ff_dim", false);
+}
+
 // "intermediate_size" counts the rows of two matrices.
 void finish_qwen(const GgufFields& fields, Json& config) {
   const int64_t heads = fields.required_integer(".attention.head_count");
@@ -402,6 +485,9 @@ std::span<const GgufArchitecture> gguf_architectures() {
       {"nemotron", "NemotronForCausalLM", "nemotron", kNemotron, kDecoder, kNormEps, finish_biased},
       {"orion", "OrionForCausalLM", "orion", {}, kDecoder, kRmsNormEps},
       {"qwen", "QWenLMHeadModel", "qwen", {}, kQwen, kQwenFields, finish_qwen},
+      {"minicpm", "MiniCPMForCausalLM", "minicpm", kPaired, kDecoder, {}, finish_minicpm},
+      {"chatglm", "ChatGLMModel", "chatglm", {}, kChatGlm, kChatGlmFields, finish_chatglm},
+      {"lfm2", "Lfm2ForCausalLM", "lfm2", kLfm2, kDecoder, kLfm2Fields, finish_lfm2, true},
   };
   return kTable;
 }

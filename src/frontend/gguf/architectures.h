@@ -19,6 +19,7 @@ enum class GgufChange : uint8_t {
   kTransposed,     // a matrix is stored as [outputs, inputs], and published the other way
   kByPart,         // rows of all queries, keys and values; published head by head
   kRow,            // a vector, published as a matrix of one row
+  kTaps,           // a matrix, published with a dimension of 1 between its two
 };
 
 // "blk.{}.attn_q" is "model.layers.{}.self_attn.q_proj", each with ".weight" or ".bias".
@@ -40,6 +41,7 @@ struct GgufArchitecture {
   std::span<const GgufField> fields = {};  // besides those that all have
   // What else the published configuration has, or has otherwise; may be null.
   void (*finish)(const GgufFields& fields, Json& config) = nullptr;
+  bool varies = false;  // fields that differ from layer to layer are up to `finish`
 };
 
 std::span<const GgufArchitecture> gguf_architectures();

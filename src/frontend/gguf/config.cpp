@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -33,8 +34,16 @@ Json json_of(const GgufFields& fields, std::string_view key) {
   return Json::integer(*fields.integer(key));
 }
 
-void add_fields(std::span<const GgufField> rules, const GgufFields& fields, Json& config) {
+bool differs_by_layer(const GgufFields& fields, std::string_view key) {
+  const GgufValue* value = fields.file().find(fields.key(key));
+  const auto* all = value ? std::get_if<std::vector<int64_t>>(value) : nullptr;
+  return all && std::ranges::adjacent_find(*all, std::not_equal_to()) != all->end();
+}
+
+void add_fields(std::span<const GgufField> rules, const GgufFields& fields, bool varies,
+                Json& config) {
   for (const auto& [key, published] : rules) {
+    if (varies && differs_by_layer(fields, key)) continue;
     if (fields.has(key)) config.set(std::string(published), json_of(fields, key));
   }
 }
@@ -106,7 +115,7 @@ std::string gguf_config(const GgufArchitecture& architecture, const GgufFields& 
        {".embedding_length", ".block_count", ".attention.head_count", ".context_length"}) {
     fields.required_integer(key);
   }
-  add_fields(kCommonFields, fields, config);
+  add_fields(kCommonFields, fields, architecture.varies, config);
   config.set("vocab_size", Json::integer(vocabulary_of(fields)));
   config.set("tie_word_embeddings", Json::boolean(fields.tensor("output.weight") == nullptr));
   for (const auto& [published, key] : kRoles) {
@@ -114,7 +123,7 @@ std::string gguf_config(const GgufArchitecture& architecture, const GgufFields& 
   }
   add_rope_scaling(fields, config);
   add_partial_rotary(fields, config);
-  add_fields(architecture.fields, fields, config);
+  add_fields(architecture.fields, fields, architecture.varies, config);
   if (architecture.finish) architecture.finish(fields, config);
   return config.dump(1);
 }

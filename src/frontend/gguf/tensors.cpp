@@ -199,6 +199,11 @@ class TensorReader {
       const HostTensor whole = changed(tensor, GgufChange::kNone);
       return is_vector ? whole.reshaped({1, whole.size()}) : whole;
     }
+    if (change == GgufChange::kTaps) {
+      const HostTensor whole = changed(tensor, GgufChange::kNone);
+      if (whole.shape().size() != 2) return whole;
+      return whole.reshaped({whole.shape()[0], 1, whole.shape()[1]});
+    }
     const std::optional<DType> plain = tensor.type->plain;
     if (!plain) return expanded({tensor, nullptr, {}});
     if (change == GgufChange::kNone && is_aligned(tensor, *plain)) {
