@@ -101,7 +101,7 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
     throw_error(json.field_error("expansion_ratio", "is not what the published class has", "4"));
   }
   if (json.has("logit_scale") && !json.json().find("logit_scale")->is_null()) {
-    throw_error(json.field_error("logit_scale", "is not supported", "null"));
+    throw_error(json.field_error("logit_scale", "is not supported", "no such field"));
   }
   read_attention(json, c);
   refuse_quantized(json);
