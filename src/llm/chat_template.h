@@ -53,10 +53,15 @@ class ChatTemplate {
 // tokenizer_config.json (a text, or a list of objects with "name" and "template"), and
 // chat_template.json. UserError for files of another form, and as parse().
 Result<std::optional<ChatTemplate>> read_chat_template(const std::string& folder);
+// The same of the text of a tokenizer_config.json alone, as a GGUF file has it.
+Result<std::optional<ChatTemplate>> chat_template_of_config(std::string_view text,
+                                                            const std::string& source);
 
 // The special tokens of a model folder, as variables of a template. UserError for files of another
 // form.
 Result<Json> read_special_tokens(const std::string& folder);
+// The same of the text of a tokenizer_config.json alone.
+Result<Json> special_tokens_of_config(std::string_view text, const std::string& source);
 
 // The files of a folder that read_chat_template() reads besides the tokenizer's.
 inline constexpr const char* kChatTemplateFiles[] = {"chat_template.jinja", "chat_template.json"};

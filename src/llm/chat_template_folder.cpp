@@ -107,6 +107,20 @@ Result<Json> read_special_tokens(const std::string& folder) {
   return special_tokens_of({&config, &map});
 }
 
+Result<Json> special_tokens_of_config(std::string_view text, const std::string& source) {
+  TAPML_ASSIGN(const Json config, parse_json(text, source));
+  return special_tokens_of({&config});
+}
+
+Result<std::optional<ChatTemplate>> chat_template_of_config(std::string_view text,
+                                                            const std::string& source) {
+  TAPML_ASSIGN(const Json config, parse_json(text, source));
+  TAPML_ASSIGN(const auto texts, templates_of_field(config, source));
+  if (texts.empty()) return std::nullopt;
+  TAPML_ASSIGN(ChatTemplate made, ChatTemplate::parse(texts, source, special_tokens_of({&config})));
+  return made;
+}
+
 Result<std::optional<ChatTemplate>> read_chat_template(const std::string& folder) {
   const std::string config_path = folder + "/tokenizer_config.json";
   const std::string processor_path = folder + "/chat_template.json";

@@ -96,6 +96,24 @@ TEST(ChatTemplateFolder, HasItInOneOfItsFiles) {
   EXPECT_EQ(rendered(folder, Json::array()), "tools []");
 }
 
+// The metadata of a GGUF file have this form.
+TEST(ChatTemplates, OfATokenizersConfiguration) {
+  const std::string text =
+      R"({"bos_token": "<s>", "chat_template": "{{ bos_token }}{{ messages[0].content }}"})";
+  const auto made = chat_template_of_config(text, "model.gguf");
+  ASSERT_TRUE(made) << made.error().to_string();
+  ASSERT_TRUE(*made);
+  const Json messages = *parse_json(R"([{"role": "user", "content": "Hello"}])", "messages");
+  EXPECT_EQ(*(*made)->render(messages), "<s>Hello");
+  const auto none = chat_template_of_config(R"({"bos_token": "<s>"})", "model.gguf");
+  ASSERT_TRUE(none) << none.error().to_string();
+  EXPECT_FALSE(*none);
+  const auto broken = chat_template_of_config(R"({"chat_template": "{{"})", "model.gguf");
+  ASSERT_FALSE(broken);
+  testing::expect_parts(broken.error(), {"model.gguf"});
+  EXPECT_EQ(special_tokens_of_config(text, "model.gguf")->dump(), R"({"bos_token":"<s>"})");
+}
+
 TEST(ChatTemplateFolder, MayHaveSeveralByName) {
   TempFolder folder;
   write_bytes(folder / "tokenizer_config.json",
