@@ -9,9 +9,9 @@ set(computing_tests accuracy schedule)
 set(waiting_options $<$<CONFIG:Debug>:-O0>)
 
 # PoCL, which runs OpenCL here, takes three times as long to compile a kernel with its optimizer as
-# without it. These tests, the tutorials and the Python package's use it as users do; the others
-# check what tapml makes. `make test-ops` optimizes everything.
-set(tests_with_optimized_opencl conformance topdown extension)
+# without it, which pays where kernels run long. These tests, the tutorials and the Python package's
+# have it as users do; the others run small kernels once. `make test-ops` optimizes everything.
+set(tests_with_optimized_opencl conformance topdown extension e2e)
 set(plain_opencl POCL_WORK_GROUP_METHOD=loops POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable)
 
 if(TAPML_PCH)
