@@ -182,8 +182,12 @@ class Emitter {
           }
           return;
         }
-        loop(node.var, builder_.getInt64(0), expr(node.extent),
-             node.for_kind == ForKind::kVectorized, [&] { stmt(node.body); });
+        const bool vectorized = node.for_kind == ForKind::kVectorized;
+        const auto before = divided_;
+        if (vectorized) divide_in_front(node);
+        loop(node.var, builder_.getInt64(0), expr(node.extent), vectorized,
+             [&] { stmt(node.body); });
+        divided_ = before;
         return;
       }
       case StmtKind::kSeq:
@@ -353,6 +357,60 @@ class Emitter {
     return trap;
   }
 
+  // LLVM's vectorizer takes the address of a masked load from the first lane. A division in it that
+  // only chosen lanes execute, because it might trap, has no value there if that lane is not chosen
+  // (LLVM 19). The index divisions in branches that are the same in all lanes of a loop are
+  // therefore executed in front of it, by 1 where they would divide by 0.
+  void divide_in_front(const ForNode& node) {
+    std::set<const ExprNode*> bound = {node.var.get()};
+    std::vector<PrimExpr> choices;
+    const auto look = [&](const PrimExpr& e) {
+      if (e.kind() == ExprKind::kLet) bound.insert(e.operand(0).get());
+      const bool chooses =
+          e.kind() == ExprKind::kSelect || e.kind() == ExprKind::kAnd || e.kind() == ExprKind::kOr;
+      if (chooses) choices.push_back(e);
+    };
+    tir::visit(
+        node.body,
+        [&](const Stmt& s) {
+          if (s->kind == StmtKind::kFor) bound.insert(as<ForNode>(s).var.get());
+        },
+        [&](const PrimExpr& e) { visit_expr(e, look); });
+    for (const PrimExpr& choice : choices) {
+      visit_expr(choice, [&](const PrimExpr& e) {
+        if (divides_indices(e) && is_known_outside(e, bound) && !divided_.contains(e.get())) {
+          divided_[e.get()] = safe_division(e);
+        }
+      });
+    }
+  }
+
+  bool divides_indices(const PrimExpr& e) const {
+    const bool divides = e.kind() == ExprKind::kFloorDiv || e.kind() == ExprKind::kFloorMod;
+    return divides && !e.operand(1).is_int() && e.dtype() == DType::kI64;
+  }
+
+  static bool is_known_outside(const PrimExpr& e, const std::set<const ExprNode*>& bound) {
+    bool known = true;
+    visit_expr(e, [&](const PrimExpr& part) {
+      known &= part.kind() != ExprKind::kLoad && part.kind() != ExprKind::kCall &&
+               !bound.contains(part.get());
+    });
+    return known;
+  }
+
+  // Quotient or remainder of indices; the divisor is 1 in place of 0.
+  llvm::Value* safe_division(const PrimExpr& e) {
+    ScalarOps::Freedom freedom;
+    freedom.index = !is_data(e);
+    freedom.plain = freedom.index && signs_.divides_plainly(e);
+    auto* a = expr(e.operand(0));
+    auto* b = expr(e.operand(1));
+    auto* none = builder_.CreateICmpEQ(b, builder_.getInt64(0));
+    b = builder_.CreateSelect(none, builder_.getInt64(1), b);
+    return ops_.binary(e.kind(), e.dtype(), a, b, freedom);
+  }
+
   // Evaluates both branches if that is safe, otherwise only the chosen one.
   llvm::Value* select(const PrimExpr& e) {
     auto* condition = expr(e.operand(0));
@@ -388,6 +446,7 @@ class Emitter {
       // A constant condition has made the choice.
       return chosen.kind() == ExprKind::kSelect ? select(chosen) : expr(chosen);
     }
+    if (auto known = divided_.find(e.get()); known != divided_.end()) return known->second;
     ScalarOps::Freedom freedom;
     freedom.accumulate = accumulating_;
     freedom.index = x.dtype() == DType::kI64 && !is_data(e);
@@ -424,6 +483,7 @@ class Emitter {
   std::map<const ExprNode*, llvm::Value*> vars_;
   std::map<const BufferNode*, llvm::Value*> buffers_;
   std::set<const ExprNode*> data_vars_;
+  std::map<const ExprNode*, llvm::Value*> divided_;  // in front of a vectorized loop
   bool vectorized_ = false;
   bool accumulating_ = false;
 };
