@@ -83,21 +83,21 @@ TEST_P(LanguageOnDevices, Runs) {
   auto executable = pipeline::compile(module, target::parse_target(platform), options);
   expect_compiled(test, *executable);
   auto vm = runtime::LocalVirtualMachine::create(
-      *session, executable, testing::machine_functions(*executable, testing::language_functions()));
+      *session, executable, fuzz::machine_functions(*executable, testing::language_functions()));
   ASSERT_TRUE(vm) << vm.error().to_string();
   (*vm)->set_call_limit(100'000);
   for (const LanguageCall& call : test.calls) {
     SCOPED_TRACE(call.text);
     std::vector<runtime::Value> args;
     for (const interp::Value& arg : call.args) {
-      args.push_back(testing::to_machine(*session, *executable, arg));
+      args.push_back(fuzz::to_machine(*session, *executable, arg));
     }
     auto result = (*vm)->call(call.function, args);
     if (call.gives) {
       if (!result) {
         ADD_FAILURE() << result.error().to_string();
       } else {
-        EXPECT_EQ(testing::difference(call.result, testing::from_machine(*result)), "");
+        EXPECT_EQ(testing::difference(call.result, fuzz::from_machine(*result)), "");
       }
     } else if (result) {
       ADD_FAILURE() << "no error";
