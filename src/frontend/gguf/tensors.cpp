@@ -196,11 +196,11 @@ class TensorReader {
     if (change == GgufChange::kPlusOne) return plus(tensor, -1);
     if (change == GgufChange::kTransposed) return transposed(tensor);
     if (change == GgufChange::kRow) {
-      const HostTensor whole = changed(tensor, GgufChange::kNone);
+      HostTensor whole = changed(tensor, GgufChange::kNone);
       return is_vector ? whole.reshaped({1, whole.size()}) : whole;
     }
     if (change == GgufChange::kTaps) {
-      const HostTensor whole = changed(tensor, GgufChange::kNone);
+      HostTensor whole = changed(tensor, GgufChange::kNone);
       if (whole.shape().size() != 2) return whole;
       return whole.reshaped({whole.shape()[0], 1, whole.shape()[1]});
     }
