@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "io/gguf_blocks.h"
+#include "support/demo_vocabulary.h"
 #include "support/gguf_image.h"
 #include "support/golden_models.h"
 #include "support/program.h"
@@ -60,22 +61,7 @@ std::string q8_0(const HostTensor& weight) {
 }
 
 std::string demo_gguf(uint32_t type) {
-  const Json source =
-      unwrap(parse_json(unwrap(read_text_file(kDemoModel + "/tokenizer.json")), "tokenizer.json"));
-  std::vector<std::string> tokens(2048), merges;
-  std::vector<int32_t> types(tokens.size(), 1);
-  const Json& model = *source.find("model");
-  for (const auto& [token, id] : model.find("vocab")->members()) {
-    tokens[static_cast<size_t>(id.as_integer())] = token;
-  }
-  for (const Json& added : source.find("added_tokens")->items()) {
-    const auto id = static_cast<size_t>(added.find("id")->as_integer());
-    tokens[id] = added.find("content")->as_string();
-    types[id] = 3;
-  }
-  for (const Json& merge : model.find("merges")->items()) {
-    merges.push_back(merge.items()[0].as_string() + " " + merge.items()[1].as_string());
-  }
+  const auto [tokens, types, merges] = testing::demo_vocabulary();
   GgufImage image;
   image.text("general.architecture", "llama")
       .integer("llama.embedding_length", 192)

@@ -13,6 +13,7 @@
 #include "llm/tokenizer/regex_pcre2.h"
 #include "llm/tokenizer/tokenizer.h"
 #include "llm/tokenizer/unicode_utf8proc.h"
+#include "support/demo_vocabulary.h"
 #include "support/gguf_image.h"
 #include "support/golden_path.h"
 
@@ -68,22 +69,7 @@ TEST(GgufTokenizer, ScoresMergeAsSentencePieceDoes) {
 
 // The demo model's tokenizer.json as the file that its converter would write.
 TEST(GgufTokenizer, ByteLevelEqualsTheTokenizerItWasMadeOf) {
-  const std::string path = std::string(TAPML_SOURCE_DIR) + "/models/demo/tokenizer.json";
-  const Json source = unwrap(parse_json(unwrap(read_text_file(path)), path));
-  std::vector<std::string> tokens(2048), merges;
-  std::vector<int32_t> types(tokens.size(), 1);
-  const Json& model = *source.find("model");
-  for (const auto& [token, id] : model.find("vocab")->members()) {
-    tokens[static_cast<size_t>(id.as_integer())] = token;
-  }
-  for (const Json& added : source.find("added_tokens")->items()) {
-    const auto id = static_cast<size_t>(added.find("id")->as_integer());
-    tokens[id] = added.find("content")->as_string();
-    types[id] = 3;
-  }
-  for (const Json& merge : model.find("merges")->items()) {
-    merges.push_back(merge.items()[0].as_string() + " " + merge.items()[1].as_string());
-  }
+  const auto [tokens, types, merges] = testing::demo_vocabulary();
   GgufImage image;
   image.text("general.architecture", "llama")
       .text("tokenizer.ggml.model", "gpt2")
