@@ -82,13 +82,13 @@ class GgufImage {
     return *this;
   }
   // `extents`: innermost first, as in the file.
-  GgufImage& tensor(std::string_view name, std::vector<uint64_t> extents, uint32_t type,
+  GgufImage& tensor(std::string_view name, const std::vector<uint64_t>& extents, uint32_t type,
                     std::string_view data) {
     data_.pad(alignment_);
-    return tensor_at(name, std::move(extents), type, data_.string().size(), data);
+    return tensor_at(name, extents, type, data_.string().size(), data);
   }
   // The same with an offset that need not be the data's.
-  GgufImage& tensor_at(std::string_view name, std::vector<uint64_t> extents, uint32_t type,
+  GgufImage& tensor_at(std::string_view name, const std::vector<uint64_t>& extents, uint32_t type,
                        uint64_t offset, std::string_view data) {
     infos_.text(name).number(static_cast<uint32_t>(extents.size()));
     for (const uint64_t extent : extents) infos_.number(extent);
