@@ -175,9 +175,11 @@ class Engine {
   // for a model whose functions take one text only.
   Status run_mixed_batch(int64_t longest = 131072);
 
+  struct State;  // internal to the component
+
  private:
+  friend class ContinuousBatch;
   Engine();
-  struct State;
   class Generator;
   class BatchGenerator;
   class MixedBatch;

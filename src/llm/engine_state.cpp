@@ -30,8 +30,8 @@ Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights
 
 Status Engine::State::grow(int64_t needed, int64_t sequences) {
   if (needed <= rows.pages.pages()) return {};
-  const int64_t target =
-      std::max(needed, std::min(sequences * pages_for(capacity), 2 * rows.pages.pages()));
+  const int64_t most = page_limit > 0 ? page_limit : sequences * pages_for(capacity);
+  const int64_t target = std::max(needed, std::min(most, 2 * rows.pages.pages()));
   TAPML_TRY(state.grow_pages(target));
   rows.pages.grow(target);
   return {};

@@ -170,7 +170,8 @@ struct Engine::State {
   int64_t window;        // ModelInterface::paged_window()
   int64_t longest_text;  // tokens
   int64_t prefill_chunk;
-  bool fragmented;  // EngineOptions
+  int64_t page_limit = 0;  // the cache grows ahead of need up to here; 0: as grow() says
+  bool fragmented;         // EngineOptions
   StateRows rows;
   Sequence own;
   ModelState state;

@@ -23,17 +23,23 @@ Result<int32_t> PageAllocator::take() {
                 [this](int32_t a, int32_t b) { return comes_after(a, b); });
   const int32_t page = free_.back();
   free_.pop_back();
+  uses_[static_cast<size_t>(page)] = 1;
   return page;
 }
 
 void PageAllocator::give_back(int32_t page) {
+  if (--uses_[static_cast<size_t>(page)] == 0) add_free(page);
+}
+
+void PageAllocator::add_free(int32_t page) {
   free_.push_back(page);
   std::push_heap(free_.begin(), free_.end(),
                  [this](int32_t a, int32_t b) { return comes_after(a, b); });
 }
 
 void PageAllocator::grow(int64_t pages) {
-  for (; pages_ < pages; ++pages_) give_back(static_cast<int32_t>(pages_));
+  uses_.resize(static_cast<size_t>(std::max(pages_, pages)));
+  for (; pages_ < pages; ++pages_) add_free(static_cast<int32_t>(pages_));
 }
 
 Status SequencePages::reserve(int64_t tokens) {
@@ -42,6 +48,11 @@ Status SequencePages::reserve(int64_t tokens) {
     table_.push_back(page);
   }
   return {};
+}
+
+void SequencePages::adopt(std::span<const int32_t> pages) {
+  for (const int32_t page : pages) allocator_.share(page);
+  table_.assign(pages.begin(), pages.end());
 }
 
 void SequencePages::shrink(int64_t tokens) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
@@ -23,16 +24,21 @@ class PageAllocator {
   Result<int32_t> take();
   // A free page, which stays free; -1: there is none.
   int32_t peek() const { return free_.empty() ? -1 : free_.front(); }
+  // Adds a use of a page that is in use. It is free again when each use has been given back.
+  void share(int32_t page) { ++uses_[static_cast<size_t>(page)]; }
+  int32_t uses(int32_t page) const { return uses_[static_cast<size_t>(page)]; }
   void give_back(int32_t page);
   // Adds free pages, up to a total of `pages`.
   void grow(int64_t pages);
 
  private:
   bool comes_after(int32_t a, int32_t b) const;
+  void add_free(int32_t page);
 
   bool scattered_;
   int64_t pages_ = 0;
   std::vector<int32_t> free_;  // a heap whose top is first in order
+  std::vector<int32_t> uses_;
 };
 
 // The pages of one sequence, in the order of its tokens. The oldest may be released: their entries
@@ -47,6 +53,8 @@ class SequencePages {
 
   // Takes pages until `tokens` tokens fit.
   Status reserve(int64_t tokens);
+  // Begins an empty text with full pages of another one, which stay as they are.
+  void adopt(std::span<const int32_t> pages);
   // Frees the pages after those that `tokens` tokens need.
   void shrink(int64_t tokens);
   // Frees the pages whose tokens are all before token `first`, which must have a page unless it is
