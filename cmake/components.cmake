@@ -53,6 +53,7 @@ tapml_component(rpc DEPS runtime PRIVATE tapml_dep_flatbuffers tapml_dep_openssl
 tapml_flatbuffers(rpc session/protocol.fbs)
 tapml_component(template DEPS io PRIVATE tapml_dep_utf8proc)
 tapml_component(llm DEPS runtime template PRIVATE tapml_dep_pcre2 tapml_dep_utf8proc)
+tapml_component(server DEPS llm PRIVATE tapml_dep_boost tapml_dep_openssl Threads::Threads)
 
 # The compiler's components that every program has: target descriptions and exceptions.
 tapml_component(ir DEPS abi)
@@ -92,7 +93,7 @@ list(FILTER cli_sources EXCLUDE REGEX "/src/cli/runtime/")
 if(cli_sources)
   add_executable(tapml ${cli_sources})
   target_include_directories(tapml PRIVATE "${CMAKE_SOURCE_DIR}/src")
-  target_link_libraries(tapml PRIVATE tapml_dep_allocator tapml_app tapml_fuzz tapml_dep_cli11)
+  target_link_libraries(tapml PRIVATE tapml_dep_allocator tapml_app tapml_fuzz tapml_server tapml_dep_cli11)
   set_target_properties(tapml PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
   tapml_unity(tapml ${cli_sources})
 endif()

@@ -46,6 +46,13 @@ else()
 endif()
 mark_as_advanced(TAPML_OPENSSL_INCLUDE TAPML_SSL_LIBRARY TAPML_CRYPTO_LIBRARY)
 
+# HTTP, by Boost.Beast, which is header-only.
+find_path(TAPML_BOOST_INCLUDE boost/beast/core.hpp)
+tapml_require("${TAPML_BOOST_INCLUDE}" libboost1.81-dev "boost/beast/core.hpp")
+add_library(tapml_dep_boost INTERFACE)
+target_include_directories(tapml_dep_boost SYSTEM INTERFACE "${TAPML_BOOST_INCLUDE}")
+mark_as_advanced(TAPML_BOOST_INCLUDE)
+
 # Unicode regular expressions, 8-bit code units.
 find_path(TAPML_PCRE2_INCLUDE pcre2.h)
 find_library(TAPML_PCRE2_LIBRARY pcre2-8)

@@ -31,7 +31,7 @@ OwnTemplate own_template(const std::string& folder) {
 
 }  // namespace
 
-llm::ChatTemplate ChatOptions::load(const std::string& folder, const std::string& model) const {
+std::optional<llm::ChatTemplate> ChatOptions::find(const std::string& folder) const {
   auto [own, special_tokens] = own_template(folder);
   if (!template_file.empty()) {
     const std::string text = unwrap(read_text_file(template_file, kMostTemplateBytes));
@@ -39,8 +39,11 @@ llm::ChatTemplate ChatOptions::load(const std::string& folder, const std::string
     Json tokens = own && *own ? (*own)->special_tokens() : unwrap(std::move(special_tokens));
     return unwrap(llm::ChatTemplate::parse(text, template_file, std::move(tokens)));
   }
-  auto found = unwrap(std::move(own));
-  if (found) return std::move(*found);
+  return unwrap(std::move(own));
+}
+
+llm::ChatTemplate ChatOptions::load(const std::string& folder, const std::string& model) const {
+  if (auto found = find(folder)) return *std::move(found);
   throw_user("the model has no chat template", folder,
              "chat_template.jinja, \"chat_template\" in tokenizer_config.json, or "
              "\"tokenizer.chat_template\" in a GGUF file",

@@ -1,6 +1,7 @@
 // The chat template of a model, and conversations as commands have them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,9 @@ struct ChatOptions {
   std::string variables;      // of the template: the text of a JSON object
   std::string system;         // the first message; empty: none
 
-  // UserError for a model without a template, and as llm::read_chat_template().
+  // The template; nothing for a model without one. UserError as llm::read_chat_template().
+  std::optional<llm::ChatTemplate> find(const std::string& folder) const;
+  // The same, and UserError for a model without a template.
   llm::ChatTemplate load(const std::string& folder, const std::string& model) const;
   // UserError for variables that are not an object.
   llm::ChatTemplateOptions render_options() const;

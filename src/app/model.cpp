@@ -324,16 +324,16 @@ void ReadyModel::attach(llm::Engine& engine) const {
   topdown::set_inputs(engine, inputs);
 }
 
-std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model) {
+std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model, int64_t capacity) {
   if (!has_own_process(model.target)) {
     auto engine = unwrap(llm::Engine::create(*model.session, model.executable, model.weights,
-                                             {.weights_in_place = true}));
+                                             {.capacity = capacity, .weights_in_place = true}));
     model.attach(*engine);
     unwrap(check_mapped_files());
     return engine;
   }
-  auto engine =
-      unwrap(llm::Engine::create(unwrap(model.session->open_vm(model.executable)), model.weights));
+  auto engine = unwrap(llm::Engine::create(unwrap(model.session->open_vm(model.executable)),
+                                           model.weights, {.capacity = capacity}));
   model.attach(*engine);
   unwrap(check_mapped_files());
   return engine;

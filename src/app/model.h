@@ -122,8 +122,8 @@ void check_use(const ModelInterface& interface, ModelUse use, const std::string&
 ReadyModel make_ready(const ModelOptions& options, const BeforeCompile& before_compile);
 
 // The model's engine, with its weights uploaded. If the device is remote, so is the virtual
-// machine.
-std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model);
+// machine. `capacity`: most tokens of a text; 0: the model's context.
+std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model, int64_t capacity = 0);
 // The same of an encoder.
 std::unique_ptr<llm::Embedder> make_embedder(const ReadyModel& model);
 

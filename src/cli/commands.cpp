@@ -8,6 +8,7 @@ namespace tapml::cli {
 void add_commands(Registration registration) {
   add_run(registration);
   add_chat(registration);
+  add_serve(registration);
   add_embed(registration);
   add_compile(registration);
   add_opt(registration);

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -20,6 +19,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
+#include "cli/stop_signal.h"
 #include "io/json.h"
 #include "ir/exceptions.h"
 #include "rpc/session/host/content_folder.h"
@@ -31,20 +31,6 @@ namespace tapml::cli {
 namespace {
 
 constexpr int64_t kLeastProcessMemory = int64_t{64} << 20;
-
-std::atomic<bool> g_stop_serving = false;
-
-void on_stop(int) { g_stop_serving = true; }
-
-// Ctrl-C and SIGTERM shut a server down cleanly; a second one ends it at once.
-void install_stop_handler() {
-  struct sigaction action = {};
-  action.sa_handler = on_stop;
-  sigemptyset(&action.sa_mask);
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
 
 struct ServeOptions {
   std::string listen, memory, process_memory, keep = "4GiB", tls_certificate, tls_key;
@@ -133,7 +119,7 @@ int serve(const ServeOptions& options, const Output& output) {
     // Ctrl-C at the client's terminal is for the client; the server ends with its input.
     ::signal(SIGINT, SIG_IGN);
     const StandardStreams streams = take_standard_streams();
-    unwrap(rpc::serve_descriptors(streams.in, streams.out, listen, g_stop_serving));
+    unwrap(rpc::serve_descriptors(streams.in, streams.out, listen, stop_requested()));
     return kDone;
   }
   install_stop_handler();
@@ -146,7 +132,7 @@ int serve(const ServeOptions& options, const Output& output) {
       !options.quiet) {
     std::fprintf(stderr, "no token: every user of this machine can connect\n");
   }
-  unwrap(server->run(g_stop_serving));
+  unwrap(server->run(stop_requested()));
   return kDone;
 }
 
@@ -199,7 +185,7 @@ int status(const StatusOptions& options, const Output& output) {
   return kDone;
 }
 
-void add_serve(CLI::App& rpc, const Registration& registration) {
+void add_rpc_serve(CLI::App& rpc, const Registration& registration) {
   auto* command = rpc.add_subcommand(
       "serve", "Serve the devices of this machine to other processes and machines");
   command->footer("Example: tapml rpc serve --listen unix:$XDG_RUNTIME_DIR/device.sock");
@@ -261,7 +247,7 @@ void add_rpc(Registration registration) {
   auto* rpc =
       registration.app.add_subcommand("rpc", "Serve devices to other machines, or query a server");
   rpc->require_subcommand(1);
-  add_serve(*rpc, registration);
+  add_rpc_serve(*rpc, registration);
   add_status(*rpc, registration);
 }
 

@@ -315,9 +315,10 @@ ContinuousBatch::ContinuousBatch(std::unique_ptr<State> state) : state_(std::mov
 ContinuousBatch::~ContinuousBatch() = default;
 
 Result<std::unique_ptr<ContinuousBatch>> ContinuousBatch::create(Engine& engine,
-                                                                 const BatchOptions& options) {
+                                                                 const BatchOptions& asked) {
   Engine::State& state = *engine.state_;
-  if (options.texts < 1 || options.prompt_piece < 1 || options.cached_tokens < 0) {
+  BatchOptions options = asked;
+  if (options.texts < 0 || options.prompt_piece < 1 || options.cached_tokens < 0) {
     return fail(user_error("an option of the batch is out of range", "batch options",
                            "at least one text, a piece of at least one token, a positive cache",
                            std::to_string(options.texts) + " texts, a piece of " +
@@ -326,7 +327,9 @@ Result<std::unique_ptr<ContinuousBatch>> ContinuousBatch::create(Engine& engine,
   }
   const auto tokens =
       InputOfText::find(engine.vm().executable(), state.function("decode"), Role::kTokens);
-  if (options.texts > 1 && tokens && tokens->constant_texts()) {
+  const bool takes_one = tokens && tokens->constant_texts();
+  if (options.texts == 0) options.texts = takes_one ? 1 : 16;
+  if (options.texts > 1 && takes_one) {
     return fail(user_error("the model's functions take one text at a time", "texts", "1",
                            std::to_string(options.texts)));
   }

@@ -293,7 +293,7 @@ TEST_P(ContinuousBatchTest, BadInputIsRefused) {
   rules.rules = {.frequency_penalty = std::numeric_limits<double>::quiet_NaN()};
   refused(rules, "frequency_penalty");
   EXPECT_FALSE(unwrap(batch->step()));
-  EXPECT_FALSE(ContinuousBatch::create(*engine, {.texts = 0}));
+  EXPECT_FALSE(ContinuousBatch::create(*engine, {.texts = -1}));
   const auto small = ContinuousBatch::create(*engine, {.cached_tokens = 8});
   ASSERT_FALSE(small);
   EXPECT_NE(small.error().to_string().find("at least 32"), std::string::npos)

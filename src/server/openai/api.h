@@ -1,0 +1,54 @@
+// OpenAI's interface over a model that is being served:
+//
+//   POST /v1/chat/completions    POST /v1/completions    GET /v1/models    GET /v1/models/NAME
+//   GET /health                  GET /metrics            GET / (a page to chat)
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "llm/chat_template.h"
+#include "llm/tokenizer/tokenizer.h"
+#include "server/http/exchange.h"
+#include "server/openai/access.h"
+#include "server/text_service.h"
+
+namespace tapml::server {
+
+struct ServedModel {
+  std::string name;  // for clients
+  const Tokenizer* tokenizer = nullptr;
+  const llm::ChatTemplate* chat_template = nullptr;  // null: no chats
+  std::vector<int32_t> end_tokens;
+  int64_t context = 0;  // most tokens of a text
+};
+
+struct ApiOptions {
+  AccessRules access;
+  std::function<int64_t()> connections;  // for /metrics
+};
+
+// Thread-safe. The service and what the model refers to outlive it.
+class Api {
+ public:
+  Api(TextService& service, ServedModel model, ApiOptions options)
+      : service_(service), model_(std::move(model)), options_(std::move(options)) {}
+
+  void handle(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange);
+
+ private:
+  ApiResult<void> route(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange);
+  ApiResult<void> chat(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange);
+  ApiResult<void> complete(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange);
+  ApiResult<void> check_model(const std::string& asked) const;
+  ApiResult<void> check_length(int64_t prompt) const;
+  Json model_json() const;
+
+  TextService& service_;
+  const ServedModel model_;
+  const ApiOptions options_;
+};
+
+}  // namespace tapml::server
