@@ -101,7 +101,7 @@ function(tapml_test folder)
 endfunction()
 
 # Tests of these components run what they compile.
-set(components_with_devices schedule library passes codegen pipeline models frontend llm rpc topdown fuzz)
+set(components_with_devices schedule library passes codegen pipeline models frontend llm rpc server topdown fuzz)
 foreach(component IN LISTS TAPML_COMPONENTS)
   set(links tapml_${component})
   if(component IN_LIST components_with_devices)
@@ -131,7 +131,7 @@ tapml_test(error LABEL e2e LINK ${all_components} PROGRAM TIMEOUT 600)
 tapml_test(e2e LABEL e2e LINK ${all_components} PROGRAM TIMEOUT 1200)
 tapml_test(cli LABEL e2e LINK ${all_components} PROGRAM TIMEOUT 600)
 # Tests of encrypted endpoints create certificates.
-foreach(test test_rpc test_e2e)
+foreach(test test_rpc test_server test_e2e)
   if(TARGET ${test})
     target_link_libraries(${test} PRIVATE tapml_dep_openssl)
   endif()

@@ -1,7 +1,10 @@
-// `tapml rpc serve` in the background. Only for tests declared with PROGRAM.
+// `tapml rpc serve` or `tapml serve` in the background. Only for tests declared with PROGRAM.
 #pragma once
 
 #include <poll.h>
+
+#include <iterator>
+#include <sstream>
 
 #include "support/program.h"
 
@@ -10,8 +13,11 @@ namespace tapml::testing {
 class BackgroundServer {
  public:
   explicit BackgroundServer(std::vector<std::string> args,
-                            const std::map<std::string, std::string>& environment = {}) {
-    args.insert(args.begin(), {TAPML_PROGRAM, "rpc", "serve"});
+                            const std::map<std::string, std::string>& environment = {},
+                            const std::string& command = "rpc serve") {
+    std::istringstream words(command);
+    args.insert(args.begin(), std::istream_iterator<std::string>(words), {});
+    args.insert(args.begin(), TAPML_PROGRAM);
     std::vector<char*> argv;
     for (std::string& arg : args) argv.push_back(arg.data());
     argv.push_back(nullptr);
@@ -44,7 +50,7 @@ class BackgroundServer {
   }
   BackgroundServer(const BackgroundServer&) = delete;
 
-  // The endpoint for a target; empty if the server did not start.
+  // The endpoint for a target, or the address; empty if the server did not start.
   const std::string& endpoint() const { return endpoint_; }
   std::string log() const { return read_bytes(log_ / "err"); }
   // Returns the exit code, or 128 plus the signal.

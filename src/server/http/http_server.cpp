@@ -79,7 +79,7 @@ class Answer final : public Exchange, public std::enable_shared_from_this<Answer
   }
   void end() override {
     const std::lock_guard lock(mutex_);
-    if (!head_) return;
+    if (!head_ || is_gone_) return;
     is_complete_ = true;
     wake();
   }

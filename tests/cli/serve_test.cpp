@@ -1,0 +1,271 @@
+// `tapml serve`: OpenAI's interface over the demo model.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "support/background_server.h"
+#include "support/http_client.h"
+#include "support/program.h"
+
+namespace tapml {
+namespace {
+
+using testing::BackgroundServer;
+using testing::expect_failure;
+using testing::HttpClient;
+using testing::HttpReply;
+using testing::kDemoModel;
+using testing::TempFolder;
+using testing::write_bytes;
+
+const std::string kServeTemplate = std::string(TAPML_SOURCE_DIR) + "/examples/chat/plain.jinja";
+
+const std::string kChat = "/v1/chat/completions", kText = "/v1/completions";
+const std::string kQuestion = R"("messages": [{"role": "user", "content": "Emma was"}])";
+
+// The bytes of a request that is not waited for.
+std::string request_bytes(const std::string& path, const std::string& body) {
+  return "POST " + path +
+         " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + body;
+}
+
+class Server {
+ public:
+  explicit Server(std::vector<std::string> args = {},
+                  const std::map<std::string, std::string>& environment = {})
+      : process_(with_model(std::move(args)), environment, "serve") {
+    const std::string& address = process_.endpoint();
+    if (!address.empty())
+      port_ = static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+  }
+  uint16_t port() const { return port_; }
+  BackgroundServer& process() { return process_; }
+
+ private:
+  static std::vector<std::string> with_model(std::vector<std::string> args) {
+    args.insert(args.begin(),
+                {kDemoModel, "--listen", "127.0.0.1:0", "--chat-template", kServeTemplate});
+    return args;
+  }
+  BackgroundServer process_;
+  uint16_t port_ = 0;
+};
+
+std::string text_of(const HttpReply& reply, size_t choice = 0) {
+  const Json json = reply.json();
+  const Json* choices = json.find("choices");
+  if (reply.status != 200 || !choices || choices->items().size() <= choice) {
+    ADD_FAILURE() << reply.head << reply.body;
+    return "";
+  }
+  const Json& one = choices->items()[choice];
+  const Json* text = one.find("text");
+  return text ? text->as_string() : one.find("message")->find("content")->as_string();
+}
+
+std::string error_code(const HttpReply& reply) {
+  const Json json = reply.json();
+  const Json* error = json.find("error");
+  if (!error) return "no error: " + reply.body;
+  return error->find("code")->as_string();
+}
+
+// The content of a stream's pieces; `finish` receives the reason of its end.
+std::string streamed_text(const HttpReply& reply, std::string* finish = nullptr) {
+  EXPECT_EQ(reply.status, 200) << reply.body;
+  EXPECT_TRUE(reply.body.ends_with("data: [DONE]\n\n")) << reply.body;
+  std::string text;
+  for (size_t at = 0; at < reply.body.size();) {
+    const size_t end = reply.body.find("\n\n", at);
+    const std::string data = reply.body.substr(at + 6, end - at - 6);
+    at = end + 2;
+    if (data == "[DONE]") break;
+    const Json json = unwrap(parse_json(data, "event"));
+    if (json.find("choices")->items().empty()) continue;
+    const Json& choice = json.find("choices")->items()[0];
+    if (const Json* content = choice.find("delta")->find("content")) text += content->as_string();
+    const Json* reason = choice.find("finish_reason");
+    if (finish && reason->is_string()) *finish = reason->as_string();
+  }
+  return text;
+}
+
+TEST(Serve, AnswersAsRunDoes) {
+  Server server;
+  HttpClient client(server.port());
+  const testing::ProgramResult run = testing::run_program(
+      {"run", kDemoModel, "--prompt", "Emma was", "--max-tokens", "12", "--json"});
+  const std::string expected = run.json().find("text")->as_string();
+  const HttpReply plain =
+      client.post(kText, R"({"prompt": "Emma was", "max_tokens": 12, "temperature": 0})");
+  EXPECT_EQ(text_of(plain), expected);
+  const Json usage = *plain.json().find("usage");
+  EXPECT_EQ(usage.find("completion_tokens")->as_integer(), 12);
+  EXPECT_EQ(usage.find("prompt_tokens")->as_integer(),
+            std::ssize(run.json().find("prompt_tokens")->items()));
+  EXPECT_EQ(plain.json().find("choices")->items()[0].find("finish_reason")->as_string(), "length");
+
+  // A stream has the same text.
+  const std::string body = "{" + kQuestion + R"(, "max_tokens": 10, "temperature": 0)";
+  const std::string whole = text_of(client.post(kChat, body + "}"));
+  std::string finish;
+  const HttpReply stream =
+      client.post(kChat, body + R"(, "stream": true, "stream_options": {"include_usage": true}})");
+  EXPECT_EQ(streamed_text(stream, &finish), whole);
+  EXPECT_EQ(finish, "length");
+  EXPECT_NE(stream.head.find("text/event-stream"), std::string::npos);
+  EXPECT_NE(stream.body.find(R"("completion_tokens":10)"), std::string::npos);
+
+  // A stop text is not part of the answer.
+  ASSERT_GT(whole.size(), 8u);
+  const std::string stop = whole.substr(5, 3);
+  const HttpReply stopped =
+      client.post(kChat, body + R"(, "stop": [)" + Json::string(stop).dump() + "]}");
+  EXPECT_EQ(text_of(stopped), whole.substr(0, whole.find(stop)));
+  EXPECT_EQ(stopped.json().find("choices")->items()[0].find("finish_reason")->as_string(), "stop");
+}
+
+TEST(Serve, ATextDependsOnItsRequestAlone) {
+  Server server({"--texts", "4", "--cache-tokens", "1024"});
+  const auto body = [](int seed) {
+    return R"({"prompt": "Emma was", "max_tokens": 20, "temperature": 0.9, "seed": )" +
+           std::to_string(seed) + "}";
+  };
+  HttpClient client(server.port());
+  std::vector<std::string> alone(6);
+  for (int i = 0; i < 6; ++i) alone[static_cast<size_t>(i)] = text_of(client.post(kText, body(i)));
+  EXPECT_NE(alone[0], alone[1]);
+  std::vector<std::thread> clients;
+  std::vector<std::string> together(12);
+  for (size_t i = 0; i < together.size(); ++i) {
+    clients.emplace_back([&, i] {
+      HttpClient own(server.port());
+      together[i] = text_of(own.post(kText, body(static_cast<int>(i % 6))));
+    });
+  }
+  for (std::thread& one : clients) one.join();
+  for (size_t i = 0; i < together.size(); ++i) EXPECT_EQ(together[i], alone[i % 6]) << i;
+  // Choice i has the seed plus i.
+  const HttpReply several = client.post(
+      kText, R"({"prompt": "Emma was", "max_tokens": 20, "temperature": 0.9, "seed": 2, "n": 3})");
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(text_of(several, i), alone[2 + i]);
+}
+
+TEST(Serve, ReportsProbabilitiesModelsAndMetrics) {
+  Server server({"--name", "emma"});
+  HttpClient client(server.port());
+  const HttpReply reply = client.post(
+      kChat, "{" + kQuestion +
+                 R"(, "max_tokens": 3, "temperature": 0, "logprobs": true, "top_logprobs": 2})");
+  const Json json = reply.json();
+  const auto& tokens = json.find("choices")->items()[0].find("logprobs")->find("content")->items();
+  ASSERT_EQ(tokens.size(), 3u);
+  std::string text;
+  for (const Json& token : tokens) {
+    text += token.find("token")->as_string();
+    ASSERT_EQ(token.find("top_logprobs")->items().size(), 2u);
+    EXPECT_EQ(token.find("top_logprobs")->items()[0].find("token")->as_string(),
+              token.find("token")->as_string());
+    EXPECT_LT(token.find("logprob")->as_double(), 0);
+  }
+  EXPECT_EQ(text, text_of(reply));
+
+  EXPECT_EQ(client.get("/v1/models").json().find("data")->items()[0].find("id")->as_string(),
+            "emma");
+  EXPECT_EQ(client.get("/v1/models/emma").status, 200);
+  EXPECT_EQ(error_code(client.get("/v1/models/other")), "model_not_found");
+  EXPECT_EQ(client.get("/health").body, R"({"status": "ok"})");
+  EXPECT_NE(client.get("/").body.find("<!doctype html>"), std::string::npos);
+  const std::string metrics = client.get("/metrics").body;
+  EXPECT_NE(metrics.find("\ntapml_generated_tokens_total 3\n"), std::string::npos) << metrics;
+  EXPECT_NE(metrics.find("tapml_first_token_seconds_count 1\n"), std::string::npos);
+}
+
+TEST(Serve, RefusesWhatItCannotDo) {
+  Server server({"--waiting", "0"});
+  HttpClient client(server.port());
+  const auto code = [&](const std::string& path, const std::string& body, int status) {
+    const HttpReply reply = client.post(path, body);
+    EXPECT_EQ(reply.status, status) << reply.body;
+    return error_code(reply);
+  };
+  EXPECT_EQ(code(kText, R"({"prompt": "a"})", 429), "queue_full");
+  EXPECT_EQ(code(kText, R"({"prompt": "a", "model": "gpt"})", 404), "model_not_found");
+  std::string words;
+  for (int i = 0; i < 600; ++i) words += " was";
+  EXPECT_EQ(code(kText, R"({"prompt": ")" + words + "\"}", 400), "context_length_exceeded");
+  EXPECT_EQ(code("/v1/other", "{}", 404), "unknown_url");
+  EXPECT_EQ(code("/health", "{}", 405), "method_not_allowed");
+  EXPECT_EQ(code(kText, R"({"prompt": [999999]})", 429), "queue_full");
+  EXPECT_EQ(client.get(kText).status, 405);
+  EXPECT_EQ(client.get("/v1/models", "Origin: http://example.com\r\n").status, 403);
+}
+
+TEST(Serve, NeedsAKeyOfItsFile) {
+  TempFolder folder;
+  write_bytes(folder / "keys", "# of the team\none\n\ntwo\r\n");
+  Server server({"--api-key-file", folder / "keys"});
+  HttpClient client(server.port());
+  EXPECT_EQ(client.get("/v1/models").status, 401);
+  EXPECT_EQ(client.get("/metrics").status, 401);
+  EXPECT_EQ(client.get("/health").status, 200);
+  EXPECT_EQ(client.get("/v1/models", "Authorization: Bearer three\r\n").status, 401);
+  EXPECT_EQ(client.get("/v1/models", "Authorization: Bearer two\r\n").status, 200);
+  Server other({}, {{"TAPML_API_KEY", "four"}});
+  HttpClient its(other.port());
+  EXPECT_EQ(its.get("/v1/models").status, 401);
+  EXPECT_EQ(its.get("/v1/models", "Authorization: Bearer four\r\n").status, 200);
+}
+
+TEST(Serve, ForgetsAClientThatIsGone) {
+  Server server({"--texts", "1"});
+  HttpClient client(server.port());
+  {
+    HttpClient gone(server.port());
+    gone.send(request_bytes(kText, R"({"prompt": "Emma was", "max_tokens": 500, "stream": true})"));
+    gone.read_until("\"text\"");
+  }
+  // Its text has the only place.
+  EXPECT_EQ(client.post(kText, R"({"prompt": "Emma", "max_tokens": 2})").status, 200);
+  for (int i = 0; i < 500; ++i) {
+    if (client.get("/metrics").body.contains("\ntapml_texts_running 0\n")) return;
+  }
+  ADD_FAILURE() << client.get("/metrics").body;
+}
+
+TEST(Serve, EndsWhenItsTextsHaveEnded) {
+  Server server;
+  HttpClient client(server.port());
+  client.send(
+      request_bytes(kText, R"({"prompt": "Emma was", "max_tokens": 300, "temperature": 0})"));
+  // Until the text has begun.
+  HttpClient other(server.port());
+  while (other.get("/metrics").body.contains("\ntapml_prompt_tokens_total 0\n")) {
+  }
+  std::thread ends([&] { EXPECT_EQ(server.process().end(), 0) << server.process().log(); });
+  const HttpReply reply = client.read_reply();
+  ends.join();
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.json().find("usage")->find("completion_tokens")->as_integer(), 300);
+}
+
+TEST(Serve, RefusesOptionsThatAreWrong) {
+  TempFolder folder;
+  write_bytes(folder / "none", "# no key\n");
+  const auto refused = [](std::vector<std::string> args, const std::string& says) {
+    args.insert(args.begin(), {"serve", kDemoModel});
+    expect_failure(args, 2, {says});
+  };
+  refused({"--listen", "0.0.0.0:0"}, "other machines");
+  refused({"--listen", "unix:/tmp/x"}, "TCP");
+  refused({"--listen", "tls:127.0.0.1:0"}, "--tls-cert");
+  refused({"--tls-cert", "x.pem"}, "--tls-key");
+  refused({"--api-key-file", folder / "none"}, "no key");
+  refused({"--context", "100000"}, "capacity");
+  refused({"--cache-tokens", "16", "--listen", "127.0.0.1:0"}, "does not hold one text");
+  refused({"--texts", "-1"}, "--texts");
+}
+
+}  // namespace
+}  // namespace tapml
