@@ -188,25 +188,13 @@ class Chat {
   uint64_t draws_ = 0;
 };
 
-// A chat has texts only: what else a model reads has a place in one text.
-void refuse_inputs(const TextInputOptions& inputs) {
-  for (const auto& [name, given] : {std::pair{"--features", !inputs.features.file.empty()},
-                                    std::pair{"--audio", !inputs.features.audio.empty()},
-                                    std::pair{"--embeddings", !inputs.embeddings.files.empty()},
-                                    std::pair{"--image", !inputs.images.files.empty()}}) {
-    if (!given) continue;
-    throw_user("a conversation has texts only", name, "no such option", "a file",
-               "tapml run --chat takes it for a single message");
-  }
-}
-
 int run(ChatCommand options, const Output& output) {
   unwrap(llm::check_sampler_options(options.sampler));
   if (options.max_tokens < 1) {
     throw_user("the number of tokens of an answer is too small", "--max-tokens", "1 or more",
                std::to_string(options.max_tokens));
   }
-  refuse_inputs(options.model.inputs);
+  refuse_inputs(options.model.inputs, "tapml run --chat takes it for a single message");
   Progress progress = Progress::to_stderr(output.json, Progress::kPatience);
   progress.begin("load");
   options.model.watcher = progress.watcher();

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "ir/exceptions.h"
+
 namespace tapml::cli {
 
 void add_options(CLI::App& command, app::ChatOptions& options) {
@@ -10,6 +12,15 @@ void add_options(CLI::App& command, app::ChatOptions& options) {
                      "File of a chat template, in place of the model's (docs/chat.md)");
   command.add_option("--chat-variables", options.variables,
                      "JSON object of further variables of the chat template");
+}
+
+void refuse_inputs(const app::TextInputOptions& inputs, const std::string& hint) {
+  for (const auto& [name, given] : {std::pair{"--features", !inputs.features.file.empty()},
+                                    std::pair{"--audio", !inputs.features.audio.empty()},
+                                    std::pair{"--embeddings", !inputs.embeddings.files.empty()},
+                                    std::pair{"--image", !inputs.images.files.empty()}}) {
+    if (given) throw_user("a conversation has texts only", name, "no such option", "a file", hint);
+  }
 }
 
 void add_stop_option(CLI::App& command, std::vector<std::string>& stop) {

@@ -8,8 +8,8 @@ namespace tapml::cli {
 namespace {
 
 constexpr std::string_view kInput = "Input", kSampling = "Sampling", kTarget = "Target",
-                           kCompilation = "Compilation", kOutput = "Output", kLimits = "Limits",
-                           kAdvanced = "Advanced";
+                           kServer = "Server", kCompilation = "Compilation", kOutput = "Output",
+                           kLimits = "Limits", kAdvanced = "Advanced";
 
 constexpr OptionRow kRows[] = {
     {"--prompt", kInput, "TEXT"},
@@ -70,13 +70,19 @@ constexpr OptionRow kRows[] = {
     {"--reference", kTarget, "TARGET"},
     {"--custom-kernels", kTarget, "DIR"},
     {"--library", kTarget, "FILE"},
-    {"--listen", kTarget, "ENDPOINT"},
-    {"--stdio", kTarget, ""},
     {"--token-file", kTarget, "FILE"},
     {"--tls-ca", kTarget, "FILE"},
-    {"--tls-cert", kTarget, "FILE"},
-    {"--tls-key", kTarget, "FILE"},
     {"--insecure", kTarget, ""},
+
+    {"--listen", kServer, "ENDPOINT"},
+    {"serve --listen", kServer, "ADDRESS"},
+    {"--stdio", kServer, ""},
+    {"--name", kServer, "NAME"},
+    {"--api-key-file", kServer, "FILE"},
+    {"--allow-origin", kServer, "ORIGIN"},
+    {"--tls-cert", kServer, "FILE"},
+    {"--tls-key", kServer, "FILE"},
+    {"--no-tls", kServer, ""},
 
     {"--quantize", kCompilation, "FORMAT"},
     {"--activations", kCompilation, "DTYPE"},
@@ -132,6 +138,15 @@ constexpr OptionRow kRows[] = {
     {"--test-seconds", kLimits, "SECONDS"},
     {"--reduce-seconds", kLimits, "SECONDS"},
     {"--seconds", kLimits, "SECONDS"},
+    {"serve --texts", kLimits, "N"},
+    {"--waiting", kLimits, "N"},
+    {"--context", kLimits, "N"},
+    {"--cache-tokens", kLimits, "N"},
+    {"--prompt-piece", kLimits, "N"},
+    {"--text-seconds", kLimits, "SECONDS"},
+    {"--drain-seconds", kLimits, "SECONDS"},
+    {"--connections", kLimits, "N"},
+    {"--body", kLimits, "SIZE"},
     {"--sessions", kLimits, "N"},
     {"--call-seconds", kLimits, "SECONDS"},
     {"--idle-seconds", kLimits, "SECONDS"},

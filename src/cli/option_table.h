@@ -7,8 +7,8 @@
 namespace tapml::cli {
 
 // The headings of --help, in order. Positional arguments come before them.
-inline constexpr std::array kOptionGroups = {"Input",  "Sampling", "Target",  "Compilation",
-                                             "Output", "Limits",   "Advanced"};
+inline constexpr std::array kOptionGroups = {"Input",       "Sampling", "Target", "Server",
+                                             "Compilation", "Output",   "Limits", "Advanced"};
 
 struct OptionRow {
   std::string_view name;   // "--target"; "rpc serve --memory" if it differs for a command

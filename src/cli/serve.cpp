@@ -94,6 +94,7 @@ void wait_for(int64_t seconds, const Done& is_done) {
 }
 
 int run(ServeModelOptions options, const Output& output) {
+  refuse_inputs(options.model.inputs, "tapml run takes it for a single text");
   const std::vector<std::string> keys = read_keys(options.key_file);
   const server::HttpOptions http = http_options(options, !keys.empty());
   options.service.text_time = std::chrono::seconds(options.text_seconds);

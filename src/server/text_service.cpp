@@ -157,7 +157,8 @@ struct TextService::State {
       if (has_work) metrics.steps.add(seconds_now() - start);
       if (more) continue;
       const std::lock_guard lock(mutex);
-      healthy = more.error().kind == ErrorKind::kUser;
+      const Error& error = more.error();
+      healthy = error.kind == ErrorKind::kUser || error.fault == PlatformFault::kOutOfMemory;
     }
     end_all();
   }

@@ -265,6 +265,7 @@ TEST(Serve, RefusesOptionsThatAreWrong) {
   refused({"--context", "100000"}, "capacity");
   refused({"--cache-tokens", "16", "--listen", "127.0.0.1:0"}, "does not hold one text");
   refused({"--texts", "-1"}, "--texts");
+  refused({"--image", "x.png"}, "texts only");
 }
 
 }  // namespace

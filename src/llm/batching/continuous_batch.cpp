@@ -139,10 +139,21 @@ class ContinuousBatch::State {
   }
 
   // Whether `pages` are free, after those that no text uses have been given back. Otherwise the
-  // text that came last waits.
-  bool make_room(int64_t pages) {
+  // text that came last waits. An error is one of the device; if its memory does not hold the cache
+  // that the options allow, the cache stays as large as it is.
+  Result<bool> make_room(int64_t pages) {
     if (free_pages() < pages) prefixes_.release(pages - free_pages());
-    if (free_pages() >= pages || running_.size() <= 1) return true;
+    if (free_pages() >= pages || running_.size() <= 1) {
+      const PageAllocator& allocator = state_.rows.pages;
+      const int64_t used = allocator.pages() - allocator.free_pages();
+      const Status grown = state_.grow(used + pages + (state_.fragmented ? 1 : 0), 1);
+      if (grown) return true;
+      if (grown.error().fault != PlatformFault::kOutOfMemory || running_.size() <= 1) {
+        return fail(grown.error());
+      }
+      pages_ = allocator.pages();
+      state_.page_limit = pages_;
+    }
     preempt();
     return false;
   }
@@ -201,7 +212,8 @@ class ContinuousBatch::State {
     if (text.decodes()) return {};
     TAPML_ASSIGN(const int64_t count,
                  state_.piece_of({&one, 1}, std::min(text.unread(), options_.prompt_piece)));
-    if (!make_room(pages_for(text, count))) return {};
+    TAPML_ASSIGN(const bool has_room, make_room(pages_for(text, count)));
+    if (!has_room) return {};
     const auto piece = std::span(text.tokens)
                            .subspan(static_cast<size_t>(one->length), static_cast<size_t>(count));
     const bool is_last = count == text.unread();
@@ -223,7 +235,7 @@ class ContinuousBatch::State {
         pages += pages_for(*text, 1);
       }
       if (texts.empty()) return {};
-      has_room = make_room(pages);
+      TAPML_ASSIGN(has_room, make_room(pages));
     }
     std::vector<Sequence*> sequences;
     std::vector<int32_t> tokens;
@@ -303,7 +315,7 @@ class ContinuousBatch::State {
 
   Engine::State& state_;
   const BatchOptions options_;
-  const int64_t pages_;
+  int64_t pages_;                               // most
   PrefixCache prefixes_;                        // outlives the texts
   std::vector<std::unique_ptr<Text>> running_;  // in the order in which they came
   std::deque<std::unique_ptr<Text>> waiting_;

@@ -21,7 +21,8 @@
 namespace tapml::llm {
 
 struct BatchOptions {
-  int64_t texts = 16;          // most at once; the others wait
+  // Most at once; the others wait. 0: 16, or 1 where the model takes one text only.
+  int64_t texts = 0;
   int64_t cached_tokens = 0;   // that the pages of all texts hold; 0: twice the engine's capacity
   int64_t prompt_piece = 256;  // most prompt tokens of a step
   bool share_prefixes = true;

@@ -300,6 +300,52 @@ TEST_P(ContinuousBatchTest, BadInputIsRefused) {
       << small.error().to_string();
 }
 
+// Other kinds of state: recurrent (a slot for each text), a window whose
+// pages are released, rotations that depend on the text's length.
+class ContinuousBatchOf : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ContinuousBatchOf, KeepsTheStateOfEachText) {
+  const CompiledModel* model = testing::compiled_model("cpu", GetParam());
+  ASSERT_TRUE(model);
+  const auto golden = model->golden.reference.at("tokens").values<int32_t>();
+  const int64_t page = model->executable->model.page_size;
+  const int64_t context = model->executable->model.context;
+  auto engine = model->engine({.first_capacity = 1});
+  auto batch = unwrap(ContinuousBatch::create(*engine, {.texts = 3, .prompt_piece = page - 1}));
+  std::vector<std::vector<int32_t>> prompts;
+  for (size_t i = 0; i < 5; ++i) {
+    const auto part = golden.subspan(i % 3, std::min<size_t>(golden.size() - 3, 4 + 3 * i));
+    prompts.emplace_back(part.begin(), part.end());
+  }
+  const int64_t most = std::min<int64_t>(20, context - std::ssize(prompts.back()) - 1);
+  std::vector<std::vector<int32_t>> texts(prompts.size());
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    TextRequest request;
+    request.prompt = prompts[i];
+    request.max_tokens = most;
+    request.on_token = [&texts, i](const llm::ChosenToken& token) {
+      texts[i].push_back(token.token);
+      return true;
+    };
+    unwrap(batch->submit(std::move(request)));
+    ASSERT_TRUE(unwrap(batch->step()));
+  }
+  while (unwrap(batch->step())) {
+  }
+  EXPECT_EQ(batch->counts().failed, 0);
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    auto alone = model->engine();
+    const auto expected =
+        unwrap(alone->generate(prompts[i], {.max_tokens = most, .eos = {}, .sampler = {}}));
+    EXPECT_EQ(texts[i], expected.tokens) << "text " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ContinuousBatchOf,
+                         ::testing::Values("mamba2", "rwkv7", "ministral_window", "falcon_h1",
+                                           "phi3_longrope"),
+                         [](const auto& info) { return std::string(info.param); });
+
 INSTANTIATE_TEST_SUITE_P(Platforms, ContinuousBatchTest, ::testing::Values("cpu", "opencl"),
                          [](const auto& info) { return std::string(info.param); });
 
