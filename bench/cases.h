@@ -26,6 +26,8 @@ std::vector<Case> optimization_cases();
 
 // Four-bit weights compared with the same model's in bf16.
 std::vector<Case> quantization_cases();
+// Many texts at once, and the interface of a server, compared with one text and the engine alone.
+std::vector<Case> serving_cases();
 // Library kernels compared with generated code for the same kernels.
 std::vector<Case> library_cases();
 // Work-group kernels on the OpenCL device, compared with the fallback and the ceilings.
