@@ -106,7 +106,7 @@ class Chat {
     if (!ends_line || (done && done->text.empty())) output_.text("\n");
     unwrap(check_lost_files());
     if (!done) {
-      if (done.error().kind != ErrorKind::kUser) unwrap(std::move(done));
+      if (done.error().kind != ErrorKind::kUser) unwrap(Status(fail(done.error())));
       history_.take_back_message();
       output_.error_text(done.error());
       return;
@@ -153,7 +153,7 @@ class Chat {
       return true;
     });
     if (done) return true;
-    if (done.error().kind != ErrorKind::kUser) unwrap(std::move(done));
+    if (done.error().kind != ErrorKind::kUser) unwrap(Status(fail(done.error())));
     output_.error_text(done.error());
     return true;
   }

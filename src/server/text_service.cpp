@@ -8,14 +8,15 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "llm/grammar/token_mask.h"
 #include "llm/stop_texts.h"
 
 namespace tapml::server {
 
 namespace {
 
-ServedEnd::Reason reason_of(llm::StopReason reason, bool by_stop_text, bool by_time) {
-  if (by_stop_text) return ServedEnd::Reason::kStopText;
+ServedEnd::Reason reason_of(llm::StopReason reason, bool is_complete, bool by_time) {
+  if (is_complete) return ServedEnd::Reason::kStopText;
   if (by_time) return ServedEnd::Reason::kTime;
   switch (reason) {
     case llm::StopReason::kEos:
@@ -33,8 +34,11 @@ ServedEnd::Reason reason_of(llm::StopReason reason, bool by_stop_text, bool by_t
 // The characters of a text that is being generated. Lives on the service's thread.
 class GrowingText {
  public:
-  GrowingText(const Tokenizer& tokenizer, ServedRequest asked, double until, Metrics& metrics)
+  // `texts`: of the tokens, for requests with a grammar.
+  GrowingText(const Tokenizer& tokenizer, const llm::TokenTexts* texts, ServedRequest asked,
+              double until, Metrics& metrics)
       : tokenizer_(tokenizer),
+        texts_(texts),
         request_(std::move(asked)),
         decoder_(tokenizer),
         stop_(request_.stop),
@@ -43,8 +47,28 @@ class GrowingText {
         last_(begun_),
         metrics_(metrics) {}
 
-  llm::TextRequest take_request() { return std::move(request_.text); }
+  llm::TextRequest take_request() {
+    llm::TextRequest taken = std::move(request_.text);
+    if (request_.grammar) {
+      mask_.emplace(request_.grammar, *texts_, taken.eos);
+      taken.constrain = [this](std::span<float> logits) { mask_->apply(logits); };
+    }
+    taken.on_token = [this](const llm::ChosenToken& token) { return on_token(token); };
+    return taken;
+  }
 
+  void on_end(const Result<llm::TextEnd>& end) {
+    if (!end) return request_.on_end(fail(end.error()));
+    if (!stop_.stopped()) give({stop_.push(decoder_.finish()), {}});
+    if (!stop_.stopped()) give({stop_.finish(), {}});
+    const bool is_complete = stop_.stopped() || is_over_;
+    request_.on_end(ServedEnd{reason_of(end->reason, is_complete, by_time_), *end});
+  }
+
+  // Without a token.
+  void fail_with(const Error& error) { request_.on_end(fail(error)); }
+
+ private:
   // False ends the text.
   bool on_token(const llm::ChosenToken& token) {
     const double now = seconds_now();
@@ -56,21 +80,13 @@ class GrowingText {
     if (token.probabilities) piece.tokens.push_back(report(token));
     piece.text = stop_.push(decoder_.push(token.token));
     give(std::move(piece));
+    if (mask_) {
+      mask_->accept(token.token);
+      is_over_ = mask_->is_over();
+    }
     by_time_ = now >= until_;
-    return !stop_.stopped() && !by_time_;
+    return !stop_.stopped() && !is_over_ && !by_time_;
   }
-
-  void on_end(const Result<llm::TextEnd>& end) {
-    if (!end) return request_.on_end(fail(end.error()));
-    if (!stop_.stopped()) give({stop_.push(decoder_.finish()), {}});
-    if (!stop_.stopped()) give({stop_.finish(), {}});
-    request_.on_end(ServedEnd{reason_of(end->reason, stop_.stopped(), by_time_), *end});
-  }
-
-  // Without a token.
-  void fail_with(const Error& error) { request_.on_end(fail(error)); }
-
- private:
   std::string text_of(int32_t token) const {
     return tokenizer_.decode(std::span(&token, 1), /*skip_special=*/false);
   }
@@ -87,12 +103,15 @@ class GrowingText {
   }
 
   const Tokenizer& tokenizer_;
+  const llm::TokenTexts* texts_;
   ServedRequest request_;
+  std::optional<llm::TokenMask> mask_;
   StreamDecoder decoder_;
   llm::StopTexts stop_;
   const double begun_, until_;
   double last_;
   bool is_first_ = true, by_time_ = false;
+  bool is_over_ = false;  // the grammar allows no more
   Metrics& metrics_;
 };
 
@@ -117,12 +136,14 @@ struct TextService::State {
   }
 
   std::optional<TextId> submit(ServedRequest request) {
+    const llm::TokenTexts* texts = nullptr;
+    if (request.grammar) texts = &token_texts();
     const std::lock_guard lock(mutex);
     const auto waiting = std::ssize(submitted) + last_counts.waiting;
     if (stopping || !healthy || waiting >= options.waiting) return std::nullopt;
     const double until = seconds_now() + static_cast<double>(options.text_time.count());
-    submitted.push_back(
-        {++last_id, std::make_unique<GrowingText>(tokenizer, std::move(request), until, metrics)});
+    submitted.push_back({++last_id, std::make_unique<GrowingText>(
+                                        tokenizer, texts, std::move(request), until, metrics)});
     changed.notify_one();
     return last_id;
   }
@@ -131,6 +152,12 @@ struct TextService::State {
     const std::lock_guard lock(mutex);
     cancelled.push_back(text);
     changed.notify_one();
+  }
+
+  // Made when a request needs them: it takes a moment.
+  const llm::TokenTexts& token_texts() {
+    std::call_once(texts_made, [this] { made_texts.emplace(tokenizer); });
+    return *made_texts;
   }
 
   // The service's thread.
@@ -172,7 +199,6 @@ struct TextService::State {
     const TextId id = submitted.id;
     GrowingText& text = *submitted.text;
     llm::TextRequest request = text.take_request();
-    request.on_token = [&text](const llm::ChosenToken& token) { return text.on_token(token); };
     request.on_end = [this, id](const Result<llm::TextEnd>& end) {
       const auto at = texts.find(id);
       at->second.text->on_end(end);
@@ -208,6 +234,8 @@ struct TextService::State {
 
   const Tokenizer& tokenizer;
   const ServiceOptions options;
+  std::once_flag texts_made;
+  std::optional<llm::TokenTexts> made_texts;
   Metrics metrics;
   std::unique_ptr<llm::ContinuousBatch> batch;
   std::map<TextId, Running> texts;  // of the service's thread

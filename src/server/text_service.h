@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "llm/batching/continuous_batch.h"
+#include "llm/grammar/grammar.h"
 #include "llm/tokenizer/tokenizer.h"
 #include "server/metrics.h"
 
@@ -37,7 +38,7 @@ struct TextPiece {
 };
 
 struct ServedEnd {
-  // Why: kStopText is one of the request's, kTime the service's limit.
+  // Why: kStopText is one of the request's, or the end of its grammar, kTime the service's limit.
   enum class Reason : uint8_t { kEndToken, kStopText, kMaxTokens, kContextFull, kTime } reason{};
   llm::TextEnd counts;
 };
@@ -45,6 +46,7 @@ struct ServedEnd {
 struct ServedRequest {
   llm::TextRequest text;  // without on_token and on_end
   std::vector<std::string> stop;
+  std::shared_ptr<const llm::Grammar> grammar;  // of the whole text; null: any text
   // Called on the service's thread, one at a time; must be quick.
   std::function<void(TextPiece piece)> on_piece;
   // Once, unless the text is cancelled. UserError for a request that cannot be served, kCancelled

@@ -152,6 +152,34 @@ TEST(Serve, ATextDependsOnItsRequestAlone) {
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(text_of(several, i), alone[2 + i]);
 }
 
+TEST(Serve, ConstrainsAnswers) {
+  Server server;
+  HttpClient client(server.port());
+  const auto answer = [&](const std::string& format, int seed) {
+    const HttpReply reply =
+        client.post(kChat, "{" + kQuestion + R"(, "temperature": 1.5, "seed": )" +
+                               std::to_string(seed) + ", " + format + "}");
+    EXPECT_EQ(reply.json().find("choices")->items()[0].find("finish_reason")->as_string(), "stop")
+        << reply.body;
+    return text_of(reply);
+  };
+  const std::string schema =
+      R"("response_format": {"type": "json_schema", "json_schema": {"name": "n",
+      "schema": {"type": "object", "properties": {"name": {"type": "string", "maxLength": 12},
+          "age": {"type": "integer"}, "kind": {"enum": ["rich", "poor"]}},
+          "required": ["name", "age", "kind"], "additionalProperties": false}}})";
+  for (int seed = 0; seed < 4; ++seed) {
+    const Json person = unwrap(parse_json(answer(schema, seed), "answer"));
+    ASSERT_EQ(person.members().size(), 3u);
+    EXPECT_TRUE(person.find("name")->is_string());
+    EXPECT_TRUE(person.find("age")->is_integer());
+    EXPECT_TRUE(person.find("kind")->as_string() == "rich" ||
+                person.find("kind")->as_string() == "poor");
+    const std::string words = answer(R"("grammar": "root ::= (\" Emma\" | \" was\"){3}")", seed);
+    EXPECT_EQ(std::ranges::count(words, ' '), 3) << words;
+  }
+}
+
 TEST(Serve, ReportsProbabilitiesModelsAndMetrics) {
   Server server({"--name", "emma"});
   HttpClient client(server.port());

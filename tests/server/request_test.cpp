@@ -76,6 +76,15 @@ TEST(ChatRequest, MakesOfMessagesWhatTemplatesTake) {
                    .has_tools);
 }
 
+TEST(ChatRequest, HasTheGrammarOfItsFormat) {
+  EXPECT_FALSE(chat(R"(, "response_format": {"type": "text"})").generation.grammar);
+  EXPECT_TRUE(chat(R"(, "response_format": {"type": "json_object"})").generation.grammar);
+  EXPECT_TRUE(chat(R"(, "response_format": {"type": "json_schema", "json_schema": {"name": "n",
+      "strict": true, "schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}})")
+                  .generation.grammar);
+  EXPECT_TRUE(chat(R"(, "grammar": "root ::= \"a\"")").generation.grammar);
+}
+
 TEST(ChatRequest, RefusesWhatIsWrongAndNamesIt) {
   const auto refused = [](const std::string& members, const std::string& param,
                           const std::string& says = "") {
@@ -102,6 +111,14 @@ TEST(ChatRequest, RefusesWhatIsWrongAndNamesIt) {
   refused(R"(, "logprobs": true, "top_logprobs": 21)", "top_logprobs");
   refused(R"(, "stream": 1)", "stream");
   refused(R"(, "response_format": {"type": "xml"})", "response_format", "xml");
+  refused(R"(, "response_format": {"type": "json_schema"})", "response_format", "json_schema");
+  refused(R"(, "response_format": {"type": "json_schema", "json_schema": {"name": "n"}})",
+          "response_format", "no \"schema\"");
+  refused(R"(, "response_format": {"type": "json_schema", "json_schema": {"schema": {"type": 1}}})",
+          "response_format", "request:1:");
+  refused(R"(, "response_format": {"type": "json_object"}, "grammar": "root ::= \"a\"")",
+          "response_format", "one of");
+  refused(R"(, "grammar": "root = a")", "grammar", "grammar:1:");
   refused(R"(, "tool_choice": "required")", "tool_choice");
   refused(R"(, "tools": [{"type": "function"}])", "tools");
   refused(R"(, "functions": [])", "functions", "not served");

@@ -37,6 +37,7 @@ ApiResult<void> Generation::start(const std::vector<PromptTokens>& prompts,
     served.text.rules = request_.rules;
     served.text.top_probabilities = request_.top_probabilities;
     served.stop = request_.stop;
+    served.grammar = request_.grammar;
     served.on_piece = [self = shared_from_this(), index](TextPiece piece) {
       self->on_piece(index, std::move(piece));
     };

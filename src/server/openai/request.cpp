@@ -6,6 +6,7 @@
 #include <random>
 
 #include "io/json_reader.h"
+#include "llm/grammar/json_schema.h"
 
 namespace tapml::server {
 
@@ -37,7 +38,7 @@ uint64_t random_seed() {
 // meaning of an answer.
 std::optional<ApiError> find_unserved(const JsonObjectReader& reader) {
   for (const char* name : {"functions", "function_call", "audio", "prediction",
-                           "web_search_options", "suffix", "grammar", "guided_json"}) {
+                           "web_search_options", "suffix", "guided_json"}) {
     if (reader.has(name)) {
       return ApiError{.message = std::string("\"") + name + "\" is not served",
                       .param = name,
@@ -92,6 +93,36 @@ ApiResult<std::map<int32_t, double>> read_bias(const JsonObjectReader& reader) {
   return bias;
 }
 
+// What "response_format" or "grammar" say; null: an answer is any text.
+ApiResult<std::shared_ptr<const llm::Grammar>> read_grammar(const JsonObjectReader& reader) {
+  TAPML_ASSIGN(std::string text, checked(reader.string_or("grammar", ""), "grammar"));
+  std::string param = "grammar";
+  TAPML_ASSIGN(const auto format,
+               checked(reader.optional_object("response_format"), "response_format"));
+  if (format) {
+    param = "response_format";
+    TAPML_ASSIGN(const std::string type, checked(format->required_string("type"), param));
+    if (!text.empty() && type != "text") {
+      return refuse(param, "an answer has one of \"response_format\" and \"grammar\"");
+    }
+    if (type == "json_object") {
+      text = llm::json_grammar(/*objects_only=*/true);
+    } else if (type == "json_schema") {
+      TAPML_ASSIGN(const auto named, checked(format->required_object("json_schema"), param));
+      const Json* schema = named.find("schema");
+      if (!schema) return refuse(param, "\"json_schema\" has no \"schema\"");
+      TAPML_ASSIGN(text, checked(llm::schema_grammar(*schema, kSource), param));
+    } else if (type != "text") {
+      return refuse(
+          param, "the response formats are text, json_object and json_schema, not \"" + type + "\"",
+          "unsupported_parameter");
+    }
+  }
+  if (text.empty()) return std::shared_ptr<const llm::Grammar>();
+  TAPML_ASSIGN(llm::Grammar grammar, checked(llm::Grammar::parse(text, param), param));
+  return std::make_shared<const llm::Grammar>(std::move(grammar));
+}
+
 ApiResult<GenerationRequest> read_generation(const JsonObjectReader& reader, bool is_chat) {
   if (auto unserved = find_unserved(reader)) return std::unexpected(*std::move(unserved));
   GenerationRequest request;
@@ -123,6 +154,7 @@ ApiResult<GenerationRequest> read_generation(const JsonObjectReader& reader, boo
   sampler.seed = seed ? static_cast<uint64_t>(*seed) : random_seed();
   TAPML_ASSIGN(rules.bias, read_bias(reader));
   TAPML_ASSIGN(request.stop, read_stop(reader));
+  TAPML_ASSIGN(request.grammar, read_grammar(reader));
   TAPML_ASSIGN(request.choices, checked(reader.int_or("n", 1, 1, kMostChoices), "n"));
   TAPML_ASSIGN(request.stream, checked(reader.bool_or("stream", false), "stream"));
   TAPML_ASSIGN(const auto stream_options,
@@ -250,16 +282,6 @@ ApiResult<ChatRequest> read_chat_request(const std::string& body) {
   const JsonObjectReader reader(json, kSource);
   ChatRequest request;
   TAPML_ASSIGN(request.generation, read_generation(reader, true));
-  TAPML_ASSIGN(const auto format,
-               checked(reader.optional_object("response_format"), "response_format"));
-  if (format) {
-    TAPML_ASSIGN(const std::string type,
-                 checked(format->required_string("type"), "response_format"));
-    if (type != "text") {
-      return refuse("response_format", "the response format \"" + type + "\" is not served",
-                    "unsupported_parameter");
-    }
-  }
   TAPML_ASSIGN(request.messages, read_messages(reader));
   TAPML_ASSIGN(request.render.tools, read_tools(reader));
   request.has_tools = !request.render.tools.is_null();

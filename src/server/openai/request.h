@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -10,6 +11,7 @@
 #include "io/json.h"
 #include "llm/batching/logit_rules.h"
 #include "llm/chat_template.h"
+#include "llm/grammar/grammar.h"
 #include "llm/sampler.h"
 #include "server/openai/api_error.h"
 
@@ -22,6 +24,8 @@ struct GenerationRequest {
   llm::SamplerOptions sampler;        // temperature 1, as OpenAI's; without a seed a random one
   llm::LogitRules rules;
   std::vector<std::string> stop;
+  // Of an answer: from "response_format", or "grammar" (in the notation of llm/grammar/grammar.h).
+  std::shared_ptr<const llm::Grammar> grammar;
   int64_t choices = 1;
   int64_t top_probabilities = -1;  // -1: none are reported
   bool stream = false;
