@@ -15,13 +15,26 @@ enum class Part : uint8_t { kValue, kBound, kSystematic, kDeviation };
 
 struct QuantizedWeights {
   RefTensor packed, scales;
-  std::optional<RefTensor> minimums;
+  std::optional<RefTensor> minimums, values;
   size_t group;
   DType dtype;  // of the result
 
-  bool is_whole() const { return packed.dtype == DType::kI8; }  // a byte is one level
+  // A byte is one level.
+  bool is_whole() const {
+    return values ? values->values.size() > kNibbles : packed.dtype == DType::kI8;
+  }
   // What is taken from a nibble.
-  double zero() const { return minimums ? 0 : double{kQuantizedZero}; }
+  double zero() const { return minimums || values ? 0 : double{kQuantizedZero}; }
+  // The factor of a level, and its error.
+  double factor(double level) const {
+    return values ? values->values[static_cast<size_t>(level)] : level;
+  }
+  Error factor_error(double level) const {
+    return values ? error_of(*values, static_cast<size_t>(level)) : Error{};
+  }
+
+ private:
+  static constexpr size_t kNibbles = 16;
 };
 
 template <Part kPart>
@@ -67,10 +80,18 @@ class DequantizedElements final : public ComputedElements {
     return group;
   }
 
-  // The part of an element of the level `factor`; of another one, too, if it is not known.
-  double part(double factor, const Group& group, bool is_known) const {
+  // The part of an element of a level; of another one, too, if it is not known.
+  double part(double level, const Group& group, bool is_known) const {
+    const double factor = weights_->factor(level);
     double value = factor * group.scale;
     Error error = scaled(factor, group.of_scale);
+    if (weights_->values) {
+      const Error of_factor = weights_->factor_error(level);
+      const Error further = scaled(group.scale, of_factor);
+      error.bound += further.bound + scaled(of_factor.bound, group.of_scale.bound);
+      error.systematic += further.systematic;
+      error.variance += further.variance;
+    }
     const auto add_rounding = [&] {
       error.bound += scaled(value, kRoundFactor * unit_);
       error.variance += rounding_variance(unit_, value);
@@ -139,20 +160,39 @@ class DequantizedElements final : public ComputedElements {
 
 }  // namespace
 
-void dequantize(const AttrMap& attrs, Args args, Outputs outputs) {
-  RefTensor& out = outputs[0];
-  const auto weights = std::make_shared<const QuantizedWeights>(
-      QuantizedWeights{.packed = *args[0].tensor,
-                       .scales = *args[1].tensor,
-                       .minimums = args.size() > 2 ? std::optional(*args[2].tensor) : std::nullopt,
-                       .group = static_cast<size_t>(attr_or<int64_t>(attrs, "group", 32)),
-                       .dtype = out.dtype});
+namespace {
+
+void expand(QuantizedWeights&& of, RefTensor& out) {
+  const auto weights = std::make_shared<const QuantizedWeights>(std::move(of));
   const size_t size = out.values.size();
   out.values = RefValues(std::make_shared<DequantizedElements<Part::kValue>>(weights), size);
   out.bound = RefBounds(std::make_shared<DequantizedElements<Part::kBound>>(weights), size);
   out.systematic =
       RefBounds(std::make_shared<DequantizedElements<Part::kSystematic>>(weights), size);
   out.deviation = RefBounds(std::make_shared<DequantizedElements<Part::kDeviation>>(weights), size);
+}
+
+QuantizedWeights weights_of(const AttrMap& attrs, const Args& args, DType dtype) {
+  return {.packed = *args[0].tensor,
+          .scales = *args[1].tensor,
+          .minimums = {},
+          .values = {},
+          .group = static_cast<size_t>(attr_or<int64_t>(attrs, "group", 32)),
+          .dtype = dtype};
+}
+
+}  // namespace
+
+void dequantize(const AttrMap& attrs, Args args, Outputs outputs) {
+  QuantizedWeights weights = weights_of(attrs, args, outputs[0].dtype);
+  if (args.size() > 2) weights.minimums = *args[2].tensor;
+  expand(std::move(weights), outputs[0]);
+}
+
+void dequantize_table(const AttrMap& attrs, Args args, Outputs outputs) {
+  QuantizedWeights weights = weights_of(attrs, args, outputs[0].dtype);
+  weights.values = *args[2].tensor;
+  expand(std::move(weights), outputs[0]);
 }
 
 }  // namespace tapml::op::reference
