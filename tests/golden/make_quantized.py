@@ -6,12 +6,14 @@ numbers that some of the quantized weights stand for, under their published name
 transformers in f32 with these numbers. quantized_methods.py says where they come from.
 
 Usage: make_quantized.py [name ...]
+       make_quantized.py --like FOLDER --into NEW name    a folder with the sizes and the tokenizer of another one
 Needs torch, transformers, safetensors, numpy, compressed-tensors, bitsandbytes.
 """
 
+import argparse
 import json
 import pathlib
-import sys
+import shutil
 import tempfile
 
 import numpy as np
@@ -128,11 +130,16 @@ def is_quantized(name, tensor, config, excluded):
     return not any(part in name for part in excluded)
 
 
-def make(name):
+def make(name, like=None, folder=None):
     config, quantization, method, excluded = MODELS[name]
     seed = 5000 + list(MODELS).index(name)
-    folder = HERE / "quantized" / name
+    folder = folder or HERE / "quantized" / name
     folder.mkdir(parents=True, exist_ok=True)
+    if like:
+        config = json.loads((like / "config.json").read_text())
+        for file in ("tokenizer.json", "tokenizer_config.json", "generation_config.json"):
+            if (like / file).exists():
+                shutil.copy(like / file, folder)
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         (scratch / "config.json").write_text(json.dumps(config))
@@ -162,5 +169,10 @@ def make(name):
 
 
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or MODELS:
-        make(wanted)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--like", type=pathlib.Path)
+    parser.add_argument("--into", type=pathlib.Path)
+    arguments = parser.parse_args()
+    for wanted in arguments.names or MODELS:
+        make(wanted, arguments.like, arguments.into)

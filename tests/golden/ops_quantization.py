@@ -41,6 +41,20 @@ def affine_cases():
                    {"group": group}, ["f32"])
 
 
+def table_cases():
+    for dtype, group, shape, count in (
+            (torch.float16, 32, (3, 32), 16), (torch.float32, 16, (2, 3, 32), 256), (torch.bfloat16, 2, (4, 6), 16),
+            (torch.float32, 5, (2, 5), 256), (torch.float32, 32, (0, 16), 16)):
+        packed = torch.randint(0, 256, shape, dtype=torch.uint8)
+        values = torch.randn(count)
+        indices = (packed if count == 256 else levels(packed)).long()
+        scales = torch.randn(*shape[:-1], indices.shape[-1] // group, dtype=torch.float64).to(dtype)
+        result = values.double()[indices] * scales.double().repeat_interleave(group, -1)
+        for name in ("f32", "f16"):
+            yield Case("dequantize_table", [packed, scales, values], [result], {"group": group, "dtype": DType(name)},
+                       [name])
+
+
 def cases():
     for dtype, group, shape in ((torch.float32, 32, (3, 32)), (torch.float16, 32, (2, 3, 16)),
                                 (torch.bfloat16, 2, (4, 5)), (torch.float64, 1, (3,)),
@@ -53,3 +67,4 @@ def cases():
                        {"group": group, "dtype": DType(result)}, [result])
     yield from whole_cases()
     yield from affine_cases()
+    yield from table_cases()
