@@ -255,6 +255,7 @@ Variable Graph::weight(const WeightSpec& spec, const Line& line) {
   }
   const WeightLayout layout = *dtypes_.layout_of(spec);
   std::vector<Expr> args = {weights_.at(packed_parameter), weights_.at(scales_name(spec.name))};
+  AttrMap attrs = {{"group", layout.group}};
   const char* name = "dequantize";
   if (layout.has_minimums) {
     name = "dequantize_affine";
@@ -262,9 +263,13 @@ Variable Graph::weight(const WeightSpec& spec, const Line& line) {
   }
   if (!layout.values.empty()) {
     name = "dequantize_table";
-    args.push_back(constant(layout.values));
+    attrs["values"] = std::vector<double>(layout.values.begin(), layout.values.end());
   }
-  return op(name, std::move(args), {{"group", layout.group}}, line);
+  if (!layout.format.empty()) {
+    name = "dequantize_float";
+    attrs["format"] = layout.format;
+  }
+  return op(name, std::move(args), std::move(attrs), line);
 }
 
 Variable Graph::ordered(const Variable& x, const WeightSpec& spec, const Line& line) {

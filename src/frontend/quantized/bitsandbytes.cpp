@@ -4,6 +4,7 @@
 // codes, and "weight.quant_state.bitsandbytes__nf4" the shape and the sizes of blocks as JSON.
 // Eight bits: "weight" I8 with "SCB", the largest magnitude of each row.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "base/strings.h"
@@ -115,6 +116,11 @@ CodedMatrix read_four_bits(LayerTensors& tensors) {
   };
   const auto values = map.values<float>();
   matrix.values.assign(values.begin(), values.end());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    tensors.refuse(kMap, "has a value that is not finite", "16 finite values",
+                   std::to_string(values[i]) + " at " + std::to_string(i));
+  }
   return matrix;
 }
 

@@ -13,6 +13,8 @@ namespace tapml::frontend {
 namespace {
 
 constexpr int64_t kTile = 64;  // rows that are read at once
+// Longer groups are divided: products on cpu work on whole groups in the cache.
+constexpr int64_t kMostGroup = 256;
 // Fewer elements with a scale take more memory than elements of 16 bits.
 constexpr int64_t kLeastGroup = 8;
 constexpr int kMiddleNibble = 8, kMiddleByte = 128;
@@ -100,18 +102,28 @@ bool has_exact_minimums(const CodedMatrix& matrix) {
   return true;
 }
 
+// Columns that share a scale and are part of one stored group.
+int64_t group_of(const CodedMatrix& matrix) {
+  const int64_t group = std::gcd(matrix.columns(), matrix.group);
+  int64_t divided = group;
+  while (divided > kMostGroup && divided % 2 == 0) divided /= 2;
+  return divided > kMostGroup ? group : divided;
+}
+
 std::optional<models::WeightLayout> layout_of(const CodedMatrix& matrix) {
   models::WeightLayout layout{.bits = matrix.bits <= 4 ? 4 : 8,
-                              .group = std::gcd(matrix.columns(), matrix.group),
+                              .group = group_of(matrix),
                               .scales = matrix.scales,
                               .has_order = !matrix.order.empty()};
   const bool is_even = layout.bits == 8 || matrix.columns() % 2 == 0;
   if (!is_even || (layout.group < kLeastGroup && layout.group != matrix.group)) return std::nullopt;
+  if (!matrix.format.empty()) {
+    layout.format = matrix.format;
+    return layout;
+  }
   if (!matrix.values.empty()) {
+    if (layout.is_whole()) return std::nullopt;
     layout.values = matrix.values;
-    for (float& value : layout.values) {
-      if (std::isnan(value)) value = 0;
-    }
     return layout;
   }
   if (matrix.minimum) {
@@ -172,7 +184,7 @@ class Packer {
     } else if (layout_.has_minimums) {
       shift = layout_.is_whole() ? -kMiddleByte : 0;
       put(*weight_.minimums, static_cast<float>(-placed_.zero(row, group) - shift) * scale);
-    } else if (layout_.values.empty()) {
+    } else if (matrix_.values.empty()) {
       shift = (layout_.is_whole() ? 0 : kMiddleNibble) - placed_.zero(row, group);
     }
     ++group_;

@@ -26,6 +26,7 @@ struct CodedMatrix {
   std::function<int(int64_t row, int64_t group)> zero = nullptr;  // null: 2^(bits - 1)
   std::function<float(int64_t row, int64_t group)> minimum = nullptr;
   std::vector<float> values = {};       // 16 or 256; a NaN is of a code that no element may have
+  std::string format = {};              // if values are those of a float that dequantize_float has
   std::vector<int32_t> order = {};      // the input of each column, where it is another one
   std::vector<HostTensor> stored = {};  // the tensors that it was made of
 

@@ -28,6 +28,7 @@ CodedMatrix float4_matrix(const HostTensor& bytes, Shape shape, int64_t group,
                        uint8_t* codes) { unpack_nibbles(bytes, columns, first, count, codes); },
           .scale = std::move(scale),
           .values = float4_values(),
+          .format = "e2m1",
           .stored = {bytes}};
 }
 

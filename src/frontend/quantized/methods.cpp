@@ -79,6 +79,16 @@ void arrange_quantized(const std::vector<QuantizedLayers>& layers, WeightFiles& 
       files.blocks.insert_or_assign(name, std::make_shared<const BlockWeight>(std::move(weight)));
     }
   }
+  if (layers.empty()) return;
+  for (const auto& [name, tensor] : files.bytes) {
+    if (!name.ends_with(".weight")) continue;
+    const std::string path = name.substr(0, name.rfind('.'));
+    throw_user("weight " + in_quotes(name) + " has no scale", files.file_of[name],
+               join(
+                   layers, [&](const auto& kind) { return in_quotes(path + kind.marker); }, " or "),
+               "none of them, and " + files.unknown_dtypes[name],
+               "check that quant_method is that of the weights; download them again");
+  }
 }
 
 }  // namespace tapml::frontend

@@ -74,7 +74,11 @@ CodedMatrix read_scaled_bytes(LayerTensors& tensors, const ScaledBytes& names,
       .scale = [scales, grid](int64_t row,
                               int64_t group) { return (*scales)[grid.at(row, group)]; },
       .stored = {weight.tensor, scales->tensor()}};
-  if (is_float) matrix.values = float8_values(weight.dtype == "F8_E5M2");
+  if (is_float) {
+    const bool is_e4m3 = weight.dtype == "F8_E4M3";
+    matrix.values = float8_values(!is_e4m3);
+    if (is_e4m3) matrix.format = "e4m3";
+  }
   if (!is_float && !names.zero.empty() && tensors.has(names.zero)) {
     const HostTensor zero = tensors.take(names.zero, {"I8"}, scales->tensor().shape()).tensor;
     matrix.zero = [zero, grid](int64_t row, int64_t group) {

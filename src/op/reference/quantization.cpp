@@ -1,6 +1,7 @@
 #include "op/reference/quantization.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -15,22 +16,20 @@ enum class Part : uint8_t { kValue, kBound, kSystematic, kDeviation };
 
 struct QuantizedWeights {
   RefTensor packed, scales;
-  std::optional<RefTensor> minimums, values;
+  std::optional<RefTensor> minimums;
+  std::vector<double> values;  // of the levels, 16 or 256; empty: themselves
   size_t group;
   DType dtype;  // of the result
 
   // A byte is one level.
   bool is_whole() const {
-    return values ? values->values.size() > kNibbles : packed.dtype == DType::kI8;
+    return values.empty() ? packed.dtype == DType::kI8 : values.size() > kNibbles;
   }
   // What is taken from a nibble.
-  double zero() const { return minimums || values ? 0 : double{kQuantizedZero}; }
-  // The factor of a level, and its error.
+  double zero() const { return minimums || !values.empty() ? 0 : double{kQuantizedZero}; }
+  // The factor of a level.
   double factor(double level) const {
-    return values ? values->values[static_cast<size_t>(level)] : level;
-  }
-  Error factor_error(double level) const {
-    return values ? error_of(*values, static_cast<size_t>(level)) : Error{};
+    return values.empty() ? level : values[static_cast<size_t>(level)];
   }
 
  private:
@@ -85,13 +84,6 @@ class DequantizedElements final : public ComputedElements {
     const double factor = weights_->factor(level);
     double value = factor * group.scale;
     Error error = scaled(factor, group.of_scale);
-    if (weights_->values) {
-      const Error of_factor = weights_->factor_error(level);
-      const Error further = scaled(group.scale, of_factor);
-      error.bound += further.bound + scaled(of_factor.bound, group.of_scale.bound);
-      error.systematic += further.systematic;
-      error.variance += further.variance;
-    }
     const auto add_rounding = [&] {
       error.bound += scaled(value, kRoundFactor * unit_);
       error.variance += rounding_variance(unit_, value);
@@ -189,9 +181,26 @@ void dequantize(const AttrMap& attrs, Args args, Outputs outputs) {
   expand(std::move(weights), outputs[0]);
 }
 
+void dequantize_float(const AttrMap& attrs, Args args, Outputs outputs) {
+  QuantizedWeights weights = weights_of(attrs, args, outputs[0].dtype);
+  const bool is_byte = attr_or<std::string>(attrs, "format", "") == "e4m3";
+  const int bits = is_byte ? 8 : 4, mantissa_bits = is_byte ? 3 : 1, bias = is_byte ? 7 : 1;
+  const int sign = 1 << (bits - 1), implicit = 1 << mantissa_bits;
+  for (int code = 0; code < 2 * sign; ++code) {
+    const int exponent = code % sign / implicit, mantissa = code % implicit;
+    const double value = exponent == 0
+                             ? std::ldexp(mantissa, 1 - bias - mantissa_bits)
+                             : std::ldexp(implicit + mantissa, exponent - bias - mantissa_bits);
+    weights.values.push_back(code < sign ? value : -value);
+  }
+  expand(std::move(weights), outputs[0]);
+}
+
 void dequantize_table(const AttrMap& attrs, Args args, Outputs outputs) {
   QuantizedWeights weights = weights_of(attrs, args, outputs[0].dtype);
-  weights.values = *args[2].tensor;
+  for (const double value : attr_or<std::vector<double>>(attrs, "values", {})) {
+    weights.values.push_back(static_cast<float>(value));
+  }
   expand(std::move(weights), outputs[0]);
 }
 
