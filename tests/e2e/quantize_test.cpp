@@ -148,7 +148,8 @@ TEST(Quantize, BadInput) {
   unwrap(write_text_atomic(folder / "config.json", config));
   refuses({"compile", "--config", folder / "config.json", "--quantize", "q4f32"},
           "a multiple of 32");
-  config.insert(config.size() - 1, ", \"quantization_config\": {\"quant_method\": \"gptq\", \"bits\": 4}");
+  config.insert(config.size() - 1,
+                ", \"quantization_config\": {\"quant_method\": \"gptq\", \"bits\": 4}");
   unwrap(write_text_atomic(folder / "config.json", config));
   refuses({"compile", "--config", folder / "config.json", "--quantize", "q4f32"},
           "does not say how their weights are stored");
