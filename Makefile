@@ -184,6 +184,7 @@ test-aarch64: setup  ## run 64-bit Arm under qemu: conformance, the demo model, 
 .PHONY: test-models
 test-models: dev  ## every golden model, compiled for the cpu, OpenCL and Vulkan, against PyTorch's logits
 	@cd build/dev && TAPML_TEST_ALL_MODELS=1 tests/test_models && \
+	  TAPML_TEST_ALL_MODELS=1 tests/test_llm --gtest_filter='*QuantizedFolder*' && \
 	  TAPML_TEST_ALL_MODELS=1 tests/test_e2e --gtest_filter='OtherModels/*:*EmbeddingGolden*:*Image*:SpeechRun.CarvesAndMigrates'
 
 test-ops: dev  ## every operator in every dtype on every platform, and many random programs

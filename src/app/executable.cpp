@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 
 // WeightRecord::quantization of a weight that stays as its file stores it.
 constexpr const char* kAsStored = "stored";
+constexpr const char* kAsStoredTransposed = "stored transposed";  // WeightSpec::transposed
 
 // Sizes and modification times of the weight files in a folder, by name, or of a GGUF file.
 std::vector<WeightFile> weight_files(const std::string& folder) {
@@ -92,7 +93,9 @@ ModelSource source_of(const frontend::HuggingFaceModel& model, const std::string
   for (const models::WeightSpec& spec : model.config.weights()) {
     WeightRecord record{spec.name, model.config.dtype, spec.shape, "", spec.parts, ""};
     if (model.quantization && spec.linear) record.quantization = model.quantization->name;
-    if (model.layouts.contains(spec.name)) record.quantization = kAsStored;
+    if (model.layouts.contains(spec.name)) {
+      record.quantization = spec.transposed ? kAsStoredTransposed : kAsStored;
+    }
     if (auto it = model.sources.find(spec.name); it != model.sources.end()) {
       record.dtype = it->second.dtype();
       record.hash = it->second.hash(spec.shape);
@@ -130,9 +133,16 @@ std::map<std::string, HostTensor> load_source_weights(const ExecutableFile& file
   std::vector<models::WeightSpec> wanted;
   const models::Quantization* quantization = nullptr;
   for (const WeightRecord& record : file.source.weights) {
-    const bool stays = record.quantization == kAsStored;
+    const bool transposed = record.quantization == kAsStoredTransposed;
+    const bool stays = transposed || record.quantization == kAsStored;
     const bool quantized = !record.quantization.empty() && !stays;
-    wanted.push_back({record.name, record.shape, record.parts, quantized, stays});
+    wanted.push_back({.name = record.name,
+                      .shape = record.shape,
+                      .parts = record.parts,
+                      .linear = quantized,
+                      .expands = stays,
+                      .reorders = stays,
+                      .transposed = transposed});
     if (quantized) quantization = &models::find_quantization(record.quantization);
   }
   if (quantization) models::check_quantizable(wanted);

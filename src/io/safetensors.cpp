@@ -51,6 +51,11 @@ std::string_view spelling(DType dtype) {
   return "";
 }
 
+// Dtypes that HostTensor lacks, with elements of a byte.
+bool is_byte(std::string_view unknown) {
+  return unknown == "F8_E4M3" || unknown == "F8_E5M2" || unknown == "F8_E8M0";
+}
+
 std::optional<DType> parse_spelling(std::string_view name) {
   for (const DTypeSpelling& entry : kSpellings) {
     if (entry.name == name) return entry.dtype;
@@ -104,6 +109,10 @@ class Reader {
       const std::byte* data = bytes_.data() + data_offset() + entry.begin;
       if (!entry.unknown_dtype.empty()) {
         file.unknown_dtypes.emplace(std::string(entry.name), entry.unknown_dtype);
+        if (is_byte(entry.unknown_dtype)) {
+          file.bytes.emplace(std::string(entry.name),
+                             HostTensor::view(DType::kU8, std::move(entry.shape), data, owner_));
+        }
         continue;
       }
       TAPML_TRY(check_bools(entry, data));
@@ -220,7 +229,7 @@ class Reader {
                                "offsets within " + std::to_string(data_bytes()) + " bytes of data",
                                range_text(entry)));
     }
-    if (!entry.unknown_dtype.empty()) return {};
+    if (!entry.unknown_dtype.empty() && !is_byte(entry.unknown_dtype)) return {};
     auto bytes = checked_byte_count(entry.dtype, entry.shape);
     if (!bytes) {
       return fail(tensor_error(entry.name, "is too large", bytes.error().expected,
@@ -229,7 +238,9 @@ class Reader {
     if (entry.end - entry.begin != static_cast<uint64_t>(*bytes)) {
       return fail(
           tensor_error(entry.name, "has a byte count that does not match its dtype and shape",
-                       std::to_string(*bytes) + " bytes for " + std::string(spelling(entry.dtype)) +
+                       std::to_string(*bytes) + " bytes for " +
+                           (entry.unknown_dtype.empty() ? std::string(spelling(entry.dtype))
+                                                        : entry.unknown_dtype) +
                            " " + shape_to_string(entry.shape),
                        std::to_string(entry.end - entry.begin) + " bytes, " + range_text(entry)));
     }

@@ -21,10 +21,13 @@ struct SafetensorsFile {
   std::vector<std::string> copied;
   // Tensors of unknown dtypes, by name; only with keep_unknown_dtypes.
   std::map<std::string, std::string> unknown_dtypes;
+  // Of these, those of F8_E4M3, F8_E5M2 and F8_E8M0, as u8.
+  std::map<std::string, HostTensor> bytes;
 };
 
 struct SafetensorsOptions {
-  // Lists tensors of unknown dtypes instead of rejecting them. Their extents are not checked.
+  // Lists tensors of unknown dtypes instead of rejecting them. Their extents are not checked,
+  // except those of SafetensorsFile::bytes.
   bool keep_unknown_dtypes = false;
 };
 

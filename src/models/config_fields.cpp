@@ -316,7 +316,6 @@ void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
   config.rope = read_rope(json, defaults, config, notes);
   config.tied_embeddings = unwrap(json.bool_or("tie_word_embeddings", defaults.tied_embeddings));
   config.activation = read_activation(json, defaults, notes);
-  refuse_quantized(json);
 }
 
 void read_layer_rotations(const JsonObjectReader& json, DecoderConfig& config, RopeConfig& local,
@@ -354,7 +353,6 @@ void read_gpt_decoder(const JsonObjectReader& json, const DecoderDefaults& defau
                                  "is false: scores without a scale are not supported", "true"));
   }
   refuse_set(json, "add_cross_attention", "is true: cross attention is not supported");
-  refuse_quantized(json);
 }
 
 int64_t read_window(const JsonObjectReader& json, const DecoderConfig& config, int64_t fallback) {
@@ -465,13 +463,6 @@ std::vector<bool> read_sparse_layers(const JsonObjectReader& json, const Decoder
 Activation activation_or(const JsonObjectReader& json, const char* key, std::string_view fallback) {
   return *find_activation(json.has(key) ? unwrap(json.required_choice(key, activation_names()))
                                         : fallback);
-}
-
-void refuse_quantized(const JsonObjectReader& json) {
-  if (!json.has("quantization_config")) return;
-  throw_error(json.field_error("quantization_config",
-                               "is present: quantized weights are not supported",
-                               "no such field, with weights in f32, f16 or bf16"));
 }
 
 void refuse_set(const JsonObjectReader& json, const char* key, const char* reason) {

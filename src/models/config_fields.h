@@ -163,8 +163,6 @@ std::vector<bool> read_sparse_layers(const JsonObjectReader& json, const Decoder
 Activation activation_or(const JsonObjectReader& json, const char* key, std::string_view fallback);
 // UserError for a field that has another value than false or 0.
 void refuse_set(const JsonObjectReader& json, const char* key, const char* reason);
-// UserError for quantized files. read_decoder and read_gpt_decoder include it.
-void refuse_quantized(const JsonObjectReader& json);
 
 // The blocks that these fields describe.
 NormConfig norm_of(const DecoderConfig& config);

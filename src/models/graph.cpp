@@ -145,13 +145,16 @@ void Graph::declare(const WeightSpec& spec) {
   };
   const auto layout = dtypes_.layout_of(spec);
   if (!layout) return add(spec.name, spec.shape, dtypes_.of(spec.name));
-  Shape packed = spec.shape, scales = spec.shape;
-  const bool is_whole = layout->bits == 8;
-  if (!is_whole) packed.back() /= 2;
+  Shape packed = spec.shape;
+  if (layout->is_swapped) std::swap(packed.back(), packed.at(packed.size() - 2));
+  Shape scales = packed;
+  const int64_t columns = packed.back();
+  if (!layout->is_whole()) packed.back() /= 2;
   scales.back() /= layout->group;
-  add(packed_name(spec.name), packed, is_whole ? DType::kI8 : DType::kU8);
+  add(packed_name(spec.name), packed, layout->packed());
   add(scales_name(spec.name), scales, layout->scales);
   if (layout->has_minimums) add(minimums_name(spec.name), scales, layout->scales);
+  if (layout->has_order) add(order_name(spec.name), {columns}, DType::kI32);
 }
 
 Variable Graph::token_numbers(Dims shape, const Line& line) {
@@ -252,9 +255,32 @@ Variable Graph::weight(const WeightSpec& spec, const Line& line) {
   }
   const WeightLayout layout = *dtypes_.layout_of(spec);
   std::vector<Expr> args = {weights_.at(packed_parameter), weights_.at(scales_name(spec.name))};
-  if (layout.has_minimums) args.push_back(weights_.at(minimums_name(spec.name)));
-  return op(layout.has_minimums ? "dequantize_affine" : "dequantize", std::move(args),
-            {{"group", layout.group}}, line);
+  AttrMap attrs = {{"group", layout.group}};
+  const char* name = "dequantize";
+  if (layout.has_minimums) {
+    name = "dequantize_affine";
+    args.push_back(weights_.at(minimums_name(spec.name)));
+  }
+  if (!layout.values.empty()) {
+    name = "dequantize_table";
+    attrs["values"] = std::vector<double>(layout.values.begin(), layout.values.end());
+  }
+  if (!layout.format.empty()) {
+    name = "dequantize_float";
+    attrs["format"] = layout.format;
+  }
+  return op(name, std::move(args), std::move(attrs), line);
+}
+
+Variable Graph::ordered(const Variable& x, const WeightSpec& spec, const Line& line) {
+  const auto order = weights_.find(order_name(spec.name));
+  if (order == weights_.end()) return x;
+  return op("take", {x, order->second}, {{"axis", int64_t{-1}}}, line);
+}
+
+bool Graph::has_outputs_first(const WeightSpec& spec) const {
+  const auto layout = dtypes_.layout_of(spec);
+  return !spec.transposed || (layout && layout->is_swapped);
 }
 
 Expr& Graph::state(StateTensor state) {

@@ -126,6 +126,13 @@ class Graph {
   static int64_t width(const relax::Variable& x);
   // A weight, dequantized if necessary. UserError if its size overflows.
   relax::Variable weight(const WeightSpec& spec, const Line& line = Line::current());
+  // The elements of x[..., k] in the order of a weight's columns: x itself, unless files have
+  // quantized the columns in another order.
+  relax::Variable ordered(const relax::Variable& x, const WeightSpec& spec,
+                          const Line& line = Line::current());
+  // Whether weight() gives [..., outputs, inputs] of a matrix that is not WeightSpec::transposed,
+  // or is quantized.
+  bool has_outputs_first(const WeightSpec& spec) const;
   // The weight as the files have it, never quantized.
   relax::Variable stored_weight(const WeightSpec& spec);
   // Current value of a state tensor. Paged and fixed state get the cache's dtype.

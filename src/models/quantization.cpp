@@ -26,6 +26,7 @@ const Quantization& find_quantization(std::string_view name) {
 std::string packed_name(const std::string& weight) { return weight + ".packed"; }
 std::string scales_name(const std::string& weight) { return weight + ".scales"; }
 std::string minimums_name(const std::string& weight) { return weight + ".minimums"; }
+std::string order_name(const std::string& weight) { return weight + ".order"; }
 
 std::vector<std::string> weight_parameters(std::span<const WeightSpec> weights,
                                            const ModelDTypes& dtypes) {
@@ -35,6 +36,7 @@ std::vector<std::string> weight_parameters(std::span<const WeightSpec> weights,
       names.push_back(packed_name(spec.name));
       names.push_back(scales_name(spec.name));
       if (layout->has_minimums) names.push_back(minimums_name(spec.name));
+      if (layout->has_order) names.push_back(order_name(spec.name));
     } else {
       names.push_back(spec.name);
     }

@@ -20,7 +20,7 @@ struct Quantization {
   DType scales;
   DType activations;  // of the whole model where the precision does not choose
 
-  WeightLayout layout() const { return {4, kQuantizationGroup, scales, false}; }
+  WeightLayout layout() const { return {.bits = 4, .group = kQuantizationGroup, .scales = scales}; }
 };
 
 std::span<const Quantization> quantization_table();
@@ -30,6 +30,7 @@ const Quantization& find_quantization(std::string_view name);
 std::string packed_name(const std::string& weight);
 std::string scales_name(const std::string& weight);
 std::string minimums_name(const std::string& weight);
+std::string order_name(const std::string& weight);
 
 // Names of the parameters of `weights`, in order.
 std::vector<std::string> weight_parameters(std::span<const WeightSpec> weights,

@@ -18,16 +18,33 @@ struct WeightSpec {
   std::vector<std::string> parts;
   bool linear = false;   // a matrix, or matrices, of a linear layer, which quantization applies to
   bool expands = false;  // may stay quantized as files store it (Graph::weight)
+  // The columns of a quantized matrix may have another order (Graph::ordered).
+  bool reorders = false;
+  // A matrix [..., inputs, outputs] in files that are not quantized; quantized ones have [...,
+  // outputs, inputs], like those of other linear layers.
+  bool transposed = false;
 };
 
-// How a quantized weight w[..., k] is stored: as two or three parameters, operands of the operators
-// dequantize and dequantize_affine. "<name>.packed" is u8[..., k / 2] of 4 bits, i8[..., k] of 8;
-// "<name>.scales" and "<name>.minimums" are [..., k / group].
+// How a quantized weight w[..., k] is stored: as parameters, operands of the operators dequantize,
+// dequantize_affine, dequantize_float and dequantize_table. "<name>.packed" is u8[..., k / 2] of 4
+// bits, [..., k] in i8 of 8 bits or in u8 of floats of 8; "<name>.scales" and "<name>.minimums" are
+// [..., k / group].
 struct WeightLayout {
   int64_t bits = 4;
   int64_t group = 32;          // adjacent elements of a row that share a scale
   DType scales = DType::kF32;  // and minimums
   bool has_minimums = false;
+  std::string format = {};         // of dequantize_float; empty: levels are not floats
+  std::vector<float> values = {};  // of dequantize_table, 16; empty: levels are not indices
+  // "<name>.order" i32[k] has the input that each column belongs to.
+  bool has_order = false;
+  // The last two dimensions have the other order than the specification's.
+  bool is_swapped = false;
+
+  bool operator==(const WeightLayout& other) const = default;
+  // Whether a byte of "<name>.packed" is one level.
+  bool is_whole() const { return bits == 8; }
+  DType packed() const { return is_whole() && format.empty() ? DType::kI8 : DType::kU8; }
 };
 
 struct Quantization;  // models/quantization.h

@@ -125,7 +125,8 @@ class Estimate {
 
   bool may_inline(size_t k) const {
     const Part& part = parts_[k];
-    if (!part.costly && part.loads <= kFreeLoads) return true;
+    // What expands its operands is never better in memory, however many it has.
+    if (!part.costly && (part.loads <= kFreeLoads || node(k).expands)) return true;
     if (part.access.size() != 1) return false;
     const Access& access = part.access.front();
     if (access.nest == reduction_) return false;

@@ -175,18 +175,27 @@ bool indices_are_iterators(const Stage& stage, const std::vector<PrimExpr>& indi
 }
 
 bool is_costly(const PrimExpr& value) {
-  bool costly = false;
+  bool costly = false, expands = false;
   int loads = 0;
+  std::set<const BufferNode*> buffers;
   visit_expr(value, [&](const PrimExpr& e) {
     if (e.kind() == ExprKind::kDiv) costly = true;
-    if (e.kind() == ExprKind::kLoad) ++loads;
+    if (e.kind() == ExprKind::kLoad) {
+      ++loads;
+      buffers.insert(load_buffer(e).get());
+      // A quantized element is narrower than its value, and its other operands are those of a
+      // group, or of all.
+      expands |= dtype_bytes(e.dtype()) == 1 && is_integer(e.dtype());
+    }
     if (e.kind() == ExprKind::kCall) {
       const IntrinsicInfo* info = find_intrinsic(e->name);
       costly |= info && (info->needs_math || info->name == std::string("sqrt") ||
                          info->name == std::string("rsqrt"));
     }
   });
-  return costly || loads > 2;
+  constexpr int kFreeLoads = 2;
+  constexpr size_t kBuffersOfExpansion = 3;
+  return costly || (expands ? buffers.size() > kBuffersOfExpansion : loads > kFreeLoads);
 }
 
 // Number of nodes of an expression as a tree, counted up to `limit`.

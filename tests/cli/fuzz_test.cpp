@@ -23,7 +23,7 @@ TEST(Fuzz, GeneratesTheSamePrograms) {
 TEST(Fuzz, CampaignEndsByItselfAndContinues) {
   const testing::TempFolder folder;
   const std::string corpus = folder / "corpus";
-  const std::vector<std::string> command = {"fuzz",     "run",   "--seed", "7",        "--tests",
+  const std::vector<std::string> command = {"fuzz",     "run",   "--seed", "5",        "--tests",
                                             "100",      "--for", "200s",   "--native", "0.02",
                                             "--corpus", corpus,  "--jobs", "2",        "--json"};
   const ProgramResult first = run_program(command);
@@ -40,10 +40,10 @@ TEST(Fuzz, CampaignEndsByItselfAndContinues) {
   EXPECT_GT(two.find("coverage")->as_integer(), one.find("coverage")->as_integer());
   testing::expect_failure({"fuzz", "run", "--seed", "9", "--corpus", corpus}, 2,
                           {"another seed", "state.json", "another folder"});
-  testing::expect_failure({"fuzz", "run", "--seed", "7", "--depth", "1", "--corpus", corpus}, 2,
+  testing::expect_failure({"fuzz", "run", "--seed", "5", "--depth", "1", "--corpus", corpus}, 2,
                           {"other options"});
   std::ofstream(corpus + "/state.json") << "{";
-  testing::expect_failure({"fuzz", "run", "--seed", "7", "--corpus", corpus}, 2, {"state.json"});
+  testing::expect_failure({"fuzz", "run", "--seed", "5", "--corpus", corpus}, 2, {"state.json"});
 }
 
 TEST(Fuzz, InterruptLeavesAState) {

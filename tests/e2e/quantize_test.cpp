@@ -148,10 +148,11 @@ TEST(Quantize, BadInput) {
   unwrap(write_text_atomic(folder / "config.json", config));
   refuses({"compile", "--config", folder / "config.json", "--quantize", "q4f32"},
           "a multiple of 32");
-  config.insert(config.size() - 1, ", \"quantization_config\": {\"bits\": 4}");
+  config.insert(config.size() - 1,
+                ", \"quantization_config\": {\"quant_method\": \"gptq\", \"bits\": 4}");
   unwrap(write_text_atomic(folder / "config.json", config));
   refuses({"compile", "--config", folder / "config.json", "--quantize", "q4f32"},
-          "quantized weights are not supported");
+          "does not say how their weights are stored");
   unwrap(write_text_atomic(folder / "module.txt",
                            "module\ndef f(x: Tensor((4,), f32)) -> Object { return x }\n"));
   refuses({"compile", folder / "module.txt", "--quantize", "q4f32"}, "operator dequantize");

@@ -41,6 +41,38 @@ def affine_cases():
                    {"group": group}, ["f32"])
 
 
+def table_cases():
+    for dtype, group, shape in ((torch.float16, 32, (3, 32)), (torch.float32, 16, (2, 3, 32)),
+                                (torch.bfloat16, 2, (4, 6)), (torch.float32, 32, (0, 16))):
+        packed = torch.randint(0, 256, shape, dtype=torch.uint8)
+        values = torch.randn(16)
+        scales = torch.randn(*shape[:-1], shape[-1] * 2 // group, dtype=torch.float64).to(dtype)
+        result = values.double()[levels(packed).long()] * scales.double().repeat_interleave(group, -1)
+        for name in ("f32", "f16"):
+            yield Case("dequantize_table", [packed, scales], [result],
+                       {"group": group, "dtype": DType(name), "values": values.tolist()}, [name])
+
+
+def float_cases():
+    e2m1 = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6], dtype=torch.float64)
+    for form, dtype, group, shape in (
+            ("e2m1", torch.float16, 32, (3, 32)), ("e2m1", torch.float32, 16, (2, 3, 32)),
+            ("e4m3", torch.float32, 32, (2, 2, 64)), ("e4m3", torch.bfloat16, 1, (254,)),
+            ("e4m3", torch.float32, 32, (0, 32))):
+        packed = torch.randint(0, 256, shape, dtype=torch.uint8)
+        if form == "e4m3":  # all but the NaN's codes
+            packed = (torch.arange(packed.numel()) % 127 + 128 * (torch.arange(packed.numel()) // 127 % 2))
+            packed = packed.reshape(shape).to(torch.uint8)
+            values = packed.view(torch.float8_e4m3fn).double()
+        else:
+            values = e2m1[levels(packed).long()]
+        scales = torch.randn(*shape[:-1], values.shape[-1] // group, dtype=torch.float64).to(dtype)
+        result = values * scales.double().repeat_interleave(group, -1)
+        for name in ("f32", "f16"):
+            yield Case("dequantize_float", [packed, scales], [result],
+                       {"group": group, "dtype": DType(name), "format": form}, [name])
+
+
 def cases():
     for dtype, group, shape in ((torch.float32, 32, (3, 32)), (torch.float16, 32, (2, 3, 16)),
                                 (torch.bfloat16, 2, (4, 5)), (torch.float64, 1, (3,)),
@@ -53,3 +85,5 @@ def cases():
                        {"group": group, "dtype": DType(result)}, [result])
     yield from whole_cases()
     yield from affine_cases()
+    yield from table_cases()
+    yield from float_cases()

@@ -94,7 +94,10 @@ HostTensor expanded(const OrderedRows& rows) {
 }
 
 models::WeightLayout layout_of(const GgufType& type) {
-  return {type.levels.bits, type.levels.group, type.levels.scales, type.levels.has_minimums};
+  return {.bits = type.levels.bits,
+          .group = type.levels.group,
+          .scales = type.levels.scales,
+          .has_minimums = type.levels.has_minimums};
 }
 
 // Writes the parts of blocks one after another.
@@ -152,7 +155,7 @@ QuantizedWeight packed(const OrderedRows& rows) {
   groups.back() /= layout.group;
   QuantizedWeight weight{
       HostTensor::zeros(layout.bits == 4 ? DType::kU8 : DType::kI8, std::move(packed)),
-      HostTensor::zeros(layout.scales, groups), std::nullopt};
+      HostTensor::zeros(layout.scales, groups)};
   if (layout.has_minimums) weight.minimums = HostTensor::zeros(layout.scales, groups);
   BlockPacker packer(type, weight);
   for (int64_t row = 0; row < rows.rows(); ++row) {
@@ -180,8 +183,8 @@ class TensorReader {
         OrderedRows{tensor, fields_.file().owner, order_of(tensor, change)});
     BlockWeight weight{.shape = tensor.shape,
                        .type = std::string(tensor.type->name),
-                       .bytes = HostTensor::view(DType::kU8, {std::ssize(tensor.bytes)},
-                                                 tensor.bytes.data(), fields_.file().owner),
+                       .stored = {HostTensor::view(DType::kU8, {std::ssize(tensor.bytes)},
+                                                   tensor.bytes.data(), fields_.file().owner)},
                        .layout = layout_of(*tensor.type),
                        .packed = [rows] { return packed(*rows); },
                        .expanded = [rows] { return expanded(*rows); }};

@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "base/suggest.h"
+#include "frontend/quantized/methods.h"
 #include "ir/exceptions.h"
 #include "models/table.h"
 #include "models/wrappers.h"
@@ -176,7 +177,6 @@ HuggingFaceConfig parse_config(std::string_view text, const std::string& source)
     return reader.has(key) ? reader : text_reader;
   };
   if (wrapper) {
-    models::refuse_quantized(reader);
     const char* tied = "tie_word_embeddings";
     config.model.tied_embeddings = unwrap(holder(tied).bool_or(tied, wrapper->tied));
   }
@@ -197,6 +197,7 @@ HuggingFaceConfig parse_config(std::string_view text, const std::string& source)
   } else if (found.end_of_text >= 0) {
     config.eos = {found.end_of_text};
   }
+  config.is_quantized = !parse_config_quantization(reader).empty();
   config.defaulted = std::move(notes.defaulted);
   config.warnings = std::move(notes.warnings);
   return config;

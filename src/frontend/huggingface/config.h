@@ -19,7 +19,8 @@ struct HuggingFaceConfig {
   // "dtype" or "torch_dtype": the dtype of stored weights, where no weight file gives it; default
   // f32.
   DType dtype = DType::kF32;
-  std::vector<int32_t> eos;  // tokens that end a text; may be empty
+  std::vector<int32_t> eos;   // tokens that end a text; may be empty
+  bool is_quantized = false;  // the files are, by a method that is supported
   // "hidden_size (4096)": absent fields that got their published default.
   std::vector<std::string> defaulted;
   std::vector<std::string> warnings;  // one sentence for each contradiction between fields

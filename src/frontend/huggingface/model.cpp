@@ -169,6 +169,11 @@ HuggingFaceModel read_config(const std::string& config_path,
                              const models::Precision& precision, const PoolingChoice& pooling) {
   HuggingFaceModel model;
   model.config = read_config_file(config_path);
+  if (model.config.is_quantized) {
+    throw_user("a configuration of quantized files does not say how their weights are stored",
+               config_path, "the folder with the weights", "\"quantization_config\"",
+               "pass the folder, or remove the field");
+  }
   model.warnings = model.config.warnings;
   model.eos = model.config.eos;
   check_pooling(model.config, pooling);

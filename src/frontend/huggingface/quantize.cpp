@@ -38,8 +38,7 @@ QuantizedWeight quantize_weight(const models::WeightSpec& spec, std::span<const 
   packed_shape.back() /= 2;
   scales_shape.back() /= kGroup;
   QuantizedWeight result{HostTensor::zeros(DType::kU8, std::move(packed_shape)),
-                         HostTensor::zeros(quantization.scales, std::move(scales_shape)),
-                         std::nullopt};
+                         HostTensor::zeros(quantization.scales, std::move(scales_shape))};
   std::byte* packed = result.packed.mutable_bytes().data();
   std::vector<float> row(static_cast<size_t>(spec.shape.back()));
   int64_t groups = 0;

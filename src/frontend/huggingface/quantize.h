@@ -11,8 +11,9 @@
 namespace tapml::frontend {
 
 struct QuantizedWeight {
-  HostTensor packed, scales;           // see models::WeightLayout
-  std::optional<HostTensor> minimums;  // of a layout that has them
+  HostTensor packed, scales;                // see models::WeightLayout
+  std::optional<HostTensor> minimums = {};  // of a layout that has them
+  std::optional<HostTensor> order = {};
 };
 
 // Quantizes the weight of `spec` from its parts in order (a single one if files store it whole) of

@@ -9,9 +9,11 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "base/units.h"
 #include "frontend/gguf/model.h"
 #include "frontend/huggingface/foreign.h"
 #include "frontend/huggingface/quantize.h"
+#include "frontend/quantized/methods.h"
 #include "io/host/files.h"
 #include "io/json_reader.h"
 #include "io/safetensors.h"
@@ -62,6 +64,11 @@ void read_file(const std::string& path, WeightFiles& files, const auto& belongs)
   }
   for (const auto& [name, dtype] : file.unknown_dtypes) {
     if (belongs(name)) files.unknown_dtypes[name] = dtype;
+  }
+  for (auto& [name, tensor] : file.bytes) {
+    if (!belongs(name)) continue;
+    files.bytes.insert_or_assign(name, std::move(tensor));
+    files.file_of[name] = path;
   }
   if (!file.copied.empty()) {
     files.warnings.push_back(path + ": " + std::to_string(file.copied.size()) + " of " +
@@ -194,6 +201,59 @@ std::vector<FusedForm> fused_forms(const models::WeightSpec& spec) {
   return forms;
 }
 
+// The last two dimensions in the other order.
+Shape swapped(Shape shape) {
+  if (shape.size() >= 2) std::swap(shape.back(), shape[shape.size() - 2]);
+  return shape;
+}
+
+// Tensors of equal shapes and dtypes as one with a further dimension.
+HostTensor stacked(std::span<const HostTensor> tensors) {
+  Shape shape = tensors.front().shape();
+  shape.insert(shape.begin(), std::ssize(tensors));
+  HostTensor result = HostTensor::zeros(tensors.front().dtype(), std::move(shape));
+  std::byte* to = result.mutable_bytes().data();
+  for (const HostTensor& one : tensors) to = std::ranges::copy(one.bytes(), to).out;
+  return result;
+}
+
+// Quantized weights of equal shapes as one. It stays quantized if they have the same layout, and
+// their columns the published order.
+std::shared_ptr<const BlockWeight> joined_blocks(
+    std::vector<std::shared_ptr<const BlockWeight>> parts) {
+  const BlockWeight& first = *parts.front();
+  BlockWeight whole{.shape = first.shape,
+                    .type = first.type,
+                    .stored = {},
+                    .layout = first.layout,
+                    .packed = {},
+                    .expanded = {}};
+  whole.shape.insert(whole.shape.begin(), std::ssize(parts));
+  if (first.layout && first.layout->has_order) whole.layout.reset();
+  for (const auto& part : parts) {
+    if (part->layout != whole.layout) whole.layout.reset();
+    whole.stored.insert(whole.stored.end(), part->stored.begin(), part->stored.end());
+  }
+  whole.packed = [parts] {
+    std::vector<HostTensor> packed, scales, minimums;
+    for (const auto& part : parts) {
+      QuantizedWeight one = part->packed();
+      packed.push_back(std::move(one.packed));
+      scales.push_back(std::move(one.scales));
+      if (one.minimums) minimums.push_back(std::move(*one.minimums));
+    }
+    QuantizedWeight all{.packed = stacked(packed), .scales = stacked(scales)};
+    if (!minimums.empty()) all.minimums = stacked(minimums);
+    return all;
+  };
+  whole.expanded = [parts = std::move(parts)] {
+    std::vector<HostTensor> expanded;
+    for (const auto& part : parts) expanded.push_back(part->expanded());
+    return stacked(expanded);
+  };
+  return std::make_shared<const BlockWeight>(std::move(whole));
+}
+
 class SourceFinder {
  public:
   SourceFinder(const WeightFiles& files, bool wants_head, std::string hint)
@@ -225,8 +285,9 @@ class SourceFinder {
         continue;
       }
       if (const auto blocks = files_.blocks.find(stored); blocks != files_.blocks.end()) {
-        if (!whole) refuse_blocks(stored);
-        return take_blocks(stored, *blocks->second, spec.shape);
+        if (whole) return take_blocks(stored, *blocks->second, spec);
+        if (source.parts.empty()) return take_parts(spec);
+        refuse_blocks(stored);
       }
       const HostTensor& part = take(stored);
       const std::string& file = files_.file_of.at(stored);
@@ -260,15 +321,42 @@ class SourceFinder {
                files_.file_of.at(stored), "f32, f16 or bf16", files_.blocks.at(stored)->type);
   }
 
+  void check_shape(const std::string& stored, const Shape& shape) const {
+    const Shape& found = files_.blocks.at(stored)->shape;
+    if (found == shape) return;
+    throw_user("weight " + in_quotes(stored) + " has another shape than config.json implies",
+               files_.file_of.at(stored), shape_to_string(shape), shape_to_string(found), hint_);
+  }
+
   SourceWeight take_blocks(const std::string& stored, const BlockWeight& blocks,
-                           const Shape& shape) {
+                           const models::WeightSpec& spec) {
     used_.insert(stored);
-    if (blocks.shape != shape) {
-      throw_user("weight " + in_quotes(stored) + " has another shape than config.json implies",
-                 files_.file_of.at(stored), shape_to_string(shape), shape_to_string(blocks.shape),
-                 hint_);
-    }
+    const bool is_swapped = spec.transposed && blocks.shape == swapped(spec.shape);
+    if (!is_swapped) check_shape(stored, spec.transposed ? swapped(spec.shape) : spec.shape);
     return {.parts = {}, .blocks = files_.blocks.at(stored)};
+  }
+
+  // One weight of the quantized parts.
+  std::optional<SourceWeight> take_parts(const models::WeightSpec& spec) {
+    const Shape shape(spec.shape.begin() + 1, spec.shape.end());
+    std::vector<std::shared_ptr<const BlockWeight>> parts;
+    for (const std::string& name : spec.parts) {
+      const std::string stored = stored_as(name);
+      if (stored.empty()) {
+        missing_.push_back(name);
+        continue;
+      }
+      const auto blocks = files_.blocks.find(stored);
+      if (blocks == files_.blocks.end()) {
+        throw_user("weight " + in_quotes(stored) + " is not quantized, but others of its layer are",
+                   files_.file_of.at(stored), parts.front()->type, "a tensor of numbers");
+      }
+      used_.insert(stored);
+      check_shape(stored, shape);
+      parts.push_back(blocks->second);
+    }
+    if (parts.size() != spec.parts.size()) return std::nullopt;
+    return SourceWeight{.parts = {}, .blocks = joined_blocks(std::move(parts))};
   }
 
   const HostTensor& take(const std::string& stored) {
@@ -287,7 +375,7 @@ class SourceFinder {
       if (stored.empty()) continue;
       if (const auto blocks = files_.blocks.find(stored); blocks != files_.blocks.end()) {
         if (form.rows != spec.shape[1]) refuse_blocks(stored);
-        return take_blocks(stored, *blocks->second, spec.shape);
+        return take_blocks(stored, *blocks->second, spec);
       }
       const HostTensor& all = take(stored);
       const Shape expected = {spec.shape[0], form.rows, spec.shape[2]};
@@ -325,6 +413,32 @@ HostTensor whole_weight(const models::WeightSpec& spec, const SourceWeight& sour
   return whole;
 }
 
+// The matrix, or matrices, with rows and columns exchanged.
+HostTensor transposed(const HostTensor& whole) {
+  const Shape& shape = whole.shape();
+  const int64_t rows = shape[shape.size() - 2], columns = shape.back();
+  HostTensor result = HostTensor::zeros(DType::kF32, swapped(shape));
+  const float* from = whole.values<float>().data();
+  float* to = result.mutable_values<float>().data();
+  for (int64_t first = 0; first < whole.size(); first += rows * columns) {
+    for (int64_t i = 0; i < rows * columns; ++i) {
+      to[first + i % columns * rows + i / columns] = from[first + i];
+    }
+  }
+  return result;
+}
+
+// The numbers of a quantized weight as its specification has them.
+HostTensor expanded_blocks(const models::WeightSpec& spec, const BlockWeight& blocks) {
+  HostTensor whole = blocks.expanded();
+  return spec.transposed ? transposed(whole) : whole;
+}
+
+// Whether the model computes on the weight as it is stored.
+bool can_stay(const models::WeightSpec& spec, const BlockWeight& blocks) {
+  return spec.expands && blocks.layout && (spec.reorders || !blocks.layout->has_order);
+}
+
 // Buffers that older versions of transformers stored with the weights; they are derived from the
 // configuration: rotations, the numbers of positions (BERT), and causal masks (".attn.bias" of
 // GPT-2 and ".attention.bias" of GPT-NeoX, which are no biases).
@@ -343,7 +457,7 @@ std::string SourceWeight::hash(const Shape& shape) const {
   Sha256 hash;
   if (blocks) {
     hash.update(blocks->type + "|" + shape_to_string(shape) + "|");
-    hash.update(blocks->bytes.bytes());
+    for (const HostTensor& one : blocks->stored) hash.update(one.bytes());
     return to_hex(hash.digest());
   }
   hash.update(std::string(dtype_name(dtype())) + "|" + shape_to_string(shape) + "|");
@@ -389,6 +503,7 @@ WeightFiles open_weights(const std::string& folder) {
   } else if (!read_whole_set(files)) {
     refuse_folder_without_weights(folder);
   }
+  arrange_quantized(read_quantized_layers(folder), files);
   return files;
 }
 
@@ -418,23 +533,30 @@ LoadedWeights load_weights(const WeightFiles& files, const std::vector<models::W
                std::to_string(loaded.sources.size()) + " of them",
                hint.empty() ? "check that config.json belongs to these weights" : hint);
   }
-  int64_t made = 0;
+  int64_t made = 0, expanded_bytes = 0;
+  std::vector<std::string> expanded;  // quantized in the files
   for (const models::WeightSpec& spec : wanted) {
     tell(watcher, {quantization ? "quantize" : "read", made++, std::ssize(wanted), "weights"});
     const SourceWeight& source = loaded.sources.at(spec.name);
     const bool is_quantized = quantization && spec.linear;
-    const bool stays = source.blocks && spec.expands && !is_quantized;
+    const bool stays = source.blocks && can_stay(spec, *source.blocks) && !is_quantized;
     if (!is_quantized && !stays) {
       loaded.tensors[spec.name] =
-          source.blocks ? source.blocks->expanded() : whole_weight(spec, source);
+          source.blocks ? expanded_blocks(spec, *source.blocks) : whole_weight(spec, source);
+      if (source.blocks) {
+        expanded.push_back(spec.name);
+        expanded_bytes += static_cast<int64_t>(loaded.tensors[spec.name].byte_size());
+      }
       continue;
     }
     QuantizedWeight quantized;
     if (stays) {
       quantized = source.blocks->packed();
-      loaded.layouts[spec.name] = source.blocks->layout;
+      models::WeightLayout layout = *source.blocks->layout;
+      layout.is_swapped = spec.transposed;
+      loaded.layouts[spec.name] = std::move(layout);
     } else if (source.blocks) {
-      const HostTensor whole = source.blocks->expanded();
+      const HostTensor whole = expanded_blocks(spec, *source.blocks);
       quantized = quantize_weight(spec, std::span(&whole, 1), *quantization, files.folder);
     } else {
       quantized = quantize_weight(spec, source.parts, *quantization, files.folder);
@@ -444,6 +566,13 @@ LoadedWeights load_weights(const WeightFiles& files, const std::vector<models::W
     if (quantized.minimums) {
       loaded.tensors[models::minimums_name(spec.name)] = std::move(*quantized.minimums);
     }
+    if (quantized.order) {
+      loaded.tensors[models::order_name(spec.name)] = std::move(*quantized.order);
+    }
+  }
+  if (!expanded.empty()) {
+    loaded.warnings.push_back("quantized weights become f32, which take " +
+                              size_text(expanded_bytes) + ": " + list_names(expanded));
   }
   tell(watcher, {"read", made, made, "weights"});
   std::vector<std::string> extra;

@@ -15,13 +15,13 @@
 
 namespace tapml::frontend {
 
-// A weight that files store in blocks of quantized elements. What it is made of is made when it is
-// loaded.
+// A weight that files store quantized. What it is made of is made when it is loaded.
 struct BlockWeight {
-  Shape shape;                  // its rows consist of whole groups of the layout
-  std::string type;             // "Q4_K"
-  HostTensor bytes;             // u8[n], a view of the mapped file
-  models::WeightLayout layout;  // that keeps its elements exactly
+  Shape shape;                     // its rows consist of whole groups of the layout
+  std::string type;                // "Q4_K"
+  std::vector<HostTensor> stored;  // what makes it, views of the mapped files
+  // That keeps its elements exactly; nullopt: there is none, and it is expanded.
+  std::optional<models::WeightLayout> layout;
   std::function<QuantizedWeight()> packed;
   std::function<HostTensor()> expanded;  // f32
 };
@@ -51,7 +51,8 @@ struct WeightFiles {
   std::map<std::string, std::shared_ptr<const BlockWeight>> blocks;  // the others
   std::map<std::string, std::string> file_of;                        // file of each tensor
   std::map<std::string, std::string> unknown_dtypes;                 // tensors with unknown dtypes
-  std::vector<std::string> warnings;                                 // one sentence each
+  std::map<std::string, HostTensor> bytes;  // of these, those with elements of a byte
+  std::vector<std::string> warnings;        // one sentence each
 
   // The name of a weight in the files: its own, or its own without its first component, as in
   // files of the model without a head ("model."), or its own as part of a model that also reads
@@ -60,13 +61,15 @@ struct WeightFiles {
 };
 
 // Maps model.safetensors, the shards in model.safetensors.index.json, or a complete set of shards
-// without an index; or a GGUF file in place of a folder. UserError for files that are missing,
-// broken or of another format.
+// without an index; or a GGUF file in place of a folder. Quantized layers become blocks, as
+// config.json of the folder says. UserError for files that are missing, broken or of another
+// format.
 WeightFiles open_weights(const std::string& folder);
 
 // Selects the tensors of `wanted`; weights in parts, and fused expert weights, are copied. With a
 // quantization, each linear weight becomes two tensors (models/quantization.h). Without it, blocks
-// stay quantized where the model takes them so (WeightSpec::expands). If the
+// stay quantized where the model takes them so (WeightSpec); a warning says which others become f32
+// and how much memory these take. If the
 // head is not wanted, it replaces a missing embedding. UserError for a weight that is
 // missing or has the wrong shape (`hint` then gives a possible cause), a dtype other than f32, f16
 // and bf16, and a weight that cannot be quantized. Unused tensors cause a warning, except those in

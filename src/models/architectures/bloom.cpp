@@ -75,7 +75,6 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   c.activation = Activation::kGeluTanh;
   c.tied_embeddings = unwrap(json.bool_or("tie_word_embeddings", true));
   c.norms_are_residuals = unwrap(json.bool_or("apply_residual_connection_post_layernorm", false));
-  refuse_quantized(json);
   DecoderModel model = decoder_model("bloom", c);
   model.embedding = "transformer.word_embeddings";
   model.last_norm = "transformer.ln_f";

@@ -49,7 +49,6 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
   c.norm_epsilon = unwrap(json.float_or("layer_norm_epsilon", kNormEpsilon, 1e-12, 1));
   c.tied_embeddings = unwrap(json.bool_or("tie_word_embeddings", false));
   c.context = kRecurrentContext;
-  refuse_quantized(json);
   // Sums of layers have the dtype of activations, f32 or what the user asks for.
   unwrap(json.bool_or("residual_in_fp32", true));
   StateSpaceConfig mixer = read_state_space(json, kDefaults, c, notes);

@@ -104,7 +104,6 @@ DecoderModel read(const JsonObjectReader& json, ConfigNotes& notes) {
     throw_error(json.field_error("logit_scale", "is not supported", "no such field"));
   }
   read_attention(json, c);
-  refuse_quantized(json);
   DecoderModel model = decoder_model("mpt", c);
   model.embedding = "transformer.wte";
   model.last_norm = "transformer.norm_f";

@@ -161,7 +161,6 @@ Config read_config(const JsonObjectReader& json, ConfigNotes& notes) {
     notes.warnings.push_back(json.source() +
                              ": \"scale_embedding\" is ignored, as in transformers");
   }
-  refuse_quantized(json);
   return c;
 }
 

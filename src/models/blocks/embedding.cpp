@@ -80,9 +80,11 @@ Variable head(Graph& g, const Variable& x, const HeadConfig& config) {
   g.origin(config.origin);
   AttrMap attrs = {{"transpose_b", true}};
   if (g.activations() != DType::kF32) attrs["out_dtype"] = DType::kF32;
-  const Variable weight =
-      g.weight({config.weight + ".weight", {config.vocabulary, Graph::width(x)}, {}});
-  const std::vector<relax::Expr> product = {x, weight};
+  const WeightSpec spec{.name = config.weight + ".weight",
+                        .shape = {config.vocabulary, Graph::width(x)},
+                        .reorders = true};
+  const Variable weight = g.weight(spec);
+  const std::vector<relax::Expr> product = {g.ordered(x, spec), weight};
   if (!config.bias && !config.normalized && config.scale == 1 && config.soft_cap == 0) {
     return g.result("matmul", product, std::move(attrs));
   }

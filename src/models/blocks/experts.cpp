@@ -97,26 +97,26 @@ class Experts {
     return spec;
   }
 
-  Variable product(const std::string& origin, const Variable& x, const WeightSpec& weight,
-                   bool transposed) {
+  Variable product(const std::string& origin, const Variable& x, const WeightSpec& weight) {
     g_.origin(origin);
     AttrMap attrs;
-    if (transposed) attrs["transposed"] = true;
+    if (!g_.has_outputs_first(weight)) attrs["transposed"] = true;
     g_.add_accumulation(attrs);
     return g_.narrowed(g_.op("gather_matmul", {x, g_.weight(weight), chosen_}, std::move(attrs)));
   }
 
   Variable project(const char* projection, const Variable& x, int64_t outputs, int64_t inputs) {
     return product(path_ + "." + config_.list + "." + projection, x,
-                   matrices(projection, outputs, inputs), false);
+                   matrices(projection, outputs, inputs));
   }
 
   Variable project_stacked(const std::string& name, const Variable& x, int64_t outputs,
                            int64_t inputs) {
     const bool transposed = config_.stacked->transposed;
     WeightSpec spec{path_ + "." + name, {config_.experts, outputs, inputs}, {}, !transposed};
+    spec.transposed = transposed;
     if (transposed) std::swap(spec.shape[1], spec.shape[2]);
-    const Variable y = product(path_ + ".experts", x, spec, transposed);
+    const Variable y = product(path_ + ".experts", x, spec);
     if (!config_.stacked->bias) return y;
     const Variable bias =
         g_.stored_weight({path_ + "." + name + "_bias", {config_.experts, outputs}, {}});

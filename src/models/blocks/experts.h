@@ -36,7 +36,7 @@ struct RouterConfig {
 struct StackedExperts {
   const char* gate_up = "experts.gate_up_proj";
   const char* down = "experts.down_proj";
-  bool transposed = false;   // [experts, inputs, outputs]; never quantized
+  bool transposed = false;   // [experts, inputs, outputs]; not by --quantize
   bool interleaved = false;  // rows of gate and up alternate; else gate comes first
   bool bias = false;         // "<name>_bias"
 };

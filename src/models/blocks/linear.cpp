@@ -8,15 +8,19 @@ Variable linear(Graph& g, const std::string& path, const Variable& x, int64_t ou
                 const LinearConfig& config) {
   g.origin(path);
   const int64_t inputs = Graph::width(x);
+  const WeightSpec spec{
+      .name = path + ".weight",
+      .shape = config.transposed ? Shape{inputs, outputs} : Shape{outputs, inputs},
+      .linear = !config.narrow && !config.transposed,
+      .reorders = true,
+      .transposed = config.transposed};
   AttrMap attrs;
-  if (!config.transposed) attrs["transpose_b"] = true;
+  if (g.has_outputs_first(spec)) attrs["transpose_b"] = true;
   // The product of two dtypes is f32.
   if (g.activations() != DType::kF32) attrs["out_dtype"] = g.activations();
   g.add_accumulation(attrs);
-  const Shape shape = config.transposed ? Shape{inputs, outputs} : Shape{outputs, inputs};
-  const bool is_quantized = !config.narrow && !config.transposed;
-  Variable y =
-      g.op("matmul", {x, g.weight({path + ".weight", shape, {}, is_quantized})}, std::move(attrs));
+  const Variable weight = g.weight(spec);
+  Variable y = g.op("matmul", {g.ordered(x, spec), weight}, std::move(attrs));
   if (!config.bias) return y;
   return g.narrowed(g.add(y, g.stored_weight({path + ".bias", {outputs}, {}})));
 }

@@ -9,7 +9,7 @@ struct LinearConfig {
   bool bias = false;
   // Few outputs, which affect many others (a router, a gate): the weight is never quantized.
   bool narrow = false;
-  // The files have the transpose, [inputs, outputs] (GPT-2's Conv1D); never quantized.
+  // The files have the transpose, [inputs, outputs] (GPT-2's Conv1D); --quantize leaves it out.
   bool transposed = false;
 };
 

@@ -1,6 +1,7 @@
 #include "op/reference/quantization.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -16,12 +17,23 @@ enum class Part : uint8_t { kValue, kBound, kSystematic, kDeviation };
 struct QuantizedWeights {
   RefTensor packed, scales;
   std::optional<RefTensor> minimums;
+  std::vector<double> values;  // of the levels, 16 or 256; empty: themselves
   size_t group;
   DType dtype;  // of the result
 
-  bool is_whole() const { return packed.dtype == DType::kI8; }  // a byte is one level
+  // A byte is one level.
+  bool is_whole() const {
+    return values.empty() ? packed.dtype == DType::kI8 : values.size() > kNibbles;
+  }
   // What is taken from a nibble.
-  double zero() const { return minimums ? 0 : double{kQuantizedZero}; }
+  double zero() const { return minimums || !values.empty() ? 0 : double{kQuantizedZero}; }
+  // The factor of a level.
+  double factor(double level) const {
+    return values.empty() ? level : values[static_cast<size_t>(level)];
+  }
+
+ private:
+  static constexpr size_t kNibbles = 16;
 };
 
 template <Part kPart>
@@ -67,8 +79,9 @@ class DequantizedElements final : public ComputedElements {
     return group;
   }
 
-  // The part of an element of the level `factor`; of another one, too, if it is not known.
-  double part(double factor, const Group& group, bool is_known) const {
+  // The part of an element of a level; of another one, too, if it is not known.
+  double part(double level, const Group& group, bool is_known) const {
+    const double factor = weights_->factor(level);
     double value = factor * group.scale;
     Error error = scaled(factor, group.of_scale);
     const auto add_rounding = [&] {
@@ -139,20 +152,56 @@ class DequantizedElements final : public ComputedElements {
 
 }  // namespace
 
-void dequantize(const AttrMap& attrs, Args args, Outputs outputs) {
-  RefTensor& out = outputs[0];
-  const auto weights = std::make_shared<const QuantizedWeights>(
-      QuantizedWeights{.packed = *args[0].tensor,
-                       .scales = *args[1].tensor,
-                       .minimums = args.size() > 2 ? std::optional(*args[2].tensor) : std::nullopt,
-                       .group = static_cast<size_t>(attr_or<int64_t>(attrs, "group", 32)),
-                       .dtype = out.dtype});
+namespace {
+
+void expand(QuantizedWeights&& of, RefTensor& out) {
+  const auto weights = std::make_shared<const QuantizedWeights>(std::move(of));
   const size_t size = out.values.size();
   out.values = RefValues(std::make_shared<DequantizedElements<Part::kValue>>(weights), size);
   out.bound = RefBounds(std::make_shared<DequantizedElements<Part::kBound>>(weights), size);
   out.systematic =
       RefBounds(std::make_shared<DequantizedElements<Part::kSystematic>>(weights), size);
   out.deviation = RefBounds(std::make_shared<DequantizedElements<Part::kDeviation>>(weights), size);
+}
+
+QuantizedWeights weights_of(const AttrMap& attrs, const Args& args, DType dtype) {
+  return {.packed = *args[0].tensor,
+          .scales = *args[1].tensor,
+          .minimums = {},
+          .values = {},
+          .group = static_cast<size_t>(attr_or<int64_t>(attrs, "group", 32)),
+          .dtype = dtype};
+}
+
+}  // namespace
+
+void dequantize(const AttrMap& attrs, Args args, Outputs outputs) {
+  QuantizedWeights weights = weights_of(attrs, args, outputs[0].dtype);
+  if (args.size() > 2) weights.minimums = *args[2].tensor;
+  expand(std::move(weights), outputs[0]);
+}
+
+void dequantize_float(const AttrMap& attrs, Args args, Outputs outputs) {
+  QuantizedWeights weights = weights_of(attrs, args, outputs[0].dtype);
+  const bool is_byte = attr_or<std::string>(attrs, "format", "") == "e4m3";
+  const int bits = is_byte ? 8 : 4, mantissa_bits = is_byte ? 3 : 1, bias = is_byte ? 7 : 1;
+  const int sign = 1 << (bits - 1), implicit = 1 << mantissa_bits;
+  for (int code = 0; code < 2 * sign; ++code) {
+    const int exponent = code % sign / implicit, mantissa = code % implicit;
+    const double value = exponent == 0
+                             ? std::ldexp(mantissa, 1 - bias - mantissa_bits)
+                             : std::ldexp(implicit + mantissa, exponent - bias - mantissa_bits);
+    weights.values.push_back(code < sign ? value : -value);
+  }
+  expand(std::move(weights), outputs[0]);
+}
+
+void dequantize_table(const AttrMap& attrs, Args args, Outputs outputs) {
+  QuantizedWeights weights = weights_of(attrs, args, outputs[0].dtype);
+  for (const double value : attr_or<std::vector<double>>(attrs, "values", {})) {
+    weights.values.push_back(static_cast<float>(value));
+  }
+  expand(std::move(weights), outputs[0]);
 }
 
 }  // namespace tapml::op::reference

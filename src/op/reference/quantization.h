@@ -12,6 +12,8 @@ namespace reference {
 
 // Of dequantize and, with minimums, of dequantize_affine.
 void dequantize(const AttrMap& attrs, Args args, Outputs outputs);
+void dequantize_float(const AttrMap& attrs, Args args, Outputs outputs);
+void dequantize_table(const AttrMap& attrs, Args args, Outputs outputs);
 
 }  // namespace reference
 

@@ -29,7 +29,7 @@ TEST(ExpertConfig, OfDeepseek) {
     refuses(name, "qk_rope_head_dim", "7");
     refuses(name, "qk_nope_head_dim", "0");
     refuses(name, "v_head_dim", "-4");
-    refuses(name, "quantization_config", R"({"quant_method": "fp8"})");
+    refuses(name, "quantization_config", R"({"quant_method": "fp9"})");
   }
   refuses("deepseek_v2", "num_experts_per_tok", "null");
   refuses("deepseek_v2", "norm_topk_prob", "true", {"ignores"});
@@ -92,7 +92,7 @@ TEST(ExpertConfig, OfGptOss) {
   refuses("gpt_oss", "sliding_window", "0");
   refuses("gpt_oss_types", "layer_types", R"(["full_attention", "chunked_attention", "x"])",
           {"chunked_attention", "sliding_attention"});
-  refuses("gpt_oss", "quantization_config", R"({"quant_method": "mxfp4"})");
+  refuses("gpt_oss", "quantization_config", R"({"quant_method": "mxfp5"})");
 }
 
 TEST(ExpertConfig, OfLlama4) {

@@ -183,7 +183,7 @@ TEST(Wrapped, FieldsBesideTheLanguageModel) {
   EXPECT_EQ(parse_text(wrapped("mistral", kMistral3)).dtype, DType::kF32);
   testing::expect_user_error(
       [] { parse_text(wrapped("mistral", kMistral3, R"(, "quantization_config": {})")); },
-      {"quantization_config", "quantized"});
+      {"quantization_config.quant_method", "missing"});
 }
 
 TEST(Wrapped, ErrorsNameTheNestedField) {
