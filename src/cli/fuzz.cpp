@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/fuzz_external.h"
 #include "cli/fuzz_findings.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
@@ -270,6 +271,7 @@ void add_fuzz(Registration registration) {
   add_run_command(*fuzz, registration);
   add_gen(*fuzz, registration);
   add_fuzz_findings(*fuzz, registration);
+  add_fuzz_external(*fuzz, registration);
 }
 
 }  // namespace tapml::cli

@@ -56,6 +56,8 @@ constexpr OptionRow kRows[] = {
 
     {"--mode", kSampling, ""},
     {"--policy", kSampling, ""},
+    {"--compiler", kInput, ""},
+    {"--slack", kSampling, "FACTOR"},
     {"--operators", kSampling, "N"},
     {"--language", kSampling, "SHARE"},
     {"--native", kSampling, "SHARE"},
