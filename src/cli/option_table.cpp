@@ -61,6 +61,7 @@ constexpr OptionRow kRows[] = {
     {"--operators", kSampling, "N"},
     {"--language", kSampling, "SHARE"},
     {"--native", kSampling, "SHARE"},
+    {"--variants", kSampling, "SHARE"},
     {"--mutants", kSampling, "SHARE"},
     {"--depth", kSampling, "N"},
     {"--coverage", kSampling, "FILE"},
