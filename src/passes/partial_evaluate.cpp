@@ -180,6 +180,7 @@ class Evaluator {
   void set_variable(Work& work, Annotation annotation, bool dataflow) {
     work.binding.var = make_variable(work.binding.var->name, std::move(annotation), dataflow);
     known_[work.key] = work.binding.var;
+    kept_.push_back(work.binding.var);
   }
 
   void one(const Binding& binding, Output& out) {
@@ -443,6 +444,7 @@ class Evaluator {
                   {.what = "parameter " + param, .function = callee.name}, binding, out);
     }
     const Expr body = refresh(function.body, values, symbols);
+    kept_.push_back(body);
     Function part = function;
     part.body = body;
     held_.merge(held_variables(part, pure_));
@@ -472,6 +474,9 @@ class Evaluator {
   VarMap symbols_;                         // the value of a symbolic variable
   std::map<const VarNode*, Expr> tuples_;  // the elements of tuple variables
   std::map<const VarNode*, Callee> lambdas_;
+  // Variables that are keys above, also those of abandoned attempts: others must not take their
+  // addresses.
+  std::vector<Expr> kept_;
   SymbolScope visible_;
   std::vector<Callee> trials_;  // calls being unrolled
   int calls_ = 0;               // within the outermost one

@@ -83,6 +83,7 @@ Result<Json> AdapterProcess::ask(const Json& request, std::vector<Json>* parts) 
     TAPML_ASSIGN(Json line, process_->channel().receive(deadline));
     if (const Json* part = line.find("part")) {
       part_ = part->as_string();
+      kind_ = text_at(line, "kind");
     } else if (parts && line.find("form")) {
       parts->push_back(std::move(line));
     } else if (const Json* error = line.find("error")) {
@@ -108,23 +109,27 @@ Problem AdapterProcess::ended(const Error& error) {
   return problem;
 }
 
-std::map<std::string, std::string> AdapterProcess::inexpressible(const Json& document) {
-  Json asked = request("express");
-  asked.set("program", document);
-  const Result<Json> answer = ask(asked);
-  if (!answer) {
-    if (answer.error().kind != ErrorKind::kPlatform) throw_error(answer.error());
-    // The step that was tried alone ends the process.
-    const std::string step = part_;
-    const Problem problem = ended(answer.error());
-    if (step.empty()) throw_error(answer.error());
-    return {{step, std::string(problem_kind_name(problem.kind)) + " alone"}};
+std::map<std::string, std::string> AdapterProcess::inexpressible(const Json& document,
+                                                                 std::string* ending) {
+  while (true) {
+    Json asked = request("express");
+    asked.set("program", document);
+    Json kinds = Json::array();
+    for (const std::string& kind : ended_kinds_) kinds.push(Json::string(kind));
+    asked.set("ended", std::move(kinds));
+    const Result<Json> answer = ask(asked);
+    if (answer) {
+      std::map<std::string, std::string> steps;
+      if (const Json* cut = answer->find("cut")) {
+        for (const auto& [name, reason] : cut->members()) steps[name] = reason.as_string();
+      }
+      return steps;
+    }
+    if (answer.error().kind != ErrorKind::kPlatform || part_.empty()) throw_error(answer.error());
+    if (ending && ending->empty()) *ending = part_;
+    ended_kinds_.insert(kind_);
+    ended(answer.error());
   }
-  std::map<std::string, std::string> steps;
-  if (const Json* cut = answer->find("cut")) {
-    for (const auto& [name, reason] : cut->members()) steps[name] = reason.as_string();
-  }
-  return steps;
 }
 
 AdapterAnswer AdapterProcess::run(const Json& document) {

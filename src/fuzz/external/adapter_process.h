@@ -42,8 +42,11 @@ class AdapterProcess {
   // The name and version of what it runs: "onnxruntime 1.32.0". UserError, with the command that
   // installs it, if it is not there.
   std::string version();
-  // The steps that the compiler cannot express or refuses even when it is alone, with the reasons.
-  std::map<std::string, std::string> inexpressible(const Json& document);
+  // The steps that the compiler cannot express or refuses even when they are alone, with the
+  // reasons. `ending` receives the first step that ends the process when it is alone, unless one of
+  // its kind has done so before.
+  std::map<std::string, std::string> inexpressible(const Json& document,
+                                                   std::string* ending = nullptr);
   // Compiles and runs all forms.
   AdapterAnswer run(const Json& document);
   // The program as a file of the compiler's API, which compares with the expected values.
@@ -57,7 +60,8 @@ class AdapterProcess {
   AdapterOptions options_;
   ScratchFolder folder_;
   std::unique_ptr<WorkerProcess> process_;
-  std::string version_, part_;
+  std::string version_, part_, kind_;
+  std::set<std::string> ended_kinds_;  // of steps that end the process when they are alone
 };
 
 }  // namespace tapml::fuzz

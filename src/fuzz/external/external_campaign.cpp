@@ -72,7 +72,9 @@ class ExternalCampaign {
     StraightLine line;
     const Status expressed = guard([&] {
       line = straight_line(program);
-      const auto cut = adapter_.inexpressible(line.document);
+      std::string ending;
+      const auto cut = adapter_.inexpressible(line.document, &ending);
+      if (!ending.empty()) test_alone(program, line, ending, index);
       result_.steps += std::ssize(line.document.find("steps")->items());
       for (const auto& [name, reason] : cut) ++result_.inexpressible[reason];
       if (!cut.empty()) line = straight_line(program, names_of(cut));
@@ -88,12 +90,26 @@ class ExternalCampaign {
     if (problem) add_finding(line, *problem, index);
   }
 
+  // A step that ends the process, with the reference's values as its operands.
+  void test_alone(const Program& program, const StraightLine& line, const std::string& step,
+                  uint64_t index) {
+    std::set<std::string> others;
+    for (const Json& other : line.document.find("steps")->items()) {
+      const Json* whole = other.find("of");
+      const std::string& name = (whole ? *whole : *other.find("name")).as_string();
+      if (name != step) others.insert(name);
+    }
+    const StraightLine alone = straight_line(program, others);
+    if (const auto problem = judge(alone)) add_finding(alone, *problem, index);
+  }
+
   // What is wrong with the compiler's results.
   std::optional<Problem> judge(const StraightLine& line, bool* refused = nullptr) {
     const AdapterAnswer answer = adapter_.run(line.document);
     for (const FormResult& form : answer.forms) {
       const bool is_first = &form == &answer.forms.front();
       if (!form.error.empty()) {
+        if (form.error.starts_with("Inexpressible")) return std::nullopt;  // a candidate's
         // The first form takes each step alone.
         if (is_first && refused) {
           *refused = true;
@@ -131,8 +147,9 @@ class ExternalCampaign {
       const Status checked = guard([&] {
         pipeline::check_input(candidate.module, "candidate");
         const StraightLine smaller = straight_line(candidate);
-        if (!adapter_.inexpressible(smaller.document).empty()) return;
-        found = judge(smaller);
+        const bool whole =
+            problem.kind == ProblemKind::kCrash || adapter_.inexpressible(smaller.document).empty();
+        if (whole) found = judge(smaller);
       });
       if (!checked && checked.error().kind == ErrorKind::kInternal) throw_error(checked.error());
       if (found && found->same_as(problem)) last = *found;

@@ -83,6 +83,7 @@ def expression(e, step):
     rank = len(shape)
     operand, call = e.operand, e.call
     narrow = any(dtype in ("f16", "bf16") for dtype in dtypes + [result])
+    require("epsilon" not in attrs or result != "f64", "norms of f64, which are computed in f32")
     # They are kept in the operands' dtype, and in f32 by ours.
     require(not narrow or not has_sums(op), "sums of narrow floats")
     require(all(program.shape(arg) == [] or 0 not in program.shape(arg) for arg in tensors), "no elements")

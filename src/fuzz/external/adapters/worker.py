@@ -25,6 +25,7 @@ class Worker:
     def __init__(self, adapter, reply):
         self.adapter = adapter
         self.reply = reply
+        self.ended = set()  # kinds of steps that ended an earlier process
         self.alone = {}  # a kind of step -> None if the compiler takes it alone, or why not
 
     def run_source(self, program, form):
@@ -41,7 +42,9 @@ class Worker:
             return f"{step['op']}: {reason}"
         key = step_key(alone, step)
         if key not in self.alone:
-            self.reply({"part": step["name"]})
+            if key in self.ended:
+                return f"{step['op']}: ends the process alone"
+            self.reply({"part": step["name"], "kind": key})
             try:
                 self.run_source(alone, self.adapter.FORMS[0])
                 self.alone[key] = None
@@ -50,7 +53,8 @@ class Worker:
             self.reply({"part": ""})
         return self.alone[key]
 
-    def express(self, program):
+    def express(self, program, ended):
+        self.ended.update(ended)
         cut = {}
         for step in program.calls():
             reason = self.try_alone(program, step)
@@ -72,7 +76,7 @@ class Worker:
     def answer(self, request):
         program = Program(request["program"])
         if request["do"] == "express":
-            return self.express(program)
+            return self.express(program, request["ended"])
         if request["do"] == "run":
             return self.run(program)
         return {"script": script_text(self.adapter, program, request["expected"], request["problem"])}
