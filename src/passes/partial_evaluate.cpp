@@ -255,11 +255,23 @@ class Evaluator {
     out.add(std::move(work.binding));
   }
 
+  static bool has_dataflow(const Expr& value) {
+    if (const auto* var = as<VarNode>(value)) return var->dataflow;
+    const auto* tuple = as<TupleNode>(value);
+    return tuple && std::any_of(tuple->fields.begin(), tuple->fields.end(), has_dataflow);
+  }
+
+  // Fields replace projections wherever the variable is visible, so they must be, too.
+  void note_tuple(const Binding& b) {
+    if (!as<TupleNode>(b.value) || (has_dataflow(b.value) && !b.var->dataflow)) return;
+    tuples_[b.var.get()] = b.value;
+  }
+
   // A binding whose operands are fully simplified.
   void finish(Work work, Output& out) {
     Binding& b = work.binding;
     if (is_known_atom(b.value)) return name(std::move(work), out);
-    if (as<TupleNode>(b.value)) tuples_[b.var.get()] = b.value;
+    note_tuple(b);
     if (as<CallNode>(b.value)) {
       if (take_over(work, out)) return;
       const bool may_fold = !held_.contains(work.key);
@@ -319,7 +331,7 @@ class Evaluator {
         if (!solved.at(var.get()).same_as(var)) symbols_[var.get()] = solved.at(var.get());
       }
       b.match_cast = nullptr;
-      if (as<TupleNode>(b.value)) tuples_[b.var.get()] = b.value;
+      note_tuple(b);
       set_variable(work, expected, b.var->dataflow);
       return finish(std::move(work), out);
     }

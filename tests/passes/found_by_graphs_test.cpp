@@ -400,6 +400,23 @@ def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   EXPECT_EQ(text::print(lambda_lift(module)), text::print(module));
 }
 
+TEST(FoundByGraphs, AnOutputTupleKeepsItsFieldsInItsBlock) {
+  const Module module = checked(partial_evaluate(checked(text::parse(R"(
+def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  dataflow {
+    a: Tensor((n,), f32) = exp(x)
+    t: Tuple(Tensor((n,), f32), Tensor((n,), f32)) = (x, a)
+    output t
+  }
+  y: Tensor((n,), f32) = t[1]
+  z: Tensor((n,), f32) = tanh(y)
+  return z
+}
+)",
+                                                                     "test"))));
+  EXPECT_NE(text::print(module).find("t[1]"), std::string::npos);
+}
+
 // Calls in it are evaluated in attempts that are abandoned; variables of later ones may have the
 // addresses of theirs.
 TEST(FoundByGraphs, AbandonedEvaluationsLeaveNoValues) {

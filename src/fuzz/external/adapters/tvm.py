@@ -173,7 +173,7 @@ def expression(e, step):
         return call("nn." + op, operand(tensors[0]), attrs["output_size"])
     if op in ("resize2d", "upsample2d"):
         sizes = step["results"][0]["shape"][2:]
-        require(all(max(pair) % min(pair) == 0 for pair in zip(sizes, shape[2:])), "fractions")
+        require(all(min(pair) and max(pair) % min(pair) == 0 for pair in zip(sizes, shape[2:])), "fractions")
         require(attrs["method"] == "bilinear" or attrs["coordinates"] == "asymmetric", "nearest at halves")
         return call("image.resize2d", operand(tensors[0]), sizes,
                     method="linear" if attrs["method"] == "bilinear" else "nearest_neighbor",

@@ -40,6 +40,8 @@ class Worker:
             self.adapter.source(alone)
         except Inexpressible as reason:
             return f"{step['op']}: {reason}"
+        except Exception as error:
+            return f"{step['op']}: the adapter fails ({first_line(error)})"
         key = step_key(alone, step)
         if key not in self.alone:
             if key in self.ended:
