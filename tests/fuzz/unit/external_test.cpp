@@ -114,13 +114,13 @@ TEST(ExternalCampaign, FindsAndReducesAPlantedFault) {
   ExternalOptions options;
   options.adapter.adapter = {"numpy", "pip install numpy", kNumPy};
   options.seed = 1;
-  options.tests = 300;
+  options.tests = 200;
   options.seconds = 120;
   options.folder = folder.path();
   options.generate = {.operators = 10, .language = 0};
   const ExternalResult result = run_external(options);
   for (const ExternalFinding& found : result.findings) SCOPED_TRACE(found.signature);
-  EXPECT_EQ(result.tests, 300);
+  EXPECT_EQ(result.tests, 200);
   EXPECT_TRUE(result.compiler.starts_with("NumPy"));
   EXPECT_GT(result.ran, 20);
   EXPECT_GT(result.inexpressible.at("exp: no such function"), 0);
