@@ -88,6 +88,9 @@ def expression(e, step):
     require(not narrow or not has_sums(op), "sums of narrow floats")
     require(all(program.shape(arg) == [] or 0 not in program.shape(arg) for arg in tensors), "no elements")
 
+    if op in UNARY or op in ("gelu", "softplus"):
+        # They are made of several, which overflow in f16 where ours do not.
+        require(not narrow, "functions of narrow floats")
     if op in UNARY:
         return call(UNARY[op], operand(tensors[0], result))
     if op == "gelu":
@@ -183,6 +186,11 @@ def expression(e, step):
         require(op != "variance" or not attrs.get("correction"), "correction")
         return call(op, operand(tensors[0]), attrs["axes"] or None, attrs["keepdims"])
     if op in ("argmax", "argmin"):
+        if is_integer(first):
+            # Known: the index is -1 where no element is beyond the dtype's least (or greatest) one.
+            limits, value = np.iinfo(numpy_dtype(first)), program.value(tensors[0])
+            best = value.max(attrs["axis"]) if op == "argmax" else value.min(attrs["axis"])
+            require((best != (limits.min if op == "argmax" else limits.max)).all(), "the least integer")
         return e.cast(call(op, operand(tensors[0]), attrs["axis"], attrs["keepdims"]), result)
     if op in ("cumsum", "cumprod"):
         require(not attrs["reverse"], "reverse")
@@ -264,6 +272,7 @@ def expression(e, step):
             require_distinct(program.value(tensors[0]), attrs["axis"])
         return call(op, operand(tensors[0]), attrs["axis"], attrs["descending"])
     if op == "topk":
+        require(attrs["k"] > 0, "k of 0, which means all")
         require_distinct(program.value(tensors[0]), attrs["axis"])
         return call(op, operand(tensors[0]), attrs["k"], attrs["axis"], "'both'", attrs["largest"], "'int32'")
     if op in ("tril", "triu"):
